@@ -55,7 +55,7 @@ help:
 	@echo 'make bench-compile   from the text of a graph to loaded kernels, by phases (ARGS=softmax)'
 	@echo 'make bench-launch    launches that begin before the one before is done, beside launches one after another'
 	@echo 'make bench-plots     what the sweeps of make bench measured as the pictures in bench/plots'
-	@echo 'make bench-table     what make bench and its sweeps measured as the tables of the README'
+	@echo 'make bench-table     what make bench and its sweeps measured as the tables of README.md and docs/performance.md'
 	@echo 'make bench-verdict   at which points of the sweeps the library falls short'
 	@echo 'make bench-sizes     building and simplifying of size expressions beside sympy and SymEngine'
 	@echo 'make growth     time and memory from a graph to CUDA text, up to 100,000 ops'

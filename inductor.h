@@ -8,7 +8,8 @@
        #define INDUCTOR_IMPLEMENTATION
        #include "inductor.h"
 
-   and include it plainly (C99, C++11) everywhere else. Link with -lm -lpthread -ldl. The manual stands at >>overview.
+   and include it without the macro (C99, C++11) everywhere else. Link with -lm -lpthread -ldl. The manual is at
+   >>overview.
 
    Optional macros, defined before the implementation
        IND_API        linkage of every public function (default: extern)
@@ -29,9 +30,10 @@ extern "C" {
 /* ---------------------------------------------------------------------------------------------- >>overview */
 
 /* WHAT IT IS
-   The job of PyTorch's TorchInductor as a C library. You build a graph of tensor ops with PyTorch's names and meanings
-   (by calls, or from text); it is simplified, lowered to loops, fused into few kernels, given one memory plan, written
-   as CUDA C, compiled by NVRTC and run on your stream. Where there is no GPU the same schedule runs on the host.
+   A C library that does the job of PyTorch's TorchInductor. You build a graph of tensor ops by calls or from text; ops
+   have PyTorch's names and semantics. The library simplifies the graph, lowers it to loops, fuses the loops into few
+   kernels and plans memory. It emits CUDA C, compiles it by NVRTC and runs it on your stream. Without a GPU the same
+   schedule runs on the host.
 
        ops on tensors        graph, passes, lowering, compile, explain            inductor.h
          |
@@ -76,90 +78,90 @@ extern "C" {
 
    SIZES
    A size of a tensor is an integer or an expression in declared symbols: "f32[2*B, S + 1]". A declaration gives the
-   range within which the module must be right, what the size is known to be a multiple of, and a hint (64 or the
-   nearest in range, if left out) that only ever decides between ways that are all right. One compile serves every size
-   in the range; a run outside is an error. On a GPU the first launch at sizes unlike the hints may build a variant of a
-   kernel for them, or all are built at once (ind_compile_desc.all_variants). Where an op needs two sizes to be equal,
-   that must follow from the declarations; "B" and "S" are not taken to be equal because they might be.
+   range of a size, a number that it is a multiple of, and a hint. The module is right for every size in the range. The
+   hint (by default 64 or the nearest value in range) only selects between variants, all of which are right. One compile
+   serves the whole range; a run outside it is an error. On a GPU the first launch at sizes unlike the hints may compile
+   another variant of a kernel; ind_compile_desc.all_variants compiles all of them ahead. Where an op needs two equal
+   sizes, the declarations must prove that they are equal; the library never assumes that "B" equals "S".
 
-   What is known of sizes beyond their ranges is said by facts and guards, before the first tensor with such a size:
-   ind_fact(g, "S == 4*T") is a promise, ind_guard_that(g, "S <= 512", NULL) restricts the module. From there on both
-   hold: shapes that agree only because of them agree, kernels get simpler. Every run checks them. A guard is what one
-   may leave out or choose otherwise in another compile; against a fact no compile helps (ind_would_compile tells).
+   Facts and guards state more about sizes than their ranges. They come before the first tensor with such a size.
+   ind_fact(g, "S == 4*T") is a promise; ind_guard_that(g, "S <= 512", NULL) restricts the module. After that both hold:
+   shapes may be equal because of them, and kernels get simpler. Every run checks them. Another compile may leave out a
+   guard or choose its negation, but no compile serves sizes that contradict a fact (ind_would_compile tells).
 
    ERRORS
-   Functions return ind_status; ind_error(ctx) has the sentence, of the calling thread's last failure. Builders return a
-   tensor instead: on failure an invalid one, and the graph keeps the first error, so a long build is checked once
-   (ind_graph_status, or ind_compile, which returns it). IND_HERE(g) before a call puts your file and line behind the
-   message:
+   Functions return ind_status; ind_error(ctx) returns the message of the calling thread's last failure. Builders return
+   a tensor instead. On failure the tensor is invalid and the graph keeps the first error, so a long build is checked
+   once, by ind_graph_status or ind_compile, which return it. IND_HERE(g) before a call appends your file and line to
+   the message:
 
        linear: x has 256 features (dim 1 of f32[B, 256]), w expects 128 (dim 1 of f32[512, 128]); x and w must agree
        there   [engine.c:41]
 
    MEMORY
-   All host memory comes from the context's allocator and goes back with the context. A call to which an allocation was
-   refused returns IND_OUT_OF_MEMORY. Graphs are not needed once they are compiled. Expressions that a module returns
-   are its own, and valid until it is destroyed; together with other expressions they give expressions of the context.
-   Inputs, constants and outputs are contiguous and stay yours; intermediates share one workspace, which is made for you
-   or given by you (ind_instance_desc), and whose size is a formula: ind_module_workspace.
+   All host memory comes from the context's allocator and is freed with the context. A call returns IND_OUT_OF_MEMORY if
+   one of its allocations fails. A graph is not needed after its compile. A module owns the expressions that it returns;
+   they are valid until it is destroyed. Combined with other expressions, they give expressions of the context. Inputs,
+   constants and outputs are contiguous and stay yours. Intermediates share one workspace. The library allocates it or
+   you pass one (ind_instance_desc); its size is a formula: ind_module_workspace.
 
    IN PLACE
-   An op with an underscore behind its name writes its result to what its first operand shows, as in PyTorch: in text
-   add_(x, y), copy_(part, y) with part = slice(x, 1, 2, 5) for x[:, 2:5] = y, index_put_(x, y, [i, j]); in C
-   ind_inplace(x, ind_add(x, y)) for each of them. Views share memory: x reads as changed after a write to part. Views
-   are made by slice, narrow, select, split, chunk, unbind, view, reshape and flatten (where strides allow it, else they
-   copy, as in PyTorch), squeeze, unsqueeze, permute, transpose, movedim, diagonal, unfold, as_strided, alias and the
-   broadcasting ops; all other results lie contiguously in memory of their own. Where an input's memory is written to,
-   it holds what was written after the run. The graph itself keeps pure ops: it prints as slice_scatter(x, y, ..) and
-   the like, and
+   An op with an underscore after its name writes its result to the memory of its first operand, as in PyTorch. In text:
+   add_(x, y); copy_(part, y) with part = slice(x, 1, 2, 5) for x[:, 2:5] = y; index_put_(x, y, [i, j]). In C:
+   ind_inplace(x, ind_add(x, y)) for each of them. Views share memory: x reads as changed after a write to part. The
+   view ops are slice, narrow, select, split, chunk, unbind, view, squeeze, unsqueeze, permute, transpose, movedim,
+   diagonal, unfold, as_strided, alias and the broadcasting ops. reshape and flatten are views where strides allow it,
+   else copies, as in PyTorch. All other results are contiguous and have their own memory. An input whose memory is
+   written holds the new values after the run. The graph itself keeps pure ops: it prints as slice_scatter(x, y, ..) and
+   the like.
 
-   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, says that an input's memory holds cache2 after the
-   run, as torch.export says it of a program whose ops work in place. Nothing is copied for either where that can be
-   avoided: scatters (index_put, index_copy, scatter_add, slice_scatter ..) of a tensor that nobody reads afterwards
-   store what changes into its own memory, be it an input that is mutated or an intermediate, also through several
-   views; elementwise ops read and write it once; other ops read what was there before. A KV cache so costs what one
-   position has, whether the position is data (index_copy) or a symbolic size (slice_scatter). What others still read is
-   copied; the schedule's text says so.
+   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, states that the memory of an input holds cache2 after
+   the run, as torch.export does for programs with in-place ops. Both forms avoid copies where possible. Scatters
+   (index_put, index_copy, scatter_add, slice_scatter ..) of a tensor that has no later reader store only the changed
+   elements, into its own memory. The tensor may be a mutated input or an intermediate; the write may pass through
+   several views. Elementwise ops read and write that memory once; other ops read the old contents. So an update of a KV
+   cache costs one position, whether the position is data (index_copy) or a symbolic size (slice_scatter). A tensor with
+   other readers is copied; the schedule's text says so.
 
-   OPS OF ONE'S OWN
-   In three ways: ind_pointwise records a C function that describes one element, and ind_call calls a function that is
-   written in CUDA C, with a twin in C for the host device (ind_function_register); both fuse with the ops around them.
-   ind_extern calls what is not to be looked into, a kernel of another library for example (ind_extern_register): a
-   step of its own that gets stream, pointers, sizes and workspace.
+   CUSTOM OPS
+   There are three kinds. ind_pointwise records a C function that computes one element. ind_call calls a function
+   written in CUDA C, with a twin in C for the host device (ind_function_register). Both fuse with the ops around them.
+   ind_extern makes an extern call, of a kernel of another library for example (ind_extern_register). It is a step of
+   its own, which gets the stream, pointers, sizes and workspace.
 
-   A text with functions is code: the source of a function becomes part of a kernel, which may do what any kernel may.
-   Compiling it reads no other file, however: a source that a text declares is refused (IND_NOT_SUPPORTED) if it holds
+   A text with functions is code: the source of a function becomes part of a kernel, which may do whatever a kernel may.
+   Compiling it reads no other file, however. A source that a text declares is refused (IND_NOT_SUPPORTED) if it holds
      - a preprocessor directive: #, %: or its trigraph ??= as the first character of a line that is not blank, also
-   after comments and line continuations. This includes #pragma, and __has_include, which only a directive may hold;
+       after comments and line continuations. This includes #pragma, and __has_include, which only a directive may hold;
      - _Pragma or __pragma, which are directives in another form;
-     - asm, __asm or __asm__, as PTX has directives of its own, an #include among them.
-   The check looks at characters alone and refuses more than a compiler would take for these: a # that begins a line
-   within a comment, the word asm in a string. A zero byte ends a text, and no escape in a string makes one.
-   ind_context_desc.trust_texts turns the check off; sources that the program registers are never checked.
+     - asm, __asm or __asm__, because PTX has its own directives, among them an #include.
+   The check compares characters only and refuses more than a compiler would: a # that begins a line within a comment,
+   the word asm in a string. A zero byte ends a text; no escape in a string makes one. ind_context_desc.trust_texts
+   turns the check off. Sources that the program registers are never checked.
 
    THREADS
-   Any thread may call anything at any time, with four exceptions:
-     - One thread at a time builds in a context: adds to its graphs, or makes expressions of it by calls. Graphs that
-   are parsed (ind_graph_parse), printed and destroyed take turns by a lock, so that threads may compile texts side by
-       side.
+   Any thread may call any function at any time, with four exceptions:
+     - One thread at a time builds in a context: it adds to the context's graphs or makes expressions by calls. Parsing
+       (ind_graph_parse), printing and destroying a graph take a lock, so threads may compile texts concurrently.
      - A graph does not change while it is compiled.
      - One thread at a time uses an instance or an evaluator.
-     - Whoever destroys an object, sets a constant of a module (ind_module_constant) or asks for the next page
-       (ind_module_html) sees to it that no other thread uses the object, runs the module or reads the page before.
+     - Destroying an object, setting a constant of a module (ind_module_constant) and asking for the next page
+       (ind_module_html) need exclusive access: no other thread uses the object, runs the module or reads the previous
+       page.
    So one thread may compile while others run, launch and query finished modules of the same context. Compiles of one
-   context take turns by a lock while kernels go through NVRTC, and so does a launch that is the first to need a
-   variant; all other stages overlap. Queries of one module take turns by a lock of the module, which no run waits for.
-   The allocator and the logger are called by every thread that calls the library, and need to be safe for that.
-   ind_error and ind_error_status tell of the last failure of the calling thread.
+   context hold a lock while NVRTC compiles kernels, and so does a launch that is the first to need a variant. All other
+   stages overlap. Queries of one module take a lock of the module; runs never wait for it. The allocator and the logger
+   must be thread-safe: every thread that calls the library calls them. ind_error and ind_error_status report the last
+   failure of the calling thread.
 
    DEVICES
-   IND_DEVICE_AUTO takes the GPU where the driver, NVRTC and a device of compute capability 8.0 or more are found, else
-   the host device, which needs nothing and is the reference for results. Both libraries are opened at run time.
+   IND_DEVICE_AUTO selects the GPU if the driver, NVRTC and a device of compute capability 8.0 or more are found, else
+   the host device. The host device has no requirements and is the reference for results. The driver and NVRTC are
+   loaded at run time.
 
    TEXT FORM
-   Every graph prints as text and can be read from it (>>text has the grammar); what is printed parses to the same graph
-   and prints the same again. Types after results may be left out; arguments may be given by position, in PyTorch's
-   order.
+   Every graph prints as text, and the parser reads it (>>text has the grammar). A printed graph parses to the same
+   graph and prints the same again. Types after results are optional. Arguments may be positional, in PyTorch's order.
 
        graph mlp {
          size B in [1, 4096] multiple_of 1 hint 32
@@ -172,17 +174,17 @@ extern "C" {
        }
 
    DIFFERENCES TO PYTORCH
-   f16 and bf16 are rounded where a value is stored, not behind each op: between ops of one kernel they are f32, as in
-   TorchInductor. linear takes a 2-D weight; indices may be i32 beside i64; weights of layer_norm and rms_norm may be
-   f32 beside f16 and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never
-   squeezed; on integers x // 0 is 0 and x % 0 is x; what PyTorch calls empty is 0; i0 and special_i1 of infinity are
-   infinite; mean and rstd of native norms are f32 for f16 and bf16 input, as on PyTorch's GPUs (group norm: as its
-   weight); batch and instance norm do not update running statistics (_native_batch_norm_legit_functional gives new
-   ones); gradients that are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of
-   _softmax also takes bf16; of several NaN the indices of a max pool name the first; split, chunk and unbind need a
-   number of results that does not hang on the sizes; as_strided takes all that is computed to lie contiguously;
-   fft_fft, ifft and their kin take complex tensors (pairs in a last dimension of two) only, and lengths of transforms
-   are numbers, given or by facts, with prime factors up to 2048. */
+   f16 and bf16 are rounded where a value is stored, not after each op: between ops of one kernel they are f32, as in
+   TorchInductor. linear takes a 2-D weight. Indices may be i32 or i64. Weights of layer_norm and rms_norm may be f32
+   with f16 and bf16 input. full returns f32 by default. arange takes integers. A symbolic size is never squeezed. On
+   integers x // 0 is 0 and x % 0 is x. Memory that PyTorch leaves uninitialised (empty) is 0. i0 and special_i1 of
+   infinity are infinite. mean and rstd of native norms are f32 for f16 and bf16 input, as on PyTorch's GPUs (group
+   norm: as its weight). Batch and instance norm do not update running statistics (_native_batch_norm_legit_functional
+   returns new ones). Gradients that are not requested are empty. A NaN counts in every p-norm and distance.
+   half_to_float of _softmax also takes bf16. Of several NaN the indices of a max pool name the first. split, chunk and
+   unbind need a number of results that does not depend on sizes. as_strided takes all computed tensors to be
+   contiguous. fft_fft, ifft and their family take complex tensors (pairs in a last dimension of two) only. Their
+   transform lengths are numbers, given or by facts, with prime factors up to 2048. */
 
 /* ============================================================================================== src/graph/version.h */
 /* ----------------------------------------------------------------------------------------------- >>version */
@@ -192,88 +194,88 @@ extern "C" {
 /* ================================================================================================ src/graph/graph.h */
 /* ------------------------------------------------------------------------------------------------- >>graph */
 
-/* A graph of tensor ops. Built by one thread; every builder returns a handle, an invalid one (id 0) on error, and the
-   first error stays in the graph: a long build is checked once, by ind_graph_status or ind_compile. */
+/* A graph of tensor ops, built by one thread. Every builder returns a handle, which is invalid (id 0) on error. The
+   first error stays in the graph, so a long build is checked once, by ind_graph_status or ind_compile. */
 typedef struct ind_graph ind_graph;
 
 IND_API ind_graph *ind_graph_create(ind_context *context, const char *name); /* NULL: see ind_error */
-IND_API void ind_graph_destroy(ind_graph *graph); /* NULL allowed; modules made from it live on */
+IND_API void ind_graph_destroy(ind_graph *graph); /* NULL allowed; its modules remain valid */
 IND_API ind_status ind_graph_status(const ind_graph *graph);
 IND_API const char *ind_graph_error(const ind_graph *graph);
 IND_API ind_context *ind_graph_context(const ind_graph *graph);
 
-/* Remembers the caller's source position for errors of the next op: IND_HERE(g); y = ind_linear(x, w, b); */
+/* Sets the source position for errors of the next op: IND_HERE(g); y = ind_linear(x, w, b); */
 IND_API void ind_here(ind_graph *graph, const char *file, int line);
 #define IND_HERE(graph) ind_here((graph), __FILE__, __LINE__)
 
-/* Declares a symbolic size: "B in [1, 4096] multiple_of 1 hint 32"; multiple_of and hint may be left out. */
+/* Declares a symbolic size: "B in [1, 4096] multiple_of 1 hint 32"; multiple_of and hint are optional. */
 IND_API ind_expr ind_size(ind_graph *graph, const char *declaration);
 
-/* Declares that a condition on sizes holds: "S == 4*T", "S <= T", "S % 8 == 0", "S != T", joined by `and`. A size that
-   an equality gives in terms of others is replaced by that everywhere. To be said before the first tensor with a size
-   in it. Errors: IND_PARSE, IND_INVALID_ARGUMENT (contradicts what is known, is no condition, comes too late). */
+/* Declares that a condition on sizes holds: "S == 4*T", "S <= T", "S % 8 == 0", "S != T", combined by `and`. An
+   equality that gives a size in terms of others replaces that size everywhere. Call it before the first tensor with a
+   size of the condition. Errors: IND_PARSE, IND_INVALID_ARGUMENT (contradicts known facts, is no condition, comes too
+   late). */
 IND_API ind_status ind_fact(ind_graph *graph, const char *condition);
 
-/* Restricts the module to sizes for which a condition holds, and takes it to hold from there on. With `holds` given, it
-   says which way the condition goes for the hints, and where it does not hold its negation becomes the guard: so a
-   caller may choose between two graphs. Nothing is recorded of what follows from the declarations. Errors: as ind_fact;
-   IND_OUT_OF_RANGE if it does not hold for the hints and holds is NULL. */
+/* Restricts the module to sizes for which a condition holds; after the call the condition is a fact of the graph. If
+   `holds` is given, it returns whether the condition holds at the hints; if not, the negation becomes the guard. So a
+   caller may choose between two graphs. A condition that follows from the declarations is not recorded. Errors: as
+   ind_fact; IND_OUT_OF_RANGE if it does not hold at the hints and holds is NULL. */
 IND_API ind_status ind_guard_that(ind_graph *graph, const char *condition, bool *holds);
 
 /* Inputs and constants with their type as text: "f32[B, 256]"; sizes are expressions in declared symbols. Constants
-   (weights) do not change between runs. ind_output names a tensor that the caller gets back. */
+   (weights) do not change between runs. ind_output names a tensor that a run returns to the caller. */
 IND_API ind_tensor ind_input(ind_graph *graph, const char *name, const char *type);
 IND_API ind_tensor ind_constant(ind_graph *graph, const char *name, const char *type);
 IND_API ind_status ind_output(ind_graph *graph, const char *name, ind_tensor x);
 
-/* After each run the memory bound to `input` holds `value` (of the same type), as in PyTorch where an op changes its
-   input in place; ops that read `input` see what was there before. Where nothing reads the old contents later, scatters
-   write into that memory directly and only what changes is stored: cache2 = index_put(cache, ..) with
-   ind_mutate(cache, cache2) copies no cache. Errors: IND_INVALID_ARGUMENT (not an input; mutated twice),
-   IND_SHAPE_MISMATCH, IND_TYPE_MISMATCH. */
+/* Stores `value` (of the same type) in the memory bound to `input` at the end of each run, as in-place ops of PyTorch
+   do. Ops that read `input` see the old contents. If nothing reads the old contents later, scatters write into that
+   memory directly and store only the changed elements. So cache2 = index_put(cache, ..) with ind_mutate(cache, cache2)
+   copies no cache. Errors: IND_INVALID_ARGUMENT (not an input; mutated twice), IND_SHAPE_MISMATCH,
+   IND_TYPE_MISMATCH. */
 IND_API ind_status ind_mutate(ind_tensor input, ind_tensor value);
 
-/* The memory bound to `input` is the module's to write over, once nothing needs the input any more: intermediates then
-   take less of the workspace, and an output may be bound to that very memory (ind_binding_info.takes_over says which).
-   After a run the contents are undefined, unless they are such an output; the memory itself stays the caller's, to free
-   or to bind again. So it must not share memory with anything else that is bound: a run fails where it does. On a run
-   with IND_MEMORY_HOST on a GPU it is the copy there that is written over. Errors: IND_INVALID_ARGUMENT (not an input;
-   it is mutated). In text: `donate x`. */
+/* Lets the module overwrite the memory bound to `input` after the last use of the input. Intermediates then take less
+   of the workspace, and an output may be bound to the same memory (ind_binding_info.takes_over names it). After a run
+   the contents are undefined unless they are such an output. The caller still owns the memory and may free it or bind
+   it again. It must not overlap any other bound memory; a run fails if it does. A run with IND_MEMORY_HOST on a GPU
+   overwrites the copy on the GPU. Errors: IND_INVALID_ARGUMENT (not an input; it is mutated). In text: `donate x`. */
 IND_API ind_status ind_donate(ind_tensor input);
 
-/* An op in place: what x shows, and so the memory that it shares with other tensors through views, becomes `result`, an
-   op's result of x's shape, cast to x's type. x.add_(y) is ind_inplace(x, ind_add(x, y)), x[2:5].zero_() is
-   ind_inplace(x2, ind_zeros_like(x2, IND_DTYPE_NONE)) with x2 = ind_slice(x, ..), x.copy_(y) is
-   ind_inplace(x, ind_copy(x, y)). From here on all tensors of that memory read as changed; ops, outputs and mutations
-   that were added before keep what they read. If it is an input's, ind_mutate is implied. Returns x; an invalid tensor
-   on error: IND_SHAPE_MISMATCH, IND_TYPE_MISMATCH (a float result to integers, numbers to bool; ind_copy and
-   ind_fill convert), IND_INVALID_ARGUMENT (x is or shows a constant; an element of memory several times, as after
+/* Makes an op in place: x, and the memory that it shares with other tensors through views, becomes `result`. `result`
+   is the result of an op, has x's shape and is cast to x's type. x.add_(y) is ind_inplace(x, ind_add(x, y)).
+   x[2:5].zero_() is ind_inplace(x2, ind_zeros_like(x2, IND_DTYPE_NONE)) with x2 = ind_slice(x, ..). x.copy_(y) is
+   ind_inplace(x, ind_copy(x, y)). After the call all tensors of that memory read as changed; earlier ops, outputs and
+   mutations keep the values that they read. For an input's memory, ind_mutate is implied. Returns x; an invalid tensor
+   on error: IND_SHAPE_MISMATCH, IND_TYPE_MISMATCH (a float result to integers, numbers to bool; ind_copy and ind_fill
+   convert), IND_INVALID_ARGUMENT (x is a constant or a view of one; x has an element of memory several times, as after
    expand; ind_mutate was called for the input). */
 IND_API ind_tensor ind_inplace(ind_tensor x, ind_tensor result);
 
-/* What a tensor is. */
+/* Properties of a tensor. */
 IND_API ind_dtype ind_tensor_dtype(ind_tensor x);
 IND_API int ind_tensor_rank(ind_tensor x);
 IND_API ind_expr ind_tensor_size(ind_tensor x, int dim); /* dim may be negative */
-/* Name for dumps; unique names are made where two are equal. Returns x. */
+/* Names a tensor for dumps; a name that is taken gets a suffix. Returns x. */
 IND_API ind_tensor ind_named(ind_tensor x, const char *name);
 
 /* ============================================================================================= src/graph/op_table.h */
 /* --------------------------------------------------------------------------------------------------- >>ops */
 
 /* The op table: the only list of graph ops. Each family of ops has its rows in macros of its own, IND_OPS_<FAMILY> and
-   IND_COMPOSITES_<FAMILY>; IND_OPS and IND_COMPOSITES are those of all families. Columns: enumerator; text name
-   (PyTorch's); operands (`?` optional, `*` a list of tensors, `*?` a list that may have gaps; a list stands last);
-   attributes in order as name:kind or name:kind=default; number of results (0: as many as the attributes say); flags.
-   Kinds: int, float, bool, str, dtype, ints (list of integers), floats (list of numbers), sizes (list of size
-   expressions), size (one; may be symbolic), exprs (what the text form writes otherwise), scalar (number). `none` as
-   default: may be left out. Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V
-   and D do, too), V view, D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite
-   (lowered through several loops), B result is bool, F integer operands are computed as floats (f32), T the first
-   operand must be a tensor (pointwise ops else take numbers too), U one value fills the result, Z a size of the result
-   comes from data: the last attribute is its symbol, which the text form shows in the type of the result alone, _ has a
-   form in place (add_: the manual, IN PLACE), E expands to other ops (IND_COMPOSITES). Types that operands may promote
-   to, as in PyTorch: f floats only, i integers and bool only, n not bool; o: all operands have one type. */
+   IND_COMPOSITES_<FAMILY>; IND_OPS and IND_COMPOSITES combine all families. Columns: enumerator; text name (PyTorch's);
+   operands (`?` optional, `*` a list of tensors, `*?` a list with optional elements; a list comes last); attributes in
+   order as name:kind or name:kind=default; number of results (0: the attributes decide); flags. Kinds: int, float,
+   bool, str, dtype, ints (list of integers), floats (list of numbers), sizes (list of size expressions), size (one; may
+   be symbolic), exprs (the text form writes it differently), scalar (number). `none` as default: optional. Flags: N
+   random numbers, P pointwise, Q takes storage-only types (8-bit floats; V and D do, too), V view, D data movement, R
+   reduction, M matrix product, G gather, S source (no operands), C composite (lowered through several loops), B result
+   is bool, F integer operands are computed as floats (f32), T the first operand must be a tensor (other pointwise ops
+   take numbers too), U one value fills the result, Z a size of the result depends on data: the last attribute is its
+   symbol, which the text form shows only in the type of the result, _ has an in-place form (add_: the manual, IN
+   PLACE), E expands to other ops (IND_COMPOSITES). Types that operands may promote to, as in PyTorch: f floats only, i
+   integers and bool only, n not bool; o: all operands have one type. */
 
 /* Marks a dimension list or an argument as "not given" / "no optional tensor". */
 #define IND_NO_TENSOR ind_no_tensor()
@@ -282,17 +284,17 @@ static inline ind_tensor ind_no_tensor(void) {
     return t;
 }
 
-/* Stands for all dimensions where one is asked for. */
+/* Means all dimensions, in place of one. */
 #define IND_ALL_DIMS INT32_MIN
 
-/* An op with several results returns the first; this is number k of those that the op of x has. */
+/* Returns result k of the op of x. An op with several results returns the first. */
 IND_API ind_tensor ind_result(ind_tensor x, int k);
 IND_API int ind_num_results(ind_tensor x); /* of the op that x comes from; 0: x is invalid */
 
-/* Any op of the table by a call of the text form, in which $0, $1, .. are the tensors x: ind_apply(g, "kl_div($0, $1,
-   reduction=\"sum\")", x, 2). Sizes of the graph stand by their names, and so do tensors. Of ops that have no function
-   of their own below, the composites, it is the builder; "add_($0, 1)" works in place. x may be NULL where num is 0.
-   Returns the first result, in place the first operand. */
+/* Adds any op of the table by a call of the text form; $0, $1, .. are the tensors x: ind_apply(g, "kl_div($0, $1,
+   reduction=\"sum\")", x, 2). Sizes and tensors of the graph go by their names. It is the builder of composites, which
+   have no functions of their own below; "add_($0, 1)" works in place. x may be NULL if num is 0. Returns the first
+   result, in place the first operand. */
 IND_API ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num);
 
 /* ===================================================================================== src/graph/ops/data/sources.h */
@@ -301,7 +303,7 @@ IND_API ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tenso
 #define IND_OPS_SOURCES(X)                                                                                             \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
-    X(SCALAR, "scalar", "", "value:scalar", 1, "SU") /* a Python number: promotes weakly */                            \
+    X(SCALAR, "scalar", "", "value:scalar", 1, "SU") /* a Python number: weak promotion */                             \
     X(FULL, "full", "", "size:sizes fill_value:scalar dtype:dtype=f32", 1, "SU")                                       \
     X(ARANGE, "arange", "", "start:size=0 end:size step:size=1 dtype:dtype=i64", 1, "S")                               \
     X(EYE, "eye", "", "n:size m:size=none dtype:dtype=f32", 1, "S")                                                    \
@@ -316,29 +318,30 @@ IND_API ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tenso
     X(NEW_EMPTY, "new_empty", "self", "size:sizes dtype:dtype=none", 1, "U")                                           \
     X(ZEROS, "zeros", "", "size:sizes dtype:dtype=f32", 1, "SU")                                                       \
     X(ONES, "ones", "", "size:sizes dtype:dtype=f32", 1, "SU")                                                         \
-    X(EMPTY, "empty", "", "size:sizes dtype:dtype=f32", 1, "SU") /* 0 where PyTorch leaves memory as it is */          \
+    X(EMPTY, "empty", "", "size:sizes dtype:dtype=f32", 1,                                                             \
+      "SU") /* zeros, where PyTorch leaves memory uninitialised */                                                     \
     X(EMPTY_STRIDED, "empty_strided", "", "size:sizes stride:sizes dtype:dtype=f32", 1, "SU")                          \
     X(SCALAR_TENSOR, "scalar_tensor", "", "s:scalar dtype:dtype=f32", 1, "SU")
 
 #define IND_COMPOSITES_SOURCES(X)                                                                                      \
     X(LOGSPACE, "logspace", "", "start:float end:float steps:size base:float=10 dtype:dtype=f32", 1, "E")
 
-/* Numbers as operands: promote like Python numbers (an integer does not turn a float tensor into f64, and so on). */
+/* Numbers as operands promote like Python numbers: an integer does not turn a float tensor into f64, for example. */
 IND_API ind_tensor ind_scalar(ind_graph *graph, double value);
 IND_API ind_tensor ind_scalar_int(ind_graph *graph, int64_t value);
 
 IND_API ind_tensor ind_full(ind_graph *graph, const ind_expr *size, int rank, double value, ind_dtype dtype);
-/* start, step and dtype zeroed: 0, 1 and i64. */
+/* Zeroed start, step and dtype mean 0, 1 and i64. */
 IND_API ind_tensor ind_arange(ind_graph *graph, ind_expr start, ind_expr end, ind_expr step, ind_dtype dtype);
-/* m zeroed: n. dtype NONE: f32. */
+/* Zeroed m means n. dtype NONE: f32. */
 IND_API ind_tensor ind_eye(ind_graph *graph, ind_expr n, ind_expr m, ind_dtype dtype);
 IND_API ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_expr steps, ind_dtype dtype);
 
-/* Sources; dtype NONE is f32, or the type of a. What PyTorch calls empty is 0 here. */
+/* Sources. dtype NONE: f32, or the type of a. PyTorch's empty tensors are zeros here. */
 IND_API ind_tensor ind_zeros(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype);
 IND_API ind_tensor ind_ones(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype);
 IND_API ind_tensor ind_empty(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype);
-/* stride is checked for its length only: nobody can see it. */
+/* Only the length of stride is checked: strides are not observable. */
 IND_API ind_tensor ind_empty_strided(ind_graph *graph, const ind_expr *size, const ind_expr *stride, int rank,
                                      ind_dtype dtype);
 IND_API ind_tensor ind_scalar_tensor(ind_graph *graph, double value, ind_dtype dtype); /* 0-d */
@@ -364,34 +367,35 @@ IND_API ind_tensor ind_new_empty(ind_tensor a, const ind_expr *size, int rank, i
     X(PHILOX, "philox", "key stream position", "first:int width:int", 1, "Pi") /* random bits: ind_philox */           \
     X(MULTINOMIAL, "multinomial", "self seed", "num_samples:size replacement:bool=false stream:int=0", 1, "N")
 
-/* Random numbers. Nothing is hidden: element e (row-major) of a result is a function of the seed (a tensor i64[]), the
-   op's stream and e alone, the same on every device: the bits of Philox 4x32-10 with key = seed, counter = (e, stream).
-   Ops with the same seed and stream give the same numbers; give each op a stream, each run a seed.
+/* Random numbers without hidden state. Element e (row-major) of a result is a function of the seed (a tensor i64[]),
+   the op's stream and e alone, the same on every device. It comes from the bits of Philox 4x32-10 with key = seed,
+   counter = (e, stream). Ops with equal seed and stream give equal numbers; give each op its own stream and each run
+   its own seed.
      rand       in [0, 1): bits 40 to 63 * 2^-24 for f32, 53 to 63 * 2^-11 for f16, 56 to 63 * 2^-8 for bf16, 11 to 63 *
                 2^-53 for f64
      randn      sqrt(-2 log u) cos(2 pi v) (Box and Muller 1958): u = (bits 40 to 63 + 1) * 2^-24, v = bits 104 to 127 *
-                2^-24; with f64 u from bits 11 to 63, v from bits 75 to 127, times 2^-53
-     randint    low + (bits 0 to 62) mod (high - low); low < high must be known
-     randperm   0 to n - 1 in the order of bits 0 to 62 of each (of equal ones the lower first)
-     bernoulli  1 where a number as of rand in f32 (f64) is < self, a probability for each element; else 0
-     multinomial  of the weights in a row (f64), with replacement the first whose running sum exceeds u * (their sum); u
-   as of rand in f64 for each sample. Without, those with the largest weight / -log(v), in order, of equal ones the
-   first (Efraimidis and Spirakis 2006): v = (bits 11 to 63 + 1) * 2^-53 for each weight native_dropout  input / (1 - p)
-   where a number as of rand in f32 is >= p, else 0; mask: bool, where it was kept */
+                2^-24; f64 takes u from bits 11 to 63, v from bits 75 to 127, times 2^-53
+     randint    low + (bits 0 to 62) mod (high - low); low < high must be provable
+     randperm   0 to n - 1, sorted by bits 0 to 62 of each (stable)
+     bernoulli  1 if a number as of rand in f32 (f64) is < self, a probability per element; else 0
+     multinomial      samples by the weights of a row (f64). With replacement: the first whose prefix sum exceeds
+                u * (their sum), u as of rand in f64 for each sample. Without: those with the largest weight / -log(v),
+                in order, ties to the first (Efraimidis and Spirakis 2006); v = (bits 11 to 63 + 1) * 2^-53 per weight
+     native_dropout   input / (1 - p) if a number as of rand in f32 is >= p, else 0; mask: bool, true if kept */
 IND_API ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_expr *size, int rank,
                                ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randperm(ind_tensor seed, ind_expr n, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream);
-/* Bits [first, first + width) of Philox under that key, stream and position (all i64, broadcast), as a number >= 0:
-   what the ops above are made of. width in [1, 63], within one half of the 128 bits. Not an op of PyTorch's. */
+/* Bits [first, first + width) of Philox for this key, stream and position (all i64, broadcast), as a number >= 0. The
+   ops above are built from it. width is in [1, 63]; the bits lie within one half of the 128. PyTorch has no such op. */
 IND_API ind_tensor ind_philox(ind_tensor key, ind_tensor stream, ind_tensor position, int first, int width);
-/* num_samples positions, i64, for each row of weights (p has one or two dimensions; a weight is finite and not
-   negative, one of them not 0: else what is drawn is unspecified, but in range). Without replacement num_samples must
-   be known to be at most the length of a row; weights of 0 come last, where PyTorch raises. */
+/* num_samples positions, i64, for each row of weights. p has one or two dimensions. Weights must be finite and >= 0,
+   one of them > 0; otherwise the samples are unspecified, but in range. Without replacement num_samples must be
+   provably at most the length of a row; weights of 0 come last, where PyTorch raises. */
 IND_API ind_tensor ind_multinomial(ind_tensor p, ind_tensor seed, ind_expr num_samples, bool replacement, int stream);
-/* train false: x and a mask of ones. mask may be NULL. */
+/* train false: returns x and a mask of ones. mask may be NULL. */
 IND_API ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream,
                                       ind_tensor *mask);
 
@@ -407,11 +411,11 @@ IND_API ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, b
 
 #define IND_COMPOSITES_COPIES(X) X(TYPE_AS, "type_as", "self other", "", 1, "EQ")
 
-/* torch.<name>; broadcasting and type promotion as PyTorch does them. */
+/* torch.<name>, with PyTorch's broadcasting and type promotion. */
 IND_API ind_tensor ind_cast(ind_tensor a, ind_dtype dtype);
 
-/* Copies. alias and clone are a itself to a graph whose tensors never change; copy is b, expanded to the shape of a and
-   in its type; fill is a number or 0-d tensor likewise. */
+/* Copies. Tensors of a graph are immutable, so alias and clone return a. copy returns b, expanded to the shape of a and
+   cast to its type; fill does the same with a number or a 0-d tensor. */
 IND_API ind_tensor ind_clone(ind_tensor a);
 IND_API ind_tensor ind_alias(ind_tensor a);
 IND_API ind_tensor ind_copy(ind_tensor a, ind_tensor b);
@@ -462,13 +466,13 @@ IND_API ind_tensor ind_fill(ind_tensor a, ind_tensor b);
     X(CLAMP_MIN, "clamp_min", "self min", "", 1, "PE")                                                                 \
     X(CLAMP_MAX, "clamp_max", "self max", "", 1, "PE")
 
-/* torch.<name>; broadcasting and type promotion as PyTorch does them. */
+/* torch.<name>, with PyTorch's broadcasting and type promotion. */
 IND_API ind_tensor ind_add(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_sub(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_div(ind_tensor a, ind_tensor b); /* true division: integers give f32 */
-/* The quotient rounded toward zero or down, in the type that a and b promote to (torch.div's rounding_mode). On
-   integers x / 0 is 0, and the remainder of it x: PyTorch raises on the CPU and leaves it undefined on a GPU. */
+/* The quotient rounded toward zero or down (torch.div's rounding_mode), in the promoted type of a and b. For integers x
+   / 0 is 0 and its remainder x. PyTorch raises on the CPU and leaves it undefined on a GPU. */
 typedef enum ind_rounding { IND_ROUND_NONE, IND_ROUND_TRUNC, IND_ROUND_FLOOR } ind_rounding;
 IND_API ind_tensor ind_div_mode(ind_tensor a, ind_tensor b, ind_rounding mode);
 IND_API ind_tensor ind_pow(ind_tensor a, ind_tensor b);
@@ -477,8 +481,8 @@ IND_API ind_tensor ind_minimum(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_neg(ind_tensor a);
 IND_API ind_tensor ind_reciprocal(ind_tensor a);
 
-/* torch.<name>, of one tensor: integers come out as f32, or as they are from abs, the roundings, sign and square. bool
-   is refused where PyTorch refuses it; bitwise ops refuse floats. */
+/* torch.<name> of one tensor. Integers give f32; abs, the roundings, sign and square keep their type. bool is refused
+   where PyTorch refuses it; bitwise ops refuse floats. */
 IND_API ind_tensor ind_abs(ind_tensor a);
 IND_API ind_tensor ind_ceil(ind_tensor a);
 IND_API ind_tensor ind_floor(ind_tensor a);
@@ -487,17 +491,17 @@ IND_API ind_tensor ind_round(ind_tensor a, int decimals); /* half to even; decim
 IND_API ind_tensor ind_sign(ind_tensor a);                /* -1, 0 or 1; 0 for NaN */
 IND_API ind_tensor ind_square(ind_tensor a);
 
-/* torch.<name>, of two tensors or numbers (ind_scalar). */
+/* torch.<name> of two tensors or numbers (ind_scalar). */
 IND_API ind_tensor ind_copysign(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_gcd(ind_tensor a, ind_tensor b);          /* of integers, >= 0; gcd(0, 0) is 0 */
-IND_API ind_tensor ind_lcm(ind_tensor a, ind_tensor b);          /* >= 0, wraps around; 0 if one is 0 */
+IND_API ind_tensor ind_lcm(ind_tensor a, ind_tensor b);          /* >= 0, wraps around; 0 if a or b is 0 */
 IND_API ind_tensor ind_floor_divide(ind_tensor a, ind_tensor b); /* ind_div_mode with IND_ROUND_FLOOR */
 IND_API ind_tensor ind_fmod(ind_tensor a, ind_tensor b);         /* has the sign of a */
 IND_API ind_tensor ind_remainder(ind_tensor a, ind_tensor b);    /* has the sign of b */
 IND_API ind_tensor ind_hypot(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_nextafter(ind_tensor a, ind_tensor b);
 
-/* Of three. min or max may be IND_NO_TENSOR, not both; max counts where min > max. */
+/* Ops of three operands. min or max may be IND_NO_TENSOR, not both; max wins if min > max. */
 IND_API ind_tensor ind_clamp(ind_tensor a, ind_tensor min, ind_tensor max);
 IND_API ind_tensor ind_lerp(ind_tensor a, ind_tensor end, ind_tensor weight);
 IND_API ind_tensor ind_addcmul(ind_tensor a, ind_tensor b, ind_tensor c, double value); /* a + value * b * c */
@@ -537,7 +541,7 @@ IND_API ind_tensor ind_addcdiv(ind_tensor a, ind_tensor b, ind_tensor c, double 
 
 #define IND_COMPOSITES_MATH(X) X(LOGADDEXP2, "logaddexp2", "self other", "", 1, "Ef")
 
-/* torch.<name>; broadcasting and type promotion as PyTorch does them. */
+/* torch.<name>, with PyTorch's broadcasting and type promotion. */
 IND_API ind_tensor ind_exp(ind_tensor a);
 IND_API ind_tensor ind_log(ind_tensor a);
 IND_API ind_tensor ind_sqrt(ind_tensor a);
@@ -545,8 +549,8 @@ IND_API ind_tensor ind_rsqrt(ind_tensor a);
 IND_API ind_tensor ind_tanh(ind_tensor a);
 IND_API ind_tensor ind_sigmoid(ind_tensor a);
 
-/* torch.<name>, of one tensor: integers come out as f32, or as they are from abs, the roundings, sign and square. bool
-   is refused where PyTorch refuses it; bitwise ops refuse floats. */
+/* torch.<name> of one tensor. Integers give f32; abs, the roundings, sign and square keep their type. bool is refused
+   where PyTorch refuses it; bitwise ops refuse floats. */
 IND_API ind_tensor ind_acos(ind_tensor a);
 IND_API ind_tensor ind_acosh(ind_tensor a);
 IND_API ind_tensor ind_asin(ind_tensor a);
@@ -564,9 +568,9 @@ IND_API ind_tensor ind_sin(ind_tensor a);
 IND_API ind_tensor ind_sinh(ind_tensor a);
 IND_API ind_tensor ind_tan(ind_tensor a);
 IND_API ind_tensor ind_sinc(ind_tensor a);              /* sin(pi x) / (pi x) */
-IND_API ind_tensor ind_logit(ind_tensor a, double eps); /* clamped to [eps, 1 - eps]; eps < 0: not */
+IND_API ind_tensor ind_logit(ind_tensor a, double eps); /* clamps a to [eps, 1 - eps]; eps < 0: no clamp */
 
-/* torch.<name>, of two tensors or numbers (ind_scalar). */
+/* torch.<name> of two tensors or numbers (ind_scalar). */
 IND_API ind_tensor ind_atan2(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_xlogy(ind_tensor a, ind_tensor b); /* a log(b), 0 where a is 0 */
 IND_API ind_tensor ind_logaddexp(ind_tensor a, ind_tensor b);
@@ -598,11 +602,11 @@ IND_API ind_tensor ind_logaddexp(ind_tensor a, ind_tensor b);
     X(SPECIAL_XLOG1PY, "special_xlog1py", "self other", "", 1, "PE")                                                   \
     X(SPECIAL_NDTR, "special_ndtr", "self", "", 1, "E")
 
-/* torch.<name>; broadcasting and type promotion as PyTorch does them. */
+/* torch.<name>, with PyTorch's broadcasting and type promotion. */
 IND_API ind_tensor ind_erf(ind_tensor a);
 
-/* torch.<name>, of one tensor: integers come out as f32, or as they are from abs, the roundings, sign and square. bool
-   is refused where PyTorch refuses it; bitwise ops refuse floats. */
+/* torch.<name> of one tensor. Integers give f32; abs, the roundings, sign and square keep their type. bool is refused
+   where PyTorch refuses it; bitwise ops refuse floats. */
 IND_API ind_tensor ind_erfc(ind_tensor a);
 IND_API ind_tensor ind_lgamma(ind_tensor a);
 IND_API ind_tensor ind_erfinv(ind_tensor a);
@@ -617,8 +621,8 @@ IND_API ind_tensor ind_special_bessel_y0(ind_tensor a);
 IND_API ind_tensor ind_special_bessel_y1(ind_tensor a);
 IND_API ind_tensor ind_polygamma(int n, ind_tensor a); /* the n-th derivative of digamma */
 
-/* torch.<name>, of two tensors or numbers (ind_scalar). */
-IND_API ind_tensor ind_special_zeta(ind_tensor a, ind_tensor b); /* Hurwitz': sum of (b + k) ** -a */
+/* torch.<name> of two tensors or numbers (ind_scalar). */
+IND_API ind_tensor ind_special_zeta(ind_tensor a, ind_tensor b); /* Hurwitz zeta: sum of (b + k) ** -a */
 IND_API ind_tensor ind_igamma(ind_tensor a, ind_tensor b);       /* regularised; igammac is 1 - igamma */
 IND_API ind_tensor ind_igammac(ind_tensor a, ind_tensor b);
 
@@ -656,7 +660,7 @@ IND_API ind_tensor ind_igammac(ind_tensor a, ind_tensor b);
     X(ISPOSINF, "isposinf", "self", "", 1, "E")                                                                        \
     X(ISNEGINF, "isneginf", "self", "", 1, "E")
 
-/* torch.<name>; broadcasting and type promotion as PyTorch does them. */
+/* torch.<name>, with PyTorch's broadcasting and type promotion. */
 IND_API ind_tensor ind_eq(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_ne(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_lt(ind_tensor a, ind_tensor b);
@@ -665,27 +669,27 @@ IND_API ind_tensor ind_gt(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_ge(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_where(ind_tensor condition, ind_tensor a, ind_tensor b);
 
-/* torch.<name>, of one tensor: integers come out as f32, or as they are from abs, the roundings, sign and square. bool
-   is refused where PyTorch refuses it; bitwise ops refuse floats. */
+/* torch.<name> of one tensor. Integers give f32; abs, the roundings, sign and square keep their type. bool is refused
+   where PyTorch refuses it; bitwise ops refuse floats. */
 IND_API ind_tensor ind_isnan(ind_tensor a);
 IND_API ind_tensor ind_isinf(ind_tensor a);
 IND_API ind_tensor ind_isfinite(ind_tensor a);
 IND_API ind_tensor ind_logical_not(ind_tensor a);
 IND_API ind_tensor ind_bitwise_not(ind_tensor a);
-IND_API ind_tensor ind_signbit(ind_tensor a); /* true for -0 too */
+IND_API ind_tensor ind_signbit(ind_tensor a); /* true for -0 as well */
 
-/* A number in the place of NaN, of infinity and of -infinity; NULL: the largest and the smallest finite number. */
+/* Replaces NaN, infinity and -infinity by numbers. NULL: the largest and the smallest finite number. */
 IND_API ind_tensor ind_nan_to_num(ind_tensor a, double nan, const double *posinf, const double *neginf);
 
-/* torch.<name>, of two tensors or numbers (ind_scalar). */
+/* torch.<name> of two tensors or numbers (ind_scalar). */
 IND_API ind_tensor ind_logical_and(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_logical_or(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_logical_xor(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bitwise_and(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bitwise_or(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bitwise_xor(ind_tensor a, ind_tensor b);
-IND_API ind_tensor ind_bitwise_left_shift(ind_tensor a, ind_tensor b);  /* by b < 0 or the width and more: 0 .. */
-IND_API ind_tensor ind_bitwise_right_shift(ind_tensor a, ind_tensor b); /* .. and -1 for negative a to the right */
+IND_API ind_tensor ind_bitwise_left_shift(ind_tensor a, ind_tensor b);  /* 0 if b < 0 or b >= the width .. */
+IND_API ind_tensor ind_bitwise_right_shift(ind_tensor a, ind_tensor b); /* .. -1 then for negative a, to the right */
 
 IND_API ind_tensor ind_masked_fill(ind_tensor a, ind_tensor mask, ind_tensor value); /* value: number or 0-d */
 
@@ -717,13 +721,13 @@ IND_API ind_tensor ind_masked_fill(ind_tensor a, ind_tensor mask, ind_tensor val
     X(GLU, "glu", "self", "dim:int=-1", 1, "Ef")                                                                       \
     X(PRELU, "prelu", "self weight", "", 1, "Efo")
 
-/* torch.<name>; broadcasting and type promotion as PyTorch does them. */
+/* torch.<name>, with PyTorch's broadcasting and type promotion. */
 IND_API ind_tensor ind_relu(ind_tensor a);
 typedef enum ind_gelu_form { IND_GELU_ERF, IND_GELU_TANH } ind_gelu_form;
 IND_API ind_tensor ind_gelu(ind_tensor a, ind_gelu_form form);
 IND_API ind_tensor ind_silu(ind_tensor a);
 
-/* torch.nn.functional.<name>. hardtanh, relu6 and threshold take integers too. */
+/* torch.nn.functional.<name>. hardtanh, relu6 and threshold also take integers. */
 IND_API ind_tensor ind_threshold(ind_tensor a, double threshold, double value); /* value where a <= threshold */
 IND_API ind_tensor ind_hardtanh(ind_tensor a, double min_val, double max_val);
 IND_API ind_tensor ind_relu6(ind_tensor a);
@@ -768,7 +772,7 @@ IND_API ind_tensor ind_log_sigmoid(ind_tensor a);
     X(NANSUM, "nansum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")                           \
     X(NANMEAN, "nanmean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")
 
-/* dims: num_dims dimensions, negative ones from the end; num_dims 0: all. dtype NONE: PyTorch's default. */
+/* dims: num_dims dimensions, negative ones from the end. num_dims 0: all dimensions. dtype NONE: PyTorch's default. */
 IND_API ind_tensor ind_sum(ind_tensor x, const int *dims, int num_dims, bool keepdim, ind_dtype dtype);
 IND_API ind_tensor ind_mean(ind_tensor x, const int *dims, int num_dims, bool keepdim, ind_dtype dtype);
 IND_API ind_tensor ind_amax(ind_tensor x, const int *dims, int num_dims, bool keepdim);
@@ -777,10 +781,11 @@ IND_API ind_tensor ind_any(ind_tensor x, const int *dims, int num_dims, bool kee
 
 IND_API ind_tensor ind_argmax(ind_tensor x, int dim, bool keepdim); /* IND_ALL_DIMS: over the flattened tensor */
 IND_API ind_tensor ind_argmin(ind_tensor x, int dim, bool keepdim);
-/* Values; *indices (may be NULL) are those of the first extreme. IND_ALL_DIMS: of all elements, without indices. */
+/* Values; *indices (may be NULL) are the positions of the first extreme. IND_ALL_DIMS: all elements, no indices. */
 IND_API ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 IND_API ind_tensor ind_min(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
-IND_API ind_tensor ind_aminmax(ind_tensor x, int dim, bool keepdim, ind_tensor *max); /* the least; max may be NULL */
+IND_API ind_tensor ind_aminmax(ind_tensor x, int dim, bool keepdim,
+                               ind_tensor *max); /* returns the minimum; max may be NULL */
 IND_API ind_tensor ind_all(ind_tensor x, const int *dims, int num_dims, bool keepdim);
 IND_API ind_tensor ind_prod(ind_tensor x, int dim, bool keepdim, ind_dtype dtype);
 IND_API ind_tensor ind_count_nonzero(ind_tensor x, const int *dims, int num_dims);
@@ -810,13 +815,13 @@ IND_API ind_tensor ind_logsumexp(ind_tensor x, const int *dims, int num_dims, bo
     X(NORMALIZE, "normalize", "input", "p:float=2 dim:int=1 eps:float=1e-12", 1, "E")                                  \
     X(DIST, "dist", "self other", "p:float=2", 1, "E")
 
-/* (sum |x|^ord)^(1/ord); 0 counts what is not 0, INFINITY and -INFINITY are the largest and smallest |x|. */
+/* (sum |x|^ord)^(1/ord); 0 counts the nonzero elements, INFINITY and -INFINITY give the largest and smallest |x|. */
 IND_API ind_tensor ind_linalg_vector_norm(ind_tensor x, double ord, const int *dims, int num_dims, bool keepdim,
                                           ind_dtype dtype);
 IND_API ind_tensor ind_norm(ind_tensor x, double p, const int *dims, int num_dims, bool keepdim, ind_dtype dtype);
-/* [.., P, M], [.., R, M]: the p-norms (p >= 0) of the differences of all rows, [.., P, R]. */
+/* [.., P, M], [.., R, M]: the p-norms (p >= 0) of the differences of all pairs of rows, [.., P, R]. */
 IND_API ind_tensor ind_cdist(ind_tensor x1, ind_tensor x2, double p);
-/* [N, M]: those of rows i < j, [N * (N - 1) / 2]. torch.pdist, which is _pdist_forward in the text form. */
+/* [N, M]: the p-norms for rows i < j, [N * (N - 1) / 2]. torch.pdist; the text form calls it _pdist_forward. */
 IND_API ind_tensor ind_pdist(ind_tensor x, double p);
 
 /* ===================================================================================== src/graph/ops/rows/softmax.h */
@@ -866,11 +871,11 @@ IND_API ind_tensor ind_log_softmax(ind_tensor x, int dim);
 typedef enum ind_loss_reduction { IND_LOSS_MEAN, IND_LOSS_SUM, IND_LOSS_NONE } ind_loss_reduction;
 IND_API ind_tensor ind_mse_loss(ind_tensor x, ind_tensor target, ind_loss_reduction reduction);
 IND_API ind_tensor ind_l1_loss(ind_tensor x, ind_tensor target, ind_loss_reduction reduction);
-/* x: [C] or [N, C, ..], log-probabilities of classes; target: [] or [N, ..], classes, those equal to ignore_index
-   (PyTorch's default: -100) counting nothing; weight: [C] or IND_NO_TENSOR. */
+/* x: log-probabilities of classes, [C] or [N, C, ..]. target: classes, [] or [N, ..]; a class equal to ignore_index
+   (PyTorch's default: -100) is ignored. weight: [C] or IND_NO_TENSOR. */
 IND_API ind_tensor ind_nll_loss(ind_tensor x, ind_tensor target, ind_tensor weight, int ignore_index,
                                 ind_loss_reduction reduction);
-/* As ind_nll_loss of the log_softmax of x; target may also be probabilities, of x's shape and type. */
+/* ind_nll_loss of the log_softmax of x; target may also hold probabilities, of x's shape and type. */
 IND_API ind_tensor ind_cross_entropy(ind_tensor x, ind_tensor target, ind_tensor weight, int ignore_index,
                                      ind_loss_reduction reduction, double label_smoothing);
 
@@ -899,42 +904,41 @@ IND_API ind_tensor ind_cross_entropy(ind_tensor x, ind_tensor target, ind_tensor
     X(NATIVE_GROUP_NORM_BACKWARD, "native_group_norm_backward", "grad_out input mean rstd weight?",                    \
       "N:size C:size HxW:size group:int output_mask:ints", 3, "C")
 
-/* weight, bias: IND_NO_TENSOR to leave out. Normalises over the last num_dims dimensions. */
+/* Normalises over the last num_dims dimensions. weight and bias may be IND_NO_TENSOR. */
 IND_API ind_tensor ind_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps);
 /* As ind_layer_norm, without mean and bias. eps < 0: the epsilon of x's type. */
 IND_API ind_tensor ind_rms_norm(ind_tensor x, int num_dims, ind_tensor weight, double eps);
-/* As ind_layer_norm; *mean and *rstd (either may be NULL) are of the type computed in and keep the dimensions. */
+/* As ind_layer_norm. *mean and *rstd (either may be NULL) have the compute type and keep the dimensions. */
 IND_API ind_tensor ind_native_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps,
                                          ind_tensor *mean, ind_tensor *rstd);
-/* x is [N, C, ..], weight and bias [C]; each group of C / num_groups channels of a sample is normalised. */
+/* x is [N, C, ..], weight and bias [C]. Normalises each group of C / num_groups channels of a sample. */
 IND_API ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps);
 /* As ind_group_norm; *mean and *rstd (may be NULL) are [N, num_groups]. */
 IND_API ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps,
                                          ind_tensor *mean, ind_tensor *rstd);
-/* x is [N, C, ..], all others [C]. With mean and variance given they are used, else those of the batch are. Statistics
-   are not updated. */
+/* x is [N, C, ..], all others [C]. Uses running_mean and running_var if given, else the batch's statistics. Does not
+   update them. */
 IND_API ind_tensor ind_batch_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
                                   ind_tensor running_var, double eps);
-/* As ind_batch_norm; *mean and *rstd (may be NULL) are those of the batch, [C], or empty where running ones are used.
- */
+/* As ind_batch_norm. *mean and *rstd (may be NULL) are the batch's, [C], or empty if running statistics are used. */
 IND_API ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tensor bias,
                                                ind_tensor running_mean, ind_tensor running_var, double eps,
                                                ind_tensor *mean, ind_tensor *rstd);
-/* As ind_native_batch_norm_legit in training; *new_mean and *new_var (may be NULL) are what running_mean and
-   running_var become: (1 - momentum) times themselves plus momentum times the batch's, for ind_mutate. */
+/* As ind_native_batch_norm_legit in training. *new_mean and *new_var (may be NULL) are the updated running_mean and
+   running_var, for ind_mutate: (1 - momentum) times the old plus momentum times the batch's. */
 IND_API ind_tensor ind_native_batch_norm_legit_functional(ind_tensor x, ind_tensor weight, ind_tensor bias,
                                                           ind_tensor running_mean, ind_tensor running_var,
                                                           double momentum, double eps, ind_tensor *new_mean,
                                                           ind_tensor *new_var);
-/* Gradients: the result is that of x, *weight_grad and *bias_grad (NULL: not wanted) those of weight and bias. mean and
-   rstd are what the forward op gave. */
+/* Returns the gradient of x; *weight_grad and *bias_grad (NULL: not computed) are those of weight and bias. mean and
+   rstd come from the forward op. */
 IND_API ind_tensor ind_native_layer_norm_backward(ind_tensor grad_out, ind_tensor x, int num_dims, ind_tensor mean,
                                                   ind_tensor rstd, ind_tensor weight, ind_tensor bias,
                                                   ind_tensor *weight_grad, ind_tensor *bias_grad);
 IND_API ind_tensor ind_native_group_norm_backward(ind_tensor grad_out, ind_tensor x, ind_tensor mean, ind_tensor rstd,
                                                   ind_tensor weight, int num_groups, ind_tensor *weight_grad,
                                                   ind_tensor *bias_grad);
-/* As ind_batch_norm, but every channel of every sample by itself. */
+/* As ind_batch_norm, but per channel and sample. */
 IND_API ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
                                      ind_tensor running_var, double eps);
 
@@ -953,17 +957,17 @@ IND_API ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor
     X(TRAPEZOID, "trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")                                                 \
     X(CUMULATIVE_TRAPEZOID, "cumulative_trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")
 
-/* Running sums, products and extremes along one dimension, first to last, each with its own element (torch.cumsum ..).
-   dtype NONE: PyTorch's default, i64 for integers and bool. Results have x's size; indices may be NULL, else i64
-   positions along dim: of equal values the last so far, and of the last NaN once one was met. */
+/* Inclusive scans along one dimension: sums, products and extremes (torch.cumsum ..). dtype NONE: PyTorch's default,
+   i64 for integers and bool. Results have x's size. indices may be NULL, else i64 positions along dim: of equal values
+   the last so far, and after a NaN the last NaN. */
 IND_API ind_tensor ind_cumsum(ind_tensor x, int dim, ind_dtype dtype);
 IND_API ind_tensor ind_cumprod(ind_tensor x, int dim, ind_dtype dtype);
 IND_API ind_tensor ind_cummax(ind_tensor x, int dim, ind_tensor *indices);
 IND_API ind_tensor ind_cummin(ind_tensor x, int dim, ind_tensor *indices);
 IND_API ind_tensor ind_logcumsumexp(ind_tensor x, int dim); /* floats only */
 
-/* Differences of neighbours along dim, n times over (0 to 16); prepend and append (IND_NO_TENSOR: none), of x's type,
-   are put before and behind it first. Of bools: whether they differ. */
+/* The n-th differences of neighbours along dim, n from 0 to 16. prepend and append (IND_NO_TENSOR: none) have x's type
+   and are concatenated with x first. For bools: whether neighbours differ. */
 IND_API ind_tensor ind_diff(ind_tensor x, int n, int dim, ind_tensor prepend, ind_tensor append);
 
 /* ===================================================================================== src/graph/ops/rows/sorting.h */
@@ -975,12 +979,12 @@ IND_API ind_tensor ind_diff(ind_tensor x, int n, int dim, ind_tensor prepend, in
     X(TOPK, "topk", "self", "k:size dim:int=-1 largest:bool=true sorted:bool=true", 2, "R")                            \
     X(MSORT, "msort", "self", "", 1, "R")
 
-/* Values, and in *indices (may be NULL) where they were along dim, i64. Always stable; NaN is larger than every number.
- */
+/* Sorted values; *indices (may be NULL) are their positions along dim, i64. Always stable. NaN is larger than every
+   number. */
 IND_API ind_tensor ind_sort(ind_tensor x, int dim, bool descending, ind_tensor *indices);
 IND_API ind_tensor ind_argsort(ind_tensor x, int dim, bool descending);
-/* The k largest (smallest) elements along dim, in order, and their i64 positions; of equal ones the first. k must be
-   known to be at most the size of dim; it may be symbolic. Not for bool. */
+/* The k largest (smallest) elements along dim, in order, and their i64 positions; ties to the first. k may be symbolic
+   and must be provably at most the size of dim. Not for bool. */
 IND_API ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices);
 IND_API ind_tensor ind_msort(ind_tensor x); /* the values of ind_sort along dimension 0 */
 
@@ -995,21 +999,20 @@ IND_API ind_tensor ind_msort(ind_tensor x); /* the values of ind_sort along dime
     X(QUANTILE, "quantile", "self q", "dim:int=none keepdim:bool=false interpolation:str=\"linear\"", 1, "R")          \
     X(NANQUANTILE, "nanquantile", "self q", "dim:int=none keepdim:bool=false interpolation:str=\"linear\"", 1, "R")
 
-/* The k-th smallest along dim (k from 1; may be symbolic, then known to be at most the size), as in ind_sort; in
- *indices (may be NULL) where it is, of equal ones the k-th in order. */
+/* The k-th smallest along dim, in the order of ind_sort. k counts from 1; a symbolic k must be provably at most the
+   size. *indices (may be NULL): its position; among equal values the k-th in order. */
 IND_API ind_tensor ind_kthvalue(ind_tensor x, ind_expr k, int dim, bool keepdim, ind_tensor *indices);
-/* The lower of the two in the middle; NaN where there is one. Of all elements: of ind_flatten(x, 0, -1). Not for bool.
-   *indices (may be NULL): where it is, of equal ones the one that a stable sort puts there, of NaNs the first.
-   ind_nanmedian: of what is not NaN; NaN where that is nothing. */
+/* The lower of the two middle values; NaN if there is one. Not for bool. For all elements use ind_flatten(x, 0, -1).
+   *indices (may be NULL): its position; among equal values as a stable sort orders them, among NaNs the first.
+   ind_nanmedian ignores NaN; if there is nothing else, it gives NaN. */
 IND_API ind_tensor ind_median(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 IND_API ind_tensor ind_nanmedian(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
-/* The value that occurs most often along dim, the smallest of several; each NaN is a value of its own, and the
- *smallest. indices (may be NULL): where it occurs last (of NaNs the first), as PyTorch does on the CPU. */
+/* The most frequent value along dim, the smallest of several. Each NaN is a value of its own, and the smallest.
+ *indices (may be NULL): its last position (for NaN the first), as in PyTorch on the CPU. */
 IND_API ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
-/* Quantile q, f32 and f64: a number (ind_scalar), or a tensor of x's type with one dimension, which the result then
-   begins with, or none. interpolation: "linear" (NULL), "lower", "higher", "nearest",
-   "midpoint". NaN where there is one; ind_nanquantile: of what is not NaN. A q outside [0, 1] is refused, in a tensor
-   at run time: IND_INDEX_OUT_OF_RANGE. */
+/* Quantile q, f32 and f64. q is a number (ind_scalar) or a tensor of x's type with no or one dimension, which becomes
+   the first of the result. interpolation: "linear" (NULL), "lower", "higher", "nearest", "midpoint". NaN if there is
+   one; ind_nanquantile ignores NaN. A q outside [0, 1] is refused, in a tensor at run time: IND_INDEX_OUT_OF_RANGE. */
 IND_API ind_tensor ind_quantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
 IND_API ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
 
@@ -1025,12 +1028,12 @@ IND_API ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool kee
     X(HISTC, "histc", "self", "bins:int=100 min:float=0 max:float=0", 1, "E")                                          \
     X(BINCOUNT, "bincount", "self weights?", "minlength:size=0 max_output_size:size=none", 1, "E")
 
-/* How many elements of the ascending sequence come before each x (right: before or equal), i64 or i32. sorted_sequence
-   has one dimension, or x's with the last one free. sorter (or IND_NO_TENSOR): i64, what sorts the sequence; its values
-   are checked at run time. Both are compared in the type that they promote to; x may be a number. */
+/* The number of elements of the ascending sequence before each x (right: before or equal), i64 or i32. sorted_sequence
+   has one dimension, or x's with a different last one. sorter (or IND_NO_TENSOR): the i64 permutation that sorts the
+   sequence, checked at run time. Both are compared in their promoted type; x may be a number. */
 IND_API ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right,
                                     ind_tensor sorter);
-/* searchsorted with one-dimensional boundaries. */
+/* ind_searchsorted with one-dimensional boundaries. */
 IND_API ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bool right);
 
 /* ================================================================================= src/graph/ops/indexing/gathers.h */
@@ -1047,11 +1050,11 @@ IND_API ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_i
 IND_API ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index);
 IND_API ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index);
 
-/* x[indices]: one index tensor per leading dimension, IND_NO_TENSOR for all of it; the index tensors broadcast, and
-   their dimensions stand where the first of them stood, or in front if there is a gap between them. Negative indices
-   count from the end. Masks (bool) have a size that depends on data: IND_NOT_SUPPORTED. */
+/* x[indices]: one index tensor per leading dimension, or IND_NO_TENSOR for the whole dimension. The index tensors
+   broadcast. Their dimensions replace the first indexed one, or come first if the indexed ones are not adjacent.
+   Negative indices count from the end. Masks (bool) have a data-dependent size: IND_NOT_SUPPORTED. */
 IND_API ind_tensor ind_index(ind_tensor x, const ind_tensor *indices, int num);
-IND_API ind_tensor ind_take(ind_tensor x, ind_tensor index); /* of x flattened; negative ones from the end */
+IND_API ind_tensor ind_take(ind_tensor x, ind_tensor index); /* from x flattened; negative indices count from the end */
 
 /* ================================================================================ src/graph/ops/indexing/scatters.h */
 /* ---- scatters */
@@ -1066,10 +1069,10 @@ IND_API ind_tensor ind_take(ind_tensor x, ind_tensor index); /* of x flattened; 
     X(INDEX_COPY, "index_copy", "self index source", "dim:int", 1, "G_")                                               \
     X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G_")
 
-/* Scatters: x with some elements replaced or combined; x itself stays (see ind_mutate). Where the same element is named
-   twice, replacing keeps the last one on the host device and any one on a GPU, and sums of floats come in any order on
-   a GPU, as in PyTorch. An index that is out of range stores nothing and is IND_INDEX_OUT_OF_RANGE.
-   ind_index_put: as ind_index; a single mask goes with values of one element. */
+/* Scatters return x with some elements replaced or combined; x itself does not change (see ind_mutate). If an element
+   is indexed twice, replacing keeps the last value on the host device and any one on a GPU. On a GPU sums of floats add
+   in any order, as in PyTorch. An index out of range stores nothing and is IND_INDEX_OUT_OF_RANGE. ind_index_put: as
+   ind_index; a single mask needs values of one element. */
 IND_API ind_tensor ind_index_put(ind_tensor x, const ind_tensor *indices, int num, ind_tensor values, bool accumulate);
 IND_API ind_tensor ind_put(ind_tensor x, ind_tensor index, ind_tensor source, bool accumulate);
 IND_API ind_tensor ind_scatter(ind_tensor x, int dim, ind_tensor index, ind_tensor src);
@@ -1291,7 +1294,7 @@ IND_API ind_tensor ind_stack(const ind_tensor *tensors, int num, int dim);
 /* torch.<name>; src takes the element type of x. */
 IND_API ind_tensor ind_tril(ind_tensor x, ind_expr diagonal); /* zeroed: 0 */
 IND_API ind_tensor ind_triu(ind_tensor x, ind_expr diagonal);
-/* i64 with one more dimension of num_classes; a class outside of it is an index out of range at run time. */
+/* i64 with one more dimension of num_classes. A class out of range is an index out of range at run time. */
 IND_API ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes);
 
 /* ==================================================================================== src/graph/ops/movement/pads.h */
@@ -1307,8 +1310,8 @@ IND_API ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes);
     X(REPLICATION_PAD2D, "replication_pad2d", "self", "padding:sizes", 1, "D")                                         \
     X(REPLICATION_PAD3D, "replication_pad3d", "self", "padding:sizes", 1, "D")
 
-/* torch.nn.functional.pad and its modes. pad: before and after the last dimension, then the one before it, and so on;
-   negative ones crop. value: for IND_PAD_CONSTANT. */
+/* torch.nn.functional.pad and its modes. pad: before and after the last dimension, then the one before it, and so on.
+   Negative numbers crop. value: for IND_PAD_CONSTANT. */
 typedef enum ind_pad_mode { IND_PAD_CONSTANT, IND_PAD_REFLECT, IND_PAD_REPLICATE, IND_PAD_CIRCULAR } ind_pad_mode;
 IND_API ind_tensor ind_pad(ind_tensor x, const ind_expr *pad, int num_pad, ind_pad_mode mode, double value);
 
@@ -1376,23 +1379,22 @@ IND_API ind_tensor ind_diagonal_scatter(ind_tensor x, ind_tensor src, int offset
     X(LOCAL_RESPONSE_NORM, "local_response_norm", "input", "size:int alpha:float=1e-4 beta:float=0.75 k:float=1", 1,   \
       "E")
 
-/* The windows of a pool. Zero is the default: stride that of the kernel, dilation 1, the padding counted in averages.
- */
+/* The windows of a pool. Zero is the default: stride = kernel size, dilation 1, averages count the padding. */
 typedef struct ind_pool_desc {
     int kernel_size[3], stride[3], padding[3], dilation[3]; /* as many as the pool has dimensions */
     bool ceil_mode, count_exclude_pad;
     int divisor_override; /* of averages; 0: the number of elements */
 } ind_pool_desc;
 /* torch.nn.functional.<name> over the last `dims` (1 to 3) dimensions of an image with channels, with or without a
-   batch. indices (may be NULL): positions in the input's plane, i64; the first of equals, of NaN too. Averages are of
-   floats, those of ind_avg_pool and its gradient also of i64, which are rounded toward 0. */
+   batch. indices (may be NULL): i64 positions in the input's plane, of equal values (also NaN) the first. Averages take
+   floats; ind_avg_pool and its gradient also take i64, rounded toward 0. */
 IND_API ind_tensor ind_max_pool(ind_tensor x, int dims, const ind_pool_desc *pool, ind_tensor *indices);
 IND_API ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool);
 IND_API ind_tensor ind_adaptive_max_pool(ind_tensor x, const ind_expr *output_size, int dims, ind_tensor *indices);
 IND_API ind_tensor ind_adaptive_avg_pool(ind_tensor x, const ind_expr *output_size, int dims);
 
-/* Gradients of pools over the last two dimensions with respect to x: zeros, to which every window adds its own.
-   indices: as ind_max_pool gave them. */
+/* Gradients of pools over the last two dimensions with respect to x: every window adds its own to zeros. indices: from
+   ind_max_pool. */
 IND_API ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool);
 IND_API ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x);
 IND_API ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool,
@@ -1425,14 +1427,14 @@ IND_API ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, 
 typedef struct ind_conv_desc {
     int stride[3], padding[3], dilation[3], output_padding[3]; /* as many as the weight has spatial dimensions */
     int groups;
-    bool transposed; /* torch.conv_transpose*d; output_padding is for it alone */
+    bool transposed; /* torch.conv_transpose*d; only it uses output_padding */
 } ind_conv_desc;
 /* torch.convolution: x [batch?, channels, sizes..], weight [out, in / groups, kernel..] or, transposed, [in, out /
-   groups, kernel..]; bias: IND_NO_TENSOR to leave out. conv may be NULL. */
+   groups, kernel..]. bias may be IND_NO_TENSOR, conv NULL. */
 IND_API ind_tensor ind_convolution(ind_tensor x, ind_tensor weight, ind_tensor bias, const ind_conv_desc *conv);
 
-/* aten::convolution_backward; what of the gradients is not used is not computed.
-   Gradients of x, weight and bias: ind_result(.., 0), 1 and 2. conv may be NULL. */
+/* aten::convolution_backward; unused gradients are not computed. Gradients of x, weight and bias: ind_result(.., 0), 1
+   and 2. conv may be NULL. */
 IND_API ind_tensor ind_convolution_backward(ind_tensor grad_output, ind_tensor x, ind_tensor weight,
                                             const ind_conv_desc *conv);
 
@@ -1637,9 +1639,9 @@ IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor
     X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "PQ") /* ind_pointwise: a loop function of the user */            \
     X(CALL, "call", "inputs*", "function:str", 1, "PQ")    /* ind_call: a device function of the user */
 
-/* An op of one's own. fn is called once, at once, to record the body; user_bytes of *user are only needed until then.
-   The result has the size of `like` (or size/rank) and dtype (IND_DTYPE_NONE: that of `like`). The body may load any
-   tensor of the graph at any index (ind_op_load). It fuses like every other op. */
+/* A custom op. ind_pointwise calls fn once, immediately, to record the body; *user (user_bytes) is only needed until
+   then. The result has the size of `like` (or size/rank) and dtype (IND_DTYPE_NONE: that of `like`). The body may load
+   any tensor of the graph at any index (ind_op_load). It fuses like every other op. */
 typedef struct ind_loop_desc {
     const char *name;
     ind_tensor like;
@@ -1684,7 +1686,7 @@ typedef struct ind_scan_desc {
     int dim; /* may be negative */
     bool reverse, exclusive;
     const ind_tensor *identity;  /* exclusive: num entries */
-    ind_tensor segments, starts; /* IND_NO_TENSOR: there is one segment */
+    ind_tensor segments, starts; /* IND_NO_TENSOR: one segment */
     ind_combine_fn combine;
     void *user; /* only needed until the call returns */
 } ind_scan_desc;
@@ -1694,22 +1696,23 @@ IND_API ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *d
 /* ---- extern calls */
 
 #define IND_OPS_EXTERN(X)                                                                                              \
-    X(EXTERN, "extern", "inputs*", "name:str workspace:size=0 mutates:ints=none types:exprs", 0, "Q") /* opaque */
+    X(EXTERN, "extern", "inputs*", "name:str workspace:size=0 mutates:ints=none types:exprs", 0, "Q") /* extern call   \
+                                                                                                       */
 
-/* An opaque call (ind_extern_register in inductor_ir.h): a step of its own, for which nothing is written; its operands
-   are stored, contiguous. The result is the first one, ind_result gives the others: those declared, then for each
-   operand in `mutates` what it holds after the call. Ops that read such an operand itself see what was there before;
-   where any comes later, the call gets a copy. A call whose results nobody uses is dropped; any other is made once in
-   each run. The callbacks are looked up when the graph is compiled: a missing one is IND_NOT_SUPPORTED there. Errors:
-   IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no shape rule), IND_TYPE_MISMATCH (the rule gives others),
-   IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE and IND_OVERFLOW (the workspace), what the rule returns. */
+/* An extern call (ind_extern_register in inductor_ir.h): a step of its own, without generated code; its operands are
+   stored, contiguous. It returns the first result, ind_result the others: the declared ones, then for each operand in
+   `mutates` its contents after the call. Ops that read such an operand itself see its contents before the call; if any
+   comes later, the call gets a copy. A call without used results is dropped; any other runs once per run. ind_compile
+   looks up the callbacks: a missing one is IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no
+   types and no shape rule), IND_TYPE_MISMATCH (the rule returns other types), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE
+   and IND_OVERFLOW (the workspace), any error of the rule. */
 typedef struct ind_extern_args {
     const ind_tensor *inputs;
     int num_inputs;
-    const char *const *results; /* types as "f32[N, 8]"; none, and none in mutates: the shape rule says them */
+    const char *const *results; /* types as "f32[N, 8]"; none, and none in mutates: from the shape rule */
     int num_results;
-    const char *workspace; /* bytes, as "4*N + 256"; NULL: the shape rule says, else 0 */
-    const int *mutates;    /* numbers of operands that it overwrites */
+    const char *workspace; /* bytes, as "4*N + 256"; NULL: from the shape rule, else 0 */
+    const int *mutates;    /* indices of the operands that it overwrites */
     int num_mutates;
 } ind_extern_args;
 IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args *args);
@@ -1758,9 +1761,9 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
     IND_OPS_ASSOCIATIVE_SCAN(X)                                                                                        \
     IND_OPS_EXTERN(X)
 
-/* Ops that are written as others when they are called, as PyTorch decomposes its composite ops: the graph, its text and
-   its schedule show those. Columns as above. Complex tensors are what torch.view_as_real makes of them: a last
-   dimension of two, which dimensions do not count. */
+/* Composite ops: a call expands them into other ops, as PyTorch decomposes its composite ops. The graph, its text and
+   its schedule show the expansion. Columns as above. Complex tensors are real ones as torch.view_as_real returns them:
+   with a last dimension of two, which dimension arguments do not count. */
 #define IND_COMPOSITES(X)                                                                                              \
     IND_COMPOSITES_SOURCES(X)                                                                                          \
     IND_COMPOSITES_COPIES(X)                                                                                           \
@@ -1800,8 +1803,8 @@ typedef enum ind_graph_op {
 /* ================================================================================================= src/graph/text.h */
 /* -------------------------------------------------------------------------------------------------- >>text */
 
-/* Reads a graph in the text form; `file` is for messages (NULL: "<text>"). NULL on failure: ind_error says file, line,
-   column, what was found and what is allowed.
+/* Reads a graph in the text form; `file` is for messages (NULL: "<text>"). NULL on failure: ind_error names file, line,
+   column, the token found and the tokens allowed.
 
    grammar:
      graph     = "graph" name "{" { statement newline } "}"
@@ -1812,41 +1815,43 @@ typedef enum ind_graph_op {
      function  = "function" name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype "=" string
                  (CUDA C; see ind_function_register, which gives it a host twin)
      assign    = [ result { "," result } "=" ] op "(" [ argument { "," argument } ] ")"
-                 (op: also a function's name; with an underscore behind a name of the op table in place, then its result
-                 may stay without a name: one given to it is another name for its first operand)
+                 (op: an op of the table or a function; an op of the table with an underscore after its name is in
+                 place. The result of an op in place needs no name; a name for it is an alias of its first operand)
                | result { "," result } "=" "extern" "(" string { "," name } [ "," "workspace" "=" expr ]
                  [ "," "mutates" "=" "[" int { "," int } "]" ] ")"
                  (see ind_extern; the results have types unless a shape rule is registered)
      result    = name [ ":" type ]
-     mutate    = "mutate" name "=" name              (an input, and what its memory holds after; see ind_mutate)
-     donate    = "donate" name                       (an input whose memory may be written over; see ind_donate)
-     output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: x comes back as y)
-     type      = dtype "[" [ expr { "," expr } ] "]"   (a result of nonzero and its like: names the size from data)
+     mutate    = "mutate" name "=" name              (an input, and its contents after the run; see ind_mutate)
+     donate    = "donate" name                       (an input whose memory may be overwritten; see ind_donate)
+     output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: returns x as y)
+     type      = dtype "[" [ expr { "," expr } ] "]"   (a result of nonzero and its like: names its data-dependent size)
      argument  = [ name "=" ] value
-     combine   = { name "=" joined ";" } joined { "," joined }      (in the string `combine` of associative_scan, whose
-                 list has count values, as many identities if it is exclusive, then the segments if it is segmented)
+     combine   = { name "=" joined ";" } joined { "," joined }      (in the string `combine` of associative_scan. Its
+                 list has count values, then count identities if exclusive, then the segments if segmented)
      joined    = name | dtype "(" ( number | name ) ")" | op "(" joined { "," joined } ")"     (name: l0, l1, .. r0, r1,
-                 .. of the left and the right element, or one given before; a type makes a number or casts; op: of
-                 IND_LOOP_OPS, or a function; what it takes is a name, a number or a cast)
+                 .. of the left and the right element, or an earlier one; a type makes a number or casts; op: of
+                 IND_LOOP_OPS, or a function; its arguments are names, numbers and casts)
      value     = name | number | string | "true" | "false" | "none" | dtype | expr | "[" [ value { "," value } ] "]"
-     string    = characters of one line in double quotes; \n is a new line, \" a quote, \\ a backslash, other escapes
-   are errors comments run from # to the end of the line; the text ends at its first zero byte. */
+     string    = characters of one line in double quotes; \n is a new line, \" a quote, \\ a backslash; other
+                 escapes are errors
+   Comments run from # to the end of the line; the text ends at its first zero byte. */
 IND_API ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *file);
-/* The graph as text; parses back to the same graph. Owned by the graph, valid until it changes. NULL: no memory. */
+/* Returns the graph as text, which parses to the same graph. The graph owns it; valid until the graph changes. NULL:
+   out of memory. */
 IND_API const char *ind_graph_text(ind_graph *graph);
 
 /* ============================================================================================== src/graph/compile.h */
 /* ----------------------------------------------------------------------------------------------- >>compile */
 
 #define IND_STAGES(X)                                                                                                  \
-    X(GRAPH, "graph")       /* after the passes */                                                                     \
+    X(GRAPH, "graph")       /* after the graph passes */                                                               \
     X(LOOPS, "loops")       /* buffers and recorded bodies */                                                          \
     X(SCHEDULE, "schedule") /* kernels, memory plan, why edges were not fused */                                       \
-    X(KERNELS, "kernels")   /* the body of each kernel as a graph: ind_module_kernel_graph */                          \
+    X(KERNELS, "kernels")   /* each kernel body as a graph: ind_module_kernel_graph */                                 \
     X(PLAN, "plan")         /* strategies, thread layouts, launch formulas */                                          \
     X(CUDA, "cuda")         /* CUDA C */                                                                               \
     X(PTX, "ptx")                                                                                                      \
-    X(CUBIN, "cubin") /* resource usage per kernel; the bytes through ind_module_cubin */
+    X(CUBIN, "cubin") /* resource usage per kernel; ind_module_cubin has the bytes */
 
 typedef enum ind_stage {
 #define X(name, text) IND_STAGE_##name,
@@ -1858,7 +1863,7 @@ typedef enum ind_stage {
 #define IND_PASSES(X)                                                                                                  \
     X(DCE, "dce")   /* dead code */                                                                                    \
     X(FOLD, "fold") /* constant folding */                                                                             \
-    X(NOOP, "noop") /* ops that do nothing: x + 0, x * 1, cast to the same type, identity views */                     \
+    X(NOOP, "noop") /* identities: x + 0, x * 1, cast to the same type, identity views */                              \
     X(CSE, "cse")   /* common subexpressions */
 
 typedef enum ind_pass {
@@ -1869,95 +1874,95 @@ typedef enum ind_pass {
 } ind_pass;
 
 typedef struct ind_compile_desc {
-    ind_device device; /* IND_DEVICE_AUTO: the context's */
-    ind_target target; /* zero: the device's; for emit_only any */
+    ind_device device; /* IND_DEVICE_AUTO: the device of the context */
+    ind_target target; /* zero: the target of the device; with emit_only any target */
     bool emit_only;    /* stop after the CUDA text: needs no GPU; the module runs on the host */
-    /* Every run gives the same bits. Without it only scatters may differ from run to run, where several values meet at
-       one element: floats that are added or multiplied (atomics join them in any order), and what replaces an element
-       (the last to come stays). With it they are joined in an order that the data alone decides, the points' own for
-       the first few; of those that replace, the last stays, as on the host. Everything else, as integers and extremes,
-       is the same either way and costs no more.
-       Of n points and d elements to choose from, where n * d is small (realise.look_steps, for the hints) each element
-       looks at all points. Else, of points that replace, the last one of each element is found first; sums and
-       products have their points sorted by element, by all blocks of threads, and each element's are joined in groups,
-       then the groups, so that it does not matter how the points are spread. Sorting takes two launches and some 64
-       bytes a point for each 8 bits of the number of elements (of rows, where points store whole rows), and some ten
-       launches besides. The schedule's text says which was chosen: "in order: ..". */
+    /* Every run returns the same bits. Without it only scatters may differ between runs, and only if several values go
+       to one element. Sums and products of floats use atomics, whose order varies; of values that replace an element,
+       the last to arrive stays. With it the data alone decides the order of combining, which is the order of the points
+       for the first few. Of values that replace an element, the last one stays, as on the host. Everything else,
+       including integers and extremes, is the same in both modes and costs no more. Let n be the number of points and d
+       the number of elements. If n * d is small (realise.look_steps, at the hints), each element scans all points.
+       Otherwise, if points replace elements, a first pass finds the last point of each element. Sums and products sort
+       their points by element, with all thread blocks. They combine the points of each element in groups, then the
+       groups, so the distribution of the points does not matter. Sorting takes two launches and about 64 bytes a point
+       for each 8 bits of the number of elements (of rows, if points store whole rows), and about ten more launches. The
+       schedule's text shows the choice: "in order: ..". */
     bool deterministic;
-    /* Kernels have variants for conditions on sizes and on the pointers' alignment; a launch takes the first whose
-       conditions hold. Compiled with the module is the one that the hints and aligned pointers select, any other when a
-       launch is the first to need it: that launch takes as long as a compile, or fails for its reasons. With this all
-       are compiled now, so that no launch ever compiles, and ind_pack_save writes all of them. */
+    /* Kernels have variants, guarded by conditions on sizes and on pointer alignment; a launch takes the first variant
+       whose guards hold. The module is compiled with the variant that the hints and aligned pointers select. Any other
+       variant is compiled by the first launch that needs it; that launch takes as long as a compile and may fail like
+       one. With this flag all variants are compiled ahead: no launch compiles, and ind_pack_save writes all of them. */
     bool all_variants;
-    uint32_t disabled_passes; /* bit per ind_pass */
+    uint32_t disabled_passes; /* one bit per ind_pass */
     ind_realise_policy realise;
     ind_fusion_policy fusion;
 } ind_compile_desc;
 
-/* What code is made for, by its name: "sm_80", "sm_90a". Error: IND_INVALID_ARGUMENT names what is allowed. */
+/* Finds the target of an architecture name: "sm_80", "sm_90a". Error: IND_INVALID_ARGUMENT lists the allowed names. */
 IND_API ind_status ind_target_named(ind_context *context, const char *arch, ind_target *target);
 
-/* The staircase: graph -> passes -> lowering -> schedule -> plan -> CUDA C -> cubin. The graph is not changed and may
-   be destroyed afterwards. desc may be NULL. On failure *module is NULL. */
+/* Compiles a graph: passes, lowering, schedule, plan, CUDA C, cubin. The graph is not changed and may be destroyed
+   afterwards. desc may be NULL. On failure *module is NULL. */
 IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_module **module);
 
 /* ============================================================================================== src/graph/explain.h */
 /* ----------------------------------------------------------------------------------------------- >>explain */
 
-/* The text of a stage. Owned by the module. NULL on failure (ind_error). PLAN and later exist on CUDA modules, and on
-   host modules are made for the default target. */
+/* Returns the text of a stage, which the module owns. NULL on failure (ind_error). CUDA modules have PLAN and later
+   stages; host modules make them for the default target. */
 IND_API const char *ind_module_text(ind_module *module, ind_stage stage);
 IND_API const char *ind_module_json(ind_module *module, ind_stage stage); /* SCHEDULE and PLAN */
 
-/* One HTML page that needs nothing else: the graph after the passes, its kernels with what they move and take, every
-   edge between loops with the reason why it was fused or not, memory over time, and the CUDA source. A click on an op
-   shows its kernels, their source and the buffers that it makes; sizes can be changed in the page. It starts at `sizes`
-   ("B=8, S=128"; NULL: none given), and at the hints of those that are not given. Valid until the next call for this
-   module, whose it is. NULL on failure: as ind_module_text of PLAN; IND_NOT_FOUND, IND_OUT_OF_RANGE for the sizes. */
+/* Returns one self-contained HTML page. It shows the graph after the passes, the kernels with their bytes and times,
+   memory over time and the CUDA source. It lists every edge between loops with the reason why it was fused or not. A
+   click on an op shows its kernels, their source and the buffers that it makes. Sizes can be changed in the page. The
+   page starts at `sizes` ("B=8, S=128"; NULL: none given) and uses the hints of the other sizes. The module owns the
+   page, which is valid until the next call for this module. NULL on failure: as ind_module_text of PLAN; IND_NOT_FOUND
+   or IND_OUT_OF_RANGE for the sizes. */
 IND_API const char *ind_module_html(ind_module *module, const char *sizes);
 
-/* A buffer between two loops, and why they became one kernel or did not. */
+/* A buffer between two loops, and the reason why they were fused into one kernel or not. */
 typedef struct ind_edge_info {
-    const char *from, *to; /* the ops that each loop computes, joined by +; all strings are the module's */
-    const char *from_results, *to_results; /* the tensors that these ops make, joined by + */
-    int from_kernel, to_kernel;            /* where the loops are; equal does not mean that this edge fused them */
-    const char *buffer,
-        *tensor;   /* tensor: the one whose value a buffer of the module's own holds, or a part of; or "" */
-    bool vertical; /* `from` makes the buffer; else both only read it: such edges join neighbouring readers */
+    const char *from, *to; /* the ops that each loop computes, separated by +; the module owns all strings */
+    const char *from_results, *to_results; /* the tensors that these ops make, separated by + */
+    int from_kernel, to_kernel;            /* kernels of the loops; they may be equal although this edge is not fused */
+    const char *buffer, *tensor; /* tensor: the one of which an internal buffer holds the value or a part; or "" */
+    bool vertical; /* `from` writes the buffer; else both only read it: such edges fuse adjacent readers */
     bool fused;
     ind_fusion_reason reason;
     const char *code, *text; /* of the reason: "INDEX_DIFFERS", and a sentence */
-    ind_expr bytes;          /* that memory moves because of the edge or, if it is fused, that it does not: a formula */
+    ind_expr bytes;          /* memory traffic of the edge, or the traffic saved if it is fused: a formula */
 } ind_edge_info;
 
-/* Every edge of the schedule, in no order of importance. IND_NOT_FOUND past the last. */
+/* All edges of the schedule, in no particular order. IND_NOT_FOUND past the last. */
 IND_API int ind_module_num_edges(const ind_module *module);
 IND_API ind_status ind_module_query_edge(ind_module *module, int index, ind_edge_info *info);
 
-/* What kernel `kernel` (0-based, in the order in which they run) computes, as a graph of ops: its recorded body, with
-   f16 and bf16 widened where they are loaded and rounded where they are stored. Inputs are the buffers that it reads
-   and outputs those that it writes, under their names and with the sizes that they have in memory: so the graphs of all
-   kernels, run one after another, do what the module does. A buffer that the kernel changes in place is an input that
-   is mutated (`mutate old = new`). Sizes, facts and guards are the module's, and a size that comes from data is a size
-   of the graph, to be given the number that a kernel before it has left in one of the inputs (the text of the stage
-   says in which: "# kernel 2 makes i (nonzero), u0 in buf3"). The graph is in the module's context, lives on after it
-   and may be changed. What the body has in other words is said in ops that mean the same: parts of a Welford reduction
-   by var_mean, of an online softmax by amax and sum, a masked access by where. NULL on failure: IND_NOT_FOUND past the
-   last kernel; IND_NOT_SUPPORTED says what there is no op for. IND_STAGE_KERNELS has the text of all. */
+/* Returns the computation of kernel `kernel` (0-based, in execution order) as a graph of ops. It is the recorded body,
+   with f16 and bf16 widened at loads and rounded at stores. Inputs are the buffers that the kernel reads, outputs the
+   buffers that it writes. Both have the names and sizes that they have in memory. So the graphs of all kernels, run in
+   order, compute the same as the module. A buffer that the kernel changes in place is a mutated input (`mutate old =
+   new`). Sizes, facts and guards are those of the module. A data-dependent size is a size of the graph. Its value is
+   the number that an earlier kernel left in one of the inputs (the text of the stage names it: "# kernel 2 makes i
+   (nonzero), u0 in buf3"). The graph is in the module's context, outlives the module and may be changed. Instructions
+   without an op of their own become ops of equal meaning: a part of a Welford reduction var_mean, of an online softmax
+   amax and sum, a masked access where. NULL on failure: IND_NOT_FOUND past the last kernel; IND_NOT_SUPPORTED names the
+   part that has no op. IND_STAGE_KERNELS has the text of all graphs. */
 IND_API ind_graph *ind_module_kernel_graph(ind_module *module, int kernel);
-/* The same of the function of a custom op, x being the result of ind_pointwise: its inputs are the tensors that the
-   function loads, its output is x. Errors: IND_INVALID_ARGUMENT, IND_NOT_SUPPORTED. */
+/* Returns the function of a custom op as such a graph; x is the result of ind_pointwise. Its inputs are the tensors
+   that the function loads, its output is x. Errors: IND_INVALID_ARGUMENT, IND_NOT_SUPPORTED. */
 IND_API ind_graph *ind_pointwise_graph(ind_tensor x);
 
 /* One compiled kernel of the plan. Each distinct source is compiled once; PTX and CUBIN need NVRTC but no GPU. */
 typedef struct ind_cubin {
-    const char *name; /* of its entry; the module's */
+    const char *name; /* entry point; owned by the module */
     void *data;
     size_t bytes;
-    int registers, local_bytes; /* per thread; -1: the file does not say */
+    int registers, local_bytes; /* per thread; -1: not in the file */
 } ind_cubin;
-/* Compiles source `index` (0-based) for the plan's target; where the plan names another way for a build that spills,
-   and this one does, that other way, as a module for the device would. IND_NOT_FOUND past the last. Free with
+/* Compiles source `index` (0-based) for the plan's target. If it spills and the plan has a fallback variant, it
+   compiles the fallback instead, as a module for the device does. IND_NOT_FOUND past the last. Free with
    ind_cubin_free. */
 IND_API ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin);
 IND_API void ind_cubin_free(ind_module *module, ind_cubin *cubin); /* NULL allowed */
@@ -1965,77 +1970,77 @@ IND_API void ind_cubin_free(ind_module *module, ind_cubin *cubin); /* NULL allow
 /* ============================================================================================== src/graph/formula.h */
 /* ----------------------------------------------------------------------------------------------- >>formula */
 
-/* What a module needs and does, as formulas in the declared sizes: bytes of workspace and at the peak
-   (ind_module_workspace, ind_module_peak), and what follows. ind_expr_print prints one. */
+/* A cost of a module as a formula in the declared sizes. Examples are the workspace and peak memory in bytes
+   (ind_module_workspace, ind_module_peak) and the formulas below. ind_expr_print prints one. */
 typedef ind_expr ind_formula;
 
-/* One way to run a kernel: variants are tried in order, the first whose guard holds and whose alignment is met runs. */
+/* One variant of a kernel. Variants are tried in order; the first whose guard and alignment hold runs. */
 typedef struct ind_variant_info {
     const char *strategy;     /* "row per warp" */
     ind_formula grid[3];      /* blocks */
-    int threads;              /* per block, at most: rows in a range of lengths take as many as they need */
+    int threads;              /* maximum per block; a variant for a range of row lengths takes fewer for short rows */
     ind_formula shared_bytes; /* dynamic shared memory */
-    ind_formula guard;        /* condition on sizes; invalid: always valid */
+    ind_formula guard;        /* condition on sizes; invalid: always true */
     bool aligned;             /* pointers must be multiples of 16 bytes */
     int vector;               /* elements per memory access */
     int index_bits;           /* 32 or 64 */
 } ind_variant_info;
 
 typedef struct ind_kernel_info {
-    const char *name;                      /* the module's */
+    const char *name;                      /* owned by the module */
     const char *kind;                      /* "reduction" */
-    int num_origins;                       /* ops of the graph that it computes: ind_module_kernel_origin */
-    int num_reads, num_writes;             /* buffers of memory: ind_module_kernel_buffer */
-    ind_formula bytes_read, bytes_written; /* of memory, each element touched counted once */
+    int num_origins;                       /* ops of the graph that the kernel computes: ind_module_kernel_origin */
+    int num_reads, num_writes;             /* memory buffers: ind_module_kernel_buffer */
+    ind_formula bytes_read, bytes_written; /* of memory; each element touched counts once */
     ind_formula flops;                     /* one per arithmetic op and element, two per step of a matrix product */
-    ind_formula time_ns; /* predicted on the target: the longest of a launch, the bytes and the flops at its rates */
-    int launch;          /* the kernel whose launch runs this one: itself, or the first of several that share one */
-    int num_variants;    /* 0: an opaque call, or in another kernel's launch, which has the time too */
+    ind_formula time_ns; /* predicted on the target: maximum of launch time, bytes and flops at its rates */
+    int launch;          /* the kernel whose launch runs this one: itself, or the first of a shared launch */
+    int num_variants;    /* 0: an extern call, or in another kernel's launch, which has the time too */
     ind_variant_info variant[IND_MAX_VARIANTS];
 } ind_kernel_info;
 
-/* The kernels in the order in which they run; those that need nothing of one another may share a launch (the launches
-   of a run are ind_module_query_stats's num_kernels). A host module has the launches that CUDA would have on the
-   default target (its plan is made when first asked for; IND_NOT_SUPPORTED where there can be none). IND_NOT_FOUND past
-   the last. */
+/* The kernels in execution order. Independent kernels may share a launch (num_kernels of ind_module_query_stats counts
+   the launches of a run). A host module lists the launches that CUDA would have on the default target. Its plan is made
+   on first use; IND_NOT_SUPPORTED if there can be none. IND_NOT_FOUND past the last. */
 IND_API int ind_module_num_kernels(const ind_module *module);
 IND_API ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info);
-IND_API const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index); /* NULL: no such */
-/* What that op makes: the name of its tensor in the graph after the passes, of several as "values, indices". */
-IND_API const char *ind_module_kernel_result(const ind_module *module, int kernel, int index); /* NULL: no such */
+IND_API const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index); /* NULL: no such op */
+/* Returns the result of that op: the name of its tensor in the graph after the passes, or several as "values,
+   indices". */
+IND_API const char *ind_module_kernel_result(const ind_module *module, int kernel, int index); /* NULL: no such op */
 
-/* The buffers that a kernel reads, then those that it writes; *tensor (may be NULL): as in ind_edge_info. NULL: no
-   such, or no memory for the names. */
+/* Returns the buffers that a kernel reads, then those that it writes; *tensor (may be NULL): as in ind_edge_info. NULL:
+   no such buffer, or out of memory. */
 IND_API const char *ind_module_kernel_buffer(ind_module *module, int kernel, int index, const char **tensor);
 
-/* Totals over all kernels. Invalid only without memory or beyond 64 bits (ind_error). */
+/* Totals over all kernels. Invalid only if out of memory or beyond 64 bits (ind_error). */
 IND_API ind_formula ind_module_bytes_read(const ind_module *module);
 IND_API ind_formula ind_module_bytes_written(const ind_module *module);
 IND_API ind_formula ind_module_flops(const ind_module *module);
-/* The sum of the predicted times. Invalid also where there can be no plan. */
+/* Returns the sum of the predicted times. Also invalid if there can be no plan. */
 IND_API ind_formula ind_module_time_ns(ind_module *module);
 
-/* Value at sizes ("B=8, S=128"; those that follow by a fact may be left out). The sizes must be allowed. */
+/* Evaluates f at sizes ("B=8, S=128"; sizes given by a fact are optional). The sizes must be allowed. */
 IND_API ind_status ind_formula_eval(ind_module *module, ind_formula f, const char *sizes, int64_t *value);
-/* What the values lie between over all allowed sizes; INT64_MIN, INT64_MAX: no bound is known. Not always the closest.
- */
+/* Bounds the values of f over all allowed sizes; INT64_MIN, INT64_MAX: no known bound. The bounds may be loose. */
 IND_API ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t *lo, int64_t *hi);
 
-/* The largest value of the size `name` for which f <= limit, with the other sizes given: within its range, a multiple
-   of what it is declared to be, all facts and guards holding. Right for every formula; a value at which f exceeds 64
-   bits does not fit. -1 with an error: IND_OUT_OF_RANGE (none fits), IND_NOT_FOUND (no such size), IND_INVALID_ARGUMENT
-   (a size missing, or `name` follows from others by a fact), IND_NOT_SUPPORTED (f goes up and down over a range too
-   wide to search). */
+/* Returns the largest value of the size `name` for which f <= limit, with the other sizes given. The value is in the
+   range of the size and a multiple of its multiple_of; all facts and guards hold. Correct for every formula; a value at
+   which f exceeds 64 bits does not fit. -1 with an error: IND_OUT_OF_RANGE (none fits), IND_NOT_FOUND (no such size),
+   IND_INVALID_ARGUMENT (a size missing, or `name` follows from others by a fact), IND_NOT_SUPPORTED (f is not monotonic
+   over a range too wide to search). */
 IND_API int64_t ind_formula_solve(ind_module *module, ind_formula f, const char *name, const char *sizes,
                                   int64_t limit);
-/* The same as a formula in the other sizes, (limit - rest) // coefficient, where f is affine in the size and the
-   coefficient is proven positive; rounded down to the size's multiple, not clamped to its range. Errors: as above;
-   IND_NOT_SUPPORTED says why there is none. */
+/* Returns the same as a formula in the other sizes: (limit - rest) // coefficient. f must be affine in the size, with a
+   coefficient that is proven positive. Rounded down to the size's multiple_of, not clamped to its range. Errors: as
+   above; IND_NOT_SUPPORTED names the reason. */
 IND_API ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *name, int64_t limit);
 
-/* Formulas made ready to be evaluated at many sizes: a few nanoseconds each, no memory, no lock; one thread at a time
-   each. sizes_v: values of all sizes in the order of declaration, not checked. values gets one per formula.
-   Errors: IND_OVERFLOW, IND_INVALID_ARGUMENT (a division by zero). Destroy before the context; NULL allowed. */
+/* Formulas prepared for evaluation at many sizes. An evaluation takes a few nanoseconds per formula, no memory and no
+   lock. One thread at a time uses an evaluator. sizes_v: values of all sizes in declaration order, not checked. values
+   gets one per formula. Errors: IND_OVERFLOW, IND_INVALID_ARGUMENT (a division by zero). Destroy before the context;
+   NULL allowed. */
 typedef struct ind_evaluator ind_evaluator;
 IND_API ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int num, ind_evaluator **evaluator);
 IND_API ind_status ind_evaluator_run(ind_evaluator *evaluator, const int64_t *sizes_v, int64_t *values);
@@ -2044,7 +2049,7 @@ IND_API void ind_evaluator_destroy(ind_evaluator *evaluator);
 /* ============================================================================================= src/graph/internal.h */
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
-/* Kinds of attributes: enumerator, name in the op table, what an error calls it. */
+/* Kinds of attributes: enumerator, name in the op table, name in errors. */
 #define IND__ATTR_KINDS(X)                                                                                             \
     X(NONE, "none", "none") /* not given, and the default is none */                                                   \
     X(INT, "int", "an integer")                                                                                        \
@@ -2078,19 +2083,19 @@ typedef struct ind__attr {
     int count;
 } ind__attr;
 
-/* One op. Operand positions are those of the op table; an absent optional operand is 0. */
+/* One op. Operands are in the order of the op table; an absent optional operand is 0. */
 typedef struct ind__node {
     ind_graph_op op;
     uint32_t *operand; /* tensor ids */
     uint32_t num_operands;
-    ind__attr *attr; /* as many as the table says */
+    ind__attr *attr; /* one per attribute of the table */
     uint32_t num_attrs;
     uint32_t result; /* first tensor id; the others follow */
     uint32_t num_results;
-    ind_body *body;   /* CUSTOM: loads have source = operand position. ASSOCIATIVE_SCAN: loads are the values left and
-                         right, stores those joined. Owned by the graph */
+    ind_body *body;   /* CUSTOM: loads have source = operand position. ASSOCIATIVE_SCAN: loads are the left and right
+                         values, stores the combined ones. Owned by the graph */
     const char *name; /* CUSTOM, ASSOCIATIVE_SCAN: the op's name */
-    const char *composite; /* the op called, of which this is a part; NULL: itself */
+    const char *composite; /* the composite op that this node is a part of; NULL: none */
     const char *file;      /* caller's position or NULL */
     int line;
 } ind__node;
@@ -2102,19 +2107,19 @@ typedef struct ind__tensor_info {
     ind_expr size[IND_MAX_RANK];
     uint32_t node;
     bool weak;    /* SCALAR: a Python number; it has no name */
-    bool named;   /* the name was given, not made up */
-    bool donated; /* an input whose memory may be written over */
-    /* Memory, for ops in place (only where a graph is built): */
-    uint32_t viewed, root;  /* the operand whose memory it shows, and the tensor whose own that is; 0: its own */
+    bool named;   /* the name was given, not generated */
+    bool donated; /* an input whose memory may be overwritten */
+    /* Memory, for ops in place (only while a graph is built): */
+    uint32_t viewed, root;  /* the operand whose memory it shares, and the tensor that owns that memory; 0: its own */
     const ind_expr *stride; /* in elements of the root's memory, in the graph's arena; NULL: contiguous */
-    uint32_t writes;        /* of a root: how often its memory was written to */
-    uint32_t now, seen;     /* the tensor that holds what it shows since write `seen`; 0: itself */
+    uint32_t writes;        /* of a root: the number of writes to its memory */
+    uint32_t now, seen;     /* the tensor that holds its value since write `seen`; 0: itself */
     uint32_t unsure,
-        since; /* of a root: whose memory it shows for some sizes only, and how often that was written to */
+        since; /* of a root: the tensor whose memory it shares for some sizes only, and the number of writes to that */
 } ind__tensor_info;
 
 struct ind_graph {
-    ind__owned owned; /* first */
+    ind__owned owned; /* first member */
     ind_context *context;
     ind__arena arena;
     const char *name;
@@ -2126,13 +2131,13 @@ struct ind_graph {
     uint32_t num_sizes, cap_sizes;
     ind__condition *condition; /* facts and guards in order, as given */
     uint32_t num_conditions, cap_conditions;
-    ind_facts *facts;    /* the same as a fact set */
-    bool facts_borrowed; /* a rewritten copy uses those of the graph it was made from */
-    bool *used;          /* by size: one of the first num_scanned nodes has it */
+    ind_facts *facts;    /* the conditions as a fact set */
+    bool facts_borrowed; /* a rewritten copy uses the facts of its source graph */
+    bool *used;          /* by size: one of the first num_scanned nodes uses it */
     uint32_t num_used, cap_used, num_scanned;
-    ind__unbacked unbacked[IND__MAX_UNBACKED]; /* sizes that come from data, in order */
+    ind__unbacked unbacked[IND__MAX_UNBACKED]; /* data-dependent sizes, in order */
     uint32_t num_unbacked;
-    const char *wanted_size; /* name for the next of them; NULL: the first free of u0, u1, .. */
+    const char *wanted_size; /* name of the next data-dependent size; NULL: the first free of u0, u1, .. */
     struct ind__output {
         uint32_t tensor;
         const char *name;
@@ -2143,47 +2148,47 @@ struct ind_graph {
     } * mutation;
     uint32_t num_mutations, cap_mutations;
     uint32_t num_writes;            /* ops in place so far */
-    const ind__function **function; /* of the user, that CALLs of this graph may name */
+    const ind__function **function; /* of the user, which CALLs of this graph may name */
     uint32_t num_functions, cap_functions;
     struct ind__name {
         const char *name; /* NULL: free */
-        uint32_t tensor;  /* 0: the name was given up */
+        uint32_t tensor;  /* 0: the name is released */
     } * names;            /* open addressing, cap_names a power of two */
     uint32_t num_names, cap_names;
-    uint32_t op_count[IND_NUM_OPS];   /* for made-up names: gelu, gelu_1, .. */
+    uint32_t op_count[IND_NUM_OPS];   /* for generated names: gelu, gelu_1, .. */
     const struct ind__schema *schema; /* the op table's strings, parsed; by op */
     ind_status status;
     char error[1024];
     const char *here_file;
     int here_line;
-    uint32_t last_results; /* of the op added last, be it a composite */
-    const char *composite; /* the op being written as others, the outermost; NULL: none */
+    uint32_t last_results; /* of the op added last, which may be a composite */
+    const char *composite; /* the outermost op that is being expanded to other ops; NULL: none */
     ind__text text;
 };
 
-/* Flag of the op table. */
+/* Has the op this flag of the op table? */
 bool ind__op_has(ind_graph_op op, char flag);
 const char *ind__op_name(ind_graph_op op);
-/* Appends a node (operands and attributes complete), infers its results; returns the first result or an invalid one.
-   The only way nodes are made: by the API, the parser and the passes. body: CUSTOM only, ownership passes. */
+/* Appends a node (operands and attributes complete) and infers its results; returns the first result or an invalid
+   tensor. The API, the parser and the passes make all nodes by it. body: CUSTOM only, ownership passes. */
 ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
                           const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name);
-/* Adds an INPUT or CONST (their type is not an attribute); declares a size symbol. For the passes, which copy graphs.
- */
+/* Adds an INPUT or CONST (their type is not an attribute); declares a size symbol. For the passes, which copy
+   graphs. */
 ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, ind_dtype dtype, const ind_expr *size,
                              int rank);
 ind_status ind__graph_declare(ind_graph *g, ind_expr symbol);
-/* Puts the graph's facts into force for all that is built or asked in its context, until the fact set that was in force
-   before, which is returned, is put back by ind_facts_enter. */
+/* Makes the graph's facts current for its context and returns the previous fact set. ind_facts_enter restores that
+   one. */
 ind_facts *ind__graph_enter(const ind_graph *g);
-/* The elements [*first, *last) that a slice takes of a dimension of this size, in Python's way; first <= last. */
+/* Computes the elements [*first, *last) that a slice takes of a dimension of this size, as in Python; first <= last. */
 void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *end, ind_expr *first, ind_expr *last);
-/* Type that tensors and numbers promote to (torch.result_type); absent ones (0) have no say. IND_DTYPE_NONE for none.
- */
+/* Returns the type that tensors and numbers promote to (torch.result_type); absent ones (0) do not count.
+   IND_DTYPE_NONE for none. */
 ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t n);
-/* The same graph in another context of the same root; it is only read. NULL on failure. */
+/* Returns a copy of the graph in another context of the same root; g is only read. NULL on failure. */
 ind_graph *ind__graph_import(ind_context *to, const ind_graph *g);
-/* A new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
+/* Makes a new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
 /* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
 ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
@@ -2260,12 +2265,12 @@ const char *ind__op_name(ind_graph_op op) {
     return (unsigned)op < IND_NUM_OPS ? ind__op_rows[op].name : "?";
 }
 
-/* Operands that stand by themselves: all but a list, which comes last. */
+/* Counts the operands that are not a list; a list comes last. */
 static uint32_t ind__num_single(const ind__schema *s) {
     return s->num_operands - (s->num_operands && s->operand[s->num_operands - 1].list);
 }
 
-/* What operand k of a node is; elements of the list share a row. */
+/* Returns the schema of operand k of a node; elements of the list share one. */
 static const ind__operand_schema *ind__operand_row(const ind__schema *s, uint32_t k) {
     return &s->operand[k < s->num_operands ? k : s->num_operands - 1];
 }
@@ -2282,7 +2287,7 @@ static ind__attr_kind ind__attr_kind_named(const char *name, size_t length) {
     return (ind__attr_kind)k;
 }
 
-/* An integer among the table's defaults; they are small. */
+/* Reads an integer of the table's defaults; they are small. */
 static int64_t ind__digits(const char *s, size_t n) {
     int64_t v = 0;
     bool negative = n > 0 && s[0] == '-';
@@ -2346,11 +2351,11 @@ typedef ind_value (*graph__lower_element_fn)(ind_ops *o, const ind_expr *index, 
 typedef ind_status (*graph__lower_fn)(graph__lower_ctx *l, ind__box **results);
 
 typedef struct ind__implementation {
-    ind__rule rule; /* NULL: a composite, no node is of one */
+    ind__rule rule; /* NULL: a composite; no node has such an op */
     graph__lower_fn lower;
     graph__lower_element_fn element;
     ind_loop_op op, bool_op;
-    ind__expander expand; /* NULL: no composite */
+    ind__expander expand; /* NULL: not a composite */
 } ind__implementation;
 
 static const ind__implementation *ind__implementation_of(ind_graph_op op);
@@ -2358,8 +2363,8 @@ static const ind__implementation *ind__implementation_of(ind_graph_op op);
 /* ======================================================================================== src/graph/shapes/common.c */
 /* ------------------------------------------------------------------------------------------------ >>shapes */
 
-/* What each op gives for its operands: dtypes and sizes as PyTorch documents them. Sizes that are not known to be equal
-   are an error that says which; nothing is guessed from hints. */
+/* Shape rules: result dtypes and sizes of each op, as PyTorch documents them. Sizes that are not proven equal are an
+   error that names them; hints are never used. */
 
 typedef struct ind__type {
     ind_dtype dtype;
@@ -2376,16 +2381,16 @@ typedef struct ind__infer {
     uint32_t num_operands;
     const ind__attr *attr;
     const ind_body *body; /* CUSTOM */
-    ind__type *result;    /* few, or allocated */
-    uint32_t num_results; /* the table's, or as the rule says */
+    ind__type *result;    /* `few`, or allocated */
+    uint32_t num_results; /* the table's, or the rule's */
     ind__type few[5];
-    ind_expr length;       /* Z: the size that comes from data .. */
-    ind_expr least, limit; /* Z: .. and what it is never below or above; least: invalid is 0 */
+    ind_expr length;       /* Z: the data-dependent size .. */
+    ind_expr least, limit; /* Z: .. and its lower and upper bound; least: invalid is 0 */
     bool bounded;          /* Z: the caller gave bounds */
     uint32_t source;       /* Z: as in ind__unbacked */
     ind_status status;
     char error[800];
-    char scratch[8][360]; /* texts of operands and types while an error is written */
+    char scratch[8][360]; /* texts of operands and types for an error message */
     int next_scratch;
 } ind__infer;
 
@@ -2417,7 +2422,7 @@ static bool ind__has_operand(const ind__infer *in, uint32_t k) {
     return k < in->num_operands && in->operand[k] != 0;
 }
 
-/* "f32[B, 256]" into a buffer; cut short if it does not fit. */
+/* Prints "f32[B, 256]" into a buffer; truncated if it does not fit. */
 static void ind__print_type(char *out, size_t bytes, ind_dtype dtype, const ind_expr *size, int rank) {
     char dim[96];
     size_t used = (size_t)snprintf(out, bytes, "%s[", ind_dtype_name(dtype));
@@ -2442,13 +2447,13 @@ static const char *ind__say_size(ind__infer *in, ind_expr e) {
     return out;
 }
 
-/* The tensor's name, or the number that it is. */
+/* Returns the tensor's name, or its value if it is a number. */
 static const char *ind__say_name(ind__infer *in, uint32_t k) {
     const ind__tensor_info *t = ind__operand(in, k);
     return t->name ? t->name : "a number";
 }
 
-/* "; 'fact S == 4*T' would make them agree", where one could. */
+/* Returns "; 'fact S == 4*T' would make them agree", if a fact could. */
 static const char *ind__say_fact(ind__infer *in, ind_expr condition) {
     char fact[128];
     if (!ind__ok(condition) || ind_expr_is_int(condition, NULL)) return "";
@@ -2478,7 +2483,7 @@ static void ind__set_result(ind__infer *in, int r, ind_dtype dtype, const ind_ex
     for (int d = 0; d < rank && d < IND_MAX_RANK; d++) t->size[d] = size[d];
 }
 
-/* Room for n results, where the op table does not say how many there are. */
+/* Allocates n results if the op table gives no number. */
 static ind_status ind__need_results(ind__infer *in, int64_t n) {
     if (n < 1) return ind__reject(in, IND_INVALID_ARGUMENT, "it would have no result");
     if (n > IND__MAX_RESULTS) {
@@ -2581,7 +2586,7 @@ static ind_status ind__need_agree(ind__infer *in, ind__agreement w) {
 /* ========================================================================================== src/graph/shapes/dims.c */
 /* ---- dimensions */
 
-/* A dimension as PyTorch counts: negative from the end; a scalar is taken to have one. */
+/* Resolves a dimension as PyTorch does: negative from the end; a scalar has one dimension. */
 static ind_status ind__dim(ind__infer *in, uint32_t k, int64_t given, int rank, int *dim) {
     int range = rank ? rank : 1;
     *dim = (int)(given < 0 ? given + range : given);
@@ -2591,14 +2596,14 @@ static ind_status ind__dim(ind__infer *in, uint32_t k, int64_t given, int rank, 
                        (long long)given, ind__say_name(in, k), ind__say_type(in, k), -range, range - 1);
 }
 
-/* Element k of a list of dimensions that ind__dims has let pass. */
+/* Returns element k of a list of dimensions that ind__dims has checked. */
 static int ind__list_dim(const ind__attr *a, int k, int rank) {
     int64_t d = 0;
     ind_expr_is_int(a->list[k], &d);
     return (int)(d < 0 ? d + rank : d);
 }
 
-/* A list of dimensions as a mask; none and the empty list are all of them. */
+/* Returns a list of dimensions as a mask; no list or an empty one means all. */
 static ind_status ind__dims(ind__infer *in, const ind__attr *a, uint32_t *mask) {
     int rank = ind__operand(in, 0)->rank, dim;
     *mask = rank ? (1u << rank) - 1 : 1;
@@ -2617,7 +2622,7 @@ static ind_status ind__dims(ind__infer *in, const ind__attr *a, uint32_t *mask) 
 typedef struct ind__shape {
     int rank;
     ind_expr size[IND_MAX_RANK];
-    uint32_t from[IND_MAX_RANK]; /* operand that decided the size, for messages */
+    uint32_t from[IND_MAX_RANK]; /* operand that set the size, for messages */
 } ind__shape;
 
 static ind_status ind__broadcast_clash(ind__infer *in, const ind__shape *s, int dim, uint32_t k, int k_dim, int skip) {
@@ -2663,7 +2668,7 @@ static ind_status ind__need_sizes(ind__infer *in, const ind_expr *size, int rank
     return IND_OK;
 }
 
-/* The attribute of kind dtype, where it is given (or has a default in the table). */
+/* Returns the attribute of kind dtype if it is given (or has a default in the table). */
 static ind_dtype ind__given_dtype(const ind__infer *in, ind_dtype otherwise) {
     for (uint32_t i = 0; i < in->g->schema[in->op].num_attrs; i++) {
         if (in->attr[i].kind == IND__ATTR_DTYPE) return (ind_dtype)in->attr[i].i;
@@ -2671,7 +2676,8 @@ static ind_dtype ind__given_dtype(const ind__infer *in, ind_dtype otherwise) {
     return otherwise;
 }
 
-/* Can an opaque call be told these sizes? Its strides are numbers: of sizes from data only the first, as it is. */
+/* Can an extern call take these sizes? Its strides are numbers: only the first size may depend on data, as a plain
+   symbol. */
 static bool ind__is_opaque_type(const ind_expr *size, int rank) {
     for (int d = 0; d < rank; d++) {
         if (ind__expr_has_kind(size[d], IND_SYMBOL_UNBACKED) && (d > 0 || !ind_expr_symbol(size[d]))) return false;
@@ -2710,14 +2716,14 @@ void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *e
     if (!ind_known_le(*first, *last)) *last = ind_expr_max(*first, *last);
 }
 
-/* Where operand k of a meshgrid varies: with indexing "xy" the first two dimensions are exchanged. */
+/* Returns the dimension along which operand k of a meshgrid varies; indexing "xy" exchanges the first two. */
 static int ind__meshgrid_dim(const ind__attr *indexing, uint32_t k, uint32_t n) {
     bool xy = indexing->s && strcmp(indexing->s, "xy") == 0;
     return xy && n > 1 && k < 2 ? (int)(1 - k) : (int)k;
 }
 
-/* from[d]: the dimension of the operand that is seen at dimension d. The dims that are named go where they are told;
-   the others keep their order (torch.movedim). */
+/* from[d]: the operand's dimension at dimension d of the result. The named dims move; the others keep their order
+   (torch.movedim). */
 static void ind__movedim_order(const ind__attr *source, const ind__attr *destination, int rank, int *from) {
     int next = 0;
     uint32_t used = 0;
@@ -2733,7 +2739,7 @@ static void ind__movedim_order(const ind__attr *source, const ind__attr *destina
     }
 }
 
-/* The position that an index which may count from the end means; invalid where it is not known which. */
+/* Returns an index that may count from the end as one from the front; invalid if its sign is unknown. */
 static ind_expr ind__from_front(ind_expr index, ind_expr size) {
     ind_expr zero = ind_int(size.context, 0);
     if (ind_known_le(zero, index)) return index;
@@ -2741,7 +2747,7 @@ static ind_expr ind__from_front(ind_expr index, ind_expr size) {
                                      : ind_expr_where(ind_expr_lt(index, zero), ind_expr_add(index, size), index);
 }
 
-/* Elements of the diagonal of the plane of two dimensions. */
+/* Returns the length of the diagonal of a plane of two dimensions. */
 static ind_expr ind__diagonal_length(ind_expr rows, ind_expr columns, int64_t offset) {
     ind_context *c = rows.context;
     if (offset >= 0) columns = ind_expr_sub(columns, ind_int(c, offset));
@@ -2752,7 +2758,7 @@ static ind_expr ind__diagonal_length(ind_expr rows, ind_expr columns, int64_t of
     return ind_known_le(ind_int(c, 0), n) ? n : ind_expr_max(n, ind_int(c, 0));
 }
 
-/* The storage_offset of as_strided, whose operand is the tensor that the storage belongs to (ind__take_storage). */
+/* Returns the storage_offset of as_strided, whose operand is the tensor that owns the storage (ind__take_storage). */
 static ind_expr ind__strided_offset(ind_context *c, const ind__attr *attr) {
     return attr[2].kind == IND__ATTR_NONE ? ind_int(c, 0) : attr[2].e;
 }
@@ -2760,19 +2766,19 @@ static ind_expr ind__strided_offset(ind_context *c, const ind__attr *attr) {
 /* ======================================================================================= src/graph/shapes/windows.c */
 /* ---- windows: pools and convolutions */
 
-/* Spatial dimensions of a pool, convolution, pad or resampling: the digit before the d in its name. */
+/* Returns the spatial dimensions of a pool, convolution, pad or resampling: the digit before the d in its name. */
 static int ind__spatial_rank(ind_graph_op op) {
     const char *digit = strpbrk(ind__op_name(op), "123");
     return digit ? *digit - '0' : 2;
 }
 
-/* How windows lie over the last `rank` dimensions of an operand. */
+/* The windows over the last `rank` dimensions of an operand. */
 typedef struct ind__window {
     int rank;
     ind_expr kernel[3], stride[3], padding[3], dilation[3];
 } ind__window;
 
-/* The attribute of this name, NULL if the op has none. */
+/* Returns the attribute of this name; NULL if the op has none. */
 static const ind__attr *ind__attr_named(const ind_graph *g, ind_graph_op op, const ind__attr *attr, const char *name) {
     const ind__schema *s = &g->schema[op];
     for (uint32_t i = 0; i < s->num_attrs; i++) {
@@ -2781,8 +2787,8 @@ static const ind__attr *ind__attr_named(const ind_graph *g, ind_graph_op op, con
     return NULL;
 }
 
-/* One number for each of `rank` dimensions: a list of as many, a list of one for all, or `otherwise` if it is left out.
-   False: another count. */
+/* Reads one number for each of `rank` dimensions: a list of that length, a list of one for all, or `otherwise` by
+   default. False: another count. */
 static bool ind__spatial_list(const ind__attr *a, int rank, const ind_expr *otherwise, ind_expr out[3]) {
     bool given = a && a->kind != IND__ATTR_NONE;
     if (given && a->count != 1 && a->count != rank) return false;
@@ -2790,15 +2796,16 @@ static bool ind__spatial_list(const ind__attr *a, int rank, const ind_expr *othe
     return true;
 }
 
-/* The stride of a window; NULL: none is given, as an empty list is none for a pool, which has a ceil_mode. */
+/* Returns the stride of a window; NULL: not given. For a pool, which has a ceil_mode, an empty list counts as not
+   given. */
 static const ind__attr *ind__stride_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr) {
     const ind__attr *stride = ind__attr_named(g, op, attr, "stride");
     const bool pool = ind__attr_named(g, op, attr, "ceil_mode") != NULL;
     return pool && stride->count == 0 ? NULL : stride;
 }
 
-/* The windows of a pool (stride: left out, that of the kernel) or, with a given kernel, of a convolution (1). NULL, or
-   the name of the attribute that has the wrong count. */
+/* Computes the windows of a pool (default stride: the kernel) or, with a given kernel, of a convolution (default
+   stride: 1). Returns NULL, or the name of the attribute with a wrong count. */
 static const char *ind__window_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr, const ind_expr *kernel,
                                   ind__window *w) {
     int rank = w->rank;
@@ -2833,13 +2840,14 @@ static ind_status ind__check_window(ind__infer *in, const ind_expr *kernel, ind_
     return IND_OK;
 }
 
-/* Elements between the first and the last that a window touches. */
+/* Returns the distance in elements from the first to the last element of a window. */
 static ind_expr ind__window_reach(const ind__window *w, int s) {
     ind_expr one = ind_int(w->kernel[s].context, 1);
     return ind_expr_mul(w->dilation[s], ind_expr_sub(w->kernel[s], one));
 }
 
-/* Windows that fit into a padded dimension; `ceil` also counts those that begin in it or in the padding before it. */
+/* Returns the number of windows that fit into a padded dimension; `ceil` also counts those that begin in it or in the
+   padding before it. */
 static ind_expr ind__windows_in(const ind__window *w, int s, ind_expr size, bool ceil) {
     ind_expr one = ind_int(size.context, 1), two = ind_int(size.context, 2);
     ind_expr room = ind_expr_sub(ind_expr_add(size, ind_expr_mul(two, w->padding[s])), ind__window_reach(w, s));
@@ -2858,7 +2866,7 @@ static ind_status ind__need_windows(ind__infer *in, ind_expr windows, int d) {
                        ind__say_fact(in, ind_expr_le(ind_int(in->c, 1), windows)));
 }
 
-/* An image may come with or without a batch in front. */
+/* Accepts an image with or without a leading batch dimension. */
 static ind_status ind__need_image(ind__infer *in, int spatial) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (x->rank == spatial + 1 || x->rank == spatial + 2) return IND_OK;
@@ -2871,7 +2879,7 @@ static ind_status ind__need_number(ind__infer *in, uint32_t k) {
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, k));
 }
 
-/* A convolution's numbers, from the attributes of any of its ops. */
+/* Parameters of a convolution, from the attributes of any of its ops. */
 typedef struct ind__conv {
     ind__window window;
     ind_expr output_padding[3];
@@ -2893,7 +2901,7 @@ static void ind__reduced(ind__infer *in, uint32_t mask, bool keepdim, ind_dtype 
     ind__set_result(in, r, dtype, size, rank);
 }
 
-/* Largest and smallest elements do not exist in an empty dimension. */
+/* Refuses the largest or smallest element of an empty dimension. */
 static ind_status ind__need_elements(ind__infer *in, uint32_t mask) {
     const ind__tensor_info *x = ind__operand(in, 0);
     for (int d = 0; d < x->rank; d++) {
@@ -2905,7 +2913,7 @@ static ind_status ind__need_elements(ind__infer *in, uint32_t mask) {
     return IND_OK;
 }
 
-/* The dimension that an attribute names as a mask; all of them where it is left out. */
+/* Returns the dimension of an attribute as a mask; all of them by default. */
 static ind_status ind__dim_or_all(ind__infer *in, const ind__attr *a, uint32_t *mask) {
     int rank = ind__operand(in, 0)->rank, dim;
     *mask = (1u << rank) - 1;
@@ -2915,7 +2923,7 @@ static ind_status ind__dim_or_all(ind__infer *in, const ind__attr *a, uint32_t *
     return IND_OK;
 }
 
-/* The order of a norm, be it written as an integer or not. */
+/* Returns the order of a norm, from an integer or a float. */
 static double ind__norm_order(const ind__attr *a) {
     return a->kind == IND__ATTR_SCALAR && a->is_int ? (double)a->i : a->f;
 }
@@ -2927,7 +2935,7 @@ static bool ind__is_fraction(const ind__attr *a) {
     return a->kind == IND__ATTR_SCALAR && !a->is_int;
 }
 
-/* What the op table's flags allow the operands to promote to. */
+/* Checks the promoted type against the op table's flags. */
 static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
     if (ind__op_has(in->op, 'f') && !ind_dtype_is_float(result)) return ind__need_float(in, 0);
     if (ind__op_has(in->op, 'n') && result == IND_BOOL) {
@@ -2939,7 +2947,7 @@ static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
                        ind__say_type(in, k));
 }
 
-/* A composite's operands, beyond what its expander asks. */
+/* Checks a composite's operands, beyond the checks of its expander. */
 static ind_status ind__check_composite(ind__infer *in) {
     if (ind__check_promoted(in, ind__result_type(in->g, in->operand, in->num_operands))) return in->status;
     for (uint32_t k = 1; k < in->num_operands && ind__op_has(in->op, 'o'); k++) {
@@ -2950,10 +2958,10 @@ static ind_status ind__check_composite(ind__infer *in) {
     return IND_OK;
 }
 
-/* What one op asks of its operands, beyond that they broadcast and promote to this type. */
+/* The checks of one op, beyond broadcasting and promotion to this type. */
 typedef ind_status (*ind__check)(ind__infer *in, ind_dtype promoted);
 
-/* The result of a pointwise op whose operands before `first` have no say in its type. */
+/* Infers the result of a pointwise op; operands before `first` do not count for its type. */
 static ind_status ind__infer_pointwise(ind__infer *in, uint32_t first, ind__check check) {
     ind__shape s = {0};
     for (uint32_t k = 0; k < in->num_operands; k++) {
@@ -2974,10 +2982,10 @@ static ind_status ind__rule_pointwise(ind__infer *in) {
 /* ========================================================================================= src/graph/shapes/infer.c */
 /* ---- what holds for every op */
 
-/* May a number stand for this operand? */
+/* May this operand be a number? */
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
-    if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule says where */
+    if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule checks that */
     if (op == IND_OP_QUANTILE || op == IND_OP_NANQUANTILE) return k == 1;
     if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
     if (op == IND_OP_REPEAT_INTERLEAVE) return k == 1;
@@ -3072,7 +3080,7 @@ static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, con
     return IND_OK;
 }
 
-/* Every result must be countable: its bytes at the largest sizes fit 63 bits. */
+/* Checks that every result is countable: its bytes at the largest sizes fit 63 bits. */
 static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     if (t->rank > IND_MAX_RANK) return ind__too_many_dims(in, t->rank);
     if (t->dtype == IND_DTYPE_NONE)
@@ -3097,8 +3105,8 @@ static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     return IND_OK;
 }
 
-/* What is computed has a type that is computed with, as in PyTorch; a cast makes one that is only stored, and rounds.
- */
+/* Checks that computed results have a compute type, as in PyTorch; only a cast makes a storage-only type, and
+   rounds. */
 static ind_status ind__check_computed_type(ind__infer *in) {
     bool computes = in->op == IND_OP_ARANGE;
     for (const char *flag = "RCN"; *flag; flag++) computes = computes || ind__op_has(in->op, *flag);
@@ -3132,7 +3140,7 @@ static ind_status ind__infer_results(ind__infer *in) {
 static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
 static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f);
 
-/* The first failure stays; the caller's position, where known, is put behind it. */
+/* Records the first failure and appends the caller's position, if known. */
 static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *format, ...) {
     if (g->status) return g->status;
     g->status = status;
@@ -3151,8 +3159,8 @@ static ind_status ind__graph_no_memory(ind_graph *g, const char *what) {
     return ind__graph_fail(g, IND_OUT_OF_MEMORY, "%s: out of memory", what);
 }
 
-/* A graph for which an allocation was refused since ind__refusals was `before` has failed: what was decided without
-   that memory may be wrong. */
+/* Fails a graph if an allocation was refused since ind__refusals was `before`: decisions made without that memory may
+   be wrong. */
 static ind_status ind__graph_refused(ind_graph *g, uint32_t before, const char *what) {
     if (g && !g->status && ind__refused_since(g->context, before)) ind__graph_no_memory(g, what);
     return g ? g->status : IND_OK;
@@ -3163,7 +3171,7 @@ static ind_tensor ind__graph_tensor(ind_graph *g, uint32_t id) {
     return t;
 }
 
-/* A position holds for one op. */
+/* Clears the position, which holds for one op. */
 static void ind__graph_leave_here(ind_graph *g) {
     if (g->composite) return;
     g->here_file = NULL;
@@ -3177,7 +3185,7 @@ static bool ind__name_char(char ch, bool first) {
     return letter || (!first && ((ch >= '0' && ch <= '9') || ch == '.'));
 }
 
-/* Words that mean a value where a tensor's name could stand. */
+/* Is the word a value (true, none, inf ..), so that no tensor may have it as a name? */
 static bool ind__reserved_name(const char *name, size_t length) {
     static const char *const words[] = {"true", "false", "none", "inf", "nan"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -3197,7 +3205,7 @@ static bool ind__valid_name(const char *name) {
     return !ind__reserved_name(name, n);
 }
 
-/* The slot of the name, or the free slot where it would be put; NULL only if the table is empty. */
+/* Returns the slot of the name, or the free slot for it; NULL only if the table is empty. */
 static struct ind__name *ind__find_slot(const ind_graph *g, const char *name, size_t length) {
     if (g->cap_names == 0) return NULL;
     uint32_t at = (uint32_t)ind__hash(name, length, 0) & (g->cap_names - 1);
@@ -3207,7 +3215,7 @@ static struct ind__name *ind__find_slot(const ind_graph *g, const char *name, si
     return &g->names[at];
 }
 
-/* Tensor of this name, 0 if there is none. */
+/* Returns the tensor of this name; 0 if there is none. */
 static uint32_t ind__find_tensor(const ind_graph *g, const char *name, size_t length) {
     struct ind__name *slot = ind__find_slot(g, name, length);
     return slot && slot->name ? slot->tensor : 0;
@@ -3243,7 +3251,7 @@ static bool ind__put_name(ind_graph *g, uint32_t tensor, const char *name, bool 
     return true;
 }
 
-/* Frees the old name, if any, then takes `name` or, where that is taken, the first free of name_1, name_2, .. */
+/* Frees the old name, if any, then takes `name` or, if it is taken, the first free of name_1, name_2, .. */
 static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool named) {
     char unique[IND__MAX_NAME + 16];
     const char *old = g->tensor[tensor].name;
@@ -3255,7 +3263,7 @@ static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool na
     return ind__put_name(g, tensor, unique, named);
 }
 
-/* One more name, which is free, for a tensor that keeps its own. */
+/* Gives a tensor one more free name; it keeps its own. */
 static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
     const char *own = g->tensor[tensor].name;
     const bool named = g->tensor[tensor].named;
@@ -3265,7 +3273,7 @@ static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
     return true;
 }
 
-/* gelu, gelu_1, gelu_2: the count goes on, so that many equal ops do not search. */
+/* Makes gelu, gelu_1, gelu_2. A counter per op avoids a search among many equal ops. */
 static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const char *base) {
     char name[96];
     uint32_t k = g->op_count[op]++;
@@ -3274,7 +3282,7 @@ static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const
     return ind__rename(g, tensor, name, false);
 }
 
-/* Names of a text come before those made up for the tensors inside of a composite. */
+/* Renames a tensor inside of a composite if a text wants its name. */
 static bool ind__give_way(ind_graph *g, const char *name) {
     uint32_t id = ind__find_tensor(g, name, strlen(name));
     if (!id || g->tensor[id].named) return true;
@@ -3282,13 +3290,13 @@ static bool ind__give_way(ind_graph *g, const char *name) {
     return ind__make_name(g, id, op, ind__op_name(op));
 }
 
-/* Tensor of this name, where the name was given; else 0. */
+/* Returns the tensor of this name if the name was given, not generated; else 0. */
 static uint32_t ind__find_named(const ind_graph *g, const char *name) {
     uint32_t id = ind__find_tensor(g, name, strlen(name));
     return id && g->tensor[id].named ? id : 0;
 }
 
-/* Copies a user's name with every character that the text form does not allow replaced. */
+/* Copies a user's name and replaces every character that the text form does not allow. */
 static void ind__clean_name(char *out, size_t bytes, const char *name, const char *otherwise) {
     size_t n = 0;
     if (!name || !*name) name = otherwise;
@@ -3319,7 +3327,7 @@ static void ind__graph_destroy_owned(ind__owned *owned) {
     ind__free(c, g);
 }
 
-/* The operands and attributes of every op, which all graphs of a context share; NULL without memory. */
+/* Returns the operands and attributes of every op, which all graphs of a context share; NULL if out of memory. */
 static const ind__schema *ind__schemas_of(ind_context *c) {
     ind_context *root = c->root;
     const uint32_t refusals = ind__refusals(c);
@@ -3350,7 +3358,7 @@ ind_graph *ind_graph_create(ind_context *context, const char *name) {
     if (!g) return NULL;
     g->context = g->arena.context = g->text.context = context;
     ind__lock(context);
-    (void)ind_facts_create(context, &g->facts); /* before the graph: a context destroys what is younger first */
+    (void)ind_facts_create(context, &g->facts); /* before the graph: a context destroys younger objects first */
     ind__own(context, &g->owned, ind__graph_destroy_owned);
     const bool ok = g->facts && ind__graph_init(g, name);
     ind__unlock(context);
@@ -3389,7 +3397,7 @@ void ind_here(ind_graph *graph, const char *file, int line) {
 
 /* ---- adding nodes */
 
-/* Is anything known of the sizes but their ranges? */
+/* Are there facts about sizes beyond their ranges? */
 static bool ind__has_facts(const ind_graph *g) {
     return g->num_conditions || g->num_unbacked;
 }
@@ -3402,14 +3410,15 @@ static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
     (void)ind_facts_enter(g->context, before);
 }
 
-/* e as it stands under the graph's facts; what is of another user's context is left for the checks to find. */
+/* Returns e simplified under the graph's facts. Expressions of another user's context are returned as they are; the
+   checks find them. */
 static ind_expr ind__under_facts(const ind_graph *g, ind_expr e) {
     if (!ind__ok(e) || e.context->root != g->context->root) return e;
     e = ind__in_context(g->context, e);
     return ind__has_facts(g) ? ind_simplify(g->facts, e) : e;
 }
 
-/* A copy of a list of sizes, as they stand under the facts. */
+/* Copies a list of sizes, simplified under the facts. */
 static const ind_expr *ind__copy_sizes(ind_graph *g, const ind_expr *from, int count) {
     ind_expr *to = ind__arena_copy(&g->arena, from, (size_t)count * sizeof *from);
     for (int i = 0; to && i < count; i++) {
@@ -3429,14 +3438,14 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
         to->s = ind__arena_string(&g->arena, from->s, strlen(from->s));
         return to->s != NULL;
     }
-    if (from->kind == IND__ATTR_FLOATS) to->list = NULL; /* the parser's room for elements, which ends with the call */
+    if (from->kind == IND__ATTR_FLOATS) to->list = NULL; /* the parser's buffer, valid for this call only */
     if (from->kind == IND__ATTR_FLOATS && from->count > 0 && from->count <= IND_MAX_RANK && from->floats) {
         to->floats = ind__arena_copy(&g->arena, from->floats, (size_t)from->count * sizeof *from->floats);
         return to->floats != NULL;
     }
     bool list = from->kind == IND__ATTR_INTS || from->kind == IND__ATTR_SIZES || from->kind == IND__ATTR_EXPRS;
     if (list && from->count > 0 && from->list) {
-        /* a list that ind__check_list rejects for its length may be shorter than that: it is never read */
+        /* ind__check_list rejects a list that is too long; it may have fewer elements than its count and is not read */
         if (from->kind == IND__ATTR_SIZES && from->count > IND_MAX_RANK) return true;
         to->list = ind__copy_sizes(g, from->list, from->count);
         return to->list != NULL;
@@ -3444,7 +3453,7 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
     return true;
 }
 
-/* Copies of operands and attributes, with the table's defaults for what is not given. */
+/* Copies operands and attributes, with the table's defaults for the missing ones. */
 static bool ind__fill_node(ind_graph *g, ind__node *node, const uint32_t *operands, uint32_t num_operands,
                            const ind__attr *attrs, uint32_t num_attrs) {
     const ind__schema *schema = &g->schema[node->op];
@@ -3471,7 +3480,7 @@ static bool ind__append_result(ind_graph *g, const ind__type *type, uint32_t nod
     return true;
 }
 
-/* Puts a finished node and its results into the graph; all of it or nothing. */
+/* Adds a finished node and its results to the graph; all or nothing. */
 static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *types, uint32_t num_results,
                              const char *base_name) {
     uint32_t number = g->num_nodes, first = g->num_tensors;
@@ -3515,24 +3524,25 @@ static void ind__infer_free(ind__infer *in) {
     if (in->result != in->few) ind__free(in->c, in->result);
 }
 
-/* >>composites: whether this call of an op is written as other ops, and its first result as such. */
+/* >>composites: does this op call expand to other ops? Then it has the first result of them. */
 static bool ind__expands(const ind__node *node);
 static ind_tensor ind__expand(ind_graph *g, const ind__node *node);
 
-/* The size from data that is this symbol; NULL: the graph has none. */
+/* Returns the data-dependent size with this symbol; NULL: the graph has none. */
 static const ind__unbacked *ind__find_length(const ind_graph *g, ind_expr length) {
     for (uint32_t u = 0; u < g->num_unbacked; u++)
         if (ind_expr_same(g->unbacked[u].symbol, length)) return &g->unbacked[u];
     return NULL;
 }
 
-/* The one expression that both bounds of a size from data are: it stands for it everywhere. Invalid: they differ. */
+/* Returns the expression that both bounds of a data-dependent size equal; it replaces the size everywhere. Invalid: the
+   bounds differ. */
 static ind_expr ind__equal_of(const ind__infer *in) {
     bool equal = in->bounded && ind__ok(in->least) && ind_expr_same(in->least, in->limit);
     return equal ? in->limit : (ind_expr){in->c, 0};
 }
 
-/* Facts about a size from data: its bounds, where its symbol does not say them. */
+/* Adds the bounds of a data-dependent size as facts, unless its symbol implies them. */
 static ind_status ind__assume_length(ind_graph *g, const ind__infer *in) {
     if (g->facts_borrowed || ind__ok(ind__equal_of(in))) return IND_OK;
     ind_expr most = ind_expr_le(in->length, in->limit);
@@ -3544,7 +3554,7 @@ static ind_status ind__assume_length(ind_graph *g, const ind__infer *in) {
     return status ? ind__graph_fail(g, status, "%s: %s", in->op_name, ind_error(g->context)) : IND_OK;
 }
 
-/* Takes the size from data of the node that was added last into the graph, with the facts that bound it. */
+/* Adds the data-dependent size of the last node to the graph, with the facts that bound it. */
 static ind_status ind__add_length(ind_graph *g, ind__infer *in) {
     ind__attr *own = &g->node[g->num_nodes - 1].attr[g->schema[in->op].num_attrs - 1];
     ind_expr most = ind__most(g->unbacked, g->num_unbacked, in->limit);
@@ -3592,7 +3602,7 @@ static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *o
 /* ========================================================================================== src/graph/build/masks.c */
 /* ---- masks as indices: a mask of rank k stands for the k columns of its nonzero */
 
-/* Is an index of x[indices] a mask? One mask whose places all get the same number needs no indices. */
+/* Is an index of x[indices] a mask? A single mask whose elements all get the same number needs no indices. */
 static bool ind__indexed_by_mask(const ind_graph *g, ind_graph_op op, const uint32_t *operand, uint32_t n) {
     uint32_t first = op == IND_OP_INDEX ? 1 : 2;
     bool mask = false, one = op == IND_OP_INDEX_PUT && n == 3;
@@ -3605,14 +3615,14 @@ static bool ind__indexed_by_mask(const ind_graph *g, ind_graph_op op, const uint
     return mask && !one;
 }
 
-/* nonzero of the mask: the one that the graph has already, or a new one. */
+/* Returns the nonzero of the mask, which the graph may have already. */
 static uint32_t ind__mask_places(ind_graph *g, uint32_t mask) {
     for (uint32_t i = 1; i < g->num_nodes; i++)
         if (g->node[i].op == IND_OP_NONZERO && g->node[i].operand[0] == mask) return g->node[i].result;
     return ind__add_node(g, IND_OP_NONZERO, &mask, 1, NULL, 0, NULL, NULL).id;
 }
 
-/* Puts the columns that stand for a mask at dimension `at` of x behind the operands; false: the graph has the error. */
+/* Appends the columns of a mask at dimension `at` of x to the operands; false: the graph has the error. */
 static bool ind__expand_mask(ind_graph *g, ind_graph_op op, uint32_t x, uint32_t mask, int at, uint32_t *operand,
                              uint32_t *n) {
     const ind__tensor_info m = g->tensor[mask], self = g->tensor[x];
@@ -3636,7 +3646,7 @@ static bool ind__expand_mask(ind_graph *g, ind_graph_op op, uint32_t x, uint32_t
     return places != 0;
 }
 
-/* index and index_put with masks among the indices. */
+/* Adds an index or index_put with masks among the indices. */
 static ind_tensor ind__add_by_mask(ind_graph *g, ind_graph_op op, const uint32_t *given, uint32_t num_given,
                                    const ind__attr *attrs, uint32_t num_attrs) {
     uint32_t operand[2 * IND_MAX_RANK + 2], n = op == IND_OP_INDEX ? 1 : 2, first = n;
@@ -3656,7 +3666,7 @@ static ind_tensor ind__add_by_mask(ind_graph *g, ind_graph_op op, const uint32_t
     return ind__add_node(g, op, operand, n, attrs, num_attrs, NULL, NULL);
 }
 
-/* A node of pure meaning: operands are values, whatever was written to their memory since. */
+/* Adds a pure node: operands are values, whatever was written to their memory since. */
 static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
                                 const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
     ind_tensor result = {g, 0};
@@ -3696,7 +3706,7 @@ static ind__attr ind__attr_float(double v) {
     return (ind__attr){.kind = IND__ATTR_FLOAT, .f = v};
 }
 
-/* A zeroed expression means "not given"; one that failed still has its context. */
+/* A zeroed expression means "not given"; a failed one still has its context. */
 static ind__attr ind__attr_size(ind_expr e) {
     return (ind__attr){.kind = e.context ? IND__ATTR_SIZE : IND__ATTR_NONE, .e = e};
 }
@@ -3705,12 +3715,12 @@ static ind__attr ind__attr_sizes(const ind_expr *size, int rank) {
     return (ind__attr){.kind = IND__ATTR_SIZES, .list = size, .count = rank};
 }
 
-/* A C double that is a whole number is printed and promoted as what it was given as: a float. */
+/* A whole number given as a C double stays a float in printing and promotion. */
 static ind__attr ind__attr_scalar(double v) {
     return (ind__attr){.kind = IND__ATTR_SCALAR, .f = v};
 }
 
-/* A whole number is an integer, which also fits integer tensors. */
+/* A whole number becomes an integer, which also fits integer tensors. */
 static ind__attr ind__attr_number(double v) {
     bool whole = v >= -1e15 && v <= 1e15 && v == (double)(int64_t)v;
     return (ind__attr){.kind = IND__ATTR_SCALAR, .is_int = whole, .i = whole ? (int64_t)v : 0, .f = v};
@@ -3728,7 +3738,7 @@ static ind__attr ind__attr_dtype(ind_dtype d) {
    memory are made again from that when they are next used. So the graph itself has pure ops only, and nodes that were
    added before a write keep reading what was there. (PyTorch: functionalization.) */
 
-/* Result k of a view op: what it is made of. Copies, as adding nodes moves the graph's tables. */
+/* A view: result k of a view op and its operand. A copy, because adding nodes moves the graph's tables. */
 typedef struct ind__view {
     ind_context *c;
     ind__node node;
@@ -3747,9 +3757,9 @@ static uint32_t ind__root_of(const ind_graph *g, uint32_t x) {
     return g->tensor[x].root ? g->tensor[x].root : x;
 }
 
-/* Strides of a view from those of what it shows; false: it cannot lie there and is a copy. */
+/* Computes the strides of a view from those of its operand; false: no strides exist, and it is a copy. */
 typedef bool (*ind__stride_fn)(ind__view *v, const ind_expr *from, ind_expr *to);
-/* The new value of what the view shows, which is `value` where the view shows it; 0: the graph has the error. */
+/* Returns the new value of the view's operand after `value` is written to the view; 0: the graph has the error. */
 typedef uint32_t (*ind__write_fn)(ind_graph *g, const ind__view *v, uint32_t value);
 
 static uint32_t ind__add_pure(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t n,
@@ -3777,14 +3787,14 @@ static int ind__view_dim(const ind__view *v, uint32_t attr) {
 
 /* .. the same elements in the same order */
 
-/* Are the sizes equal? What hangs on the symbols is noted. */
+/* Are the sizes known to be equal? If they may be equal for some symbols, the view is marked unsure. */
 static bool ind__view_equal(ind__view *v, ind_expr a, ind_expr b) {
     if (ind_known_eq(a, b)) return true;
     v->unsure = v->unsure || !ind__is_int(ind_expr_eq(a, b), 0);
     return false;
 }
 
-/* at::detail::computeStride: dimensions that lie behind each other without a gap may be cut anew. */
+/* at::detail::computeStride: adjacent dimensions without a gap may be split anew. */
 static bool ind__stride_reshape(ind__view *v, const ind_expr *from, ind_expr *to) {
     const ind_expr one = ind_int(v->c, 1), *size = v->from.size;
     ind_expr base = one, many = one, found = one;
@@ -3824,7 +3834,7 @@ static uint32_t ind__write_same(ind_graph *g, const ind__view *v, uint32_t value
 
 /* .. dimensions in another order */
 
-/* Which dimension of the operand each one of the result is. */
+/* Maps each dimension of the result to its dimension of the operand. */
 static void ind__view_order(const ind__view *v, int *from) {
     const ind__node *n = &v->node;
     const int rank = v->to.rank;
@@ -3854,7 +3864,7 @@ static uint32_t ind__write_permute(ind_graph *g, const ind__view *v, uint32_t va
     return ind__add_pure(g, IND_OP_PERMUTE, &value, 1, &a, 1);
 }
 
-/* .. an element at several places */
+/* .. one element at several positions */
 
 static bool ind__stride_expand(ind__view *v, const ind_expr *from, ind_expr *to) {
     const int more = v->to.rank - v->from.rank;
@@ -3879,7 +3889,7 @@ static uint32_t ind__overlaps(ind_graph *g, const ind__view *v) {
     return 0;
 }
 
-/* Nothing is at several places where all that is new has size 1. */
+/* No element repeats if all new dimensions have size 1. */
 static uint32_t ind__write_expand(ind_graph *g, const ind__view *v, uint32_t value) {
     ind_expr all = ind_expr_product(g->context, v->to.size, v->to.rank);
     ind_expr own = ind_expr_product(g->context, v->from.size, v->from.rank);
@@ -3888,7 +3898,7 @@ static uint32_t ind__write_expand(ind_graph *g, const ind__view *v, uint32_t val
 
 /* .. a part of a dimension, or one position of it */
 
-/* Dimension and range of what a slice, a narrow or a piece of a split shows, as attributes of slice_scatter. */
+/* Returns the dimension and range that a slice, a narrow or a part of a split shows, as attributes of slice_scatter. */
 static void ind__view_range(const ind_graph *g, const ind__view *v, ind__attr a[4]) {
     const ind__node *n = &v->node;
     const uint32_t at = n->op == IND_OP_SLICE || n->op == IND_OP_NARROW ? 0 : 1;
@@ -3927,7 +3937,7 @@ static bool ind__stride_select(ind__view *v, const ind_expr *from, ind_expr *to)
     return true;
 }
 
-/* select, and result k of unbind, which is position k. */
+/* select, and result k of unbind, which is index k. */
 static uint32_t ind__write_select(ind_graph *g, const ind__view *v, uint32_t value) {
     ind__attr a[2] = {v->node.attr[0], ind__attr_size(ind_int(g->context, v->k))};
     if (v->node.op == IND_OP_SELECT) a[1] = v->node.attr[1];
@@ -3947,9 +3957,9 @@ static uint32_t ind__write_diagonal(ind_graph *g, const ind__view *v, uint32_t v
     return ind__add_onto(g, IND_OP_DIAGONAL_SCATTER, v, value, v->node.attr, 3);
 }
 
-/* .. elements at places that are counted */
+/* .. elements at computed positions */
 
-/* Do the steps along the dimensions lead to different elements, each beyond all that the smaller ones reach? */
+/* Does every index reach a different element? Each step must exceed the reach of all smaller ones. */
 static bool ind__distinct(ind_context *c, const ind_expr *size, const ind_expr *stride, int rank) {
     ind_expr one = ind_int(c, 1), reach = one;
     uint32_t left = 0;
@@ -3982,7 +3992,7 @@ static bool ind__stride_as_strided(ind__view *v, const ind_expr *from, ind_expr 
     return true;
 }
 
-/* start, start + step, .. of `count` numbers, as dimension d of `rank`. */
+/* Adds start, start + step, .. (`count` numbers) as dimension d of `rank`. */
 static uint32_t ind__add_places(ind_graph *g, ind_expr start, ind_expr step, ind_expr count, int d, int rank) {
     ind__attr a[4] = {ind__attr_size(start),
                       ind__attr_size(ind_expr_add(start, ind_expr_mul(count, step))),
@@ -3994,15 +4004,15 @@ static uint32_t ind__add_places(ind_graph *g, ind_expr start, ind_expr step, ind
     return x ? ind__add_view(g, x, size, rank) : 0;
 }
 
-/* Strides of what the view shows: given, or those of a contiguous tensor. */
+/* Returns the strides of the view's operand: given, or those of a contiguous tensor. */
 static const ind_expr *ind__strides_of(ind_context *c, const ind__tensor_info *x, ind_expr row[IND_MAX_RANK]) {
     if (x->stride) return x->stride;
     for (int d = x->rank; d-- > 0;) row[d] = d + 1 < x->rank ? ind_expr_mul(row[d + 1], x->size[d + 1]) : ind_int(c, 1);
     return row;
 }
 
-/* Steps through the memory of what a view shows, which is contiguous: the storage of as_strided, or the one that
-   unfold cuts up. */
+/* Computes the view's steps through the contiguous memory of its operand: the storage of as_strided or the operand of
+   unfold. */
 static void ind__place_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
     ind_expr row[IND_MAX_RANK];
     ind__view shown = *v;
@@ -4014,7 +4024,7 @@ static void ind__place_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
         ind__stride_unfold(&shown, from, step);
 }
 
-/* The places of the view's elements, as a tensor of its shape. */
+/* Adds the positions of the view's elements, as a tensor of its shape. */
 static uint32_t ind__add_all_places(ind_graph *g, const ind__view *v) {
     const int rank = v->to.rank;
     ind_expr zero = ind_int(g->context, 0), one = ind_int(g->context, 1), step[IND_MAX_RANK];
@@ -4039,8 +4049,8 @@ static uint32_t ind__write_places(ind_graph *g, const ind__view *v, uint32_t val
     return x[0] && x[1] ? ind__add_pure(g, IND_OP_PUT, x, 3, NULL, 0) : 0;
 }
 
-/* The ops whose results show the memory of an operand. reshape and flatten copy where strides do not allow a view; what
-   is copied or computed lies contiguously. */
+/* The ops whose results share the memory of an operand. reshape and flatten copy where strides allow no view; copied
+   and computed tensors are contiguous. */
 static const struct ind__view_row {
     ind__stride_fn stride;
     ind__write_fn write;
@@ -4073,7 +4083,7 @@ static const struct ind__view_row {
     [IND_OP_AS_STRIDED] = {ind__stride_as_strided, ind__write_places},
 };
 
-/* Result x, just made from the handle `viewed`, shows its memory, if strides say it can. */
+/* Makes result x, a new result from the handle `viewed`, share its memory if strides allow it. */
 static bool ind__show_memory(ind_graph *g, uint32_t x, uint32_t viewed) {
     ind__tensor_info *t = &g->tensor[x];
     ind_expr row[IND_MAX_RANK], to[IND_MAX_RANK];
@@ -4093,7 +4103,7 @@ static bool ind__show_memory(ind_graph *g, uint32_t x, uint32_t viewed) {
     return dense || t->rank == 0 || t->stride;
 }
 
-/* A stale view as of now; as_strided names places in a storage, and takes them from whatever that holds. */
+/* Adds a stale view again with the current values; as_strided reads from the current value of its storage. */
 static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
     uint32_t base = g->tensor[v->viewed].now ? g->tensor[v->viewed].now : v->viewed;
     if (v->node.op == IND_OP_AS_STRIDED) {
@@ -4107,7 +4117,7 @@ static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
     return ind__add_pure(g, v->node.op, x, v->node.num_operands, v->node.attr, v->node.num_attrs);
 }
 
-/* Makes a stale view again, with the other results of its node that show the same. */
+/* Recomputes a stale view, and the other results of its node that show the same tensor. */
 static bool ind__show_again(ind_graph *g, uint32_t x) {
     ind__view v = ind__view_of(g, x);
     uint32_t made = ind__show_now(g, &v);
@@ -4124,7 +4134,7 @@ static bool ind__is_stale(const ind_graph *g, uint32_t x) {
     return g->tensor[x].seen != g->tensor[ind__root_of(g, x)].writes;
 }
 
-/* A reshape that is a view for some sizes only must not meet a write: PyTorch's result would hang on the sizes. */
+/* Refuses a write to a reshape that is a view for some sizes only: PyTorch's result would depend on the sizes. */
 static bool ind__check_sure(ind_graph *g, uint32_t x, bool written) {
     const ind__tensor_info *t = &g->tensor[ind__root_of(g, x)];
     if (!t->unsure || (!written && g->tensor[t->unsure].writes == t->since)) return true;
@@ -4135,7 +4145,7 @@ static bool ind__check_sure(ind_graph *g, uint32_t x, bool written) {
     return false;
 }
 
-/* The tensor that holds what x shows by now; 0 on failure. */
+/* Returns the tensor that holds the current value of x; 0 on failure. */
 static uint32_t ind__current(ind_graph *g, uint32_t x) {
     uint32_t depth = 0;
     if (!g->num_writes || !x || x >= g->num_tensors) return x;
@@ -4149,9 +4159,9 @@ static uint32_t ind__current(ind_graph *g, uint32_t x) {
     return g->tensor[x].now ? g->tensor[x].now : x;
 }
 
-/* Operands as they are now; NULL on failure. The strided storage is named as it was: see ind__show_memory. */
+/* Returns the current operands; NULL on failure. The storage of as_strided keeps its name: see ind__show_memory. */
 static const uint32_t *ind__current_operands(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t n) {
-    const char *file = g->here_file; /* it is the caller's op that stands there */
+    const char *file = g->here_file; /* errors name the caller's op */
     const int line = g->here_line;
     uint32_t *now = g->num_writes && n ? ind__arena_copy(&g->arena, operands, n * sizeof *now) : NULL;
     if (!g->num_writes || !n) return operands;
@@ -4167,7 +4177,7 @@ static const uint32_t *ind__current_operands(ind_graph *g, ind_graph_op op, cons
 /* ===================================================================================== src/graph/build/as_strided.c */
 /* ---- as_strided names elements of a storage, whatever shows it */
 
-/* How far behind the first element of what it shows a view begins. */
+/* Returns the offset of a view from the first element of its operand. */
 static ind_expr ind__view_offset(const ind_graph *g, const ind__view *v) {
     ind_expr row[IND_MAX_RANK], zero = ind_int(g->context, 0), first, last;
     const ind_expr *from = ind__strides_of(g->context, &v->from, row);
@@ -4193,7 +4203,7 @@ static ind_expr ind__view_offset(const ind_graph *g, const ind__view *v) {
     return ind_expr_mul(ind_int(g->context, offset < 0 ? -offset : offset), from[ind__view_dim(v, offset < 0 ? 1 : 2)]);
 }
 
-/* Where x begins in its storage. */
+/* Returns the offset of x in its storage. */
 static ind_expr ind__storage_offset(const ind_graph *g, uint32_t x) {
     ind_expr offset = ind_int(g->context, 0);
     for (; g->tensor[x].viewed; x = g->tensor[x].viewed) {
@@ -4204,8 +4214,8 @@ static ind_expr ind__storage_offset(const ind_graph *g, uint32_t x) {
     return offset;
 }
 
-/* The operand of as_strided becomes the tensor that its storage belongs to; where no offset is given, it is that of the
-   operand. attr: 3 of its attributes. False: the graph has the error. */
+/* Replaces the operand of as_strided by the tensor that owns its storage; the default offset is that of the operand.
+   attr: 3 of its attributes. False: the graph has the error. */
 static bool ind__take_storage(ind_graph *g, uint32_t *x, ind__attr *attr) {
     const uint32_t root = ind__root_of(g, *x);
     if (g->tensor[root].unsure) {
@@ -4361,7 +4371,7 @@ static ind_status ind__check_output(ind_graph *g, const char *name, uint32_t x) 
     }
     if (ind__find_output(g, name)) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "output %s: given twice", name);
     uint32_t other = ind__find_tensor(g, name, strlen(name));
-    bool own = other && !strcmp(g->tensor[other].name, name); /* not one given to it by an op in place */
+    bool own = other && !strcmp(g->tensor[other].name, name); /* not an alias made by an op in place */
     if (own && ind__is_source(g, other)) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT,
                                "output %s: this is the name of an input or constant; give the output "
@@ -4371,7 +4381,7 @@ static ind_status ind__check_output(ind_graph *g, const char *name, uint32_t x) 
     return IND_OK;
 }
 
-/* A result whose name was made up takes the output's. */
+/* Adds an output; a result with a generated name takes the output's name. */
 static bool ind__add_output(ind_graph *g, const char *name, uint32_t x) {
     if (!g->tensor[x].named && !ind__find_tensor(g, name, strlen(name)) && !ind__rename(g, x, name, true)) return false;
     char *copy = ind__arena_string(&g->arena, name, strlen(name));
@@ -4471,7 +4481,7 @@ ind_status ind_donate(ind_tensor input) {
 /* ======================================================================================= src/graph/build/in_place.c */
 /* ---- ops in place: writing to what a tensor shows ---- */
 
-/* As torch.can_cast: floats to no integers, numbers to no bool. */
+/* Is the cast allowed (torch.can_cast)? Floats do not go to integers, numbers not to bool. */
 static bool ind__can_write(ind_dtype from, ind_dtype to) {
     if (ind_dtype_is_float(from)) return ind_dtype_is_float(to);
     return to != IND_BOOL || from == IND_BOOL;
@@ -4507,7 +4517,7 @@ static ind_status ind__check_write(ind_graph *g, const char *op, uint32_t x, uin
                            t->name, a);
 }
 
-/* The memory of `root` holds `value` from here on. */
+/* Records that the memory of `root` holds `value` from here on. */
 static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
     ind__tensor_info *t = &g->tensor[root];
     g->num_writes++;
@@ -4521,7 +4531,7 @@ static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
         ind__add_mutation(g, root, value);
 }
 
-/* What x shows becomes `value`, a tensor of its shape. */
+/* Writes `value`, a tensor of x's shape, to the memory that x shows. */
 static ind_status ind__write(ind_graph *g, const char *op, uint32_t x, uint32_t value) {
     if (ind__check_write(g, op, x, value) || !ind__check_sure(g, x, true)) return g->status;
     ind__attr dtype = ind__attr_dtype(g->tensor[x].dtype);
@@ -4593,7 +4603,7 @@ static const ind__node *graph__producer_of(const ind_graph *g, uint32_t tensor) 
 /* ======================================================================================== src/graph/build/numbers.c */
 /* ---- numbers with the semantics of their dtype ---- */
 
-/* i for integers and bool, f for floats; always a value that the dtype can hold. */
+/* i for integers and bool, f for floats; always a value that the dtype can represent. */
 typedef struct graph__typed_number {
     ind_dtype dtype;
     int64_t i;
@@ -4611,7 +4621,7 @@ static double graph__round_to_dtype(ind_dtype dtype, double v) {
     }
 }
 
-/* False where C leaves the conversion undefined: a float outside the integers, or NaN. */
+/* False if C leaves the conversion undefined: a float outside the integers, or NaN. */
 static bool graph__typed_number_cast(graph__typed_number x, ind_dtype to, graph__typed_number *out) {
     bool from_float = ind_dtype_is_float(x.dtype);
     graph__typed_number y = {to, 0, 0};
@@ -4632,7 +4642,7 @@ static graph__typed_number graph__typed_number_of(const ind__attr *a) {
     return x;
 }
 
-/* What an op of class U fills its result with, before it is converted to the result's type. */
+/* Returns the fill value of an op of class U, before conversion to the result's type. */
 static graph__typed_number graph__filled_with(const ind__node *n) {
     switch (n->op) {
     case IND_OP_SCALAR:
@@ -4672,7 +4682,7 @@ static ind_tensor ind__call_in(ind_graph *g, ind_graph_op op, const ind_tensor *
     return ind__graph_add(g, op, ids, n, attrs, num_attrs, NULL, NULL);
 }
 
-/* An op belongs to the graph of its first operand that has one. */
+/* Adds an op to the graph of its first operand that has one. */
 static ind_tensor ind__call(ind_graph_op op, const ind_tensor *x, uint32_t n, const ind__attr *attrs,
                             uint32_t num_attrs) {
     ind_graph *g = NULL;
@@ -4696,7 +4706,7 @@ static ind_tensor ind__add_scalar(ind_graph *g, ind__attr value) {
     const char *file = g->here_file;
     int line = g->here_line;
     ind_tensor x = ind__graph_add(g, IND_OP_SCALAR, NULL, 0, &value, 1, NULL, NULL);
-    if (x.id) ind_here(g, file, line); /* a number is written inside the call whose position this is */
+    if (x.id) ind_here(g, file, line); /* a number inside a call takes the position of that call */
     return x;
 }
 
@@ -4706,8 +4716,8 @@ static ind_tensor ind__call_ternary(ind_graph_op op, ind_tensor a, ind_tensor b,
     return ind__call(op, x, 3, attrs, num_attrs);
 }
 
-/* A list of dimensions as an attribute; none given is left out where the op allows that. A list that cannot be is the
-   graph's error. */
+/* Makes an attribute of a list of dimensions; an empty list counts as not given if the op allows that. An invalid list
+   is the graph's error. */
 static ind__attr ind__dims_attr(ind_graph *g, ind_graph_op op, const int *dims, int num_dims,
                                 ind_expr list[IND_MAX_RANK]) {
     if (num_dims < 0 || num_dims > IND_MAX_RANK || (num_dims > 0 && !dims)) {
@@ -4716,13 +4726,13 @@ static ind__attr ind__dims_attr(ind_graph *g, ind_graph_op op, const int *dims, 
         return (ind__attr){.kind = IND__ATTR_NONE};
     }
     for (int i = 0; i < num_dims; i++) list[i] = ind_int(g->context, dims[i]);
-    bool given = num_dims > 0; /* none is no list, unless the op needs one */
+    bool given = num_dims > 0; /* an empty list is not given, unless the op needs one */
     for (uint32_t i = 0; i < g->schema[op].num_attrs; i++)
         given |= g->schema[op].attr[i].kind == IND__ATTR_INTS && g->schema[op].attr[i].required;
     return (ind__attr){.kind = given ? IND__ATTR_INTS : IND__ATTR_NONE, .list = list, .count = num_dims};
 }
 
-/* An op with a list of dimensions, which becomes its first attribute. */
+/* Adds an op whose first attribute is a list of dimensions. */
 static ind_tensor ind__call_dims(ind_graph_op op, ind_tensor x, const int *dims, int num_dims, ind__attr *attrs,
                                  uint32_t num_attrs) {
     ind_expr list[IND_MAX_RANK];
@@ -4731,7 +4741,7 @@ static ind_tensor ind__call_dims(ind_graph_op op, ind_tensor x, const int *dims,
     return ind__call(op, &x, 1, attrs, num_attrs);
 }
 
-/* Result k of the op that made its first one, x. */
+/* Returns result k of the op whose first result is x. */
 static void ind__give_result(ind_tensor x, uint32_t k, ind_tensor *out) {
     if (out) *out = ind__graph_tensor(x.graph, x.id ? x.id + k : 0);
 }
@@ -4751,13 +4761,13 @@ ind_tensor ind_result(ind_tensor x, int k) {
     return ind__graph_tensor(x.graph, 0);
 }
 
-/* An op of one tensor and a list of sizes. */
+/* Adds an op of one tensor and a list of sizes. */
 static ind_tensor ind__call_sizes(ind_graph_op op, ind_tensor x, const ind_expr *size, int count) {
     ind__attr a = ind__attr_sizes(size, count);
     return ind__call(op, &x, 1, &a, 1);
 }
 
-/* An op of one tensor and an integer. */
+/* Adds an op of one tensor and an integer. */
 static ind_tensor ind__call_int(ind_graph_op op, ind_tensor x, int value) {
     ind__attr a = ind__attr_int(value);
     return ind__call(op, &x, 1, &a, 1);
@@ -4767,12 +4777,12 @@ static ind_tensor ind__call_list(ind_graph_op op, const ind_tensor *tensors, int
     return ind__call(op, tensors, tensors && num > 0 ? (uint32_t)num : 0, a, n);
 }
 
-/* What a builder of one integer or size makes of an attribute that is a list. */
+/* Makes a list attribute from the one integer or size of a builder. */
 static ind__attr ind__attr_one(ind__attr_kind kind, const ind_expr *e) {
     return (ind__attr){.kind = kind, .list = e, .count = 1};
 }
 
-/* Lists of up to three integers as attributes; one that is all 0 is left out. */
+/* Lists of up to three integers as attributes; an all-zero list is left out. */
 typedef struct ind__int_lists {
     ind_expr list[4][3];
     ind__attr attr[4];
@@ -4787,7 +4797,7 @@ static void ind__int_list(ind__int_lists *l, int k, ind_context *c, ind__attr_ki
     l->attr[k] = (ind__attr){.kind = given ? kind : IND__ATTR_NONE, .list = l->list[k], .count = n};
 }
 
-/* The op of a family for this number of dimensions; the table has them in a row. IND_NUM_OPS: there is none. */
+/* Returns the op of a family for this number of dimensions; the table lists them in sequence. IND_NUM_OPS: none. */
 static ind_graph_op ind__op_of_dims(ind_tensor x, ind_graph_op first, int dims) {
     if (!x.graph || x.graph->status) return IND_NUM_OPS;
     if (dims >= 1 && dims <= 3) return (ind_graph_op)((int)first + dims - 1);
@@ -4795,7 +4805,7 @@ static ind_graph_op ind__op_of_dims(ind_tensor x, ind_graph_op first, int dims) 
     return IND_NUM_OPS;
 }
 
-/* An op with two results; the second goes to *indices unless that is NULL. */
+/* Adds an op with two results; the second goes to *indices unless that is NULL. */
 static ind_tensor ind__call_pair(ind_graph_op op, ind_tensor x, const ind__attr *a, uint32_t n, ind_tensor *indices) {
     ind_tensor values = ind__call(op, &x, 1, a, n);
     if (indices) *indices = ind__graph_tensor(values.graph, values.id ? values.id + 1 : 0);
@@ -4805,8 +4815,8 @@ static ind_tensor ind__call_pair(ind_graph_op op, ind_tensor x, const ind__attr 
 /* ==================================================================================== src/graph/composites/common.c */
 /* ------------------------------------------------------------------------------------------------ >>composites */
 
-/* Ops of IND_COMPOSITES become others here, through the builders that a caller has. Their operands and attributes have
-   been checked against the table; a failure of an op inside is the composite's. */
+/* Ops of IND_COMPOSITES expand to other ops here, through the public builders. Their operands and attributes have been
+   checked against the table. A failure of an inner op is reported for the composite. */
 
 typedef struct ind__expansion {
     ind_graph *g;
@@ -4843,12 +4853,12 @@ static bool ind__given(const ind__expansion *e, int k) {
     return k < e->num_x && e->x[k].id != 0;
 }
 
-/* A number beside tensors: whole ones keep integers what they are. */
+/* A number next to tensors: whole numbers keep integer tensors integer. */
 static ind_tensor ind__num(const ind__expansion *e, double v) {
     return ind__add_scalar(e->g, ind__attr_number(v));
 }
 
-/* A number as the text has it. */
+/* A number attribute as a tensor, an integer or a float as in the text. */
 static ind_tensor ind__attr_tensor(const ind__expansion *e, int k) {
     return ind__add_scalar(e->g, e->a[k]);
 }
@@ -4891,7 +4901,7 @@ static bool ind__need_rank_as(ind__expansion *e, int k, int other) {
     return ind__need_rank_of(e, k, rank, rank);
 }
 
-/* Cast where it is not of the type yet. */
+/* Casts x unless it has the type already. */
 static ind_tensor ind__to(ind_tensor x, ind_dtype dtype) {
     return ind_tensor_dtype(x) == dtype ? x : ind_cast(x, dtype);
 }
@@ -4904,13 +4914,14 @@ static bool ind__need_type_as(ind__expansion *e, int k, int other) {
     return false;
 }
 
-/* What operands 0 and 1 promote to, f32 where they are integers. */
+/* Returns the type that operands 0 and 1 promote to; f32 for integers. */
 static ind_dtype ind__float_of_both(const ind__expansion *e) {
     ind_dtype dtype = ind__result_type(e->g, e->node->operand, 2);
     return ind_dtype_is_float(dtype) ? dtype : IND_F32;
 }
 
-/* dim of a tensor of this rank, from the front; -1 and an error if there is none. A 0-d tensor has dimension 0. */
+/* Returns dim of a tensor of this rank, counted from the front; -1 and an error if out of range. A 0-d tensor has
+   dimension 0. */
 static int ind__dim_in(ind__expansion *e, int64_t dim, int rank) {
     int64_t most = rank > 0 ? rank : 1;
     if (dim >= -most && dim < most) return (int)(dim < 0 ? dim + most : dim);
@@ -4924,7 +4935,7 @@ static int ind__rank_of_both(const ind__expansion *e) {
     return first > second ? first : second;
 }
 
-/* Element i of a list of integers. */
+/* Returns element i of a list of integers. */
 static int64_t ind__list_int(const ind__attr *a, int i) {
     int64_t v = 0;
     (void)ind_expr_is_int(a->list[i], &v);
@@ -4952,7 +4963,7 @@ static ind_tensor ind__sum_last(ind_tensor x, int dim, bool keepdim) {
     return ind_sum(x, &dim, 1, keepdim, IND_DTYPE_NONE);
 }
 
-/* Operand k as the numbers that the first two promote to, if it is bool, of which there is no difference. */
+/* Returns operand k cast to the promoted type of the first two if it is bool, since bools have no difference. */
 static ind_tensor ind__as_number(const ind__expansion *e, int k) {
     if (ind_tensor_dtype(e->x[k]) != IND_BOOL) return e->x[k];
     return ind_cast(e->x[k], ind__result_type(e->g, e->node->operand, 2));
@@ -4960,7 +4971,7 @@ static ind_tensor ind__as_number(const ind__expansion *e, int k) {
 
 static const double ind__two_pi = 6.283185307179586476925286766559;
 
-/* A tensor without dimensions that holds a size. */
+/* Returns a 0-d tensor that holds a size. */
 static ind_tensor ind__size_number(const ind__expansion *e, ind_expr size, ind_dtype dtype) {
     ind_tensor one = ind_arange(e->g, size, ind_expr_add(size, ind__e(e, 1)), ind__e(e, 1), dtype);
     return ind_select(one, 0, ind__e(e, 0));
@@ -4979,7 +4990,7 @@ static bool ind__expands(const ind__node *node) {
     return ind__expander_of(node) != NULL;
 }
 
-/* The failure of an op inside says which composite it belongs to. */
+/* Adds the name of the composite to the failure of an inner op. */
 static void ind__expansion_failed(ind_graph *g, const char *name) {
     char why[sizeof g->error];
     memcpy(why, g->error, sizeof why);
@@ -4987,7 +4998,7 @@ static void ind__expansion_failed(ind_graph *g, const char *name) {
     ind__fail(g->context, g->status, "%s", g->error);
 }
 
-/* The result takes the composite's name. One that was there before, or is a number, keeps its own: it gets an alias. */
+/* Gives the result the composite's name. An existing tensor and a number keep their names and get an alias. */
 static ind_tensor ind__finish_expansion(ind__expansion *e, uint32_t first) {
     ind_graph *g = e->g;
     if (!g->status && !e->y.id) ind__graph_fail(g, IND_VERIFY, "nothing was made");
@@ -5031,16 +5042,16 @@ typedef struct graph__lower_walk {
     const ind_graph *graph;
     ind__lowered *program;
     ind__box **box;         /* by tensor */
-    uint32_t *users;        /* by tensor: how often later ops read it */
+    uint32_t *users;        /* by tensor: number of reads by later ops */
     uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input becomes it after the run */
-    bool deterministic;     /* scatters join what meets in the order of the points */
+    bool deterministic;     /* scatters combine the points of an element in the order of the points */
 } graph__lower_walk;
 
 typedef void (*graph__lower_scatter_fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 
-/* The node being lowered: what its loop functions are given. */
+/* The node being lowered, as the context of its loop functions. */
 struct graph__lower_ctx {
     const graph__lower_walk *w;
     ind_context *context;
@@ -5051,51 +5062,51 @@ struct graph__lower_ctx {
     graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
     ind__box *part[2];               /* results of an earlier loop of this node */
     graph__lower_scatter_fn scatter; /* of the scatter being recorded */
-    ind_reduction mode;              /* .. how its values join what is there */
-    int whole_dims;                  /* .. last dimensions in which each point stores all of what is there, in order */
-    ind__box *into;                  /* memory of which operand 0 is a part, if that is scattered into instead .. */
+    ind_reduction mode;              /* .. how its values combine with the old ones */
+    int whole_dims;                  /* .. trailing dimensions that each point stores completely, in order */
+    ind__box *into;                  /* memory that contains operand 0, if the scatter goes there instead .. */
     ind_expr place[IND_MAX_RANK];    /* .. at these indices, by the index in operand 0 */
     double number;                   /* of graph__number_element, for floats and for the others */
     int64_t number_int;
-    struct { /* dimensions of what a reduction reads, mostly operand 0 */
+    struct { /* dimensions of the input of a reduction, usually operand 0 */
         int rank;
         int kept[IND_MAX_RANK], num_kept, reduced[IND_MAX_RANK], num_reduced;
         ind_expr size[IND_MAX_RANK], range[IND_MAX_RANK]; /* of the kept and of the reduced ones */
-        ind_expr count;                                   /* elements that one result is made of */
+        ind_expr count;                                   /* elements per result */
     } axes;
     struct { /* norm: its input, with the channel dimension split into groups if it has groups */
         ind__box *x, *gradient;
         bool grouped;
-        int rows; /* leading dimensions of x that number what is normalised together */
+        int rows; /* leading dimensions of x that number the normalised rows */
     } norm;
     struct {                         /* loss over classes */
         ind__box *scores, *smooth;   /* log-probabilities; their (weighted) sums over the classes, or NULL */
-        ind_expr size[IND_MAX_RANK]; /* of the rows: all dimensions but that of the classes */
+        ind_expr size[IND_MAX_RANK]; /* of the rows: all dimensions except the classes */
         int rank, classes;
     } loss;
     ind__window window; /* of a pool or a convolution */
     ind__conv conv;
     ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
-    bool adaptive[3];                     /* the window's size and place depend on its number */
+    bool adaptive[3];                     /* size and position of a window depend on its number */
     struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
         ind_expr size[IND_MAX_RANK];
         int rank, batch;
     } product;
-    struct { /* points of which some are chosen: their sizes, which they are, and how many up to each of them */
+    struct { /* points to select from: their sizes, the selected ones, and their running count */
         ind_expr size[IND_MAX_RANK];
         int rank;
         graph__lower_element_fn flag;
         ind__box *counts;
     } chosen;
-    struct { /* unique along a dimension: how many slices of how many parts; what a row of parts is ordered by */
+    struct { /* unique along a dimension: number of slices and of parts per slice; the sort order of a row of parts */
         int dim;
         ind_expr num, parts;
         graph__lower_element_fn key;
-        ind__box *ranks; /* of the parts, [parts, num], where they have been joined: equal ones have the same */
+        ind__box *ranks; /* of the parts, [parts, num], after combining: equal parts have equal ranks */
     } slices;
-    struct { /* repeat_interleave: the dimension of the result, and how long it is at most */
+    struct { /* repeat_interleave: the dimension of the result, and its maximum length */
         int dim;
         ind_expr most;
     } repeats;
@@ -5138,8 +5149,8 @@ static ind_value graph__lower_number(ind_ops *o, graph__typed_number x, ind_dtyp
     return ind_dtype_is_float(dtype) ? ind_op_constant(o, x.f, compute) : ind_op_constant_int(o, x.i, compute);
 }
 
-/* Element of a box of `rank` dimensions under broadcasting: missing leading dimensions, and index 0 where the size
- * is 1. */
+/* Loads an element of a box of `rank` dimensions under broadcasting: leading dimensions may be missing; the index is 0
+   where the size is 1. */
 static ind_value graph__lower_load_broadcast(ind_ops *o, const ind__box *x, const ind_expr *index, int rank) {
     ind_expr at[IND_MAX_RANK];
     for (int d = 0; d < x->rank; d++) {
@@ -5148,7 +5159,8 @@ static ind_value graph__lower_load_broadcast(ind_ops *o, const ind__box *x, cons
     return ind__box_load(o, x, at, x->rank);
 }
 
-/* Operand k at an index of the result, in `dtype`. A Python number is a constant of that type, unrounded until then. */
+/* Returns operand k at an index of the result, in `dtype`. A Python number is a constant of that type, rounded only
+   here. */
 static ind_value graph__lower_operand_as(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
                                          int rank, ind_dtype dtype) {
     const ind__node *from = &l->w->graph->node[graph__lower_operand_info(l, k)->node];
@@ -5171,7 +5183,7 @@ static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_
     return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
 }
 
-/* Operand k in memory: a kernel reads each of its elements many times. */
+/* Returns operand k in memory: a kernel reads each of its elements many times. */
 static ind__box *graph__stored_operand(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__lower_operand_box(l, k);
     return ind__box_realise(l->w->program, x) == IND_OK ? x : NULL;
@@ -5223,7 +5235,7 @@ static ind_value graph__lower_box_element(ind_ops *o, const ind_expr *index, int
     return ind__box_load(o, (const ind__box *)box, index, rank);
 }
 
-/* A 0-d box with a number. */
+/* Returns the number of a 0-d box. */
 static ind_value graph__number_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     (void)index;
     (void)rank;
@@ -5234,7 +5246,7 @@ static ind_value graph__number_element(ind_ops *o, const ind_expr *index, int ra
 /* ====================================================================================== src/graph/lowerings/views.c */
 /* ---- index maps and bounds of views, pads and windows */
 
-/* Index d of the result of the view being built. */
+/* Returns index d of the result of the view being built. */
 static ind_expr graph__lower_view_index(const graph__lower_ctx *l, int d) {
     return ind__index_symbol(l->context, 'i', d, l->result->size[d]);
 }
@@ -5248,13 +5260,13 @@ static int graph__from_end(int64_t dim, int rank) {
     return (int)(dim < 0 ? dim + (rank ? rank : 1) : dim);
 }
 
-/* Every index of operand 0 as that of the result with the same number. */
+/* Maps every index of operand 0 to the result's index of the same dimension. */
 static void graph__lower_same_indices(const graph__lower_ctx *l, ind_expr map[IND_MAX_RANK]) {
     for (int d = 0; d < graph__lower_operand_info(l, 0)->rank; d++)
         map[d] = d < l->result->rank ? graph__lower_view_index(l, d) : ind_int(l->context, 0);
 }
 
-/* Where element `index` of a diagonal stands in the tensor of this rank. */
+/* Maps element `index` of a diagonal to the tensor of this rank. */
 static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_expr *index, ind_expr *map) {
     int64_t offset = attr[0].i;
     int a = graph__from_end(attr[1].i, rank), b = graph__from_end(attr[2].i, rank), next = 0;
@@ -5266,14 +5278,14 @@ static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_exp
     map[b] = offset > 0 ? ind_expr_add(at, ind_int(at.context, offset)) : at;
 }
 
-/* x mod size, where a size that may be 0 is not divided by: nothing is read then. */
+/* Returns x mod size. It never divides by a size that may be 0; nothing is read then. */
 static ind_expr graph__wrapped(ind_expr x, ind_expr size) {
     ind_expr one = ind_int(size.context, 1);
     return ind_expr_mod(x, ind_known_le(one, size) ? size : ind_expr_max(size, one));
 }
 
-/* Element `at` of operand k, in the type of `otherwise`, where `inside` holds; `otherwise` elsewhere, without a read.
- */
+/* Returns element `at` of operand k, in the type of `otherwise`, where `inside` holds; else `otherwise`, without a
+   read. */
 static ind_value graph__lower_inside(ind_ops *o, const graph__lower_ctx *l, uint32_t k, ind_expr inside,
                                      const ind_expr *at, ind_value otherwise) {
     if (!otherwise.id) return otherwise;
@@ -5298,7 +5310,7 @@ static ind_expr graph__and_within(ind_expr inside, ind_expr i, ind_expr size) {
     return ind_expr_and(inside, within);
 }
 
-/* Back to the shape of the graph, where rows were flattened for the product. */
+/* Restores the shape of the graph after rows were flattened for the product. */
 static ind_status graph__lower_unflatten(graph__lower_ctx *l, ind__box **x) {
     if ((*x)->rank == l->result->rank) return IND_OK;
     *x = ind__box_reshape(l->w->program, *x, l->result->size, l->result->rank);
@@ -5324,13 +5336,13 @@ static void graph__split_sizes(graph__lower_ctx *l, const ind_expr *size, int ra
     l->axes.count = ind_expr_product(l->context, l->axes.range, l->axes.num_reduced);
 }
 
-/* The same of operand 0. */
+/* Splits the dimensions of operand 0 the same way. */
 static void graph__split_axes(graph__lower_ctx *l, uint32_t mask) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     graph__split_sizes(l, x->size, x->rank, mask);
 }
 
-/* Bits of the dimensions that an attribute names: one, a list, or all where it is left out. */
+/* Returns the mask of the dimensions in an attribute: one, a list, or all by default. */
 static uint32_t graph__dim_mask(const ind__attr *dims, int rank) {
     uint32_t mask = 0;
     if (dims->kind == IND__ATTR_NONE || (dims->kind != IND__ATTR_INT && dims->count == 0)) return (1u << rank) - 1;
@@ -5343,12 +5355,12 @@ static uint32_t graph__dim_mask(const ind__attr *dims, int rank) {
     return mask;
 }
 
-/* Splits the dimensions of operand 0 as attribute k says. */
+/* Splits the dimensions of operand 0 by attribute k. */
 static void graph__split_dims(graph__lower_ctx *l, int k) {
     graph__split_axes(l, graph__dim_mask(&l->node->attr[k], graph__lower_operand_info(l, 0)->rank));
 }
 
-/* From indices of the kept, then of the reduced dimensions to one of operand 0. */
+/* Maps indices of the kept, then of the reduced dimensions to an index of operand 0. */
 static ind_value graph__reduced_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     graph__lower_ctx *l = user;
     ind_expr at[IND_MAX_RANK];
@@ -5359,20 +5371,20 @@ static ind_value graph__reduced_element(ind_ops *o, const ind_expr *index, int r
     return l->element(o, at, l->axes.rank, l);
 }
 
-/* The squared deviation of a single element: 0, but not a number where the element is not finite. */
+/* Returns the squared deviation of a single element: 0, or NaN if the element is not finite. */
 static ind_value graph__deviation_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     ind_value x = graph__reduced_element(o, index, rank, user);
     return ind_op_sub(o, x, x);
 }
 
-/* What a reduction gives over one element, apart from the element itself, or over none. */
+/* Returns the results of a reduction over one element, other than the element, and over none. */
 static ind_value graph__neutral_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__typed_number *v = user;
     (void)index, (void)rank;
     return graph__lower_number(o, *v, v->dtype);
 }
 
-/* One element or none is no loop: the element, or a constant. */
+/* Lowers a reduction over one element or none without a loop: the element, or a constant. */
 static ind_status graph__lower_reduce_trivially(graph__lower_ctx *l, ind_reduction type, ind_dtype dtype,
                                                 ind__box **results) {
     bool empty = graph__size_is_zero(l->axes.count);
@@ -5405,7 +5417,7 @@ static ind_status graph__lower_reduce(graph__lower_ctx *l, ind_reduction type, i
     return ind__box_reduction(l->w->program, &d, results);
 }
 
-/* keepdim: in result `to` the reduced dimensions come back with size 1. */
+/* keepdim: restores the reduced dimensions of result `to` with size 1. */
 static ind_status graph__lower_keep_dims_of(graph__lower_ctx *l, const ind__tensor_info *to, ind__box **x) {
     ind_expr map[IND_MAX_RANK];
     if (to->rank == l->axes.num_kept) return IND_OK;
@@ -5424,19 +5436,19 @@ static ind_value graph__lower_self(ind_ops *o, const ind_expr *index, int rank, 
     return graph__lower_operand(o, l, 0, index, rank);
 }
 
-/* Number of elements reduced, as a value. */
+/* Returns the number of reduced elements, as a value. */
 static ind_value graph__lower_count(ind_ops *o, const graph__lower_ctx *l) {
     int64_t n;
     if (ind_expr_is_int(l->axes.count, &n)) return graph__lower_float(o, l, (double)n);
     return ind_op_cast(o, ind_op_index(o, l->axes.count, IND_I64), l->compute);
 }
 
-/* Is it proven that every row has an element? */
+/* Is every row proven to have an element? */
 static bool graph__has_elements(const graph__lower_ctx *l) {
     return ind_known_le(ind_int(l->context, 1), l->axes.count);
 }
 
-/* What is a mean is not a number where there is nothing: 0 / n is added where n may be 0. */
+/* Makes the mean of an empty row NaN: adds 0 / n if n may be 0. */
 static ind_value graph__mean_of_some(ind_ops *o, const graph__lower_ctx *l, ind_value mean) {
     if (graph__has_elements(l)) return mean;
     return ind_op_add(o, mean, ind_op_div(o, graph__lower_float(o, l, 0), graph__lower_count(o, l)));
@@ -5446,7 +5458,7 @@ static ind_value graph__row_mean_element(ind_ops *o, const ind_expr *index, int 
     return graph__mean_of_some(o, l, ind__box_load(o, l->part[0], index, rank));
 }
 
-/* Result k of the row that `index` (of the full shape) lies in. */
+/* Returns result k of the row that contains `index` (of the full shape). */
 static ind_value graph__lower_row_part(ind_ops *o, const graph__lower_ctx *l, int k, const ind_expr *index) {
     ind_expr at[IND_MAX_RANK];
     for (int d = 0; d < l->axes.num_kept; d++) at[d] = index[l->axes.kept[d]];
@@ -5456,8 +5468,8 @@ static ind_value graph__lower_row_part(ind_ops *o, const graph__lower_ctx *l, in
 /* ====================================================================================== src/graph/lowerings/scans.c */
 /* ---- scans and searches of several families */
 
-/* A scan of element(index of the result of a scan) along dim of these sizes; results[1], where there is one, are
-   positions. Over one element or none it is the element itself, at 0. */
+/* Lowers a scan of element(index of the result of a scan) along dim of these sizes; results[1], if any, are positions.
+   Over one element or none it is the element itself, at 0. */
 static ind_status graph__lower_scan_of(graph__lower_ctx *l, ind_scan kind, ind_dtype dtype, const ind_expr *size,
                                        int rank, int dim, graph__lower_element_fn element, ind__box **results) {
     bool one = rank == 0 || graph__size_is_one(size[dim]) || graph__size_is_zero(size[dim]);
@@ -5481,16 +5493,16 @@ static ind_status graph__lower_scan(graph__lower_ctx *l, ind_scan kind, const in
     return graph__lower_scan_of(l, kind, dtype, x->size, x->rank, dim, graph__lower_self, results);
 }
 
-/* One search: the sequence, its sorter or NULL, the index of their last dimension still to be filled in. */
+/* One search: the sequence, its sorter or NULL, the index with the last dimension still open. */
 typedef struct graph__search {
     const ind__box *sequence, *sorter;
     ind_expr at[IND_MAX_RANK], size;
-    int dim; /* of the sequence, along which it ascends */
+    int dim; /* of the sequence, which is sorted along it */
     bool right;
-    bool numbers; /* not x is looked for, but the first NaN */
+    bool numbers; /* searches for the first NaN instead of x */
 } graph__search;
 
-/* Element `middle` of the sequence in its sorted order; only read where o->mask holds. */
+/* Returns element `middle` of the sequence in sorted order; only read where o->mask holds. */
 static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value middle) {
     ind_expr one = ind_int(ind_op_context(o), 1), some = ind_expr_max(s->size, one); /* an empty one is never read */
     int rank = s->sequence->rank;
@@ -5503,8 +5515,7 @@ static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value m
 
 #define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
 
-/* Halving steps until no sequence of that size has anything left; the comparisons are PyTorch's, so that NaN comes last
-   as there. */
+/* Emits halving steps until the longest sequence is done. Comparisons are PyTorch's, so NaN comes last. */
 static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x) {
     int64_t lo, most;
     ind__known_bounds(s->size, &lo, &most);
@@ -5527,12 +5538,12 @@ static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x) 
 /* =================================================================================== src/graph/lowerings/scatters.c */
 /* ---- scatters: the buffer of operand 0, or a copy of it, is changed in place (>>realise of inductor_ir.h) ---- */
 
-/* Do both boxes show the same memory, or will they? */
+/* Do both boxes use, or will they use, the same memory? */
 static bool graph__same_memory(const ind__box *a, const ind__box *b) {
     return a && b && (a->storage == b->storage || (a->storage->buffer && a->storage->buffer == b->storage->buffer));
 }
 
-/* May what the box holds be given up for good: as its buffer belongs to the program, or to an input that is mutated? */
+/* May the memory of the box be overwritten? True if its buffer belongs to the program or to a mutated input. */
 static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) {
     if (!x->identity) return false;
     if (!x->storage->buffer) return true;
@@ -5543,8 +5554,8 @@ static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) 
     return ind__find_mutation(w->graph, input) != NULL;
 }
 
-/* Is operand 0 read by this op for the last time, and not as anything else? An output that is still to be stored, as
-   constants are at the end, is a reader. */
+/* Is this op the last reader of operand 0, and reads it only as operand 0? A pending output, such as a constant, counts
+   as a reader. */
 static bool graph__last_read(const graph__lower_ctx *l, const ind__box *x) {
     return x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
 }
@@ -5556,7 +5567,7 @@ static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
     return graph__last_read(l, x);
 }
 
-/* Remembers for the schedule's text who keeps operand 0 from being changed in place, if it may be at all. */
+/* Records for the schedule's text the reader that keeps operand 0 from being changed in place. */
 static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
     ind__lowered *p = l->w->program;
     const uint32_t here = (uint32_t)(l->node - l->w->graph->node);
@@ -5566,7 +5577,7 @@ static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
     if (k) *k = (ind__kept){x->storage->buffer, here, reader};
 }
 
-/* A buffer with the values of operand 0 that this op may change. */
+/* Returns a buffer with the values of operand 0 that this op may change. */
 static ind__box *graph__lower_base(graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
     if (l->into) return l->into;
@@ -5584,7 +5595,7 @@ static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank
 
 static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 
-/* The element of the memory written to that is element `at` of operand 0. */
+/* Maps element `at` of operand 0 to the element of the written memory. */
 static int graph__placed(const graph__lower_ctx *l, const ind_expr *at, int rank, ind_expr *out) {
     ind_expr from[IND_MAX_RANK];
     if (!l->into) {
@@ -5604,8 +5615,8 @@ static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t 
     ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
 }
 
-/* An index into a dimension, read from memory, and in *mask whether it and those before are in range: what is not is
-   reported, and stores nothing. */
+/* Reads an index into a dimension from memory. *mask: it and the earlier ones are in range; others are reported and
+   store nothing. */
 static ind_expr graph__lower_target(ind_ops *o, ind_value v, ind_expr size, bool wrap, ind_value *mask) {
     v = graph__lower_cast(o, v, IND_I64);
     o->checked = o->capture && o->capture->checked;
@@ -5630,32 +5641,32 @@ static ind_status graph__lower_zeros(graph__lower_ctx *l, ind_dtype dtype, const
 /* ============================================================================== src/graph/lowerings/deterministic.c */
 /* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic) */
 
-/* One of them: it changes `places` rows of base at `points` points. A row is what base has in its last `whole`
-   dimensions: each point stores all of one, from the same dimensions of `size`. */
+/* A deterministic scatter: it changes `places` rows of base at `points` points. A row is the last `whole` dimensions of
+   base. Each point stores a whole row, from the same dimensions of `size`. */
 typedef struct graph__ordered {
     graph__lower_ctx *l;
     ind__box *base;
-    ind_dtype compute;    /* type that its elements are joined in */
+    ind_dtype compute;    /* type in which elements are combined */
     const ind_expr *size; /* of the points, and of the rows */
     int rank, whole;
     ind_expr points, places;
-    bool checked;                   /* what makes values does not check where they go: what makes keys has done it */
-    ind__box *key, *value;          /* per point: the place, `places` for none; what goes there */
+    bool checked;                   /* the value code skips index checks, because the key code makes them */
+    ind__box *key, *value;          /* per point: its row, `places` for none; its value */
     ind_dtype number;               /* of points and rows */
     bool in_place;                  /* base is not a copy */
-    ind__box *meeting, *last;       /* per element: what all its points come to; per row: the last one of them */
+    ind__box *meeting, *last;       /* per element: all its points combined; per row: its last point */
     ind__box *sorted, *position;    /* per point in the order of keys: its key and number */
-    ind__box *counts, *ranks;       /* per digit and chunk of them: how many it has, and how many up to there .. */
-    ind__box *in_chunk;             /* .. per point: its place among those of its digit in its chunk, from 1 on */
+    ind__box *counts, *ranks;       /* per digit and chunk: its count, and the running count .. */
+    ind__box *in_chunk;             /* .. per point: its 1-based position among those of its digit and chunk */
     int shift;                      /* of the digit */
-    bool store_keys, store_begins;  /* which of two arrays is being recorded */
-    ind__box *begin, *end;          /* per row: its points among the sorted ones */
-    int first;                      /* so many of them are joined with the row itself */
-    int level;                      /* that is being recorded */
+    bool store_keys, store_begins;  /* selects which of two arrays is recorded */
+    ind__box *begin, *end;          /* per row: its range of sorted points */
+    int first;                      /* number of points combined with the row itself */
+    int level;                      /* level being recorded */
     ind__box *groups[2], *group[2]; /* per level: groups up to a row; per group: its first sorted point .. */
     ind__box *sums[2];              /* .. and its sum; of level 1 .. */
-    int64_t span;                   /* .. that of the next so many in all .. */
-    int last_sums;                  /* .. of which so many are a row's at last; 0 before */
+    int64_t span;                   /* .. number of consecutive groups per sum .. */
+    int last_sums;                  /* .. final number of sums per row; 0 before */
 } graph__ordered;
 
 static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
@@ -5667,7 +5678,7 @@ static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, in
     return c;
 }
 
-/* The place that base's index names: of the row, whatever the element of it. */
+/* Returns the number of the row that base's index is in, for any element of the row. */
 static ind_expr graph__ordered_place(const graph__ordered *u, const ind_expr *index) {
     return ind__linearise(u->l->context, index, u->base->size, u->base->rank - u->whole);
 }
@@ -5687,7 +5698,7 @@ static ind_value graph__ordered_value(ind_ops *o, const ind_expr *index, int ran
     return graph__ordered_capture(o, index, rank, u->l, u->checked).value;
 }
 
-/* Element `inner` of the row that x has for the point of this number. */
+/* Loads element `inner` of x's row for the point of this number. */
 static ind_value graph__ordered_point(ind_ops *o, const graph__ordered *u, const ind__box *x, ind_expr number,
                                       const ind_expr *inner) {
     ind_expr at[IND_MAX_RANK];
@@ -5707,16 +5718,16 @@ static ind_value graph__ordered_join(ind_ops *o, const graph__ordered *u, ind_va
     return u->l->mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
 }
 
-/* A row, a point or a place among sorted points that an earlier loop has stored. */
+/* Returns a stored row, point or position among sorted points as an index. */
 static ind_expr graph__ordered_index(ind_ops *o, ind_value v, ind_expr size) {
-    ind_expr some = ind_expr_max(size, ind_int(size.context, 1)); /* of none nothing is read */
+    ind_expr some = ind_expr_max(size, ind_int(size.context, 1)); /* size 0 is never read */
     o->checked = true;
     ind_expr at = ind_op_indirect(o, v, some, false);
     o->checked = false;
     return at;
 }
 
-/* a under the mask, in what is loaded from here on as well; what it was before is returned. */
+/* Adds a to the mask of later loads and values; returns the previous mask. */
 static ind_value graph__ordered_mask(ind_ops *o, ind_value a) {
     ind_value outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, a) : a;
@@ -5731,14 +5742,14 @@ static ind_value graph__number(ind_ops *o, const graph__ordered *u, int64_t n) {
     return ind_op_constant_int(o, n, u->number);
 }
 
-/* Joins v to `sum`, if that is one, where there is such a v: what does not change a sum is -0. */
+/* Combines v with `sum`, if `sum` is valid, where `there` holds; elsewhere the neutral value, which is -0 for sums. */
 static ind_value graph__join_if(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there, ind_value v) {
     ind_value none = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD ? 1 : -0.0, u->compute);
     v = ind_op_where(o, there, v, none);
     return sum.id ? graph__ordered_join(o, u, sum, v) : v;
 }
 
-/* Joins to `sum` what the point of this number stores into element `inner` of its row, if there is one. */
+/* Combines with `sum` the value that this point stores into element `inner` of its row, where `there` holds. */
 static ind_value graph__ordered_add(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there,
                                     ind_value number, const ind_expr *inner) {
     ind_value outer = graph__ordered_mask(o, there);
@@ -5761,7 +5772,7 @@ static ind_value graph__fill_element(ind_ops *o, const ind_expr *index, int rank
                                        : ind_op_constant_int(o, f->value, f->type);
 }
 
-/* Scatters into integers that are all `value` at first. */
+/* Scatters into integers that are initially `value`. */
 static ind_status graph__ordered_scatter(const graph__ordered *u, int64_t value, const ind_expr *size, int rank,
                                          const ind__scatter_desc *d, ind__box **result) {
     ind__lowered *p = u->l->w->program;
@@ -5771,7 +5782,7 @@ static ind_status graph__ordered_scatter(const graph__ordered *u, int64_t value,
     return status ? status : ind__box_scatter(p, x, d, result);
 }
 
-/* The row of a point, or of a place among sorted points; it goes to one where *inside holds. */
+/* Returns the row of a point or of a position among sorted points; valid where *inside holds. */
 static ind_expr graph__ordered_row(ind_ops *o, const graph__ordered *u, ind_value key, ind_value *inside) {
     *inside = ind_op_lt(o, key, ind_op_cast(o, ind_op_index(o, u->places, IND_I64), ind_op_dtype(o, key)));
     ind_value outer = graph__ordered_mask(o, *inside);
@@ -5812,7 +5823,7 @@ static ind_status graph__ordered_by_last(graph__ordered *u, ind__box **result) {
     return status ? status : ind__box_scatter(u->l->w->program, u->base, &store, result);
 }
 
-#define GRAPH__CHEAP_OPS 8 /* of a value that is written out once for each point that a loop joins */
+#define GRAPH__CHEAP_OPS 8 /* of a value that is recomputed for each point of a loop */
 
 static ind_status graph__realise_costly(graph__ordered *u) {
     const bool costly = (int)u->value->storage->num_ops > GRAPH__CHEAP_OPS;
@@ -5843,7 +5854,7 @@ static ind_expr graph__chunk_of(const graph__ordered *u, ind_expr at) {
     return ind_expr_floordiv(at, ind_int(u->l->context, GRAPH__CHUNK));
 }
 
-/* The count of the chunk and the digit of a point. */
+/* Returns the index of the count for a point's chunk and digit. */
 static ind_expr graph__digit_count(ind_ops *o, const graph__ordered *u, ind_expr at) {
     ind_expr digits = ind_int(u->l->context, GRAPH__DIGITS);
     ind_expr digit = graph__ordered_index(o, graph__sorted_digit(o, u, at), digits);
@@ -5863,7 +5874,7 @@ static ind_value graph__digit_element(ind_ops *o, const ind_expr *index, int ran
     return ind__box_load(o, ((const graph__ordered *)user)->counts, index, rank);
 }
 
-/* index: a point, and one of its chunk; is that of the same digit, and not behind it? */
+/* index: a point, and one of its chunk. Does the latter have the same digit and no higher position? */
 static ind_value graph__same_digit(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     ind_expr chunk = graph__chunk_of(u, index[0]), other;
@@ -5918,7 +5929,7 @@ static ind_status graph__sort_by_digit(graph__ordered *u) {
     return status;
 }
 
-/* The most that e can be, as far as is known. */
+/* Returns the known upper bound of e. */
 static int64_t graph__at_most(ind_expr e) {
     int64_t lo, hi;
     ind__known_bounds(e, &lo, &hi);
@@ -5939,9 +5950,9 @@ static ind_status graph__sort_points(graph__ordered *u) {
 
 #define GRAPH__GROUP_BITS  4
 #define GRAPH__GROUP       (1 << GRAPH__GROUP_BITS)
-#define GRAPH__LAST_GROUPS 16 /* that are joined at last */
+#define GRAPH__LAST_GROUPS 16 /* groups combined in the last step */
 
-/* Of the place `at` among sorted points: is another row's the one before, or behind? */
+/* Is the point before `at` (or after it) among sorted points of another row? */
 static ind_value graph__sorted_edge(ind_ops *o, const graph__ordered *u, ind_expr at, bool first) {
     ind_expr zero = ind_int(u->l->context, 0), one = ind_int(u->l->context, 1);
     ind_expr other = first ? ind_expr_sub(at, one) : ind_expr_add(at, one);
@@ -5962,14 +5973,15 @@ static void graph__sorted_edge_store(ind_ops *o, const ind_expr *index, int rank
     ind__emit_scatter(o, to, &row, 1, number, inside, IND_REDUCE_NONE);
 }
 
-/* Groups of the row's points but for the first few; groups of these, where there are several (level 1). */
+/* Returns the number of groups of the row's points after the first few; at level 1 the number of groups of groups, if
+   there are several. */
 static ind_value graph__row_groups(ind_ops *o, const graph__ordered *u, ind_expr row, int level) {
     ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
     ind_value n = ind_op_sub(o, ind_op_sub(o, end, begin), graph__number(o, u, u->first));
     n = ind_op_maximum(o, n, graph__number(o, u, 0));
     for (int k = 0; k <= level; k++) {
         ind_value several = ind_op_gt(o, n, graph__number(o, u, 1));
-        ind_value rest = ind_op_bit_and(o, n, graph__number(o, u, GRAPH__GROUP - 1)); /* n + it might not fit */
+        ind_value rest = ind_op_bit_and(o, n, graph__number(o, u, GRAPH__GROUP - 1)); /* n + 15 might overflow */
         rest = ind_op_cast(o, ind_op_gt(o, rest, graph__number(o, u, 0)), u->number);
         n = ind_op_add(o, ind_op_shift_right(o, n, graph__number(o, u, GRAPH__GROUP_BITS)), rest);
         if (k) n = ind_op_where(o, several, n, graph__number(o, u, 0));
@@ -5982,8 +5994,8 @@ static ind_value graph__row_groups_element(ind_ops *o, const ind_expr *index, in
     return graph__row_groups(o, user, index[0], ((const graph__ordered *)user)->level);
 }
 
-/* So many groups there are at the most: a row has `fewest` points for each of its own, as its first one takes
-   u->first + 1 (and two groups, at level 1) and the others are full but for the last. */
+/* Returns the maximum number of groups. A row has at least `fewest` points per group: its first group takes u->first +
+   1 (and two groups, at level 1), and all others but the last are full. */
 static ind_expr graph__most_groups(const graph__ordered *u, int level) {
     const int64_t one = u->first + 1 + (level ? GRAPH__GROUP : 0),
                   full = level ? GRAPH__GROUP * GRAPH__GROUP : GRAPH__GROUP;
@@ -5991,12 +6003,12 @@ static ind_expr graph__most_groups(const graph__ordered *u, int level) {
     return ind_expr_ceildiv(u->points, ind_int(u->l->context, fewest));
 }
 
-/* Where the sum of the row's first group stands; those of its other groups stand behind it. */
+/* Returns the index of the sum of the row's first group; its other groups follow. */
 static ind_value graph__first_group(ind_ops *o, const graph__ordered *u, ind_expr row, int level) {
     return ind_op_sub(o, ind__box_load(o, u->groups[level], &row, 1), graph__row_groups(o, u, row, level));
 }
 
-/* Of each group, its first one among the sorted points. */
+/* Stores the first sorted point of each group. */
 static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     const int bits = GRAPH__GROUP_BITS * (u->level + 1);
@@ -6018,10 +6030,10 @@ static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint
     o->mask = outer;
 }
 
-/* Joins to `sum`, if it is one, the sorted points from `at` up to the end of their row, `most` of them. */
+/* Combines up to `most` sorted points from `at` to the end of their row with `sum`, if that is valid. */
 static ind_value graph__join_group(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value at, ind_value end,
                                    int most, const ind_expr *inner) {
-    ind_value left = ind_op_sub(o, end, at); /* at + most might not fit */
+    ind_value left = ind_op_sub(o, end, at); /* at + most might overflow */
     for (int j = 0; j < most; j++) {
         ind_value place = j ? ind_op_add(o, at, graph__number(o, u, j)) : at;
         ind_value there = ind_op_lt(o, graph__number(o, u, j), left), outer = graph__ordered_mask(o, there);
@@ -6033,13 +6045,13 @@ static ind_value graph__join_group(ind_ops *o, const graph__ordered *u, ind_valu
     return sum;
 }
 
-/* The row of the group whose first sorted point is this one, if there is such a group: under the mask that there is. */
+/* Returns the row of the group whose first sorted point is `at`; the caller masks missing groups. */
 static ind_expr graph__group_row(ind_ops *o, const graph__ordered *u, ind_value at) {
     ind_expr point = graph__ordered_index(o, at, u->points);
     return ind__ok(point) ? graph__ordered_index(o, ind__box_load(o, u->sorted, &point, 1), u->places) : point;
 }
 
-/* Each stores its sum. */
+/* Stores the sum of each group. */
 static void graph__group_sum(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     ind_value at = ind__box_load(o, u->group[0], index, 1);
@@ -6052,7 +6064,7 @@ static void graph__group_sum(ind_ops *o, const ind_expr *index, int rank, uint32
     o->mask = (ind_value){0};
 }
 
-/* `most` sums of groups of a row: from `first` on, `step` apart, so many as `left`. */
+/* Combines up to `most` group sums of a row: from `first` on, `step` apart, while below `left`. */
 static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level, ind_value first, ind_value left,
                                   int64_t most, int64_t step, const ind_expr *inner) {
     ind_expr from[IND_MAX_RANK], all = graph__most_groups(u, level);
@@ -6068,8 +6080,8 @@ static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level
     return sum;
 }
 
-/* Of a group of groups: the sum of these; once there are such, that of u->span of them, at the first; at last that of
-   all of a row, where that of its first group stood. */
+/* Combines the sums of a group of groups. Later passes combine u->span of those into the first one. The last pass
+   stores the total of a row at the index of its first group. */
 static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     const int level = u->sums[1] != NULL;
@@ -6092,7 +6104,7 @@ static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint3
     o->mask = (ind_value){0};
 }
 
-/* Joins to `sum`, if it is one, what all points of the row store into element `inner` of it. */
+/* Combines the values of all points of the row for element `inner` with `sum`, if that is valid. */
 static ind_value graph__ordered_total(ind_ops *o, const graph__ordered *u, ind_value sum, ind_expr row,
                                       const ind_expr *inner) {
     ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
@@ -6110,7 +6122,7 @@ static ind_value graph__ordered_row_total(ind_ops *o, const ind_expr *index, int
     return graph__ordered_total(o, u, old, graph__ordered_place(u, index), index + rank - u->whole);
 }
 
-/* The first point of each row joins to it what they come to. */
+/* Combines the total of each row with the row, at the row's first point. */
 static void graph__ordered_total_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     const int outer_rank = u->base->rank - u->whole;
@@ -6127,7 +6139,7 @@ static void graph__ordered_total_store(ind_ops *o, const ind_expr *index, int ra
     o->mask = outer;
 }
 
-/* Where the points of each row begin and end among the sorted ones. */
+/* Finds the begin and end of each row among the sorted points. */
 static ind_status graph__find_edges(graph__ordered *u) {
     ind__scatter_desc d = {.size = &u->points, .rank = 1, .fn = graph__sorted_edge_store, .user = u};
     u->store_begins = true;
@@ -6162,7 +6174,7 @@ static ind_status graph__sum_level(graph__ordered *u, int level,
     return status;
 }
 
-/* All groups of a row come to one sum, at the place of the first of them. */
+/* Reduces all groups of a row to one sum, at the index of its first group. */
 static ind_status graph__sum_groups(graph__ordered *u) {
     if (graph__at_most(u->points) <= u->first) return IND_OK;
     int64_t most = (graph__at_most(u->points) - u->first - 1) / GRAPH__GROUP + 1; /* of a row */
@@ -6179,7 +6191,7 @@ static ind_status graph__sum_groups(graph__ordered *u) {
     return status ? status : graph__sum_level(u, 1, graph__group_join);
 }
 
-/* Most rows have no more, where the points are spread by chance. */
+/* Returns a number of points that most rows do not exceed if the points are spread randomly. */
 static int graph__first_points(const graph__ordered *u) {
     int n = 4;
     while (n < 16 && (double)n * (double)ind_hint(u->places) < 2.0 * (double)ind_hint(u->points) + 4) n *= 2;
@@ -6194,7 +6206,7 @@ static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result
     if (!status) status = graph__find_edges(u);
     if (!status) status = graph__sum_groups(u);
     if (status) return status;
-    if (u->in_place && ind_hint(u->points) * 2 < ind_hint(u->places)) { /* rows that no point goes to stay unread */
+    if (u->in_place && ind_hint(u->points) * 2 < ind_hint(u->places)) { /* rows without points are not read */
         ind_expr size[IND_MAX_RANK] = {u->points};
         for (int d = 0; d < u->whole; d++) size[1 + d] = u->size[u->rank - u->whole + d];
         ind__scatter_desc d = {.size = size, .rank = 1 + u->whole, .fn = graph__ordered_total_store, .user = u};
@@ -6204,7 +6216,7 @@ static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result
     return ind__box_realise(p, *result);
 }
 
-/* Of every point: its value where it is for this element, else what changes nothing. index: the element, the point. */
+/* Returns the point's value if the point is for this element, else the neutral value. index: the element, the point. */
 static ind_value graph__ordered_looked_at(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     const int outer = u->rank - u->whole;
@@ -6289,14 +6301,14 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     return status;
 }
 
-/* May it matter in which order what meets at an element comes? */
+/* May the order of the points of an element change the result? */
 static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
     bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
     bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
-    if (ind__op_has(l->node->op, 'Z')) return false; /* each point has places of its own, or adds integers */
+    if (ind__op_has(l->node->op, 'Z')) return false; /* points do not share elements, or add integers */
     if (joins) return ind_dtype_is_float(base->storage->dtype);
     return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
 }
@@ -6313,17 +6325,17 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
 typedef struct graph__lists {
     graph__ordered u;
     ind__box *least[GRAPH__ROUNDS], *greatest[GRAPH__ROUNDS]; /* numbers of points, by row and range */
-    int round;                                                /* that is being recorded, .. */
+    int round;                                                /* being recorded, .. */
     bool least_now;                                           /* .. which of the two */
 } graph__lists;
 
-/* The range that a point's number is in. */
+/* Returns the range of a point's number. */
 static ind_expr graph__lists_range(const graph__lists *s, ind_expr point) {
     ind_expr one = ind_int(s->u.l->context, 1), ranges = ind_int(s->u.l->context, GRAPH__RANGES);
     return ind_expr_floordiv(point, ind_expr_max(ind_expr_ceildiv(s->u.points, ranges), one));
 }
 
-/* Is the point of this number, of row and range `at`, between the ends of the round? */
+/* Is this point, of row and range `at`, strictly between the ends of round k? */
 static ind_value graph__lists_between(ind_ops *o, const graph__lists *s, const ind_expr *at, ind_value number, int k) {
     ind_value low = ind__box_load(o, s->least[k], at, 2), high = ind__box_load(o, s->greatest[k], at, 2);
     return ind_op_and(o, ind_op_lt(o, low, number), ind_op_lt(o, number, high));
@@ -6367,7 +6379,7 @@ static ind_value graph__lists_sum(ind_ops *o, const ind_expr *index, int rank, v
             low[k] = ind__box_load(o, s->least[k], at, 2);
             sum = graph__ordered_add(o, &s->u, sum, ind_op_lt(o, low[k], none), low[k], inner);
         }
-        for (int k = GRAPH__ROUNDS; k-- > 0;) { /* of one point the least is the greatest, too; of none it is greater */
+        for (int k = GRAPH__ROUNDS; k-- > 0;) { /* with one point least equals greatest; with none it exceeds it */
             ind_value high = ind__box_load(o, s->greatest[k], at, 2);
             sum = graph__ordered_add(o, &s->u, sum, ind_op_gt(o, high, low[k]), high, inner);
         }
@@ -6375,7 +6387,7 @@ static ind_value graph__lists_sum(ind_ops *o, const ind_expr *index, int rank, v
     return sum;
 }
 
-/* What no list has. */
+/* Adds the points that are in no list. */
 static void graph__lists_rest(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__lists *s = user;
     ind_expr point = ind__linearise(s->u.l->context, index, s->u.size, rank - s->u.whole);
@@ -6409,12 +6421,12 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
     return status;
 }
 
-/* Do sums of rows move fewer bytes by lists, by what the policy asks for? An atomic sum reads a point's row, and reads
-   and writes the row that it goes to: in the L2, but beyond its size each passes through memory, too. Before that the
-   rows are copied, unless they are changed in place. By lists each row is read and written once, whether a point goes
-   there or not, and each point's row is read once; to find them takes some 128 bytes a point, and to look for points
-   that no list has about the time of reading their rows. Elements of 16 bits take as many instructions as others, for
-   half of the bytes. And lists are for few points a row: with four, a range has more than it holds in one of 20. */
+/* Do lists save as many bytes as the policy asks for? An atomic sum reads a point's row, then reads and writes the
+   destination row. That happens in the L2, but rows beyond its size also go through memory. Rows that are not changed
+   in place are copied first. Lists read and write each row once, with or without points, and read each point's row
+   once. Finding the lists takes about 128 bytes a point. Finding the points without a list takes about the time of
+   reading their rows. 16-bit elements take as many instructions as others, for half of the bytes. Lists suit few points
+   per row: with four, one range in 20 has more than it holds. */
 static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     const double bytes = ind_dtype_bytes(base->storage->dtype);
     if (l->into || l->mode != IND_REDUCE_SUM || l->whole_dims == 0 || l->whole_dims >= rank || bytes < 4) return false;
@@ -6429,10 +6441,10 @@ static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, co
     return sources - (copied ? 0 : 2 * rows) - 128 * points >= (double)l->w->program->policy.list_bytes;
 }
 
-/* fn over `size`, storing into base; *result is what it is then. */
+/* Runs fn over `size`, storing into base; *result is base after that. */
 static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
-    const bool once = fn == graph__put_part_element; /* all other places are data */
+    const bool once = fn == graph__put_part_element; /* all other positions are data */
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l, .each_once = once};
     l->scatter = fn;
     l->mode = mode;
@@ -6446,8 +6458,8 @@ static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base,
 /* =========================================================================================== src/headers/inductor.h */
 /* --------------------------------------------------------------------------------------------- >>families */
 
-/* Each family of ops has its shape rules, builders, expansions and lowerings together, and at the end a row for each op
-   (>>ops has their names and operands). */
+/* Each family of ops has its shape rules, builders, expansions and lowerings together, and at the end a table row for
+   each op (>>ops has their names and operands). */
 
 /* ===================================================================================== src/graph/ops/data/sources.c */
 /* ---- sources: shape rules */
@@ -6461,7 +6473,7 @@ static ind_status ind__rule_scalar(ind__infer *in) {
     return IND_OK;
 }
 
-/* full and its kin, new_full and its kin: the size is the first attribute, the dtype the last. */
+/* The full and new_full families: the size is the first attribute, the dtype the last. */
 static ind_status ind__rule_full(ind__infer *in) {
     const ind__attr *size = &in->attr[0];
     if (ind__need_sizes(in, size->list, size->count)) return in->status;
@@ -6617,7 +6629,7 @@ ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_expr ste
 
 /* ---- sources: expansions */
 
-/* Of integers the ends are such, and what comes between is cut off. */
+/* For integers the ends are truncated first, and the values between them are truncated too. */
 static void ind__expand_logspace(ind__expansion *e) {
     const ind_dtype dtype = (ind_dtype)e->a[4].i;
     const bool whole = !ind_dtype_is_float(dtype);
@@ -6648,7 +6660,7 @@ static ind_value graph__lower_eye(ind_ops *o, const ind_expr *index, int rank, g
     return ind_op_index(o, ind_expr_eq(index[0], index[1]), l->compute);
 }
 
-/* start + i * step in the first half, end - (steps - 1 - i) * step in the second, so that both ends are met; integers
+/* start + i * step in the first half, end - (steps - 1 - i) * step in the second, so that both ends are exact. Integers
    are computed as floats (ATen/native/RangeFactories). */
 static ind_value graph__lower_linspace(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__attr *a = l->node->attr;
@@ -6700,7 +6712,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(EMPTY_STRIDED, ind__rule_full, graph__lower_pointwise, graph__lower_full, NONE, NONE)                            \
     X(SCALAR_TENSOR, ind__rule_scalar_tensor, graph__lower_pointwise, graph__lower_full, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_SOURCES(X) X(LOGSPACE, ind__expand_logspace)
 
 /* ====================================================================================== src/graph/ops/data/random.c */
@@ -6756,7 +6768,7 @@ static ind_status ind__rule_randperm(ind__infer *in) {
     return IND_OK;
 }
 
-/* bernoulli, native_dropout: the type and size of operand 0. */
+/* bernoulli, native_dropout: type and size of operand 0. */
 static ind_status ind__rule_random_like(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (ind__need_float(in, 0) || ind__need_seed(in, 1)) return in->status;
@@ -6839,7 +6851,7 @@ ind_tensor ind_philox(ind_tensor key, ind_tensor stream, ind_tensor position, in
 
 /* ---- random numbers: lowerings */
 
-/* Bits [first, first + width) for the element at `index` of the result; operand k is the seed, the last attribute the
+/* Bits [first, first + width) for the element at `index` of the result. Operand k is the seed, the last attribute the
    stream. */
 static ind_value graph__random_bits(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index, int rank,
                                     int first, int width) {
@@ -6849,7 +6861,7 @@ static ind_value graph__random_bits(ind_ops *o, const graph__lower_ctx *l, uint3
     return ind_op_philox(o, seed, stream, ind_op_index(o, at, IND_I64), first, width);
 }
 
-/* The topmost `width` bits of a half, plus `add`, times 2^-width. */
+/* The top `width` bits of a half, plus `add`, times 2^-width. */
 static ind_value graph__random_fraction(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
                                         int rank, int half, int width, int add) {
     ind_value bits = graph__random_bits(o, l, k, index, rank, 64 * half + 64 - width, width);
@@ -6931,7 +6943,7 @@ static ind_value graph__weight(ind_ops *o, const ind_expr *index, int rank, void
     return graph__lower_operand_as(o, user, 0, index, rank, IND_F64);
 }
 
-/* The first place at which the running sum of the weights exceeds a random part of the whole. */
+/* The first position at which the prefix sum of the weights exceeds a random fraction of their sum. */
 static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     graph__search s = {.sequence = l->part[0], .right = true, .dim = rank - 1, .size = l->part[0]->size[rank - 1]};
     ind_expr one = ind_int(l->context, 1), last = ind_expr_sub(s.size, one);
@@ -6947,7 +6959,7 @@ static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int
     ind_value place = graph__search_steps(o, &s, ind_op_mul(o, u, all));
     place = ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
     if (ind_known_true(some)) return place;
-    ind_expr at = ind_op_indirect(o, place, s.size, false); /* nothing can be drawn from nothing: reported */
+    ind_expr at = ind_op_indirect(o, place, s.size, false); /* an empty row: reported */
     return ind__ok(at) ? ind_op_index(o, at, IND_I64) : (ind_value){0};
 }
 
@@ -6956,7 +6968,7 @@ static ind_value graph__multinomial_key(ind_ops *o, const ind_expr *index, int r
     const ind__tensor_info *y = l->result, *x = graph__lower_operand_info(l, 0);
     ind_value p = graph__weight(o, index, rank, l), zero = ind_op_constant(o, 0, IND_F64);
     l->compute = IND_F64;
-    l->result = x; /* numbers are drawn for its elements */
+    l->result = x; /* the random numbers belong to its elements */
     ind_value v = graph__random_fraction(o, l, 1, index, rank, 0, 53, 1);
     l->result = y;
     return ind_op_where(o, ind_op_gt(o, p, zero), ind_op_div(o, p, ind_op_neg(o, ind_op_log(o, v))), zero);
@@ -7003,7 +7015,7 @@ static ind_status ind__rule_cast(ind__infer *in) {
     return IND_OK;
 }
 
-/* fill and copy: a value or src that expands to self's shape, converted to its type. */
+/* fill and copy: the value or src expands to self's shape and converts to its type. */
 static ind_status ind__rule_fill(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind__shape s = {0};
@@ -7047,7 +7059,7 @@ static ind_value graph__lower_cast_op(ind_ops *o, const ind_expr *index, int ran
                        l->result->dtype);
 }
 
-/* The last operand in the type of the result: clone, copy and fill. */
+/* The last operand in the result's type: for clone, copy and fill. */
 static ind_value graph__lower_copy(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     uint32_t k = l->node->num_operands - 1;
     const ind__node *from = &l->w->graph->node[graph__lower_operand_info(l, k)->node];
@@ -7072,7 +7084,7 @@ static ind_status graph__lower_alias(graph__lower_ctx *l, ind__box **results) {
     X(CLONE, ind__rule_pointwise, graph__lower_pointwise, graph__lower_copy, NONE, NONE)                               \
     X(ALIAS, ind__rule_full_like, graph__lower_alias, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_COPIES(X) X(TYPE_AS, ind__expand_type_as)
 
 /* =========================================================================== src/graph/ops/elementwise/arithmetic.c */
@@ -7158,7 +7170,7 @@ static ind_status ind__rule_lerp(ind__infer *in) {
     return ind__infer_pointwise(in, 0, ind__check_lerp);
 }
 
-/* It is pow(self, 2), and 2 is a number: bool gives i64. */
+/* square is pow(self, 2), and 2 is a number: bool gives i64. */
 static ind_status ind__rule_square(ind__infer *in) {
     if (ind__rule_pointwise(in)) return in->status;
     if (in->result[0].dtype == IND_BOOL) in->result[0].dtype = IND_I64;
@@ -7246,7 +7258,7 @@ static void ind__expand_ldexp(ind__expansion *e) {
     e->y = ind__to(ind_mul(ind__to(e->x[0], compute), ind_exp2(ind__to(e->x[1], compute))), dtype);
 }
 
-/* As maximum and minimum, but a NaN gives way to a number. */
+/* As maximum and minimum, but the number wins over a NaN. */
 static void ind__expand_fmax(ind__expansion *e) {
     ind_tensor a = e->x[0], b = e->x[1];
     ind_tensor both = e->node->op == IND_OP_FMAX ? ind_maximum(a, b) : ind_minimum(a, b);
@@ -7272,7 +7284,7 @@ static void ind__expand_clamp_max(ind__expansion *e) {
 
 /* ---- arithmetic, rounding, extremes of two: lowerings */
 
-/* self + alpha * other, and the same with minus. */
+/* self + alpha * other, or self - alpha * other. */
 static ind_value graph__lower_add(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
     graph__typed_number alpha = graph__typed_number_of(&l->node->attr[0]);
@@ -7281,7 +7293,7 @@ static ind_value graph__lower_add(ind_ops *o, const ind_expr *index, int rank, g
     return ind__emit2(o, l->row->op, a, b);
 }
 
-/* The exponents that PyTorch's pow_tensor_scalar treats apart, on every device. */
+/* The exponents that PyTorch's pow_tensor_scalar special-cases, here on every device. */
 static ind_value graph__pow_special(ind_ops *o, ind_value x, double exponent) {
     ind_value square = ind_op_mul(o, x, x);
     if (exponent == 2) return square;
@@ -7305,7 +7317,7 @@ static ind_value graph__lower_pow(ind_ops *o, const ind_expr *index, int rank, g
     return ind_op_pow(o, x, graph__lower_operand(o, l, 1, index, rank));
 }
 
-/* floor, ceil, trunc and round leave integers as they are. */
+/* floor, ceil, trunc and round return integers unchanged. */
 static ind_value graph__lower_to_whole(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     if (!ind_dtype_is_float(l->compute)) return x;
@@ -7330,29 +7342,28 @@ static ind_value graph__lower_square(ind_ops *o, const ind_expr *index, int rank
     return ind_op_mul(o, x, x);
 }
 
-/* |a / gcd(a, b) * b|; of two zeros 0, as x / 0 is. */
+/* |a / gcd(a, b) * b|; lcm(0, 0) is 0, because x / 0 is 0. */
 static ind_value graph__lower_lcm(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
     return ind_op_abs(o, ind_op_mul(o, ind_op_div(o, a, ind_op_gcd(o, a, b)), b));
 }
 
-/* Is the remainder r of a division not 0, with another sign than the divisor? */
+/* Is the remainder r of a division nonzero, with the sign opposite to the divisor's? */
 static ind_value graph__lower_astray(ind_ops *o, const graph__lower_ctx *l, ind_value r, ind_value divisor) {
     ind_value zero = graph__lower_int(o, l, 0);
     ind_value below = ind_op_and(o, ind_op_lt(o, r, zero), ind_op_gt(o, divisor, zero));
     return ind_op_or(o, below, ind_op_and(o, ind_op_gt(o, r, zero), ind_op_lt(o, divisor, zero)));
 }
 
-/* a - b floor(a / b): the sign of the divisor. x % 0 is x on integers (PyTorch: an error or anything), NaN on
- * floats.
- */
+/* a - b floor(a / b): has the sign of the divisor. x % 0 is x for integers (PyTorch: an error or undefined), NaN for
+   floats. */
 static ind_value graph__lower_remainder(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
     ind_value r = ind_op_fmod(o, a, b);
     return ind_op_where(o, graph__lower_astray(o, l, r, b), ind_op_add(o, r, b), r);
 }
 
-/* The largest whole number not above a / b, from the exact remainder (Python's float_floor_div). */
+/* The largest integer <= a / b, from the exact remainder (Python's float_floor_div). */
 static ind_value graph__float_floor_div(ind_ops *o, graph__lower_ctx *l, ind_value a, ind_value b) {
     ind_value zero = graph__lower_int(o, l, 0), one = graph__lower_int(o, l, 1);
     ind_value ratio = ind_op_div(o, a, b), r = ind_op_fmod(o, a, b);
@@ -7365,7 +7376,7 @@ static ind_value graph__float_floor_div(ind_ops *o, graph__lower_ctx *l, ind_val
     return ind_op_where(o, ind_op_eq(o, b, zero), ratio, whole);
 }
 
-/* x // 0 is 0 on integers, where PyTorch fails on the CPU and gives anything on a GPU. */
+/* For integers x // 0 is 0; PyTorch raises on the CPU and leaves it undefined on a GPU. */
 static ind_value graph__lower_div(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
     bool of_float = ind_dtype_is_float(l->compute);
@@ -7379,7 +7390,7 @@ static ind_value graph__lower_div(ind_ops *o, const ind_expr *index, int rank, g
     return ind_op_sub(o, ind_op_div(o, a, b), ind_op_cast(o, astray, l->compute));
 }
 
-/* minimum(maximum(x, min), max): NaN of any operand is the result, and max counts where min > max. */
+/* minimum(maximum(x, min), max): propagates NaN of any operand; max wins if min > max. */
 static ind_value graph__lower_clamp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     bool logic = l->compute == IND_BOOL;
@@ -7390,7 +7401,7 @@ static ind_value graph__lower_clamp(ind_ops *o, const ind_expr *index, int rank,
     return x;
 }
 
-/* From the end that is nearer, so that weights 0 and 1 give the ends. */
+/* Interpolates from the nearer end, so that weights 0 and 1 give the ends exactly. */
 static ind_value graph__lower_lerp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
     ind_value w = graph__lower_operand(o, l, 2, index, rank), d = ind_op_sub(o, b, a);
@@ -7408,8 +7419,8 @@ static ind_value graph__lower_addcmul(ind_ops *o, const ind_expr *index, int ran
     return ind_op_add(o, x, l->node->op == IND_OP_ADDCDIV ? ind_op_div(o, a, b) : ind_op_mul(o, a, b));
 }
 
-/* The neighbour of size > 0 in f16 or bf16, computed in f32: 0.7 to 1.4 units in the last place away, and rounded; one
-   smallest number away among the subnormal ones; below infinity the largest. */
+/* The neighbour of size > 0 in f16 or bf16, computed in f32. It adds 0.7 to 1.4 ulp and rounds. Subnormal numbers are
+   one smallest number apart; the inward neighbour of infinity is the largest finite number. */
 static ind_value graph__narrow_neighbour(ind_ops *o, const graph__lower_ctx *l, ind_value size, bool outward) {
     ind_dtype t = l->result->dtype;
     double unit = t == IND_F16 ? 0x1p-10 : 0x1p-7, normal = t == IND_F16 ? 0x1p-14 : 0x1p-126, sign = outward ? 1 : -1;
@@ -7469,7 +7480,7 @@ static ind_value graph__lower_nextafter(ind_ops *o, const ind_expr *index, int r
     X(ADDCMUL, ind__rule_alpha, graph__lower_pointwise, graph__lower_addcmul, NONE, NONE)                              \
     X(ADDCDIV, ind__rule_pointwise, graph__lower_pointwise, graph__lower_addcmul, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_ARITHMETIC(X)                                                                                    \
     X(RSUB, ind__expand_rsub)                                                                                          \
     X(FLOAT_POWER, ind__expand_float_power)                                                                            \
@@ -7519,7 +7530,7 @@ ind_tensor ind_logit(ind_tensor a, double eps) {
 
 /* ---- exponentials, logarithms, trigonometry: expansions */
 
-/* log2(2^a + 2^b): the larger plus log2(1 + 2^-|difference|); equal infinities have no difference. */
+/* log2(2^a + 2^b): the larger plus log2(1 + 2^-|difference|); equal infinities have no difference and need a case. */
 static void ind__expand_logaddexp2(ind__expansion *e) {
     ind_tensor a = ind__as_number(e, 0), b = ind__as_number(e, 1), most = ind_maximum(a, b);
     ind_tensor more =
@@ -7529,7 +7540,7 @@ static void ind__expand_logaddexp2(ind__expansion *e) {
 
 /* ---- exponentials, logarithms, trigonometry: lowerings */
 
-/* sin(pi x) / (pi x), 1 at 0 */
+/* sin(pi x) / (pi x), and 1 at 0 */
 static ind_value graph__lower_sinc(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     ind_value angle = ind_op_mul(o, x, graph__lower_float(o, l, 3.14159265358979323846));
@@ -7537,7 +7548,7 @@ static ind_value graph__lower_sinc(ind_ops *o, const ind_expr *index, int rank, 
                         ind_op_div(o, ind_op_sin(o, angle), angle));
 }
 
-/* log(x / (1 - x)), with x clamped to [eps, 1 - eps] where eps is given */
+/* log(x / (1 - x)), with x clamped to [eps, 1 - eps] if eps is given */
 static ind_value graph__lower_logit(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank), one = graph__lower_int(o, l, 1);
     if (l->node->attr[0].kind != IND__ATTR_NONE) {
@@ -7555,7 +7566,7 @@ static ind_value graph__lower_xlogy(ind_ops *o, const ind_expr *index, int rank,
     return ind_op_where(o, ind_op_ne(o, y, y), y, v);
 }
 
-/* log(exp(a) + exp(b)) = max(a, b) + log1p(exp(-|a - b|)); equal infinities are themselves */
+/* log(exp(a) + exp(b)) = max(a, b) + log1p(exp(-|a - b|)); equal infinities give themselves */
 static ind_value graph__lower_logaddexp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
     ind_value gap = ind_op_neg(o, ind_op_abs(o, ind_op_sub(o, a, b)));
@@ -7596,7 +7607,7 @@ static ind_value graph__lower_logaddexp(ind_ops *o, const ind_expr *index, int r
     X(XLOGY, ind__rule_pointwise, graph__lower_pointwise, graph__lower_xlogy, NONE, NONE)                              \
     X(LOGADDEXP, ind__rule_pointwise, graph__lower_pointwise, graph__lower_logaddexp, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_MATH(X) X(LOGADDEXP2, ind__expand_logaddexp2)
 
 /* ============================================================================== src/graph/ops/elementwise/special.c */
@@ -7638,7 +7649,7 @@ ind_tensor ind_polygamma(int n, ind_tensor a) {
 
 /* ---- special functions: expansions */
 
-/* -x log(x), 0 at 0, -infinity below. */
+/* -x log(x); 0 at 0, -infinity for x < 0. */
 static void ind__expand_special_entr(ind__expansion *e) {
     ind_tensor x = e->x[0], below = ind_scalar(e->g, -INFINITY);
     e->y = ind_where(ind_lt(x, ind__num(e, 0)), below, ind_neg(ind_xlogy(x, x)));
@@ -7647,7 +7658,7 @@ static void ind__expand_special_entr(ind__expansion *e) {
 static void ind__expand_special_xlog1py(ind__expansion *e) {
     const ind_dtype dtype = ind__float_of_both(e);
     ind_tensor v[2], zero = ind_scalar(e->g, 0);
-    for (int k = 0; k < 2; k++) { /* a number becomes a tensor without dimensions */
+    for (int k = 0; k < 2; k++) { /* a number becomes a 0-d tensor */
         const ind__tensor_info *t = ind__tensor_of(e->x[k]);
         const ind__attr *number = t && t->weak ? &e->g->node[t->node].attr[0] : NULL;
         double value = !number ? 0 : number->is_int ? (double)number->i : number->f;
@@ -7663,7 +7674,7 @@ static void ind__expand_special_ndtr(ind__expansion *e) {
 
 /* ---- special functions: lowerings */
 
-/* I0 and I1 in two factors of exp(|x| / 2), so that they overflow no sooner than they must. */
+/* I0 and I1, scaled by exp(|x| / 2) twice: this avoids early overflow. */
 static ind_value graph__lower_bessel(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank), size = ind_op_abs(o, x);
     ind_value root = ind_op_exp(o, ind_op_mul(o, size, graph__lower_float(o, l, 0.5)));
@@ -7703,7 +7714,7 @@ static ind_value graph__lower_polygamma(ind_ops *o, const ind_expr *index, int r
     X(IGAMMA, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, IGAMMA, NONE)                          \
     X(IGAMMAC, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, IGAMMAC, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_SPECIAL(X)                                                                                       \
     X(SPECIAL_ENTR, ind__expand_special_entr)                                                                          \
     X(SPECIAL_XLOG1PY, ind__expand_special_xlog1py)                                                                    \
@@ -7723,7 +7734,7 @@ static ind_status ind__rule_where(ind__infer *in) {
     return ind__infer_pointwise(in, 1, ind__check_where);
 }
 
-/* A value that goes into a tensor of self's type: a number or a 0-d tensor, of no higher class than self. */
+/* The value must fit self's type: a number or a 0-d tensor, of no higher class than self. */
 static ind_status ind__check_filled(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, 0), *v = ind__operand(in, k);
     if (v->rank != 0) return ind__need_rank(in, k, 0);
@@ -7790,7 +7801,7 @@ static void ind__expand_heaviside(ind__expansion *e) {
     e->y = ind_where(ind_eq(x, zero), e->x[1], step);
 }
 
-/* |a - b| <= atol + rtol |b|; equal infinities are close, and with equal_nan NaN is to NaN. */
+/* |a - b| <= atol + rtol |b|; equal infinities are close, and with equal_nan two NaNs are. */
 static void ind__expand_isclose(ind__expansion *e) {
     ind_tensor a = e->x[0], b = e->x[1];
     const double rtol = e->a[0].f, atol = e->a[1].f;
@@ -7852,7 +7863,7 @@ static ind_value graph__lower_masked_fill(ind_ops *o, const ind_expr *index, int
                         graph__lower_operand(o, l, 0, index, rank));
 }
 
-/* What nan_to_num puts in the place of an infinity: attribute i, or the largest finite number of the type. */
+/* The replacement of an infinity in nan_to_num: attribute i, or the largest finite number of the type. */
 static ind_value graph__lower_finite(ind_ops *o, const graph__lower_ctx *l, uint32_t i, double sign) {
     const ind__attr *a = &l->node->attr[i];
     double v = a->kind == IND__ATTR_NONE ? sign * graph__largest(l->result->dtype) : a->f;
@@ -7896,7 +7907,7 @@ static ind_value graph__lower_nan_to_num(ind_ops *o, const ind_expr *index, int 
     X(MASKED_FILL, ind__rule_masked_fill, graph__lower_pointwise, graph__lower_masked_fill, NONE, NONE)                \
     X(NAN_TO_NUM, ind__rule_pointwise, graph__lower_pointwise, graph__lower_nan_to_num, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_LOGIC(X)                                                                                         \
     X(HEAVISIDE, ind__expand_heaviside)                                                                                \
     X(ISCLOSE, ind__expand_isclose)                                                                                    \
@@ -8023,7 +8034,7 @@ static void ind__expand_glu(ind__expansion *e) {
     e->y = ind_mul(ind_slice(e->x[0], dim, none, half, none), ind_sigmoid(ind_slice(e->x[0], dim, half, none, none)));
 }
 
-/* One weight for all, or one for every place of dimension 1. */
+/* One weight for all elements, or one per index of dimension 1. */
 static void ind__expand_prelu(ind__expansion *e) {
     ind_tensor x = e->x[0], w = e->x[1];
     int rank = ind_tensor_rank(x), own = ind_tensor_rank(w);
@@ -8050,7 +8061,7 @@ static void ind__expand_prelu(ind__expansion *e) {
 
 /* ---- activations: lowerings */
 
-/* maximum(x, 0), which keeps NaN as torch.relu does. */
+/* maximum(x, 0), which propagates NaN as torch.relu does. */
 static ind_value graph__lower_relu(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     return ind_op_maximum(o, x, graph__lower_number(o, (graph__typed_number){IND_I64, 0, 0}, l->compute));
@@ -8101,7 +8112,7 @@ static ind_value graph__lower_leaky_relu(ind_ops *o, const ind_expr *index, int 
     return ind_op_where(o, ind_op_gt(o, x, graph__lower_int(o, l, 0)), x, ind_op_mul(o, x, graph__lower_attr(o, l, 0)));
 }
 
-/* scale * (x > 0 ? x : alpha * expm1(input_scale * x)); selu has the constants of Klambauer et al. 2017. */
+/* scale * (x > 0 ? x : alpha * expm1(input_scale * x)); selu uses the constants of Klambauer et al. 2017. */
 static ind_value graph__lower_elu(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     double alpha = 1.6732632423543772848, scale = 1.0507009873554804934, input_scale = 1;
     if (l->node->op != IND_OP_SELU) alpha = l->node->attr[0].f, scale = 1;
@@ -8114,7 +8125,7 @@ static ind_value graph__lower_elu(ind_ops *o, const ind_expr *index, int rank, g
                         ind_op_mul(o, below, graph__lower_float(o, l, alpha * scale)));
 }
 
-/* log(1 + exp(beta x)) / beta, x itself beyond the threshold; mish: x tanh(log(1 + exp(x))) */
+/* log(1 + exp(beta x)) / beta, and x above the threshold; mish: x tanh(log(1 + exp(x))) */
 static ind_value graph__lower_softplus(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     if (l->node->op == IND_OP_MISH) return ind_op_mul(o, x, ind_op_tanh(o, ind_op_log1p(o, ind_op_exp(o, x))));
@@ -8150,7 +8161,7 @@ static ind_value graph__lower_log_sigmoid(ind_ops *o, const ind_expr *index, int
     X(MISH, ind__rule_pointwise, graph__lower_pointwise, graph__lower_softplus, NONE, NONE)                            \
     X(LOG_SIGMOID, ind__rule_pointwise, graph__lower_pointwise, graph__lower_log_sigmoid, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_ACTIVATIONS(X)                                                                                   \
     X(SOFTSIGN, ind__expand_softsign)                                                                                  \
     X(TANHSHRINK, ind__expand_tanhshrink)                                                                              \
@@ -8288,7 +8299,7 @@ ind_tensor ind_argmax(ind_tensor x, int dim, bool keepdim) {
     return ind__call(IND_OP_ARGMAX, &x, 1, a, 2);
 }
 
-/* An op with one dimension, or all, and keepdim; dtype or none as its third attribute. */
+/* Calls an op with one dimension, or all, and keepdim; the third attribute is a dtype or none. */
 static ind_tensor ind__call_dim(ind_graph_op op, ind_tensor x, int dim, bool keepdim, ind_dtype dtype) {
     ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(keepdim), ind__attr_dtype(dtype)};
     if (dim == IND_ALL_DIMS) a[0].kind = IND__ATTR_NONE;
@@ -8373,7 +8384,7 @@ static void ind__expand_trace(ind__expansion *e) {
     if (ind__need_rank_of(e, 0, 2, 2)) e->y = ind__sum_last(ind_diagonal(e->x[0], 0, 0, 1), 0, false);
 }
 
-/* Over what is no NaN. */
+/* The sum without NaN. */
 static void ind__expand_nansum(ind__expansion *e) {
     const ind__attr *dim = &e->a[0];
     int dims[IND_MAX_RANK], n = dim->kind == IND__ATTR_NONE ? 0 : dim->count;
@@ -8396,12 +8407,12 @@ static void ind__expand_nansum(ind__expansion *e) {
 
 /* ---- reductions: lowerings */
 
-/* Part k, an earlier result of the same shape as this one. */
+/* part[0], an earlier result of the same shape, in this result's compute type. */
 static ind_value graph__lower_part(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     return graph__lower_cast(o, ind__box_load(o, l->part[0], index, rank), ind_dtype_compute(l->result->dtype));
 }
 
-/* sum, prod, amax, amin: one reduction. Bools are reduced as u8 and turned back; their sum as bool is any. */
+/* sum, prod, amax, amin: one reduction. Bools are reduced as u8 and cast back; their sum as bool is any. */
 static ind_status graph__lower_reduction(graph__lower_ctx *l, ind_reduction type, ind__box **results) {
     if (l->compute == IND_BOOL && type == IND_REDUCE_SUM) type = IND_REDUCE_ANY;
     bool as_u8 = l->compute == IND_BOOL && type != IND_REDUCE_ANY;
@@ -8433,8 +8444,8 @@ static ind_value graph__lower_not_part(ind_ops *o, const ind_expr *index, int ra
                              ind_dtype_compute(l->result->dtype));
 }
 
-/* torch.any and torch.all give u8 for u8 and bool for all others; all is none that is not. An empty list of dimensions
-   is one, unlike in the other reductions. */
+/* torch.any and torch.all give u8 for u8 and bool for all others. all(x) is not any(not x). Unlike in the other
+   reductions, an empty list of dimensions reduces none. */
 static ind_status graph__lower_any(graph__lower_ctx *l, ind__box **results) {
     const ind__attr *dims = &l->node->attr[0];
     bool all = l->node->op == IND_OP_ALL, none = dims->kind != IND__ATTR_NONE && dims->count == 0;
@@ -8449,7 +8460,7 @@ static ind_status graph__lower_any(graph__lower_ctx *l, ind__box **results) {
                              all ? graph__lower_not_part : graph__lower_part, results);
 }
 
-/* Operand 0 in the opposite order: -x, and -1 - x of integers, which does not overflow. */
+/* Operand 0 in reverse order: -x for floats; -1 - x for integers, which does not overflow. */
 static ind_value graph__lower_reversed(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     if (ind_dtype_is_float(l->compute)) return ind_op_neg(o, x);
@@ -8466,13 +8477,13 @@ static ind_status graph__lower_argmax(graph__lower_ctx *l, ind__box **results) {
     return status ? status : graph__lower_keep_dims(l, results);
 }
 
-/* Values and indices: two reductions over the same rows, which share a kernel. */
+/* Values and indices: two reductions over the same rows, fused into one kernel. */
 static ind_status graph__lower_max(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_amax(l, &results[0]);
     return status || l->node->num_results == 1 ? status : graph__lower_argmax(l, &results[1]);
 }
 
-/* Smallest and largest likewise. */
+/* Minimum and maximum, fused in the same way. */
 static ind_status graph__lower_aminmax(graph__lower_ctx *l, ind__box **results) {
     ind_dtype compute = l->compute;
     graph__split_dims(l, 0);
@@ -8507,7 +8518,7 @@ static ind_status graph__lower_mean(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__mean_element, results);
 }
 
-/* max(n - correction, 0), as PyTorch clamps it: what the sum of squared deviations is divided by. */
+/* The divisor of the sum of squared deviations: max(n - correction, 0), clamped as in PyTorch. */
 static ind_value graph__degrees_of_freedom(ind_ops *o, const graph__lower_ctx *l) {
     const ind__attr *unbiased = &l->node->attr[1], *correction = &l->node->attr[3];
     double c = correction->kind != IND__ATTR_NONE ? ind__norm_order(correction)
@@ -8525,7 +8536,7 @@ static ind_value graph__variance_element(ind_ops *o, const ind_expr *index, int 
     return root ? ind_op_sqrt(o, v) : v;
 }
 
-/* var, std, var_mean, std_mean: one pass (Welford), which gives both results. */
+/* var, std, var_mean, std_mean: one pass (Welford) gives both results. */
 static ind_status graph__lower_var(graph__lower_ctx *l, ind__box **results) {
     graph__split_dims(l, 0);
     ind_status status = graph__lower_reduce(l, IND_REDUCE_WELFORD, l->compute, graph__lower_self, l->part);
@@ -8537,7 +8548,7 @@ static ind_status graph__lower_var(graph__lower_ctx *l, ind__box **results) {
     return status;
 }
 
-/* max + log(sum of exp(x - max)); an infinite maximum is the result itself, as x - max has no meaning then. */
+/* max + log(sum of exp(x - max)). An infinite maximum is the result itself, because x - max is then NaN. */
 static ind_value graph__logsumexp_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value m = ind__box_load(o, l->part[0], index, rank), sum = ind__box_load(o, l->part[1], index, rank);
     ind_value infinite = ind_op_eq(o, ind_op_abs(o, m), graph__lower_float(o, l, INFINITY));
@@ -8575,7 +8586,7 @@ static ind_status graph__lower_logsumexp(graph__lower_ctx *l, ind__box **results
     X(STD_MEAN, ind__rule_var, graph__lower_var, NULL, NONE, NONE)                                                     \
     X(LOGSUMEXP, ind__rule_logsumexp, graph__lower_logsumexp, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_REDUCTIONS(X)                                                                                    \
     X(TRACE, ind__expand_trace)                                                                                        \
     X(NANSUM, ind__expand_nansum)                                                                                      \
@@ -8629,7 +8640,7 @@ static ind_status ind__rule_cdist(ind__infer *in) {
     return IND_OK;
 }
 
-/* Every pair of rows once: N * (N - 1) / 2. */
+/* One result for each pair of rows: N * (N - 1) / 2. */
 static ind_status ind__rule_pdist(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (ind__need_rank(in, 0, 2) || ind__need_float(in, 0) || ind__check_distance(in, in->attr[0].f)) return in->status;
@@ -8710,12 +8721,12 @@ static void ind__expand_dist(ind__expansion *e) {
 
 /* ---- p-norms and distances: lowerings */
 
-/* The order of the norm that the node takes: an attribute of its own kind in each op, always the first. */
+/* The order of the node's norm: always the first attribute, whose kind differs between ops. */
 static double graph__order(const graph__lower_ctx *l) {
     return ind__norm_order(&l->node->attr[0]);
 }
 
-/* What is reduced: |x|^p by a sum, |x| by a maximum or minimum, x != 0 counted. */
+/* The term to reduce: |x|^p for a sum, |x| for a maximum or minimum, x != 0 for a count. */
 static ind_value graph__norm_term(ind_ops *o, const graph__lower_ctx *l, ind_value x) {
     double p = graph__order(l);
     if (p == 0) return graph__lower_cast(o, ind_op_cast(o, x, IND_BOOL), l->compute);
@@ -8729,7 +8740,7 @@ static ind_reduction graph__norm_reduction(const graph__lower_ctx *l) {
     return !isinf(p) ? IND_REDUCE_SUM : p > 0 ? IND_REDUCE_MAX : IND_REDUCE_MIN;
 }
 
-/* The root of the sum; the largest |x| of nothing is 0. */
+/* The root of the sum. Without elements the largest |x| is 0. */
 static ind_value graph__norm_root(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = ind__box_load(o, l->part[0], index, rank);
     double p = graph__order(l);
@@ -8767,7 +8778,7 @@ static ind_value graph__cdist_element(ind_ops *o, const ind_expr *index, int ran
     return graph__norm_term(o, l, ind_op_sub(o, row[0], row[1]));
 }
 
-/* Reduces over the columns of operand 0 what the element function gives for an element of the result and a column. */
+/* Reduces over the columns of operand 0. The element function takes an index of the result and a column. */
 static ind_status graph__lower_distance(graph__lower_ctx *l, graph__lower_element_fn element, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr size[IND_MAX_RANK];
@@ -8782,8 +8793,8 @@ static ind_status graph__lower_cdist(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_distance(l, graph__cdist_element, results);
 }
 
-/* Row i of pair k of n rows, the pairs (i, j) with i < j being counted row by row: the root of i(2n - i - 1)/2 = k,
-   rounded down. With b = n - 1/2 it is b - sqrt(b^2 - 1 - 2k), the 1 keeping it above i where k is the first of its row
+/* Row i of pair k of n rows; the pairs (i, j) with i < j are numbered row by row. It is the root of i(2n - i - 1)/2 =
+   k, rounded down: b - sqrt(b^2 - 1 - 2k) with b = n - 1/2. The 1 keeps it above i for the first k of a row
    (ATen/native/cpu/DistanceOpsKernel.cpp). */
 static ind_value graph__pair_row(ind_ops *o, ind_value k, ind_expr n) {
     ind_value b = ind_op_sub(o, ind_op_cast(o, ind_op_index(o, n, IND_I64), IND_F64), ind_op_constant(o, 0.5, IND_F64));
@@ -8824,7 +8835,7 @@ static ind_status graph__lower_pdist(graph__lower_ctx *l, ind__box **results) {
     X(CDIST_FORWARD, ind__rule_cdist, graph__lower_cdist, NULL, NONE, NONE)                                            \
     X(PDIST_FORWARD, ind__rule_pdist, graph__lower_pdist, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_NORMS(X)                                                                                         \
     X(COSINE_SIMILARITY, ind__expand_cosine_similarity)                                                                \
     X(PAIRWISE_DISTANCE, ind__expand_pairwise_distance)                                                                \
@@ -8881,8 +8892,8 @@ static void ind__expand_softmin(ind__expansion *e) {
 
 /* ---- softmax: lowerings */
 
-/* A row whose largest value is infinite is NaN throughout, as inf - inf is; the one-pass sum does not see that, m -
- * m does. */
+/* A row with an infinite maximum is NaN throughout, because inf - inf is. The one-pass sum does not see that; m - m
+   adds the NaN. */
 static ind_value graph__log_softmax_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value m = graph__lower_row_part(o, l, 0, index);
     ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
@@ -8913,13 +8924,13 @@ static ind_status graph__lower_softmax(graph__lower_ctx *l, ind__box **results) 
     X(SOFTMAX, ind__rule_softmax, graph__lower_softmax, NULL, NONE, NONE)                                              \
     X(LOG_SOFTMAX, ind__rule_softmax, graph__lower_softmax, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_SOFTMAX(X) X(SOFTMIN, ind__expand_softmin)
 
 /* ====================================================================================== src/graph/ops/rows/losses.c */
 /* ---- losses: shape rules */
 
-/* The loss of every element, or of all together. reduction: which attribute says so. */
+/* Sets the result: the loss of every element, or one reduced loss. reduction: the attribute that selects it. */
 static ind_status ind__set_loss(ind__infer *in, const ind__attr *reduction, ind_dtype dtype, const ind_expr *size,
                                 int rank) {
     const char *how = reduction->s ? reduction->s : "";
@@ -8940,12 +8951,12 @@ static ind_status ind__rule_distance_loss(ind__infer *in) {
     return ind__set_loss(in, &in->attr[0], dtype, s.size, s.rank);
 }
 
-/* Where the classes of a loss stand: [C] or [N, C, ..]. */
+/* The class dimension of a loss: [C] or [N, C, ..]. */
 static int ind__class_dim(int rank) {
     return rank > 1;
 }
 
-/* Classes, or for cross_entropy probabilities. */
+/* The target holds classes, or for cross_entropy also probabilities. */
 static ind_status ind__check_loss_target(ind__infer *in, const ind_expr *rows, int num_rows) {
     const ind__tensor_info *x = ind__operand(in, 0), *t = ind__operand(in, 1);
     bool probabilities = in->op == IND_OP_CROSS_ENTROPY && ind_dtype_is_float(t->dtype);
@@ -9024,7 +9035,7 @@ ind_tensor ind_cross_entropy(ind_tensor x, ind_tensor target, ind_tensor weight,
 
 /* ---- losses: expansions */
 
-/* The loss of every element, their mean or their sum. */
+/* The loss of every element, the mean or the sum. */
 static ind_tensor ind__reduced_loss(ind__expansion *e, int k, ind_tensor loss) {
     const char *how = e->a[k].s ? e->a[k].s : "";
     if (!strcmp(how, "none")) return loss;
@@ -9039,7 +9050,7 @@ static ind_tensor ind__weighted(const ind__expansion *e, int k, ind_tensor loss)
     return ind__given(e, k) ? ind_mul(loss, e->x[k]) : loss;
 }
 
-/* d^2 / 2 where |d| < threshold, else linear: smooth_l1_loss divides that by beta, huber_loss multiplies by delta. */
+/* d^2 / 2 if |d| < threshold, else linear. smooth_l1_loss divides by beta, huber_loss multiplies by delta. */
 static void ind__expand_smooth_loss(ind__expansion *e) {
     const bool huber = e->node->op == IND_OP_HUBER_LOSS;
     const double t = e->a[1].f;
@@ -9063,7 +9074,7 @@ static void ind__expand_smooth_loss(ind__expansion *e) {
     e->y = ind__reduced_loss(e, 0, d);
 }
 
-/* (t - 1) * max(log(1 - x), -100) - t * max(log(x), -100), as ATen bounds it. */
+/* (t - 1) * max(log(1 - x), -100) - t * max(log(x), -100), with ATen's bounds. */
 static void ind__expand_binary_cross_entropy(ind__expansion *e) {
     ind_tensor x = e->x[0], t = e->x[1], low = ind__num(e, -100);
     const ind_dtype dtype = ind_tensor_dtype(x);
@@ -9111,7 +9122,7 @@ static void ind__expand_poisson_nll_loss(ind__expansion *e) {
     } else {
         loss = ind_sub(x, ind_mul(t, ind_log(ind__plus(e, x, e->a[2].f))));
     }
-    if (e->a[1].i) { /* Stirling's term, for t above 1 */
+    if (e->a[1].i) { /* Stirling's term, for t > 1 */
         ind_tensor turn = ind__times(e, ind_log(ind__times(e, t, ind__two_pi)), 0.5);
         ind_tensor stirling = ind_add(ind_sub(ind_mul(t, ind_log(t)), t), turn);
         stirling = ind_where(ind_gt(t, ind__num(e, 1)), stirling, ind_scalar(e->g, 0));
@@ -9134,7 +9145,7 @@ static void ind__expand_gaussian_nll_loss(ind__expansion *e) {
 
 static void ind__expand_hinge_embedding_loss(ind__expansion *e) {
     ind_tensor x = e->x[0], t = e->x[1], zero = ind__num(e, 0);
-    const bool whole = !ind_dtype_is_float(ind_tensor_dtype(x)); /* margin is of the type of x */
+    const bool whole = !ind_dtype_is_float(ind_tensor_dtype(x)); /* margin has the type of x */
     ind_tensor margin = whole ? ind__num(e, trunc(e->a[0].f)) : ind_scalar(e->g, e->a[0].f);
     ind_tensor apart = ind_maximum(ind_sub(margin, x), zero);
     ind_tensor off = ind_where(ind_ne(t, ind__num(e, 1)), apart, zero);
@@ -9185,13 +9196,13 @@ static ind_value graph__distance_loss_element(ind_ops *o, const ind_expr *index,
     return l->node->op == IND_OP_MSE_LOSS ? ind_op_mul(o, d, d) : ind_op_abs(o, d);
 }
 
-/* The reduced sum, or the mean: over part 1 where that is given, else over the number of elements. */
+/* The reduced sum, or the mean: divided by part 1 if there is one, else by the number of elements. */
 static ind_value graph__loss_mean(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value sum = ind__box_load(o, l->part[0], index, rank);
     return ind_op_div(o, sum, l->part[1] ? ind__box_load(o, l->part[1], index, rank) : graph__lower_count(o, l));
 }
 
-/* element: the loss at an index; weight: what it counts in the mean, NULL for 1. */
+/* element: the loss at an index; weight: its weight in the mean, NULL for 1. */
 static ind_status graph__lower_loss(graph__lower_ctx *l, const char *how, const ind_expr *size, int rank,
                                     graph__lower_element_fn element, graph__lower_element_fn weight,
                                     ind__box **results) {
@@ -9217,23 +9228,23 @@ static ind_status graph__lower_distance_loss(graph__lower_ctx *l, ind__box **res
     return graph__lower_loss(l, l->node->attr[0].s, size, longer->rank, graph__distance_loss_element, NULL, results);
 }
 
-/* Index of the scores: that of a row with a class put into it. */
+/* The index of the scores: the row's index with the class inserted. */
 static void graph__class_index(const graph__lower_ctx *l, const ind_expr *row, ind_expr class_, ind_expr *at) {
     for (int d = 0; d <= l->loss.rank; d++) at[d] = d == l->loss.classes ? class_ : row[d - (d > l->loss.classes)];
 }
 
-/* weight[class], which is given. */
+/* weight[class]; the op has a weight. */
 static ind_value graph__class_weight(ind_ops *o, const graph__lower_ctx *l, ind_expr class_) {
     return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), &class_, 1), l->compute);
 }
 
-/* Is a row not ignored? *t: its class. */
+/* True if the row is not ignored. *t: its class. */
 static ind_value graph__target_counts(ind_ops *o, const graph__lower_ctx *l, const ind_expr *row, ind_value *t) {
     *t = graph__lower_operand_as(o, l, 1, row, l->loss.rank, IND_I64);
     return ind_op_ne(o, *t, ind_op_constant_int(o, l->node->attr[0].i, IND_I64));
 }
 
-/* The class of a row, checked; one that is ignored reads the first instead. *counts: it is not ignored. */
+/* The class of a row, checked; an ignored row reads class 0 instead. *counts: the row is not ignored. */
 static ind_expr graph__target_class(ind_ops *o, const graph__lower_ctx *l, const ind_expr *row, ind_value *counts) {
     ind_value t;
     *counts = graph__target_counts(o, l, row, &t);
@@ -9245,14 +9256,14 @@ static double graph__label_smoothing(const graph__lower_ctx *l) {
     return l->node->op == IND_OP_CROSS_ENTROPY ? l->node->attr[2].f : 0;
 }
 
-/* label_smoothing / number of classes. */
+/* label_smoothing / the number of classes. */
 static ind_value graph__smooth_share(ind_ops *o, const graph__lower_ctx *l) {
     ind_expr classes = graph__lower_operand_info(l, 0)->size[l->loss.classes];
     ind_value n = ind_op_cast(o, ind_op_index(o, classes, IND_I64), l->compute);
     return ind_op_div(o, graph__lower_float(o, l, graph__label_smoothing(l)), n);
 }
 
-/* -weight[t] * score[t]; with smoothing (1 - e) times that, minus e / C times the sum over all classes. */
+/* -weight[t] * score[t]. With smoothing: (1 - e) times that, minus e / C times the sum over all classes. */
 static ind_value graph__class_loss_element(ind_ops *o, const ind_expr *row, int rank, graph__lower_ctx *l) {
     ind_value counts, zero = graph__lower_float(o, l, 0);
     ind_expr at[IND_MAX_RANK], t = graph__target_class(o, l, row, &counts);
@@ -9267,7 +9278,7 @@ static ind_value graph__class_loss_element(ind_ops *o, const ind_expr *row, int 
     return ind_op_where(o, counts, ind_op_neg(o, score), zero);
 }
 
-/* The losses, whose sum the mean takes, check each class: it is not checked again to count its row. */
+/* The weight of a row. The losses, whose sum the mean takes, already check each class, so this does not. */
 static ind_value graph__class_loss_weight(ind_ops *o, const ind_expr *row, int rank, graph__lower_ctx *l) {
     ind_value counts, t, weight = graph__lower_float(o, l, 1);
     (void)rank;
@@ -9300,7 +9311,7 @@ static ind_value graph__weighted_score(ind_ops *o, const ind_expr *index, int ra
     return ind_op_mul(o, score, graph__class_weight(o, l, index[l->loss.classes]));
 }
 
-/* The same times the target's probability, smoothed. */
+/* The weighted score times the smoothed probability of the target. */
 static ind_value graph__expected_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value p = graph__lower_operand(o, l, 1, index, rank), score = graph__weighted_score(o, index, rank, l);
     if (graph__label_smoothing(l) != 0) {
@@ -9340,7 +9351,7 @@ static ind_status graph__lower_cross_entropy(graph__lower_ctx *l, ind__box **res
     X(NLL_LOSS, ind__rule_class_loss, graph__lower_nll_loss, NULL, NONE, NONE)                                         \
     X(CROSS_ENTROPY, ind__rule_class_loss, graph__lower_cross_entropy, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_LOSSES(X)                                                                                        \
     X(SMOOTH_L1_LOSS, ind__expand_smooth_loss)                                                                         \
     X(HUBER_LOSS, ind__expand_smooth_loss)                                                                             \
@@ -9358,7 +9369,7 @@ static ind_status graph__lower_cross_entropy(graph__lower_ctx *l, ind__box **res
 /* ============================================================================== src/graph/ops/rows/normalisations.c */
 /* ---- layer, group, batch and instance norm: shape rules */
 
-/* weight and bias of a norm: the normalised shape, and the input's type or f32 beside f16 and bf16 input. */
+/* weight and bias of a norm have the normalised shape. Their type is the input's, or f32 with f16 and bf16 input. */
 static ind_status ind__check_norm_parameter(ind__infer *in, uint32_t k, const ind__attr *shape) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, k);
     bool fits = w->rank == shape->count;
@@ -9401,7 +9412,7 @@ static ind_status ind__rule_norm(ind__infer *in) {
     return IND_OK;
 }
 
-/* Results besides the output: mean and 1 / sqrt(variance + eps), with the normalised dimensions kept. */
+/* Further results: mean and 1 / sqrt(variance + eps), with the normalised dimensions as size 1. */
 static ind_status ind__rule_native_layer_norm(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr size[IND_MAX_RANK];
@@ -9412,7 +9423,7 @@ static ind_status ind__rule_native_layer_norm(ind__infer *in) {
     return IND_OK;
 }
 
-/* Weight, bias and statistics of a norm over channels: one number per channel, of the input's type or f32. */
+/* Weight, bias and statistics of a norm over channels have one number per channel, of the input's type or f32. */
 static ind_status ind__check_channel_parameter(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, k);
     if (w->rank != 1 || !ind_known_eq(w->size[0], x->size[1])) {
@@ -9440,7 +9451,7 @@ static ind_status ind__check_channel_norm(ind__infer *in) {
     return IND_OK;
 }
 
-/* The type of mean and rstd: f32 where a parameter beside f16 or bf16 input is f32. */
+/* The type of mean and rstd: f32 if f16 or bf16 input has an f32 parameter. */
 static ind_dtype ind__mixed_type(const ind__infer *in) {
     ind_dtype dtype = ind__operand(in, 0)->dtype;
     for (uint32_t k = 1; k < in->num_operands; k++) {
@@ -9449,7 +9460,7 @@ static ind_dtype ind__mixed_type(const ind__infer *in) {
     return dtype;
 }
 
-/* N, C and HxW of native_group_norm say again what the input's sizes are. */
+/* N, C and HxW of native_group_norm must repeat the input's sizes. */
 static ind_status ind__check_group_sizes(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr have[3] = {x->size[0], x->size[1], ind_expr_product(in->c, x->size + 2, x->rank - 2)};
@@ -9465,7 +9476,7 @@ static ind_status ind__check_group_sizes(ind__infer *in) {
     return IND_OK;
 }
 
-/* Groups must divide the channels; the lowering needs a dimension for them. */
+/* The number of groups must divide the channels; the lowering needs one more dimension for the groups. */
 static ind_status ind__check_groups(ind__infer *in, int64_t groups) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
@@ -9485,7 +9496,7 @@ static ind_status ind__rule_group_norm(ind__infer *in) {
     return IND_OK;
 }
 
-/* Whether a norm takes mean and variance from its operands 3 and 4: where training, or use_input_stats, is false. */
+/* True if a norm takes mean and variance from operands 3 and 4: training, or use_input_stats, is false. */
 static bool ind__uses_running(ind_graph_op op, const ind__attr *attr) {
     return op == IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING || attr[0].i == 0;
 }
@@ -9515,7 +9526,7 @@ static ind_status ind__rule_batch_norm(ind__infer *in) {
     return IND_OK;
 }
 
-/* Operand k has this shape, and the type of operand 0 or the one that is computed in. */
+/* Operand k has this shape, and the type of operand 0 or its compute type. */
 static ind_status ind__check_like(ind__infer *in, uint32_t k, const ind_expr *size, int rank) {
     const ind__tensor_info *x = ind__operand(in, 0), *t = ind__operand(in, k);
     bool fits = t->rank == rank && (t->dtype == x->dtype || t->dtype == ind_dtype_compute(x->dtype));
@@ -9527,15 +9538,16 @@ static ind_status ind__check_like(ind__infer *in, uint32_t k, const ind_expr *si
                        want);
 }
 
-/* Is gradient r (of the input, the weight, the bias) asked for? That of a weight of layer norm only where there is one.
- */
+/* True if gradient r (of the input, the weight, the bias) is requested. Layer norm gives those of weight and bias only
+   if the operand exists. */
 static bool ind__gives_gradient(ind_graph_op op, const uint32_t *operand, const ind__attr *mask, uint32_t r) {
     int64_t wanted = 0;
     (void)ind_expr_is_int(mask->list[r], &wanted);
     return wanted && (op == IND_OP_NATIVE_GROUP_NORM_BACKWARD || r == 0 || operand[3 + r]);
 }
 
-/* What is common to the gradients of norms: operands grad_out, input, mean, rstd; what is not asked for is empty. */
+/* The checks common to gradients of norms. Operands: grad_out, input, mean, rstd. A gradient that is not requested is
+   empty. */
 static ind_status ind__check_norm_backward(ind__infer *in, const ind__attr *mask, const ind_expr *statistics,
                                            int rank) {
     const ind__tensor_info *x = ind__operand(in, 0);
@@ -9583,7 +9595,7 @@ static ind_status ind__rule_group_norm_backward(ind__infer *in) {
 
 /* ---- layer, group, batch and instance norm: builders */
 
-/* The last num_dims sizes of x as a normalized_shape; num_dims that do not exist give an empty one, which is rejected.
+/* The last num_dims sizes of x as a normalized_shape. An invalid num_dims gives an empty one, which the rule rejects.
  */
 static ind__attr ind__last_sizes(ind_tensor x, int num_dims, ind_expr *size) {
     const ind__tensor_info *t = ind__tensor_of(x);
@@ -9624,7 +9636,7 @@ ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_t
     return ind__call(IND_OP_GROUP_NORM, operands, 3, a, 2);
 }
 
-/* N, C and HxW are what x says; of a tensor of fewer dimensions the rule says what is missing. */
+/* N, C and HxW of x. With too few dimensions the rule reports the error. */
 static void ind__group_attrs(ind_tensor x, int num_groups, ind__attr a[4]) {
     const ind__tensor_info *t = ind__tensor_of(x);
     ind_expr one = ind_int(x.graph ? x.graph->context : NULL, 1);
@@ -9647,7 +9659,7 @@ ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight
     return y;
 }
 
-/* output_mask: the gradient of x always, the others where they have a place to go. */
+/* output_mask: always the gradient of x, the others if their pointers are not NULL. */
 static ind__attr ind__gradient_mask(ind_tensor x, const ind_tensor *weight, const ind_tensor *bias, ind_expr list[3]) {
     ind_context *c = x.graph ? x.graph->context : NULL;
     list[0] = ind_int(c, 1);
@@ -9723,7 +9735,7 @@ ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, i
 
 /* ---- layer, group, batch and instance norm: lowerings */
 
-/* Bits of the last dimensions that normalized_shape names. */
+/* Bitmask of the last dimensions that normalized_shape covers. */
 static uint32_t graph__normalised_mask(const graph__lower_ctx *l) {
     int rank = l->result->rank, count = l->node->attr[0].count;
     return ((1u << rank) - 1) & ~((1u << (rank - count)) - 1);
@@ -9749,7 +9761,7 @@ static ind_value graph__square_element(ind_ops *o, const ind_expr *index, int ra
     return ind_op_mul(o, x, x);
 }
 
-/* eps left out: the epsilon of the type computed in (torch.rms_norm). */
+/* The default of eps is the epsilon of the compute type (torch.rms_norm). */
 static ind_value graph__rms_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__attr *given = &l->node->attr[1];
     double eps = given->kind != IND__ATTR_NONE ? given->f : l->compute == IND_F64 ? DBL_EPSILON : FLT_EPSILON;
@@ -9777,7 +9789,7 @@ static ind_value graph__norm_rstd_element(ind_ops *o, const ind_expr *index, int
     return graph__norm_rstd(o, l, ind__box_load(o, l->part[1], index, rank));
 }
 
-/* The rows' mean and graph__norm_rstd as results 1 and 2, where the op has them. */
+/* Results 1 and 2, if the op has them: the mean of the rows and graph__norm_rstd. */
 static ind_status graph__lower_norm_statistics(graph__lower_ctx *l, ind__box **results) {
     ind_status status = IND_OK;
     for (uint32_t k = 1; status == IND_OK && k < 3 && k < l->node->num_results; k++) {
@@ -9795,7 +9807,7 @@ static ind_status graph__lower_native_layer_norm(graph__lower_ctx *l, ind__box *
 
 /* ---- norms over channels: group, instance and batch norm */
 
-/* Operand k, [N, C, ..], seen as [N, groups, C / groups, ..]. */
+/* Operand k, [N, C, ..], viewed as [N, groups, C / groups, ..]. */
 static ind__box *graph__split_channels(graph__lower_ctx *l, uint32_t k, int64_t groups) {
     const ind__tensor_info *x = graph__lower_operand_info(l, k);
     ind_expr map[IND_MAX_RANK], size[IND_MAX_RANK];
@@ -9815,7 +9827,7 @@ static ind_value graph__norm_input(ind_ops *o, const ind_expr *index, int rank, 
     return graph__lower_cast(o, ind__box_load(o, l->norm.x, index, rank), l->compute);
 }
 
-/* Operand k, which has one element per channel. */
+/* Operand k, with one element per channel. */
 static ind_value graph__norm_parameter(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index) {
     ind_expr channel = index[1];
     if (l->norm.grouped) channel = ind_expr_add(ind_expr_mul(index[1], l->norm.x->size[2]), index[2]);
@@ -9841,21 +9853,21 @@ static ind_value graph__frozen_norm_element(ind_ops *o, const ind_expr *index, i
     return graph__norm_scaled(o, l, ind_op_mul(o, x, ind_op_rsqrt(o, variance)), index);
 }
 
-/* Back from groups to channels. */
+/* Reshapes groups back to channels. */
 static ind_status graph__lower_ungroup(graph__lower_ctx *l, const ind__tensor_info *to, ind__box **x) {
     if ((*x)->rank == to->rank) return IND_OK;
     *x = ind__box_reshape(l->w->program, *x, to->size, to->rank);
     return *x ? IND_OK : ind__failed(l->context);
 }
 
-/* Result r without elements: what PyTorch leaves undefined or empty. */
+/* Result r without elements, which PyTorch leaves undefined or empty. */
 static ind_status graph__lower_empty_result(graph__lower_ctx *l, uint32_t r, ind__box **results) {
     graph__typed_number zero = {l->result[r].dtype, 0, 0};
     results[r] = ind__box_pointwise(l->w->program, zero.dtype, l->result[r].size, 1, graph__neutral_element, &zero);
     return results[r] ? IND_OK : ind__failed(l->context);
 }
 
-/* Statistics over the dimensions of `mask` of l->norm.x. */
+/* Statistics over the dimensions `mask` of l->norm.x. */
 static ind_status graph__lower_channel_norm(graph__lower_ctx *l, uint32_t mask, ind__box **results) {
     const ind__box *x = l->norm.x;
     graph__split_sizes(l, x->size, x->rank, mask);
@@ -9893,7 +9905,7 @@ static ind_value graph__running_var_element(ind_ops *o, const ind_expr *index, i
     return graph__running_element(o, l, 4, index, graph__mean_of_some(o, l, variance));
 }
 
-/* Results 3 and 4, where the op has them: the statistics as they are or, in training, brought up to date. */
+/* Results 3 and 4, if the op has them: the running statistics, unchanged or, in training, updated. */
 static ind_status graph__lower_running(graph__lower_ctx *l, bool training, ind__box **results) {
     ind_status status = IND_OK;
     for (uint32_t k = 3; status == IND_OK && k < l->node->num_results; k++) {
@@ -9905,8 +9917,8 @@ static ind_status graph__lower_running(graph__lower_ctx *l, bool training, ind__
     return status;
 }
 
-/* Batch norm keeps channels, instance norm samples and channels. Where statistics are given, the results for those of
-   the batch are empty, as PyTorch's are. */
+/* Batch norm has statistics per channel, instance norm per sample and channel. With given statistics the results for
+   those of the batch are empty, as in PyTorch. */
 static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **results) {
     uint32_t kept = l->node->op == IND_OP_INSTANCE_NORM ? 3u : 2u;
     l->norm.x = graph__lower_operand_box(l, 0);
@@ -9924,7 +9936,7 @@ static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **result
 
 /* ---- gradients of layer norm and group norm: operands grad_out, input, mean, rstd, weight */
 
-/* Operand k, mean or rstd, of the row that `index` lies in. */
+/* Operand k, mean or rstd, of the row that contains `index`. */
 static ind_value graph__norm_statistic(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index) {
     const ind__box *box = graph__lower_operand_box(l, k);
     ind_expr at[IND_MAX_RANK];
@@ -9977,7 +9989,8 @@ static ind_status graph__lower_input_gradient(graph__lower_ctx *l, ind__box **re
     return status ? status : graph__lower_ungroup(l, l->result, results);
 }
 
-/* Sums over all that shares an element of weight or bias: the rows, or samples and positions of a channel. */
+/* Sums over all elements that share an element of weight or bias: over the rows, or a channel's samples and positions.
+ */
 static ind_status graph__lower_parameter_gradient(graph__lower_ctx *l, uint32_t r, ind__box **results) {
     const ind__box *x = l->norm.x;
     uint32_t all = (1u << x->rank) - 1, kept = l->norm.grouped ? 6u : all & ~((1u << l->norm.rows) - 1);
@@ -10062,7 +10075,7 @@ static ind_status ind__rule_diff(ind__infer *in) {
         return ind__reject(in, IND_LIMIT, "n is %lld; 0 to %d are possible", (long long)n, IND__MAX_DIFFS);
     for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
     for (uint32_t k = 1; k < 3; k++) {
-        if (!ind__has_operand(in, k) || n == 0) continue; /* PyTorch looks at neither where there is nothing to do */
+        if (!ind__has_operand(in, k) || n == 0) continue; /* PyTorch ignores both if n is 0 */
         const ind__tensor_info *y = ind__operand(in, k);
         if (ind__need_same_dtype(in, 0, k)) return in->status;
         bool fits = y->rank == x->rank;
@@ -10113,7 +10126,7 @@ ind_tensor ind_diff(ind_tensor x, int n, int dim, ind_tensor prepend, ind_tensor
 
 /* ---- scans and differences: expansions */
 
-/* The distances between places in x, to go with those between neighbours in y: x of one dimension lies along dim. */
+/* The differences between neighbours in x, one per pair of neighbours in y. A one-dimensional x lies along dim. */
 static bool ind__trapezoid_steps(ind__expansion *e, int dim, ind_tensor *steps) {
     const int rank = ind_tensor_rank(e->x[0]), own = ind_tensor_rank(e->x[1]);
     ind_tensor x = e->x[1];
@@ -10165,7 +10178,7 @@ static ind_status graph__lower_cumulate(graph__lower_ctx *l, ind__box **results)
     return graph__lower_scan(l, kind, &l->node->attr[0], results);
 }
 
-/* Element index[dim] of prepend, self and append one behind the other. */
+/* Element index[dim] of the concatenation of prepend, self and append. */
 static ind_value graph__diff_operand(ind_ops *o, const ind_expr *index, int rank, int dim, graph__lower_ctx *l) {
     static const uint32_t order[] = {1, 0, 2};
     ind_expr at[IND_MAX_RANK], start = ind_int(l->context, 0);
@@ -10201,7 +10214,7 @@ static ind_value graph__lower_diff(ind_ops *o, const ind_expr *index, int rank, 
         for (int k = 0; k < left; k++) {
             if (l->compute == IND_BOOL)
                 v[k] = ind_op_ne(o, v[k + 1], v[k]);
-            else /* PyTorch stores the differences between the steps */
+            else /* PyTorch rounds the differences between the steps */
                 v[k] = ind_op_cast(o, ind_op_sub(o, v[k + 1], v[k]), l->result->dtype);
         }
     return v[0];
@@ -10218,7 +10231,7 @@ static ind_value graph__lower_diff(ind_ops *o, const ind_expr *index, int rank, 
     X(LOGCUMSUMEXP, ind__rule_cummax, graph__lower_cumulate, NULL, NONE, NONE)                                         \
     X(DIFF, ind__rule_diff, graph__lower_pointwise, graph__lower_diff, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_SCANS(X)                                                                                         \
     X(TRAPEZOID, ind__expand_trapezoid)                                                                                \
     X(CUMULATIVE_TRAPEZOID, ind__expand_trapezoid)
@@ -10298,10 +10311,10 @@ static ind_status graph__lower_topk(graph__lower_ctx *l, ind__box **results) {
 
 typedef struct graph__ranked {
     graph__lower_ctx *l;
-    ind__box *x, *sorted[2]; /* sorted along dim: values, positions */
-    int dim, which;          /* which of the two is wanted */
+    ind__box *x, *sorted[2]; /* the sorted values and positions along dim */
+    int dim, which;          /* which: index into sorted */
     bool keepdim, all;       /* all: x is flat */
-    ind__box *start, *place; /* mode: where the run of each begins; at which place of the row the longest ends */
+    ind__box *start, *place; /* mode: start of each element's run; position at which the row's longest run ends */
 } graph__ranked;
 
 static ind_status graph__sort_rows(graph__ranked *u, ind_scan kind) {
@@ -10336,7 +10349,7 @@ static ind_status graph__lower_msort(graph__lower_ctx *l, ind__box **results) {
 /* ======================================================================================= src/graph/ops/rows/ranks.c */
 /* ---- order statistics: shape rules */
 
-/* median, nanmedian, mode, kthvalue: values and positions along a dimension; without dim (median) values alone. */
+/* median, nanmedian, mode, kthvalue: values and positions along a dimension; median without dim: values only. */
 static ind_status ind__rule_ranked(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     bool kth = in->op == IND_OP_KTHVALUE;
@@ -10396,11 +10409,11 @@ static ind_status ind__rule_quantile(ind__infer *in) {
                            "interpolation is \"%.40s\"; allowed: linear, lower, higher, nearest, midpoint",
                            in->attr[2].s ? in->attr[2].s : "");
     if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
-    for (int d = 0; d < x->rank; d++) /* one is read, whatever q is */
+    for (int d = 0; d < x->rank; d++) /* every q reads one element */
         if ((mask >> d & 1) && ind__need_positive(in, x->size[d], "a dimension of")) return in->status;
     ind__reduced(in, mask, in->attr[1].i != 0, x->dtype, 0);
     reduced = in->result[0];
-    if (all && in->attr[1].i) /* then every dimension is kept */
+    if (all && in->attr[1].i) /* keepdim keeps every dimension */
         for (int d = 0; d < x->rank; d++) reduced.size[d] = ind_int(in->c, 1);
     if (q->rank && reduced.rank == IND_MAX_RANK) return ind__too_many_dims(in, reduced.rank + 1);
     ind_expr size[IND_MAX_RANK];
@@ -10455,7 +10468,7 @@ ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, co
 
 /* ---- ranks: what stands at a place of the sorted row */
 
-/* Operand 0, or all of it as one row, sorted along the dimension that the attribute names. */
+/* Sorts operand 0, or all of it as one row, along the dimension of the attribute. */
 static ind_status graph__rank_operand(graph__ranked *u, const ind__attr *along) {
     graph__lower_ctx *l = u->l;
     ind__box *x = graph__lower_operand_box(l, 0);
@@ -10471,7 +10484,7 @@ static ind_status graph__rank_operand(graph__ranked *u, const ind__attr *along) 
     return graph__sort_rows(u, IND_SCAN_ASCENDING);
 }
 
-/* From an index of what remains of the dimensions (they may be kept as 1) to one of the row's first element. */
+/* The index of the row's first element, from an index of the remaining dimensions (reduced ones may be kept as 1). */
 static void graph__row_at(const graph__ranked *u, const ind_expr *index, ind_expr *at) {
     for (int d = 0, k = 0; d < u->x->rank; d++) {
         bool own = d == u->dim;
@@ -10484,15 +10497,15 @@ static ind_expr graph__row_size(const graph__ranked *u) {
     return u->x->rank ? u->x->size[u->dim] : ind_int(u->l->context, 1);
 }
 
-/* Value or position `place` of the sorted row. */
+/* Value or position number `place` of the sorted row. */
 static ind_value graph__row_element(ind_ops *o, const graph__ranked *u, ind_expr *at, ind_value place) {
-    ind_expr some = ind_expr_max(graph__row_size(u), ind_int(u->l->context, 1)); /* of none nothing is read */
+    ind_expr some = ind_expr_max(graph__row_size(u), ind_int(u->l->context, 1)); /* an empty row is never read */
     if (u->x->rank) at[u->dim] = ind_op_indirect(o, place, some, false);
     if (u->x->rank && !ind__ok(at[u->dim])) return (ind_value){0};
     return ind__box_load(o, u->sorted[u->which], at, u->x->rank);
 }
 
-/* How many elements of the sorted row are not NaN: it ends with those that are. */
+/* The number of elements of the sorted row that are not NaN: NaN sorts last. */
 static ind_value graph__row_numbers(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
     graph__search s = {.sequence = u->sorted[0], .size = graph__row_size(u), .dim = u->dim, .numbers = true};
     for (int d = 0; d < u->x->rank; d++) s.at[d] = at[d];
@@ -10503,7 +10516,8 @@ static ind_value graph__row_numbers(ind_ops *o, const graph__ranked *u, const in
     return ind_op_cast(o, ind_op_eq(o, v, v), IND_I64);
 }
 
-/* The place of a median: the middle of the row, or of its numbers; the first NaN where that is not wanted. */
+/* The position of a median: the middle of the row (nanmedian: of its numbers). A median with a NaN takes the first NaN.
+ */
 static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
     ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
     ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
@@ -10524,7 +10538,7 @@ static ind_value graph__ranked_place(ind_ops *o, const graph__ranked *u, const i
     return ind__box_load(o, u->place, outer, u->x->rank - 1);
 }
 
-/* The median of nothing is NaN. */
+/* The median of an empty row is NaN. */
 static ind_value graph__ranked_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
     ind_expr at[IND_MAX_RANK], some = ind_expr_lt(ind_int(u->l->context, 0), graph__row_size(u));
@@ -10541,7 +10555,7 @@ static ind_value graph__ranked_element(ind_ops *o, const ind_expr *index, int ra
 
 /* ---- mode: runs of equal elements in the sorted row */
 
-/* 0 where a run goes on at this element, else its place: their maximum so far is where the run began. */
+/* 0 if this element continues a run, else its position; the running maximum is the start of the run. */
 static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
     ind_expr at[IND_MAX_RANK], one = ind_int(u->l->context, 1), place = index[u->dim];
@@ -10554,7 +10568,7 @@ static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, v
     return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, place, IND_I64));
 }
 
-/* Twice the length of the run up to here; a NaN, always alone, comes before other single ones. */
+/* Twice the length of the run so far. A NaN is always a run of its own and ranks before other single elements. */
 static ind_value graph__run_length(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
     ind_expr at[IND_MAX_RANK];
@@ -10603,7 +10617,7 @@ static ind_status graph__lower_ranked(graph__lower_ctx *l, ind__box **results) {
     return status;
 }
 
-/* As PyTorch has it: a place q * (n - 1) in x's type; between its neighbours torch.lerp. */
+/* As in PyTorch: position q * (n - 1) in x's type; torch.lerp between its neighbours. */
 static ind_value graph__quantile_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     graph__ranked *u = user;
     graph__lower_ctx *l = u->l;
@@ -10657,7 +10671,7 @@ static ind_status graph__lower_quantile(graph__lower_ctx *l, ind__box **results)
 /* ==================================================================================== src/graph/ops/rows/searches.c */
 /* ---- searches and histograms: shape rules */
 
-/* Sequence s is one-dimensional, or has the leading dimensions of x. */
+/* Sequence s has one dimension, or the leading dimensions of x. */
 static ind_status ind__check_sequence(ind__infer *in, uint32_t s, uint32_t x) {
     const ind__tensor_info *a = ind__operand(in, s), *b = ind__operand(in, x);
     bool fits = a->rank == 1 || (a->rank > 1 && a->rank == b->rank && in->op == IND_OP_SEARCHSORTED);
@@ -10706,8 +10720,8 @@ ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bo
 
 /* ---- searches and histograms: expansions */
 
-/* The range of the bins as tensors without dimensions: the one given or, if it is empty, that of the data; one number
-   becomes a range of two. */
+/* The range of the bins as 0-d tensors: the given one or, if it is empty, that of the data. A single number becomes a
+   range of width two. */
 static bool ind__histc_range(ind__expansion *e, ind_tensor x, ind_tensor range[2]) {
     const double low = e->a[1].f, high = e->a[2].f;
     const ind_dtype dtype = ind_tensor_dtype(x);
@@ -10733,8 +10747,8 @@ static bool ind__histc_range(ind__expansion *e, ind_tensor x, ind_tensor range[2
     return true;
 }
 
-/* Bins of one width; a number on an inner edge counts to the upper bin, the largest to the last. What is outside, or no
-   number, counts nowhere; neither does anything where the data's range is not finite. */
+/* Bins of equal width. A number on an inner edge counts for the upper bin, the largest for the last. Numbers out of
+   range and NaN are not counted; nothing is if the data's range is not finite. */
 static void ind__expand_histc(ind__expansion *e) {
     const int64_t bins = e->a[0].i;
     const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
@@ -10758,7 +10772,7 @@ static void ind__expand_histc(ind__expansion *e) {
     e->y = ind_cast(counts, dtype);
 }
 
-/* Zeros, minlength or one more than the largest of x, whichever is more: an element is repeated as often. */
+/* max(minlength, largest of x + 1) zeros: made by repeating an element. */
 static ind_tensor ind__bincount_zeros(const ind__expansion *e, ind_tensor x, ind_dtype dtype) {
     ind_expr least = e->a[0].e, one = ind__e(e, 1), none = {0};
     if (e->a[1].kind == IND__ATTR_NONE) return ind_full(e->g, &least, 1, 0, dtype);
@@ -10783,7 +10797,7 @@ static void ind__expand_bincount(ind__expansion *e) {
         return;
     }
     ind_tensor x = ind_cast(e->x[0], IND_I64), weights = ind_full(e->g, &size, 1, 1, IND_I64);
-    if (e->a[1].kind != IND__ATTR_NONE) /* what is out of range is reported before the length hangs on it */
+    if (e->a[1].kind != IND__ATTR_NONE) /* reports values out of range before the length depends on them */
         x = ind_gather(ind_arange(e->g, ind__e(e, 0), e->a[1].e, ind__e(e, 1), IND_I64), 0, x);
     if (ind__given(e, 1)) weights = e->x[1];
     if (ind__given(e, 1) && ind_tensor_dtype(weights) != IND_F32) weights = ind_cast(weights, IND_F64);
@@ -10808,7 +10822,7 @@ static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, 
     return v.id ? graph__search_steps(o, &s, v) : v;
 }
 
-/* The sequence is read many times at places that data decide: it must be in memory. */
+/* The sequence is read repeatedly at data-dependent positions, so it must be in memory. */
 static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
     uint32_t sequence = l->node->op == IND_OP_SEARCHSORTED ? 0 : 1;
     ind_status status = ind__box_realise(l->w->program, graph__lower_operand_box(l, sequence));
@@ -10823,7 +10837,7 @@ static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
     X(SEARCHSORTED, ind__rule_searchsorted, graph__lower_search, NULL, NONE, NONE)                                     \
     X(BUCKETIZE, ind__rule_searchsorted, graph__lower_search, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_SEARCHES(X)                                                                                      \
     X(HISTC, ind__expand_histc)                                                                                        \
     X(BINCOUNT, ind__expand_bincount)
@@ -11121,7 +11135,7 @@ static ind_value graph__lower_take(ind_ops *o, const ind_expr *index, int rank, 
     X(INDEX, ind__rule_index, graph__lower_pointwise, graph__lower_index, NONE, NONE)                                  \
     X(TAKE, ind__rule_take, graph__lower_pointwise, graph__lower_take, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_GATHERS(X) X(TAKE_ALONG_DIM, ind__expand_take_along_dim)
 
 /* ================================================================================ src/graph/ops/indexing/scatters.c */
@@ -11761,7 +11775,7 @@ static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box 
     X(EMBEDDING, ind__rule_embedding, graph__lower_pointwise, graph__lower_embedding, NONE, NONE)                      \
     X(EMBEDDING_DENSE_BACKWARD, ind__rule_embedding_backward, graph__lower_embedding_backward, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_EMBEDDING(X) X(EMBEDDING_BAG, ind__expand_embedding_bag)
 
 /* ============================================================================== src/graph/ops/indexing/data_sizes.c */
@@ -13362,7 +13376,7 @@ static ind_status graph__lower_as_strided(graph__lower_ctx *l, ind__box **result
     X(DIAGONAL, ind__rule_diagonal, graph__lower_diagonal, NULL, NONE, NONE)                                           \
     X(AS_STRIDED, ind__rule_as_strided, graph__lower_as_strided, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_VIEWS(X)                                                                                         \
     X(T, ind__expand_t)                                                                                                \
     X(ADJOINT, ind__expand_adjoint)                                                                                    \
@@ -13586,7 +13600,7 @@ static ind_status graph__lower_pixel_shuffle(graph__lower_ctx *l, ind__box **res
     X(PIXEL_SHUFFLE, ind__rule_pixel_shuffle, graph__lower_pixel_shuffle, NULL, NONE, NONE)                            \
     X(PIXEL_UNSHUFFLE, ind__rule_pixel_shuffle, graph__lower_pixel_shuffle, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_MOVES(X)                                                                                         \
     X(FLIPLR, ind__expand_flips)                                                                                       \
     X(FLIPUD, ind__expand_flips)                                                                                       \
@@ -13757,7 +13771,7 @@ static ind_value graph__lower_stack(ind_ops *o, const ind_expr *index, int rank,
     X(CAT, ind__rule_cat, graph__lower_parts, graph__lower_cat, NONE, NONE)                                            \
     X(STACK, ind__rule_stack, graph__lower_parts, graph__lower_stack, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_CONCATENATION(X)                                                                                 \
     X(HSTACK, ind__expand_stacks)                                                                                      \
     X(VSTACK, ind__expand_stacks)                                                                                      \
@@ -13884,7 +13898,7 @@ static ind_value graph__lower_one_hot(ind_ops *o, const ind_expr *index, int ran
     X(TRIU, ind__rule_tril, graph__lower_pointwise, graph__lower_triangle, NONE, NONE)                                 \
     X(ONE_HOT, ind__rule_one_hot, graph__lower_pointwise, graph__lower_one_hot, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_TRIANGLES(X)                                                                                     \
     X(DIAG, ind__expand_diag)                                                                                          \
     X(DIAG_EMBED, ind__expand_diag_embed)                                                                              \
@@ -14862,7 +14876,7 @@ static ind_status graph__lower_max_pool_backward(graph__lower_ctx *l, ind__box *
     X(ADAPTIVE_AVG_POOL2D_BACKWARD, ind__rule_pool_backward, graph__lower_avg_pool_backward, NULL, NONE, NONE)         \
     X(MAX_POOL2D_WITH_INDICES_BACKWARD, ind__rule_pool_backward, graph__lower_max_pool_backward, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_POOLS(X)                                                                                         \
     X(LP_POOL1D, ind__expand_lp_pool)                                                                                  \
     X(LP_POOL2D, ind__expand_lp_pool)                                                                                  \
@@ -15846,7 +15860,7 @@ static ind_status graph__lower_upsample(graph__lower_ctx *l, ind__box **results)
     X(UPSAMPLE_TRILINEAR3D, ind__rule_upsample, graph__lower_upsample, NULL, NONE, NONE)                               \
     X(INTERPOLATE, ind__rule_upsample, graph__lower_upsample, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_RESAMPLING(X)                                                                                    \
     X(UPSAMPLE_BICUBIC2D, ind__expand_upsample_bicubic)                                                                \
     X(UPSAMPLE_BILINEAR2D_AA, ind__expand_upsample_aa)                                                                 \
@@ -16096,7 +16110,7 @@ static ind_status graph__lower_grid_sampler(graph__lower_ctx *l, ind__box **resu
     X(GRID_SAMPLER_2D, ind__rule_grid_sampler, graph__lower_grid_sampler, NULL, NONE, NONE)                            \
     X(GRID_SAMPLER_3D, ind__rule_grid_sampler, graph__lower_grid_sampler, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_GRIDS(X)                                                                                         \
     X(GRID_SAMPLER, ind__expand_grid_sampler)                                                                          \
     X(AFFINE_GRID, ind__expand_affine_grid)
@@ -16622,7 +16636,7 @@ static ind_status graph__lower_addmm(graph__lower_ctx *l, ind__box **results) {
     X(ADDMM, ind__rule_addmm, graph__lower_addmm, NULL, NONE, NONE)                                                    \
     X(LINEAR, ind__rule_linear, graph__lower_linear, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_MATMUL(X)                                                                                        \
     X(DOT, ind__expand_dot)                                                                                            \
     X(INNER, ind__expand_inner)                                                                                        \
@@ -16974,7 +16988,7 @@ static void ind__expand_einsum(ind__expansion *e) {
 
 /* ---- einsum and tensordot: implementations */
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_EINSUM(X)                                                                                        \
     X(TENSORDOT, ind__expand_tensordot)                                                                                \
     X(EINSUM, ind__expand_einsum)
@@ -17578,7 +17592,7 @@ static ind_value graph__lower_dft_matrix(ind_ops *o, const ind_expr *index, int 
 #define IND__LOWERED_FOURIER(X)                                                                                        \
     X(DFT_MATRIX, ind__rule_dft_matrix, graph__lower_pointwise, graph__lower_dft_matrix, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_FOURIER(X)                                                                                       \
     X(FFT_R2C, ind__expand_fft_core)                                                                                   \
     X(FFT_C2R, ind__expand_fft_core)                                                                                   \
@@ -17781,7 +17795,7 @@ static void ind__expand_istft(ind__expansion *e) {
 
 /* ---- window functions and short-time Fourier transforms: implementations */
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_FRAMES(X)                                                                                        \
     X(HANN_WINDOW, ind__expand_window)                                                                                 \
     X(HAMMING_WINDOW, ind__expand_window)                                                                              \
@@ -17817,7 +17831,7 @@ static void ind__expand_complex(ind__expansion *e) {
 
 /* ---- complex numbers as pairs: implementations */
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_COMPLEX(X)                                                                                       \
     X(VIEW_AS_REAL, ind__expand_view_as_pairs)                                                                         \
     X(VIEW_AS_COMPLEX, ind__expand_view_as_pairs)                                                                      \
@@ -18356,8 +18370,8 @@ typedef struct graph__combine {
     ind_value *out;
 } graph__combine;
 
-/* Does a segment begin at this place, in the direction of the scan? In reverse it does where the next one's first
-   element came before; what the very last place is said to be is of no account. */
+/* True if a segment begins at this position, in scan direction. In reverse it begins after the next segment's first
+   element; the value at the very last position does not matter. */
 static ind_value graph__combine_flag(ind_ops *o, const graph__combine *u, const ind_expr *index) {
     ind_expr at[IND_MAX_RANK], next = ind_expr_add(index[u->dim], ind_int(ind_op_context(o), 1));
     uint32_t k = u->l->node->num_operands - 1;
@@ -18394,7 +18408,7 @@ static void graph__combine_result(ind_ops *o, const ind__inst *inst, const ind_e
     u->out[inst->source].id = inst->arg[0];
 }
 
-/* (flag, x) of a segmented scan joins to (either flag, right x where a segment begins there, else the joined x). */
+/* (flag, x) of a segmented scan combines to: either flag; right x if a segment begins there, else the combined x. */
 static bool graph__combine_run(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {
     graph__combine *u = user;
     ind__replay replay = {
@@ -18409,7 +18423,7 @@ static bool graph__combine_run(ind_ops *o, const ind_value *left, const ind_valu
     return !u->segmented || out[u->num].id;
 }
 
-/* Where nothing comes before the place, in all or in its segment, stands the identity. */
+/* The identity if nothing precedes the position, in the row or in its segment. */
 static ind_value graph__combine_finish(ind_ops *o, const ind_expr *index, int which, ind_value v, void *user) {
     const graph__combine *u = user;
     ind_context *c = ind_op_context(o);
@@ -18421,7 +18435,7 @@ static ind_value graph__combine_finish(ind_ops *o, const ind_expr *index, int wh
     return ind_op_where(o, begins, none, v);
 }
 
-/* The only element, or (exclusive) the identity, where there is no other. */
+/* The only element or, if exclusive, the identity. */
 static ind_value graph__combine_alone(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     return graph__lower_operand(o, l, (uint32_t)l->number_int, index, rank);
 }
@@ -18466,7 +18480,7 @@ static ind_status graph__lower_associative_scan(graph__lower_ctx *l, ind__box **
 /* ====================================================================================== src/graph/ops/user/extern.c */
 /* ---- extern calls: shape rules */
 
-/* An opaque call's declared results: for each a dtype, a rank and the sizes. */
+/* The declared results of an extern call: for each a dtype, a rank and the sizes. */
 static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, int *at, uint32_t k) {
     int64_t dtype = 0, rank = -1;
     bool ok = *at + 2 <= types->count && ind_expr_is_int(types->list[*at], &dtype) &&
@@ -18533,8 +18547,8 @@ typedef struct ind__extern_build {
     uint32_t *operand;
     uint32_t num_operands;
     ind_extern_type type[IND_MAX_EXTERN_RESULTS]; /* declared results */
-    int num_types;                                /* -1: the shape rule says */
-    ind_expr workspace;                           /* invalid: the shape rule says, or 0 */
+    int num_types;                                /* -1: from the shape rule */
+    ind_expr workspace;                           /* invalid: from the shape rule, or 0 */
     ind_expr mutates[IND_MAX_EXTERN_RESULTS];
     int num_mutates;
 } ind__extern_build;
@@ -18546,7 +18560,7 @@ static ind_status ind__extern_rule_failed(ind__extern_build *b, ind_status statu
     return ind__graph_fail(b->g, status, "%s: the shape rule failed: %s", b->name, copy);
 }
 
-/* What was said must agree with the rule. */
+/* The declared types must agree with the rule. */
 static bool ind__extern_agrees(const ind__extern_build *b, const ind_extern_type *type, int num) {
     bool same = b->num_types == num;
     for (int k = 0; same && k < num; k++) {
@@ -18556,7 +18570,7 @@ static bool ind__extern_agrees(const ind__extern_build *b, const ind_extern_type
     return same;
 }
 
-/* Asks the shape rule of the registered call, where there is one. */
+/* Calls the shape rule of the registered call, if there is one. */
 static ind_status ind__extern_rule(ind__extern_build *b) {
     ind_graph *g = b->g;
     const ind__extern *e = ind__extern_find(g->context, b->name);
@@ -18792,7 +18806,7 @@ static const ind__implementation *ind__implementation_of(ind_graph_op op) {
     return &ind__implementations[op];
 }
 
-/* A missing row does not compile, nor does one of the other kind, nor a second one. */
+/* A missing row, a row in the wrong table or a second row does not compile. */
 enum {
 #define X(name, rule, lower, element, op, bool_op) IND__LOWERED_##name,
     IND__LOWERED(X)
@@ -18815,7 +18829,7 @@ IND_COMPOSITES(X)
 #undef X
 _Static_assert((int)IND__NUM_LOWERED + (int)IND__NUM_EXPANDED == (int)IND_NUM_OPS, "every row is of an op");
 
-/* An op that expands for some attributes only is lowered else. */
+/* These two ops expand for some attributes only; otherwise they are lowered. */
 static ind__expander ind__expander_of(const ind__node *node) {
     if (ind__is_named_padding(node->op, node->attr)) return ind__expand_named_padding;
     if (node->op == IND_OP_INTERPOLATE) return ind__interpolation_expander(node);
@@ -18824,11 +18838,11 @@ static ind__expander ind__expander_of(const ind__node *node) {
 
 /* ====================================================================================== src/graph/text/conditions.c */
 /* -------------------------------------------------------------------------------------------- >>conditions */
-/* Facts and guards. They are kept as given, for texts and for the module's checks, and as a fact set, which is in force
-   wherever sizes of the graph are built or compared. Tensors hold sizes as they stand under the set: equal sizes are
-   one expression. That is why a condition may not come after a tensor that has one of its sizes. */
+/* Facts and guards. The graph keeps them as given, for texts and for the module's checks, and as a fact set. The fact
+   set is current wherever sizes of the graph are built or compared. Tensors hold sizes simplified under the set: equal
+   sizes are one expression. So a condition may not come after a tensor that has one of its sizes. */
 
-/* Whether the size of this number is in e, be it with the range that the facts give it. */
+/* Is the size of this number in e, also with the range that the facts give it? */
 static bool ind__has_size(const ind_graph *g, ind_expr e, uint32_t number) {
     ind_expr symbol = g->size_symbol[number];
     return ind__expr_depends(e, symbol) || ind__expr_depends(e, ind__under_facts(g, symbol));
@@ -18854,7 +18868,7 @@ static void ind__mark_node(ind_graph *g, const ind__node *n) {
     for (uint32_t i = 0; n->body && i < n->body->num_index; i++) ind__mark_expr(g, n->body->index[i]);
 }
 
-/* The first size of the condition that a node has already; NULL: none. Every node is looked at once. */
+/* Returns the first size of the condition that a node already uses; NULL: none. Every node is scanned once. */
 static const char *ind__used_size(ind_graph *g, ind_expr condition) {
     if (g->num_scanned == 0) g->num_scanned = 1;
     while (g->num_scanned < g->num_nodes) ind__mark_node(g, &g->node[g->num_scanned++]);
@@ -18871,7 +18885,7 @@ static bool ind__is_condition(ind_expr e) {
     return kind == IND_EXPR_INT || (kind >= IND_EXPR_EQ && kind <= IND_EXPR_NOT);
 }
 
-/* What is known of a condition: 1 it holds, 0 it does not, -1 neither. */
+/* Returns whether a condition is known: 1 it holds, 0 it does not, -1 unknown. */
 static int ind__settled(const ind_graph *g, ind_expr e) {
     int64_t value;
     if (ind_expr_is_int(e, &value)) return value != 0;
@@ -18903,7 +18917,7 @@ static ind_status ind__record_condition(ind_graph *g, ind_expr e, const char *te
     return ind__graph_fail(g, status, "%s: %s", guard ? "guard" : "fact", why);
 }
 
-/* The guard of a condition that does not hold for the hints. */
+/* Records the guard for a condition that does not hold at the hints. */
 static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *text) {
     size_t bytes = strlen(text) + sizeof "not ()";
     char *negation = ind__arena_alloc(&g->arena, bytes);
@@ -18912,7 +18926,7 @@ static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *tex
     return ind__record_condition(g, ind_expr_not(e), negation, true);
 }
 
-/* Is it in what the node does for each element, or in how its memory lies? Then it stays as it is. */
+/* Does the node's body or memory layout use the size? Then the size is not replaced. */
 static bool ind__holds_length(const ind_graph *g, const ind__node *n, ind_expr length) {
     for (uint32_t i = 0; n->body && i < n->body->num_index; i++)
         if (ind__expr_depends(n->body->index[i], length)) return true;
@@ -18924,13 +18938,13 @@ static bool ind__holds_length(const ind_graph *g, const ind__node *n, ind_expr l
     return false;
 }
 
-/* An expression of the graph in which a size from data gets its value, as it is under the facts. */
+/* Replaces a data-dependent size in an expression of the graph by its value, simplified under the facts. */
 static ind_expr ind__with_length(const ind_graph *g, ind_expr e, ind_expr length, ind_expr value) {
     if (!ind__ok(e) || !ind__expr_depends(e, length)) return e;
     return ind__under_facts(g, ind__substitute(e, &length, &value, 1));
 }
 
-/* A list of the arena is copied when it changes. */
+/* Replaces the size in a list; a list of the arena is copied if it changes. */
 static bool ind__renew_list(ind_graph *g, ind__attr *a, ind_expr length, ind_expr value) {
     ind_expr *list = (ind_expr *)ind__arena_copy(&g->arena, a->list, (size_t)a->count * sizeof *list);
     for (int k = 0; list && k < a->count; k++) list[k] = ind__with_length(g, list[k], length, value);
@@ -18938,7 +18952,7 @@ static bool ind__renew_list(ind_graph *g, ind__attr *a, ind_expr length, ind_exp
     return list != NULL;
 }
 
-/* The node sees the value where it saw the size. The last attribute of an op that makes a size is the symbol itself. */
+/* Replaces the size by the value in a node. The last attribute of an op that makes a size is the symbol itself. */
 static ind_status ind__renew_node(ind_graph *g, ind__node *n, ind_expr length, ind_expr value, ind_expr symbol) {
     for (uint32_t r = 0; r < n->num_results; r++) {
         ind__tensor_info *t = &g->tensor[n->result + r];
@@ -18955,7 +18969,8 @@ static ind_status ind__renew_node(ind_graph *g, ind__node *n, ind_expr length, i
     return IND_OK;
 }
 
-/* The size has got bounds, and with them perhaps another symbol, of a narrower range; or something is equal to it. */
+/* Updates a data-dependent size after it got bounds, and with them maybe a symbol of a narrower range, or an equal
+   size. */
 static ind_status ind__renew_length(ind_graph *g, ind__unbacked *u) {
     ind_expr old = u->symbol, value = u->equal;
     if (!ind__ok(value)) value = u->symbol = ind__under_facts(g, old);
@@ -18966,7 +18981,7 @@ static ind_status ind__renew_length(ind_graph *g, ind__unbacked *u) {
     return g->status;
 }
 
-/* u <= x, u >= x or u == x, or what comes to it, as bounds of u; one that it does not give has no id. */
+/* Reads u <= x, u >= x, u == x or an equivalent condition as bounds of u; a missing bound has no id. */
 static bool ind__bounds_of(ind_expr condition, ind_expr u, ind_expr bound[2]) {
     const ind_expr_kind kind = ind_expr_query_kind(condition);
     if (kind != IND_EXPR_LE && kind != IND_EXPR_LT && kind != IND_EXPR_EQ) return false;
@@ -18980,7 +18995,7 @@ static bool ind__bounds_of(ind_expr condition, ind_expr u, ind_expr bound[2]) {
     return ind__ok(bound[0]) || ind__ok(bound[1]);
 }
 
-/* Puts bounds that are not known already into the attributes of the op that makes the size. */
+/* Adds new bounds to the attributes of the op that makes the size. */
 static bool ind__set_bounds(const ind_graph *g, const ind__unbacked *u, const ind_expr bound[2]) {
     ind__attr *a = &g->node[u->node].attr[g->node[u->node].num_attrs - 3];
     bool equal = ind__ok(bound[0]) && ind_expr_same(bound[0], bound[1]);
@@ -18991,7 +19006,7 @@ static bool ind__set_bounds(const ind_graph *g, const ind__unbacked *u, const in
     return least || most;
 }
 
-/* The op that makes the size gets these bounds, and its results the sizes that follow; the facts are in force. */
+/* Sets these bounds on the op that makes the size and the resulting sizes on its results; the facts are current. */
 static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_expr bound[2]) {
     ind__node *n = &g->node[u->node];
     ind__infer in;
@@ -19009,7 +19024,7 @@ static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_ex
     return g->status;
 }
 
-/* A fact about a size from data: it is checked where the elements are counted. */
+/* Adds a fact about a data-dependent size; it is checked where the elements are counted. */
 static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *text) {
     ind__unbacked *u = &g->unbacked[g->num_unbacked - 1];
     while (u > g->unbacked && !ind__expr_depends(e, u->symbol)) u--;
@@ -19038,8 +19053,8 @@ static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *tex
     return g->status;
 }
 
-/* Takes a condition, as read from `text` (of the graph's arena), into the graph; see ind_fact and ind_guard_that. No
-   fact set is in force. */
+/* Adds a condition, as read from `text` (of the graph's arena), to the graph; see ind_fact and ind_guard_that. No fact
+   set is current. */
 static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text, bool guard, bool *holds) {
     const char *what = guard ? "guard" : "fact";
     char declared[200];
@@ -19078,7 +19093,7 @@ static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text,
 
 /* =========================================================================================== src/graph/text/print.c */
 /* ----------------------------------------------------------------------------------------------- >>printer */
-/* Beside the parser on purpose: what one writes the other reads. Canonical text is a fixed point of both. */
+/* The printer is next to the parser because each handles the other's text. Canonical text is a fixed point of both. */
 
 static void ind__print_dims(ind__text *t, const ind_expr *list, int count) {
     ind__textf(t, "[");
@@ -19089,7 +19104,7 @@ static void ind__print_dims(ind__text *t, const ind_expr *list, int count) {
     ind__textf(t, "]");
 }
 
-/* With the escapes that ind__need_text reads. */
+/* Prints with the escapes that ind__need_text reads. */
 static void ind__print_string(ind__text *t, const char *s) {
     ind__text_raw(t, "\"", 1);
     for (; *s; s++) {
@@ -19163,7 +19178,7 @@ static void ind__print_operand(ind__text *t, const ind_graph *g, uint32_t id) {
     }
 }
 
-/* Absent optional operands at the end are left out; a list stands in brackets. */
+/* Prints operands without absent optional ones at the end; a list is in brackets. */
 static bool ind__print_operands(ind__text *t, const ind_graph *g, const ind__node *n) {
     uint32_t count = n->num_operands, single = ind__num_single(&g->schema[n->op]);
     bool list = single != g->schema[n->op].num_operands;
@@ -19283,7 +19298,7 @@ const char *ind_graph_text(ind_graph *graph) {
     memset(&graph->text, 0, sizeof graph->text);
     graph->text.context = graph->context;
     ind__lock(graph->context);
-    ind_facts *before = ind_facts_enter(graph->context, NULL); /* as the text is read */
+    ind_facts *before = ind_facts_enter(graph->context, NULL); /* as the parser reads it */
     ind__print_graph(&graph->text, graph);
     ind__graph_leave(graph, before);
     ind__unlock(graph->context);
@@ -19292,19 +19307,19 @@ const char *ind_graph_text(ind_graph *graph) {
 
 /* =========================================================================================== src/graph/text/parse.c */
 /* ------------------------------------------------------------------------------------------------ >>parser */
-/* Recursive descent without recursion: statements hold calls, calls hold values, lists do not nest. Whatever the bytes,
-   the first error stays and every function after it returns at once. */
+/* A recursive-descent parser without recursion: statements hold calls, calls hold values, lists do not nest. On any
+   input the first error stays, and every later function returns at once. */
 
 typedef struct ind__parser {
     ind_graph *g;
     const char *text, *at;
     const ind_tensor *given; /* $0, $1, .. of ind_apply */
     int num_given;
-    bool as_written;     /* expressions are not put under the graph's facts */
-    const char *unknown; /* name of an undeclared size that an expression used */
+    bool as_written;     /* expressions are not simplified under the graph's facts */
+    const char *unknown; /* name of an undeclared size in an expression */
     size_t unknown_length;
-    int brackets;        /* within ( or [ lines may be broken */
-    const char *counted; /* up to here lines are counted */
+    int brackets;        /* lines may break within ( or [ */
+    const char *counted; /* lines are counted up to here */
     int lines;
     ind_status status;
     const char *error_at;
@@ -19345,7 +19360,7 @@ static size_t ind__name_length(const char *s) {
     return n;
 }
 
-/* What stands at the position, for messages: a word, or one character; bytes that cannot be printed as \xNN. */
+/* Returns the next token for messages: a word, or one character; unprintable bytes as \xNN. */
 static const char *ind__found(const char *at, char *out, size_t bytes) {
     static const char digits[] = "0123456789abcdef";
     unsigned char ch = (unsigned char)*at;
@@ -19397,7 +19412,7 @@ static bool ind__take_word(ind__parser *p, const char *word) {
     return true;
 }
 
-/* A name, copied; `what` says which for the message. */
+/* Reads and copies a name; `what` describes it in the message. */
 static bool ind__need_name(ind__parser *p, const char *what, char out[IND__MAX_NAME + 1]) {
     ind__skip(p);
     if (p->status) return false;
@@ -19411,7 +19426,7 @@ static bool ind__need_name(ind__parser *p, const char *what, char out[IND__MAX_N
     return true;
 }
 
-/* Like ind__need_name, for a name that is about to be given to something. */
+/* Reads a new name, like ind__need_name. */
 static bool ind__need_new_name(ind__parser *p, const char *what, char out[IND__MAX_NAME + 1]) {
     ind__skip(p);
     const char *at = p->at;
@@ -19437,7 +19452,7 @@ static bool ind__need_int(ind__parser *p, int64_t *out) {
     return true;
 }
 
-/* Length of a number, 0 if there is none; *whole: written without point and exponent. */
+/* Returns the length of a number, 0 if there is none; *whole: without point and exponent. */
 static size_t ind__number_length(const char *s, bool *whole) {
     size_t n = *s == '-', from;
     *whole = false;
@@ -19501,7 +19516,7 @@ static bool ind__need_expr(ind__parser *p, ind_expr *out) {
 
 #define IND__MAX_LIST 16 /* longer than any valid list of dimensions */
 
-/* flags: true and false stand for 1 and 0. */
+/* flags: true and false mean 1 and 0. */
 static bool ind__need_list(ind__parser *p, ind_expr list[IND__MAX_LIST], int *count, bool flags) {
     *count = 0;
     if (!ind__need(p, '[')) return false;
@@ -19565,8 +19580,8 @@ static bool ind__need_scalar(ind__parser *p, ind__attr *a) {
     return true;
 }
 
-/* string = a string in double quotes, on one line; in it \n is a new line, \" a quote, \\ a backslash, and no other
-   escape is known. Its text, in the graph's memory; NULL: an error. */
+/* Reads a string = double quotes on one line; \n is a new line, \" a quote, \\ a backslash, and other escapes are
+   errors. Returns its text, in the graph's memory; NULL: an error. */
 static const char *ind__need_text(ind__parser *p) {
     if (!ind__peek(p, '"')) return ind__expected(p, "a string in double quotes"), NULL;
     const char *begin = p->at, *end = begin + 1;
@@ -19595,7 +19610,7 @@ static bool ind__need_bool(ind__parser *p, ind__attr *a) {
     return a->i || ind__take_word(p, "false") || ind__expected(p, "true or false");
 }
 
-/* [1, 2], or one integer for a list of one. */
+/* Reads [1, 2]; one integer is a list of one. */
 static bool ind__need_ints(ind__parser *p, ind__attr *a, ind_expr list[IND__MAX_LIST]) {
     int64_t v;
     a->count = 1;
@@ -19605,13 +19620,13 @@ static bool ind__need_ints(ind__parser *p, ind__attr *a, ind_expr list[IND__MAX_
     return true;
 }
 
-/* [B, 2], or one size for a list of one. */
+/* Reads [B, 2]; one size is a list of one. */
 static bool ind__need_size_list(ind__parser *p, ind__attr *a, ind_expr list[IND__MAX_LIST]) {
     a->count = 1;
     return ind__peek(p, '[') ? ind__need_exprs(p, list, &a->count) : ind__need_expr(p, &list[0]);
 }
 
-/* [1.5, 2], or one number for a list of one. */
+/* Reads [1.5, 2]; one number is a list of one. */
 static bool ind__need_floats(ind__parser *p, ind__attr *a) {
     ind__attr number = {.kind = IND__ATTR_SCALAR};
     double v[IND_MAX_RANK];
@@ -19630,7 +19645,7 @@ static bool ind__need_floats(ind__parser *p, ind__attr *a) {
     return a->floats || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
 }
 
-/* The value of an attribute; list: room for its elements. */
+/* Reads the value of an attribute; list: a buffer for its elements. */
 static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr *a, ind_expr list[IND__MAX_LIST]) {
     ind_dtype dtype;
     memset(a, 0, sizeof *a);
@@ -19644,7 +19659,7 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
     case IND__ATTR_INTS: return ind__need_ints(p, a, list);
     case IND__ATTR_SIZES:
         if (!ind__peek(p, '"')) return ind__need_size_list(p, a, list);
-        a->kind = IND__ATTR_STR; /* padding="same"; refused elsewhere */
+        a->kind = IND__ATTR_STR; /* padding="same"; an error elsewhere */
         return ind__need_string(p, a);
     case IND__ATTR_FLOATS: return ind__need_floats(p, a);
     case IND__ATTR_SIZE: return ind__need_expr(p, &a->e);
@@ -19671,15 +19686,16 @@ typedef struct ind__parsed_call {
     const ind__schema *schema;
     const char *at;                /* of the op's name */
     const ind__function *function; /* CALL */
-    uint32_t *operand;             /* ids; for an op with a list of tensors as many as there are */
+    uint32_t *operand;             /* ids; for an op with a list of tensors any number */
     uint32_t num_operands, cap_operands;
     bool operand_set[IND__MAX_OPERANDS], attr_set[IND__MAX_ATTRS];
     ind__attr attr[IND__MAX_ATTRS];
     ind_expr list[IND__MAX_ATTRS][IND__MAX_LIST];
-    uint32_t positional; /* how many arguments came without a name */
+    uint32_t positional; /* number of arguments without a name */
 } ind__parsed_call;
 
-/* Letters to change, insert or delete (Levenshtein); names are short, longer ones are never close. */
+/* Returns the number of letters to change, insert or delete (Levenshtein). Names are short; longer ones are never
+   close. */
 static int ind__edit_distance(const char *a, size_t na, const char *b, size_t nb) {
     int row[32];
     if (na > 30 || nb > 30) return 99;
@@ -19707,7 +19723,7 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
     for (int op = 0; op < IND_NUM_OPS; op++) {
         int d = ind__edit_distance(name, strlen(name), ind__op_rows[op].name, strlen(ind__op_rows[op].name));
         if (!ind__op_in_text(op) || op == IND_OP_CUSTOM) continue;
-        for (int k = 0; k < 3; k++) { /* insertion into the three best, first come first */
+        for (int k = 0; k < 3; k++) { /* insertion into the three best; ties keep the earlier one */
             if (d >= distance[k]) continue;
             for (int j = 2; j > k; j--) {
                 best[j] = best[j - 1];
@@ -19724,7 +19740,7 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
                             ind__op_rows[best[0]].name, ind__op_rows[best[1]].name, ind__op_rows[best[2]].name);
 }
 
-/* The op's name, or with an underscore behind it that of the op in place. */
+/* Is it the op's name, or with an underscore after it the name of the in-place op? */
 static bool ind__is_op_name(const char *name, int op, bool *in_place) {
     *in_place = false;
     if (name[0] != ind__op_rows[op].name[0]) return false;
@@ -19763,7 +19779,7 @@ static bool ind__push_operand(ind__parser *p, ind__parsed_call *call, uint32_t i
     return true;
 }
 
-/* $k: a tensor given to ind_apply. */
+/* Reads $k, a tensor given to ind_apply. */
 static bool ind__need_given(ind__parser *p, uint32_t *id) {
     const char *at = p->at++;
     int64_t k = -1;
@@ -19776,7 +19792,7 @@ static bool ind__need_given(ind__parser *p, uint32_t *id) {
     return *id || ind__parse_error(p, at, IND_INVALID_ARGUMENT, "$%lld is not a tensor of this graph", (long long)k);
 }
 
-/* A tensor's name, or a number where the op takes one. */
+/* Reads a tensor's name, or a number if the op takes one. */
 static bool ind__need_operand(ind__parser *p, ind__parsed_call *call, uint32_t k, uint32_t *id) {
     char name[IND__MAX_NAME + 1];
     ind__attr number = {.kind = IND__ATTR_SCALAR};
@@ -19866,8 +19882,8 @@ static bool ind__parse_keyword(ind__parser *p, ind__parsed_call *call) {
     return ind__bad_keyword(p, call, at, name);
 }
 
-/* Can what stands here be operand k? PyTorch writes gather(x, dim, index) and layer_norm(x, shape, weight, bias): a
-   number or a list where only a tensor fits is the next attribute. */
+/* Can the next token be operand k? PyTorch writes gather(x, dim, index) and layer_norm(x, shape, weight, bias). There a
+   number or list in place of a tensor is the next attribute. */
 static bool ind__fits_operand(ind__parser *p, const ind__parsed_call *call, uint32_t k) {
     bool whole;
     if (call->schema->operand[k].list) return true;
@@ -19883,7 +19899,7 @@ static bool ind__parse_positional(ind__parser *p, ind__parsed_call *call) {
     uint32_t k = 0, i = 0;
     ind__skip(p);
     while (k < s->num_operands && call->operand_set[k]) k++;
-    uint32_t list = ind__num_single(s); /* index_put(x, [i, j], v): brackets are the list, wherever they stand */
+    uint32_t list = ind__num_single(s); /* index_put(x, [i, j], v): brackets are the list, at any position */
     if (*p->at == '[' && list < s->num_operands && !call->operand_set[list]) k = list;
     while (i < s->num_attrs && call->attr_set[i]) i++;
     call->positional++;
@@ -19930,7 +19946,7 @@ static bool ind__check_arguments(ind__parser *p, ind__parsed_call *call) {
     return true;
 }
 
-/* The argument of a function that comes next: the one named, or the first that has none yet. */
+/* Finds the next argument of a function: the named one, or the first without a value. */
 static bool ind__need_function_argument(ind__parser *p, const ind__parsed_call *call, int *k) {
     const ind__function *f = call->function;
     char name[IND__MAX_NAME + 1];
@@ -19990,7 +20006,7 @@ static bool ind__parse_arguments(ind__parser *p, ind__parsed_call *call) {
 /* ====================================================================================== src/graph/text/statements.c */
 /* ---- statements */
 
-/* Line of a position; counts on from the last one asked for, since statements come in order. */
+/* Returns the line of a position. It counts on from the last request, since statements come in order. */
 static int ind__line_of(ind__parser *p, const char *at) {
     if (!p->counted || p->counted > at) {
         p->counted = p->text;
@@ -20000,13 +20016,13 @@ static int ind__line_of(ind__parser *p, const char *at) {
     return p->lines;
 }
 
-/* A failure of the graph becomes one of the text: its position is the statement's. */
+/* Turns a failure of the graph into one of the text, at the statement's position. */
 static bool ind__check_graph(ind__parser *p, const char *at) {
     if (!p->g->status) return true;
     return ind__parse_error(p, at, p->g->status, "%s", p->g->error);
 }
 
-/* The hint that a size without one has: 64, or what of its range comes nearest. */
+/* Returns the default hint of a size: 64, or the nearest value of its range. */
 static int64_t ind__default_hint(const ind_symbol *s) {
     int64_t h = s->lo > 64 ? s->lo : s->hi < 64 ? s->hi : 64, m = s->multiple_of;
     int64_t down = h - h % m;
@@ -20057,7 +20073,7 @@ static ind_expr ind__parse_size(ind__parser *p) {
     return p->status ? none : e;
 }
 
-/* What was written, on one line: messages say it in the words of whoever wrote it. */
+/* Copies the source text on one line: messages quote it as written. */
 static const char *ind__written(ind_graph *g, const char *from, const char *end) {
     char *text = ind__arena_alloc(&g->arena, (size_t)(end - from) + 1), *to = text;
     if (!text) return ind__graph_no_memory(g, "fact"), NULL;
@@ -20181,12 +20197,12 @@ typedef struct ind__parsed_result {
     const char *at;
     ind__type type;
     bool typed;
-    const char *late;             /* the type, which names a size that the op makes: read after that */
+    const char *late;             /* the type, which names a size that the op makes: parsed after the op */
     char size[IND__MAX_NAME + 1]; /* that size */
 } ind__parsed_result;
 
-/* Finds the first name within the brackets of a type that is no size of the graph yet; false: there is none. *end is
-   set behind the type. */
+/* Finds the first name within the brackets of a type that is no size of the graph yet; false: there is none. *end
+   points after the type. */
 static bool ind__find_new_size(ind__parser *p, char name[IND__MAX_NAME + 1], const char **end) {
     const char *at = p->at + strspn(p->at, " ");
     bool found = false;
@@ -20217,7 +20233,7 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     uint32_t other = ind__find_tensor(p->g, r->name, strlen(r->name));
     if (other && p->g->tensor[other].named)
         return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
-    if (other && !ind__rename(p->g, other, "made", false)) /* a made-up name gives way */
+    if (other && !ind__rename(p->g, other, "made", false)) /* a generated name is replaced */
         return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
     const char *end = NULL;
     r->typed = ind__take(p, ':');
@@ -20227,7 +20243,7 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     return true;
 }
 
-/* Reads the types that were put off. */
+/* Parses the deferred types. */
 static bool ind__parse_late_types(ind__parser *p, ind__parsed_result *r, uint32_t n) {
     const char *at = p->at;
     for (uint32_t k = 0; k < n && !p->status; k++) {
@@ -20238,7 +20254,7 @@ static bool ind__parse_late_types(ind__parser *p, ind__parsed_result *r, uint32_
     return !p->status;
 }
 
-/* The type written after a result must be the one that the op gives. */
+/* Checks that the type written after a result equals that of the op. */
 static bool ind__check_annotation(ind__parser *p, const ind__parsed_result *r, const ind__tensor_info *t) {
     bool same = r->type.dtype == t->dtype && r->type.rank == t->rank;
     ind_facts *before = ind__graph_enter(p->g);
@@ -20259,7 +20275,7 @@ static bool ind__check_num_results(ind__parser *p, const ind__parsed_call *call,
                             (unsigned)want, want == 1 ? "" : "s", (unsigned)given, given == 1 ? " is" : "s are");
 }
 
-/* Gives the results of the op that was just added the names, and checks the types, that were written. */
+/* Gives the results of the last op their written names and checks their written types. */
 static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r, uint32_t num,
                               ind_tensor x) {
     if (!ind__check_num_results(p, call, r, num, p->g->last_results)) return false;
@@ -20272,7 +20288,7 @@ static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, cons
     return true;
 }
 
-/* Does a call stand here, whose result has no name? */
+/* Does a call without a result name start here? */
 static bool ind__at_call(ind__parser *p) {
     ind__skip(p);
     ind__parser ahead = {.at = p->at + ind__name_length(p->at)};
@@ -20283,7 +20299,7 @@ static bool ind__at_call(ind__parser *p) {
 /* ========================================================================================= src/graph/text/combine.c */
 /* ---- combine functions of scans */
 
-#define IND__MAX_COMBINE 256 /* statements of one */
+#define IND__MAX_COMBINE 256 /* statements of one function */
 
 typedef struct ind__combine_text {
     ind__parser p; /* of its text */
@@ -20297,7 +20313,7 @@ typedef struct ind__combine_text {
     } made[IND__MAX_COMBINE];
 } ind__combine_text;
 
-/* l0, r0 or the name of a statement. */
+/* Reads l0, r0 or the name of a statement. */
 static bool ind__need_combine_name(ind__combine_text *c, ind_value *v) {
     char name[IND__MAX_NAME + 1], found[64];
     ind__skip(&c->p);
@@ -20313,7 +20329,7 @@ static bool ind__need_combine_name(ind__combine_text *c, ind_value *v) {
                             ind__found(at, found, sizeof found), c->num - 1, c->num - 1);
 }
 
-/* f32(0.5), or f32(l0), which casts; the type has been read. */
+/* Reads f32(0.5), or f32(l0), which casts; the type has been read. */
 static bool ind__need_combine_typed(ind__combine_text *c, ind_dtype dtype, ind_value *v) {
     ind__attr number = {0};
     bool whole, yes;
@@ -20342,7 +20358,7 @@ static bool ind__need_combine_argument(ind__combine_text *c, ind_value *v) {
     return ind__need_dtype(&c->p, &dtype) && ind__need_combine_typed(c, dtype, v);
 }
 
-/* A loop op on values, by its name; false: there is none. */
+/* Finds a loop op on values by its name; false: there is none. */
 static bool ind__find_combine_op(const char *name, ind_loop_op *op) {
     for (int k = 1; k < IND_NUM_LOOP_OPS; k++) {
         char kind = ind__loop_op_class((ind_loop_op)k);
@@ -20358,7 +20374,7 @@ static ind_value ind__emit_combine_op(ind_ops *o, ind_loop_op op, const ind_valu
                       : ind_op_where(o, x[0], x[1], x[2]);
 }
 
-/* op(l0, r0), of a loop op or a function. */
+/* Reads op(l0, r0), of a loop op or a function. */
 static bool ind__need_combine_call(ind__combine_text *c, ind_value *v) {
     char name[IND__MAX_NAME + 1];
     ind_value x[IND__MAX_ARGS];
@@ -20419,7 +20435,8 @@ static void ind__combine_of_text(ind_ops *o, const ind_value *left, const ind_va
     if (p->status) ind__fail(o->context, p->status, "column %d: %s", (int)(p->error_at - p->text) + 1, p->error);
 }
 
-/* The combine function of a scan that was read; NULL, without an error: its operands are wrong, which its rule says. */
+/* Returns the combine function of a parsed scan; NULL without an error: its operands are wrong, and its rule reports
+   that. */
 static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *call) {
     ind_tensor x[IND__MAX_STATES];
     if (call->op != IND_OP_ASSOCIATIVE_SCAN) return NULL;
@@ -20441,7 +20458,7 @@ static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *cal
     return body;
 }
 
-/* The op of a call that was read; in ind_apply too. */
+/* Adds the op of a parsed call; ind_apply uses it too. */
 static ind_tensor ind__add_call(ind__parser *p, const ind__parsed_call *call) {
     ind_body *body = ind__parsed_combine(p, call);
     if (p->status) return ind__graph_tensor(p->g, 0);
@@ -20449,7 +20466,7 @@ static ind_tensor ind__add_call(ind__parser *p, const ind__parsed_call *call) {
                           call->function ? call->function->name : NULL);
 }
 
-/* add_(x, y), which may have a name: another one for x. */
+/* add_(x, y), which may have a name: an alias of x. */
 static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r,
                               uint32_t num_results, uint32_t value) {
     const uint32_t x = call->operand[0];
@@ -20480,7 +20497,7 @@ static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_
     ind__name_results(p, call, r, num_results, x);
 }
 
-/* The names before "=", all different. */
+/* Reads the names before "=", all different. */
 static bool ind__parse_results(ind__parser *p, ind__parsed_result **list, uint32_t *n, uint32_t *capacity) {
     do {
         if (*n == IND__MAX_RESULTS)
@@ -20518,7 +20535,7 @@ static bool ind__need_extern_argument(ind__parser *p, ind__parsed_call *call, in
     return true;
 }
 
-/* The types written before "=" are those of the declared results, unless a shape rule gives them. */
+/* Takes the types before "=" as those of the declared results, unless a shape rule gives them. */
 static bool ind__extern_written_types(ind__parser *p, ind__extern_build *b, const ind__parsed_result *r, int num) {
     bool any = false, all = true;
     for (int k = 0; k < num - b->num_mutates; k++) any = any || r[k].typed, all = all && r[k].typed;
@@ -20527,7 +20544,7 @@ static bool ind__extern_written_types(ind__parser *p, ind__extern_build *b, cons
                                 IND_MAX_EXTERN_RESULTS);
     const ind__extern *e = ind__extern_find(p->g->context, b->name);
     b->num_types = -1;
-    if (!all && e && e->desc.shape) return true; /* what is written is compared with what it gives */
+    if (!all && e && e->desc.shape) return true; /* the written types are compared with those of the rule */
     if (!all)
         return ind__parse_error(p, r->at, IND_PARSE,
                                 "%s: the types of its results are not written, and no shape rule "
@@ -20581,7 +20598,7 @@ static void ind__parse_assign(ind__parser *p) {
     ind__free(p->g->context, result);
 }
 
-/* Is the word here a statement's keyword, not a tensor that bears its name? Then a name follows. */
+/* Is this word a keyword of a statement and not a tensor of that name? A name follows a keyword. */
 static bool ind__take_keyword(ind__parser *p, const char *word) {
     if (!ind__at_word(p, word)) return false;
     ind__parser ahead = {.at = p->at + strlen(word)};
@@ -20615,7 +20632,7 @@ static void ind__parse_statement(ind__parser *p) {
     if (!ind__peek(p, '\n') && !ind__peek(p, '}')) ind__expected(p, "the end of the line");
 }
 
-/* The graph's name is read before there is a graph. */
+/* Reads the graph's name before the graph exists. */
 static bool ind__parse_head(ind__parser *p, char name[IND__MAX_NAME + 1]) {
     ind__skip_lines(p);
     if (!ind__take_word(p, "graph")) return ind__expected(p, "\"graph\"");
@@ -20667,7 +20684,7 @@ ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *f
 /* ========================================================================================= src/graph/text/strings.c */
 /* ---- the same language in strings given to builders */
 
-/* Hands a failure on to the graph, with the place in the string. */
+/* Passes a failure on to the graph, with the position in the string. */
 static bool ind__finish_string(ind__parser *p, const char *what) {
     ind__skip(p);
     if (!p->status && *p->at) ind__expected(p, "the end");
@@ -20743,7 +20760,7 @@ ind_tensor ind_constant(ind_graph *graph, const char *name, const char *type) {
     return ind__add_source_text(graph, IND_OP_CONST, name, type);
 }
 
-/* The types of the results and the bytes of workspace, as far as they are given. */
+/* Parses the types of the results and the bytes of workspace, if given. */
 static bool ind__extern_texts(ind__extern_build *b, const ind_extern_args *args) {
     if (args->num_results || args->num_mutates) b->num_types = 0;
     for (; b->num_types >= 0 && b->num_types < args->num_results; b->num_types++) {
@@ -20836,8 +20853,8 @@ static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
     return status;
 }
 
-/* Invariants: operands come before their users; results are numbered in order and have the types that the op gives;
-   names are unique and found; outputs exist and are no numbers. */
+/* Checks the invariants: operands come before their users; results are numbered in order and have the types that the op
+   infers; names are unique and found; outputs exist and are not numbers. */
 static ind_status ind__verify_nodes(const ind_graph *g) {
     uint32_t next = 1;
     for (uint32_t i = 1; i < g->num_nodes; i++) {
@@ -20882,7 +20899,8 @@ ind_status ind__graph_verify(const ind_graph *g) {
 
 /* =============================================================================================== src/graph/import.c */
 /* ------------------------------------------------------------------------------------------------ >>import */
-/* A graph is compiled in the context of its module, and the graph of a kernel is handed out in the user's. */
+/* Copies a graph between contexts: a compile uses the context of its module; the graph of a kernel goes to the user's
+   context. */
 
 typedef struct graph__import {
     ind__import exprs;
@@ -20947,7 +20965,7 @@ static void graph__import_tensor(graph__import *m, const ind__tensor_info *from)
     t->name = graph__import_string(m, from->name);
 }
 
-/* The table of names, in which a tensor may have several. */
+/* Copies the table of names; a tensor may have several. */
 static void graph__import_names(graph__import *m, const ind_graph *from) {
     ind_graph *g = m->to;
     g->names = from->cap_names ? ind__alloc(g->context, from->cap_names * sizeof *g->names) : NULL;
@@ -21054,8 +21072,8 @@ typedef struct graph__rewrite {
     bool changed;
 } graph__rewrite;
 
-/* Gets a node whose operands are tensors of r->to but whose results are still those of r->from. Returns the tensor of
-   r->to that stands for its first result (the others follow), 0: the node stays. */
+/* Visits a node whose operands are tensors of r->to and whose results are those of r->from. Returns the tensor of r->to
+   that replaces its first result (the others follow); 0: the node stays. */
 typedef uint32_t (*graph__pass_fn)(graph__rewrite *r, const ind__node *n);
 
 static bool graph__same_shape(const ind__tensor_info *a, const ind__tensor_info *b) {
@@ -21064,7 +21082,7 @@ static bool graph__same_shape(const ind__tensor_info *a, const ind__tensor_info 
     return same;
 }
 
-/* The one value that all elements of a tensor have, if its op says so. A Python number keeps its full precision. */
+/* Returns the value of all elements of a tensor if its op defines one. A Python number keeps its full precision. */
 static bool graph__uniform_of(const ind_graph *g, uint32_t tensor, graph__typed_number *out) {
     const ind__node *n = graph__producer_of(g, tensor);
     if (!ind__op_has(n->op, 'U')) return false;
@@ -21093,7 +21111,7 @@ static bool graph__fold_float(ind_graph_op op, double a, double b, double *out) 
     }
 }
 
-/* Through unsigned numbers: integers wrap around. */
+/* Computes in unsigned numbers: integers wrap around. */
 static bool graph__fold_int(ind_graph_op op, int64_t a, int64_t b, int64_t *out) {
     switch (op) {
     case IND_OP_ADD: *out = (int64_t)((uint64_t)a + (uint64_t)b); return true;
@@ -21162,7 +21180,7 @@ static bool graph__fold_unary(ind_graph_op op, ind_dtype t, graph__typed_number 
     }
 }
 
-/* Only ops whose result every device rounds alike: exp and its kin are left to the device. */
+/* Folds only ops that every device rounds alike: exp and the like are left to the device. */
 static bool graph__fold_value(const ind_graph *g, const ind__node *n, ind_dtype result, graph__typed_number *out) {
     graph__typed_number x[3];
     if (ind__op_has(n->op, 'U')) {
@@ -21215,7 +21233,7 @@ static uint32_t graph__pass_fold(graph__rewrite *r, const ind__node *n) {
 /* ========================================================================================== src/graph/passes/noop.c */
 /* ---- NOOP ---- */
 
-/* A cast to `wide` and back loses nothing. */
+/* Is a cast to `wide` and back lossless? */
 static bool graph__lossless(ind_dtype narrow, ind_dtype wide) {
     if (ind_dtype_is_float(narrow) && !ind_dtype_is_float(wide)) return false;
     if (ind_dtype_is_integer(narrow) && ind_dtype_is_float(wide)) {
@@ -21224,7 +21242,7 @@ static bool graph__lossless(ind_dtype narrow, ind_dtype wide) {
     return narrow == IND_BOOL || ind_dtype_promote(narrow, wide) == wide;
 }
 
-/* x, if n or n over another permutation puts every dimension back where it was. */
+/* Returns x if n, or n over another permutation, is the identity. */
 static uint32_t graph__unpermuted(const graph__rewrite *r, const ind__node *n) {
     const ind__node *inner = graph__producer_of(r->to, n->operand[0]);
     int rank = r->from->tensor[n->result].rank;
@@ -21237,7 +21255,8 @@ static uint32_t graph__unpermuted(const graph__rewrite *r, const ind__node *n) {
     return alone ? n->operand[0] : pair ? inner->operand[0] : 0;
 }
 
-/* Reshapes in a row depend on the first input and the last shape alone: the earliest input that already has it. */
+/* Returns the earliest input with the final shape: consecutive reshapes depend only on the first input and the last
+   shape. */
 static uint32_t graph__unreshaped(const graph__rewrite *r, const ind__node *n) {
     const ind__tensor_info *result = &r->from->tensor[n->result];
     uint32_t x = n->operand[0];
@@ -21260,7 +21279,7 @@ static uint32_t graph__same_as_inner(const graph__rewrite *r, const ind__node *n
     return back && r->to->tensor[x].dtype == (ind_dtype)n->attr[0].i ? x : n->operand[0];
 }
 
-/* The operand that n may be replaced by, if its dtype and shape are the result's; 0: none. */
+/* Returns the operand that may replace n if its dtype and shape are the result's; 0: none. */
 static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *n) {
     const ind_graph *g = r->to;
     uint32_t a = n->num_operands > 0 ? n->operand[0] : 0, b = n->num_operands > 1 ? n->operand[1] : 0;
@@ -21291,7 +21310,7 @@ static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *
     case IND_OP_VIEW:
     case IND_OP_UNSQUEEZE:
     case IND_OP_SQUEEZE: return graph__unreshaped(r, n);
-    case IND_OP_SLICE: /* the same size can only be the full range */
+    case IND_OP_SLICE: /* equal size implies the full range */
     case IND_OP_EXPAND: return a;
     case IND_OP_CAT: return n->num_operands == 1 ? a : 0;
     default: return 0;
@@ -21299,7 +21318,7 @@ static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *
 }
 
 /* x + 0, x - 0, x * 1, x / 1, x ** 1, --x, relu(relu(x)), where with a constant condition or equal branches, copies,
-   and casts and views that change nothing. A Python number never stands for a tensor: it would promote differently. */
+   and identity casts and views. A Python number never replaces a tensor: it would promote differently. */
 static uint32_t graph__pass_noop(graph__rewrite *r, const ind__node *n) {
     uint32_t x = graph__noop_candidate(r, n);
     if (x == 0) return 0;
@@ -21353,7 +21372,7 @@ static bool graph__mergeable(ind_graph_op op) {
     return op != IND_OP_INPUT && op != IND_OP_CONST && !own;
 }
 
-/* The slot that holds an equal node of r->to, or the free one where it would go. */
+/* Returns the slot of an equal node of r->to, or the free slot for it. */
 static uint32_t *graph__seen_slot(graph__rewrite *r, const ind__node *n) {
     uint32_t at = (uint32_t)graph__node_hash(n) & (r->seen_size - 1);
     while (r->seen[at] && !graph__node_equal(&r->to->node[r->seen[at]], n)) at = (at + 1) & (r->seen_size - 1);
@@ -21371,13 +21390,13 @@ static uint32_t graph__pass_cse(graph__rewrite *r, const ind__node *n) {
 /* ---- rounds ---- */
 
 static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
-    [IND_PASS_DCE] = NULL, /* chooses the nodes: mark_live_nodes */
+    [IND_PASS_DCE] = NULL, /* selects the nodes: mark_live_nodes */
     [IND_PASS_FOLD] = graph__pass_fold,
     [IND_PASS_NOOP] = graph__pass_noop,
     [IND_PASS_CSE] = graph__pass_cse,
 };
 
-/* The sizes from data in what a node is given and gives, as bits. */
+/* Returns the data-dependent sizes in a node's inputs and results, as bits. */
 static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
     uint64_t in = 0;
     for (uint32_t r = 0; g->num_unbacked && r < n->num_results; r++) {
@@ -21393,7 +21412,8 @@ static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
     return in;
 }
 
-/* Dead code: what no output needs. Inputs and constants are part of the graph's signature and always stay. */
+/* Finds dead code: nodes that no output needs. Inputs and constants are part of the graph's signature and always
+   stay. */
 static void graph__mark_live_nodes(graph__rewrite *r) {
     const ind_graph *g = r->from;
     bool all = !(r->enabled >> IND_PASS_DCE & 1);
@@ -21417,7 +21437,7 @@ static ind_body *graph__body_clone(ind_context *c, const ind_body *b) {
     return ind__import_body(&same, b);
 }
 
-/* Adds n to r->to under the names and the position it has in r->from. Returns its first result, 0 on failure. */
+/* Adds n to r->to with its names and source position in r->from. Returns its first result, 0 on failure. */
 static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
     ind_tensor made;
     ind_body *body = NULL;
@@ -21532,7 +21552,7 @@ static ind_status graph__rewrite_round(const ind_graph *g, uint32_t enabled, ind
     return status;
 }
 
-/* A rewritten copy owns facts and conditions from here on: the graph that it was made of may go before it. */
+/* Moves facts and conditions to a rewritten copy: the source graph may be destroyed before it. */
 static void ind__graph_take_facts(ind_graph *copy, ind_graph *g) {
     copy->facts_borrowed = false;
     g->facts_borrowed = true;
@@ -21559,7 +21579,8 @@ ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind
 /* ======================================================================================== src/graph/lowerings/run.c */
 /* ---- the walk ---- */
 
-/* Reads of each tensor by later ops; a composite op reads its input once to reduce it and once more after. */
+/* Counts the reads of each tensor by later ops. A composite op reads its input once to reduce it and once after
+   that. */
 static void graph__count_users(const graph__lower_walk *w) {
     for (uint32_t i = 1; i < w->graph->num_nodes; i++) {
         const ind__node *n = &w->graph->node[i];
@@ -21573,14 +21594,13 @@ static void graph__count_users(const graph__lower_walk *w) {
     }
 }
 
-/* Outputs are stored where they are made, so that later ops read them; a constant is stored last: later ops know
- * its value. */
+/* Stores outputs when they are computed, so later ops read them. A constant is stored last: later ops use its value. */
 static ind_status graph__lower_outputs(const graph__lower_walk *w, uint32_t tensor, bool constants) {
     ind__box *x = w->box[tensor];
     bool constant = !x->storage->buffer && x->storage->num_reads == 0;
     if (constant && !constants) return IND_OK;
     uint32_t i = w->first_output[tensor];
-    w->first_output[tensor] = 0; /* done: by the last pass a constant may have been stored for a matrix product */
+    w->first_output[tensor] = 0; /* done: a constant may be stored already, for a matrix product */
     for (; i; i = w->next_output[i - 1]) {
         ind_status status = ind__box_output(w->program, x, w->graph->output[i - 1].name, i - 1);
         if (status) return status;
@@ -21596,7 +21616,7 @@ static void graph__link_outputs(const graph__lower_walk *w) {
     }
 }
 
-/* Says which op could not be lowered. */
+/* Names the op that could not be lowered. */
 static ind_status graph__lower_failed(ind_context *c, const ind__node *n, ind_status status) {
     const char *op = ind__op_name(n->op);
     char why[256];
@@ -21633,7 +21653,7 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
 
 /* ---- mutated inputs: each memory holds its new value when all is done ---- */
 
-/* The newest version of an input's buffer. */
+/* Returns the newest version of an input's buffer. */
 static uint32_t graph__newest(const graph__lower_walk *w, uint32_t input) {
     uint32_t buffer = w->box[input]->storage->buffer;
     while (w->program->buffer[buffer].mutated_by) buffer = w->program->buffer[buffer].mutated_by;
@@ -21651,7 +21671,7 @@ static bool graph__is_mutated(const graph__lower_walk *w, uint32_t home) {
            ind__find_mutation(w->graph, ind__find_tensor(w->graph, b->name, strlen(b->name)));
 }
 
-/* Does the body read memory that runs change, other than `own`? */
+/* Does the body read memory that runs change, except `own`? */
 static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, uint32_t own) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         if (b->inst[i].op != IND_LOOP_LOAD) continue;
@@ -21661,8 +21681,8 @@ static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, 
     return false;
 }
 
-/* Makes the value safe from the stores into inputs that follow: it is kept if it lies in the memory of one, or would
-   be computed from that of another one later. */
+/* Protects the value from later stores into inputs. It is copied if it is in the memory of a mutated input. It is
+   computed now if it would read the memory of another one later. */
 static ind_status graph__keep_value(const graph__lower_walk *w, const struct ind__mutation *m, ind__box **value) {
     ind__lowered *p = w->program;
     ind__box *v = *value = w->box[m->value];
@@ -21746,24 +21766,24 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
 /* ============================================================================================== src/graph/compile.c */
 /* ---------------------------------------------------------------------------------------------- >>pipeline */
 
-/* What one compilation holds on its way down. */
+/* The state of one compilation. */
 typedef struct ind__compilation {
-    ind_context *context; /* the module's to be */
+    ind_context *context; /* the context of the future module */
     ind_compile_desc desc;
     ind_device device;
     ind_target target;
-    uint32_t refusals; /* when it began */
-    ind_graph *given;  /* the graph as it was given, in the module's context */
+    uint32_t refusals; /* at the start */
+    ind_graph *given;  /* the input graph, in the module's context */
     ind_graph *graph;  /* after the passes */
     ind__lowered *lowered;
     ind_schedule *schedule;
     ind_plan *plan;
     const char **origin_name; /* op name per graph node */
-    const char **called_name; /* and the op called: it, or the composite that it is a part of */
-    const char **result_name; /* and the names of what it makes */
+    const char **called_name; /* op called: the same, or the composite that the node is a part of */
+    const char **result_name; /* names of its results */
     ind__arena names;
     ind_module_stats stats;
-    double since; /* when the stage that runs now began */
+    double since; /* start of the current stage */
     ind_module *module;
 } ind__compilation;
 
@@ -21774,13 +21794,13 @@ static void ind__clock_stage(ind__compilation *k, double *ms) {
     k->since = now;
 }
 
-/* The end of a stage. A proof without memory is no proof, and a decision made without it may be wrong: a compilation
-   to which an allocation was refused fails, whatever it made of that. */
+/* Ends a stage. It fails if an allocation was refused, whatever the status: proofs and decisions made without that
+   memory may be wrong. */
 static ind_status ind__stage_end(const ind__compilation *k, ind_status status) {
     return status ? status : ind__refused_since(k->context, k->refusals);
 }
 
-/* A target with no architecture is the default one; the other zero fields are filled in as well. */
+/* Resolves device and target. A target without an architecture is the default one; other zero fields get defaults. */
 static ind_status ind__compile_device(ind__compilation *k) {
     k->since = ind__now_ms();
     if (k->desc.emit_only) {
@@ -21794,11 +21814,11 @@ static ind_status ind__compile_device(ind__compilation *k) {
     if (status) return status;
     k->target = k->desc.target.sm ? k->desc.target : found;
     ind__target_defaults(&k->target);
-    k->since = ind__now_ms(); /* opening the device is no stage */
+    k->since = ind__now_ms(); /* opening the device is not part of a stage */
     return IND_OK;
 }
 
-/* From here on the user's context is not touched: whoever builds in it may go on. */
+/* Copies the graph to a context of its own; after that other threads may build in the user's context. */
 static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
     if (g->status) return ind__fail(g->context, g->status, "%s", g->error);
     if (g->num_outputs + g->num_mutations == 0)
@@ -21812,7 +21832,7 @@ static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
     return ind__stage_end(k, status);
 }
 
-/* "y", or "values, indices"; of a number, which has no name, "". NULL without memory. */
+/* Returns "y", or "values, indices"; "" for a number, which has no name. NULL if out of memory. */
 static const char *ind__join_results(ind__compilation *k, const ind__node *n) {
     const ind__tensor_info *x = &k->graph->tensor[n->result];
     if (n->op == IND_OP_SCALAR || n->num_results == 0) return "";
@@ -21825,7 +21845,7 @@ static const char *ind__join_results(ind__compilation *k, const ind__node *n) {
     return joined;
 }
 
-/* What the user calls each node: its op, and the tensors that it makes. */
+/* Records the user's names of each node: its op and its results. */
 static ind_status ind__compile_names(ind__compilation *k) {
     const uint32_t nodes = k->graph->num_nodes;
     k->names.context = k->context;
@@ -21854,7 +21874,7 @@ static ind_status ind__compile_passes(ind__compilation *k) {
     return ind__stage_end(k, status);
 }
 
-/* What the program calls must exist on the device that it is compiled for. */
+/* Checks that the called functions exist on the device of the compile. */
 static ind_status ind__check_callbacks(const ind__compilation *k) {
     ind_status status = IND_OK;
     for (uint32_t i = 0; !status && i < k->lowered->num_loops; i++) {
@@ -21894,7 +21914,7 @@ static ind_status ind__compile_schedule(ind__compilation *k) {
     return ind__stage_end(k, status);
 }
 
-/* The host device walks the schedule itself; it has a plan only where the CUDA text is what is asked for. */
+/* Makes the plan. The host device executes the schedule and has a plan only for emit_only. */
 static ind_status ind__compile_plan(ind__compilation *k) {
     if (k->device != IND_DEVICE_CUDA && !k->desc.emit_only) return IND_OK;
     ind_status status = ind__plan_create(k->context, k->schedule, &k->target, &k->plan);
@@ -21903,8 +21923,8 @@ static ind_status ind__compile_plan(ind__compilation *k) {
     return ind__stage_end(k, status);
 }
 
-/* The module takes lowered, schedule and plan, whether it succeeds or not; the text of the graph stays with it. It owns
-   its context from here on. */
+/* Creates the module, which takes lowered, schedule and plan even on failure, and the text of the graph. It owns its
+   context from here on. */
 static ind_status ind__compile_module(ind__compilation *k) {
     ind__module_desc d = {
         .device = k->device,
@@ -21934,7 +21954,7 @@ static ind_status ind__compile_module(ind__compilation *k) {
     return IND_OK;
 }
 
-/* Frees what the module did not take, and on failure the module. */
+/* Frees the state that the module did not take; on failure also the module. */
 static ind_status ind__compile_end(ind__compilation *k, ind_status status) {
     if (!k->context) return status;
     ind__plan_free(k->plan);
@@ -21962,7 +21982,7 @@ ind_status ind_target_named(ind_context *context, const char *arch, ind_target *
     return ind__target_parse(context, arch, target);
 }
 
-/* The staircase, one step a line:
+/* Compiles a graph, one stage a line:
 
      ops on tensors      verify, passes           inductor.h
        |
@@ -23917,7 +23937,7 @@ static const char *const ind__stage_names[IND_NUM_STAGES] = {
 #undef X
 };
 
-/* A host module gets the plan for the default target when one is first asked for. */
+/* Makes the plan of a host module for the default target on first use. */
 static ind_status ind__need_plan(ind_module *m) {
     ind_target target = {0};
     if (m->desc.plan) return IND_OK;
@@ -23930,7 +23950,7 @@ static ind_status ind__need_plan(ind_module *m) {
 
 /* ---- compiled kernels */
 
-/* The nth source of the plan that is not equal to an earlier one; NULL past the last. */
+/* Returns the nth distinct source of the plan; NULL past the last. */
 static const ind__variant *ind__distinct_source(const ind_plan *plan, int index) {
     for (uint32_t i = 0; i < plan->num_kernels; i++) {
         for (int v = 0; v < plan->kernel[i].num_variants; v++) {
@@ -23965,7 +23985,7 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
     if (!v) return ind__fail(module->context, IND_NOT_FOUND, "cubin: there is no source %d", index);
     cubin->name = v->entry;
     status = ind__compile_way(module, v, cubin);
-    for (v = v->otherwise; v && !status && cubin->local_bytes > 0; v = v->otherwise) {
+    for (v = v->fallback; v && !status && cubin->local_bytes > 0; v = v->fallback) {
         ind_cubin way = {.name = cubin->name};
         status = ind__compile_way(module, v, &way);
         bool better = !status && way.local_bytes < cubin->local_bytes;
@@ -24021,7 +24041,7 @@ static void ind__print_ranges(ind__text *t, const ind_module *m) {
     }
 }
 
-/* Returns how many there are. */
+/* Returns the number of conditions. */
 static int ind__print_conditions(ind__text *t, const ind_module *m, bool guards, bool json) {
     int n = 0;
     bool guard;
@@ -24060,7 +24080,7 @@ static void ind__print_validity(ind__text *t, const ind_module *m, bool plan) {
     if (ind__print_conditions(t, m, false, false)) {
         ind__textf(t, "; guards: ");
     } else {
-        t->size = before; /* without facts there is nothing to say of them */
+        t->size = before; /* without facts the line has no "facts" */
         ind__textf(t, "guards: ");
     }
     if (!ind__print_conditions(t, m, true, false)) ind__textf(t, "none");
@@ -24070,7 +24090,7 @@ static void ind__print_validity(ind__text *t, const ind_module *m, bool plan) {
     ind__textf(t, "\n");
 }
 
-/* The same as further keys of the JSON object that t ends with. */
+/* Adds the validity as further keys of the JSON object at the end of t. */
 static void ind__add_json_validity(ind__text *t, const ind_module *m) {
     while (t->size && t->data[t->size - 1] != '}') t->size--;
     if (t->size) t->size--;
@@ -24108,7 +24128,7 @@ static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage)
     return IND_OK;
 }
 
-/* The stages without a JSON form of their own are their text as one string. */
+/* Stages without a JSON form return their text as one JSON string. */
 static ind_status ind__print_stage_json(ind__text *t, ind_module *m, ind_stage stage) {
     ind_status status = stage == IND_STAGE_PLAN ? ind__need_plan(m) : IND_OK;
     if (status) return status;
@@ -24162,11 +24182,11 @@ int ind_module_num_edges(const ind_module *module) {
     return module ? (int)module->desc.schedule->num_edges : 0;
 }
 
-/* Name i as ind_module.name has them. */
+/* Returns name i in the order of ind_module.name. */
 static char *ind__name_text(ind_module *m, size_t i) {
     const uint32_t loops = m->desc.lowered->num_loops;
     ind__text t = {.context = m->context};
-    if (i > 2 * (size_t)loops) /* buffer 0 is none */
+    if (i > 2 * (size_t)loops) /* buffer 0 is unused */
         ind__schedule_print_tensor(&t, m->desc.schedule, (uint32_t)(i - 2 * (size_t)loops), ind__module_result, m);
     else if (i < 2 * (size_t)loops)
         ind__schedule_print_loop(&t, m->desc.schedule, (uint32_t)(i / 2),
@@ -24176,7 +24196,7 @@ static char *ind__name_text(ind_module *m, size_t i) {
     return NULL;
 }
 
-/* What loops are called and buffers hold, made when first asked for. */
+/* Makes the names of loops and buffers on first use. */
 static ind_status ind__need_names(ind_module *m) {
     const size_t num = 2 * (size_t)m->desc.lowered->num_loops + m->desc.lowered->num_buffers;
     const ind__query q = ind__query_begin(m);
@@ -24685,8 +24705,8 @@ static const char *const graph__page_script[] = {
 /* ========================================================================================= src/graph/explain/page.c */
 /* -------------------------------------------------------------------------------------------------- >>page */
 
-/* The page of ind_module_html. Its data are one JSON object in a script element that nothing executes; the page puts
-   them into the document as text alone, so that names and functions of the user can do no harm. */
+/* The page of ind_module_html. Its data are one JSON object in a script element that is not executed. The page inserts
+   them only as text, so names and functions of the user cannot inject code. */
 
 static void graph__page_lines(ind__text *t, const char *const *line) {
     for (; *line; line++) ind__text_raw(t, *line, strlen(*line));
@@ -24699,7 +24719,7 @@ static void graph__page_formula(ind__text *t, const char *key, ind_expr e) {
     ind__textf(t, "\",\n");
 }
 
-/* The kernels and variants, from this one on, that have the source of this one: [[0, 0], [3, 0]]. */
+/* Prints the kernels and variants, from this one on, that share this one's source: [[0, 0], [3, 0]]. */
 static void graph__page_users(ind__text *t, const ind_plan *plan, uint32_t kernel, int variant) {
     const ind__variant *one = &plan->kernel[kernel].variant[variant];
     ind__textf(t, "\"used_by\": [[%u, %d]", (unsigned)kernel, variant);
@@ -24728,8 +24748,8 @@ static void graph__page_sources(ind__text *t, const ind_plan *plan) {
     ind__textf(t, "],\n");
 }
 
-/* The values at which the page starts, the sizes that follow from others by a fact, and what those from data never
-   exceed. */
+/* Prints the initial values of the page, the sizes that follow from others by a fact, and the upper bounds of
+   data-dependent sizes. */
 static void graph__page_sizes(ind__text *t, ind_module *m, const int64_t *value) {
     const char *before = "";
     ind__textf(t, "\"start\": {");
@@ -24754,7 +24774,7 @@ static void graph__page_sizes(ind__text *t, ind_module *m, const int64_t *value)
     ind__textf(t, "},\n");
 }
 
-/* All that the page shows, as one JSON object. */
+/* Prints all data of the page as one JSON object. */
 static ind_status graph__page_data(ind__text *t, ind_module *m, const int64_t *value) {
     const char *graph = ind_module_text(m, IND_STAGE_GRAPH), *schedule = ind_module_json(m, IND_STAGE_SCHEDULE),
                *plan = ind_module_json(m, IND_STAGE_PLAN);
@@ -24773,7 +24793,8 @@ static ind_status graph__page_data(ind__text *t, ind_module *m, const int64_t *v
     return ind__text_status(t);
 }
 
-/* JSON within HTML: < stands only in its strings, where it may be written like this; so nothing ends the element. */
+/* Prints JSON within HTML. Every < is inside a string, where an escape may replace it; so the data cannot end the
+   element. */
 static void graph__page_json(ind__text *t, const char *json) {
     for (size_t n; *json; json += n) {
         n = strcspn(json, "<");
@@ -24801,7 +24822,7 @@ static ind_status graph__print_page(ind__text *t, ind_module *m, const int64_t *
     return status;
 }
 
-/* Values of all sizes: those given, and for the others what facts say of the given ones and the hints. */
+/* Computes the values of all sizes: the given ones; the others by facts on the given ones and the hints. */
 static ind_status graph__page_start(ind_module *m, const char *sizes, int64_t *value) {
     ind_status status = ind__module_given_sizes(m, "html", sizes, value);
     ind__text all = {.context = m->context};
@@ -24840,7 +24861,7 @@ const char *ind_module_html(ind_module *module, const char *sizes) {
 /* ====================================================================================== src/graph/formula/formula.c */
 /* ------------------------------------------------------------------------------------------------ >>formula */
 
-/* The formula in the module's context, which is locked. */
+/* Simplifies the formula in the module's context, which is locked. */
 static ind_status ind__check_formula(ind_module *m, ind_formula *f) {
     if (!ind__ok(*f)) return ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: not a valid expression");
     if (f->context->root != m->context->root)
@@ -24901,7 +24922,7 @@ ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_inf
     return ind__query_end(&q, ind__fill_kernel(module, index, info));
 }
 
-/* The entry of a table by graph node for the index-th op of a kernel. */
+/* Returns the table entry of the index-th op of a kernel; the table is indexed by graph node. */
 static const char *ind__kernel_node_name(const ind_module *m, int kernel, int index, const char *const *name) {
     if (kernel < 0 || kernel >= ind_module_num_kernels(m) || index < 0) return NULL;
     const ind_kernel *k = &m->desc.schedule->kernel[kernel];
@@ -24926,7 +24947,7 @@ const char *ind_module_kernel_buffer(ind_module *module, int kernel, int index, 
     return module->desc.lowered->buffer[k->arg[index]].name;
 }
 
-/* The sum over all kernels of the formula at this place in ind_kernel. */
+/* Returns the sum over all kernels of the formula at this offset in ind_kernel. */
 static ind_formula ind__module_total(const ind_module *m, size_t place) {
     if (!m) return (ind_formula){0};
     uint32_t n = m->desc.schedule->num_kernels;
@@ -24965,7 +24986,7 @@ ind_formula ind_module_time_ns(ind_module *module) {
 /* ---- values */
 
 struct ind_evaluator {
-    ind__owned owned; /* first */
+    ind__owned owned; /* first member */
     ind__program program;
     uint32_t *slot; /* by formula */
     int num;
@@ -24983,7 +25004,7 @@ static void ind__evaluator_destroy_owned(ind__owned *owned) {
 
 static ind_status ind__evaluator_fill(ind_evaluator *e, ind_module *m, const ind_formula *f) {
     ind_status status = ind__program_init(&e->program, m->context, m->desc.sizes, m->desc.num_sizes);
-    e->program.context = m->context->root; /* the module may go before it */
+    e->program.context = m->context->root; /* the evaluator may outlive the module */
     e->slot = ind__alloc(m->context, ((size_t)e->num + 1) * sizeof *e->slot);
     if (!status && !e->slot) status = ind__failed(m->context);
     for (int i = 0; i < e->num && !status; i++) {
@@ -25079,7 +25100,7 @@ ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t *lo, in
     return status;
 }
 
-/* Number of the size of this name; UINT32_MAX, with an error: there is none, or it follows from others. */
+/* Returns the number of the size of this name; UINT32_MAX with an error if there is none or it follows from others. */
 static uint32_t ind__free_size(ind_module *m, const char *name) {
     uint32_t i = 0;
     while (i < m->desc.num_sizes && strcmp(ind_module_query_size(m, (int)i)->name, name)) i++;
@@ -25118,7 +25139,7 @@ static ind_formula ind__invert(ind_module *module, ind_formula f, const char *na
     ind_facts *before = ind_facts_enter(c, module->facts);
     ind__state_of(c)->status = IND_OK;
     ind_expr size = module->desc.sizes[at], inverse = none;
-    if (module->facts) size = ind_simplify(module->facts, size); /* the symbol with the range that they give it */
+    if (module->facts) size = ind_simplify(module->facts, size); /* the symbol with the range that the facts give it */
     f = module->facts ? ind_simplify(module->facts, f) : f;
     bool affine = ind__ok(f) && ind__affine(f, size, &coefficient, &rest) && !ind__expr_depends(coefficient, size);
     if (affine && ind_known_lt(ind_int(c, 0), coefficient)) {
@@ -25141,16 +25162,16 @@ ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *na
 
 /* ======================================================================================== src/graph/formula/solve.c */
 /* --------------------------------------------------------------------------------------------------- >>solve */
-/* The largest value of one size for which a formula stays within a limit and all conditions hold. Both are one
-   straight program over the sizes. A box is a range of the size. Walking the program once with intervals instead of
-   numbers says of every slot what it lies between in the box, whether it rises or falls with the size, and whether
-   every op has a value everywhere. Boxes are taken from the top: one in which nothing fits is dropped, one that
-   fits as a whole ends the search, in one that rises the last value that fits is found by bisection, any other is
-   halved. So the answer is right for every formula, and takes a few dozen steps for those that rise. */
+/* Finds the largest value of one size for which a formula stays within a limit and all conditions hold. Formula and
+   conditions are one straight-line program over the sizes. A box is a range of the size. One evaluation of the program
+   with intervals gives three properties of every slot in the box: its bounds, whether it rises or falls with the size,
+   and whether every op has a value everywhere. The search takes boxes from the top. A box without a fit is dropped; a
+   box that fits as a whole ends the search. In a rising box bisection finds the last value that fits; any other box is
+   halved. So the answer is right for every formula, and a rising formula takes a few dozen steps. */
 
 typedef struct ind__span {
     int64_t lo, hi;
-    bool rises, falls; /* it never falls, it never rises while the size grows; both: it does not change */
+    bool rises, falls; /* never decreases, never increases while the size grows; both: constant */
 } ind__span;
 
 typedef struct ind__solver {
@@ -25163,7 +25184,7 @@ typedef struct ind__solver {
     int64_t *slot;
     ind__span *span;
     bool total; /* of the last box: every op has a value everywhere .. */
-    bool never; /* .. or some op has one nowhere */
+    bool never; /* .. or some op has a value nowhere */
 } ind__solver;
 
 static ind__span ind__flip(ind__span a) {
@@ -25177,7 +25198,7 @@ static bool ind__steady(ind__span a) {
     return a.rises && a.falls;
 }
 
-/* Overflow of an end: that point has no value. `above`: beyond the largest, else below the least number. */
+/* Handles overflow of an end: that point has no value. `above`: above the largest number, else below the least. */
 static int64_t ind__saturate(bool overflow, bool above, int64_t exact) {
     return !overflow ? exact : above ? INT64_MAX : INT64_MIN;
 }
@@ -25185,19 +25206,20 @@ static int64_t ind__saturate(bool overflow, bool above, int64_t exact) {
 static ind__span ind__span_add(ind__solver *s, ind__span a, ind__span b) {
     ind__span r = {0, 0, a.rises && b.rises, a.falls && b.falls};
     bool low = ind__add_overflow(a.lo, b.lo, &r.lo), high = ind__add_overflow(a.hi, b.hi, &r.hi);
-    s->never |= (low && a.lo > 0) || (high && a.hi < 0); /* even the least is too large; even the largest too small */
+    s->never |=
+        (low && a.lo > 0) || (high && a.hi < 0); /* even the least is too large, or even the largest too small */
     s->total &= !low && !high;
     r.lo = ind__saturate(low, a.lo > 0, r.lo);
     r.hi = ind__saturate(high, a.hi > 0, r.hi);
     return r;
 }
 
-/* How a product changes with the size: by the signs of its operands. */
+/* Computes how a product changes with the size, from the signs of its operands. */
 static void ind__product_trend(ind__span *r, ind__span a, ind__span b) {
     bool a_up = a.lo >= 0, b_up = b.lo >= 0, a_down = a.hi <= 0, b_down = b.hi <= 0;
     ind__span x = b_down && !b_up ? ind__flip(a) : a, y = a_down && !a_up ? ind__flip(b) : b;
     r->rises = r->falls = ind__steady(a) && ind__steady(b);
-    if (ind__steady(a) && (a_up || a_down)) { /* a number times b */
+    if (ind__steady(a) && (a_up || a_down)) { /* a constant times b */
         r->rises = y.rises, r->falls = y.falls;
     } else if (ind__steady(b) && (b_up || b_down)) {
         r->rises = x.rises, r->falls = x.falls;
@@ -25206,7 +25228,7 @@ static void ind__product_trend(ind__span *r, ind__span a, ind__span b) {
     }
 }
 
-/* Ends of a function of two operands that is monotone in each while the other stands still: at the corners. */
+/* Computes the ends of a function that is monotonic in each of two operands: they are at the corners. */
 static ind__span ind__corners(ind__solver *s, ind__span a, ind__span b,
                               bool (*apply)(int64_t, int64_t, int64_t *, bool *)) {
     ind__span r = {INT64_MAX, INT64_MIN, false, false};
@@ -25245,7 +25267,7 @@ static ind__span ind__span_mul(ind__solver *s, ind__span a, ind__span b) {
     return r;
 }
 
-/* a // b where b may be 0 has no value there; elsewhere it is no larger than a. */
+/* a // b has no value at b = 0; elsewhere its magnitude is at most that of a. */
 static ind__span ind__span_div_zero(ind__solver *s, ind__span a, ind__span b) {
     int64_t low = a.lo == INT64_MIN ? INT64_MAX : a.lo < 0 ? -a.lo : a.lo;
     int64_t high = a.hi == INT64_MIN ? INT64_MAX : a.hi < 0 ? -a.hi : a.hi, most = low > high ? low : high;
@@ -25288,7 +25310,7 @@ static ind__span ind__span_pick(ind__span a, ind__span b, bool largest) {
     return (ind__span){lo_a ? a.lo : b.lo, hi_a ? a.hi : b.hi, a.rises && b.rises, a.falls && b.falls};
 }
 
-/* Whether it is not 0, as 0 or 1. */
+/* Is it not 0? As 0 or 1. */
 static ind__span ind__span_truth(ind__span a) {
     bool steady = ind__steady(a), grows = a.lo >= 0;
     return (ind__span){a.lo > 0 || a.hi < 0, a.lo != 0 || a.hi != 0, steady || (grows && a.rises),
@@ -25338,7 +25360,7 @@ static ind__span ind__span_op(ind__solver *s, const ind__program_op *op) {
     }
 }
 
-/* Fills the spans for the size in [first, last], in steps. */
+/* Computes the spans for the size in [first, last], in steps. */
 static void ind__survey(ind__solver *s, int64_t first, int64_t last) {
     s->total = true;
     s->never = false;
@@ -25358,7 +25380,7 @@ static bool ind__fits(ind__solver *s, int64_t steps) {
 
 typedef enum ind__box_kind { IND__BOX_NONE, IND__BOX_ALL, IND__BOX_PREFIX, IND__BOX_MIXED } ind__box_kind;
 
-/* What fits of a box: nothing, all, a first part of it (or nothing), or that is not known. */
+/* Classifies a box: nothing fits, all fits, a prefix (or nothing) fits, or unknown. */
 static ind__box_kind ind__judge(ind__solver *s, int64_t first, int64_t last) {
     ind__survey(s, first, last);
     if (s->never || s->span[s->formula].lo > s->limit) return IND__BOX_NONE;
@@ -25367,18 +25389,18 @@ static ind__box_kind ind__judge(ind__solver *s, int64_t first, int64_t last) {
         ind__span t = ind__span_truth(s->span[s->condition[i]]);
         if (!t.hi) return IND__BOX_NONE;
         all &= t.lo != 0;
-        prefix &= t.lo || t.falls; /* once it fails it goes on failing */
+        prefix &= t.lo || t.falls; /* once it fails it keeps failing */
     }
     return all ? IND__BOX_ALL : prefix ? IND__BOX_PREFIX : IND__BOX_MIXED;
 }
 
-/* The middle, rounded up; ends of any sign. */
+/* Returns the middle, rounded up; ends of any sign. */
 static int64_t ind__upper_middle(int64_t a, int64_t b) {
     uint64_t width = (uint64_t)b - (uint64_t)a;
     return (int64_t)((uint64_t)a + width / 2 + width % 2);
 }
 
-/* The last of [first, last] that fits, where all up to it do. False: none does. */
+/* Finds the last value of [first, last] that fits, if the values that fit are a prefix. False: none does. */
 static bool ind__bisect(ind__solver *s, int64_t first, int64_t last, int64_t *found) {
     if (!ind__fits(s, first)) return false;
     while (first < last) {
@@ -25393,11 +25415,11 @@ static bool ind__bisect(ind__solver *s, int64_t first, int64_t last, int64_t *fo
     return true;
 }
 
-#define IND__SOLVE_WORK (INT64_C(1) << 26) /* ops that may be looked at: a second or so */
+#define IND__SOLVE_WORK (INT64_C(1) << 26) /* limit of evaluated ops: about a second */
 
 /* Searches [first, last] from the top. IND_OUT_OF_RANGE: nothing fits; IND_LIMIT: gave up. */
 static ind_status ind__search(ind__solver *s, int64_t first, int64_t last, int64_t *found) {
-    int64_t low[72], high[72], work = 0; /* halves of halves: at most 64 wait */
+    int64_t low[72], high[72], work = 0; /* halves of halves: at most 64 pending */
     int n = 1;
     low[0] = first, high[0] = last;
     while (n > 0) {
@@ -25422,7 +25444,7 @@ static ind_status ind__solver_require(ind__solver *s, ind_expr condition) {
     return IND_OK;
 }
 
-/* A size that follows from others lies in its range too, and is what was given for it, if it was. */
+/* Requires that a size which follows from others is in its range and equals its given value, if any. */
 static ind_status ind__require_derived(ind__solver *s, uint32_t size, int64_t given) {
     ind_context *c = s->module->context;
     const ind_symbol *symbol = ind_module_query_size(s->module, (int)size);
@@ -25437,7 +25459,7 @@ static ind_status ind__require_derived(ind__solver *s, uint32_t size, int64_t gi
     return status || !fixed ? status : ind__solver_require(s, ind_expr_eq(e, ind_int(c, given)));
 }
 
-/* Conditions in the free sizes alone; built under no facts, since under them they would hold. */
+/* Adds the conditions in the free sizes alone. They are built without facts, because facts would make them true. */
 static ind_status ind__solver_conditions(ind__solver *s, const int64_t *given) {
     ind_module *m = s->module;
     ind_expr *from = ind__alloc(m->context, (2 * (size_t)m->desc.num_sizes + 1) * sizeof *from);
@@ -25458,7 +25480,7 @@ static ind_status ind__solver_conditions(ind__solver *s, const int64_t *given) {
     return status;
 }
 
-/* The sizes that are given; each free one but the unknown must be. */
+/* Reads the given sizes; each free size except the unknown must be given. */
 static ind_status ind__solver_sizes(ind__solver *s, const char *sizes, int64_t *given) {
     ind_module *m = s->module;
     ind_status status = ind__module_given_sizes(m, "formula", sizes, given);
@@ -25511,7 +25533,7 @@ static void ind__solver_free(ind__solver *s) {
     ind__free(c, s->span);
 }
 
-/* IND_OK, and the largest number of steps that fits in *found. */
+/* Returns IND_OK, and the largest number of steps that fits in *found. */
 static ind_status ind__solve(ind__solver *s, int64_t *found) {
     const ind_symbol *symbol = ind_module_query_size(s->module, (int)s->size);
     int64_t m = s->step, first, last;
@@ -25543,7 +25565,7 @@ static int64_t ind__solve_formula(ind_module *module, ind_formula f, const char 
     if (!status) status = ind__solve(&s, &found);
     ind__solver_free(&s);
     if (!status)
-        ind__state_of(module->context)->status = before; /* values that overflowed on the way were no failure */
+        ind__state_of(module->context)->status = before; /* values that overflowed during the search are no failure */
     return status ? -1 : found * s.step;
 }
 

@@ -3,16 +3,16 @@
 #endif
 /* inductor_codegen_cuda.h - turns a kernel of the schedule into a plan (plain data) and the plan into CUDA C.
 
-   In: an ind_kernel (inductor_sched.h) and a target. Out: an ind_kernel_plan, which holds every decision and can be
-   printed, and one self-contained source text per variant that includes nothing.
+   In: an ind_kernel (inductor_sched.h) and a target. Out: a printable ind_kernel_plan with every decision, and one
+   self-contained source text per variant, without includes.
 
    Do this in *one* .c file (C11) to create the implementation:
 
        #define INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION
        #include "inductor_codegen_cuda.h"
 
-   It has no options of its own. What it does not do: compile or run anything (inductor_runtime.h), change what is
-   computed or in which order kernels run (inductor_sched.h), measure.
+   It has no options. It does not compile or run anything (inductor_runtime.h), change the computation or the order
+   of kernels (inductor_sched.h), or measure.
 
    From a schedule to text:
 
@@ -27,52 +27,55 @@
        ind__text_free(&text);
        ind__plan_free(plan);
 
-   How a source is made. A kernel's body is one list of instructions over P (output) and R (reduced) variables. First
-   the domain is tidied: variables of extent 1 go, neighbours that every access treats as one are merged, the P variable
-   that is contiguous in memory moves last. Then a strategy is chosen from which accesses are contiguous along what, and
-   from the bounds of the sizes. The emitters walk the list several times: an instruction is written where all it varies
-   with is known (before a loop, in it, per element of a vector) and, in reductions, in each sweep over the row that
-   needs it.
+   Code generation. A kernel's body is one list of instructions over P (output) and R (reduced) variables. First the
+   domain is simplified: variables of extent 1 are dropped, adjacent ones that every access treats as one are merged,
+   and the P variable that is contiguous in memory moves last. Then a strategy is chosen from the contiguous accesses
+   and from the bounds of the sizes. The emitters iterate over the list several times. An instruction is emitted at
+   the outermost level that knows its operands: before a loop, in it, or per element of a vector. In reductions it is
+   emitted in each pass over the row that needs it.
 
-   Rows whose length no vector divides start anywhere between the boundaries of vectors. Their vectors start at the
-   first boundary in the row, and the few elements at both ends go to neighbouring lanes, one each; what lies otherwise
-   between boundaries is put together from two vectors. Points of such rows are cut into vectors through all rows.
+   Misaligned rows. Rows whose length is not a multiple of the vector width start misaligned. Each row is split into
+   a scalar head, aligned vectors and a scalar tail; head and tail take one lane per element. Operands with a
+   different misalignment are loaded as two aligned vectors and shifted. In pointwise kernels, vectors continue
+   across the ends of such rows.
 
-   A mask that compares indices with multiples of the vector width is the same for all elements of a vector, as those of
-   the parts of a concatenation and of padding often are. One test guards the vector then. Masks with other edges are
+   Masks. A mask that compares indices with multiples of the vector width is the same for all elements of a vector.
+   The parts of a concatenation and padding often have such masks. One test then guards the vector. Other masks are
    tested for each element.
 
-   Where a reduction has too few rows, or columns, to fill the machine, several blocks share each (*_SPLIT): so many as
-   a launch formula in the sizes says, one of them too. Each leaves what it found in memory of the instance; the last
-   one, to be done with columns or to begin with rows, joins all of it, always in the same order, sets what they met by
-   back to 0 and does the rest. So it is one launch for any size, which can be captured, repeated and be a part of
-   another launch. What is reduced of the results of a few rows is done likewise in the launch of the rows (FINISH).
+   Split reductions. If a reduction has too few rows or columns to fill the GPU, several blocks share each (*_SPLIT).
+   A launch formula in the sizes gives their number, which may be one. Each block stores its partial results in
+   memory of the instance. One block then combines them in a fixed order, resets the counters to 0 and does the rest:
+   with columns the last block to finish, with rows the last to start. So it is one launch for any size, which can be
+   captured, repeated and be a part of another launch. A reduction of the results of a few rows is computed the same
+   way in the launch of the rows (FINISH).
 
-   A block whose kernel joins columns along runs of rows (ind_kernel.run) has the sweeps in a loop over its rows, and
-   behind it stores what it has joined.
+   Column partials. If a kernel combines columns over runs of rows (ind_kernel.run), each block has its passes in a
+   loop over the rows of its run. After the loop it stores the partial results.
 
-   Every kernel has a variant that always works. In front of it there may be a faster one that needs conditions which
-   are likely but not proven: sizes that vectors divide, aligned pointers, offsets that fit into 32 bits, rows of about
-   the hinted length, which a block then holds in as many registers as they take. Between the two there are variants
-   that do without the one or the other: vectors that lie between boundaries, wherever a row starts; rows in other
-   ranges of lengths, each made as if its length were known (cg__row_ranges), by blocks of as many warps as the row of
-   the launch needs (fitted); rows that are walked along. A launch takes the first whose conditions hold, and is the
-   first to build it if no other has.
+   Variants. Every kernel has a variant that always works. Before it there may be a faster one, guarded by conditions
+   that are likely but not proven: sizes that are multiples of the vector width, aligned pointers, offsets that fit
+   into 32 bits. Its rows have about the hinted length, and a block keeps them in registers. In between there are
+   variants with fewer guards: vectors for misaligned rows; rows in other ranges of lengths, each compiled as if its
+   length were known (cg__row_ranges), with as many warps per block as the row of the launch needs (fitted); rows
+   that are read again in each pass. A launch takes the first variant whose guards hold, and compiles it if no launch
+   has before.
 
-   A row that is used several times is read once, if it fits: into the registers of a warp or a block; beyond, blocks
-   stay and take row after row, the next of which is copied to shared memory meanwhile, that of up to 16 blocks of a
-   cluster. Of rows that start anywhere the vectors between boundaries are copied so, and edges wait in registers. What
-   all rows use lies otherwise between boundaries: it is put together for a row and kept for those that start equally
-   far behind one, which a block takes one after another. A row that fits nowhere is walked along in each sweep, by the
-   blocks of a cluster together if that keeps the rows in work in the L2, or if rows are few. What lies in pieces is a
-   row all the same, as a channel of a batch that has a piece in each sample, if a vector lies in one piece: each round
-   takes whole pieces, so that a lane has its place in a piece once and for all.
+   Row storage. A row that is used several times is read once, if it fits into the registers of a warp or a block.
+   Longer rows use persistent blocks, which copy the next row to shared memory while they compute; up to 16 blocks of
+   a cluster share a row. Of misaligned rows the aligned vectors are copied this way, and the edges wait in
+   registers. Operands that all rows use have a different misalignment. They are shifted once and reused for all rows
+   of the same misalignment, which a block processes one after another. A row that fits nowhere is read again in each
+   pass. The blocks of a cluster share it if that keeps the active rows in the L2, or if rows are few. A row may
+   consist of separate segments, as a channel of a batch has one in each sample, if a vector lies in one segment.
+   Each iteration takes whole segments, so that a lane has a fixed offset in its segment.
 
-   Of rows that a mask seldom lets through a warp asks for 32 at once, and walks along those where it holds (MASKED).
+   Masked rows. If a mask rejects most rows, a warp tests it for 32 rows at once and iterates only over the rows that
+   pass (MASKED).
 
-   How many registers a kernel takes is known once it is built. Where fewer of them let more blocks run side by side,
-   a variant asks for few and names another way that is built in its place if that build spills (otherwise). Whether a
-   device has a place for a cluster is known then, too; the last of these ways do without.
+   Fallback variants. The register count of a kernel is known after compiling. If fewer registers allow more resident
+   blocks, a variant limits them and names a fallback variant, which is compiled instead if the first one spills. The
+   capacity of a device for a cluster is known then, too; the last fallback variant uses no cluster.
 
    Contents: >>target >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
@@ -128,6 +131,10 @@ extern "C" {
     X(run_registers, 96, "registers of a thread for its part of a row and of the columns of a run",                    \
       "layer_norm backward")                                                                                           \
     X(scan_words, 32, "registers of a thread for its part of a scanned row", "cumsum of 1024 to 16,384")               \
+    X(few_words, 12, "registers of loaded vectors up to which a pointwise kernel takes 32 registers by itself",        \
+      "NVRTC 13.0, sums of two and three vectors of 16 bytes")                                                         \
+    X(full_words, 20, "registers of loaded vectors up to which it can do with 32",                                     \
+      "rotary embedding, 336 MiB: 93.7 us with 36 registers, 89.1 us with 30")                                         \
     X(gather_steps, 4, "gathered rows that a thread has in flight", "embedding and index_select")                      \
     X(scan_flight, 32768, "bytes of the next chunk of a scan in flight per SM", "what an SM moves in a microsecond")   \
     X(run, 8, "contiguous elements that make an access along a variable worthwhile", "32-byte sectors of f32")         \
@@ -182,26 +189,26 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
 
 #define IND_STRATEGIES(X)                                                                                              \
     X(POINTWISE, "pointwise")            /* one element or vector per thread, grid over P */                           \
-    X(MASKED, "rows under a mask")       /* a warp asks for 32 rows, and walks along those where it holds */           \
-    X(TRANSPOSE, "tiled transpose")      /* 2-D tiles through shared memory where accesses disagree */                 \
+    X(MASKED, "masked rows")             /* a warp tests the mask of 32 rows and loops over those where it holds */    \
+    X(TRANSPOSE, "tiled transpose")      /* 2-D tiles through shared memory */                                         \
     X(ROW_WARP, "row per warp")          /* a row in the registers of a warp, several rows a block */                  \
     X(ROW_BLOCK, "row per block")        /* a row in the registers of a block */                                       \
-    X(ROW_STAGED, "staged rows")         /* rows wait in shared memory, that of several blocks if they are long */     \
-    X(ROW_LOOPED, "looped rows")         /* a block walks the row, once per stage */                                   \
+    X(ROW_STAGED, "staged rows")         /* persistent blocks copy the next row meanwhile */                           \
+    X(ROW_LOOPED, "looped rows")         /* a block loops over the row, once per pass */                               \
     X(COLUMN, "column reduction")        /* threads along the contiguous P dimension, loop over R */                   \
-    X(ROW_SPLIT, "split rows")           /* blocks share a row; the last one joins what they found */                  \
+    X(ROW_SPLIT, "split rows")           /* blocks share a row; the last one combines partial results */               \
     X(COLUMN_SPLIT, "split columns")     /* the same with columns: threads along P, blocks share R */                  \
-    X(SCAN_WARP, "scan, row per warp")   /* runs of neighbours per lane, joined by shuffles, chunk after chunk */      \
-    X(SCAN_BLOCK, "scan, row per block") /* the same with the warps joined through shared memory */                    \
-    X(SCAN_LOOKBACK, "scan, blocks share rows") /* a tile of a row per block, joined through memory */                 \
-    X(SCAN_COLUMN, "scan, row per thread")      /* threads along the contiguous P dimension, each walks its row */     \
-    X(SORT_SHARED, "sort in shared memory")     /* a block sorts a row: bitonic network on (element, position) */      \
-    X(SORT_LONG, "sort in place")               /* the same network where the row is stored, for rows of any length */ \
+    X(SCAN_WARP, "scan, row per warp")   /* adjacent elements per lane, combined by shuffles, in chunks */             \
+    X(SCAN_BLOCK, "scan, row per block") /* the same, warps combined through shared memory */                          \
+    X(SCAN_LOOKBACK, "scan, decoupled lookback") /* a tile of a row per block, combined through global memory */       \
+    X(SCAN_COLUMN, "scan, row per thread")  /* threads along the contiguous P dimension, each loops over its row */    \
+    X(SORT_SHARED, "sort in shared memory") /* a block sorts a row: bitonic network on (element, position) */          \
+    X(SORT_LONG, "sort in global memory")   /* the same network in global memory, for rows of any length */            \
     X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
     X(MATMUL_WGMMA, "matmul, wgmma tiles")                                                                             \
     X(COMBO, "several kernels in one launch")                                                                          \
-    X(FINISH, "row reductions and their reduction") /* two kernels: the block that began last runs the second */
+    X(FINISH, "row reductions, final reduction") /* two kernels: the last block runs the second */
 
 typedef enum ind_strategy {
 #define X(name, text) IND_STRATEGY_##name,
@@ -239,24 +246,23 @@ typedef enum ind__assume {
     IND__ASSUME_LENGTH = 4     /* rows are of about the hinted length, or in a range of lengths */
 } ind__assume;
 
-/* How a variant is made in place of what the formulas choose; 0: as they do. */
+/* Measured choices that replace those of the formulas; 0: no choice. */
 typedef struct ind__tuning {
     int threads;  /* of a block */
-    int way;      /* so far along the ways to make it (otherwise): other registers, blocks on a multiprocessor, or parts
-                     of a row in registers */
-    int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has under way together */
+    int way;      /* position in the list of fallbacks: other registers, blocks per SM, or what registers hold */
+    int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has in flight */
 } ind__tuning;
 
 #define IND_MAX_VARIANTS 30 /* of a kernel */
 
-/* One way to run a kernel. Variants are tried in order; the first whose guards hold at launch is taken; the last one
-   has no guards. A variant's text is deterministic and has no user names in it except in comments. */
+/* A variant of a kernel. A launch takes the first variant whose guards hold; the last one has no guards. The source is
+   deterministic. Names of the user's graph are in its comments only. */
 typedef struct ind__variant {
     ind_strategy strategy;
     int assume;       /* IND__ASSUME_* */
     int index_bits;   /* 32 where every offset is proven to fit, else 64 */
     int vector;       /* elements per memory access, 1: scalar */
-    bool shifted;     /* vectors lie between boundaries wherever rows start, ROW_*; whatever the row, POINTWISE */
+    bool misaligned;  /* aligned vectors and peeled edges: of each row, ROW_*; of the output, POINTWISE */
     int64_t from, to; /* elements of a row, by the guards of it and those before it; to 0: any, or about the hint */
     int threads;      /* per block */
     ind_expr
@@ -265,18 +271,18 @@ typedef struct ind__variant {
     int rows;          /* ROW_*: rows per block */
     int batch;         /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
     int per_thread;    /* elements of a row (or of P) that a thread holds */
-    /* ROW_BLOCK, ROW_STAGED: of a row in pieces, whole ones that its lanes take in each round, and how many lanes each
-       has; 0: all of its lanes take a vector. */
-    int pieces, piece_lanes;
-    /* ROW_STAGED. Blocks, or clusters of them that share a row, have one row each, or stay and take row after row. A
-       row moves to registers when its turn comes (held 2), only what is computed of it (1), or nothing (0): then every
-       sweep reads shared memory. Where blocks stay it has two places there (stages), its own and that of the next one;
-       or but one, which it leaves when it moves to registers. */
+    /* ROW_BLOCK, ROW_STAGED: rows that consist of segments (inner dimensions): whole segments per iteration, and lanes
+       of each; 0: consecutive lanes load consecutive vectors of the row. */
+    int segments, segment_lanes;
+    /* ROW_STAGED. A block, or a cluster of blocks that share a row, computes one row, or is persistent and loops over
+       rows. Registers hold the row (held 2), values computed from it (1), or nothing (0: every pass reads shared
+       memory). A persistent block has two stages in shared memory, this row's and the next one's; or one stage, which
+       is free once the row is in registers. */
     int cluster, held;
-    bool stays;
-    bool once;      /* what all rows use is loaded ahead of them, into registers */
-    int resident;   /* of blocks that stay: rows in work at once .. */
-    ind_expr items; /* .. of so many in all; the grid is made of these two and of the cluster */
+    bool persistent;
+    bool once;      /* operands that all rows share are loaded into registers before the first row */
+    int resident;   /* persistent blocks: rows computed at the same time .. */
+    ind_expr items; /* .. of this many rows; grid = min(resident, items) * cluster */
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages; /* MATMUL_*, TRANSPOSE: tile_m x tile_n */
     ind_expr grid[3];      /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
     ind_expr shared_bytes; /* dynamic shared memory */
@@ -288,21 +294,21 @@ typedef struct ind__variant {
     ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */
     bool guard_aligned;    /* all pointers must be multiples of 16 bytes */
     bool takes_next;       /* FINISH: the next kernel runs in this launch, too, and has none of its own then */
-    ind__tuning tuned;     /* what was measured to be faster than the formulas' choice; 0: that is taken */
-    int way;               /* of the variant that formulas choose first 0, of what is built in its place 1, .. */
-    bool dependent;        /* may be launched before the launch before it is done: it begins with ind_dependency_wait */
+    ind__tuning tuned;     /* measured choices; 0: the formulas' */
+    int way;               /* 0: the formulas' first choice; 1, ..: its fallbacks */
+    bool dependent;        /* programmatic dependent launch: the source begins with ind_dependency_wait */
     ind__kernel_arg *arg;  /* in the plan's arena */
     uint32_t num_args;
     const char *why; /* one sentence: why this strategy */
     char *source;    /* CUDA C; entry() is its only kernel */
     size_t source_bytes;
     char entry[72]; /* name of the kernel in the source */
-    /* Built in its place if its build needs local memory, and this one's less; or NULL. The last ways need no cluster:
-       the first of them is taken where the device has no place for one. */
-    struct ind__variant *otherwise;
-    struct ind__variant *alone; /* one of them that needs no cluster, but as much local memory: if there is no other */
-    int spilled; /* bytes of local memory that the build needed in whose place this one is; 0: it is the first */
-    int crowded; /* blocks of the cluster in whose place this one is, which found no room; 0: it is the first */
+    /* The fallback: replaces this variant if it spills and the fallback spills less; or NULL. The last fallbacks use no
+       cluster: the first of them replaces a variant whose cluster does not fit the device. */
+    struct ind__variant *fallback;
+    struct ind__variant *alone; /* a fallback without a cluster that spills as much, if there is no other */
+    int replaced_local_bytes;   /* local memory per thread of the variant that this one replaced; 0: it replaced none */
+    int replaced_cluster;       /* blocks of the cluster that did not fit the device; 0: it replaced none */
 } ind__variant;
 
 typedef struct ind_kernel_plan {
@@ -365,12 +371,12 @@ ind_expr ind__staged_grid(const ind__variant *v);
 /* Does an earlier variant of the plan have this source? */
 bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
 
-#define IND__CG_MAX_PIECES 128
+#define IND__CG_MAX_PRELUDE 128
 
 /* A set of pieces of the prelude. */
-typedef struct ind__pieces {
-    uint64_t word[IND__CG_MAX_PIECES / 64];
-} ind__pieces;
+typedef struct ind__prelude_set {
+    uint64_t word[IND__CG_MAX_PRELUDE / 64];
+} ind__prelude_set;
 
 /* How a kernel's body is computed: what is found out about it, and how its accesses move. With the variant and the
    target it is all that the text is made of. Arrays have an entry per instruction. */
@@ -389,14 +395,14 @@ typedef struct ind__body_plan {
     uint8_t *across;     /* of a LOAD: its vectors may be misaligned */
     uint8_t *through;    /* of a LOAD or STORE: it moves by one from each point to the next, through all rows */
     int scan_stage;      /* SCAN: how many reductions must be finished before its last pass over the row */
-    bool starts_shifted; /* rows start misaligned, or may */
-    uint32_t leader;     /* of misaligned rows: the access whose aligned addresses they start at */
-    int64_t row_from;    /* the row has at least so many elements, by the guard */
-    uint32_t shift;      /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
-    ind_expr lookback;   /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
-    int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
-    bool wide;           /* 64-bit indices */
-    bool part;           /* the kernel is a part of a launch */
+    bool starts_misaligned; /* rows start misaligned, or may */
+    uint32_t leader;        /* of misaligned rows: the access whose aligned addresses they start at */
+    int64_t row_from;       /* the row has at least so many elements, by the guard */
+    uint32_t shift;         /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
+    ind_expr lookback;      /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
+    int tile_y;             /* TRANSPOSE: the variable along which the tiled loads are contiguous */
+    bool wide;              /* 64-bit indices */
+    bool part;              /* the kernel is a part of a launch */
     struct cg__mm_problem *matmul;       /* MATMUL: what is multiplied */
     const struct cg__handover *handover; /* FINISH: what one part leaves and the other takes; else NULL */
 } ind__body_plan;
@@ -431,7 +437,7 @@ typedef struct ind__writer {
     int lanes;                      /* *_SPLIT: neighbours whose states are apart while a row is walked: l<number>[j] */
     int steps;                      /* *_SPLIT: of a round along the row, k of them, while it is written; else 0 */
     ind__text code;                 /* body of the kernel function */
-    ind__pieces prelude;            /* that the source will need */
+    ind__prelude_set prelude;       /* that the source will need */
     const ind__function **function; /* of the user, that the body calls: number k is ind_user_<k> */
     uint32_t num_functions;
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
@@ -477,7 +483,7 @@ typedef struct cg__decider {
 #define IND__CG_LINE_BYTES   128  /* that the L1 looks up at once */
 
 /* ======================================================================================= src/cuda/prelude/types.cuh */
-// Element types that are stored narrower than they are computed, and vectors.
+// Storage types of 8 and 16 bits, their conversions, and vectors.
 /* clang-format off */
 static const char *const cg__prelude_F16[] = {
     "#ifndef IND_EMULATION\n",
@@ -508,7 +514,7 @@ static const char *const cg__prelude_BF16[] = {
     NULL,
 };
 static const char *const cg__prelude_F8E4M3FN[] = {
-    "// 8 bits: exponent bias 7, three digits, 127 is NaN, no infinity. Out of 464 is NaN.\n",
+    "// f8 e4m3fn: exponent bias 7, 3 mantissa bits, no infinity, 0x7f is NaN. Values of magnitude above 464 become NaN.\n",
     "static IND_INLINE float ind_f8e4m3fn_to_f32(unsigned char x) {\n",
     "    const float v = __uint_as_float((x & 127u) << 20) * 1.329227995784916e+36f;\n",
     "    return __uint_as_float(((x & 127) == 127 ? 0x7fffffffu : __float_as_uint(v)) | (x & 128u) << 24);\n",
@@ -522,7 +528,7 @@ static const char *const cg__prelude_F8E4M3FN[] = {
     NULL,
 };
 static const char *const cg__prelude_F8E5M2[] = {
-    "// 8 bits: the upper half of f16. From 61440 on it is infinite.\n",
+    "// f8 e5m2: the upper half of an f16. Values of magnitude from 61440 on become infinite.\n",
     "static IND_INLINE float ind_f8e5m2_to_f32(unsigned char x) {\n",
     "    const unsigned u = x & 127u;\n",
     "    const float v = __uint_as_float(u << 21) * 5.192296858534828e+33f;\n",
@@ -537,11 +543,11 @@ static const char *const cg__prelude_F8E5M2[] = {
     NULL,
 };
 static const char *const cg__prelude_VEC[] = {
-    "// N neighbours in memory, read and written by one access.\n",
+    "// N adjacent elements, loaded and stored by one access.\n",
     "template <typename T, int N> struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) ind_vec {\n",
     "    T at[N];\n",
     "};\n",
-    "// Those of 16 bits are words too, of which the compiler makes the same instructions in less time.\n",
+    "// 16-bit elements are also words: the compiler produces the same instructions in less time.\n",
     "template <int N> struct __align__(N < 8 ? N * 2 : 16) ind_vec<unsigned short, N> {\n",
     "    union {\n",
     "        unsigned word[N / 2];\n",
@@ -562,15 +568,15 @@ static const char *const cg__prelude_VEC[] = {
 // Loads and stores: misaligned vectors, cache hints, copies into shared memory.
 /* clang-format off */
 static const char *const cg__prelude_BOUNDARY[] = {
-    "// Elements from the boundary of N elements at or before p to p.\n",
+    "// Elements from the last N-element boundary at or before p to p.\n",
     "template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {\n",
     "    return (int)((unsigned long long)p / sizeof(T) & (N - 1));\n",
     "}\n",
     NULL,
 };
 static const char *const cg__prelude_LOAD_ACROSS[] = {
-    "// N neighbours from p on, wherever that is, out of pieces of 8 bytes between boundaries. behind: elements from a\n",
-    "// boundary of N to p. Reads no more than N elements behind them.\n",
+    "// Loads N elements from a misaligned p: aligned 8-byte loads, combined by shifts. `behind`: elements from the last\n",
+    "// boundary of N elements to p. Reads at most N elements past the last one.\n",
     "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p, int behind) {\n",
     "    const int ALL = N * sizeof(T) / 4, W = ALL < 2 ? ALL : 2, M = W * 4 / sizeof(T);\n",
     "    const int before = behind & (M - 1), bytes = before * (int)sizeof(T);\n",
@@ -594,7 +600,7 @@ static const char *const cg__prelude_LOAD_ACROSS[] = {
     NULL,
 };
 static const char *const cg__prelude_LOAD_WORDS[] = {
-    "// N neighbours from p on, wherever that is, word by word. Reads less than a word behind them.\n",
+    "// Loads N elements from a misaligned p: aligned 4-byte loads. Reads less than 4 bytes past the last one.\n",
     "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_words(const T *p) {\n",
     "    union {\n",
     "        ind_vec<T, N> made;\n",
@@ -610,7 +616,7 @@ static const char *const cg__prelude_LOAD_WORDS[] = {
     NULL,
 };
 static const char *const cg__prelude_STORE_ACROSS[] = {
-    "// One access where p stands at a boundary, else one for each element.\n",
+    "// Stores a vector: one access if p is aligned, else one per element.\n",
     "template <typename T, int N> static IND_INLINE void ind_store_across(T *p, const ind_vec<T, N> &v) {\n",
     "    if ((unsigned long long)p % alignof(ind_vec<T, N>) == 0) {\n",
     "        ind_store(p, v);\n",
@@ -622,7 +628,7 @@ static const char *const cg__prelude_STORE_ACROSS[] = {
     NULL,
 };
 static const char *const cg__prelude_LOAD_PAST[] = {
-    "// 16 bytes that are read once: they take no place in the L1.\n",
+    "// Loads 16 bytes that are read once: L1::no_allocate.\n",
     "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_past(const T *p) {\n",
     "#ifdef IND_EMULATION\n",
     "    return ind_load<N>(p);\n",
@@ -640,7 +646,7 @@ static const char *const cg__prelude_LOAD_PAST[] = {
     NULL,
 };
 static const char *const cg__prelude_LOAD_ONCE[] = {
-    "// What nobody reads again: the first to leave the L2.\n",
+    "// Loads data that is not read again: L2 evict_first.\n",
     "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_once(const T *p) {\n",
     "    if constexpr (sizeof(T) * N == 16) {\n",
     "        union {\n",
@@ -655,7 +661,7 @@ static const char *const cg__prelude_LOAD_ONCE[] = {
     NULL,
 };
 static const char *const cg__prelude_EVICT_LAST_POLICY[] = {
-    "// Lines that are read by it leave the L2 after those of what is written.\n",
+    "// The L2 cache policy evict_last: lines loaded with it are evicted after written lines.\n",
     "static IND_INLINE unsigned long long ind_evict_last_policy(void) {\n",
     "    unsigned long long policy = 0;\n",
     "#ifndef IND_EMULATION\n",
@@ -667,10 +673,10 @@ static const char *const cg__prelude_EVICT_LAST_POLICY[] = {
 };
 static const char *const cg__prelude_EVICT_LAST[] = {
     "#ifndef IND_EMULATION\n",
-    "// Of the compiler: marks what is read through a pointer (behind cuda::access_property of libcu++).\n",
+    "// Compiler intrinsic: attaches a cache policy to the loads through a pointer (as cuda::access_property in libcu++).\n",
     "extern \"C\" __device__ void *__nv_associate_access_property(const void *, unsigned long long);\n",
     "#endif\n",
-    "// p, through which lines are read by that policy.\n",
+    "// Returns p; loads through it use that policy.\n",
     "template <typename T> static IND_INLINE const T *ind_evict_last(const T *p) {\n",
     "#ifdef IND_EMULATION\n",
     "    return p;\n",
@@ -681,7 +687,7 @@ static const char *const cg__prelude_EVICT_LAST[] = {
     NULL,
 };
 static const char *const cg__prelude_BF16_AT[] = {
-    "// Element j of a vector of bf16. An odd one lies in its word as the f32 does.\n",
+    "// Element j of a vector of bf16. An odd element is the upper half of its word, as in the f32.\n",
     "template <int N> static IND_INLINE float ind_bf16_at(const ind_vec<unsigned short, N> &v, int j) {\n",
     "    const unsigned word = v.word[j / 2];\n",
     "    return __uint_as_float(j % 2 ? word & 0xffff0000u : word << 16);\n",
@@ -689,7 +695,7 @@ static const char *const cg__prelude_BF16_AT[] = {
     NULL,
 };
 static const char *const cg__prelude_KEEP[] = {
-    "// Keeps x as it lies in memory: what is computed of it alone is not carried into the loop, in more registers.\n",
+    "// Hides the value of x from the compiler: it keeps x in registers as loaded, and converts it again in every pass.\n",
     "template <typename T, int N, int K> static IND_INLINE void ind_keep(ind_vec<T, N> (&x)[K]) {\n",
     "#ifndef IND_EMULATION\n",
     "    _Pragma(\"unroll\")\n",
@@ -699,7 +705,7 @@ static const char *const cg__prelude_KEEP[] = {
     NULL,
 };
 static const char *const cg__prelude_VEC_PART[] = {
-    "// N neighbours from position r of a row of n, of which those before and behind the row are left out.\n",
+    "// N elements from position r of a row of n elements. Elements before and after the row are skipped.\n",
     "template <int N, typename T, typename I> static IND_INLINE bool ind_whole(const T *p, I r, I n) {\n",
     "    return r >= 0 && r <= n - N && (unsigned long long)p % sizeof(ind_vec<T, N>) % 16 == 0;\n",
     "}\n",
@@ -723,7 +729,7 @@ static const char *const cg__prelude_VEC_PART[] = {
 };
 static const char *const cg__prelude_CP_ASYNC[] = {
     "#ifndef IND_EMULATION\n",
-    "// Copies `bytes` (0 to 16) into 16 bytes of shared memory in the background, the rest becomes zero.\n",
+    "// Asynchronous copy of `bytes` (0 to 16) into 16 bytes of shared memory. The rest is set to zero.\n",
     "static IND_INLINE void ind_cp_async16(void *smem, const void *global, int bytes) {\n",
     "    asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\"\n",
     "                 :: \"r\"((unsigned)__cvta_generic_to_shared(smem)), \"l\"(global), \"r\"(bytes)\n",
@@ -745,12 +751,12 @@ static const char *const cg__prelude_CP_ASYNC_BY[] = {
     "    ind_cp_async16(to, global, 16);\n",
     "}\n",
     "#else\n",
-    "// The shared address p of a lane. It passes through a shuffle, so that ptxas does not know it as a sum: the sum of a\n",
-    "// register and a uniform one it leaves to the copy, which with a policy is an illegal instruction.\n",
+    "// The shared address p of a lane. It goes through a shuffle, which hides from ptxas that it is a sum. ptxas folds the sum\n",
+    "// of a register and a uniform register into the copy, which with a cache policy is an illegal instruction.\n",
     "static IND_INLINE unsigned ind_lane_place(const uint4 *p) {\n",
     "    return __shfl_sync(0xffffffffu, (unsigned)__cvta_generic_to_shared(p), threadIdx.x % 32);\n",
     "}\n",
-    "// Copies 16 bytes in the background; the policy says when their lines leave the L2.\n",
+    "// Asynchronous copy of 16 bytes with an L2 cache policy.\n",
     "static IND_INLINE void ind_cp_async16_by(unsigned to, const void *global, unsigned long long policy) {\n",
     "    asm volatile(\"cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;\"\n",
     "                 :: \"r\"(to), \"l\"(global), \"l\"(policy) : \"memory\");\n",
@@ -761,7 +767,7 @@ static const char *const cg__prelude_CP_ASYNC_BY[] = {
 /* clang-format on */
 
 /* ======================================================================================== src/cuda/prelude/math.cuh */
-// Arithmetic that CUDA lacks or defines otherwise than PyTorch.
+// Arithmetic that CUDA lacks or that PyTorch defines differently.
 /* clang-format off */
 static const char *const cg__prelude_MAXMIN[] = {
     "// NaN if either is NaN.\n",
@@ -786,7 +792,7 @@ static const char *const cg__prelude_MAXMIN[] = {
     NULL,
 };
 static const char *const cg__prelude_DIV[] = {
-    "// Rounds toward zero; x / 0 is 0; the smallest number / -1 wraps around.\n",
+    "// Rounds toward zero. x / 0 is 0. The smallest integer / -1 wraps around.\n",
     "template <typename T> static IND_INLINE T ind_div(T a, T b) {\n",
     "    if (b == 0) return 0;\n",
     "    if (T(-1) < T(0) && b == T(-1)) return (T)(0ull - (unsigned long long)a);\n",
@@ -795,7 +801,7 @@ static const char *const cg__prelude_DIV[] = {
     NULL,
 };
 static const char *const cg__prelude_MOD[] = {
-    "// The sign of a; x % 0 is x.\n",
+    "// The remainder has the sign of a. x % 0 is x.\n",
     "template <typename T> static IND_INLINE T ind_mod(T a, T b) {\n",
     "    if (b == 0) return a;\n",
     "    return T(-1) < T(0) && b == T(-1) ? T(0) : (T)(a % b);\n",
@@ -803,7 +809,7 @@ static const char *const cg__prelude_MOD[] = {
     NULL,
 };
 static const char *const cg__prelude_SHIFT[] = {
-    "// By a negative number or the width and more: 0, or -1 for a negative number shifted to the right.\n",
+    "// A shift count that is negative or at least the width gives 0, or -1 for a negative number shifted right.\n",
     "template <typename T> static IND_INLINE T ind_shift_left(T a, T by) {\n",
     "    return by < 0 || by >= T(sizeof(T) * 8) ? T(0) : (T)((unsigned long long)a << by);\n",
     "}\n",
@@ -830,7 +836,7 @@ static const char *const cg__prelude_GCD[] = {
     NULL,
 };
 static const char *const cg__prelude_POW[] = {
-    "// By squaring, wrapping around; a negative exponent gives 0 except for bases 1 and -1.\n",
+    "// Exponentiation by squaring, which wraps around. A negative exponent gives 0, except for bases 1 and -1.\n",
     "template <typename T> static IND_INLINE T ind_pow(T base, T exponent) {\n",
     "    if (exponent < 0) return base == 1 ? 1 : base == T(-1) ? (exponent % 2 != 0 ? T(-1) : T(1)) : T(0);\n",
     "    unsigned long long result = 1, square = (unsigned long long)base;\n",
@@ -843,8 +849,8 @@ static const char *const cg__prelude_POW[] = {
     NULL,
 };
 static const char *const cg__prelude_QUOTIENT[] = {
-    "// x / d for 0 <= x < 2^31 and 1 <= d < 2^31, by m = ceil(2^62 / d): with e = m * d - 2^62 < d, x * m / 2^62 is\n",
-    "// x / d + x * e / (d * 2^62), and that is less than 1 / d too much.\n",
+    "// x / d for 0 <= x < 2^31 and 1 <= d < 2^31, with m = ceil(2^62 / d). With e = m * d - 2^62 < d, x * m / 2^62 is\n",
+    "// x / d + x * e / (d * 2^62); the second term is less than 1 / d.\n",
     "static IND_INLINE unsigned ind_quotient(unsigned x, unsigned long long m) {\n",
     "    const unsigned long long low = (unsigned long long)x * (unsigned)m >> 32;\n",
     "    return (unsigned)(((unsigned long long)x * (unsigned)(m >> 32) + low) >> 30);\n",
@@ -852,7 +858,7 @@ static const char *const cg__prelude_QUOTIENT[] = {
     NULL,
 };
 static const char *const cg__prelude_FLOORDIV[] = {
-    "// Division that rounds down, and its remainder.\n",
+    "// Division that rounds toward minus infinity, and its remainder.\n",
     "template <typename T> static IND_INLINE T ind_floordiv(T a, T b) {\n",
     "    return a / b - (a % b != 0 && (a % b < 0) != (b < 0));\n",
     "}\n",
@@ -862,7 +868,7 @@ static const char *const cg__prelude_FLOORDIV[] = {
     NULL,
 };
 static const char *const cg__prelude_EXP_BELOW[] = {
-    "// exp(x - m) of x <= m, for sums whose largest term is 1: the exponential unit's error, 2^-22, is lost in them.\n",
+    "// exp(x - m) for x <= m, in sums whose largest term is 1. The error of ex2.approx, 2^-22, is below their rounding.\n",
     "#ifndef IND_EMULATION\n",
     "static IND_INLINE float ind_exp2(float x) {\n",
     "    float y;\n",
@@ -874,14 +880,14 @@ static const char *const cg__prelude_EXP_BELOW[] = {
     "#endif\n",
     "static IND_INLINE float ind_exp_below(float x, float m) { return ind_exp2((x - m) * 1.44269504f); }\n",
     "static IND_INLINE double ind_exp_below(double x, double m) { return exp(x - m); }\n",
-    "// What to subtract: m, but 0 for -inf, as -inf - -inf is not a number.\n",
+    "// The maximum to subtract: m, or 0 if m is -inf, because -inf - -inf is NaN.\n",
     "template <typename T> static IND_INLINE T ind_exp_base(T m) {\n",
     "    return m == T(__uint_as_float(0xff800000u)) ? T(0) : m;\n",
     "}\n",
     NULL,
 };
 static const char *const cg__prelude_RECIPROCAL_OF_SUM[] = {
-    "// 1 / x of 1 <= x < 2^126: the unit's and a step of Newton's, without a division's branches for other x; NaN of 0.\n",
+    "// 1 / x for 1 <= x < 2^126: rcp.approx and one Newton step, without the branches of a division. 1 / 0 is NaN.\n",
     "static IND_INLINE float ind_reciprocal_of_sum(float x) {\n",
     "#ifndef IND_EMULATION\n",
     "    float y;\n",
@@ -917,7 +923,7 @@ static const char *const cg__prelude_DIGAMMA[] = {
     NULL,
 };
 static const char *const cg__prelude_BESSEL_IE[] = {
-    "// exp(-|x|) I_n(x): the power series, beyond 30 the asymptotic one.\n",
+    "// exp(-|x|) I_n(x): power series up to 30, asymptotic series beyond.\n",
     "template <int N> static IND_INLINE double ind_bessel_ie(double x) {\n",
     "    const double y = fabs(x);\n",
     "    double term = N ? y / 2 : 1, sum = term;\n",
@@ -934,7 +940,7 @@ static const char *const cg__prelude_BESSEL_IE[] = {
     NULL,
 };
 static const char *const cg__prelude_BESSEL_JY[] = {
-    "// J0 J1 Y0 Y1: by Miller's backward recurrence and Neumann's series, from 25 on by Hankel's asymptotic one.\n",
+    "// J0 J1 Y0 Y1: Miller's backward recurrence and Neumann's series; Hankel's asymptotic series from 25 on.\n",
     "template <int KIND> static IND_INLINE double ind_bessel_far(double y) {\n",
     "    double p = 1, q = 0, term = 1;\n",
     "    for (int k = 1; k <= 30; k++) {\n",
@@ -972,7 +978,7 @@ static const char *const cg__prelude_BESSEL_JY[] = {
     NULL,
 };
 static const char *const cg__prelude_ZETA[] = {
-    "// Hurwitz' zeta function: ten terms, and Euler and Maclaurin's formula for the rest.\n",
+    "// Hurwitz zeta function: ten terms, then the Euler-Maclaurin formula.\n",
     "static IND_INLINE double ind_zeta_positive(double x, double a) {\n",
     "    double sum = 0;\n",
     "    #pragma unroll 1\n",
@@ -990,7 +996,7 @@ static const char *const cg__prelude_ZETA[] = {
     "    rest = 1.0 / 12.0 + rest * ((x + 1) * (x + 2) * z);\n",
     "    return sum + (term * a / (x - 1) + term / 2) + rest * (term * x / a);\n",
     "}\n",
-    "// For a < 0 the terms below 0 are those from f in (0, 1) to -a, with the sign of (-1)^x.\n",
+    "// For a < 0, the terms below 0 are the terms from f in (0, 1) to -a, with the sign of (-1)^x.\n",
     "static IND_INLINE double ind_zeta(double x, double a) {\n",
     "    const bool negative = a <= 0;\n",
     "    if (x == 1 || (!(x < 1) && negative && a == floor(a))) return (double)__uint_as_float(0x7f800000u);\n",
@@ -1018,7 +1024,7 @@ static const char *const cg__prelude_IGAMMA[] = {
     "    const double rest = exp(-a * half_square) / sqrt(2 * 3.14159265358979323846 * a) * (c0 + c1 / a);\n",
     "    return UPPER ? erfc(eta * sqrt(a / 2)) / 2 + rest : erfc(-eta * sqrt(a / 2)) / 2 - rest;\n",
     "}\n",
-    "// The regularised incomplete gamma functions: the series of P, or the continued fraction of Q = 1 - P.\n",
+    "// Regularised incomplete gamma functions: the series of P, or the continued fraction of Q = 1 - P.\n",
     "template <bool UPPER> static IND_INLINE double ind_igamma(double a, double x) {\n",
     "    const double tiny = 1e-300;\n",
     "    double sum = 1, term = 1;\n",
@@ -1073,7 +1079,7 @@ static const char *const cg__prelude_PHILOX[] = {
 // Checks of indices that come from data.
 /* clang-format off */
 static const char *const cg__prelude_INDEX[] = {
-    "// An index read from memory: one outside [0, size) is reported, once, and replaced by 0.\n",
+    "// Checks an index read from memory: one outside [0, size) is reported once and replaced by 0.\n",
     "static IND_INLINE long long ind_index(long long i, long long size, unsigned long long id,\n",
     "                                                      unsigned long long *error) {\n",
     "    if (i >= 0 && i < size) return i;\n",
@@ -1083,7 +1089,7 @@ static const char *const cg__prelude_INDEX[] = {
     "    }\n",
     "    return 0;\n",
     "}\n",
-    "// The same where negative ones count from the end.\n",
+    "// The same, with negative indices counted from the end.\n",
     "static IND_INLINE long long ind_index_wrapped(long long i, long long size, unsigned long long id,\n",
     "                                                              unsigned long long *error) {\n",
     "    const long long at = i < 0 ? i + size : i;\n",
@@ -1097,8 +1103,7 @@ static const char *const cg__prelude_INDEX[] = {
 // Atomic updates of memory.
 /* clang-format off */
 static const char *const cg__prelude_ATOMIC[] = {
-    "// *p = f(*p), for all threads that do this at once: compare and swap, on the word around elements of less than 4\n",
-    "// bytes.\n",
+    "// Atomic *p = f(*p). Compare and swap, on the aligned 4-byte word that contains a smaller element.\n",
     "template <typename W, typename T> union ind_word {\n",
     "    W whole;\n",
     "    T value;\n",
@@ -1132,7 +1137,7 @@ static const char *const cg__prelude_ATOMIC[] = {
     NULL,
 };
 static const char *const cg__prelude_ADD_F32[] = {
-    "// p[j] += v.at[j] for all threads that do this at once, up to 16 bytes by one instruction.\n",
+    "// Atomic p[j] += v.at[j]: one instruction for up to 16 bytes.\n",
     "#ifndef IND_EMULATION\n",
     "template <int N> static IND_INLINE void ind_add_f32(float *p, const ind_vec<float, N> &v) {\n",
     "    if constexpr (N % 4 == 0) {\n",
@@ -1190,10 +1195,10 @@ static const char *const cg__prelude_ADD_BF16[] = {
 /* clang-format on */
 
 /* ====================================================================================== src/cuda/prelude/states.cuh */
-// States of reductions: how two are combined.
+// States of reductions, and how two states are combined.
 /* clang-format off */
 static const char *const cg__prelude_SUM[] = {
-    "// States of reductions: `join` combines two, `lane` is the state of the lane whose number has other bits d.\n",
+    "// State of a reduction. `join` combines two states; `lane` reads the state of the lane whose number differs in bits d.\n",
     "template <typename T> struct ind_sum {\n",
     "    T value;\n",
     "    IND_INLINE void join(const ind_sum &o) { value = value + o.value; }\n",
@@ -1218,7 +1223,7 @@ static const char *const cg__prelude_MAX[] = {
     NULL,
 };
 static const char *const cg__prelude_MAX_WARP[] = {
-    "// The largest of a warp at once, as integers of the same order; a NaN of a join is above all.\n",
+    "// Maximum of a warp by redux.sync on integers that have the order of the floats. NaN is the largest.\n",
     "#ifndef IND_EMULATION\n",
     "template <int LANES> static IND_INLINE void ind_join_lanes(ind_maximum<float> &s) {\n",
     "    if (LANES == 32) {\n",
@@ -1234,7 +1239,7 @@ static const char *const cg__prelude_MAX_WARP[] = {
     NULL,
 };
 static const char *const cg__prelude_MAX_BF16[] = {
-    "// The largest of N bf16 joins a state: two by two, as they lie in memory.\n",
+    "// Combines a state with the maximum of N bf16, by packed 2-element instructions.\n",
     "#ifndef IND_EMULATION\n",
     "static IND_INLINE unsigned ind_max_bf16x2(unsigned a, unsigned b) {\n",
     "    unsigned m;\n",
@@ -1259,7 +1264,7 @@ static const char *const cg__prelude_MAX_BF16[] = {
     NULL,
 };
 static const char *const cg__prelude_MAX_F16[] = {
-    "// The largest of N f16 joins a state: two by two, as they lie in memory.\n",
+    "// Combines a state with the maximum of N f16, by packed 2-element instructions.\n",
     "#ifndef IND_EMULATION\n",
     "static IND_INLINE unsigned ind_max_f16x2(unsigned a, unsigned b) {\n",
     "    unsigned m;\n",
@@ -1300,7 +1305,7 @@ static const char *const cg__prelude_ANY[] = {
     NULL,
 };
 static const char *const cg__prelude_ARGMAX[] = {
-    "// The largest value and the first place where it stands; NaN is largest. at < 0: none yet.\n",
+    "// Maximum and the first position that holds it. NaN is the largest. at < 0: no element yet.\n",
     "template <typename T> struct ind_argmax {\n",
     "    T value;\n",
     "    long long at;\n",
@@ -1317,7 +1322,7 @@ static const char *const cg__prelude_ARGMAX[] = {
     NULL,
 };
 static const char *const cg__prelude_WELFORD[] = {
-    "// Count, mean and sum of squared deviations (Welford 1962), joined as in Chan et al. 1979.\n",
+    "// Count, mean and sum of squared deviations (Welford 1962), combined as in Chan et al. 1979.\n",
     "template <typename T> struct ind_welford {\n",
     "    T count, mean, m2;\n",
     "    template <int N> IND_INLINE void add(const T (&x)[N]) {\n",
@@ -1345,7 +1350,7 @@ static const char *const cg__prelude_WELFORD[] = {
     NULL,
 };
 static const char *const cg__prelude_SOFTMAX[] = {
-    "// Largest value m and sum of exp(x - m) in one pass (Milakov and Gimelshein 2018).\n",
+    "// Maximum m and sum of exp(x - m) in one pass (Milakov and Gimelshein 2018).\n",
     "template <typename T> struct ind_softmax {\n",
     "    T max, sum;\n",
     "    template <int N> IND_INLINE void add(const T (&x)[N]) {\n",
@@ -1375,7 +1380,7 @@ static const char *const cg__prelude_SOFTMAX[] = {
 // Combining states across lanes, warps, blocks and clusters.
 /* clang-format off */
 static const char *const cg__prelude_DEPENDENCY[] = {
-    "// This launch may begin before the one before it is done. Behind the wait it is, and all that it wrote is seen.\n",
+    "// Programmatic dependent launch: waits until the previous kernel in the stream has finished and its writes are visible.\n",
     "#ifndef IND_EMULATION\n",
     "static IND_INLINE void ind_dependency_wait() {\n",
     "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n",
@@ -1384,7 +1389,7 @@ static const char *const cg__prelude_DEPENDENCY[] = {
     NULL,
 };
 static const char *const cg__prelude_JOIN_LANES[] = {
-    "// Joins the states of LANES neighbouring lanes; every one of them gets the result.\n",
+    "// Combines the states of LANES adjacent lanes. Every lane gets the result.\n",
     "template <int LANES, class S> static IND_INLINE void ind_join_lanes(S &s) {\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));\n",
@@ -1392,7 +1397,7 @@ static const char *const cg__prelude_JOIN_LANES[] = {
     NULL,
 };
 static const char *const cg__prelude_JOIN_MOMENTS[] = {
-    "// Joins N states STEP apart of each of LANES lanes, of `count` values in all, with one division.\n",
+    "// Combines N states, STEP apart, of each of LANES lanes. They are of `count` values in all: one division is enough.\n",
     "template <int N, int STEP, int LANES, typename T>\n",
     "static IND_INLINE ind_welford<T> ind_join_moments(const ind_welford<T> *shared, T count) {\n",
     "    ind_welford<T> part[N];\n",
@@ -1413,7 +1418,7 @@ static const char *const cg__prelude_JOIN_MOMENTS[] = {
     NULL,
 };
 static const char *const cg__prelude_JOIN_SHARED[] = {
-    "// Joins N states in shared memory, STEP apart, always in the same order.\n",
+    "// Combines N states in shared memory, STEP apart, in a fixed order.\n",
     "template <int N, int STEP, class S> static IND_INLINE S ind_join_shared(const S *shared) {\n",
     "    S s = shared[0];\n",
     "    _Pragma(\"unroll\")\n",
@@ -1423,7 +1428,7 @@ static const char *const cg__prelude_JOIN_SHARED[] = {
     NULL,
 };
 static const char *const cg__prelude_JOIN_WARPS[] = {
-    "// Joins the states of so many warps, MOST at the most, always in the same order. All are read at once.\n",
+    "// Combines the states of the given number of warps, at most MOST, in a fixed order. All loads are issued first.\n",
     "template <int MOST, class S> static IND_INLINE S ind_join_warps(const S *shared, int warps) {\n",
     "    S s[MOST];\n",
     "    _Pragma(\"unroll\")\n",
@@ -1436,7 +1441,7 @@ static const char *const cg__prelude_JOIN_WARPS[] = {
     NULL,
 };
 static const char *const cg__prelude_JOIN_APART[] = {
-    "// Joins the states of a warp's lanes that lie STEP apart; every one of them gets the result.\n",
+    "// Combines the states of a warp's lanes that are STEP apart. Every lane gets the result.\n",
     "template <int STEP, class S> static IND_INLINE void ind_join_apart(S &s) {\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int d = 16; d >= STEP; d /= 2) s.join(s.lane(d));\n",
@@ -1444,7 +1449,7 @@ static const char *const cg__prelude_JOIN_APART[] = {
     NULL,
 };
 static const char *const cg__prelude_JOIN_NEIGHBOURS[] = {
-    "// Joins N states pairwise.\n",
+    "// Combines N states pairwise.\n",
     "template <int N, class S> static IND_INLINE S ind_join_neighbours(S (&s)[N]) {\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int d = 1; d < N; d *= 2)\n",
@@ -1455,8 +1460,8 @@ static const char *const cg__prelude_JOIN_NEIGHBOURS[] = {
     NULL,
 };
 static const char *const cg__prelude_LAST_BLOCK[] = {
-    "// All threads of a block call this once it has written what it found. True in the last of the blocks that count on\n",
-    "// the same counter: there, all that the others have written is seen. The counter is 0 again then.\n",
+    "// All threads of a block call this after the block has written its partial results. Returns true in the last of the\n",
+    "// blocks that share the counter. That block sees all partial results. It resets the counter to 0.\n",
     "static IND_INLINE bool ind_last_block(unsigned *counter, unsigned blocks) {\n",
     "    __shared__ bool last;\n",
     "    __syncthreads();\n",
@@ -1478,8 +1483,8 @@ static const char *const cg__prelude_LAST_BLOCK[] = {
     NULL,
 };
 static const char *const cg__prelude_TURN[] = {
-    "// The block's number by when it begins, in its first thread: known once it is asked for. The counter is 0 again\n",
-    "// behind the last one. All others have begun before that, and end without it, so that it may wait for them.\n",
+    "// A block's number in the order in which blocks start, in thread 0. A block may wait for blocks with lower numbers:\n",
+    "// they have started. The last block resets the counter to 0.\n",
     "static IND_INLINE unsigned ind_turn(unsigned *counter, unsigned blocks) {\n",
     "    unsigned turn = 0;\n",
     "#ifdef IND_EMULATION\n",
@@ -1494,14 +1499,14 @@ static const char *const cg__prelude_TURN[] = {
     "#endif\n",
     "    return turn;\n",
     "}\n",
-    "// For all threads of the block.\n",
+    "// The number in every thread of the block.\n",
     "static IND_INLINE bool ind_began_last(unsigned turn, unsigned blocks) {\n",
     "    return __syncthreads_or(threadIdx.x == 0 && turn == blocks - 1);\n",
     "}\n",
     NULL,
 };
 static const char *const cg__prelude_SPLIT_WORDS[] = {
-    "// A state on its way to another block, a word for each 4 bytes; a word is there once its upper half is not 0.\n",
+    "// A state that is sent to another block: a 64-bit word per 4 bytes. A word is valid if its upper half is not 0.\n",
     "template <class S> union ind_split_state {\n",
     "    unsigned part[sizeof(S) / 4];\n",
     "    S state;\n",
@@ -1514,7 +1519,7 @@ static const char *const cg__prelude_SPLIT_WORDS[] = {
     "}\n",
     "template <class S> static IND_INLINE void ind_split_take(volatile unsigned long long *from, S &s) {\n",
     "    ind_split_state<S> u = {};\n",
-    "    unsigned long long word[sizeof(S) / 4]; // all are looked at before any is waited for\n",
+    "    unsigned long long word[sizeof(S) / 4]; // all words are loaded before the first wait\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int k = 0; k < (int)(sizeof(S) / 4); k++) word[k] = from[k];\n",
     "    _Pragma(\"unroll\")\n",
@@ -1528,8 +1533,8 @@ static const char *const cg__prelude_SPLIT_WORDS[] = {
     NULL,
 };
 static const char *const cg__prelude_CLUSTER[] = {
-    "// The blocks of a cluster exchange states: each sends its own to all of them. A barrier in shared memory counts\n",
-    "// the bytes that have come; nothing else is waited for, in particular no store on its way to memory.\n",
+    "// The blocks of a cluster exchange states through distributed shared memory: each block sends its state to all. An\n",
+    "// mbarrier counts the bytes received. Stores to global memory that are in flight are not waited for.\n",
     "#ifndef IND_EMULATION\n",
     "static IND_INLINE unsigned ind_shared_address(const void *p) {\n",
     "    return (unsigned)__cvta_generic_to_shared(p);\n",
@@ -1614,9 +1619,9 @@ static const char *const cg__prelude_MMA_BF16[] = {
     NULL,
 };
 static const char *const cg__prelude_HALF_TILE[] = {
-    "// Place of 8 neighbouring 16-bit elements in a shared tile of ROWS rows of COLS elements. It consists of panels 64\n",
-    "// columns wide; in a row of a panel the chunks are permuted so that the 8 rows which one phase of ldmatrix reads lie in\n",
-    "// 8 different groups of 4 banks. These are the layouts that wgmma calls 128-byte and 64-byte swizzle.\n",
+    "// Offset of 8 adjacent 16-bit elements in a shared tile of ROWS rows of COLS elements. The tile consists of panels of 64\n",
+    "// columns. The chunks of a panel's row are permuted: one phase of ldmatrix reads 8 rows from 8 different groups of 4\n",
+    "// banks. These layouts are wgmma's 128-byte and 64-byte swizzle.\n",
     "template <int ROWS, int COLS> static IND_INLINE int ind_tile_at(int row, int chunk) {\n",
     "    constexpr int W = COLS > 64 ? 64 : COLS;\n",
     "    const int panel = COLS > 64 ? (chunk >> 3) * (ROWS * 64) : 0, in = COLS > 64 ? chunk & 7 : chunk;\n",
@@ -1625,12 +1630,13 @@ static const char *const cg__prelude_HALF_TILE[] = {
     NULL,
 };
 static const char *const cg__prelude_TILE_COPY[] = {
-    "// Of 8 neighbouring elements with `left` of them before the edge: the bytes to copy.\n",
+    "// Bytes to copy of 8 adjacent elements if `left` of them are before the edge.\n",
     "static IND_INLINE int ind_chunk_bytes(long long left) {\n",
     "    return left >= 8 ? 16 : left > 0 ? (int)left * 2 : 0;\n",
     "}\n",
-    "// Starts the copy of a tile. A thread copies one chunk in every THREADS / (COLS / 8)-th row, from from[at[0]], from[at[1]],\n",
-    "// ..: `bytes` of it, the rest, the rows from num_rows on and those whose bit in `in` is 0 become zero.\n",
+    "// Starts the copy of a tile. A thread copies one chunk of every THREADS / (COLS / 8)-th row, from from[at[0]],\n",
+    "// from[at[1]], ... It copies `bytes` of each chunk and sets the rest to zero. Rows from num_rows on, and rows whose bit in\n",
+    "// `in` is 0, are set to zero.\n",
     "template <int ROWS, int COLS, int THREADS, typename Index, int N>\n",
     "static IND_INLINE void ind_tile_copy(unsigned short *tile, const unsigned short *from, const Index (&at)[N],\n",
     "                                                     long long num_rows, int bytes, unsigned in) {\n",
@@ -1660,7 +1666,7 @@ static const char *const cg__prelude_CHUNK_COPY[] = {
     "    for (int i = 0; i < 8; i++) ((char *)smem)[i] = i < bytes ? ((const char *)global)[i] : 0;\n",
     "}\n",
     "#endif\n",
-    "// Starts the copy of 8 neighbouring elements, or of the `left` ones before the edge: then the rest becomes zero.\n",
+    "// Starts the copy of 8 adjacent elements, or of the `left` elements before the edge; the rest is set to zero.\n",
     "template <typename T> static IND_INLINE void ind_chunk_copy(T *to, const T *from, long long left) {\n",
     "    const int bytes = (left < 8 ? (int)left : 8) * (int)sizeof(T);\n",
     "    if (sizeof(T) == 1) {\n",
@@ -1684,7 +1690,7 @@ static const char *const cg__prelude_MMA_TILE[] = {
     "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane >> 4 << 3) + (lane & 7), (m >> 3) + (lane >> 3 & 1)));\n",
     "    }\n",
     "}\n",
-    "// Two neighbouring 16 x 8 fragments of B at (k, n) of a tile [n][k] if K_MAJOR, else [k][n].\n",
+    "// Two adjacent 16 x 8 fragments of B at (k, n) of a tile [n][k] if K_MAJOR, else [k][n].\n",
     "template <int ROWS, int COLS, bool K_MAJOR>\n",
     "static IND_INLINE void ind_fragment_b(unsigned (&r)[4], const unsigned short *tile, int n, int k) {\n",
     "    const int lane = threadIdx.x & 31;\n",
@@ -1694,8 +1700,8 @@ static const char *const cg__prelude_MMA_TILE[] = {
     "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane & 15), (n >> 3) + (lane >> 4)));\n",
     "    }\n",
     "}\n",
-    "// acc += A[m.., TK] * B[TK, n..] of one pair of tiles, for the warp's block of 16 MI x 8 NI at (m, n). The next 16 steps\n",
-    "// of k are loaded into registers while the present ones are multiplied.\n",
+    "// acc += A[m.., TK] * B[TK, n..] of one pair of tiles, for the warp's 16 MI x 8 NI block at (m, n). The next 16 values of\n",
+    "// k are loaded into registers while the current ones are multiplied.\n",
     "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, int MI, int NI>\n",
     "static IND_INLINE void ind_mma_tile(float (&acc)[MI][NI][4], const unsigned short *tile_a,\n",
     "                                                    const unsigned short *tile_b, int m, int n) {\n",
@@ -1723,8 +1729,8 @@ static const char *const cg__prelude_MMA_TILE[] = {
 };
 static const char *const cg__prelude_WGMMA[] = {
     "#ifndef IND_EMULATION\n",
-    "// What wgmma is told about an operand (PTX ISA, \"matrix descriptor\"): where in the tile of ROWS rows of COLS elements the\n",
-    "// part at (x, k) begins, the distance of panels, of groups of 8 rows, and the kind of swizzle.\n",
+    "// The matrix descriptor of a wgmma operand (PTX ISA): address of element (x, k) in the tile of ROWS rows of COLS elements,\n",
+    "// stride of panels, stride of groups of 8 rows, swizzle mode.\n",
     "template <int ROWS, int COLS, bool K_MAJOR>\n",
     "static IND_INLINE unsigned long long ind_wgmma_operand(const unsigned short *tile, int x, int k) {\n",
     "    constexpr int W = COLS > 64 ? 64 : COLS;\n",
@@ -1733,7 +1739,7 @@ static const char *const cg__prelude_WGMMA[] = {
     "    return (at & 0x3ffffu) >> 4 | (unsigned long long)(ROWS * W * 2 >> 4) << 16 | (unsigned long long)(8 * W * 2 >> 4) << 32 |\n",
     "           (W == 64 ? 1ull : 2ull) << 62;\n",
     "}\n",
-    "// Waits until at most N tiles are still being multiplied; the sums may be read if N is 0.\n",
+    "// Waits until at most N wgmma groups are in flight. The accumulators may be read if N is 0.\n",
     "template <int N, int NI> static IND_INLINE void ind_wgmma_wait(float (&c)[NI][4]) {\n",
     "    asm volatile(\"wgmma.wait_group.sync.aligned %0;\" :: \"n\"(N) : \"memory\");\n",
     "    if (N == 0) {\n",
@@ -1749,13 +1755,13 @@ static const char *const cg__prelude_WGMMA[] = {
     NULL,
 };
 static const char *const cg__prelude_SUM_TILE[] = {
-    "// Place of a sum in the shared tile between the multiplication and the epilogue. Rows are 8 longer than the tile, and in\n",
-    "// every second run of 32 columns the groups of 4 are swapped in pairs: then the writes of mma fragments and the reads of\n",
-    "// 8 neighbours by each thread are free of bank conflicts (T of 4 bytes).\n",
+    "// Offset of a sum in the shared tile between main loop and epilogue. Rows are padded by 8. In every second segment of 32\n",
+    "// columns, groups of 4 are swapped in pairs. Writes of mma fragments and reads of 8 adjacent sums per thread then have no\n",
+    "// bank conflicts (T of 4 bytes).\n",
     "template <int TN> static IND_INLINE int ind_sum_at(int row, int col) {\n",
     "    return row * (TN + 8) + (col ^ (col >> 5 & 1) << 2);\n",
     "}\n",
-    "// V neighbouring sums.\n",
+    "// V adjacent sums.\n",
     "template <int TN, int V, typename T> static IND_INLINE void ind_sum_read(T (&x)[V], const T *sum, int row, int col) {\n",
     "    constexpr int G = V < (int)(16 / sizeof(T)) ? V : (int)(16 / sizeof(T));\n",
     "    _Pragma(\"unroll\")\n",
@@ -1783,8 +1789,8 @@ static const char *const cg__prelude_MMA_SUMS[] = {
     NULL,
 };
 static const char *const cg__prelude_FMA_TILE[] = {
-    "// acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that lie\n",
-    "// TM / RM (TN / RN) groups apart, so that neighbouring threads read neighbouring groups.\n",
+    "// acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that are\n",
+    "// TM / RM (TN / RN) groups apart: adjacent threads read adjacent groups.\n",
     "template <int TM, int TN, int TK, typename T, int RM, int RN>\n",
     "static IND_INLINE void ind_fma_tile(T (&acc)[RM][RN], const T *tile_a, const T *tile_b) {\n",
     "    constexpr int G = 16 / sizeof(T), ACROSS = TN / RN, DOWN = TM / RM;\n",
@@ -1822,7 +1828,7 @@ static const char *const cg__prelude_FMA_TILE[] = {
 // Scans along rows and across blocks.
 /* clang-format off */
 static const char *const cg__prelude_SCAN_SUM[] = {
-    "// States of a scan: join puts what comes later behind this one.\n",
+    "// States of a scan. `join` combines this state with the state of the elements that follow.\n",
     "template <typename T> struct ind_scan_sum {\n",
     "    T value;\n",
     "    IND_INLINE void join(const ind_scan_sum &o) { value += o.value; }\n",
@@ -1845,7 +1851,7 @@ static const char *const cg__prelude_SCAN_LOG[] = {
     "static IND_INLINE double ind_scan_exp(double x) { return exp(x); }\n",
     "static IND_INLINE float ind_scan_ln(float x) { return logf(x); }\n",
     "static IND_INLINE double ind_scan_ln(double x) { return log(x); }\n",
-    "// The largest, and the sum of exp(x - largest), so that one exp joins two: equal infinities stay, NaN stays.\n",
+    "// Maximum and sum of exp(x - maximum): one exp combines two states. Equal infinities and NaN are preserved.\n",
     "template <typename T> struct ind_scan_log {\n",
     "    T max, sum;\n",
     "    IND_INLINE T value() const { return max + ind_scan_ln(sum); }\n",
@@ -1866,7 +1872,7 @@ static const char *const cg__prelude_SCAN_LOG[] = {
     NULL,
 };
 static const char *const cg__prelude_SCAN_EXTREME[] = {
-    "// Largest (smallest) value and its position, -1: none yet. The later of equals; NaN stays.\n",
+    "// Largest (smallest) value and its position, or -1. The later of equal values wins. NaN is preserved.\n",
     "template <typename T, typename I, bool UP> struct ind_scan_extreme {\n",
     "    T value;\n",
     "    I at;\n",
@@ -1886,7 +1892,7 @@ static const char *const cg__prelude_SCAN_EXTREME[] = {
     NULL,
 };
 static const char *const cg__prelude_SCAN[] = {
-    "// States of LANES neighbours: each lane's becomes that of the lanes before it, too, in front.\n",
+    "// Inclusive scan over LANES adjacent lanes.\n",
     "template <int LANES, class S> static IND_INLINE void ind_scan_lanes(S &s) {\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int d = 1; d < LANES; d *= 2) {\n",
@@ -1895,8 +1901,8 @@ static const char *const cg__prelude_SCAN[] = {
     "        if (threadIdx.x % LANES >= d) s = before;\n",
     "    }\n",
     "}\n",
-    "// A warp's part of the row is made of K lines of runs, a run for each of LANES lanes. s[k]: this lane's run of line k; becomes\n",
-    "// what comes before it in the lines. Returns all lines together.\n",
+    "// Exclusive scan of a warp. Its part of the row has K lines; a line has one segment per lane. s[k]: in, the state of this\n",
+    "// lane's segment of line k; out, the state of all segments before it. Returns the state of all lines.\n",
     "template <int LANES, int K, class S> static IND_INLINE S ind_scan_lines(S (&s)[K], const S &none) {\n",
     "    S all = none;\n",
     "    _Pragma(\"unroll\")\n",
@@ -1910,8 +1916,8 @@ static const char *const cg__prelude_SCAN[] = {
     "    }\n",
     "    return all;\n",
     "}\n",
-    "// The same for a block, each of whose warps has a part of the row. What comes before the block's part, carry, is in front of\n",
-    "// all, and becomes what comes before the next chunk. shared[WARPS] is not written while others may read the last chunk's.\n",
+    "// The same for a block; each warp has a part of the row. carry: in, the state before the block's chunk; out, the state\n",
+    "// before the next chunk. shared[WARPS] alternates: it is not written while warps may read the last chunk's.\n",
     "template <int LANES, int WARPS, int K, class S>\n",
     "static IND_INLINE void ind_scan_threads(S (&s)[K], const S &none, S *shared, S &carry) {\n",
     "    const S all = ind_scan_lines<LANES>(s, none);\n",
@@ -1938,9 +1944,9 @@ static const char *const cg__prelude_SCAN[] = {
     NULL,
 };
 static const char *const cg__prelude_SCAN_TEAM[] = {
-    "// TEAM threads, LANES apart, have parts of N rows, one behind the other. s[j]: this thread's part of row j; becomes what comes\n",
-    "// before it. The first LANES * N threads join the parts of a row each, or of carry[] rows; carry is in front and becomes what comes\n",
-    "// before the next chunk. shared[TEAM * N * LANES] is not that of the chunk before.\n",
+    "// TEAM threads, LANES apart, have consecutive parts of N rows. s[j]: in, the state of this thread's part of row j; out, the\n",
+    "// state before it. The first LANES * N threads each scan the parts of one row, or of carry[] rows. carry: in, the state\n",
+    "// before the chunk; out, before the next one. shared[TEAM * N * LANES] alternates between chunks.\n",
     "template <int LANES, int TEAM, int N, int ROWS, class S>\n",
     "static IND_INLINE void ind_scan_team(S (&s)[N], S *shared, S (&carry)[ROWS]) {\n",
     "    const int x = threadIdx.x % LANES, y = threadIdx.x / LANES;\n",
@@ -1974,7 +1980,7 @@ static const char *const cg__prelude_SCAN_TEAM[] = {
     NULL,
 };
 static const char *const cg__prelude_LOOKBACK[] = {
-    "// A state in memory, a word for each 4 bytes; a word is there once its upper half is not 0.\n",
+    "// A state in global memory: a 64-bit word per 4 bytes. A word is valid if its upper half is not 0.\n",
     "template <class S> struct ind_scan_words {\n",
     "    static constexpr int N = sizeof(S) / 4;\n",
     "    unsigned long long word[N];\n",
@@ -1986,7 +1992,7 @@ static const char *const cg__prelude_LOOKBACK[] = {
     "        _Pragma(\"unroll\")\n",
     "        for (int k = 0; k < N; k++) ((volatile unsigned long long *)to)[k] = 1ull << 32 | u.part[k];\n",
     "    }\n",
-    "    // All are looked at before any is waited for.\n",
+    "    // All words are loaded before the first wait.\n",
     "    IND_INLINE void look(const unsigned long long *from) {\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int k = 0; k < N; k++) word[k] = ((const volatile unsigned long long *)from)[k];\n",
@@ -2004,9 +2010,9 @@ static const char *const cg__prelude_LOOKBACK[] = {
     "        return u.state;\n",
     "    }\n",
     "};\n",
-    "// What comes before a tile of its row: tiles come in groups of 32, and the last one of each finds what comes before the next group.\n",
-    "// So it is joined in the same order in every run, whichever tile is done first. A tile publishes what another one waits for and\n",
-    "// nothing else: so nothing is under way when the last block that looks clears the words. For one warp.\n",
+    "// Decoupled lookback by one warp: the state before a tile of its row. Tiles form groups of 32; the last tile of a group\n",
+    "// computes the state before the next group. States are combined in a fixed order, whichever tile finishes first. A tile\n",
+    "// publishes a state only if another tile waits for it: no word is in flight when the last reader clears the words.\n",
     "template <class S>\n",
     "static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, int tiles, const S &all,\n",
     "                                              const S &none) {\n",
@@ -2032,7 +2038,7 @@ static const char *const cg__prelude_LOOKBACK[] = {
     "    }\n",
     "    return front;\n",
     "}\n",
-    "// As ind_scan_threads for a tile of the row. shared[WARPS + 1]\n",
+    "// As ind_scan_threads, for a tile of the row. shared[WARPS + 1].\n",
     "template <int WARPS, int K, class S>\n",
     "static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsigned long long *total, unsigned long long *group, int tile,\n",
     "                                             int tiles) {\n",
@@ -2060,7 +2066,7 @@ static const char *const cg__prelude_LOOKBACK[] = {
     NULL,
 };
 static const char *const cg__prelude_SCAN_MAYBE[] = {
-    "// A state of a combine function, which has none that stands for nothing: whether there is any is beside it.\n",
+    "// A state of a combine function without an identity element, with a flag: is there a state?\n",
     "template <class S> struct ind_scan_maybe {\n",
     "    S state;\n",
     "    int any;\n",
@@ -2096,14 +2102,16 @@ static const char *const cg__prelude_SORT[] = {
     "template <typename T> struct ind_key {\n",
     "    static IND_INLINE T of(T x) { return x; }\n",
     "};\n",
-    "// Element a at position i belongs before b at position j. NaN is larger than every number; positions decide among equals.\n",
+    "// Does element a at position i belong before b at position j? NaN is larger than every number. Equal elements are ordered\n",
+    "// by position.\n",
     "template <bool DOWN, typename T, typename P> static IND_INLINE bool ind_sorts_before(T a, P i, T b, P j) {\n",
     "    if (a < b || (b != b && a == a)) return !DOWN;\n",
     "    if (a > b || (a != a && b == b)) return DOWN;\n",
     "    return i < j;\n",
     "}\n",
-    "// One step of Batcher's bitonic network in the form whose comparators all point one way, so that the elements missing for\n",
-    "// a power of two never move and need not exist: pairs are `gap` apart, but mirrored in their block where gap == half.\n",
+    "// One step of Batcher's bitonic network, in the form whose comparators all have the same direction. Elements beyond the\n",
+    "// last one would never move, so n need not be a power of two. Pairs are `gap` apart, or mirrored in their block if gap ==\n",
+    "// half.\n",
     "template <class KEY, bool DOWN, typename U, typename T, typename P>\n",
     "static IND_INLINE void ind_sort_step(T *key, U key_step, P *at, U at_step, U n, U half, U gap, int threads) {\n",
     "    __syncthreads();\n",
@@ -2259,9 +2267,9 @@ enum {
 #define X(name, needs) IND__CG_##name,
     IND__CG_PRELUDE(X)
 #undef X
-        IND__CG_NUM_PIECES
+        IND__CG_NUM_PRELUDE
 };
-_Static_assert(IND__CG_NUM_PIECES <= IND__CG_MAX_PIECES, "prelude functions are bits of ind__pieces");
+_Static_assert(IND__CG_NUM_PRELUDE <= IND__CG_MAX_PRELUDE, "prelude functions are bits of ind__prelude_set");
 
 static const struct {
     uint8_t needs[4];        /* up to the first IND__CG_NO_PIECE */
@@ -2273,28 +2281,28 @@ static const struct {
 };
 
 /* With the pieces that this one is built on. */
-static void cg__add_piece(ind__pieces *set, int piece) {
+static void cg__add_prelude(ind__prelude_set *set, int piece) {
     set->word[piece / 64] |= 1ull << piece % 64;
     for (size_t i = 0; i < sizeof cg__prelude[piece].needs && cg__prelude[piece].needs[i]; i++)
-        cg__add_piece(set, cg__prelude[piece].needs[i]);
+        cg__add_prelude(set, cg__prelude[piece].needs[i]);
 }
 
-static void cg__add_pieces(ind__pieces *set, const ind__pieces *more) {
+static void cg__add_prelude_set(ind__prelude_set *set, const ind__prelude_set *more) {
     for (size_t i = 0; i < sizeof set->word / sizeof set->word[0]; i++) set->word[i] |= more->word[i];
 }
 
 /* The source will need this piece. */
 static void cg__use(ind__writer *w, int piece) {
-    cg__add_piece(&w->prelude, piece);
+    cg__add_prelude(&w->prelude, piece);
 }
 
 /* ===================================================================================== src/cuda/emit/op_templates.c */
 /* ---------------------------------------------------------------------------------------------- >>spellings */
 
-/* Every op that computes something, in the types it exists for; the type is that of its operands. $0 $1 $2: operands,
-   $t: the C type, $u: its unsigned partner (integers wrap around, which signed C arithmetic does not promise), $h $f
-   $m: half, first bit and mask of PHILOX. NULL: the op does not exist for the type, or (ops of class s) it is written
-   by code. Order: IND_LOOP_OPS. */
+/* Op templates: the source of every op that computes something, by the type of its operands. $0 $1 $2: operands, $t:
+   the C type, $u: its unsigned type (integers wrap around, which signed C arithmetic does not promise), $h $f $m: half,
+   first bit and mask of PHILOX. NULL: the op does not exist for the type, or code writes it (ops of class s). Order:
+   IND_LOOP_OPS. */
 typedef struct cg__spelling {
     ind_loop_op op;
     const char *f32, *f64, *integer, *boolean;
@@ -2397,7 +2405,8 @@ static const cg__spelling cg__spellings[] = {
 _Static_assert(sizeof(cg__spellings) / sizeof(cg__spellings[0]) == IND_NUM_LOOP_OPS,
                "one row of cg__spellings per loop op");
 
-/* C types: of elements in memory, of values in registers, and the unsigned partner of the latter. */
+/* C types: of elements in memory, of values in registers, and the unsigned type used for wrapping arithmetic on values.
+ */
 static const struct {
     const char *memory, *value, *wrapping;
 } cg__types[IND_NUM_DTYPES] = {
@@ -2426,7 +2435,7 @@ static const char *cg__spell(ind_loop_op op, ind_dtype operand) {
 /* =========================================================================================== src/cuda/emit/writer.c */
 /* ------------------------------------------------------------------------------------------------- >>writer */
 
-/* Records that the kernel cannot be written: something before this failed and left its message. */
+/* Records that the kernel cannot be written. The step that failed has left its message. */
 static void cg__fail(ind__writer *w) {
     w->failed = true;
 }
@@ -2444,7 +2453,7 @@ static const char *cg__format(ind__writer *w, const char *format, va_list list) 
     return s ? s : "";
 }
 
-/* A formatted string that lives as long as the writer: for spellings. "" on failure. */
+/* Returns a formatted string that lives as long as the writer; "" on failure. Used for op templates and names. */
 IND__PRINTF(2, 3) static const char *cg__string(ind__writer *w, const char *format, ...) {
     va_list list;
     va_start(list, format);
@@ -2453,7 +2462,7 @@ IND__PRINTF(2, 3) static const char *cg__string(ind__writer *w, const char *form
     return s;
 }
 
-/* Opens a scope: "text {". Values written inside are forgotten by cg__end. */
+/* Opens a scope: "text {". cg__end forgets the values written inside. */
 IND__PRINTF(2, 3) static void cg__begin(ind__writer *w, const char *format, ...) {
     va_list list;
     va_start(list, format);
@@ -2475,7 +2484,7 @@ static void cg__end(ind__writer *w) {
     ind__textf(&w->code, "}\n");
 }
 
-/* "} else {" of the scope that is open. */
+/* Writes "} else {" for the open scope. */
 static void cg__else(ind__writer *w, const char *line) {
     cg__forget(w);
     w->code.indent--;
@@ -2487,7 +2496,7 @@ static const char *cg__int(const ind__writer *w) {
     return w->plan->wide ? "long long" : "int";
 }
 
-/* Also an output that may be bound to the memory of a donated input. */
+/* Do two buffers have the same storage? Also true for an output that may alias a donated input. */
 static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     if (a == b || !s->storage) return a == b;
     uint32_t x = s->takes_over[a] ? s->takes_over[a] : s->storage[a];
@@ -2495,21 +2504,23 @@ static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     return x == y;
 }
 
-/* Do two arguments share memory (an output that took over its input's)? Then neither may be __restrict__. */
+/* Does the argument share memory with another one (an output that took over its input's)? Then neither may be
+   __restrict__. */
 static bool cg__shares_memory(const ind__writer *w, uint32_t arg) {
     for (uint32_t i = 0; i < w->kernel->num_args; i++)
         if (i != arg && cg__same_storage(w->schedule, w->kernel->arg[i], w->kernel->arg[arg])) return true;
     return false;
 }
 
-/* Position of a buffer among the kernel's arguments; UINT32_MAX: not one of them, which is a bug of the schedule. */
+/* Returns the position of a buffer among the kernel's arguments. UINT32_MAX: it is not one, which is a bug in the
+   schedule. */
 static uint32_t cg__arg_of(const ind_kernel *k, uint32_t buffer) {
     for (uint32_t i = 0; i < k->num_args; i++)
         if (k->arg[i] == buffer) return i;
     return UINT32_MAX;
 }
 
-/* "in0" or "out0": how the text calls a buffer. */
+/* Returns the name of a buffer in the source: "in0" or "out0". */
 static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
     const ind_kernel *k = w->kernel;
     uint32_t i = cg__arg_of(k, buffer);
@@ -2525,7 +2536,7 @@ static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
 /* ============================================================================================ src/cuda/emit/index.c */
 /* -------------------------------------------------------------------------------------------------- >>index */
 
-/* Number of the size argument (or of the reciprocal) that is passed as this formula; equal formulas share one. */
+/* Returns the number of the size argument (or reciprocal) that has this formula. Equal formulas share one argument. */
 static uint32_t cg__formula_arg(ind__writer *w, ind_expr formula, bool reciprocal) {
     uint32_t number = 0;
     for (uint32_t i = 0; i < w->num_args; i++) {
@@ -2543,8 +2554,8 @@ static uint32_t cg__formula_arg(ind__writer *w, ind_expr formula, bool reciproca
     return number;
 }
 
-/* A symbol that stands for a size argument while an index is printed. It keeps the range, by which the printer knows
-   where a plain C division will do. */
+/* Returns a symbol that stands for a size argument while an index is printed. It has the range of the size, which tells
+   the printer if a plain C division is enough. */
 static ind_expr cg__size_symbol(ind__writer *w, ind_expr size) {
     if (ind_expr_is_int(size, NULL)) return size;
     int64_t lo, hi;
@@ -2563,11 +2574,11 @@ static ind_expr cg__size_symbol(ind__writer *w, ind_expr size) {
 }
 
 #define IND__CG_MAX_DEPTH                                                                                              \
-    64 /* of an index expression; deeper ones are refused, as walking them would need a deep stack */
+    64 /* of an index expression; deeper ones are refused, as the recursion would need a deep stack */
 
 static ind_expr cg__sizes_to_args(ind__writer *w, ind_expr e, int depth);
 
-/* Sums and products: the arguments made of sizes alone become one argument together. */
+/* Splits a sum or product: its arguments that consist of sizes become one size argument. */
 static ind_expr cg__split_nary(ind__writer *w, ind_expr e, int depth) {
     ind_expr sizes = {0}, rest = {0};
     for (int i = 0; i < ind_expr_num_args(e); i++) {
@@ -2580,7 +2591,7 @@ static ind_expr cg__split_nary(ind__writer *w, ind_expr e, int depth) {
     return ind__expr_rebuild(e, (ind_expr[]){cg__size_symbol(w, sizes), rest}, 2);
 }
 
-/* e with every maximal part that is made of sizes replaced by the symbol of a size argument. */
+/* Returns e with every maximal subexpression of sizes replaced by the symbol of a size argument. */
 static ind_expr cg__sizes_to_args(ind__writer *w, ind_expr e, int depth) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     if (kind == IND_EXPR_NONE) return e;
@@ -2622,7 +2633,8 @@ static void cg__symbol_name(ind__text *t, ind_expr symbol, void *user) {
         ind__textf(t, "%s", s ? s->name : "");
 }
 
-/* Writes an index expression: loop variables by their spelling, parts made of sizes as arguments n0, n1, .. */
+/* Writes an index expression: loop variables by their names in the source, subexpressions of sizes as arguments n0, n1,
+   .. */
 static void cg__expr(ind__writer *w, ind_expr e) {
     ind_expr split = cg__sizes_to_args(w, e, 0);
     if (!split.id) {
@@ -2636,7 +2648,7 @@ static void cg__expr(ind__writer *w, ind_expr e) {
     if (strstr(text, "ind_m")) cg__use(w, IND__CG_MAXMIN);
 }
 
-/* The same as a string that lives as long as the writer: for scope headers and spellings. */
+/* Returns the same as a string that lives as long as the writer, for scope headers and names. */
 static const char *cg__expr_string(ind__writer *w, ind_expr e) {
     ind__text keep = w->code;
     w->code = (ind__text){.context = w->context, .mid_line = true};
@@ -2655,7 +2667,7 @@ static const ind__inst *cg__inst(const ind__writer *w, uint32_t i) {
     return &w->body->inst[i];
 }
 
-/* The index of a LOAD or STORE (linear, elements) or of an INDEX, in the variables of the domain. */
+/* Returns the index of a LOAD or STORE (linear, elements) or of an INDEX, in the variables of the domain. */
 static ind_expr cg__index_of(const ind__writer *w, uint32_t i) {
     return w->plan->domain.index[cg__inst(w, i)->index];
 }
@@ -2664,8 +2676,8 @@ static ind_dtype cg__memory_dtype(const ind__writer *w, uint32_t i) {
     return w->schedule->program->buffer[cg__inst(w, i)->source].dtype;
 }
 
-/* Does the f32 that text, with the double v in it, is read as differ from (float)v? Decimal to double to float rounds
-   twice, which matters next to the middle between two floats. */
+/* Does the decimal text of v, read as f32, differ from (float)v? Decimal to double to float rounds twice, which matters
+   near the midpoint of two floats. */
 static bool cg__double_rounding(double v) {
     float f = (float)v;
     float next = nextafterf(f, v > (double)f ? INFINITY : -INFINITY);
@@ -2704,7 +2716,7 @@ static void cg__literal(ind__writer *w, const ind__inst *inst) {
         ind__textf(&w->code, i < 0 ? "(%lld%s)" : "%lld%s", (long long)i, inst->dtype == IND_I64 ? "LL" : "");
 }
 
-/* The value of instruction i as an operand. */
+/* Writes the value of instruction i as an operand. */
 static void cg__value(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (w->value[i])
@@ -2715,7 +2727,7 @@ static void cg__value(ind__writer *w, uint32_t i) {
         ind__textf(&w->code, "v%u", i);
 }
 
-/* The types that exist in memory only: piece of the prelude, rounding op, conversions to and from a value. */
+/* Types that exist in memory only: prelude function, rounding op, conversions to and from a value. */
 typedef struct cg__narrow_type {
     int piece;
     ind_loop_op rounding;
@@ -2732,7 +2744,7 @@ static const cg__narrow_type *cg__narrow_of(ind_dtype memory) {
     return rows[memory].load ? &rows[memory] : NULL;
 }
 
-/* An element in memory as a value: "ind_bf16_to_f32(" element ")". */
+/* Writes an element in memory as a value: "ind_bf16_to_f32(" element ")". */
 static void cg__from_memory(ind__writer *w, ind_dtype memory, const char *element) {
     const cg__narrow_type *narrow = cg__narrow_of(memory);
     if (narrow) cg__use(w, narrow->piece);
@@ -2740,18 +2752,18 @@ static void cg__from_memory(ind__writer *w, ind_dtype memory, const char *elemen
     ind__textf(&w->code, "%s%s%s", before, element, before[0] ? ")" : "");
 }
 
-/* What the first part of a FINISH leaves to the second: elements of these buffers, one of each row. */
+/* What the first part of a FINISH hands over to the second: elements of these buffers, one of each row. */
 #define IND__CG_MAX_HANDED 4
 typedef struct cg__handover {
     uint32_t buffer[IND__CG_MAX_HANDED];
     uint32_t num;
     ind_expr rows;
-    int threads; /* that take them: all of a block, or a warp */
-    int looks;   /* rows that each of them looks for before it waits for one */
-    bool takes;  /* the second part is being written */
+    int threads; /* threads that take them: a whole block, or a warp */
+    int looks;   /* rows that each thread polls before it waits for one */
+    bool takes;  /* true while the second part is written */
 } cg__handover;
 
-/* Number of the buffer among those that are handed over; -1: it is not. */
+/* Returns the number of the access's buffer among those that are handed over; -1: it is not one. */
 static int cg__handed(const ind__writer *w, uint32_t i) {
     const cg__handover *h = w->plan->handover;
     for (uint32_t k = 0; h && k < h->num; k++)
@@ -2759,18 +2771,18 @@ static int cg__handed(const ind__writer *w, uint32_t i) {
     return -1;
 }
 
-/* "lookback, 0, r0, n0": where an element that is handed over is left. */
+/* Returns the arguments that locate a handed-over element: "lookback, 0, r0, n0". */
 static const char *cg__left(ind__writer *w, uint32_t i) {
     return cg__string(w, "lookback, %d, %s, %s", cg__handed(w, i), cg__expr_string(w, cg__index_of(w, i)),
                       cg__expr_string(w, w->plan->handover->rows));
 }
 
-/* "ind_take<float>(ahead1[k], lookback, 0, r0, n0)": that element, which was looked for. */
+/* Returns "ind_take<float>(ahead1[k], lookback, 0, r0, n0)": the handed-over element, which has been polled. */
 static const char *cg__take(ind__writer *w, uint32_t i) {
     return cg__string(w, "ind_take<%s>(ahead%u[k], %s)", cg__types[cg__memory_dtype(w, i)].memory, i, cg__left(w, i));
 }
 
-/* buffer[index] of a LOAD or STORE, or what `memory` says instead. */
+/* Returns buffer[index] of a LOAD or STORE, or the expression in `memory` if it is set. */
 static const char *cg__element(ind__writer *w, uint32_t i) {
     if (w->memory[i]) return w->memory[i];
     if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__handed(w, i) >= 0) return cg__take(w, i);
@@ -2785,19 +2797,19 @@ static const char *cg__element(ind__writer *w, uint32_t i) {
     return s;
 }
 
-/* "const float v12 = in0[i0]": the instruction's result is named and typed; the caller ends the line. */
+/* Writes "const float v12 = ", the declaration of the instruction's result; the caller ends the line. */
 static void cg__declare(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, "const %s v%u = ", cg__types[cg__inst(w, i)->dtype].value, i);
 }
 
-/* The name of the vector whose element j LOAD i is; NULL: it is something else. */
+/* Returns the name of the vector whose element j is LOAD i; NULL: it is not an element of a vector. */
 static const char *cg__vector_of(ind__writer *w, uint32_t i) {
     const char *at = w->memory[i] ? strstr(w->memory[i], ".at[j]") : NULL;
     return at && !at[6] ? cg__string(w, "%.*s", (int)(at - w->memory[i]), w->memory[i]) : NULL;
 }
 
-/* The same if it is a vector of bf16. Half of the elements are taken out of their words by one instruction then, not
-   two (layer_norm of 65536: 17 percent fewer instructions). */
+/* Returns the same if it is a vector of bf16, else NULL. Half of the elements are then extracted by one instruction,
+   not two (layer_norm of 65536: 17 percent fewer instructions). */
 static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
     return cg__memory_dtype(w, i) == IND_BF16 ? cg__vector_of(w, i) : NULL;
 }
@@ -2805,8 +2817,9 @@ static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
 static ind_expr cg__r_numel(const ind__writer *w);
 static uint32_t cg__r_mask(const ind__writer *w);
 
-/* Is the LOAD the same for a whole row, there for its elements alone, and of a buffer that may be as empty as the row?
-   Then its index may rely on there being one: mask[r % B] of B elements is mask[0] if B is 0 or 1. */
+/* May the index of the LOAD lie outside its buffer? True if all its conditions hold: the LOAD is the same for a whole
+   row, only the row's elements use it, and both row and buffer may be empty. The index may rely on a row element:
+   mask[r % B] of B elements is mask[0] if B is 0 or 1. */
 static bool cg__may_be_outside(const ind__writer *w, uint32_t load) {
     int64_t least = 1, elements = 1;
     if (!w->plan->domain.rrank || w->plan->rooted[load] || w->plan->varies[load] & cg__r_mask(w)) return false;
@@ -2817,7 +2830,8 @@ static bool cg__may_be_outside(const ind__writer *w, uint32_t load) {
     return elements < 1 && !ind_known_lt(cg__index_of(w, load), numel);
 }
 
-/* "v1 ? ": under its mask, and only where there is something to load. A vector whose mask does not hold is 0. */
+/* Writes "v1 ? ": the LOAD's mask, and the check that the row is not empty if the index needs one. A vector with a
+   false mask is 0. */
 static bool cg__load_condition(ind__writer *w, uint32_t i) {
     const uint32_t mask = w->memory[i] ? 0 : cg__inst(w, i)->arg[0];
     const bool maybe = cg__may_be_outside(w, i);
@@ -2841,8 +2855,8 @@ static void cg__load(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, condition ? " : (%s)0;\n" : ";\n", cg__types[inst->dtype].value);
 }
 
-/* The value that a STORE writes: what it is given, before a rounding to the type in memory, as rounding twice is
-   rounding once. */
+/* Returns the value that a STORE writes. A rounding to the type in memory is skipped, as rounding twice equals rounding
+   once. */
 static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
     uint32_t x = cg__inst(w, store)->arg[0];
     if (cg__inst(w, store)->reduction) return x;
@@ -2851,7 +2865,7 @@ static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
     return rounds ? cg__inst(w, x)->arg[0] : x;
 }
 
-/* The text before a value that joins `old`; it ends in "(" (of a function) where a ")" must follow. */
+/* Returns the text before a value that is combined with `old`. If it ends in "(" of a function, a ")" must follow. */
 static const char *cg__combination(ind__writer *w, ind_reduction mode, ind_dtype type) {
     const bool sum = mode == IND_REDUCE_SUM, prod = mode == IND_REDUCE_PROD, max = mode == IND_REDUCE_MAX;
     if (type == IND_BOOL) return sum || max ? "old | " : "old & ";
@@ -2864,15 +2878,15 @@ static const char *cg__combination(ind__writer *w, ind_reduction mode, ind_dtype
     return cg__string(w, "(%s)old %c (%s)", cg__types[type].wrapping, sum ? '+' : '*', cg__types[type].wrapping);
 }
 
-/* The sum of these types has an instruction of its own. */
+/* True if an instruction adds this type to memory. */
 static bool cg__adds_natively(const ind__inst *store, ind_dtype memory) {
     return store->reduction == IND_REDUCE_SUM &&
            (memory == IND_I32 || memory == IND_I64 || memory == IND_F32 || memory == IND_F64);
 }
 
-/* Sums in memory with instructions for one element and for up to 16 bytes of neighbours (PTX ISA, red: f16 from sm_70
-   on, bf16 from sm_90, several elements from sm_90): the prelude's function and from which architecture on it is there.
-   A value that is not of the narrow type would be rounded to it before the sum is, once more than need be. */
+/* Prelude functions that add to memory, and the first architecture of their instructions for one element and for up to
+   16 bytes of neighbours (PTX ISA, red: f16 from sm_70 on, bf16 from sm_90, several elements from sm_90). A value that
+   is not of the narrow type is excluded: it would be rounded before the sum is, once more than necessary. */
 typedef struct cg__adder_row {
     ind_dtype type;
     int piece, scalar_from, vector_from;
@@ -2899,7 +2913,7 @@ static const cg__adder_row *cg__adder(const ind__writer *w, uint32_t i, int elem
     return NULL;
 }
 
-/* "ind_add_bf16(&out0[i], ind_f32_to_bf16(value));" */
+/* Writes "ind_add_bf16(&out0[i], ind_f32_to_bf16(value));". */
 static void cg__add_narrow(ind__writer *w, uint32_t i, const cg__adder_row *adder) {
     const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, i));
     cg__use(w, narrow->piece);
@@ -2909,7 +2923,7 @@ static void cg__add_narrow(ind__writer *w, uint32_t i, const cg__adder_row *adde
     ind__textf(&w->code, "));\n");
 }
 
-/* "ind_atomic(&out0[i], [&](T element) { return element joined with the value; });" */
+/* Writes "ind_atomic(&out0[i], [=](T element) { return element combined with the value; });". */
 static void cg__atomic(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     const ind_dtype memory = cg__memory_dtype(w, i), type = (ind_dtype)inst->dtype;
@@ -2948,14 +2962,14 @@ static void cg__atomic(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, how[0] == 'i' ? "));\n});\n" : ");\n});\n");
 }
 
-/* Is what store i writes the very element that load x has at hand? */
+/* Does store i write exactly the element that load x has read? */
 static bool cg__copies(const ind__writer *w, uint32_t i, uint32_t x) {
     const ind__inst *load = cg__inst(w, x);
     return load->op == IND_LOOP_LOAD && !load->arg[0] && !w->value[x] && w->memory[x] &&
            cg__memory_dtype(w, x) == cg__memory_dtype(w, i);
 }
 
-/* "element = value;", rounded to the type in memory. */
+/* Writes "element = value;", rounded to the type in memory. */
 static void cg__plain_store(ind__writer *w, uint32_t i) {
     uint32_t x = cg__stored_value(w, i);
     const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, i));
@@ -2969,7 +2983,7 @@ static void cg__plain_store(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, narrow ? ");\n" : ";\n");
 }
 
-/* "ind_leave<float>(block, lookback, 0, i0, n0, v19);" */
+/* Writes "ind_leave<float>(block, lookback, 0, i0, n0, v19);". */
 static void cg__leave(ind__writer *w, uint32_t i) {
     const ind_dtype memory = cg__memory_dtype(w, i);
     const cg__narrow_type *narrow = cg__narrow_of(memory);
@@ -2985,7 +2999,7 @@ static bool cg__joins_run(const ind__writer *w, uint32_t i) {
 }
 static void cg__join_column(ind__writer *w, uint32_t i);
 
-/* "if (v3)" on a line of its own; the next one is indented. */
+/* Writes "if (v3)" on its own line, and indents the next one. */
 static void cg__write_mask(ind__writer *w, uint32_t mask) {
     if (!mask) return;
     ind__textf(&w->code, "if (");
@@ -2994,18 +3008,18 @@ static void cg__write_mask(ind__writer *w, uint32_t mask) {
     w->code.indent++;
 }
 
-/* A STORE: under its mask, and joined with what is there, if it says so. */
+/* Writes a STORE: under its mask, and combined with the element in memory if it is a reduction. */
 static void cg__store(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (cg__joins_run(w, i)) {
         cg__join_column(w, i);
         return;
     }
-    if (w->memory[i] && w->plan->vector[i] > 1) { /* gathered for cg__vector_stores */
+    if (w->memory[i] && w->plan->vector[i] > 1) { /* collected for cg__vector_stores */
         cg__plain_store(w, i);
         return;
     }
-    if (cg__handed(w, i) >= 0) cg__leave(w, i); /* first, as it is waited for */
+    if (cg__handed(w, i) >= 0) cg__leave(w, i); /* first, as the second part waits for it */
     cg__write_mask(w, inst->arg[1]);
     if (inst->reduction)
         cg__atomic(w, i);
@@ -3014,7 +3028,7 @@ static void cg__store(ind__writer *w, uint32_t i) {
     if (inst->arg[1]) w->code.indent--;
 }
 
-/* "const int t12 = ...": an index read from memory that an earlier kernel has checked. */
+/* Writes "const int t12 = ...": an index read from memory that an earlier kernel has checked. */
 static void cg__checked(ind__writer *w, uint32_t i, const char *extent) {
     const uint32_t x = cg__inst(w, i)->arg[0];
     ind__textf(&w->code, "const %s t%u = (%s)(", cg__int(w), i, cg__int(w));
@@ -3030,7 +3044,8 @@ static void cg__checked(ind__writer *w, uint32_t i, const char *extent) {
 
 static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect);
 
-/* "const int t12 = ...": an index read from memory, checked, unless its row has no elements to use it for. */
+/* Writes "const int t12 = ...": an index read from memory and checked. It is 0 if it may be unused and its row is
+   empty. */
 static void cg__indirect(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     const char *extent = cg__expr_string(w, w->plan->domain.index[inst->index]);
@@ -3061,7 +3076,7 @@ static void cg__index_value(ind__writer *w, uint32_t i) {
         ind__textf(&w->code, "(%s)(%s);\n", cg__types[dtype].value, index);
 }
 
-/* Floats go to the narrow integers by way of int, as the host does; to bool by comparison with 0. */
+/* Writes a cast. Floats are cast to narrow integers through int, as on the host; to bool by comparison with 0. */
 static void cg__cast(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     ind_dtype to = (ind_dtype)inst->dtype, from = (ind_dtype)cg__inst(w, inst->arg[0])->dtype;
@@ -3087,7 +3102,7 @@ static void cg__call(ind__writer *w, uint32_t i) {
 
 static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce);
 
-/* Keeps the op a relative error of its operand as it is? */
+/* Does the op preserve the relative error of its operand? */
 static bool cg__keeps_relative(const ind__inst *inst) {
     switch ((ind_loop_op)inst->op) {
     case IND_LOOP_MUL:
@@ -3099,7 +3114,7 @@ static bool cg__keeps_relative(const ind__inst *inst) {
     }
 }
 
-/* Is all that is made of the value rounded to 16 bits before its relative error can grow? */
+/* Is every result of the value rounded to 16 bits before its relative error can grow? */
 static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
     uint8_t *reached = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
     if (!reached) return false;
@@ -3119,11 +3134,11 @@ static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
     return true;
 }
 
-/* May the exponential unit make the terms of a softmax alone? Of x - m <= 0 its result is off by |x - m| * 2^-24 at the
-   most, which is 5e-6 where it is not 0, a hundredth of what the rounding to 16 bits takes; terms below 2^-126, which
-   has no subnormals, are 0. expf takes twice the instructions of all the rest: rows of narrow elements in clusters are
-   bound by them (softmax of 65536 and 262144 bf16, 84 and 84 % of a copy with expf, 87 and 88 without), and NVRTC needs
-   a fifth of its time for them. */
+/* May the hardware ex2 compute the terms of a softmax? For x - m <= 0 its result is off by at most |x - m| * 2^-24.
+   That is 5e-6 if the result is not 0, a hundredth of the rounding to 16 bits. Terms below 2^-126 are 0 instead of
+   subnormal. expf takes twice the instructions of the rest of the kernel. Rows of 16-bit elements in clusters are bound
+   by them: softmax of 65536 and 262144 bf16 reaches 84 and 84 % of a copy with expf, 87 and 88 without. expf also takes
+   a fifth of NVRTC's time for these kernels. */
 static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_EXP || inst->dtype != IND_F32) return false;
@@ -3134,7 +3149,7 @@ static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
     return false;
 }
 
-/* Ops of the spelling table. */
+/* Writes an op from its op template. */
 static void cg__compute(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     uint32_t typed = inst->arg[inst->op == IND_LOOP_WHERE ? 1 : 0];
@@ -3193,7 +3208,7 @@ static bool cg__is_softmax_part(const ind__writer *w, uint32_t i, int which) {
            cg__inst(w, inst->arg[0])->reduction == IND_REDUCE_ONLINE_SOFTMAX;
 }
 
-/* The sum of an online softmax, also with max - max added (which carries NaN and infinity into the result). */
+/* Is i the sum of an online softmax, with or without max - max added (which propagates NaN and infinity)? */
 static bool cg__is_softmax_sum(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_ADD) return cg__is_softmax_part(w, i, 1);
@@ -3205,8 +3220,9 @@ static bool cg__is_softmax_sum(const ind__writer *w, uint32_t i) {
     return false;
 }
 
-/* That sum is at least 1, so that dividing a whole row by it may multiply by its reciprocal: no overflow, one more
-   rounding, a tenth of the instructions, and no division, which alone takes NVRTC 3 ms. */
+/* Does i divide a whole row by that sum? The sum is at least 1, so its reciprocal cannot overflow. Multiplying by the
+   reciprocal costs one more rounding and takes a tenth of the instructions. It also avoids a division, which alone
+   takes NVRTC 3 ms. */
 static bool cg__divides_by_softmax_sum(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     return inst->op == IND_LOOP_DIV && inst->dtype == IND_F32 && cg__is_softmax_sum(w, inst->arg[1]) &&
@@ -3222,11 +3238,11 @@ static void cg__divide_by_softmax_sum(ind__writer *w, uint32_t i) {
     cg__use(w, IND__CG_RECIPROCAL_OF_SUM);
 }
 
-/* Writes one instruction as a line of its own. What it needs must have been written before. */
+/* Writes one instruction as its own line. Its operands must have been written before. */
 static void cg__instruction(ind__writer *w, uint32_t i) {
     switch (cg__inst(w, i)->op) {
     case IND_LOOP_NONE:
-    case IND_LOOP_CONSTANT: break; /* stands where it is used */
+    case IND_LOOP_CONSTANT: break; /* written where it is used */
     case IND_LOOP_LOAD: cg__load(w, i); break;
     case IND_LOOP_STORE: cg__store(w, i); break;
     case IND_LOOP_INDIRECT: cg__indirect(w, i); break;
@@ -3250,8 +3266,8 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
     }
 }
 
-/* What is written until the caller sets w->variant back, to what is returned, has no vectors. *scalar must last as
- * long. */
+/* Returns w->variant and replaces it by *scalar, a copy without vectors. The caller sets it back. *scalar must last
+   until then. */
 static const ind__variant *cg__write_scalars(ind__writer *w, ind__variant *scalar) {
     const ind__variant *before = w->variant;
     *scalar = *before;
@@ -3260,7 +3276,7 @@ static const ind__variant *cg__write_scalars(ind__writer *w, ind__variant *scala
     return before;
 }
 
-/* Calls f for every value that the instruction uses: its arguments and the values its indices were made of. */
+/* Calls f for every value that the instruction uses: its arguments and the values in its indices. */
 static void cg__each_use(const ind__writer *w, uint32_t i, void (*f)(void *self, uint32_t user, uint32_t used),
                          void *self) {
     const ind__inst *inst = cg__inst(w, i);
@@ -3287,15 +3303,15 @@ static void cg__mark_needed(void *self, uint32_t user, uint32_t used) {
     w->needed[used] = 1;
 }
 
-#define IND__CG_CHECK_ONCE    1 /* for each element of the result */
-#define IND__CG_CHECK_REDUCED 2 /* for each that is reduced */
+#define IND__CG_CHECK_ONCE    1 /* once per element of the result */
+#define IND__CG_CHECK_REDUCED 2 /* once per reduced element */
 
-/* What a kernel must do for each of its elements, whether or not it uses the result. */
+/* Must the kernel execute i for each of its elements, even if no result uses it? */
 static bool cg__is_root(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_STORE || w->plan->only_check[i] == IND__CG_CHECK_ONCE;
 }
 
-/* Marks instruction `root`; cg__close_needed then adds all that the marked ones are computed from. */
+/* Marks instruction `root` as needed; cg__close_needed then adds everything that it is computed from. */
 static void cg__need(ind__writer *w, uint32_t root) {
     w->needed[root] = 1;
 }
@@ -3309,8 +3325,8 @@ static void cg__close_needed(ind__writer *w) {
         if (w->needed[i] && !w->known[i] && !w->value[i]) cg__each_use(w, i, cg__mark_needed, w);
 }
 
-/* Writes, in order, the needed instructions that are not yet known, that need no more than `stage` finished reductions
-   and that depend on no variables but those in `allowed` (bits of ind__writer.varies). */
+/* Writes, in order, the needed instructions that are not yet known. They may need at most `stage` finished reductions
+   and depend only on variables in `allowed` (bits of ind__writer.varies). */
 static void cg__emit(ind__writer *w, uint32_t allowed, int stage) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->needed[i] || w->known[i] || w->value[i] || (w->plan->varies[i] & ~allowed) || w->plan->stage[i] > stage)
@@ -3323,7 +3339,7 @@ static void cg__emit(ind__writer *w, uint32_t allowed, int stage) {
 #define IND__CG_ALL_VARS   0xffffffffu
 #define IND__CG_ALL_STAGES 255
 
-/* Writes everything up to and with all STOREs of the body: an epilogue. Values of reductions must have a spelling. */
+/* Writes all STOREs of the body and everything they need: an epilogue. Values of reductions must have names. */
 static void cg__emit_stores(ind__writer *w) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -3924,7 +3940,7 @@ static int cg__choose_vector(cg__decider *d, int v, bool tail) {
 /* =========================================================================================== src/cuda/emit/launch.c */
 /* ------------------------------------------------------------------------------------------------- >>launch */
 
-/* Largest value of e, which must grow with every variable in it and be a sum of products of what is not negative. */
+/* Returns the largest value of e. e must grow with every variable in it: a sum of products of nonnegative terms. */
 static ind_expr cg__upper(const ind__writer *w, ind_expr e) {
     ind_expr symbol[32], top[32];
     int num = ind__expr_symbols(e, symbol, 32), n = 0;
@@ -3944,7 +3960,7 @@ static bool cg__fits(ind_expr e, int64_t limit) {
     return lo >= -limit - 1 && hi <= limit;
 }
 
-/* e grows with every symbol in it: sums and products of what is never negative, and their quotients by sizes. */
+/* True if e grows with every symbol in it: it has only nonnegative sums and products, and their quotients by sizes. */
 static bool cg__monotone(ind_expr e, int depth) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     int64_t lo, hi;
@@ -3958,7 +3974,7 @@ static bool cg__monotone(ind_expr e, int depth) {
     return true;
 }
 
-#define IND__CG_SLACK (1 << 20) /* how far beyond the domain a thread's index may lie */
+#define IND__CG_SLACK (1 << 20) /* the distance that a thread's index may lie beyond the domain */
 
 static ind_expr cg__p_numel(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank);
@@ -3984,24 +4000,24 @@ static int cg__pow2_at_least(int64_t n, int lo, int hi) {
     return p;
 }
 
-/* "unsigned" in the width of the indices: for linear positions, which are divided into variables. */
+/* Returns "unsigned" in the width of the indices, the type of linear positions when they are divided into variables. */
 static const char *cg__unsigned(const ind__writer *w) {
     return w->plan->wide ? "unsigned long long" : "unsigned";
 }
 
-/* A size as a divisor of a linear position: "384u" or "(unsigned)n1". */
+/* Returns a size as a divisor of a linear position: "384u" or "(unsigned)n1". */
 static const char *cg__divisor(ind__writer *w, ind_expr size) {
     int64_t value;
     if (ind_expr_is_int(size, &value)) return cg__string(w, w->plan->wide ? "%lldull" : "%lldu", (long long)value);
     return cg__string(w, "(%s)%s", cg__unsigned(w), cg__expr_string(w, size));
 }
 
-/* Are positions among so many points, and a little beyond, below 2^31? */
+/* Are positions below this many points, plus IND__CG_SLACK, below 2^31? */
 static bool cg__narrow(const ind__writer *w, ind_expr points) {
     return !w->plan->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
 }
 
-/* What ind_quotient wants to know of a divisor. */
+/* Returns the reciprocal of a divisor that ind_quotient multiplies by. */
 static ind_expr cg__reciprocal(ind_expr size) {
     ind_context *c = size.context;
     int64_t least;
@@ -4011,8 +4027,8 @@ static ind_expr cg__reciprocal(ind_expr size) {
     return ind_expr_add(all, ind_int(c, 1));
 }
 
-/* The expression "position / size". A position below 2^31 (`narrow`) is divided with a multiplication by a size that is
-   known at run time only. */
+/* Returns the expression "position / size". If the size is known only at run time, a position below 2^31 (`narrow`) is
+   divided by a multiplication. */
 static const char *cg__quotient(ind__writer *w, const char *position, ind_expr size, bool narrow) {
     int64_t value;
     if (ind_expr_is_int(size, &value))
@@ -4023,8 +4039,8 @@ static const char *cg__quotient(ind__writer *w, const char *position, ind_expr s
     return cg__string(w, "ind_quotient(%s, m%u)", position, cg__formula_arg(w, cg__reciprocal(size), true));
 }
 
-/* ---- blocks along three axes: x, which runs fastest, y and z. An axis that may have more blocks than y or z of a grid
-   can hold is folded into x. */
+/* ---- blocks along three axes: x, which runs fastest, y and z. An axis is folded into x if it may have more blocks
+   than y or z of a grid allows. */
 
 #define IND__CG_MAX_GRID_YZ 65535 /* CUDA C Programming Guide, compute capabilities */
 
@@ -4032,7 +4048,7 @@ static bool cg__own_axis(ind_expr blocks) {
     return ind_known_le(blocks, ind_int(blocks.context, IND__CG_MAX_GRID_YZ));
 }
 
-/* Spells the block's place along each axis, after what has to be declared for it. */
+/* Declares the block's position along each axis and returns its name in at[]. */
 static void cg__write_axes(ind__writer *w, const ind_expr blocks[3], const char *at[3]) {
     static const char *const axis[] = {"blockIdx.x", "blockIdx.y", "blockIdx.z"};
     for (int d = 0; d < 3; d++) at[d] = axis[d];
@@ -4047,7 +4063,7 @@ static void cg__write_axes(ind__writer *w, const ind_expr blocks[3], const char 
     }
 }
 
-/* Declares the P variables but for those in `skip` (bits), the digits of a position below 2^31. */
+/* Declares the P variables, except those in `skip` (bits), as the digits of a position below 2^31. */
 static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t skip) {
     int first = 0;
     while (first < w->plan->domain.rank && skip >> first & 1) first++;
@@ -4068,14 +4084,15 @@ static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t 
 
 /* ---- digits of a linear position */
 
-/* Is the variable, or the position in the variables up to it, part of some index? */
+/* Does some index use the variable, or the linear position symbol? */
 static bool cg__is_used(const ind__writer *w, ind_expr symbol) {
     for (uint32_t k = 0; k < w->body->num_index; k++)
         if (ind__expr_depends(w->plan->domain.index[k], symbol)) return true;
     return false;
 }
 
-/* e with c * position in place of all that it has of the P variables 0 .. last, if that is c times their position. */
+/* Returns e with its terms in the P variables 0 .. last replaced by c * position. Returns e unchanged if those terms
+   are not c times the linear position. */
 static ind_expr cg__by_position(const ind__writer *w, ind_expr e, int last, ind_expr position) {
     const ind__loops *d = &w->plan->domain;
     ind_expr c, stride, rest;
@@ -4091,8 +4108,8 @@ static ind_expr cg__by_position(const ind__writer *w, ind_expr e, int last, ind_
     return ind_expr_add(ind_expr_mul(c, position), rest);
 }
 
-/* Makes indices of positions: 384 * p rather than 384 * S * i0 + 384 * i1. A position is known before its digits, which
-   then often nobody needs. */
+/* Rewrites indices in linear positions: 384 * p instead of 384 * S * i0 + 384 * i1. A position is known before its
+   digits, and the digits are then often unused. */
 static void cg__use_positions(ind__writer *w) {
     for (int last = w->plan->domain.rank - 1; last > 0; last--) {
         ind_expr points = ind_expr_product(w->context, w->plan->domain.extent, last + 1);
@@ -4104,7 +4121,7 @@ static void cg__use_positions(ind__writer *w) {
     }
 }
 
-/* Is there a use for the position in the variables from .. v? */
+/* Does some index use the position in the variables from .. v? */
 static bool cg__needs_position(const ind__writer *w, int from, int v) {
     for (int k = from; k <= v; k++)
         if (cg__is_used(w, w->plan->domain.var[k]) || (k < w->plan->domain.rank && cg__is_used(w, w->linear[k])))
@@ -4112,8 +4129,8 @@ static bool cg__needs_position(const ind__writer *w, int from, int v) {
     return false;
 }
 
-/* Declares the variables from + 0 .. from + n - 1 of the domain as i0, i1 .. or r0, r1 .., the digits of `linear`, as
-   far as they are used. */
+/* Declares the variables from + 0 .. from + n - 1 of the domain as i0, i1 .. or r0, r1 ..: the digits of `linear`.
+   Unused digits are left out. */
 static void cg__split_linear(ind__writer *w, const char *linear, int from, int n) {
     bool parallel = from < w->plan->domain.rank;
     if (parallel && n > 1 && !ind__ok(w->linear[n - 1])) cg__use_positions(w); /* for a batch of rows, once */
@@ -4278,7 +4295,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
 }
 
 /* Elements of the widest vectors that suit what walks along the row, or, of points, through all rows; 1: none. */
-static int cg__shifted_width(const ind__writer *w) {
+static int cg__misaligned_width(const ind__writer *w) {
     int narrowest = 16, widest = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__walks_row(w, i) || !(w->plan->domain.rrank || w->plan->through[i])) continue;
@@ -4312,15 +4329,15 @@ static int64_t cg__longest_row(const ind__writer *w) {
 
 /* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
    rows of several vectors a lane; of shorter rows, and of points, it is read element by element. */
-static void cg__set_shifted(cg__decider *d, int n, ind_expr guard, bool aligned) {
+static void cg__set_misaligned(cg__decider *d, int n, ind_expr guard, bool aligned) {
     ind__variant *v = d->variant;
     v->guard = guard;
     v->guard_aligned = aligned;
-    v->shifted = true;
+    v->misaligned = true;
     d->used &= ~IND__ASSUME_DIVISIBLE;
     const bool joins =
         d->plan->domain.rrank && cg__likely_row(&d->w) >= d->w.target->thresholds.joined_vectors * (int64_t)n;
-    d->plan->starts_shifted =
+    d->plan->starts_misaligned =
         !cg__start_known(&d->w, d->plan->leader) || !ind_known_multiple(cg__row_start(&d->w, d->plan->leader), n);
     cg__no_vectors(d);
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
@@ -4363,14 +4380,14 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
    together, and stored element by element where it lies otherwise. */
 static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
     if (d->plan->domain.rrank != 1 || d->w.kernel->run) return n;
-    const int wide = cg__shifted_width(&d->w);
+    const int wide = cg__misaligned_width(&d->w);
     const bool narrow = cg__walks_narrowly(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
     if (wide < 2 || wide < n || !(narrow || (conditional && d->plan->part))) return n;
     if (!narrow && cg__longest_row(&d->w) > d->w.target->thresholds.shared_row)
         return n; /* longer ones wait in shared memory */
     d->plan->leader = cg__shift_leader(&d->w, wide);
     if (!d->plan->leader || !cg__shift_pays(&d->w, wide, narrow)) return n;
-    cg__set_shifted(d, wide, guard, aligned);
+    cg__set_misaligned(d, wide, guard, aligned);
     return wide;
 }
 
@@ -4398,15 +4415,15 @@ static int cg__shift_points(cg__decider *d, int n, ind_expr guard, bool aligned)
         most = bytes;
         d->plan->leader = i;
     }
-    const int wide = cg__shifted_width(&d->w);
+    const int wide = cg__misaligned_width(&d->w);
     if (!d->plan->leader || wide < 2 || wide < n || !cg__walks_narrowly(&d->w, wide)) return n;
     if (!cg__finds_few(&d->w, d->plan->domain.rank - 1, wide)) return n;
-    cg__set_shifted(d, wide, guard, aligned);
+    cg__set_misaligned(d, wide, guard, aligned);
     return wide;
 }
 
 /* 32-bit registers for what waits of a shifted row as it lies in memory, of at least so many bytes for each element. */
-static int cg__shifted_words(const ind__writer *w, int per_thread, int least) {
+static int cg__misaligned_words(const ind__writer *w, int per_thread, int least) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->plan->varies[i] >> w->plan->domain.rank)) continue;
@@ -4435,9 +4452,9 @@ static int cg__least_registers(const ind__writer *w) {
 /* Blocks to a multiprocessor for the rows at hand. While one waits at a join, or for what rows share, others move:
    registers are bounded by what a thread needs (40 and what it holds: compiled with NVRTC 13, nothing spills), but not
    below w->target->thresholds.least_registers if they need more than `least`. */
-static int cg__shifted_blocks(const ind__writer *w, int least) {
+static int cg__misaligned_blocks(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
-    int registers = 40 + cg__shifted_words(w, v->per_thread, 1);
+    int registers = 40 + cg__misaligned_words(w, v->per_thread, 1);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD)
             registers += w->target->thresholds.across_registers;
@@ -4446,7 +4463,7 @@ static int cg__shifted_blocks(const ind__writer *w, int least) {
 }
 
 /* Elements behind the first of a vector that must lie inside the row: ind_load_across reads some behind it. */
-static int cg__shifted_reach(const ind__writer *w) {
+static int cg__misaligned_reach(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) return 2 * w->variant->vector;
     return w->variant->vector;
@@ -4462,9 +4479,9 @@ static int cg__num_joins(const ind__writer *w);
    131101, 200003, 230003 bf16 87, 87, 87 and 91, 90, 91; f32 131101, 230003, 262111 88, 85, 85 and 93, 91, 92). */
 static int cg__boundary(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->plan->starts_shifted) return v->vector;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->plan->starts_misaligned) return v->vector;
     int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader));
-    while (v->stays && v->once && n > v->resident && n > v->vector) n /= 2;
+    while (v->persistent && v->once && n > v->resident && n > v->vector) n /= 2;
     return n > v->vector ? n : v->vector;
 }
 
@@ -4486,7 +4503,8 @@ static int cg__waiting_registers(const ind__writer *w) {
 /* Elements of a row that may lie outside its rounds, or be asked for behind them. */
 static int cg__round_slack(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->shifted ? (w->plan->starts_shifted ? cg__boundary(w) - 1 : 0) + cg__shifted_reach(w) - v->vector : 0;
+    return v->misaligned ? (w->plan->starts_misaligned ? cg__boundary(w) - 1 : 0) + cg__misaligned_reach(w) - v->vector
+                         : 0;
 }
 
 /* Rounds of a row held in registers that surely lie inside the row, and so need no branch; none if a thread has not the
@@ -4513,7 +4531,7 @@ static int cg__looped_sweeps(const ind__writer *w);
 static int cg__row_threads(const ind__writer *w);
 
 /* Bytes that must be asked for at once for memory to be busy: of an H200 3.8 MB, 29 KB of each multiprocessor. */
-static int64_t cg__bytes_under_way(const ind__writer *w) {
+static int64_t cg__bytes_in_flight(const ind__writer *w) {
     return (int64_t)w->target->memory_bytes_per_ns * w->target->thresholds.memory_ns;
 }
 
@@ -4539,7 +4557,7 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
         return false;
     if (arg >= w->kernel->num_reads || cg__shares_memory(w, arg) || cg__looped_sweeps(w) != 1) return false;
     if (cg__lanes_abreast(w) * 16 < IND__CG_LINE_BYTES) return false;
-    if (row * (double)ind_hint(cg__p_numel(w)) < 2.0 * (double)cg__bytes_under_way(w)) return false;
+    if (row * (double)ind_hint(cg__p_numel(w)) < 2.0 * (double)cg__bytes_in_flight(w)) return false;
     for (uint32_t k = 1; k < w->body->num_inst; k++) {
         const ind__inst *inst = cg__inst(w, k);
         if (inst->op == IND_LOOP_STORE && w->plan->varies[k] & cg__r_mask(w)) return false;
@@ -4552,10 +4570,10 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
 /* ======================================================================================= src/cuda/emit/misaligned.c */
 /* ---- misaligned rows: edges, and loads of vectors */
 
-/* "const int head = ..": elements before the first boundary in the row at hand; and `edges`, how many there are at both
-   ends. */
+/* Writes "const int head = ..", the elements before the first aligned address in the current row, and `edges`, the
+   number of elements in head and tail. */
 static void cg__emit_edges(ind__writer *w) {
-    const int n = w->variant->vector, behind = cg__shifted_reach(w) - n, boundary = cg__boundary(w);
+    const int n = w->variant->vector, behind = cg__misaligned_reach(w) - n, boundary = cg__boundary(w);
     const ind_expr row = cg__r_numel(w);
     const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
     if (!cg__start_known(w, w->plan->leader)) {
@@ -4564,8 +4582,8 @@ static void cg__emit_edges(ind__writer *w) {
                    cg__buffer(w, cg__inst(w, w->plan->leader)->source), start, boundary - 1);
     } else {
         ind__textf(&w->code,
-                   w->plan->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n", start,
-                   boundary - 1);
+                   w->plan->starts_misaligned ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n",
+                   start, boundary - 1);
     }
     ind__textf(&w->code, "const int edges = ");
     if (!ind_known_le(ind_int(w->context, boundary + behind - 1), row))
@@ -4573,11 +4591,11 @@ static void cg__emit_edges(ind__writer *w) {
     ind__textf(&w->code, "head + %d + ((int)(%s - head - %d) & %d);\n", behind, length, behind, n - 1);
 }
 
-/* "const int shift = ...": how far behind a boundary the first point is. */
+/* Writes "const int shift = ...": the distance of the first point from the aligned address before it, in elements. */
 static void cg__emit_shift(ind__writer *w) {
     const int n = w->variant->vector;
     const char *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
-    if (!w->plan->starts_shifted) return;
+    if (!w->plan->starts_misaligned) return;
     if (cg__start_known(w, w->plan->leader)) {
         ind__textf(&w->code, "const int shift = (int)((%s) & %d);\n", start, n - 1);
         return;
@@ -4587,7 +4605,7 @@ static void cg__emit_shift(ind__writer *w) {
                cg__buffer(w, cg__inst(w, w->plan->leader)->source), start);
 }
 
-/* How far behind a boundary the vectors lie that LOAD i reads of the row at hand: the same for all of them. */
+/* Returns the misalignment of the vectors that LOAD i reads in the current row. It is the same for all of them. */
 static const char *cg__behind(ind__writer *w, uint32_t i) {
     const int n = w->plan->vector[i];
     const ind_expr start = cg__row_start(w, i);
@@ -4598,9 +4616,9 @@ static const char *cg__behind(ind__writer *w, uint32_t i) {
     return cg__string(w, "ind_behind<%d>(&%s[%s]) + head", n, cg__buffer(w, cg__inst(w, i)->source), from);
 }
 
-/* The expression that loads the vector of LOAD i at hand. What all rows use is put together rarely, beside all that a
-   thread holds: of words then, as two vectors and what is made of them take registers that it has not (layer_norm of
-   262147 f32 spilled for these). */
+/* Returns the expression that loads the current vector of LOAD i. Operands shared by all rows are loaded rarely, while
+   a thread holds its row in registers. They are then loaded as words: two vectors and the combined one take too many
+   registers (layer_norm of 262147 f32 spilled because of these). */
 static const char *cg__load_expression(ind__writer *w, uint32_t i) {
     const bool words = w->plan->across[i] && cg__holds_across(w), past = !cg__is_staged(w, i) && cg__passes_l1(w, i);
     cg__use(w, words                ? IND__CG_LOAD_WORDS
@@ -4616,10 +4634,9 @@ static const char *cg__load_expression(ind__writer *w, uint32_t i) {
 /* ======================================================================================== src/cuda/emit/pointwise.c */
 /* ---------------------------------------------------------------------------------------------- >>pointwise */
 
-/* A sum into memory finds there what it is added to, unless something else has driven it out of the L2: what is added
-   is read once and need not stay. Of 128 MB that are added to 64 MB on an H200 this saves 7 percent of the time. To
-   store the 64 MB with evict_last saved another 6, but then lines stayed that nobody wanted: what ran next and lived in
-   the L2 took 10 percent longer. */
+/* True if load i is read with evict_first: it is added to memory and read once. Then the sums stay in the L2. This
+   saves 7 percent of the time for 128 MB added to 64 MB on an H200. Storing the 64 MB with evict_last saved another 6
+   percent. But unused lines then stayed in the L2, and the next kernel that used the L2 took 10 percent longer. */
 static bool cg__reads_once(const ind__writer *w, uint32_t i) {
     bool sums = false;
     for (uint32_t k = 1; k < w->body->num_inst; k++)
@@ -4628,7 +4645,7 @@ static bool cg__reads_once(const ind__writer *w, uint32_t i) {
     return sums && each && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* The masks that vectors along variable v are under as a whole. */
+/* Writes the masks that apply to whole vectors along variable v. */
 static void cg__emit_uniform(ind__writer *w, int v) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->plan->uniform[i] || !w->needed[i] || w->known[i] || w->value[i] || !cg__varies_along(w, i, v)) continue;
@@ -4637,8 +4654,8 @@ static void cg__emit_uniform(ind__writer *w, int v) {
     }
 }
 
-/* Everything still needed, for the w->variant->vector neighbours along variable v that start at `base`: what does not
-   change along v, vector loads, a loop over the neighbours, vector stores. */
+/* Writes the vector loads of the w->variant->vector neighbours along variable v, from the current base on, after the
+   masks that apply to whole vectors. */
 static void cg__vector_loads(ind__writer *w, int v) {
     cg__emit_uniform(w, v);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -4666,7 +4683,7 @@ static void cg__vector_loads(ind__writer *w, int v) {
     }
 }
 
-/* Declares what the neighbours' stores are gathered in. */
+/* Declares the vectors that collect the elements of each vector store. */
 static void cg__vector_sinks(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->plan->vector[i] < 2) continue;
@@ -4724,14 +4741,14 @@ static void cg__need_stores(ind__writer *w) {
     cg__close_needed(w);
 }
 
-/* "(blockIdx.x * 256 + threadIdx.x) * 4" */
+/* Returns "(blockIdx.x * 256 + threadIdx.x) * 4". */
 static const char *cg__thread_position(ind__writer *w, int threads, int vector) {
     const char *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     if (vector == 1) return cg__string(w, "%s * %d + threadIdx.x", block, threads);
     return cg__string(w, "(%s * %d + threadIdx.x) * %d", block, threads, vector);
 }
 
-/* A long row of vectors: full ones, and at its end single elements. */
+/* Writes a domain of one variable: full vectors, then single elements at its end. */
 static void cg__emit_pointwise_line(ind__writer *w) {
     int n = w->variant->vector, t = w->variant->threads;
     const char *extent = w->plan->part ? cg__string(w, "n%u", cg__formula_arg(w, w->plan->domain.extent[0], false))
@@ -4745,7 +4762,7 @@ static void cg__emit_pointwise_line(ind__writer *w) {
         return;
     }
     bool full = !w->plan->part &&
-                ind_known_multiple(w->plan->domain.extent[0], n); /* a part's function is for other sizes too */
+                ind_known_multiple(w->plan->domain.extent[0], n); /* the function of a part also serves other sizes */
     cg__begin(w, "if (i0 + %d <= %s)", n, extent);
     cg__emit_vector_body(w, 0, "i0");
     if (!full) {
@@ -4764,13 +4781,13 @@ static void cg__end_tile(ind__writer *w) {
     cg__end(w);
 }
 
-/* Is load i a vector of a row that an index names? Two accesses that wait for one another. */
+/* Is load i a vector at an index read from memory? Those are two dependent accesses. */
 static bool cg__gathers(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->vector[i] > 1 &&
            ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* Opens the loop over a thread's vectors, each of them a block further. */
+/* Opens the loop over a thread's vectors. Consecutive ones are a block's vectors apart. */
 static void cg__begin_steps(ind__writer *w) {
     const ind__variant *v = w->variant;
     const char *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
@@ -4782,7 +4799,7 @@ static void cg__begin_steps(ind__writer *w) {
     cg__split_linear(w, "p", 0, w->plan->domain.rank);
 }
 
-/* A thread with several vectors loads all that indices name before it waits for the first. */
+/* Writes threads with several vectors each. A thread starts all gathered loads before it waits for the first. */
 static void cg__emit_pointwise_steps(ind__writer *w) {
     const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     cg__need_none(w);
@@ -4807,8 +4824,8 @@ static void cg__emit_pointwise_steps(ind__writer *w) {
     cg__end_tile(w);
 }
 
-/* The mask that all stores are under, if it is one for all points of a vector; 0: there is none, or an index is checked
-   wherever that is used. */
+/* Returns the mask of all stores, if it is the same one and holds for whole vectors. 0: there is none, or some index is
+   checked where it is used. */
 static uint32_t cg__only_mask(const ind__writer *w, int last) {
     uint32_t mask = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -4821,7 +4838,7 @@ static uint32_t cg__only_mask(const ind__writer *w, int last) {
     return w->variant->vector > 1 && cg__varies_along(w, mask, last) && !w->plan->uniform[mask] ? 0 : mask;
 }
 
-/* Threads that store nothing leave before they compute what. */
+/* Threads that store nothing return before they compute the values. */
 static void cg__leave_masked(ind__writer *w) {
     const int last = w->plan->domain.rank - 1;
     const uint32_t mask = cg__only_mask(w, last);
@@ -4837,7 +4854,7 @@ static void cg__leave_masked(ind__writer *w) {
     cg__need_stores(w);
 }
 
-/* Position of the thread in a domain of several variables, the innermost in steps of the vector. */
+/* Writes one vector (or point) per thread, in a domain of several variables. */
 static void cg__emit_pointwise_grid(ind__writer *w) {
     int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const char *points = cg__expr_string(w, cg__p_numel(w));
@@ -4851,8 +4868,8 @@ static void cg__emit_pointwise_grid(ind__writer *w) {
         cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
 }
 
-/* A chunk of neighbours, of which each finds its place in a row; what goes through all rows is read and written as
-   vectors. */
+/* Writes a chunk of consecutive points that may cross rows. Each point computes its position in its row. Accesses that
+   are contiguous across rows are vectors. */
 static void cg__emit_flat_body(ind__writer *w) {
     const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const bool rows = last > 0;
@@ -4873,12 +4890,12 @@ static void cg__emit_flat_body(ind__writer *w) {
     cg__forget_vectors(w);
 }
 
-/* The points of a chunk at either end of the domain, one after another. */
+/* Writes the points of a partial chunk at either end of the domain, one after another. */
 static void cg__emit_edge_points(ind__writer *w, const char *points) {
     const int n = w->variant->vector;
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (%s q = %s; q < p + %d && q < %s; q++)", cg__int(w),
-              w->plan->starts_shifted ? "p < 0 ? 0 : p" : "p", n, points);
+              w->plan->starts_misaligned ? "p < 0 ? 0 : p" : "p", n, points);
     if (w->plan->domain.rank == 1)
         w->var[0] = "q";
     else
@@ -4887,14 +4904,14 @@ static void cg__emit_edge_points(ind__writer *w, const char *points) {
     cg__end(w);
 }
 
-/* Chunks of neighbours, whatever the rows they lie in. */
+/* Writes the domain as chunks of consecutive points, independent of row boundaries. */
 static void cg__emit_shifted_points(ind__writer *w) {
     const int n = w->variant->vector;
     const char *points = cg__expr_string(w, cg__p_numel(w)), *position = cg__thread_position(w, w->variant->threads, n);
     cg__emit_shift(w);
-    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, w->plan->starts_shifted ? " - shift" : "");
+    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, w->plan->starts_misaligned ? " - shift" : "");
     ind__textf(&w->code, "if (p >= %s) return;\n", points);
-    cg__begin(w, "if (%sp <= %s - %d)", w->plan->starts_shifted ? "p >= 0 && " : "", points, n);
+    cg__begin(w, "if (%sp <= %s - %d)", w->plan->starts_misaligned ? "p >= 0 && " : "", points, n);
     cg__emit_flat_body(w);
     cg__else(w, "else");
     cg__emit_edge_points(w, points);
@@ -4902,15 +4919,14 @@ static void cg__emit_shifted_points(ind__writer *w) {
 }
 
 /* ====================================================================================== src/cuda/emit/masked_rows.c */
-/* ---- rows that a mask seldom lets through. A thread for each of their points does nothing but ask, and all threads of
-   a row ask the same: a warp asks for 32 rows at once here, one a lane, and walks along those that the mask holds for.
-   It takes one access a lane of each, so that long rows are shared by many warps.
+/* ---- rows that a mask seldom selects. With one thread per point, almost all threads only evaluate the mask, and all
+   threads of a row evaluate the same one. Here a warp evaluates it for 32 rows at once, one per lane, and loops over
+   the selected rows. A lane does one access per row, so that several warps share a long row. Time of a segment sum over
+   index lists, 65536 rows of 512 f32, H200, us in addition to a launch, one thread per point and this variant: 21.2 and
+   0.7 if the lists have all rows, 21.4 and 3.5 if they lack a tenth, 84 and 87 if they have none. With four accesses
+   per lane: 0.6, 7.9 and 92. */
 
-   Sums by lists of 65536 rows of 512 f32 on an H200, us beside a launch, by a thread for each point and so: 21.2 and
-   0.7 where the lists have all, 21.4 and 3.5 where they lack a tenth; 84 and 87 where they have none. Four accesses a
-   lane: 0.6, 7.9 and 92. */
-
-#define IND__CG_MASKED_ROWS 32 /* one a lane */
+#define IND__CG_MASKED_ROWS 32 /* one per lane */
 
 static bool cg__stores_seldom(const ind__writer *w) {
     bool seldom = false;
@@ -4918,8 +4934,8 @@ static bool cg__stores_seldom(const ind__writer *w) {
     return seldom;
 }
 
-/* Pieces that a row is cut into, each for a warp. */
-static ind_expr cg__masked_pieces(const ind__writer *w) {
+/* Returns the number of segments of a row. A warp takes one segment. */
+static ind_expr cg__masked_segments(const ind__writer *w) {
     return ind_expr_ceildiv(w->plan->domain.extent[w->plan->domain.rank - 1],
                             ind_int(w->context, 32 * w->variant->per_thread));
 }
@@ -4928,9 +4944,9 @@ static ind_expr cg__masked_rows(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank - 1);
 }
 
-/* "const int piece = .., first = ..": the warp's piece of rows, and the first of its rows. */
+/* Writes "const int piece = .., first = ..": the warp's segment of its rows, and the first of its rows. */
 static void cg__emit_masked_place(ind__writer *w) {
-    const ind_expr pieces = cg__masked_pieces(w);
+    const ind_expr pieces = cg__masked_segments(w);
     const char *type = cg__int(w), *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     const bool one = ind_known_eq(pieces, ind_int(w->context, 1));
     const char *warp = cg__string(w, "(%s * %d + threadIdx.x / 32)", block, w->variant->threads / 32);
@@ -4945,7 +4961,7 @@ static void cg__emit_masked_place(ind__writer *w) {
                32 * w->variant->per_thread);
 }
 
-/* "holds": does the mask for the row of this lane? */
+/* Writes "holds": the mask's value for the row of this lane. */
 static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t mask) {
     ind__textf(&w->code, "bool holds = false;\n");
     cg__begin(w, "if (first + lane < %s)", cg__expr_string(w, cg__masked_rows(w)));
@@ -4961,11 +4977,11 @@ static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t m
     cg__end(w);
 }
 
-/* The warp's piece of the row at hand. */
+/* Writes the work of the warp on its segment of the current row. */
 static void cg__emit_masked_piece(ind__writer *w, const char *row) {
     const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const char *length = cg__expr_string(w, w->plan->domain.extent[last]), *at = cg__string(w, "i%d", last);
-    const bool one = ind_known_eq(cg__masked_pieces(w), ind_int(w->context, 1));
+    const bool one = ind_known_eq(cg__masked_segments(w), ind_int(w->context, 1));
     ind__textf(&w->code, "const %s %s = %slane", cg__int(w), at, one ? "" : "piece + ");
     ind__textf(&w->code, n > 1 ? " * %d;\n" : ";\n", n);
     cg__begin(w, "if (%s < %s)", at, length);
@@ -4999,7 +5015,7 @@ static ind_status cg__emit_masked(ind__writer *w) {
 
 static ind_status cg__emit_pointwise(ind__writer *w) {
     cg__need_stores(w);
-    if (w->variant->shifted) {
+    if (w->variant->misaligned) {
         cg__emit_shifted_points(w);
         return IND_OK;
     }
@@ -5021,14 +5037,14 @@ static ind_status cg__emit_pointwise(ind__writer *w) {
 static void cg__choose_masked(cg__decider *d) {
     ind__variant *v = d->variant;
     const int last = d->plan->domain.rank - 1;
-    if (last < 1 || d->plan->part || v->shifted || !cg__stores_seldom(&d->w)) return;
+    if (last < 1 || d->plan->part || v->misaligned || !cg__stores_seldom(&d->w)) return;
     const uint32_t mask = cg__only_mask(&d->w, last);
     if (!mask || d->plan->varies[mask] >> last & 1) return;
     v->strategy = IND_STRATEGY_MASKED;
     v->rows = IND__CG_MASKED_ROWS;
     v->per_thread = v->vector;
     ind_expr groups = ind_expr_ceildiv(cg__masked_rows(&d->w), ind_int(d->w.context, IND__CG_MASKED_ROWS));
-    cg__grid(d, ind_expr_mul(groups, cg__masked_pieces(&d->w)), v->threads / 32);
+    cg__grid(d, ind_expr_mul(groups, cg__masked_segments(&d->w)), v->threads / 32);
     cg__why(d, "%s; a warp tests the mask of %d rows at once", v->why, v->rows);
 }
 
@@ -5042,7 +5058,8 @@ static bool cg__through_tile(const ind__writer *w, uint32_t i, int x, int y) {
            cg__contiguous(w, i, y) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* The variable along which loads are contiguous while the innermost one jumps; -1: none, or too short for tiles. */
+/* Returns the variable along which loads are contiguous although they are strided along the innermost one. -1: there is
+   none, or it is too short for tiles. */
 static int cg__transposed_var(const ind__writer *w) {
     int x = w->plan->domain.rank - 1, best = -1, most = 0;
     for (int y = 0; y < x; y++) {
@@ -5058,7 +5075,7 @@ static int cg__transposed_var(const ind__writer *w) {
     return best;
 }
 
-/* Blocks are tiles of x (fastest) and y (next) and the other variables. */
+/* Sets the grid: tiles of x (fastest), tiles of y, and the other variables. */
 static void cg__tile_blocks(const ind__writer *w, int x, int y, ind_expr blocks[3]) {
     ind_expr tile = ind_int(w->context, w->variant->tile_m);
     blocks[0] = ind_expr_ceildiv(w->plan->domain.extent[x], tile);
@@ -5080,7 +5097,7 @@ static void cg__emit_tile_position(ind__writer *w, int x, int y) {
     cg__write_outer_vars(w, at[2], 1u << x | 1u << y);
 }
 
-/* Opens the loop over a thread's elements of the tile. `along_y`: neighbouring threads are neighbours in y, else in x.
+/* Opens the loop over a thread's elements of the tile. `along_y`: consecutive threads are neighbours in y, else in x.
  */
 static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
     int step = w->variant->threads / w->variant->tile_m;
@@ -5096,12 +5113,12 @@ static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
               cg__expr_string(w, w->plan->domain.extent[y]));
 }
 
-/* How a load gets to its element, in ind__writer.kept. */
+/* How a load gets its element, in ind__writer.kept. */
 enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 
-#define IND__CG_MAX_TILE_BYTES 49152 /* of shared memory that need no leave (CUDA C Programming Guide) */
+#define IND__CG_MAX_TILE_BYTES 49152 /* shared memory available without opt-in (CUDA C Programming Guide) */
 
-#define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads go directly */
+#define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads are direct */
 
 /* Rows of a tile are padded so that its columns lie in different banks. */
 static void cg__emit_tile_arrays(ind__writer *w) {
@@ -5152,18 +5169,17 @@ static ind_status cg__emit_scalar_transpose(ind__writer *w, int y) {
 }
 
 /* ---- tiles moved by vectors. Memory is read in vectors of n along y and written in vectors of n along x. In shared
-   memory a tile lies as it is read, x by x, in units of `group` neighbours in y that fill 4 bytes (one element, if it
-   is as wide as that), one unit of padding behind each x. A thread writes one vector for each y of a group: it reads n
-   units, each from another x, and takes one element of each per y.
-
-   No two lanes of a warp meet in a bank: it stores 8 vectors of 4 units of 4 neighbours in x (x * (odd) + 4 * vector),
-   and reads 32 / n vectors of n neighbours in units of y (n * (odd) * vector + unit). */
+   memory a tile has the layout in which it is read, x by x. A unit holds `group` neighbours in y that fill 4 bytes (one
+   element, if it is that wide). One unit of padding follows each x. A thread writes one vector for each y of a group:
+   it reads n units, each from another x, and takes one element of each per y. Lanes of a warp have no bank conflicts. A
+   warp stores 8 vectors of 4 units for 4 neighbours in x (x * (odd) + 4 * vector). It reads 32 / n vectors of n
+   neighbours, in units of y (n * (odd) * vector + unit). */
 
 typedef struct cg__tiling {
     int x, y, size, n, group;
-    bool full_x, full_y;         /* no tile sticks out */
-    int load_steps, load_rows;   /* turns of the loop that fills the tile, and the x that each takes */
-    int store_steps, store_rows; /* turns of the loop that writes results, and the units of y that each takes */
+    bool full_x, full_y;         /* no tile crosses the end */
+    int load_steps, load_rows;   /* iterations of the loop that fills the tile, and the x of each */
+    int store_steps, store_rows; /* iterations of the loop that writes results, and the units of y of each */
 } cg__tiling;
 
 static int cg__widest_tile(const ind__writer *w, int x, int y) {
@@ -5190,7 +5206,7 @@ static cg__tiling cg__tiling_of(const ind__writer *w, int x, int y) {
     return t;
 }
 
-/* "unsigned short": what holds a group of neighbours of load i. */
+/* Returns the type of a group of neighbours of load i, as "unsigned short". */
 static const char *cg__tile_unit(const ind__writer *w, const cg__tiling *t, uint32_t i) {
     ind_dtype type = cg__memory_dtype(w, i);
     const int bytes = t->group * ind_dtype_bytes(type);
@@ -5211,7 +5227,7 @@ static void cg__emit_vector_tile_arrays(ind__writer *w, const cg__tiling *t) {
     }
 }
 
-/* The thread's places in the tile: of vectors that it reads, of vectors that it writes. */
+/* Declares the thread's positions in the tile: of the vectors that it reads, and of those that it writes. */
 static void cg__emit_vector_tile_position(ind__writer *w, const cg__tiling *t) {
     const int vectors = t->size / t->n / 8, across = 32 / t->n, warps_x = t->size / 32;
     const char *at[3];
@@ -5228,7 +5244,7 @@ static void cg__emit_vector_tile_position(ind__writer *w, const cg__tiling *t) {
     cg__write_outer_vars(w, at[2], 1u << t->x | 1u << t->y);
 }
 
-/* Opens "if (x < 100 && y < 60)", as far as that is not certain. */
+/* Opens "if (x < 100 && y < 60)", without the conditions that always hold. */
 static void cg__begin_inside(ind__writer *w, const cg__tiling *t) {
     const ind_expr *extent = w->plan->domain.extent;
     const char *in_x = t->full_x ? "" : cg__string(w, "x < %s", cg__expr_string(w, extent[t->x]));
@@ -5249,7 +5265,7 @@ static void cg__begin_tile_load(ind__writer *w, const cg__tiling *t) {
     cg__begin_inside(w, t);
 }
 
-/* All loads of the tile are under way before the first is waited for. */
+/* Writes the loop that fills the tile. All loads are in flight before the first one is waited for. */
 static void cg__emit_vector_tile_loads(ind__writer *w, const cg__tiling *t) {
     for (int pass = 0; pass < 2; pass++) {
         cg__begin_tile_load(w, t);
@@ -5270,7 +5286,7 @@ static void cg__emit_vector_tile_loads(ind__writer *w, const cg__tiling *t) {
     }
 }
 
-/* The loops over what a thread writes; cg__end_vector_tile closes them. */
+/* Opens the loop over the vectors that a thread writes; cg__end_vector_tile closes it. */
 static void cg__begin_tile_store(ind__writer *w, const cg__tiling *t) {
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", t->store_steps * t->group);
@@ -5293,7 +5309,7 @@ static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
     cg__end_vector_tile(w, t);
 }
 
-/* Where the loads find their element number j of a vector that is written. */
+/* Sets the expression with which each load reads element j of the vector that is written. */
 static void cg__spell_tile_elements(ind__writer *w, const cg__tiling *t) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (w->plan->kept[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
@@ -5351,14 +5367,14 @@ static void cg__choose_tile_loads(cg__decider *d, int x, int y) {
 /* ============================================================================== src/cuda/emit/reduction/reduction.c */
 /* ---------------------------------------------------------------------------------------------- >>reduction */
 
-/* A reduction kernel runs over its row in sweeps. Sweep A of stage s computes every reduction whose operand needs s
-   finished ones; where the row stays in registers, welford and online softmax take two exact steps, mean (or maximum)
-   in A and the sum around it in B. The last sweep also writes what is stored per element. */
+/* A reduction kernel runs over its row in passes. Pass A of stage s computes every reduction whose operand needs s
+   finished ones. If the row is in registers, welford and online softmax take two exact steps: the mean (or maximum) in
+   A, the sum around it in B. The last pass also stores the results per element. */
 typedef struct cg__sweep {
     int stage;
     bool second; /* B */
     bool stores;
-    bool halves; /* 16-bit values have joined their maxima */
+    bool halves; /* 16-bit maxima are already combined */
 } cg__sweep;
 
 #define IND__CG_MAX_SWEEPS 64
@@ -5389,7 +5405,7 @@ static bool cg__two_step(const ind__inst *inst) {
     return inst->reduction == IND_REDUCE_WELFORD || inst->reduction == IND_REDUCE_ONLINE_SOFTMAX;
 }
 
-/* The REDUCE at i belongs to this sweep. */
+/* True if pass s computes the REDUCE at i. */
 static bool cg__reduces_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_REDUCE || w->plan->stage[i] != s->stage + 1) return false;
@@ -5414,8 +5430,8 @@ static int cg__sweeps(const ind__writer *w, cg__sweep *sweep) {
     return n;
 }
 
-/* In registers, the terms exp(x - m) of a softmax's sum are those that its result is made of: then the EXP of the body
-   is computed in sweep B, and kept. 0: the body has no such EXP. */
+/* Returns the EXP of the body that is a term exp(x - m) of a softmax's sum. In registers, pass B computes this EXP,
+   adds it to the sum and keeps it for the result. 0: the body has no such EXP. */
 static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce) {
     for (uint32_t i = reduce + 1; i < w->body->num_inst; i++) {
         const ind__inst *difference = cg__inst(w, cg__inst(w, i)->arg[0]);
@@ -5448,13 +5464,13 @@ static bool cg__expensive(const ind__inst *inst) {
     return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && !rounding;
 }
 
-/* A load that is the same in every row of a run: it is repeated, from a cache, as registers are needed for columns. */
+/* Is the load the same in every row of a run? It is repeated, from a cache, as the columns need the registers. */
 static bool cg__repeats(const ind__writer *w, uint32_t i) {
     return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w));
 }
 
-/* 32-bit registers that the loads of a row take per element of it: those that wait in registers for their sweep as they
-   lie in memory, other kept ones as values; and those for the columns that a run of rows joins. */
+/* Returns the 32-bit registers per element of a row: for loads, which stay in registers as they are in memory until
+   their pass; for other kept instructions, as values; and for the columns that a run of rows combines. */
 static double cg__kept_words(const ind__writer *w) {
     double words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -5465,7 +5481,7 @@ static double cg__kept_words(const ind__writer *w) {
         if (!w->plan->kept[i] && !vector) continue;
         int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
         words +=
-            (vector || bytes > 4 ? bytes : 4) / (w->plan->kept[i] ? 4.0 : 8.0); /* others wait for one sweep only */
+            (vector || bytes > 4 ? bytes : 4) / (w->plan->kept[i] ? 4.0 : 8.0); /* others are kept for one pass only */
     }
     return words;
 }
@@ -5541,7 +5557,7 @@ static void cg__choose_kept(cg__decider *d) {
 /* ================================================================================= src/cuda/emit/reduction/states.c */
 /* ---- states */
 
-/* How each reduction is spelled in the text: its state's type, and the results as %u = number of the REDUCE. */
+/* The type of each reduction's state in the source, and its results; %u is the number of the REDUCE. */
 static const struct {
     int piece;
     const char *state, *result[2];
@@ -5557,7 +5573,7 @@ static const struct {
     [IND_REDUCE_DOT] = {IND__CG_SUM, "ind_sum", {"s%u.value", NULL}},
 };
 
-/* The reduction that sweep s really computes for REDUCE i, and the letter of its state's name. */
+/* Returns the reduction that pass s really computes for REDUCE i, and the letter of its state's name. */
 static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     *letter = s->second ? 'd' : 's';
@@ -5567,14 +5583,15 @@ static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep 
     return r;
 }
 
-/* Do integers wrap around in this reduction? They are unsigned then, whose overflow has a meaning in C++. */
+/* Do integers wrap around in this reduction? They are then unsigned, whose overflow is defined in C++. */
 static bool cg__wraps(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     bool grows = r == IND_REDUCE_SUM || r == IND_REDUCE_PROD || r == IND_REDUCE_DOT;
     return grows && !ind_dtype_is_float((ind_dtype)cg__inst(w, i)->dtype);
 }
 
-/* Type of a state's value: narrow integers are reduced as int (and cut where they are used), ANY counts as int. */
+/* Returns the type of a state's value. Narrow integers are reduced as int (and truncated where they are used). ANY
+   counts as int. */
 static const char *cg__state_type(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     bool operand = inst->reduction == IND_REDUCE_ARGMAX || inst->reduction == IND_REDUCE_ANY;
@@ -5584,7 +5601,7 @@ static const char *cg__state_type(const ind__writer *w, uint32_t i) {
     return cg__types[t].value;
 }
 
-/* The value that changes nothing, of MAX and MIN: the far end of the type. */
+/* Returns the neutral element of MAX and MIN: the far end of the type. */
 static const char *cg__far_end(const ind__writer *w, uint32_t i, bool lowest) {
     switch (cg__inst(w, i)->dtype) {
     case IND_BOOL: return lowest ? "0" : "1";
@@ -5609,14 +5626,14 @@ static const char *cg__neutral(ind__writer *w, uint32_t i, ind_reduction r) {
     }
 }
 
-/* "ind_sum<float>": the state of REDUCE i, or of what joins columns. */
+/* Returns the state type of REDUCE i, or of a reduction over columns: "ind_sum<float>". */
 static const char *cg__state_spelling(ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     cg__use(w, cg__states[r].piece);
     return cg__string(w, "%s<%s>", cg__states[r].state, cg__state_type(w, i));
 }
 
-/* sizeof of that. */
+/* Returns the size of that type. */
 static int cg__state_bytes_of(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     const char *type = cg__state_type(w, i);
@@ -5639,25 +5656,25 @@ static int cg__row_threads(const ind__writer *w) {
     return several ? v->threads * (v->batch ? v->batch : 1) / v->rows : v->threads;
 }
 
-/* Blocks that stay have the states of even rows and those of odd ones in memory of their own: so they meet once per
-   join, not again before the next one. */
+/* True for persistent blocks: the states of even and odd rows have separate memory. Blocks then synchronise once per
+   combination, not again before the next one. */
 static bool cg__is_parted(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_STAGED;
 }
 
-#define IND__CG_WARP_STATES 128 /* of a row: four for each lane of a warp */
+#define IND__CG_WARP_STATES 128 /* per row: four for each lane of a warp */
 
-/* Does each warp of a cluster send its states to all blocks, and join those of all warps itself? That is one wait, in
-   place of a barrier in the block, a join of its warps and then the wait for other blocks: where there is but one join,
-   as of rms_norm, 81 to 87 % of a copy with 4 or 8 blocks (131072 f32). Of two blocks the wait is short, and more
-   states than a warp joins at once, four a lane, cost more than the barrier (both lost 2 to 10 %). Blocks that walk
-   along a row meet once a sweep, which is rare. */
+/* Does each warp of a cluster send its states to all blocks, and combine those of all warps itself? That is one wait.
+   Otherwise there is a block barrier, a combination of the block's warps, and a wait for other blocks. With only one
+   combination, as in rms_norm, this gives 81 to 87 % of a copy with 4 or 8 blocks (131072 f32). With two blocks the
+   wait is short. More than four states per lane cost more than the barrier. Both of these lost 2 to 10 %. Blocks that
+   loop over a row synchronise only once per pass. */
 static bool cg__warps_meet(const ind__writer *w) {
     return cg__is_parted(w) && w->variant->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
 }
 
-/* Lanes of a warp that join the states of warps that meet, and states of all of those lanes: behind those of the warps
-   are some that change nothing. */
+/* Returns the lanes of a warp that combine the states of warps. cg__meeting_states is the number of states of all these
+   lanes, padded with neutral ones. */
 static int cg__meeting_lanes(const ind__writer *w) {
     const int warps = cg__row_threads(w) / 32;
     return warps > 16 ? 32 : cg__pow2_at_least(warps, 1, 16);
@@ -5668,19 +5685,19 @@ static int cg__meeting_states(const ind__writer *w) {
     return (cg__row_threads(w) / 32 + lanes - 1) / lanes * lanes;
 }
 
-/* Do warps that meet exchange a mean and the squares of deviations from it in one state? Each of them has its own mean,
-   and deviations from that (Chan et al. 1979), so that they wait for one another once (layer_norm of 98317 bf16 on an
-   H200: 83 and 86 % of a copy, of 200003 f16 77 and 80; others vary by 1 %). */
+/* Do warps exchange a mean and its squared deviations in one state? Each warp has its own mean, and deviations from it
+   (Chan et al. 1979), so that warps wait for each other once (layer_norm of 98317 bf16 on an H200: 83 and 86 % of a
+   copy, of 200003 f16 77 and 80; others vary by 1 %). */
 static bool cg__meets_once(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->reduction == IND_REDUCE_WELFORD && cg__warps_meet(w);
 }
 
-/* Does a state of REDUCE i go from warp to warp behind this sweep? */
+/* Do warps exchange a state of REDUCE i after this pass? */
 static bool cg__exchanges(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     return cg__reduces_in(w, i, s) && (!cg__meets_once(w, i) || s->second);
 }
 
-/* What that is the state of, and the letter of its name. */
+/* Returns the reduction of the exchanged state, and the letter of its name. */
 static ind_reduction cg__exchanged(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
     const ind_reduction r = cg__step(w, i, s, letter);
     if (!cg__meets_once(w, i)) return r;
@@ -5700,21 +5717,21 @@ static void cg__emit_states(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Reductions that take a whole chunk of elements at once, gathered in an array a<number>: neighbours, or what a thread
-   reads in a round of steps (ind__writer.steps). */
+/* True for reductions that take a whole chunk of elements at once. An array a<number> collects it: neighbours, or the
+   reads of a thread in one group of steps (ind__writer.steps). */
 static bool cg__takes_chunks(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     return !cg__in_registers(w) && cg__reduces_in(w, i, s) && cg__two_step(cg__inst(w, i));
 }
 
-/* Are its states in an array, one for each neighbour: for each column, or of a row as chains of additions are shorter,
-   and more accurate, then? */
+/* Are its states in an array with one state per neighbour? This is so for columns. For sums and products of a row,
+   chains of additions are shorter and more accurate that way. */
 static bool cg__has_lanes(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     return w->lanes > 1 &&
            (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT || r == IND_REDUCE_SUM || r == IND_REDUCE_PROD);
 }
 
-/* The place of an element in a<number>: "[j]". */
+/* Returns the subscript of an element in a<number>: "[j]". */
 static const char *cg__chunk_place(ind__writer *w, uint32_t i) {
     int n = w->variant->vector;
     if (!w->steps) return n > 1 ? "[j]" : "[0]";
@@ -5734,7 +5751,7 @@ static void cg__emit_chunk_adds(ind__writer *w, const cg__sweep *s) {
             ind__textf(&w->code, cg__has_lanes(w, i) ? "l%u[j].add(a%u);\n" : "s%u.add(a%u);\n", i, i);
 }
 
-/* What an element adds to the sum of sweep B. */
+/* Writes the term that an element adds to the sum of pass B. */
 static void cg__emit_second_term(ind__writer *w, uint32_t i) {
     uint32_t x = cg__inst(w, i)->arg[0], term = cg__softmax_term(w, i);
     if (cg__inst(w, i)->reduction == IND_REDUCE_WELFORD) {
@@ -5763,7 +5780,7 @@ static bool cg__is_fitted(const ind__writer *w) {
 }
 
 /* Vectors in each of the pieces of a row, 0: it is one, or how long they are is not known. */
-static int64_t cg__piece_vectors(const ind__writer *w) {
+static int64_t cg__segment_vectors(const ind__writer *w) {
     int64_t length;
     if (w->plan->domain.rrank != 2 || !ind_expr_is_int(w->plan->domain.extent[w->plan->domain.rank + 1], &length))
         return 0;
@@ -5772,13 +5789,13 @@ static int64_t cg__piece_vectors(const ind__writer *w) {
 
 /* Lanes of a row that take a vector of it in each round. */
 static int cg__round_lanes(const ind__writer *w) {
-    const int pieces = w->variant->pieces;
-    return pieces ? pieces * (int)cg__piece_vectors(w) : cg__row_threads(w);
+    const int pieces = w->variant->segments;
+    return pieces ? pieces * (int)cg__segment_vectors(w) : cg__row_threads(w);
 }
 
 /* Do the lanes of a piece begin where a sector of memory does, not where the piece does? */
 static bool cg__begins_at_sector(const ind__writer *w) {
-    return w->variant->pieces && w->variant->piece_lanes > cg__piece_vectors(w);
+    return w->variant->segments && w->variant->segment_lanes > cg__segment_vectors(w);
 }
 
 static bool cg__shares_states(const ind__writer *w) {
@@ -6047,8 +6064,8 @@ static int cg__unroll_steps(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w))
             bytes += w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
-    const int under_way = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w) ? 64 : 32;
-    while (steps > 2 && steps * bytes > under_way) steps /= 2;
+    const int in_flight = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w) ? 64 : 32;
+    while (steps > 2 && steps * bytes > in_flight) steps /= 2;
     return steps;
 }
 
@@ -6056,8 +6073,8 @@ static int cg__unroll_steps(const ind__writer *w) {
    far apart, which takes no registers for where that is. */
 
 static void cg__emit_piece(ind__writer *w) {
-    const int n = w->variant->vector, lanes = w->variant->piece_lanes;
-    if (!w->variant->pieces) return;
+    const int n = w->variant->vector, lanes = w->variant->segment_lanes;
+    if (!w->variant->segments) return;
     ind__textf(&w->code, "const int piece = (unsigned)lane / %du", lanes);
     if (!cg__begins_at_sector(w))
         ind__textf(&w->code, n > 1 ? ", within = (lane - piece * %d) * %d" : ", within = lane - piece * %d", lanes, n);
@@ -6072,7 +6089,7 @@ static uint32_t cg__piece_store(const ind__writer *w) {
 }
 
 /* Where piece `piece` of the row lies, of access i. */
-static ind_expr cg__piece_start(const ind__writer *w, uint32_t i, int piece) {
+static ind_expr cg__segment_start(const ind__writer *w, uint32_t i, int piece) {
     const ind_expr at[2] = {ind_int(w->context, piece), ind_int(w->context, 0)};
     return ind__substitute(cg__index_of(w, i), w->plan->domain.var + w->plan->domain.rank, at, 2);
 }
@@ -6085,19 +6102,19 @@ static int cg__sector_elements(const ind__writer *w, uint32_t i) {
 static void cg__emit_within(ind__writer *w) {
     if (!cg__begins_at_sector(w)) return;
     const uint32_t i = cg__piece_store(w);
-    ind__textf(&w->code, "const int within = lane %% %d - (int)((%s) & %d);\n", w->variant->piece_lanes,
-               cg__expr_string(w, cg__piece_start(w, i, 0)), cg__sector_elements(w, i) - 1);
+    ind__textf(&w->code, "const int within = lane %% %d - (int)((%s) & %d);\n", w->variant->segment_lanes,
+               cg__expr_string(w, cg__segment_start(w, i, 0)), cg__sector_elements(w, i) - 1);
 }
 
 /* The condition under which a lane has a vector of a piece, of the round at hand; "" if all have. */
 static const char *cg__piece_condition(ind__writer *w, int rounds) {
-    const int lanes = w->variant->pieces * w->variant->piece_lanes;
+    const int lanes = w->variant->segments * w->variant->segment_lanes;
     const long long whole = (long long)cg__whole_rounds(w);
     const char *all = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]), *live = "", *inside = "",
                *last = "";
     if (lanes < cg__row_threads(w)) live = cg__string(w, "lane < %d", lanes);
     if (cg__begins_at_sector(w))
-        inside = cg__string(w, "%s(unsigned)within < %lldu", *live ? " && " : "", (long long)cg__piece_vectors(w));
+        inside = cg__string(w, "%s(unsigned)within < %lldu", *live ? " && " : "", (long long)cg__segment_vectors(w));
     const char *join = *live || *inside ? " && " : "";
     if (!whole)
         last = cg__string(w, "%sr0 < %s", join, all);
@@ -6107,13 +6124,13 @@ static const char *cg__piece_condition(ind__writer *w, int rounds) {
 }
 
 /* Opens the loop over the rounds; returns how many scopes that are. */
-static int cg__begin_pieces(ind__writer *w) {
+static int cg__begin_segments(ind__writer *w) {
     const ind__variant *v = w->variant;
     const int rounds = v->per_thread / v->vector, first = w->plan->domain.rank;
     const char *condition = cg__piece_condition(w, rounds);
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", rounds);
-    ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), v->pieces);
+    ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), v->segments);
     w->var[first] = "r0";
     w->var[first + 1] = "within";
     if (!*condition) return 1;
@@ -6194,13 +6211,13 @@ static int cg__emit_sweep_loops(ind__writer *w) {
     } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
         const char *step = cg__is_fitted(w) ? cg__string(w, "threads * %d", n) : cg__string(w, "%d", threads * n);
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
-        if (v->shifted)
+        if (v->misaligned)
             cg__begin(w, "for (%s %s = head + lane%s; %s + %d <= %s; %s += %s)", type, r, times, r,
-                      cg__shifted_reach(w), extent, r, step);
+                      cg__misaligned_reach(w), extent, r, step);
         else
             cg__begin(w, "for (%s %s = lane%s; %s < %s; %s += %s)", type, r, times, r, extent, r, step);
-    } else if (v->pieces) {
-        return cg__begin_pieces(w);
+    } else if (v->segments) {
+        return cg__begin_segments(w);
     } else {
         int64_t row = 0;
         bool exact = ind_expr_is_int(cg__r_numel(w), &row) && row == (int64_t)threads * v->per_thread;
@@ -6208,10 +6225,10 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         cg__begin(w, "for (int k = 0; k < %d; k++)", v->per_thread / n);
         ind__textf(&w->code, n > 1 ? "const %s %s = (k * %s + lane)%s%s;\n" : "const %s %s = k * %s + lane%s%s;\n",
                    type, r, cg__is_fitted(w) ? "threads" : cg__string(w, "%d", threads), times,
-                   v->shifted ? " + head" : "");
-        exact &= !v->shifted;
+                   v->misaligned ? " + head" : "");
+        exact &= !v->misaligned;
         const char *sure = cg__whole_rounds(w) ? cg__string(w, "k < %lld || ", (long long)cg__whole_rounds(w)) : "";
-        const char *end = v->shifted ? cg__string(w, " + %d <=", cg__shifted_reach(w)) : " <";
+        const char *end = v->misaligned ? cg__string(w, " + %d <=", cg__misaligned_reach(w)) : " <";
         if (!exact) cg__begin(w, "if (%s%s%s %s)", sure, r, end, extent);
         scopes += !exact;
     }
@@ -6273,8 +6290,8 @@ static bool cg__is_common(const ind__writer *w, uint32_t i) {
 
 /* Rounds in which the lanes of a row take all of its edges, 0: it has none. */
 static int cg__edge_rounds(const ind__writer *w) {
-    if (!w->variant->shifted) return 0;
-    const int lanes = cg__row_threads(w), most = cg__boundary(w) + cg__shifted_reach(w) - 2;
+    if (!w->variant->misaligned) return 0;
+    const int lanes = cg__row_threads(w), most = cg__boundary(w) + cg__misaligned_reach(w) - 2;
     return (most + lanes - 1) / lanes;
 }
 
@@ -6324,7 +6341,7 @@ static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w
 /* The loop that starts the loads which are chosen. */
 static void cg__start_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     const int n = w->variant->vector;
-    if (w->variant->shifted) cg__emit_edge_loads(w, chosen);
+    if (w->variant->misaligned) cg__emit_edge_loads(w, chosen);
     int scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!chosen(w, i)) continue;
@@ -6341,10 +6358,10 @@ static void cg__emit_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, 
 }
 
 /* ===================================================================================== src/cuda/emit/reduction/l2.c */
-/* ---- what leaves the L2 last */
+/* ---- L2 eviction priority */
 
-/* Is what a kernel has of a buffer larger than the L2, and is each place of it used once? By what is computed alone: a
-   kernel that computes the same of other buffers has the same text. */
+/* Is the kernel's part of a buffer larger than the L2, and is each element used once? Only the computation decides
+   this, as a kernel with equal computations on other buffers has the same text. */
 static bool cg__streams(const ind__writer *w, uint32_t arg) {
     bool streams = false;
     if (w->arg[arg].kind != IND__ARG_BUFFER || cg__shares_memory(w, arg)) return false;
@@ -6361,13 +6378,13 @@ static bool cg__streams(const ind__writer *w, uint32_t arg) {
     return streams;
 }
 
-/* Rows and tiles are read, waited for, and written: so the L2 fills with lines that have been read and lines that wait
-   to be written. What is larger than the L2 and used once is not found there again, so that what is kept is only a
-   matter of order: where lines that were read go last, what is written goes to memory sooner (% of a copy, H200:
+/* Does the kernel read with L2 evict_last? Rows and tiles are read, waited for, and written, so the L2 fills with lines
+   already read and lines waiting to be written. A buffer larger than the L2 and used once is not hit again, so only the
+   eviction order matters. If read lines are evicted last, written lines go to memory sooner (% of a copy, H200:
    rms_norm of 4096 f32 96.4 and 100.2, bf16 96.7 and 100.6; softmax of 2048 f32 97.0 and 100.6; add and layer_norm of
    4096 bf16 96.4 and 100.3; cumsum of 16384 f32 96.7 and 99.7; a transpose 100.8 and 101.8). Four tensors in turn gain
-   as much as one, so it is not that something is found again. A kernel that lives in the L2 takes the same time after
-   it (eight copies of 16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and those that write little. */
+   as much as one, so cache hits are not the cause. A later kernel that uses the L2 takes the same time (eight copies of
+   16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and kernels that write little. */
 static bool cg__evicts_last(const ind__writer *w) {
     switch (w->variant->strategy) {
     case IND_STRATEGY_ROW_WARP:
@@ -6461,7 +6478,7 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
    behind them it came 2 % later than started ahead. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->cluster <= (w->plan->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->shifted) return false;
+    if (v->cluster <= (w->plan->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->misaligned) return false;
     return w->plan->domain.rank == 1 || v->blocks_per_sm == 1;
 }
 
@@ -6516,7 +6533,7 @@ static void cg__use_next_edges(ind__writer *w) {
 /* Is what all rows use held as a row lies between boundaries? Rows that are a vector's elements apart lie equally: each
    block takes an equal share of all, and those of its share that lie equally one after another. */
 static bool cg__orders_rows(const ind__writer *w) {
-    return w->variant->stays && w->variant->shifted && w->variant->once;
+    return w->variant->persistent && w->variant->misaligned && w->variant->once;
 }
 
 /* "first" and "end" of the share of a block, or cluster, of places in that order, "start", the row at the first, and
@@ -6552,7 +6569,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     cg__begin(w, "if (%s < %s)", row, cg__orders_rows(w) ? "end" : cg__expr_string(w, cg__p_numel(w)));
     if (cg__orders_rows(w)) row = "to";
     cg__name_rows(w, row);
-    if (w->variant->shifted) cg__load_next_edges(w);
+    if (w->variant->misaligned) cg__load_next_edges(w);
     cg__declare_own_place(w, turn);
     int scopes = cg__emit_sweep_loops(w);
     cg__emit_copies(w, turn);
@@ -6566,7 +6583,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
 
 /* Must a row move to registers when its turn comes, to make place for the next one? */
 static bool cg__leaves_place(const ind__writer *w) {
-    return w->variant->stays && w->variant->stages == 1;
+    return w->variant->persistent && w->variant->stages == 1;
 }
 
 /* Sweeps that reduce. A join follows each of them, but for one of two where warps meet once. */
@@ -6619,7 +6636,7 @@ static void cg__emit_keeps(ind__writer *w) {
 /* What all rows use is loaded ahead of them, or where it is declared only, by cg__use_next_edges. */
 static void cg__emit_first_common(ind__writer *w) {
     if (!w->variant->once) return;
-    if (!w->variant->shifted) {
+    if (!w->variant->misaligned) {
         cg__emit_loads(w, cg__is_common);
         return;
     }
@@ -6637,16 +6654,16 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
                   type, name, name, name);
     else
         cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
-    if (v->shifted) cg__name_rows(w, name);
-    if (v->shifted) cg__use_next_edges(w);
+    if (v->misaligned) cg__name_rows(w, name);
+    if (v->misaligned) cg__use_next_edges(w);
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", beside);
     if (cg__leaves_place(w)) cg__emit_loads(w, cg__is_staged);
     ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, orders ? "place" : name, beside ? "2 * " : "");
-    if (!beside && v->stays) cg__emit_stage(w, "next", "(turn + 1)");
+    if (!beside && v->persistent) cg__emit_stage(w, "next", "(turn + 1)");
 }
 
 static void cg__end_turn(ind__writer *w) {
-    if (!w->variant->stays) cg__emit_stage(w, "next", "0");
+    if (!w->variant->persistent) cg__emit_stage(w, "next", "0");
     cg__end(w);
 }
 
@@ -6673,7 +6690,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
         ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type, v->cluster,
                    v->cluster);
     const bool beside = cg__copies_beside(w);
-    if (v->shifted) cg__declare_next_edges(w);
+    if (v->misaligned) cg__declare_next_edges(w);
     cg__emit_stage(w, "first", "0");
     if (beside) cg__emit_stage(w, "(first + step)", "1");
     cg__emit_first_common(w);
@@ -6880,9 +6897,9 @@ static void cg__need_all(ind__writer *w) {
         if (cg__inst(w, i)->op == IND_LOOP_STORE) w->needed[i] = 0;
 }
 
-/* "// Sweep: s2 = maximum, s5 = any." */
+/* "// Pass: s2 = maximum, s5 = any." */
 static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
-    const char *before = "// Sweep: ";
+    const char *before = "// Pass: ";
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         char letter;
@@ -6890,14 +6907,14 @@ static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
         ind_reduction r = cg__step(w, i, s, &letter);
         bool welford = inst->reduction == IND_REDUCE_WELFORD, steps = cg__in_registers(w) && cg__two_step(inst);
         const char *what = !steps                 ? ind__reduction_name(r)
-                           : cg__meets_once(w, i) ? (s->second ? "sum of squared deviations from the warp's mean"
-                                                               : "sum, for the warp's mean")
+                           : cg__meets_once(w, i) ? (s->second ? "sum of squared deviations from the mean of the warp"
+                                                               : "sum for the mean of the warp")
                            : s->second            ? (welford ? "sum of squared deviations" : "sum of exp")
-                                                  : (welford ? "sum, for the mean" : "max");
+                                                  : (welford ? "sum for the mean" : "max");
         ind__textf(&w->code, "%s%c%u = %s", before, letter, i, what);
         before = ", ";
     }
-    ind__textf(&w->code, before[0] == '/' ? "// Sweep: results.\n" : s->stores ? "; results.\n" : ".\n");
+    ind__textf(&w->code, before[0] == '/' ? "// Pass: results.\n" : s->stores ? "; results.\n" : ".\n");
 }
 
 /* Do loads of the row start ahead of what else is read for it, as an index that must be there for another load? Then
@@ -6918,8 +6935,8 @@ static bool cg__loads_come_first(ind__writer *w, const cg__sweep *s) {
 }
 
 /* ========================================================================== src/cuda/emit/reduction/vector_shared.c */
-/* ---- what all neighbours in a vector share, as a channel's weight: behind the joins of a row there is nothing to do
-   while it is on its way, so that it is loaded ahead of them (group_norm of 262144 bf16: 79 to 83 % of a copy). */
+/* ---- operands shared by all elements of a vector, as a channel's weight. They are loaded before the states of a row
+   are combined: after that, no other work hides their latency (group_norm of 262144 bf16: 79 to 83 % of a copy). */
 
 static int cg__spare_registers(const ind__writer *w);
 
@@ -6929,7 +6946,7 @@ static bool cg__is_shared_load(const ind__writer *w, uint32_t i) {
            !w->memory[i] && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* Is there a register for each of them in every round? */
+/* Is there a register for each of them in every iteration? */
 static bool cg__shared_come_ahead(const ind__writer *w) {
     int num = 0;
     if (w->variant->strategy != IND_STRATEGY_ROW_STAGED) return false;
@@ -6952,15 +6969,15 @@ static void cg__emit_shared_loads(ind__writer *w) {
     while (scopes--) cg__end(w);
 }
 
-/* Is what all rows use read where it is used, of a row in shared memory? ptxas would start all of that at once, in
-   registers that it has not; it starts little ahead of something that may be a barrier. (layer_norm of 24576 bf16,
-   three blocks of 256 threads: 80 registers and a spill, and 64 and none.) */
+/* Are operands shared by all rows read at their use, while the row is in shared memory? ptxas would start all these
+   loads at once, in registers that it does not have. It moves few loads before a possible barrier. (layer_norm of 24576
+   bf16, three blocks of 256 threads: 80 registers and a spill, and 64 and none.) */
 static bool cg__reads_apart(const ind__writer *w) {
-    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !w->variant->stays && !w->variant->once;
+    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !w->variant->persistent && !w->variant->once;
 }
 
-/* Is `user`, computed once for a row, of something that is read for the row? Then it would wait for that. A check whose
-   index nothing uses is done ahead all the same: no result asks for it. */
+/* Unmarks `user` if it is computed once for a row from a load of the row, as it would wait for that load. A check whose
+   index is unused is still done early, as no result needs it. */
 static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
     ind__writer *w = (ind__writer *)self;
     const bool row = !((w->plan->varies[user] | w->plan->varies[used]) & ~cg__p_mask(w)),
@@ -6969,9 +6986,9 @@ static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
     if (cg__inst(w, used)->op == IND_LOOP_LOAD || !w->needed[used]) w->needed[user] = 0;
 }
 
-/* What is computed once for a row ahead of its sweep. A block that walks along it once asks for an index that is read
-   from memory, but does not wait for it: what that index finds is read when the results are (cross entropy of 160001
-   f32: 84 and 98 % of a copy, H200); but for what the sweep itself uses. */
+/* Marks the values that are computed once for a row before its pass. A block that loops over the row once starts the
+   load of an index but does not wait for it. The elements at that index are read together with the results (cross
+   entropy of 160001 f32: 84 and 98 % of a copy, H200). Exception: values that the pass itself uses. */
 static void cg__need_ahead(ind__writer *w) {
     cg__need_all(w);
     if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) return;
@@ -6982,11 +6999,11 @@ static void cg__need_ahead(ind__writer *w) {
     cg__close_needed(w);
 }
 
-/* A row of narrow elements that stays in registers is converted again in each sweep: as f32 it takes twice as many
+/* A row of 16-bit elements in registers is converted again in each pass. As f32 it takes twice as many registers
    (layer_norm of 200003 bf16: 88 bytes spilled, and none). */
 static void cg__emit_row_keeps(ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || !v->stays || v->held < 2) return;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !v->persistent || v->held < 2) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i) || !w->memory[i] || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
         cg__use(w, IND__CG_KEEP);
@@ -7018,21 +7035,21 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
         if ((scopes == 1 && apart) || (scopes == 2 && cg__takes_rows(w))) ind__textf(&w->code, "__syncwarp();\n");
     }
     if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
-    if (w->variant->shifted) cg__emit_edge(w, s);
+    if (w->variant->misaligned) cg__emit_edge(w, s);
     cg__use_kept_values(w);
     cg__emit_join(w, s);
     cg__emit_results(w, s);
 }
 
-/* Does the instruction store where the kernel also reads? */
+/* Does the instruction store to memory that the kernel also reads? */
 static bool cg__stores_over(const ind__writer *w, uint32_t i) {
     for (uint32_t a = w->kernel->num_reads; a < w->kernel->num_args; a++)
         if (w->kernel->arg[a] == cg__inst(w, i)->source) return cg__shares_memory(w, a);
     return false;
 }
 
-/* What is stored once per row is written by its first thread, after all sweeps, and what they have found is checked;
-   where others may read it still, once all are there. */
+/* Writes values stored once per row, in its first thread after all passes, and remaining checks. If other threads may
+   still read the memory, a barrier comes first. */
 static void cg__emit_row_stores(ind__writer *w) {
     bool any = false, over = false;
     cg__need_none(w);
@@ -7054,10 +7071,10 @@ static void cg__emit_row_stores(ind__writer *w) {
 }
 
 /* ============================================================================ src/cuda/emit/reduction/column_runs.c */
-/* ---- columns that a block joins along its run of rows (ind_kernel.run): each thread meets the same columns in every
-   row, so that their states stay in its registers, or, where a row is too long for that, in memory. */
+/* ---- columns that a block combines over its run of rows (ind_kernel.run). Each thread has the same columns in every
+   row. Their states stay in its registers, or in memory if a row is too long. */
 
-/* The partial result of the column at hand: "out0[run * 1024 + r0]". */
+/* Returns the partial result of the current column: "out0[run * 1024 + r0]". */
 static const char *cg__column_element(ind__writer *w, uint32_t i) {
     ind_expr zero[IND_MAX_RANK];
     for (int v = 0; v < w->plan->domain.rank; v++) zero[v] = ind_int(w->context, 0);
@@ -7088,12 +7105,12 @@ static bool cg__has_teams(const ind__writer *w) {
     return w->kernel->run && w->variant->strategy == IND_STRATEGY_ROW_WARP;
 }
 
-/* Columns of a team's states in shared memory. */
+/* Returns the columns of a team's states in shared memory. */
 static int cg__team_columns(const ind__writer *w) {
     return w->variant->per_thread * cg__row_threads(w);
 }
 
-/* The states of all columns, before the first row. */
+/* Declares the states of all columns, before the first row. */
 static void cg__emit_columns(ind__writer *w) {
     const ind__variant *v = w->variant;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -7105,8 +7122,8 @@ static void cg__emit_columns(ind__writer *w) {
     }
 }
 
-/* Opens the loop over the rows of the block's run, and declares the row. Warps take turns; a block as a whole takes one
-   row after the other. */
+/* Opens the loop over the rows of the block's run, and declares the row. Warps take rows in turn; without teams the
+   block takes one row after the other. */
 static void cg__begin_run(ind__writer *w) {
     bool one = w->plan->domain.rank == 1, teams = cg__has_teams(w);
     const char *name = one ? "i0" : "p", *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
@@ -7119,7 +7136,7 @@ static void cg__begin_run(ind__writer *w) {
     ind__textf(&w->code, "if (%s >= %s) break;\n", name, rows);
 }
 
-/* Partial results out of the registers of a block. */
+/* Stores the partial results from the registers of a block. */
 static void cg__store_columns(ind__writer *w) {
     int n = w->variant->vector, last = cg__num_vars(w) - 1, scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -7141,7 +7158,7 @@ static void cg__store_columns(ind__writer *w) {
     while (scopes--) cg__end(w);
 }
 
-/* Partial results of the warps of a block, joined in shared memory, always in the same order. */
+/* Stores the partial results of the warps of a block, combined in shared memory in a fixed order. */
 static void cg__store_team_columns(ind__writer *w, uint32_t i) {
     const ind__variant *v = w->variant;
     int n = v->vector, columns = cg__team_columns(w);
@@ -7169,10 +7186,11 @@ static void cg__store_team_columns(ind__writer *w, uint32_t i) {
 static void cg__end_run(ind__writer *w) {
     bool reduces = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) reduces |= cg__inst(w, i)->op == IND_LOOP_REDUCE;
-    if (reduces && cg__shares_states(w)) ind__textf(&w->code, "__syncthreads();\n"); /* the next row's come there */
+    if (reduces && cg__shares_states(w))
+        ind__textf(&w->code, "__syncthreads();\n"); /* the next row's states go to the same memory */
     cg__end(w);
     if (!cg__in_registers(w)) return;
-    ind__textf(&w->code, "// What the run has joined of each column.\n");
+    ind__textf(&w->code, "// Results of each column over the block's rows.\n");
     if (!cg__has_teams(w)) {
         cg__store_columns(w);
         return;
@@ -7188,7 +7206,7 @@ static void cg__emit_team_columns(ind__writer *w) {
                        cg__team_columns(w));
 }
 
-/* Which row (P point) this thread works on, and which part of it. */
+/* Declares the row (P point) that this thread works on, and its part of it. */
 static void cg__emit_row_position(ind__writer *w) {
     const ind__variant *v = w->variant;
     bool one = w->plan->domain.rank == 1, column = v->strategy == IND_STRATEGY_COLUMN;
@@ -7216,7 +7234,7 @@ static void cg__emit_row_position(ind__writer *w) {
         ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
     } else if (v->strategy == IND_STRATEGY_ROW_STAGED) {
         cg__begin_staged_rows(w, name);
-        if (v->shifted) return;
+        if (v->misaligned) return;
     } else if (cg__has_cluster(w)) {
         cg__begin_cluster(w);
         if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, v->cluster);
@@ -7234,15 +7252,15 @@ static void cg__emit_row_position(ind__writer *w) {
 }
 
 /* ================================================================================== src/cuda/emit/reduction/split.c */
-/* ---- rows, or columns, that several blocks share: each joins what it reads, and leaves the states in memory; the last
-   one (to finish with columns, to begin with a row) joins these, always in the same order, and does the rest alone. So
-   it is one launch, with equal results in every run. */
+/* ---- rows, or columns, that several blocks share. Each block reduces its part and leaves the states in memory. The
+   last block (to finish for columns, to begin for a row) combines these in a fixed order and does the rest alone. So it
+   is one launch, with equal results in every run. */
 
 static bool cg__splits_rows(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_SPLIT || w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT;
 }
 
-/* Can there be several blocks to a row? Else a launch formula made this one of a whole. */
+/* Can a row have several blocks? If not, a launch formula chose this variant for the whole row. */
 static bool cg__shares_results(const ind__writer *w) {
     return cg__upper_bound(w->variant->splits) > 1;
 }
@@ -7251,7 +7269,7 @@ static bool cg__is_reduce(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_REDUCE;
 }
 
-/* Bytes that are read for each element of a row. */
+/* Returns the bytes that are read for each element of a row. */
 static int cg__element_bytes(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -7260,8 +7278,8 @@ static int cg__element_bytes(const ind__writer *w) {
     return bytes ? bytes : 1;
 }
 
-/* Steps of a loop along the row that are unrolled, so that a thread has split_flight bytes (ind_thresholds) in flight,
-   no more than that in chunks, and 40 registers at most for what is under way and the states of lanes: of 128,
+/* Returns the unrolled steps of the loop over the row. A thread then has split_flight bytes (ind_thresholds) in flight,
+   at most as many in chunks, and at most 40 registers for loads in flight and the states of lanes. Of 128 registers,
    addresses and 64-bit values on their way into the states take the rest (u8 values that are added and multiplied as
    i64). */
 static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
@@ -7277,7 +7295,7 @@ static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
     return steps;
 }
 
-/* One step of the loop along a row, at `r`. */
+/* Writes one step of the loop over a row, at `r`. */
 static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk)(ind__writer *, const cg__sweep *)) {
     if (w->plan->domain.rrank == 1)
         w->var[w->plan->domain.rank] = "r";
@@ -7286,7 +7304,7 @@ static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk
     chunk(w, s);
 }
 
-/* The chunks of a round, of each lane its own where they are columns. */
+/* Declares the chunks of one group of unrolled steps; columns have one chunk per lane. */
 static void cg__emit_round_arrays(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__takes_chunks(w, i, s)) continue;
@@ -7309,8 +7327,8 @@ static void cg__emit_round_adds(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* The loop along a row from `first` on, `step` at a time: as many steps together as a thread has loads under way, also
-   of those that are left over in the end, as short rows have no others. */
+/* Writes the loop over a row from `first` on, `step` at a time. As many steps are unrolled as a thread has loads in
+   flight. The remainder is unrolled too, as short rows consist of nothing else. */
 static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *first, const char *step,
                                 const char *extent, void (*chunk)(ind__writer *, const cg__sweep *)) {
     const char *type = cg__int(w);
@@ -7338,7 +7356,7 @@ static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *
     cg__end(w);
 }
 
-/* The states of the lanes, before the first element. */
+/* Declares the states of the lanes, with neutral values. */
 static void cg__emit_lanes(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
@@ -7349,12 +7367,12 @@ static void cg__emit_lanes(ind__writer *w) {
     }
 }
 
-/* Bytes of the states that all blocks leave of one reduction, of `own` results each. */
+/* Returns the bytes of the states that all blocks leave for one reduction, with `own` results each. */
 static int64_t cg__partial_bytes(const ind__writer *w, uint32_t i, int own) {
     return (w->variant->split_blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
 }
 
-/* What a block leaves: the states of its `own` results, by its place along y and x of the grid. */
+/* Writes the states of a block's `own` results, indexed by its position along y and x of the grid. */
 static void cg__leave_partials(ind__writer *w, int own, const char *mine, const char *at) {
     int64_t offset = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -7370,8 +7388,8 @@ static void cg__leave_partials(ind__writer *w, int own, const char *mine, const 
                cg__expr_string(w, w->variant->splits));
 }
 
-/* Joins what the blocks have left: the threads of a group take turns, and have 4 loads under way if they have so many
-   turns; with fewer, to unroll the loop would only take NVRTC time (a seventh of that for the sum of 4096 columns). */
+/* Combines the states of all blocks. The threads of a group take turns. They have 4 loads in flight if they take at
+   least 4 turns. With fewer, unrolling would only cost NVRTC time (a seventh of it for the sum of 4096 columns). */
 static void cg__take_partials(ind__writer *w, const char *group, int groups, const char *at) {
     const bool several = ind_hint(w->variant->splits) >= 4 * groups;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -7387,7 +7405,7 @@ static void cg__take_partials(ind__writer *w, const char *group, int groups, con
 /* =================================================================================== src/cuda/emit/reduction/rows.c */
 /* ---- rows */
 
-/* The elements behind the last whole vector, by the first block. */
+/* Writes the elements after the last whole vector; the first block takes them. */
 static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, last = w->plan->domain.rank;
     ind_expr row = cg__r_numel(w);
@@ -7405,17 +7423,18 @@ static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
     cg__end(w);
 }
 
-/* Do the blocks of a row meet through words, one for each thread of the last of them? */
+/* Do the blocks of a row exchange states through words in memory (a mailbox)? The last block has at least one thread
+   per block. */
 static bool cg__meets_in_words(const ind__writer *w) {
     return cg__shares_results(w) && w->variant->split_blocks <= w->variant->threads;
 }
 
-/* Where the words of 8 bytes begin, behind the counters of 4. */
+/* Returns the offset of the 8-byte words, after the 4-byte counters. */
 static int cg__words_from(int64_t blocks) {
     return (int)(blocks + 1) / 2 * 2;
 }
 
-/* Words of a block's states. */
+/* Returns the number of words of a block's states. */
 static int cg__split_words(const ind__writer *w) {
     int words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -7423,10 +7442,10 @@ static int cg__split_words(const ind__writer *w) {
     return words;
 }
 
-/* The block that began last takes what the others leave: one from each thread, its own as lane 0 would leave it. (Lanes
-   that join means or softmaxes differ in the last bits, and any block may be the last.) In words that are there once
-   their upper half is not 0, as of FINISH: so nothing is counted once a block is done, which takes a fence and two
-   trips to the L2 more. */
+/* Writes the exchange through words. The block that began last combines the states of all others, one per thread, with
+   its own in the form that lane 0 would send. (Lanes that combine means or softmaxes differ in the last bits, and any
+   block may be the last.) A word is ready once its upper half is not 0, as in FINISH. So no counter is needed at the
+   end of a block, which would take a fence and two more trips to the L2. */
 static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     const char *splits = cg__expr_string(w, w->variant->splits);
     const int64_t blocks = w->variant->split_blocks;
@@ -7496,7 +7515,7 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     cg__need_sweep(w, s);
     cg__emit_states(w, s);
     cg__emit_lanes(w);
-    ind__textf(&w->code, "// The blocks of a row take turns, so that together they read neighbours.\n");
+    ind__textf(&w->code, "// The blocks of a row read it interleaved: together they read consecutive memory.\n");
     cg__emit_split_loop(w, s, cg__string(w, "((%s)blockIdx.y * %d + lane) * %d", type, w->variant->threads, n),
                         cg__string(w, "%s * %d", splits, w->variant->threads * n),
                         whole ? extent : cg__string(w, "%s / %d * %d", extent, n, n), cg__emit_chunk);
@@ -7515,17 +7534,18 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
 /* ================================================================================ src/cuda/emit/reduction/columns.c */
 /* ---- columns */
 
-/* Columns of a block. */
+/* Returns the columns of a block. */
 static int cg__split_columns(const ind__writer *w) {
     return w->variant->rows;
 }
 
-/* Rows of the arrays in shared memory: warps, and, of columns that are as many as lanes or more, threads to each. */
+/* Returns the rows of the arrays in shared memory: warps, and, if the columns are at least as many as lanes, threads
+   per column. */
 static int cg__split_shared_rows(const ind__writer *w) {
     return w->variant->threads / 32;
 }
 
-/* One row: the vector of neighbouring columns that start at `column`. */
+/* Writes one row: the vector of neighbouring columns that start at `column`. */
 static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
     int v = w->plan->domain.rank - 1, n = w->variant->vector;
     const char *base = w->var[v];
@@ -7553,7 +7573,7 @@ static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
     cg__forget_vectors(w);
 }
 
-/* The loop of a thread over its rows: those of a block, and the blocks, take turns. */
+/* Writes the loop of a thread over its rows. Rows are interleaved within a block and between blocks. */
 static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
     const ind__variant *v = w->variant;
     int rows = v->threads / (cg__split_columns(w) / v->vector);
@@ -7570,7 +7590,8 @@ static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
     cg__end(w);
 }
 
-/* Through shared memory: the state of column c of the block, in the threads that are c modulo their number. */
+/* Combines states through shared memory. The state of column c of the block is then in the threads that are c modulo
+   the number of columns. */
 static void cg__join_columns(ind__writer *w) {
     const ind__variant *v = w->variant;
     int columns = cg__split_columns(w), x = columns / v->vector;
@@ -7594,7 +7615,7 @@ static void cg__join_columns(ind__writer *w) {
                        cg__split_shared_rows(w), columns, i, columns);
 }
 
-/* The last block: as many threads to each column as there are. */
+/* Combines the states of all blocks in the last block. All threads are divided among the columns. */
 static void cg__join_column_splits(ind__writer *w) {
     int columns = cg__split_columns(w), groups = w->variant->threads / columns;
     const char *splits = cg__expr_string(w, w->variant->splits);
@@ -7619,7 +7640,7 @@ static void cg__join_column_splits(ind__writer *w) {
     cg__end(w);
 }
 
-/* A thread for each column writes what is stored once for it. */
+/* Writes the values that are stored once per column, one thread for each. */
 static void cg__emit_column_stores(ind__writer *w) {
     int columns = cg__split_columns(w);
     const char *type = cg__int(w);
@@ -7671,8 +7692,8 @@ static ind_status cg__emit_split(ind__writer *w, const cg__sweep *s) {
 }
 
 /* ================================================================================== src/cuda/emit/reduction/batch.c */
-/* ---- a batch: several rows of the same lanes, neighbours in the grid's rows, whose loads all start before the first
-   of them is reduced */
+/* ---- a batch: several rows of the same lanes, neighbours in the grid's rows. All their loads start before the first
+   row is reduced. */
 
 /* Opens the loop over the rows of the batch, and declares the row. */
 static void cg__begin_batch(ind__writer *w, bool loads) {
@@ -7691,7 +7712,7 @@ static void cg__begin_batch(ind__writer *w, bool loads) {
         cg__split_linear(w, "p", 0, w->plan->domain.rank);
 }
 
-/* The loads of sweep s that need nothing of other sweeps, of all rows of the batch. */
+/* Writes the loads of pass s that need no result of other passes, for all rows of the batch. */
 static void cg__emit_batch_loads(ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, vectors = w->variant->per_thread / n, num = 0;
     cg__need_sweep(w, s);
@@ -7726,7 +7747,7 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     for (int s = 0; s < n; s++) cg__emit_shared_states(w, &sweep[s]);
     cg__emit_team_columns(w);
     cg__emit_row_position(w);
-    if (w->variant->shifted && w->variant->strategy != IND_STRATEGY_ROW_STAGED) cg__emit_edges(w);
+    if (w->variant->misaligned && w->variant->strategy != IND_STRATEGY_ROW_STAGED) cg__emit_edges(w);
     if (w->variant->batch) cg__emit_batch_loads(w, &sweep[0]);
     if (w->variant->batch) cg__begin_batch(w, false);
     cg__emit_kept_arrays(w);
@@ -9729,8 +9750,8 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     const cg__mm_problem *p = w->plan->matmul;
     int n = w->variant->tile_n;
     const char *place = "ind_wgmma_operand<%c_K_MAJOR ? T%c : TK, %c_K_MAJOR ? TK : T%c, %c_K_MAJOR>(tile_%c, %s, k)%s";
-    ind__textf(t, "#ifndef IND_EMULATION\n// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles, in the "
-                  "background, by 128 threads.\n");
+    ind__textf(t, "#ifndef IND_EMULATION\n// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles: "
+                  "asynchronous, one warpgroup.\n");
     ind__textf(t, "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR>\n");
     ind__textf(
         t, "static __device__ __forceinline__ void ind_wgmma_tile(float (&c)[%d][4], const unsigned short *tile_a,\n",
@@ -10143,6 +10164,46 @@ static int cg__pointwise_steps(const ind__writer *w) {
                : 1;
 }
 
+/* Does the op take one or two instructions, and no registers but for its result? */
+static bool cg__is_simple(const ind__inst *in) {
+    const ind_loop_op op = (ind_loop_op)in->op;
+    switch (op) {
+    case IND_LOOP_NEG:
+    case IND_LOOP_ABS:
+    case IND_LOOP_ADD:
+    case IND_LOOP_SUB:
+    case IND_LOOP_MUL:
+    case IND_LOOP_MAXIMUM:
+    case IND_LOOP_MINIMUM:
+    case IND_LOOP_CAST:
+    case IND_LOOP_ROUND_F16:
+    case IND_LOOP_ROUND_BF16:
+    case IND_LOOP_NOT:
+    case IND_LOOP_WHERE: return true;
+    default: return ind__loop_op_class(op) == 'c' || (ind__loop_op_class(op) == 's' && op != IND_LOOP_INDIRECT);
+    }
+}
+
+/* Resident blocks per SM that __launch_bounds__ asks for; 0: what the compiler chooses. For five vectors of 16 bytes
+   it takes 36 registers if it may, which leaves six blocks of 256 threads on an SM; it can do with 30, for eight. */
+static int cg__pointwise_blocks(const ind__writer *w) {
+    const ind_thresholds *t = &w->target->thresholds;
+    const ind__variant *v = w->variant;
+    int words = 0;
+    if (v->vector == 1 || v->misaligned || v->per_thread != v->vector) return 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *in = cg__inst(w, i);
+        const bool index = in->op == IND_LOOP_INDEX || in->op == IND_LOOP_CONSTANT;
+        if (!cg__is_simple(in) || (!index && ind_dtype_bytes((ind_dtype)in->dtype) > 4)) return 0;
+        if (in->op != IND_LOOP_LOAD ||
+            !ind__expr_depends(cg__index_of(w, i), w->plan->domain.var[w->plan->domain.rank - 1]))
+            continue;
+        if (w->plan->vector[i] != v->vector) return 0;
+        words += v->vector * ind_dtype_bytes(cg__memory_dtype(w, i)) / 4;
+    }
+    return words > t->few_words && words <= t->full_words ? w->target->sm_threads / v->threads : 0;
+}
+
 static void cg__choose_pointwise(cg__decider *d) {
     ind__variant *v = d->variant;
     int best = cg__best_pointwise(&d->w);
@@ -10166,11 +10227,12 @@ static void cg__choose_pointwise(cg__decider *d) {
         v->vector = cg__choose_vector(d, d->plan->domain.rank - 1, d->plan->domain.rank == 1);
         v->vector = cg__shift_points(d, v->vector, guard, aligned);
     }
-    v->per_thread = v->vector * (v->shifted ? 1 : cg__pointwise_steps(&d->w));
+    v->per_thread = v->vector * (v->misaligned ? 1 : cg__pointwise_steps(&d->w));
+    v->blocks_per_sm = cg__pointwise_blocks(&d->w);
     ind_expr points = cg__p_numel(&d->w);
-    if (d->plan->starts_shifted) points = ind_expr_add(points, ind_int(d->w.context, v->vector - 1));
+    if (d->plan->starts_misaligned) points = ind_expr_add(points, ind_int(d->w.context, v->vector - 1));
     cg__grid(d, points, (int64_t)v->threads * v->per_thread);
-    if (v->shifted)
+    if (v->misaligned)
         cg__why(d, "%d elements per thread: vectors aligned to the stores, peeled edges", v->vector);
     else if (v->vector > 1)
         cg__why(d, "%d elements per thread: %s", v->vector,
@@ -10295,8 +10357,8 @@ static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
 /* A row in the registers of up to 32 lanes, none of which holds too much. */
 static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
-    const int rest = v->shifted ? 0 : v->vector - 1; /* elements that take a vector of their own, but as edges */
-    const int edges = v->shifted ? v->vector + cg__shifted_reach(&d->w) - 2 : 0; /* at most */
+    const int rest = v->misaligned ? 0 : v->vector - 1; /* elements that take a vector of their own, but as edges */
+    const int edges = v->misaligned ? v->vector + cg__misaligned_reach(&d->w) - 2 : 0; /* at most */
     const int64_t vectors = (longest + rest) / v->vector;
     const int64_t likely = (cg__likely_row(&d->w) + rest) / v->vector;
     const cg__row_work x = cg__find_row_work(&d->w);
@@ -10314,7 +10376,7 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     v->rows = v->threads / best;
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
-    if (!v->shifted && !meet) v->batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
+    if (!v->misaligned && !meet) v->batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
     if (!v->batch) return;
     v->rows *= v->batch;
     cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->batch);
@@ -10359,7 +10421,7 @@ static int cg__looped_sweeps(const ind__writer *w) {
    those of f32 (3000 101 and 98). */
 static bool cg__may_have_few(ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->vector > 4 && v->vector <= w->target->thresholds.few_elements && !v->shifted && !w->plan->part &&
+    return v->vector > 4 && v->vector <= w->target->thresholds.few_elements && !v->misaligned && !w->plan->part &&
            !w->kernel->run && cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
 }
 
@@ -10397,8 +10459,8 @@ static bool cg__wish_shifted_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_sweeps(&d->w) == 1)
         return false;
-    const int many = cg__shifted_blocks(&d->w, cg__least_registers(&d->w)),
-              some = cg__shifted_blocks(&d->w, d->w.target->thresholds.least_registers);
+    const int many = cg__misaligned_blocks(&d->w, cg__least_registers(&d->w)),
+              some = cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers);
     const int bounded = many > some ? 2 : 1; /* ways */
     v->blocks_per_sm = d->way == 0 ? many : some;
     if (d->plan->part || v->blocks_per_sm < 2) return true;
@@ -10418,7 +10480,7 @@ static bool cg__wish_shifted_blocks(cg__decider *d) {
    and layer_norm of 2048 bf16: 0.93 and 0.98 of a copy, H200). */
 static bool cg__wish_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
-    if (v->shifted) return cg__wish_shifted_blocks(d);
+    if (v->misaligned) return cg__wish_shifted_blocks(d);
     const bool reduces = cg__looped_sweeps(&d->w) == 1;
     const int least = cg__wished_registers(&d->w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
     const bool alone =
@@ -10443,9 +10505,9 @@ static bool cg__wish_blocks(cg__decider *d) {
 static void cg__fit_threads(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
-    if (!v->to || d->plan->part || v->pieces) return;
-    ind_expr vectors = v->shifted ? ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, v->vector))
-                                  : ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, v->vector));
+    if (!v->to || d->plan->part || v->segments) return;
+    ind_expr vectors = v->misaligned ? ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, v->vector))
+                                     : ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, v->vector));
     if (d->plan->row_from < v->vector)
         vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results take a warp, too */
     v->fitted =
@@ -10482,34 +10544,34 @@ static bool cg__counts_places(const ind__writer *w) {
    which is then written twice; with a few idle lanes it begins where a sector does, if that is the same place in all
    pieces. (7 x 7: f32 58 to 63 % of a copy, bf16 47 to 52.) */
 static int64_t cg__lanes_of_piece(const ind__writer *w) {
-    const int64_t vectors = cg__piece_vectors(w);
+    const int64_t vectors = cg__segment_vectors(w);
     const uint32_t i = cg__piece_store(w);
     if (w->variant->vector > 1 || w->variant->strategy != IND_STRATEGY_ROW_BLOCK || !i) return vectors;
-    const ind_expr apart = ind_expr_sub(cg__piece_start(w, i, 1), cg__piece_start(w, i, 0));
+    const ind_expr apart = ind_expr_sub(cg__segment_start(w, i, 1), cg__segment_start(w, i, 0));
     const int sector = cg__sector_elements(w, i);
     const int64_t lanes = (vectors + sector - 1 + 31) / 32 * 32;
     return ind_known_multiple(apart, sector) && lanes * 3 <= vectors * 4 ? lanes : vectors;
 }
 
 /* Takes so many of the lanes for each piece, if that leaves no more than a sixteenth of them without one. */
-static bool cg__take_pieces(cg__decider *d, int lanes, int64_t each) {
+static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
     const int64_t pieces = lanes / each;
     if (!pieces || (lanes - pieces * each) * 16 > lanes) return false;
-    d->variant->pieces = (int)pieces;
-    d->variant->piece_lanes = (int)each;
+    d->variant->segments = (int)pieces;
+    d->variant->segment_lanes = (int)each;
     return true;
 }
 
 /* Whole pieces in each round of so many lanes, where that can be; and how many vectors a round has. (A channel of 256
    pieces of 7 x 7 f32 in 512 threads: 96 registers and one block on a multiprocessor, in whole pieces 48 and two; 54
    and 58 % of a copy, of bf16 36 and 47.) */
-static int64_t cg__choose_pieces(cg__decider *d, int lanes) {
-    const int64_t vectors = cg__piece_vectors(&d->w);
-    d->variant->pieces = d->variant->piece_lanes = 0;
-    if (!vectors || d->variant->shifted || d->w.kernel->run || d->plan->handover || cg__counts_places(&d->w))
+static int64_t cg__choose_segments(cg__decider *d, int lanes) {
+    const int64_t vectors = cg__segment_vectors(&d->w);
+    d->variant->segments = d->variant->segment_lanes = 0;
+    if (!vectors || d->variant->misaligned || d->w.kernel->run || d->plan->handover || cg__counts_places(&d->w))
         return lanes;
-    const bool taken = cg__take_pieces(d, lanes, cg__lanes_of_piece(&d->w)) || cg__take_pieces(d, lanes, vectors);
-    return taken ? d->variant->pieces * vectors : lanes;
+    const bool taken = cg__take_segments(d, lanes, cg__lanes_of_piece(&d->w)) || cg__take_segments(d, lanes, vectors);
+    return taken ? d->variant->segments * vectors : lanes;
 }
 
 /* 32-bit words per element of the row: of what is staged, of values that were computed and are used again, and of what
@@ -10535,7 +10597,7 @@ static cg__held_words cg__count_held(const ind__writer *w) {
 /* Do so many blocks fit if a lane holds its part of the row in words of at least so many bytes? */
 static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
-    const int held = (int)(cg__count_held(w).values * v->per_thread) + cg__shifted_words(w, v->per_thread, least);
+    const int held = (int)(cg__count_held(w).values * v->per_thread) + cg__misaligned_words(w, v->per_thread, least);
     return (w->target->thresholds.warp_registers + held) * v->threads * w->target->thresholds.warp_blocks <=
            w->target->sm_registers;
 }
@@ -10545,8 +10607,8 @@ static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
    91.6, H200). They are bounded only where what lies in memory has its place (f32: 97.2 % as it is, 76.6 bounded). */
 static void cg__wish_warp_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
-    if (v->shifted) {
-        v->blocks_per_sm = d->way == 0 ? cg__shifted_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
+    if (v->misaligned) {
+        v->blocks_per_sm = d->way == 0 ? cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
         d->more_ways = !d->plan->part && d->way == 0 && v->blocks_per_sm > 1;
         if (d->way > 0) cg__why(d, "%s; one block per SM, without a register limit", v->why);
         return;
@@ -10573,7 +10635,7 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
             cg__threads_of((longest + v->vector - 1) / v->vector, w->target->thresholds.few_elements / v->vector);
         if (few >= 64 && few <= w->target->thresholds.few_threads) return few;
     }
-    if (v->vector <= 4 || threads < (v->shifted ? 256 : 512) || cg__looped_sweeps(w) > 1) return threads;
+    if (v->vector <= 4 || threads < (v->misaligned ? 256 : 512) || cg__looped_sweeps(w) > 1) return threads;
     const int fewest = cg__threads_of(longest / v->vector, 64 / v->vector);
     return fewest > 256 ? fewest : cg__pow2_at_least(fewest, 128, 256);
 }
@@ -10585,24 +10647,24 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
     if (longest > 65536 || cg__likely_row(&d->w) * 8 < longest) return false;
     for (int threads = cg__least_threads(&d->w, longest); threads <= 1024; threads *= 2) {
         v->strategy = IND_STRATEGY_ROW_BLOCK;
-        int64_t per_vector = cg__choose_pieces(d, threads) * v->vector;
-        int64_t per_thread = (longest + (v->shifted ? -v->vector : -1) + per_vector) / per_vector * v->vector;
+        int64_t per_vector = cg__choose_segments(d, threads) * v->vector;
+        int64_t per_thread = (longest + (v->misaligned ? -v->vector : -1) + per_vector) / per_vector * v->vector;
         if (per_thread > 64 || words * (double)per_thread > cg__row_registers(&d->w, threads)) continue;
-        if (v->shifted && cg__shifted_words(&d->w, (int)per_thread, 3) + d->w.target->thresholds.other_registers >
-                              d->w.target->sm_registers / threads)
+        if (v->misaligned && cg__misaligned_words(&d->w, (int)per_thread, 3) + d->w.target->thresholds.other_registers >
+                                 d->w.target->sm_registers / threads)
             continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
         v->rows = 1;
         v->per_thread = (int)per_thread;
-        if (v->shifted) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
+        if (v->misaligned) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
         cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
         cg__fit_threads(d);
         if (cg__wish_blocks(d)) return true;
         v->fitted = (ind_expr){0};
         break;
     }
-    v->pieces = 0;
+    v->segments = 0;
     return false;
 }
 
@@ -10646,8 +10708,8 @@ static int64_t cg__joined_bytes(const ind__writer *w) {
 /* Elements of a row for each thread of the cluster. */
 static void cg__share_row(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
-    const int64_t per_vector = cg__choose_pieces(d, v->threads * v->cluster) * v->vector;
-    const int rest = v->shifted ? v->vector : 1; /* of a shifted row what no vector takes are edges */
+    const int64_t per_vector = cg__choose_segments(d, v->threads * v->cluster) * v->vector;
+    const int rest = v->misaligned ? v->vector : 1; /* of a shifted row what no vector takes are edges */
     v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
 }
 
@@ -10682,7 +10744,8 @@ static double cg__words_held(const cg__held_words *words, int held, bool once) {
 /* Registers of a thread of ROW_STAGED for what it holds. */
 static int cg__staged_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int other = w->target->thresholds.staged_registers + (v->shifted ? w->target->thresholds.edge_registers : 0);
+    const int other =
+        w->target->thresholds.staged_registers + (v->misaligned ? w->target->thresholds.edge_registers : 0);
     const int warps = (v->threads / 32 * v->blocks_per_sm + 3) / 4; /* of a quarter of a multiprocessor */
     const int each = w->target->sm_registers / 4 / (32 * warps);
     return (each < 255 ? each : 255) - other;
@@ -10709,7 +10772,7 @@ static bool cg__choose_held(cg__decider *d) {
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
     const int room = cg__staged_registers(&d->w);
-    const bool crowded = v->shifted && v->vector > 4 && v->blocks_per_sm == 1 && v->stages > 1 &&
+    const bool crowded = v->misaligned && v->vector > 4 && v->blocks_per_sm == 1 && v->stages > 1 &&
                          cg__warps_meet(&d->w) && cg__num_joins(&d->w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
@@ -10717,15 +10780,15 @@ static bool cg__choose_held(cg__decider *d) {
         if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > room
                                     : held * v->per_thread > room && o < N - 1)
             continue;
-        if (!v->stays && (order[o].held == 2 || (order[o].once && v->shifted))) continue;
+        if (!v->persistent && (order[o].held == 2 || (order[o].once && v->misaligned))) continue;
         if (crowded && order[o].held == 2 && order[o].once) continue;
         if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
         if (seen <= d->way) v->held = order[o].held, v->once = order[o].once;
         d->more_ways = seen++ > d->way;
     }
-    if (v->stays && v->stages > 1) return true;
+    if (v->persistent && v->stages > 1) return true;
     d->more_ways = seen > d->way; /* behind them is another strategy */
-    if (!d->more_ways && !v->stays) d->way -= seen;
+    if (!d->more_ways && !v->persistent) d->way -= seen;
     return d->more_ways;
 }
 
@@ -10776,7 +10839,7 @@ static bool cg__fits_block(cg__decider *d, int64_t longest, int threads, int blo
 static bool cg__reads_late(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w)))
-            return w->variant->shifted;
+            return w->variant->misaligned;
     return false;
 }
 
@@ -10819,18 +10882,18 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
     const bool late = cg__reads_late(&d->w);
     const cg__held_words words = cg__count_held(&d->w);
     const ind__variant before = *d->variant;
-    const bool several = cg__num_joins(&d->w) > 1, weights = words.common > 0, shifted = before.shifted;
-    const int64_t under_way = cg__bytes_under_way(&d->w) / d->w.target->num_sms;
+    const bool several = cg__num_joins(&d->w) > 1, weights = words.common > 0, shifted = before.misaligned;
+    const int64_t in_flight = cg__bytes_in_flight(&d->w) / d->w.target->num_sms;
     const bool across = several && weights && shifted;
     if (late && cg__fit_late(d, longest)) return true;
     if ((!across || before.vector <= 4) &&
-        cg__fits_block(d, longest, 512, 2, several && !across ? 2 * under_way : under_way) &&
+        cg__fits_block(d, longest, 512, 2, several && !across ? 2 * in_flight : in_flight) &&
         (several && weights ? cg__staged_bytes(&d->w) <= d->w.target->shared_per_sm / 3
          : late             ? longest > 1024 * 32 || cg__l1_holds(&d->w, words.common * 4 * (double)longest)
                             : several || shifted || cg__holds(&d->w, words.common)))
         return true;
-    if (!across && cg__fits_block(d, longest, 256, 3, 2 * under_way / 3)) return true;
-    if (!several && !shifted && cg__fits_block(d, longest, 512, 1, under_way) &&
+    if (!across && cg__fits_block(d, longest, 256, 3, 2 * in_flight / 3)) return true;
+    if (!several && !shifted && cg__fits_block(d, longest, 512, 1, in_flight) &&
         words.common * d->variant->per_thread <= d->w.target->thresholds.kept_registers)
         return true;
     if (cg__fit_clusters(d, longest)) return true;
@@ -10871,7 +10934,7 @@ static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     const ind__variant one = *d->variant;
     if (words.common > 0) {
         const bool turns =
-            one.shifted && (several ? one.cluster == 2 || (one.cluster < 2 && one.vector > 4) : one.cluster > 2);
+            one.misaligned && (several ? one.cluster == 2 || (one.cluster < 2 && one.vector > 4) : one.cluster > 2);
         if (turns && several && one.vector > 4 && ind_expr_is_int(cg__r_numel(&d->w), NULL) &&
             (cg__fit_four(d, longest, 288, 3) || cg__fit_four(d, longest, 320, 2)))
             return true;
@@ -10881,7 +10944,7 @@ static bool cg__fit_staged(cg__decider *d, int64_t longest) {
         cg__widen_cluster(d, longest, words.values + words.common);
         return true;
     }
-    if (!one.shifted && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(d, longest, 256, 3, 2))
+    if (!one.misaligned && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(d, longest, 256, 3, 2))
         return true;
     *d->variant = one;
     if (one.cluster <= 8 || cg__copies_beside(&d->w)) return true;
@@ -10895,7 +10958,7 @@ static bool cg__fit_staged(cg__decider *d, int64_t longest) {
    (softmax of 65544 bf16 on an H200: 75 and 88 % of a copy)? Makes it a shifted one then. */
 static bool cg__start_at_lines(cg__decider *d) {
     ind__variant *v = d->variant;
-    if (v->shifted || v->vector == 1 || d->plan->domain.rrank != 1 || !d->assume ||
+    if (v->misaligned || v->vector == 1 || d->plan->domain.rrank != 1 || !d->assume ||
         !ind_expr_is_int(cg__r_numel(&d->w), NULL))
         return false;
     const uint32_t leader = cg__shift_leader(&d->w, v->vector);
@@ -10903,7 +10966,7 @@ static bool cg__start_at_lines(cg__decider *d) {
     const int line = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(&d->w, leader));
     if (ind_known_multiple(cg__row_start(&d->w, leader), line)) return false;
     d->plan->leader = leader;
-    return v->shifted = d->plan->starts_shifted = true;
+    return v->misaligned = d->plan->starts_misaligned = true;
 }
 
 /* A block of a cluster has as many threads as its rounds need, if that is a tenth less: 200003 elements are 6.1 vectors
@@ -10912,8 +10975,8 @@ static bool cg__start_at_lines(cg__decider *d) {
 static void cg__trim_cluster(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
-    if (v->cluster < 2 || v->pieces) return;
-    const int64_t vectors = (longest - (v->shifted ? v->vector : 1)) / v->vector + 1; /* the rest are edges */
+    if (v->cluster < 2 || v->segments) return;
+    const int64_t vectors = (longest - (v->misaligned ? v->vector : 1)) / v->vector + 1; /* the rest are edges */
     v->threads = cg__threads_of((vectors + v->cluster - 1) / v->cluster, v->per_thread / v->vector);
     cg__share_row(d, longest);
     if (v->threads * 10 > before.threads * 9 || v->per_thread > before.per_thread || !cg__has_room(&d->w)) *v = before;
@@ -10924,8 +10987,8 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     const ind__variant before = *v;
     if (longest > 1 << 24 || cg__likely_row(&d->w) * 8 < longest || d->plan->part || d->w.kernel->run) return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
-    v->stays = stays;
-    v->once = v->shifted; /* for the question what could be held */
+    v->persistent = stays;
+    v->once = v->misaligned; /* for the question what could be held */
     v->rows = 1;
     const bool fits = v->vector > 1 && cg__looped_sweeps(&d->w) >= 2 && cg__can_stage(&d->w) &&
                       (stays ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
@@ -10962,7 +11025,7 @@ static bool cg__choose_row_staged(cg__decider *d, int64_t longest, bool stays) {
 /* Is a block of shifted rows alone on a multiprocessor, or has it no registers for them, so that they should wait in
    shared memory? Of one join it is as fast alone (rms_norm of 32771: bf16 0.91 and 0.83 of a copy, f32 0.94 and 0.85,
    H200), of two it is not (softmax of 16411: f32, alone, 0.83 and 0.89; bf16, two blocks, 0.91 and 0.74). */
-static bool cg__shifted_alone(cg__decider *d, int64_t longest) {
+static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     const int way = d->way;
     const bool several = cg__num_joins(&d->w) > 1;
@@ -10990,7 +11053,7 @@ static bool cg__stages_alone(cg__decider *d, int64_t longest) {
    elements 1024 threads have no registers for all that they need. */
 static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
     bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(&d->w) > 1);
-    if (d->variant->shifted) alone = cg__shifted_alone(d, longest);
+    if (d->variant->misaligned) alone = cg__misaligned_alone(d, longest);
     if (alone && cg__reads_broadcast(&d->w)) alone = longest > 1024 * 32 || cg__stages_alone(d, longest);
     if (alone && cg__choose_row_staged(d, longest, true)) return true;
     return cg__choose_row_block(d, longest) || cg__choose_row_staged(d, longest, true);
@@ -11243,8 +11306,8 @@ static void cg__choose_finish(cg__decider *d) {
    together from two vectors, for which registers would do no more (1501 bf16 by a warp and by a block of 64 threads:
    cross entropy 0.97 and 0.85 of a copy, H200). */
 static int64_t cg__warp_row(const ind__writer *w) {
-    const bool narrow = w->variant->shifted && ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) <= 2;
-    return narrow && cg__shifted_reach(w) == w->variant->vector ? 2 * IND__WARP_ROW : IND__WARP_ROW;
+    const bool narrow = w->variant->misaligned && ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) <= 2;
+    return narrow && cg__misaligned_reach(w) == w->variant->vector ? 2 * IND__WARP_ROW : IND__WARP_ROW;
 }
 
 /* Where warps join columns, four blocks fit on a multiprocessor with so many registers for the row and the columns, and
@@ -11917,19 +11980,19 @@ static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
     t->indent--;
 }
 
-static bool cg__has_pieces(const ind__pieces *set) {
+static bool cg__has_prelude_set(const ind__prelude_set *set) {
     uint64_t any = 0;
     for (size_t i = 0; i < sizeof set->word / sizeof set->word[0]; i++) any |= set->word[i];
     return any;
 }
 
-static bool cg__has_piece(const ind__pieces *set, int piece) {
+static bool cg__has_prelude(const ind__prelude_set *set, int piece) {
     return set->word[piece / 64] >> piece % 64 & 1;
 }
 
-static void cg__write_prelude(ind__text *t, const ind__pieces *pieces) {
-    for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
-        if (!cg__has_piece(pieces, i)) continue;
+static void cg__write_prelude(ind__text *t, const ind__prelude_set *pieces) {
+    for (int i = 0; i < IND__CG_NUM_PRELUDE; i++) {
+        if (!cg__has_prelude(pieces, i)) continue;
         for (const char *const *line = cg__prelude[i].line; *line; line++) ind__text_raw(t, *line, strlen(*line));
         ind__text_raw(t, "\n", 1);
     }
@@ -11981,7 +12044,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     cg__write_data_sizes(w, &first);
     cg__write_evictions(w, &first);
     if (cg__pass_records(w)) return ind__failed(w->context);
-    if (cg__has_pieces(&w->prelude) || w->num_functions)
+    if (cg__has_prelude_set(&w->prelude) || w->num_functions)
         ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(&t, &w->prelude);
     if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);
@@ -12014,7 +12077,7 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     ind__variant *v = d->variant;
     const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(&d->w);
     const ind__variant before = *v;
-    const int64_t lanes = cg__choose_pieces(d, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
+    const int64_t lanes = cg__choose_segments(d, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
     if (per_thread > 64 || cg__kept_words(&d->w) * (double)per_thread + d->w.target->thresholds.other_registers >
                                d->w.target->sm_registers / threads) {
         *v = before;
@@ -12035,7 +12098,7 @@ static bool cg__retune_threads(cg__decider *d, int threads) {
     const int lanes = v->rows ? v->threads / v->rows : 0;
     bool fits = false;
     const bool any = v->strategy == IND_STRATEGY_ROW_BLOCK || cg__power_of_two(threads);
-    if (threads < 32 || threads > 1024 || threads % 32 || !any || d->w.kernel->run || v->shifted) return false;
+    if (threads < 32 || threads > 1024 || threads % 32 || !any || d->w.kernel->run || v->misaligned) return false;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
     case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && v->batch < 2; break;
@@ -12056,7 +12119,7 @@ static bool cg__retune_threads(cg__decider *d, int threads) {
 /* As many of a thread's vectors, or of its rows, together: where there may be several at all. */
 static bool cg__retune_together(cg__decider *d, int num) {
     ind__variant *v = d->variant;
-    if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || d->w.kernel->run || v->shifted) return false;
+    if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || d->w.kernel->run || v->misaligned) return false;
     if (v->strategy == IND_STRATEGY_POINTWISE && v->per_thread > v->vector) {
         v->per_thread = num * v->vector;
         return true;
@@ -12160,7 +12223,7 @@ static bool cg__same_text(const ind__writer *a, const ind__writer *b) {
            !memcmp(&a->prelude, &b->prelude, sizeof a->prelude) && a->num_args == b->num_args;
 }
 
-/* Where stages are verified: the text is the same if it is written again, from a copy of what was decided. */
+/* If stages are verified: writes the text again, from a copy of the decided plan. Both texts must be equal. */
 static ind_status cg__check_text(ind_plan *p, const ind__writer *first) {
     ind__arena arena = {.context = p->context};
     const ind__variant variant = *first->variant;
@@ -12177,7 +12240,7 @@ static ind_status cg__check_text(ind_plan *p, const ind__writer *first) {
     return status;
 }
 
-/* Writes the body of a kernel that d has decided. *w is fresh, and the caller's to free. */
+/* Writes the body of the kernel that d has decided. *w must be fresh; the caller frees it. */
 static ind_status cg__write_body(ind__writer *w, ind_plan *p, const cg__decider *d) {
     ind_status status = cg__write_once(w, p, d->w.kernel, d->variant, d->plan);
     return !status && ind__verifying(p->context) ? cg__check_text(p, w) : status;
@@ -12231,7 +12294,7 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
 static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int *used) {
     bool tried = false; /* to do without clusters */
     *used = 0;
-    for (int way = p->tuning.way;; way++, v = v->otherwise) {
+    for (int way = p->tuning.way;; way++, v = v->fallback) {
         bool more = false;
         ind_status status = cg__plan_way(p, k, v, assume, way, &more, used);
         tried |= v->cluster < 2;
@@ -12240,8 +12303,8 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
             way = IND__CG_ALONE + (tried ? way : -1);
         }
         if (status || !more) return status;
-        v->otherwise = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
-        if (!v->otherwise) return IND_OUT_OF_MEMORY;
+        v->fallback = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
+        if (!v->fallback) return IND_OUT_OF_MEMORY;
     }
 }
 
@@ -12407,7 +12470,7 @@ typedef struct cg__part {
     const char *params;   /* of its function, behind the block's place */
     const char *code;     /* of its function */
     const char *outside;  /* what stands before it: ind_wgmma_tile */
-    ind__pieces prelude;
+    ind__prelude_set prelude;
     bool barrier; /* all threads of the block must take part */
     bool narrow;  /* it has so few threads that other parts have enough registers */
     uint32_t function;
@@ -12661,7 +12724,7 @@ static void cg__write_table(cg__combo *x) {
 }
 
 static const char cg__row_of[] =
-    "// The row of a block: the first one that ends behind it.\n"
+    "// The table row of a block: the first row whose `end` is greater.\n"
     "template <typename T> static IND_INLINE int ind_row_of(const T *row, int num, unsigned block) {\n"
     "    int low = 0;\n"
     "    for (int high = num - 1; low < high;) {\n"
@@ -12674,17 +12737,16 @@ static const char cg__row_of[] =
 
 static void cg__write_combo(cg__combo *x) {
     ind__text *t = &x->text;
-    ind__pieces prelude = {0};
-    if (x->variant->dependent) cg__add_piece(&prelude, IND__CG_DEPENDENCY);
+    ind__prelude_set prelude = {0};
+    if (x->variant->dependent) cg__add_prelude(&prelude, IND__CG_DEPENDENCY);
     for (uint32_t i = 0; i < x->num_parts; i++) {
-        cg__add_pieces(&prelude, &x->part[i]->prelude);
-        if (cg__num_axes(&x->part[i]->variant) > 1) cg__add_piece(&prelude, IND__CG_QUOTIENT);
+        cg__add_prelude_set(&prelude, &x->part[i]->prelude);
+        if (cg__num_axes(&x->part[i]->variant) > 1) cg__add_prelude(&prelude, IND__CG_QUOTIENT);
     }
     ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(t, &prelude);
     ind__text_raw(t, x->part[0]->outside, strlen(x->part[0]->outside));
-    ind__textf(t,
-               "// The place of a block among those of its part.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
+    ind__textf(t, "// Index of a block in its kernel.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
     if (x->num_functions < x->num_parts) ind__text_raw(t, cg__row_of, sizeof cg__row_of - 1);
     for (uint32_t f = 0; f < x->num_functions; f++) cg__write_function(x, f);
     cg__write_table(x);
@@ -12930,7 +12992,7 @@ static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
    words asked for twice, a pause before, what is read beside them brought into the L1 (0.3 more for 256 rows). */
 
 static const char cg__finish_text[] =
-    "// What the block has found of its own rows.\n"
+    "// Results of the block's own rows.\n"
     "static IND_INLINE unsigned *ind_own() {\n"
     "    __shared__ unsigned own[IND_HANDED * IND_ROWS];\n"
     "    return own;\n"
@@ -12939,11 +13001,11 @@ static const char cg__finish_text[] =
     "    unsigned bits;\n"
     "    T value;\n"
     "};\n"
-    "// The place of a block among those of its part, and when it began, as ind_turn has it.\n"
+    "// Index of a block in its kernel, and its number in the order in which blocks start (ind_turn).\n"
     "struct ind_block {\n"
     "    unsigned x, y, z, turn;\n"
     "};\n"
-    "// The thread that has found the one row of a block knows the turn.\n"
+    "// If a block has one row, the thread with its result knows the turn.\n"
     "template <typename T>\n"
     "static IND_INLINE void ind_leave(const ind_block block, unsigned long long *lookback, int which, int row, "
     "int rows, T value) {\n"
@@ -12954,14 +13016,14 @@ static const char cg__finish_text[] =
     "    else\n"
     "        ind_own()[which * IND_ROWS + row - (int)blockIdx.x * IND_ROWS] = u.bits;\n"
     "}\n"
-    "// All threads of a block call this once it is done. True in those of the block that began last that take what "
-    "all\n"
-    "// have found; the others hand it over: words that are there once their upper half is not 0.\n"
+    "// All threads of a block call this at its end. Returns true in the threads of the last block that read the "
+    "results\n"
+    "// of all rows. The other blocks store their results: 64-bit words, valid if the upper half is not 0.\n"
     "static IND_INLINE bool ind_finishes(unsigned long long *lookback, unsigned turn, int rows) {\n"
     "    bool last;\n"
     "    if (IND_TAKERS > 32 || IND_ROWS > 1) {\n"
     "        last = ind_began_last(turn, gridDim.x);\n"
-    "    } else { // the first thread has left what there is\n"
+    "    } else { // the first thread has stored the result\n"
     "        if (threadIdx.x >= 32) return false;\n"
     "        last = __shfl_sync(0xffffffffu, turn, 0) == gridDim.x - 1;\n"
     "        __syncwarp();\n"
@@ -12971,7 +13033,7 @@ static const char cg__finish_text[] =
     "        ((volatile unsigned long long *)lookback)[1 + i / IND_ROWS * rows + row] = 1ull << 32 | ind_own()[i];\n"
     "    return last && threadIdx.x < IND_TAKERS;\n"
     "}\n"
-    "// The word as it is now, and what it holds once it is there.\n"
+    "// ind_look: the word, valid or not. ind_take: its value, when it is valid.\n"
     "static IND_INLINE unsigned long long ind_look(unsigned long long *lookback, int which, int row, int rows) {\n"
     "    const unsigned own = row - blockIdx.x * IND_ROWS;\n"
     "    volatile unsigned long long *const from = lookback + 1 + which * rows + row;\n"
@@ -13106,14 +13168,14 @@ static void cg__call_part(cg__combo *x, int part, const char *member, const char
 static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     ind__text *t = &x->text;
     const ind__variant *v = x->variant;
-    ind__pieces prelude = x->part[0]->prelude;
-    cg__add_pieces(&prelude, &x->part[1]->prelude);
-    cg__add_piece(&prelude, IND__CG_TURN);
-    if (cg__has_piece(&prelude, IND__CG_MAX)) cg__add_piece(&prelude, IND__CG_MAX_WARP);
-    if (v->dependent) cg__add_piece(&prelude, IND__CG_DEPENDENCY);
+    ind__prelude_set prelude = x->part[0]->prelude;
+    cg__add_prelude_set(&prelude, &x->part[1]->prelude);
+    cg__add_prelude(&prelude, IND__CG_TURN);
+    if (cg__has_prelude(&prelude, IND__CG_MAX)) cg__add_prelude(&prelude, IND__CG_MAX_WARP);
+    if (v->dependent) cg__add_prelude(&prelude, IND__CG_DEPENDENCY);
     ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(t, &prelude);
-    ind__textf(t, "// Values of a row that are handed over, rows of a block, and threads that take all values.\n");
+    ind__textf(t, "// Results of a row, rows of a block, threads of the last block that read all results.\n");
     ind__textf(t, "enum { IND_HANDED = %u, IND_ROWS = %d, IND_TAKERS = %d };\n", (unsigned)h->num, v->rows, h->threads);
     ind__text_raw(t, cg__finish_text, sizeof cg__finish_text - 1);
     for (uint32_t f = 0; f < 2; f++) cg__write_function(x, f);
@@ -13151,7 +13213,7 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     cg__join_parts(&x);
     v->strategy = IND_STRATEGY_FINISH;
     v->grid[0] = rows->grid[0];
-    v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->shifted = rows->shifted;
+    v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->misaligned = rows->misaligned;
     v->takes_next = true;
     *able = cg__guard_finish(v, h->rows, cg__most_finished(p, h));
     snprintf(v->entry, sizeof v->entry, "ind_k_finish_%.50s", p->schedule->kernel[part[0]->kernel].name);
@@ -13403,14 +13465,14 @@ static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t
 
 /* The variant of the launch at `from` for the one at `to`, with all that may be built in its place. */
 static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32_t num, ind__variant *v) {
-    for (;; v = v->otherwise) {
+    for (;; v = v->fallback) {
         v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
         for (uint32_t i = 0; v->arg && i < v->num_args; i++)
             if (v->arg[i].kind == IND__ARG_BUFFER)
                 v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
-        if (!v->arg || !v->otherwise) return v->arg != NULL;
-        v->otherwise = (ind__variant *)ind__arena_copy(&p->arena, v->otherwise, sizeof *v->otherwise);
-        if (!v->otherwise) return false;
+        if (!v->arg || !v->fallback) return v->arg != NULL;
+        v->fallback = (ind__variant *)ind__arena_copy(&p->arena, v->fallback, sizeof *v->fallback);
+        if (!v->fallback) return false;
     }
 }
 
@@ -13480,16 +13542,17 @@ static ind_status cg__plan_all(ind_plan *p) {
    All ways that are left to make it, which the build may not have spilled enough to need. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]) {
     const bool warps = v->strategy == IND_STRATEGY_ROW_WARP, points = v->strategy == IND_STRATEGY_POINTWISE;
-    const bool threads = !v->crowded && (points || warps || v->strategy == IND_STRATEGY_ROW_BLOCK ||
-                                         v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_COLUMN);
+    const bool threads =
+        !v->replaced_cluster && (points || warps || v->strategy == IND_STRATEGY_ROW_BLOCK ||
+                                 v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_COLUMN);
     const int candidate[] = {v->threads / 2, v->threads * 2, v->threads / 4, v->threads * 4};
     const int together = warps ? (v->batch ? v->batch : 1) : points && v->vector ? v->per_thread / v->vector : 1;
     int num = 0;
-    for (int i = 0; threads && !v->shifted && v->batch < 2 && i < 4; i++)
+    for (int i = 0; threads && !v->misaligned && v->batch < 2 && i < 4; i++)
         if (candidate[i] >= 32 && candidate[i] <= 1024) tuning[num++] = (ind__tuning){.threads = candidate[i]};
-    for (const ind__variant *way = v->otherwise; way && num < IND__MAX_TUNED; way = way->otherwise)
+    for (const ind__variant *way = v->fallback; way && num < IND__MAX_TUNED; way = way->fallback)
         tuning[num++] = (ind__tuning){.way = way->way};
-    for (int n = 1; (warps || together > 1) && !v->shifted && n <= IND__CG_MAX_BATCH && num < IND__MAX_TUNED; n *= 2)
+    for (int n = 1; (warps || together > 1) && !v->misaligned && n <= IND__CG_MAX_BATCH && num < IND__MAX_TUNED; n *= 2)
         if (n != together) tuning[num++] = (ind__tuning){.together = n};
     return num;
 }
@@ -13749,7 +13812,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
         return "threads per block are no multiple of 32 up to 1024";
     if (v->index_bits != 32 && v->index_bits != 64) return "indices are neither 32 nor 64 bits";
     if (!cg__power_of_two(v->vector) || v->vector > 16) return "the vector width is no power of two up to 16";
-    if (v->shifted && v->vector < 2) return "single elements have no boundaries";
+    if (v->misaligned && v->vector < 2) return "single elements have no boundaries";
     if (!v->source || !v->source_bytes || !v->entry[0] || !v->why) return "it has no source, name or reason";
     const bool block = v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED;
     if (ind__ok(v->fitted) && (!block || v->cluster > 1 || !cg__is_declared(v->fitted)))
@@ -13761,7 +13824,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!ind__ok(v->shared_bytes) || !cg__is_declared(v->shared_bytes) ||
         cg__upper_bound(v->shared_bytes) > p->target.shared_per_block)
         return "more shared memory than a block can have";
-    const ind__variant *way = v->otherwise;
+    const ind__variant *way = v->fallback;
     if (way && (way->guard_aligned != v->guard_aligned || ind__ok(way->guard) != ind__ok(v->guard) ||
                 (ind__ok(v->guard) && !ind_expr_same(way->guard, v->guard))))
         return "what is built in its place has another guard";
@@ -13769,9 +13832,9 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
     if ((staged || v->cluster) && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster))
         return "no cluster of the target";
-    if (v->stays && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a staged row has no shared memory";
-    if (v->stays && (!staged || v->resident < 1)) return "persistent blocks without rows";
-    if (v->pieces && (v->shifted || v->piece_lanes < 1 || (!staged && v->strategy != IND_STRATEGY_ROW_BLOCK)))
+    if (v->persistent && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a staged row has no shared memory";
+    if (v->persistent && (!staged || v->resident < 1)) return "persistent blocks without rows";
+    if (v->segments && (v->misaligned || v->segment_lanes < 1 || (!staged && v->strategy != IND_STRATEGY_ROW_BLOCK)))
         return "segments of a row that is not in registers";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
         return "the rows of a block are no whole number of batches";
@@ -13799,7 +13862,7 @@ ind_status ind__plan_verify(const ind_plan *p) {
         const ind_kernel_plan *k = &p->kernel[i];
         for (int v = 0; v < k->num_variants; v++) {
             const char *rule = NULL;
-            for (const ind__variant *way = &k->variant[v]; way && !rule; way = way->otherwise)
+            for (const ind__variant *way = &k->variant[v]; way && !rule; way = way->fallback)
                 rule = cg__broken_rule(p, k, way, v + 1 == k->num_variants);
             if (rule)
                 return ind__fail(p->context, IND_VERIFY, "plan of kernel %u (%s), variant %d: %s", i, k->kernel->name,
@@ -13846,9 +13909,9 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     t->indent++;
     ind__textf(t, "threads %d, elements per thread %d, vector %d, rows per block %d, %d-bit indices\n", v->threads,
                v->per_thread, v->vector, v->rows, v->index_bits);
-    if (v->shifted) ind__textf(t, "misaligned: aligned vectors, peeled edges\n");
-    if (v->pieces)
-        ind__textf(t, "%d whole segments of a row per iteration, %d lanes each\n", v->pieces, v->piece_lanes);
+    if (v->misaligned) ind__textf(t, "misaligned: aligned vectors, peeled edges\n");
+    if (v->segments)
+        ind__textf(t, "%d whole segments of a row per iteration, %d lanes each\n", v->segments, v->segment_lanes);
     if (v->tile_m)
         ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", v->tile_m, v->tile_n, v->tile_k, v->warps_m,
                    v->warps_n, v->stages);
@@ -13871,9 +13934,11 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned pointers\n");
     if (v->dependent) ind__textf(t, "programmatic dependent launch (waits at entry)\n");
     cg__print_args(t, p, v);
-    if (v->spilled) ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->spilled);
-    if (v->crowded) ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->crowded);
-    for (const ind__variant *last = v, *way; (way = last->otherwise) != NULL; last = way)
+    if (v->replaced_local_bytes)
+        ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->replaced_local_bytes);
+    if (v->replaced_cluster)
+        ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->replaced_cluster);
+    for (const ind__variant *last = v, *way; (way = last->fallback) != NULL; last = way)
         ind__textf(t, "fallback if it spills%s: %s: %s\n",
                    last->cluster > 1 && way->cluster < 2 ? " or the cluster does not fit" : "",
                    ind__strategy_text(way->strategy), way->why);
@@ -13957,16 +14022,17 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__text_json(t, ind__strategy_text(v->strategy));
     ind__textf(t, ", \"why\": ");
     ind__text_json(t, v->why);
-    ind__textf(
-        t,
-        ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"shifted\": %s, \"rows\": %d, ",
-        v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
-    ind__textf(t, "\"pieces\": %d, \"piece_lanes\": %d, ", v->pieces, v->piece_lanes);
     ind__textf(t,
-               "\"index_bits\": %d, \"cluster\": %d, \"stays\": %d, \"spilled\": %d, \"crowded\": %d, \"otherwise\": ",
-               v->index_bits, v->cluster, v->stays, v->spilled, v->crowded);
-    if (v->otherwise)
-        ind__text_json(t, v->otherwise->why);
+               ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"misaligned\": %s, "
+               "\"rows\": %d, ",
+               v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->misaligned ? "true" : "false", v->rows);
+    ind__textf(t, "\"segments\": %d, \"segment_lanes\": %d, ", v->segments, v->segment_lanes);
+    ind__textf(t,
+               "\"index_bits\": %d, \"cluster\": %d, \"persistent\": %d, \"replaced_local_bytes\": %d, "
+               "\"replaced_cluster\": %d, \"fallback\": ",
+               v->index_bits, v->cluster, v->persistent, v->replaced_local_bytes, v->replaced_cluster);
+    if (v->fallback)
+        ind__text_json(t, v->fallback->why);
     else
         ind__textf(t, "null");
     ind__textf(t, ", ");
@@ -13979,7 +14045,7 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__textf(t, "], \"shared_bytes\": ");
     cg__print_json_expr(t, v->shared_bytes);
     ind__textf(t, ", \"counters\": %u, \"partial_bytes\": %lld", v->num_counters, (long long)v->partial_bytes);
-    ind__textf(t, ", \"fitted\": ");
+    ind__textf(t, ", \"fitted_threads\": ");
     if (ind__ok(v->fitted))
         cg__print_json_expr(t, v->fitted);
     else
@@ -14039,7 +14105,7 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
 
 ind_expr ind__staged_grid(const ind__variant *v) {
     ind_context *c = v->items.context;
-    const ind_expr rows = v->stays ? ind_expr_min(v->items, ind_int(c, v->resident)) : v->items;
+    const ind_expr rows = v->persistent ? ind_expr_min(v->items, ind_int(c, v->resident)) : v->items;
     return ind_expr_mul(rows, ind_int(c, v->cluster));
 }
 

@@ -1,7 +1,7 @@
 #ifdef INDUCTOR_IMPLEMENTATION
 #define INDUCTOR_IR_IMPLEMENTATION
 #endif
-/* inductor_ir.h - the ground floor of the inductor headers: context, symbolic integers, loop bodies, buffers.
+/* inductor_ir.h - the base of the inductor headers: context, symbolic integers, loop bodies, buffers.
 
    Do this in *one* .c file (C11) to create the implementation:
 
@@ -13,8 +13,8 @@
    What is here
        - a context that owns memory, the last error and all interned symbols and expressions;
        - `ind_expr`, an immutable hash-consed integer expression: sizes, strides, offsets, loop indices;
-       - loop bodies: what a kernel computes per element, recorded once from a C function (define by run);
-       - boxes (TensorBox -> view -> storage), which turn ops on tensors into loops and decide what is stored;
+       - loop bodies: the per-element computation of a kernel, recorded once from a C function (define by run);
+       - boxes (TensorBox -> view -> storage), which turn ops on tensors into loops and choose the stored results;
        - a verifier, a printer and an evaluator of bodies.
 
    What it does not do: no globals, no abort, no printing, no floating-point symbols, no autograd.
@@ -572,7 +572,7 @@ typedef enum ind_scan {
 
 struct ind_graph;
 
-/* A tensor of a graph (see inductor.h). id 0: none, or a failed op; every op accepts it and stays quiet. */
+/* A tensor of a graph (see inductor.h). id 0: none, or a failed op; every op accepts it and records no new error. */
 typedef struct ind_tensor {
     struct ind_graph *graph;
     uint32_t id;
@@ -584,20 +584,20 @@ typedef struct ind_value {
     uint32_t id;
 } ind_value;
 
-/* The computation of one element. index has one expression per dimension. The function is called once, at once,
+/* The computation of one element. index has one expression per dimension. The function is called once, immediately,
    to record the body; it must be pure. */
 typedef ind_value (*ind_loop_fn)(ind_ops *o, const ind_expr *index, int rank, void *user);
 
 IND_API ind_value ind_op_constant(ind_ops *o, double value, ind_dtype dtype);
 IND_API ind_value ind_op_constant_int(ind_ops *o, int64_t value, ind_dtype dtype);
 IND_API ind_value ind_op_index(ind_ops *o, ind_expr e, ind_dtype dtype);
-/* Element of a tensor of the graph that is being built; the result has the compute type of its dtype. */
+/* Loads an element of a tensor of the graph under construction; the result has the compute type of its dtype. */
 IND_API ind_value ind_op_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank);
 IND_API ind_value ind_op_cast(ind_ops *o, ind_value x, ind_dtype dtype); /* to f16 or bf16: rounds, stays f32 */
 /* Turns an integer value into an index in [0, size): checked at run time where ranges do not prove it; a violation is
    reported as IND_INDEX_OUT_OF_RANGE and reads element 0. wrap: negative values count from the end. */
 IND_API ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap);
-/* fn's value where mask holds, else `other`; fn's loads do not touch memory where it does not. */
+/* Returns fn's value where mask is true, else `other`; fn's loads do not access memory where mask is false. */
 IND_API ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_expr *index, int rank, void *user,
                                 double other);
 IND_API ind_dtype ind_op_dtype(ind_ops *o, ind_value x);
@@ -621,16 +621,15 @@ IND__UNARY_OPS(IND__DECLARE_UNARY)
 IND__BINARY_OPS(IND__DECLARE_BINARY)
 IND_API ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b);
 /* Bits [first, first + width) of Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") as
-   a number >= 0: key, stream and position are i64; the counter's low half is the position, its high half the stream. A
-   number of random bits that depends on nothing else, on any device. width in [1, 63], within one half: first / 64 ==
-   (first + width - 1) / 64; first + width <= 128. */
+   a number >= 0. key, stream and position are i64; the counter's low half is the position, its high half the stream.
+   The bits depend on these arguments only and are equal on all devices. width is in [1, 63], within one half:
+   first / 64 == (first + width - 1) / 64; first + width <= 128. */
 IND_API ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value position, int first, int width);
 
-/* A function of the user's for one element, written in CUDA C, with a twin in C for the host device. It fuses like
-   every other op: ind_call makes an op of it, ind_op_call uses it inside a loop function. Arguments and result have
-   declared types; f16, bf16 and the 8-bit floats arrive as float and the result is rounded where it is stored, all
-   other types arrive as the CUDA type of their name (i64: long long, u8: unsigned char, bool: bool ..). It must be
-   pure. */
+/* A user function of one element in CUDA C, with a host twin in C for the host device. It fuses like every other op:
+   ind_call makes an op of it, ind_op_call uses it inside a loop function. Arguments and result have declared types.
+   f16, bf16 and the 8-bit floats are passed as float, and the result is rounded when it is stored. Other types are
+   passed as the CUDA type of their name (i64: long long, u8: unsigned char, bool: bool ..). It must be pure. */
 #define IND_MAX_FUNCTION_ARGS 5
 
 typedef union ind_element {
@@ -644,24 +643,24 @@ typedef ind_element (*ind_function_fn)(const ind_element *x, void *user);
 
 typedef struct ind_function_desc {
     const char *signature; /* "swish(x: f32, beta: f32) -> f32"; names are letters, digits and _ */
-    const char *cuda;      /* an expression in the arguments, or, if there is a ; in it, the body of a function */
-    ind_function_fn host;  /* NULL: none, and the host device says IND_NOT_SUPPORTED */
+    const char *cuda;      /* an expression in the arguments, or, if it contains a ;, the body of a function */
+    ind_function_fn host;  /* NULL: none, and the host device returns IND_NOT_SUPPORTED */
     void *user;
 } ind_function_desc;
 
-/* Makes a function known in a context under its name; strings are copied. A text that declares it (>>text in
-   inductor.h) finds its host twin by the name; for that alone, cuda may be NULL. The same may be said again.
+/* Registers a function in a context under its name; strings are copied. A text that declares it (>>text in inductor.h)
+   finds its host twin by name; if this is the only use, cuda may be NULL. Registering the same again is allowed.
    Errors: IND_INVALID_ARGUMENT (NULL; another function has the name), IND_PARSE (the signature), IND_LIMIT. */
 IND_API ind_status ind_function_register(ind_context *context, const ind_function_desc *desc);
 
-/* An opaque call: an op that is a function of the caller's, a kernel of another library for example. It is a step of
-   the schedule of its own. The function gets its operands as they lie in memory, contiguous, and memory for its
-   results; on CUDA it enqueues its work on the stream that it is given (which may be one that is being captured into a
-   graph) and must not wait; on the host it does it. All that `call` points to is valid until it returns. Where the size
-   of dimension 0 comes from data, size[0] is the most it can be, and `count` where the size itself is: in the device's
-   memory, and there once what was enqueued before is done. Elements behind it are undefined, and may be written. */
+/* An extern call: an op that runs a function of the caller, for example a kernel of another library. It is a separate
+   step of the schedule. The function gets contiguous operands and memory for its results. On CUDA it enqueues its work
+   on the given stream, which may be under graph capture, and must not synchronise. On the host it does the work itself.
+   All memory that `call` points to is valid until it returns. If the size of dimension 0 comes from data, size[0] is
+   its upper bound, and `count` points to the size in device memory. The size is valid after the work enqueued before.
+   Elements after it are undefined, and may be written. */
 typedef struct ind_extern_tensor {
-    void *data; /* may be NULL where there are no elements */
+    void *data; /* may be NULL if there are no elements */
     ind_dtype dtype;
     int rank;
     const int64_t *size, *stride; /* rank entries each; strides in elements, row-major */
@@ -671,12 +670,12 @@ typedef struct ind_extern_tensor {
 typedef struct ind_extern_call {
     const char *name;
     ind_device device; /* IND_DEVICE_HOST or IND_DEVICE_CUDA */
-    void *stream;      /* CUstream, of whose context it is called in; NULL on the host */
+    void *stream;      /* CUstream; its context is current during the call; NULL on the host */
     const ind_extern_tensor *input;
     int num_inputs;
-    const ind_extern_tensor *output; /* the results, then the inputs that it overwrites */
+    const ind_extern_tensor *output; /* the results, then the overwritten inputs */
     int num_outputs;
-    void *workspace; /* aligned to 256 bytes; its contents are undefined; NULL if it asked for none */
+    void *workspace; /* aligned to 256 bytes; undefined contents; NULL if none was requested */
     int64_t workspace_bytes;
     const ind_symbol *size; /* the module's declared sizes, and their values in this run */
     const int64_t *size_value;
@@ -684,7 +683,7 @@ typedef struct ind_extern_call {
     void *user; /* of the registration */
 } ind_extern_call;
 
-/* What is returned, if not IND_OK, comes out of ind_run with the op's name; nothing after it runs. Modules that run in
+/* A status other than IND_OK is returned by ind_run with the op's name, and no later step runs. Modules that run in
    several threads call it in several threads. */
 typedef ind_status (*ind_extern_fn)(const ind_extern_call *call);
 
@@ -694,8 +693,8 @@ typedef struct ind_extern_type {
     ind_expr size[IND_MAX_RANK];
 } ind_extern_type;
 
-/* Types of the results (at most IND_MAX_EXTERN_RESULTS) and bytes of workspace (0 when it is called) for operands of
-   these types. It must depend on nothing else. What fails says why by its status. */
+/* Sets the types of the results (at most IND_MAX_EXTERN_RESULTS) and the bytes of workspace (0 on entry) for operands
+   of these types. It must depend on nothing else. A failure is reported by its status. */
 #define IND_MAX_EXTERN_RESULTS 8
 typedef ind_status (*ind_extern_shape_fn)(ind_context *context, const ind_extern_type *input, int num_inputs,
                                           ind_extern_type *result, int *num_results, ind_expr *workspace, void *user);
@@ -703,16 +702,16 @@ typedef ind_status (*ind_extern_shape_fn)(ind_context *context, const ind_extern
 typedef struct ind_extern_desc {
     const char *name;          /* letters, digits, _ and . */
     ind_extern_fn host, cuda;  /* a missing one makes ind_compile for that device IND_NOT_SUPPORTED */
-    ind_extern_shape_fn shape; /* NULL: each call says the types of its results */
+    ind_extern_shape_fn shape; /* NULL: each call declares the types of its results */
     void *user;
 } ind_extern_desc;
 
-/* Makes an opaque call known in a context under its name. The same may be said again. Errors: IND_INVALID_ARGUMENT
-   (NULL, no name; another one has the name), IND_OUT_OF_MEMORY. */
+/* Registers an extern call in a context under its name. Registering the same again is allowed. Errors:
+   IND_INVALID_ARGUMENT (NULL, no name; another one has the name), IND_OUT_OF_MEMORY. */
 IND_API ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc);
 
-/* Its value for values in a loop; arguments are cast to the declared types. Errors, as a failed op: no such function,
-   another number of arguments, a type that does not promote to the declared one. */
+/* Returns the value of a user function inside a loop; arguments are cast to the declared types. Errors, as a failed op:
+   no such function, wrong number of arguments, a type that does not promote to the declared one. */
 IND_API ind_value ind_op_call(ind_ops *o, const char *function, const ind_value *args, int num_args);
 
 /* ============================================================================================ src/ir/loops/layout.h */
@@ -1053,21 +1052,21 @@ void ind__program_free(ind__program *p);
 
 /* Immutable; in the context's memory. */
 typedef struct ind__function {
-    const struct ind__function *next; /* made before */
-    const char *name, *cuda;          /* cuda NULL: only the twin was registered */
+    const struct ind__function *next; /* created earlier */
+    const char *name, *cuda;          /* cuda NULL: only the host twin was registered */
     const char *arg[IND_MAX_FUNCTION_ARGS];
     ind_dtype arg_dtype[IND_MAX_FUNCTION_ARGS], dtype;
     int num_args;
     ind_function_fn host;
     void *user;
-    bool registered; /* found by its name in the context; else it belongs to a text */
+    bool registered; /* found by name in the context; else it belongs to a text */
 } ind__function;
-/* The registered function of this name; NULL: there is none. */
+/* Returns the registered function of this name; NULL: none. */
 const ind__function *ind__function_find(const ind_context *c, const char *name);
-/* The function that a text declares; one made before where it is equal, its twin that of the registered one.
+/* Returns the function that a text declares, or an equal earlier one, with the host twin of the registered function.
    NULL on failure. */
 const ind__function *ind__function_declare(ind_context *c, const char *signature, const char *cuda);
-/* May an operand of this type stand for an argument of that one: does it promote to it? */
+/* True if `given` promotes to `argument`. */
 bool ind__function_takes(ind_dtype argument, ind_dtype given);
 ind_value ind__emit_call(ind_ops *o, const ind__function *f, const ind_value *args);
 void ind__function_print_signature(ind__text *t, const ind__function *f);
@@ -1075,28 +1074,27 @@ void ind__function_print_signature(ind__text *t, const ind__function *f);
 /* ---- opaque calls ---- */
 
 typedef struct ind__extern {
-    const struct ind__extern *next; /* registered before */
+    const struct ind__extern *next; /* registered earlier */
     ind_extern_desc desc;
 } ind__extern;
 const ind__extern *ind__extern_find(const ind_context *c, const char *name); /* NULL: not registered */
 
-/* One operand of a call in a lowered program: a buffer, or a part of the program's view of one, that lies contiguous.
- */
+/* One operand of a call in a lowered program: a buffer, or a contiguous part of one. */
 typedef struct ind__call_arg {
     uint32_t buffer;
     ind_extern_type type;
 } ind__call_arg;
 
-/* A loop that is none. Its body stands for it in all that asks what is read and written: it has no variables, loads an
-   element of each buffer that the call reads and stores one of each that it writes. */
+/* An extern call in place of a loop. Its body describes its reads and writes to the analyses: it has no variables,
+   loads one element of each buffer that the call reads, and stores one of each that it writes. */
 typedef struct ind__opaque {
     const char *name;
-    const ind__extern *op; /* NULL: nobody registered it */
+    const ind__extern *op; /* NULL: not registered */
     ind__call_arg *arg;    /* inputs, then outputs */
     uint32_t num_inputs, num_outputs;
     uint32_t workspace; /* buffer of bytes, written by the call; 0: none */
 } ind__opaque;
-/* IND_NOT_SUPPORTED, naming it, if it has no callback for the device. */
+/* Returns IND_NOT_SUPPORTED, with the call's name, if it has no callback for the device. */
 ind_status ind__call_needs(ind_context *c, const ind__opaque *call, ind_device device);
 
 /* ========================================================================================== src/ir/loops/internal.h */
@@ -1264,28 +1262,28 @@ typedef struct ind__buffer {
     ind_layout layout;
     uint32_t loop;   /* number of the loop that writes it (COMPUTED) */
     uint32_t output; /* 1 + position among the graph's outputs, 0: not an output */
-    /* Mutation makes a new version of a buffer: both are one memory, of the same layout. The loop that writes the new
-       version stores only where something changes; it runs after all that reads the old one. 0: there is none. */
+    /* Mutation makes a new version of a buffer. Both versions share memory and layout. The loop that writes the new
+       version stores changed elements only. It runs after all readers of the old version. 0: none. */
     uint32_t mutates, mutated_by;
-    /* A version that a concatenation's part makes: of dimension part_dim, the loop stores [part_begin, part_end) alone.
-       Nothing reads a version but the last. part_end invalid: it is none. */
+    /* A version that holds a part of a concatenation: the loop stores only [part_begin, part_end) of dimension
+       part_dim. Only the last version is read. part_end invalid: not a part. */
     int part_dim;
     ind_expr part_begin, part_end;
-    bool partial; /* what the first stage of a reduction hands to the second */
-    bool donated; /* INPUT: its memory may be used for something else after its last reader */
-    /* More than 0: a partial result of so many P points each, one after another, the last of fewer. The kernel that
-       makes it joins, for every R point, the values of a run's P points, by stores with IND__INST_RUN at the index
-       run * points of R + R point. Nothing is there before. */
+    bool partial; /* partial results: the first stage of a reduction writes it, the second reads it */
+    bool donated; /* INPUT: its memory may be reused after its last reader */
+    /* If > 0: one partial result per run of `run` consecutive P points; the last run may be shorter. For every R point,
+       the kernel combines the values of a run's P points. Its stores have IND__INST_RUN and the index
+       run * points of R + R point. The memory is undefined before. */
     int64_t run;
     uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
 } ind__buffer;
 
-#define IND__MAX_STATES       5 /* values of an element that a combine function is given, a segment's flag among them */
+#define IND__MAX_STATES       5  /* values per element of a combine function, including a segment's flag */
 #define IND__MAX_SCANS        16 /* in one body */
 #define IND__MAX_LOOP_OUTPUTS (IND_MAX_EXTERN_RESULTS + 1)
 
-/* A value that is put together of others along a dimension (cat, stack): where each of them ends, and the graph nodes
-   that were computed for it alone. */
+/* A value that is concatenated from parts along a dimension (cat, stack). For each part: its end, and the graph nodes
+   that were computed for this part only. */
 typedef struct ind__part_info {
     ind_expr end;
     const uint32_t *origin;
@@ -1306,28 +1304,28 @@ typedef struct ind__loop {
     uint32_t num_origins;
     uint32_t output[IND__MAX_LOOP_OUTPUTS]; /* buffers written */
     uint32_t num_outputs;
-    const char *note;        /* for texts: why it is as it is; NULL: nothing to say */
-    const ind__parts *parts; /* of the value that it stores; NULL: none */
+    const char *note;        /* for texts: the reason for the loop's form; NULL: none */
+    const ind__parts *parts; /* of the stored value; NULL: none */
 } ind__loop;
 
-/* A size that is known only once the data are: a symbol, and the i64 buffer of one element that holds its value. Every
-   loop that has the symbol in a range or an index reads that buffer. */
-#define IND__MAX_UNBACKED 64 /* of a graph: sets of them are bits of one word */
+/* A size that depends on data (unbacked): a symbol, and the i64 buffer of one element that holds its value. Every loop
+   with the symbol in a range or an index reads that buffer. */
+#define IND__MAX_UNBACKED 64 /* per graph: a set of them is a 64-bit mask */
 typedef struct ind__unbacked {
-    ind_expr symbol, most; /* most: a formula in the declared sizes that it never exceeds */
-    uint32_t buffer;       /* 0 while it is of a graph */
-    uint32_t node;         /* of the graph: the op that it comes from */
-    uint32_t source; /* of the graph: the tensor whose elements that are not 0 it counts; 0: it counts otherwise */
-    ind_expr equal;  /* of the graph: what it is said to be equal to, which stands for it; invalid: nothing */
+    ind_expr symbol, most; /* most: an upper bound, as a formula in the declared sizes */
+    uint32_t buffer;       /* 0 in a graph */
+    uint32_t node;         /* in a graph: the op that defines it */
+    uint32_t source;       /* in a graph: the tensor whose nonzero elements it counts; 0: another count */
+    ind_expr equal;        /* in a graph: the expression that replaces it, declared equal; invalid: none */
 } ind__unbacked;
-/* The largest value of e as a formula without the listed symbols; invalid, without an error, if none is found. */
+/* Returns an upper bound of e as a formula without the listed symbols; invalid, without an error, if none is found. */
 ind_expr ind__most(const ind__unbacked *list, uint32_t num, ind_expr e);
-/* Which of the listed symbols e has, as bits. */
+/* Returns the listed symbols that e contains, as a bit mask. */
 uint64_t ind__unbacked_in(const ind__unbacked *list, uint32_t num, ind_expr e);
-/* A buffer that graph node `op` had to copy, or make anew as a whole, to change a part of it: `reader` needs its old
-   contents. */
+/* A buffer that graph node `op` copied or rewrote as a whole instead of changing a part in place: `reader` needs its
+   old contents. */
 typedef struct ind__kept {
-    uint32_t buffer, op, reader; /* reader: a graph node; op itself, or UINT32_MAX: what is handed out */
+    uint32_t buffer, op, reader; /* reader: a graph node; op itself; or UINT32_MAX: an output */
 } ind__kept;
 
 typedef struct ind__lowered {
@@ -1335,60 +1333,59 @@ typedef struct ind__lowered {
     ind__arena arena;
     ind__buffer *buffer; /* [0] is none */
     uint32_t num_buffers, cap_buffers;
-    ind__loop *loop; /* in an order in which they can run */
+    ind__loop *loop; /* in execution order */
     uint32_t num_loops, cap_loops;
     ind__kept *kept; /* for the schedule's text */
     uint32_t num_kept, cap_kept;
     ind_realise_policy policy;
     bool layouts_fixed; /* all loads and stores are linear from then on */
     void *storages;     /* every storage made, newest first */
-    uint32_t origin;    /* graph node being lowered now: given to what is made */
+    uint32_t origin;    /* graph node being lowered now: recorded in new loops and storages */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
     uint32_t num_unbacked;
-    const char *note; /* .. and so is this */
+    const char *note; /* likewise */
 } ind__lowered;
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);
 void ind__lowered_free(ind__lowered *p);
 uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind kind, ind_dtype dtype,
                             const ind_expr *size, int rank); /* contiguous; 0 on failure */
-/* Turns orders into strides and every multi-dimensional access into a linear offset; drops loops nobody reads. Before
-   that, stored concatenations are taken apart where that moves fewer bytes: a part that comes out of a reduction or a
-   matrix product becomes a loop of its own, which can join the kernel that makes it; what lies between such parts is
-   copied by one loop each. Each loop writes its part of a new version of one buffer. */
+/* Turns orders into strides and every multi-dimensional access into a linear offset; drops loops without readers.
+   Before that, stored concatenations are split where splitting moves fewer bytes. A part that a reduction or a matrix
+   product computes gets its own loop, which can be fused into that kernel. Each gap between such parts is copied by
+   one loop. Each loop writes its part of a new version of one buffer. */
 ind_status ind__lowered_fix_layouts(ind__lowered *p);
-/* The REDUCE of a body that can be made in two stages, as any order of joining gives the same or one as good (a sum of
-   floats: other roundings, no more of them): a sum, product, extreme or any, stored as it is or cast. 0: it cannot. */
+/* Returns the REDUCE of a body that can be computed in two stages, else 0. It is a SUM, PROD, MAX, MIN or ANY, stored
+   directly or cast. Any order of combining is as good (a sum of floats: other roundings, not more of them). */
 uint32_t ind__body_splits(const ind_body *b);
-/* How one loop is made in two stages. */
+/* How one loop is split into two stages. */
 typedef struct ind__split {
-    int outer;   /* the first stage reduces over all but so many of its first R dimensions; 0: see run */
-    int64_t run; /* the first stage has R for P and the other way round, and joins runs of so many points of its P */
+    int outer;   /* the first stage reduces over all R dimensions but the first `outer`; 0: see run */
+    int64_t run; /* the first stage swaps R and P and combines runs of `run` points of its P */
 } ind__split;
-/* Makes two loops of each loop l whose split is not zero, and whose body splits: the second one reduces what the first
-   stored. For fixed layouts. */
+/* Splits each loop whose split is not zero and whose body splits into two: the second reduces the results of the first.
+   Requires fixed layouts. */
 ind_status ind__lowered_split(ind__lowered *p, const ind__split *split);
 ind_status ind__lowered_verify(const ind__lowered *p);
-/* The unbacked symbols in the ranges and indices of a body, as bits. */
+/* Returns the unbacked symbols in the ranges and indices of a body, as a bit mask. */
 uint64_t ind__body_unbacked(const ind__lowered *p, const ind_body *body);
-/* Bytes that the buffer takes at most, whatever the data are. Error: IND_NOT_SUPPORTED. */
+/* Returns an upper bound of the buffer's bytes for all data. Error: IND_NOT_SUPPORTED. */
 ind_expr ind__buffer_most_bytes(const ind__lowered *p, const ind__buffer *b);
-/* Names of the op that a graph node is, or of the tensors that it makes ("values, indices"); NULL: not known. */
+/* Returns the name of a graph node's op, or of its results ("values, indices"); NULL: unknown. */
 typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
-/* "h (linear), y (gelu)": what the nodes make; without names of results (NULL) "linear, gelu". */
+/* Prints the nodes' results and ops: "h (linear), y (gelu)"; if result_name is NULL, "linear, gelu". */
 void ind__print_made(ind__text *t, const uint32_t *node, uint32_t num, ind__node_name_fn origin_name,
                      ind__node_name_fn result_name, void *user);
-/* Both functions may be NULL; with them each loop says what it makes. */
+/* Both functions may be NULL; with them each loop lists its results. */
 void ind__lowered_print(ind__text *t, const ind__lowered *p, ind__node_name_fn origin_name,
                         ind__node_name_fn result_name, void *user);
-/* The version of the buffer in whose memory all its versions lie: the last one if that is an output, else the first. */
+/* Returns the version whose memory all versions of the buffer share: the last if it is an output, else the first. */
 uint32_t ind__buffer_home(const ind__lowered *p, uint32_t buffer);
 ind_expr ind__buffer_numel(const ind__buffer *b); /* elements the layout spans */
 ind_expr ind__buffer_bytes(const ind__buffer *b);
 
 /* TensorBox: a view of a storage. The view is a map: the storage's index as expressions in the box's index symbols. The
-   storage is either a body that was not stored yet (users inline it) or a buffer. Realising switches it for all views.
- */
+   storage is either an unrealised body (users inline it) or a buffer. Realising switches it for all views. */
 typedef struct ind__storage {
     ind_dtype dtype; /* as stored */
     int rank;
@@ -1396,7 +1393,7 @@ typedef struct ind__storage {
     ind_body *body;              /* unrealised: result over size */
     uint32_t buffer;             /* realised: buffer number */
     uint32_t num_reads, num_ops; /* of body */
-    double read_bytes, bytes;    /* what the body reads, and what storing its result would write, at the hints */
+    double read_bytes, bytes;    /* read by the body; written by storing its result; at the hints */
     uint32_t last_reader;        /* for lowerings: the last graph node that reads it in any view */
     uint32_t *origin;
     uint32_t num_origins;
@@ -1429,20 +1426,20 @@ typedef struct ind__reduction_desc {
     void *user;
 } ind__reduction_desc;
 ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind__box **results);
-/* Scatter: for every point of `size`, fn stores into the buffer through ind__emit_scatter(o, d->version, ..) at the
-   indices that it computes (usually ind_op_indirect). What is not stored keeps the value it has in x, which must be a
-   whole buffer (x->identity) that nobody reads from then on. fn is run again, after all that is not stored yet and
-   reads x was stored, if it reads other elements of x than the one that the same point stores: so what it loads must
-   be such boxes, not x itself. *result is the new version. */
+/* Scatter: for every point of `size`, fn stores into the buffer through ind__emit_scatter(o, d->version, ..) at
+   computed indices (usually ind_op_indirect). Other elements keep their value in x, which must be a whole buffer
+   (x->identity) without later readers. If fn reads elements of x other than the one that the same point stores, all
+   unrealised readers of x are stored first and fn is run again. So fn must load such boxes, not x itself. *result is
+   the new version. */
 typedef struct ind__scatter_desc {
     const ind_expr *size;
     int rank;
     void (*fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t version, void *user);
     void *user;
-    bool each_once; /* no two points store the same element, so that it may be read at the same point */
+    bool each_once; /* no two points store the same element, so a point may read the element that it stores */
 } ind__scatter_desc;
 ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_desc *d, ind__box **result);
-/* A box over a buffer of its own that holds a copy of x. */
+/* Returns a box over a new buffer that holds a copy of x. */
 ind__box *ind__box_copy(ind__lowered *p, ind__box *x);
 /* Scan or sort along dimension `dim` of `size`: fn gets rank indices and returns the element. Every result has `size`;
    results[0] is stored as `dtype`, positions as i64. Sorts compare elements as they are stored. */
@@ -1455,10 +1452,10 @@ typedef struct ind__scan_desc {
     void *user;
 } ind__scan_desc;
 ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results);
-/* Scan of num values an element along dimension `dim` of `size`, results[k] stored as dtype[k]. `states` values are
-   carried, the first num of them are the results' (the others are for combine alone, as a flag where a segment begins).
-   element and combine fill `states` values, combine from `states` left and as many right ones. finish (exclusive only)
-   says what stands where nothing, or nothing of the same segment, comes before. Reverse: from the last to the first. */
+/* Scan of num values per element along dimension `dim` of `size`, results[k] stored as dtype[k]. A state has `states`
+   values: the first num are the results, the others are for combine only (a flag at the begin of a segment). element
+   and combine fill `states` values, combine from `states` left and `states` right ones. finish (exclusive only) gives
+   the result of points without predecessors in their segment. reverse: from the last to the first. */
 typedef struct ind__combine_desc {
     int num, states;
     const ind_dtype *dtype;
@@ -1471,7 +1468,7 @@ typedef struct ind__combine_desc {
     void *user;
 } ind__combine_desc;
 ind_status ind__box_combine(ind__lowered *p, const ind__combine_desc *d, ind__box **results);
-/* Opaque call. An input k with overwrites[k] must be a whole buffer that may be changed (as for a scatter); its new
+/* Extern call. An input k with overwrites[k] must be a whole buffer that may be changed (as for a scatter). Its new
    version is the next result after the declared ones. workspace: bytes, invalid for none. */
 typedef struct ind__call_desc {
     const char *name;
@@ -1483,17 +1480,17 @@ typedef struct ind__call_desc {
     ind_expr workspace;
 } ind__call_desc;
 ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **results);
-/* A view with new sizes: map[k] gives x's index k in the symbols i0.. of the new sizes. */
+/* Returns a view with new sizes: map[k] is x's index k in the symbols i0.. of the new sizes. */
 ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int rank, const ind_expr *map);
-/* Row-major reshape. Over a buffer whose order is still free and that is seen through a permutation, the order is
-   chosen so that the reshape needs no division. */
+/* Row-major reshape. For a permuted view of a buffer whose order is not fixed, the order is chosen so that the reshape
+   needs no division. */
 ind__box *ind__box_reshape(ind__lowered *p, ind__box *x, const ind_expr *size, int rank);
 ind_status ind__box_realise(ind__lowered *p, ind__box *x);
-/* Applies the policy for a value that `users` later ops will read. */
+/* Applies the realise policy to a value that `users` later ops will read. */
 ind_status ind__box_mark_use(ind__lowered *p, ind__box *x, int users);
-/* Element of x inside a loop function (inlines x's body or loads its buffer). */
+/* Returns an element of x inside a loop function (inlines x's body or loads its buffer). */
 ind_value ind__box_load(ind_ops *o, const ind__box *x, const ind_expr *index, int rank);
-/* Makes x an output of the graph: stored contiguously under this name; copies only where it must. */
+/* Makes x an output of the graph: stored contiguously under this name; copies only if necessary. */
 ind_status ind__box_output(ind__lowered *p, ind__box *x, const char *name, uint32_t position);
 
 /* ========================================================================================== src/ir/loops/evaluate.h */

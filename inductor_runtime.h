@@ -2,7 +2,7 @@
 #define INDUCTOR_RUNTIME_IMPLEMENTATION
 #endif
 /* inductor_runtime.h - compiles the kernels of a plan and runs them, on a GPU through the driver API and NVRTC (both
-   opened at run time), or on the host device, which walks the same schedule.
+   opened at run time), or on the host device, which executes the same schedule.
 
    Do this in *one* .c file (C11) to create the implementation:
 
@@ -11,11 +11,11 @@
 
    Link with -lm -lpthread -ldl. No CUDA header is needed to compile and no CUDA library to link.
 
-   A kernel's variants have conditions on sizes and on the pointers' alignment. The one that the hints select is built
-   with the module; another when a launch is the first whose sizes and pointers select it, by that launch, once for all
-   threads, and from then on it is as good as built with the module. ind_compile_desc.all_variants builds all at once.
+   A kernel's variants are guarded by conditions on sizes and on pointer alignment. The variant that the hints select
+   is compiled with the module. Any other is compiled once for all threads, by the first launch whose sizes and
+   pointers select it. ind_compile_desc.all_variants compiles all with the module.
 
-   What it does not do: copy between devices, use a device but the context's one.
+   It does not copy between devices, or use a device other than the context's.
 
    Contents: >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
    implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run
@@ -32,94 +32,96 @@ extern "C" {
 /* ============================================================================================ src/runtime/runtime.h */
 /* ----------------------------------------------------------------------------------------------- >>library */
 
-/* Which device a context would use, and why not the other: "cuda: NVIDIA H200, sm_90a, driver 13.0, NVRTC 13.0 from
-   /usr/local/cuda/lib64/libnvrtc.so.13" or "host (no driver library: tried libcuda.so.1, libcuda.so)". Never NULL. */
+/* The device a context would use, and why the other is not used: "cuda: NVIDIA H200, sm_90a, driver 13.0, NVRTC 13.0
+   from /usr/local/cuda/lib64/libnvrtc.so.13" or "host (no driver library: tried libcuda.so.1, libcuda.so)". Never
+   NULL. */
 IND_API const char *ind_device_text(ind_context *context);
 
-/* Opens the device (driver, its context, NVRTC) now instead of at the first compile, beside which the driver makes its
-   context where the CUDA device is asked for. IND_LIBRARY names every place looked at. */
+/* Opens the device (driver, driver context, NVRTC) now. Otherwise the first compile opens it; for the CUDA device, the
+   driver then creates its context concurrently with that compile. IND_LIBRARY names every path tried. */
 IND_API ind_status ind_device_open(ind_context *context, ind_device device);
 
 /* ------------------------------------------------------------------------------------------------ >>memory */
 
 typedef enum ind_memory {
-    IND_MEMORY_DEVICE, /* memory of the module's device: for the host device, plain host memory */
-    IND_MEMORY_HOST    /* host memory: copied in and out by the call */
+    IND_MEMORY_DEVICE, /* memory of the module's device; for the host device, plain host memory */
+    IND_MEMORY_HOST    /* host memory; the call copies it in and out */
 } ind_memory;
 
 /* ------------------------------------------------------------------------------------------------ >>module */
 
-/* A compiled graph: immutable, may be used by several threads at once (each with its own instance, or ind_run, which
-   makes one). */
+/* A compiled graph. It is immutable. Several threads may use it at once, each with its own instance or through
+   ind_run, which creates one. */
 typedef struct ind_module ind_module;
 
-/* A tensor that the caller gives or takes: contiguous, in the graph's dtype and shape at the sizes of the run. Bound
-   memory that a run writes (of outputs, mutated inputs and donated inputs) may share no byte with other bound memory or
-   with the workspace; IND_INVALID_ARGUMENT names both. One exception: an output may be bound to the very pointer of the
-   donated input that it takes over (ind_binding_info). Inputs and constants that are only read may overlap. Where sizes
-   come from data, a tensor's memory is that of the most they can be. */
+/* An input, constant or output tensor that the caller binds: contiguous, in the graph's dtype and shape at the sizes
+   of the run. A run writes outputs, mutated inputs and donated inputs. Their memory must not overlap other bound
+   memory or the workspace; IND_INVALID_ARGUMENT names both. One exception: an output may be bound to the exact pointer
+   of the donated input that it takes over (ind_binding_info). Read-only inputs and constants may overlap. If sizes
+   come from data, a tensor's memory holds their maximum. */
 typedef struct ind_binding {
     const char *name; /* of an input, constant or output */
     void *data;
-    size_t bytes; /* of the memory at data, which must be enough at the sizes of the run; 0: not checked */
+    size_t bytes; /* size of the memory at data, enough for the sizes of the run; 0: not checked */
 } ind_binding;
 
 typedef enum ind_binding_kind { IND_BINDING_INPUT, IND_BINDING_CONST, IND_BINDING_OUTPUT } ind_binding_kind;
 
-/* What a module wants bound, in order: inputs, constants, outputs. */
+/* The bindings of a module, in order: inputs, constants, outputs. */
 typedef struct ind_binding_info {
     const char *name;
     ind_binding_kind kind;
     ind_dtype dtype;
     int rank;
     ind_expr size[IND_MAX_RANK]; /* formulas in the declared sizes */
-    bool mutated;                /* an input that every run changes in place (ind_mutate) */
-    bool donated;                /* an input whose memory runs write over (ind_donate) */
-    int takes_over; /* an output that may be bound to the same pointer as this donated input; -1: to none */
+    bool mutated;                /* an input that every run mutates in place (ind_mutate) */
+    bool donated;                /* an input whose memory runs may overwrite (ind_donate) */
+    int takes_over;              /* the donated input whose pointer this output may be bound to; -1: none */
 } ind_binding_info;
 IND_API int ind_module_num_bindings(const ind_module *module);
-IND_API const ind_binding_info *ind_module_query_binding(const ind_module *module, int index); /* NULL: no such */
+IND_API const ind_binding_info *ind_module_query_binding(const ind_module *module,
+                                                         int index); /* NULL if there is no such binding */
 
 /* The declared sizes, in order of declaration. */
 IND_API int ind_module_num_sizes(const ind_module *module);
 IND_API const ind_symbol *ind_module_query_size(const ind_module *module, int index);
-/* What a size is by the facts of the graph, as a formula in the others: after `S == 4*T`, 4*T for S. Such a size may be
-   left out where sizes are given as text. Invalid, without an error: the size is free, or there is none of this number.
- */
+/* The formula that the graph's facts give for a size: after `S == 4*T`, 4*T for S. Such a size may be left out of
+   sizes given as text. Invalid, without an error, if the size is free or the index is out of range. */
 IND_API ind_expr ind_module_size_formula(const ind_module *module, int index);
 
-/* Sizes that come from data (of ind_nonzero and its like), in the order of the ops that make them: known only once a
-   run is done. Memory of outputs and of the workspace is that of the most they can be, a formula in the declared sizes;
-   an output is row-major in its actual shape at the beginning of its memory. */
+/* Data-dependent sizes (of ind_nonzero and similar ops), in the order of the ops that compute them. They are known
+   only after a run. Memory of outputs and of the workspace is allocated for their maximum, a formula in the declared
+   sizes. An output is row-major in its actual shape, at the beginning of its memory. */
 IND_API int ind_module_num_data_sizes(const ind_module *module);
 IND_API const ind_symbol *ind_module_query_data_size(const ind_module *module, int index);
-IND_API ind_expr ind_module_data_size_most(const ind_module *module, int index); /* invalid past the last */
-/* The shape of binding `index` (into `shape`, one number per dimension) for declared sizes given as text ("B=7, S=300";
-   NULL: none) and those that come from data (NULL: the most they can be, as memory is taken for). Errors:
-   IND_INVALID_ARGUMENT (no such binding, shape is NULL), those of ind_run for the sizes. */
+IND_API ind_expr ind_module_data_size_most(const ind_module *module, int index); /* invalid if out of range */
+/* Writes the shape of binding `index` to `shape`, one number per dimension. `sizes` gives the declared sizes as text
+   ("B=7, S=300"; NULL: none). `data_sizes` gives the data-dependent ones; NULL: their maximum, as memory is allocated.
+   Errors: IND_INVALID_ARGUMENT (no such binding, shape is NULL), those of ind_run for the sizes. */
 IND_API ind_status ind_module_shape(ind_module *module, int index, const char *sizes, const int64_t *data_sizes,
                                     int64_t *shape);
 
-/* Conditions on the sizes beyond their ranges, in order of declaration: facts (promised by whoever made the graph) and
-   guards (the module was compiled for sizes where they hold). Every launch checks them. The text of one; *guard (may be
-   NULL) says which it is. NULL past the last. */
+/* Conditions on the sizes beyond their ranges, in order of declaration. A fact is promised by the author of the graph.
+   A guard is an assumption that the module was compiled under. Every launch checks both. Returns the text of one, NULL
+   if out of range; *guard (may be NULL) is true for a guard. */
 IND_API int ind_module_num_conditions(const ind_module *module);
 IND_API const char *ind_module_query_condition(const ind_module *module, int index, bool *guard);
 
-/* A constant given once for all runs (weights). With IND_MEMORY_HOST the data are copied to the device now; else the
-   pointer is kept and stays the caller's. Not while the module runs. bytes must be the constant's exact size: it may
-   not depend on symbolic sizes. Errors: IND_NOT_FOUND (no such constant), IND_INVALID_ARGUMENT (size, NULL). */
+/* Sets a constant once for all runs (weights). With IND_MEMORY_HOST, the data are copied to the device now. Otherwise
+   the pointer is stored and the memory stays the caller's. Not allowed while the module runs. bytes must be the
+   constant's exact size, which may not depend on symbolic sizes. Errors: IND_NOT_FOUND (no such constant),
+   IND_INVALID_ARGUMENT (size, NULL). */
 IND_API ind_status ind_module_constant(ind_module *module, const char *name, const void *data, size_t bytes,
                                        ind_memory memory);
 
-/* Memory of the module's device, for callers without an allocator of their own: aligned to 256 bytes, freed with
-   ind_module_free before the module is destroyed. Copies wait until they are done. */
+/* Memory of the module's device, for callers without an allocator. It is aligned to 256 bytes. Free it with
+   ind_module_free before the module is destroyed. Copies are synchronous. */
 IND_API ind_status ind_module_alloc(ind_module *module, size_t bytes, void **memory);
 IND_API void ind_module_free(ind_module *module, void *memory); /* NULL allowed */
 IND_API ind_status ind_module_upload(ind_module *module, void *to, const void *from_host, size_t bytes);
 IND_API ind_status ind_module_download(ind_module *module, void *to_host, const void *from, size_t bytes);
 
-/* Formulas in the declared sizes, in bytes: workspace an instance needs, largest sum of live intermediates. */
+/* Formulas in the declared sizes, in bytes: the workspace an instance needs; the largest sum of live intermediates. */
 IND_API ind_expr ind_module_workspace(const ind_module *module);
 IND_API ind_expr ind_module_peak(const ind_module *module);
 
@@ -127,27 +129,27 @@ typedef struct ind_module_stats {
     ind_device device;
     int num_kernels;   /* launches per run */
     int num_distinct;  /* kernels compiled (variants of one kernel count once) */
-    int num_sources;   /* texts compiled so far, variants counted */
+    int num_sources;   /* sources compiled so far, variants counted */
     int num_from_pack; /* of these, found in the kernel pack or in memory */
-    int num_late;      /* of the texts, those of variants that a launch was the first to need */
+    int num_late;      /* of the sources, variants compiled on demand by a launch */
     double lower_ms, schedule_ms, emit_ms, compile_ms, load_ms; /* wall clock of the stages */
-    /* Waiting for the driver with its context, and for NVRTC: of the first module that needs them in a context, else 0.
-       Part of none of the stages. */
+    /* Time spent waiting for the driver context, and for NVRTC. Counted for the first module of a context that needs
+       them, else 0. Not included in the stages. */
     double device_ms, library_ms;
-    double late_ms; /* that launches took to build these variants; part of none of the stages either */
+    double late_ms; /* time launches spent building these variants; not included in the stages */
 } ind_module_stats;
 IND_API ind_module_stats ind_module_query_stats(const ind_module *module);
-/* Also frees the instances of the module that are left. Before its context; NULL allowed. */
+/* Also frees the module's remaining instances. Call it before the context is destroyed. NULL allowed. */
 IND_API void ind_module_destroy(ind_module *module);
 
 /* ----------------------------------------------------------------------------------------------- >>verdict */
 
-/* What a run at given sizes would meet, without running: enumerator, text. */
+/* Result of checking sizes without running: enumerator, text. */
 #define IND_READINESSES(X)                                                                                             \
-    X(READY, "ready")             /* the module runs as it is, but for variants */                                     \
-    X(GUARD_FAILS, "guard fails") /* the graph must be compiled again, without that guard or with other hints */       \
-    X(OUTSIDE, "outside")     /* against a declared range or a fact, or beyond the device: compiling does not help */  \
-    X(BAD_SIZES, "bad sizes") /* the text cannot be read, or names or leaves out a size it should not */
+    X(READY, "ready")             /* the module runs as compiled; variants may differ */                               \
+    X(GUARD_FAILS, "guard fails") /* the graph must be recompiled, without that guard or with other hints */           \
+    X(OUTSIDE, "outside")         /* violates a range or a fact, or exceeds the device: recompiling does not help */   \
+    X(BAD_SIZES, "bad sizes")     /* the text is malformed, has an unknown name, or lacks a size */
 
 typedef enum ind_readiness {
 #define X(name, text) IND_##name,
@@ -157,27 +159,27 @@ typedef enum ind_readiness {
 
 typedef struct ind_verdict {
     ind_readiness ready;
-    ind_status status; /* what ind_run would return because of the sizes */
+    ind_status status; /* the status ind_run would return for these sizes */
     int num_kernels;   /* READY: launches of a run .. */
-    int num_general;   /* .. those that take a slower variant, because the guard of their first one fails .. */
+    int num_general;   /* .. those with a slower variant, as the first variant's guard fails .. */
     int num_late;      /* .. and those whose variant is not built yet: the first such run compiles it */
-    double compile_ms; /* GUARD_FAILS: what compiling this module took, as a likely price of the next */
+    double compile_ms; /* GUARD_FAILS: compile time of this module, an estimate for the next */
     char reason[256];  /* "guard S <= 512 does not hold: S = 600", "2 of 13 kernels run a general variant: S % 8 == 0
-                          fails, 1 compiles it first"; empty if there is nothing to say */
+                          fails, 1 compiles it first"; empty if there is nothing to report */
 } ind_verdict;
 
-/* Would a run at these sizes ("B=7, S=300"; NULL: none) need another graph to be compiled, or variants of kernels, and
-   how well would it run? Touches no device and keeps no memory. Pointers are taken to be aligned to 16 bytes. The price
-   in variants is known where there is a plan: modules for CUDA, emit_only ones, and host modules whose plan was asked
-   for. */
+/* Checks whether a run at these sizes ("B=7, S=300"; NULL: none) needs the graph recompiled or variants built, and how
+   well it would run. Does not touch the device and allocates no lasting memory. Assumes pointers aligned to 16 bytes.
+   The number of variants is known only if there is a plan: modules for CUDA, emit_only modules, and host modules whose
+   plan was queried. */
 IND_API ind_verdict ind_would_compile(ind_module *module, const char *sizes);
 
 /* --------------------------------------------------------------------------------------------------- >>run */
 
-/* One call: allocates what it needs, copies (host memory), runs, waits. Inputs that the graph mutates are written.
-   Errors: IND_INVALID_ARGUMENT (a binding missing, twice, NULL, too short, or overlapping another: see ind_binding),
-   IND_NOT_FOUND (a binding of another name), IND_OUT_OF_RANGE (sizes against their declaration), IND_INDEX_OUT_OF_RANGE
-   (an index found in the data), IND_OUT_OF_MEMORY, IND_DEVICE. */
+/* Runs the module in one call: allocates, copies (host memory), runs, waits. Writes the inputs that the graph mutates.
+   Errors: IND_INVALID_ARGUMENT (a binding is missing, duplicate, NULL, too short, or overlaps another: see
+   ind_binding), IND_NOT_FOUND (unknown binding name), IND_OUT_OF_RANGE (sizes outside their declaration),
+   IND_INDEX_OUT_OF_RANGE (an index in the data), IND_OUT_OF_MEMORY, IND_DEVICE. */
 typedef struct ind_run_desc {
     const ind_binding *bindings;
     int num_bindings;
@@ -185,13 +187,13 @@ typedef struct ind_run_desc {
     const int64_t *sizes_v; /* values in the order of declaration */
     ind_memory memory;
     void *stream;        /* CUstream; NULL: the default stream */
-    int64_t *data_sizes; /* gets the sizes that came from data, as ind_instance_data_sizes; NULL: not wanted */
+    int64_t *data_sizes; /* receives the data-dependent sizes, as from ind_instance_data_sizes; NULL: not wanted */
 } ind_run_desc;
 IND_API ind_status ind_run(ind_module *module, const ind_run_desc *desc);
 
-/* An instance: workspace and argument blocks of one module, for one stream at a time. It also has memory of its own on
-   the device, taken when it is created: where kernels note bad indices, and where blocks that share a reduction meet,
-   rarely more than a megabyte. */
+/* An instance: workspace and argument blocks of one module, for one stream at a time. It also allocates its own device
+   memory when it is created. Kernels record bad indices there, and blocks that share a reduction exchange partial
+   results there. That memory rarely exceeds a megabyte. */
 typedef struct ind_instance ind_instance;
 typedef struct ind_instance_desc {
     void *workspace; /* the caller's device memory, 256-byte aligned; NULL: allocated and grown as needed */
@@ -204,41 +206,42 @@ typedef struct ind_launch_desc {
     void *stream;
     const ind_binding *bindings; /* by name, or */
     int num_bindings;
-    void *const *pointers; /* device pointers in the order of the module's bindings (fastest); constants that
-                              were set by ind_module_constant may be NULL */
+    void *const *pointers; /* device pointers in the order of the module's bindings (fastest); constants set by
+                              ind_module_constant may be NULL */
     const char *sizes;
     const int64_t *sizes_v;
 } ind_launch_desc;
-/* Enqueues the module on the stream and returns. After the first call with given sizes: no allocation (unless the
-   workspace must grow and is not the caller's), no lock (but where the stream is being captured), no string work. Index
-   errors show up at ind_instance_check.
-   A call whose sizes or pointers are the first to select a variant of a kernel compiles and loads it (also while the
-   stream is being captured): IND_LIBRARY, IND_COMPILE or IND_DEVICE say why it cannot; other launches go on as before.
-   Captured by the caller right behind another launch of a module of the same context, the first of several kernels may
-   begin before that launch is done, and waits for it (sm_90 and later, drivers for CUDA 12.3 and later): the graph has
-   a programmatic edge there. Not if it reads constants that are not the module's own copies, as that launch may write
-   them. ind_compile_desc.fusion.disable_dependent_launch forbids it.
-   Bindings are checked as by ind_run whenever a pointer or a size is not that of the launch before; the memory of
+/* Enqueues the module on the stream and returns. After the first call with given sizes, a call does no string work. It
+   allocates only if a workspace that is not the caller's must grow. It locks only while the stream is being captured.
+   ind_instance_check reports index errors.
+   A call whose sizes or pointers are the first to select a kernel variant compiles and loads it, also during stream
+   capture. IND_LIBRARY, IND_COMPILE or IND_DEVICE report a failure; other launches are not affected.
+   Programmatic dependent launch: applies if the caller captures this launch directly after another launch of the
+   same context. The first of several kernels may then begin before that launch is done, and waits for it; the graph
+   has a programmatic edge. It needs sm_90 or later and a driver for CUDA 12.3 or later. It is not used if that kernel
+   reads constants that are not the module's own copies, as the earlier launch may write them.
+   ind_compile_desc.fusion.disable_dependent_launch disables it.
+   Bindings are checked as by ind_run whenever a pointer or a size differs from the previous launch. The memory of
    `pointers` has no byte count. */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
 /* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. An index
-   is checked where its op makes an element of its result with it; a result without elements asks nothing of indices. */
+   is checked when its op computes an element with it. A result without elements checks no index. */
 IND_API ind_status ind_instance_check(ind_instance *instance);
-/* The sizes that came from the data of the last launch, in the order of ind_module_query_data_size, up to `max` of
-   them. Waits for the stream; nothing else ever does, so a launch with such sizes can be captured. Before any launch:
+/* Data-dependent sizes of the last launch, in the order of ind_module_query_data_size, at most `max` of them. Waits
+   for the stream. A launch never waits, so a launch with such sizes can be captured. Before any launch:
    IND_INVALID_ARGUMENT. */
 IND_API ind_status ind_instance_data_sizes(ind_instance *instance, int64_t *values, int max);
-/* The last failure of this instance. */
+/* Message of this instance's last failure. */
 IND_API const char *ind_instance_error(const ind_instance *instance);
 
 /* ------------------------------------------------------------------------------------------------- >>graph */
 
-/* Records one launch as a CUDA graph and keeps it: ind_replay runs it again with the same pointers and sizes.
-   Constants set by ind_module_constant must stay until the last replay. On the host device replay is a launch with the
-   remembered arguments. */
+/* Records one launch as a CUDA graph and stores it; ind_replay runs it again with the same pointers and sizes.
+   Constants set by ind_module_constant must stay valid until the last replay. On the host device, a replay is a launch
+   with the stored arguments. */
 IND_API ind_status ind_capture(ind_instance *instance, const ind_launch_desc *desc);
 IND_API ind_status ind_replay(ind_instance *instance, void *stream);
-/* The captured CUgraph, to be added to the caller's own as a child node; NULL if none or on the host device. */
+/* The captured CUgraph, for use as a child node of the caller's graph. NULL if none, or on the host device. */
 IND_API void *ind_captured_graph(ind_instance *instance);
 
 /* ----------------------------------------------------------------------------------------------- >>profile */
@@ -250,60 +253,62 @@ typedef struct ind_kernel_time {
     double flops;
 } ind_kernel_time;
 /* Runs every launch `repeats` times by itself, timed with events (host device: clock). times has one entry per launch;
-   one of several kernels has the name of the first. */
+   a launch of several kernels has the name of the first. */
 IND_API ind_status ind_profile(ind_instance *instance, const ind_launch_desc *desc, int repeats, ind_kernel_time *times,
                                int max_times, int *num_times, double *total_ms);
 
 /* -------------------------------------------------------------------------------------------------- >>tune */
 
-/* What was tried for one kernel, in microseconds. */
+/* Tuning result of one kernel; times in microseconds. */
 typedef struct ind_tuned {
-    const char *name;           /* of the kernel; the module's */
-    const char *why;            /* what the fastest is, as the plan says it; the module's */
-    int first_threads, threads; /* of a block: those that formulas choose, and those of the fastest */
-    double first_us, us;        /* medians; the same if the first choice is the fastest */
-    double least_us;            /* predicted for a kernel without flaws: nothing is tried for one that comes close */
-    int num_tried;              /* ways besides the first */
+    const char *name;           /* of the kernel; owned by the module */
+    const char *why;            /* description of the fastest candidate, as in the plan; owned by the module */
+    int first_threads, threads; /* threads per block: the plan's first choice, and the fastest */
+    double first_us, us;        /* medians; equal if the first choice is the fastest */
+    double least_us;            /* predicted minimum; a kernel close to it is not tuned */
+    int num_tried;              /* candidates besides the first choice */
 } ind_tuned;
 
-/* Measures, at these sizes and with these bindings, every different kernel of the module in other ways than the
-   formulas choose: with other numbers of threads, with what the plan would build if the first choice spilled (other
-   registers, blocks on a multiprocessor, parts of a staged row in registers), with more or fewer vectors or rows of a
-   thread under way together. Few, each only while the best so far is more than 2 % above what the bytes and operations
-   of the kernel take at the least, and always on data that are in no cache. A way that is more than 2 % faster than the
-   first choice is kept with its figures in the context, and by ind_pack_save in the pack: modules that are compiled
-   from then on in this context, or with that pack, run the kernel so, at all sizes; what it sums, it then sums in
-   another order, the same in every run. This module stays as it is. Kernels that share a launch, products, scans and
-   sorts are left as they are. As every launch runs many times, what the graph mutates and outputs hold anything
-   afterwards. At most max_tuned of tuned are filled (NULL with 0); *num_tuned (may be NULL) is the number of kernels
-   measured. Errors: as ind_launch; IND_NOT_SUPPORTED (the host device), IND_INVALID_ARGUMENT (repeats below 1 or above
-   1000). Compiles of the context and queries of the module wait for it. */
+/* Measures, at these sizes and with these bindings, alternatives to the plan's first choice for every distinct kernel.
+   Candidates: other block sizes, more or fewer vectors or rows in flight per thread, and the fallbacks for a first
+   choice that spills. Those fallbacks change the registers per thread, the blocks per SM, or the parts of a staged row
+   in registers. There are few candidates. Each is measured on cold caches, and only while the best is more than 2 %
+   above the minimum time for the kernel's bytes and operations.
+   A candidate that is more than 2 % faster than the first choice is stored in the context, and by ind_pack_save in
+   the pack. Modules compiled later in this context, or with that pack, use it at all sizes. It may sum in another
+   order; that order is the same in every run. This module is not changed. Kernels that share a launch, matrix
+   products, scans and sorts are not tuned.
+   Every launch runs many times, so the contents of outputs and mutated inputs are undefined afterwards. At most
+   max_tuned entries of tuned are filled (NULL with 0); *num_tuned (may be NULL) is the number of kernels measured.
+   Errors: as ind_launch; IND_NOT_SUPPORTED (the host device), IND_INVALID_ARGUMENT (repeats below 1 or above 1000).
+   Compiles of the context and queries of the module wait for it. */
 IND_API ind_status ind_tune(ind_instance *instance, const ind_launch_desc *desc, int repeats, ind_tuned *tuned,
                             int max_tuned, int *num_tuned);
 
 /* -------------------------------------------------------------------------------------------------- >>pack */
 
-/* Writes all kernels that this context has compiled, and what ind_tune has found, to one file, which another process
-   names in its context desc: nothing is compiled there if the pack holds everything. Variants that no launch has
-   needed so far are not in it, unless the module was compiled with ind_compile_desc.all_variants. Of a module made with
-   ind_compile_desc.emit_only it has what ind_module_cubin was asked for. Damaged entries are ignored and compiled
-   again. The file is replaced as a whole: after a failure it is as it was. Errors: IND_IO, also where path is something
-   else than a regular file (a directory, a device, a FIFO, or a link to one). A symbolic link to a regular file is
-   itself replaced; what it leads to stays as it is. */
+/* Writes all kernels that this context has compiled, and the results of ind_tune, to one file. Another process names
+   the file in its context desc, and compiles nothing there if the pack is complete. Variants that no launch has needed
+   are missing, unless the module was compiled with ind_compile_desc.all_variants. For an emit_only module
+   (ind_compile_desc), it holds the cubins requested through ind_module_cubin. Damaged entries are ignored and compiled
+   again.
+   The file is replaced atomically: after a failure the old one is unchanged. Errors: IND_IO, also if path is not a
+   regular file (a directory, a device, a FIFO, or a link to one). A symbolic link to a regular file is itself
+   replaced; its target is unchanged. */
 IND_API ind_status ind_pack_save(ind_context *context, const char *path);
 
 /* =========================================================================================== src/runtime/internal.h */
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
-/* A condition that holds at every launch: promised (a fact), or compiled for (a guard). As given, not simplified. */
+/* A condition that holds at every launch: promised (a fact) or assumed by the compile (a guard). Not simplified. */
 typedef struct ind__condition {
     ind_expr e;
     bool guard;
-    const char *text; /* as it was written */
+    const char *text; /* as written by the user */
 } ind__condition;
 
-/* Everything a module is made of; ownership of lowered (an ind__alloc block), schedule and plan goes to the module,
-   also on failure. Names and arrays are copied. */
+/* The parts of a module. The module takes ownership of lowered (an ind__alloc block), schedule and plan, also on
+   failure. Names and arrays are copied. */
 typedef struct ind__module_desc {
     ind_device device; /* HOST or CUDA, not AUTO */
     ind__lowered *lowered;
@@ -313,15 +318,17 @@ typedef struct ind__module_desc {
     const ind_expr *sizes; /* the declared size symbols in order */
     uint32_t num_sizes;
     const char *const *origin_name; /* per graph node, for messages */
-    const char *const *called_name; /* the same, of a part of a composite that composite's; NULL: there are none */
-    const char *const *result_name; /* per graph node: the tensors that it makes, "values, indices" */
+    const char *const *called_name; /* the same, but the composite's name for a node of a composite; NULL: no
+                                       composites */
+    const char *const *result_name; /* per graph node: the tensors it produces, "values, indices" */
     uint32_t num_origins;
     const ind__condition *condition; /* on sizes, beyond their ranges */
     uint32_t num_conditions;
-    bool all_variants;      /* are built now, not only those for the hints */
+    bool all_variants;      /* build all variants now, not only those for the hints */
     ind_module_stats stats; /* lower_ms .. emit_ms filled by the caller */
 } ind__module_desc;
-/* c: a context of the module's own (ind__context_fork), which it frees, unless this fails; or the user's. */
+/* c is the user's context, or one the module owns (ind__context_fork). The module frees an owned context, unless this
+   function fails. */
 ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_module **module);
 
 struct ind_module {
@@ -329,22 +336,22 @@ struct ind_module {
     ind_context *context;
     ind__module_desc desc; /* names and arrays copied into the arena */
     ind__arena arena;
-    ind_facts *facts; /* all its conditions; NULL: there are none */
+    ind_facts *facts; /* all its conditions; NULL if it has none */
     ind_binding_info *binding;
     uint32_t num_bindings, num_inputs, num_consts;
     void **constant;       /* per binding: device pointer set by ind_module_constant, or NULL */
-    void **constant_block; /* per binding: the allocation behind it where the module owns it */
-    /* Made on demand by inductor.h, freed with the module. */
+    void **constant_block; /* per binding: its allocation if the module owns it, or NULL */
+    /* Created on demand by inductor.h, freed with the module. */
     char *stage_text[16]; /* by stage */
     char *html;
-    char **name; /* two for each loop: its ops, and what they make; then each buffer's tensor */
+    char **name; /* two per loop: its ops, and the tensors they produce; then one per buffer: its tensor */
     size_t num_names;
     struct ind__executable *executable; /* device part */
 };
 
-/* Queries of a module take turns: they make expressions in its context. Between these two, which may be nested. The end
-   gives the query's status, IND_OUT_OF_MEMORY where an allocation was refused on the way: the answer may then be wrong.
- */
+/* Begin and end of a query of a module. Queries are serialised, as they create expressions in the module's context.
+   They may be nested. The end returns the query's status, or IND_OUT_OF_MEMORY if an allocation was refused meanwhile:
+   the answer may then be wrong. */
 typedef struct ind__query {
     ind_context *context;
     uint32_t refusals;
@@ -352,29 +359,30 @@ typedef struct ind__query {
 ind__query ind__query_begin(const ind_module *m);
 ind_status ind__query_end(const ind__query *q, ind_status status);
 
-/* Resolves AUTO, opens the device; *target is filled for CUDA, whose context may still be being made: whoever needs it
-   waits for it. */
+/* Resolves AUTO and opens the device. For CUDA, fills *target; another thread may still be creating the driver
+   context. Users of that context wait for it. */
 ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *device, ind_target *target);
-/* Waits for that, where nobody has needed it: a program may end while a compile that has failed is its last call. */
+/* Waits for the driver context even if nobody needs it. A program may exit right after a failed compile. */
 void ind__device_settle(ind_context *c);
-/* Compiles CUDA C to a cubin or PTX through NVRTC without a GPU; *out is the caller's (ind__free). */
+/* Compiles CUDA C to a cubin or PTX with NVRTC; needs no GPU. The caller frees *out (ind__free). */
 ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *name, const ind_target *t, bool ptx,
                               void **out, size_t *bytes);
-/* The cubin of a variant of the module's plan, from the context's table or its pack, or compiled now and kept in the
-   table, so that ind_pack_save writes it. Needs NVRTC but no GPU. *cubin is the caller's (ind__free). */
+/* Returns the cubin of a variant of the module's plan: from the context's table, from its pack, or compiled now. A new
+   cubin is added to the table, so that ind_pack_save writes it. Needs NVRTC but no GPU. The caller frees *cubin
+   (ind__free). */
 ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void **cubin, size_t *bytes);
-/* Registers and bytes of local memory per thread of the kernel in a cubin; -1: it does not say. */
+/* Registers and bytes of local memory per thread of the kernel in a cubin; -1 if the cubin has no such entry. */
 void ind__cubin_resources(const void *cubin, size_t bytes, int *registers, int *local_bytes);
-ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t *bytes); /* terminated copy */
+ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t *bytes); /* 0-terminated copy */
 ind_status ind__write_file(ind_context *c, const char *path, const void *data,
                            size_t bytes); /* atomic: temp + rename */
 double ind__now_ms(void);
 #define IND__SIZE_UNSET INT64_MIN
-/* "B=8, S=128" -> values in order, IND__SIZE_UNSET for those not given; ranges of those given are checked. who stands
-   before messages ("run"). IND_PARSE, IND_NOT_FOUND, IND_OUT_OF_RANGE (names the range as declared). */
+/* Parses "B=8, S=128" to values in order; IND__SIZE_UNSET for missing ones. Checks the ranges of given sizes. Messages
+   begin with who ("run"). Errors: IND_PARSE, IND_NOT_FOUND, IND_OUT_OF_RANGE (names the range as declared). */
 ind_status ind__module_given_sizes(ind_module *m, const char *who, const char *text, int64_t *values);
-/* The same for all sizes: those that follow from others are filled in, the conditions are checked.
-   IND_INVALID_ARGUMENT names a size that is missing. */
+/* Like ind__module_given_sizes, for all sizes. Computes the sizes that follow from others and checks the conditions.
+   IND_INVALID_ARGUMENT names a missing size. */
 ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, int64_t *values);
 
 /* =================================================================================== src/headers/inductor_runtime.h */
@@ -421,7 +429,7 @@ ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, i
 
 /* =========================================================================================== src/runtime/platform.c */
 /* ---------------------------------------------------------------------------------------------- >>platform */
-/* All that the system differs in: libraries, threads, time, private temporary files. */
+/* System-dependent code: libraries, threads, time, private temporary files. */
 
 #if defined(_WIN32)
 
@@ -525,7 +533,7 @@ static bool rt__replace_file(const char *from, const char *to) {
     return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) != 0;
 }
 
-/* Is there something at this path that is no regular file? Where a link leads to counts. */
+/* Does this path, with links followed, exist and not name a regular file? */
 static bool rt__is_no_file(const char *path) {
     const DWORD attributes = GetFileAttributesA(path);
     return attributes != INVALID_FILE_ATTRIBUTES && attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_DEVICE);
@@ -636,7 +644,7 @@ static bool rt__replace_file(const char *from, const char *to) {
     return !rename(from, to);
 }
 
-/* Is there something at this path that is no regular file? Where a link leads to counts. */
+/* Does this path, with links followed, exist and not name a regular file? */
 static bool rt__is_no_file(const char *path) {
     struct stat status;
     return !stat(path, &status) && !S_ISREG(status.st_mode);
@@ -685,7 +693,7 @@ ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t 
     return status;
 }
 
-/* Writes a new file of its own. *error: errno of the first failure; the file is removed then. */
+/* Creates and writes a file. *error: errno of the first failure; the file is then removed. */
 static bool rt__write_new(const char *path, const void *data, size_t bytes, bool private_file, int *error) {
     FILE *f = rt__create_file(path, private_file);
     bool ok = f && (!bytes || fwrite(data, 1, bytes, f) == bytes);
@@ -698,8 +706,8 @@ static bool rt__write_new(const char *path, const void *data, size_t bytes, bool
     return ok;
 }
 
-/* A new file takes the place of the old one as a whole: after a failure the old one is as it was. What is not a regular
-   file is never replaced. A symbolic link is, and not what it leads to: nobody can make the library write elsewhere. */
+/* Replaces the old file atomically: after a failure the old one is unchanged. A path that is not a regular file is
+   never replaced. A symbolic link is itself replaced, not its target: nobody can make the library write elsewhere. */
 static ind_status rt__write_file(ind_context *c, const char *path, const void *data, size_t bytes, bool private_file) {
     ind__text temporary = {.context = c};
     int error = 0;
@@ -707,7 +715,7 @@ static ind_status rt__write_file(ind_context *c, const char *path, const void *d
     /* The address, on this thread's stack, tells apart threads that write one file at the same time. */
     ind__textf(&temporary, "%s.%d.%p.tmp", path, rt__process_id(), (void *)&temporary);
     if (temporary.failed) return ind__failed(c);
-    remove(temporary.data); /* of an earlier process with our number */
+    remove(temporary.data); /* left by an earlier process with the same id */
     bool ok = rt__write_new(temporary.data, data, bytes, private_file, &error);
     if (ok && !rt__replace_file(temporary.data, path)) {
         error = errno;
@@ -800,13 +808,13 @@ static void rt__pool_destroy(rt__pool *p) {
     rt__mutex_destroy(&p->mutex);
 }
 
-/* The most workers that a loop can have: sizes per-worker state. */
+/* Maximum number of workers of a loop: sizes per-worker state. */
 static int rt__pool_workers(const rt__pool *p) {
     return p->wanted + 1;
 }
 
-/* fn for every index in [0, count), in any order. Where another thread's loop has the pool, the caller works alone. A
-   thread that cannot be started is done without. */
+/* Calls fn for every index in [0, count), in any order. If another thread's loop uses the pool, the caller works
+   alone. A thread that cannot be started is skipped. */
 static void rt__pool_for(rt__pool *p, int64_t count, rt__work_fn fn, void *arg) {
     bool alone = count <= 1 || p->wanted < 1;
     if (!alone) {
@@ -846,8 +854,8 @@ static void rt__pool_for(rt__pool *p, int64_t count, rt__work_fn fn, void *arg) 
 
 typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
 
-/* The driver functions that are used, with the names the library exports; all return a CUresult. Handles are void *,
-   a CUdevice is an int. Every one exists in the drivers of CUDA 11.4 and later. */
+/* The driver functions in use, by their exported names; all return a CUresult. Handles are void *, a CUdevice is an
+   int. All exist in the drivers of CUDA 11.4 and later. */
 #define IND__CUDA_DRIVER_SYMBOLS(X)                                                                                    \
     X(cuInit, (unsigned flags))                                                                                        \
     X(cuDriverGetVersion, (int *version))                                                                              \
@@ -905,7 +913,7 @@ typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
     X(nvrtcGetProgramLogSize, (void *program, size_t *bytes))                                                          \
     X(nvrtcGetProgramLog, (void *program, char *log))
 
-/* Values of the driver's enumerations that are used here (cuda.h). */
+/* Values of the driver's enumerations in use (cuda.h). */
 enum {
     IND__CUDA_ERROR_OUT_OF_MEMORY_ = 2,
     IND__CUDA_ATTRIBUTE_NUM_SMS = 16,
@@ -947,7 +955,7 @@ typedef struct rt__cuda_launch_config {
     unsigned num_attributes;
 } rt__cuda_launch_config;
 
-/* CUgraphEdgeData: how a node of a graph waits for another; all 0: until that is done. */
+/* CUgraphEdgeData: dependency type of a graph edge; all 0: full completion. */
 typedef struct rt__cuda_edge {
     unsigned char from_port, to_port, type, reserved[5];
 } rt__cuda_edge;
@@ -958,7 +966,7 @@ typedef struct rt__cuda_driver {
     /* From CUDA 11.8 on, else NULL. */
     int(IND__RT_CUDA_CALL *cuLaunchKernelEx)(const rt__cuda_launch_config *config, void *function, void **params,
                                              void **extra);
-    /* From CUDA 12.3 on, else NULL. What the next node of a stream that is being captured waits for: num nodes. */
+    /* From CUDA 12.3 on, else NULL. The num nodes that the next node of a capturing stream depends on. */
     int(IND__RT_CUDA_CALL *cuStreamGetCaptureInfo_v3)(void *stream, int *status, unsigned long long *capture,
                                                       void **graph, void *const **node, const rt__cuda_edge **edge,
                                                       size_t *num);
@@ -995,7 +1003,7 @@ static const rt__cuda_symbol rt__cuda_nvrtc_table[] = {
 #undef X
 };
 
-/* Fills the function pointers of a table; returns the first name that the library lacks, NULL for success. */
+/* Fills the function pointers of a table. Returns the first name missing in the library, NULL for success. */
 static const char *rt__cuda_load_table(void *library, const rt__cuda_symbol *table, size_t n, void *out) {
     for (size_t i = 0; i < n; i++) {
         void *f = rt__library_symbol(library, table[i].name);
@@ -1007,46 +1015,45 @@ static const char *rt__cuda_load_table(void *library, const rt__cuda_symbol *tab
 
 typedef struct ind__kernel_entry ind__kernel_entry;
 
-/* What tuning has found for the kernel whose source, as the formulas choose it, has this key; so it stands in a pack.
- */
+/* Tuning result of a kernel, in the layout of a pack. The key is that of the source of the plan's first choice. */
 typedef struct rt__tuned {
     uint64_t key[2];
     uint64_t checksum;              /* of this struct with checksum 0 */
-    int32_t threads, way, together; /* as ind__tuning has them */
+    int32_t threads, way, together; /* as in ind__tuning */
     float first_us, us, least_us;
 } rt__tuned;
 
-/* The last kernel of ours in a graph that is being captured; no two captures of a process have one number. */
+/* The last kernel of this library in a graph being captured. Capture numbers are unique in a process. */
 typedef struct rt__recorded {
     unsigned long long capture;
     void *node;
 } rt__recorded;
 
-#define IND__RT_CAPTURES 8 /* at once; of more, some launches wait that need not */
+#define IND__RT_CAPTURES 8 /* concurrent captures; with more, some launches wait unnecessarily */
 
-/* What a context keeps between modules: libraries, device, workers, compiled kernels. */
+/* State of a context shared by its modules: libraries, device, workers, compiled kernels. */
 typedef struct rt__runtime {
     rt__pool pool;
-    rt__mutex mutex; /* guards what is below, down to the next, but for the tables of functions once they are loaded */
+    rt__mutex mutex; /* guards the fields up to `recording`, except function tables once they are loaded */
     rt__cuda_driver driver;
     rt__cuda_nvrtc nvrtc;
     bool device_open, primary;
     int device;
-    void *cuda_context;  /* not before rt__cuda_retained, if it is ours to make */
-    rt__thread retainer; /* makes it, if `retaining` */
+    void *cuda_context;  /* valid only after rt__cuda_retained, unless given by the user */
+    rt__thread retainer; /* retains it, if `retaining` */
     bool retaining;
     int retained; /* a CUresult */
     char device_name[128];
     ind_target target;
-    double device_ms, library_ms; /* that opening them took, until a module has reported it */
+    double device_ms, library_ms; /* time opening them took, until a module has reported it */
     ind__kernel_entry **entry;
     uint32_t num_entries, cap_entries;
     rt__tuned *tuned;
     uint32_t num_tuned, cap_tuned;
     bool pack_read;
-    const char *text; /* what ind_device_text returned last; in the context's names */
+    const char *text; /* last result of ind_device_text; in the context's names */
     ind__text why_not;
-    rt__mutex recording; /* guards what is below; taken by launches, so nothing else is done with it */
+    rt__mutex recording; /* guards the fields below; taken by launches, so for nothing else */
     rt__recorded recorded[IND__RT_CAPTURES];
     uint32_t next_recorded;
 } rt__runtime;
@@ -1072,7 +1079,7 @@ static rt__runtime *rt__runtime_create(ind_context *c) {
     return r;
 }
 
-/* The runtime of a context's root, made at first use; NULL without memory. */
+/* Returns the runtime of a context's root, created at first use; NULL if out of memory. */
 static rt__runtime *rt__runtime_of(ind_context *c) {
     c = c->root;
     ind__lists_lock(c);
@@ -1083,7 +1090,7 @@ static rt__runtime *rt__runtime_of(ind_context *c) {
     return r;
 }
 
-/* Opens `name` and remembers it in the list of places tried, if there is one. */
+/* Opens `name` and adds it to the list of paths tried, if there is one. */
 static void *rt__cuda_try_library(ind__text *tried, const char *folder, const char *name) {
     char path[512];
     int n = snprintf(path, sizeof path, "%s%s", folder, name);
@@ -1139,7 +1146,8 @@ static void *rt__cuda_try_folder(ind__text *tried, const char *folder, char *pat
     return NULL;
 }
 
-/* Where the user says, else the system's search path, then $CUDA_PATH, then the usual folders. path: where it was. */
+/* Tries the user's path only, else the system's search path, then $CUDA_PATH, then the usual folders. Writes the path
+   found to `path`. */
 static void *rt__cuda_find_nvrtc(const char *given, ind__text *tried, char *path, size_t size) {
     if (given) {
         snprintf(path, size, "%s", given);
@@ -1295,7 +1303,7 @@ static void rt__cuda_release_device(rt__runtime *r) {
     r->cuda_context = NULL;
 }
 
-/* The context is there from here on, or the device is not open. */
+/* Waits for the driver context: on return it exists, or the device is closed. */
 static ind_status rt__cuda_retained(ind_context *c, rt__runtime *r) {
     rt__cuda_join_retainer(r);
     if (!r->retained) return IND_OK;
@@ -1315,7 +1323,7 @@ void ind__device_settle(ind_context *c) {
     rt__mutex_unlock(&r->mutex);
 }
 
-/* Begins to make the context, unless the user has given one. */
+/* Starts creating the driver context, unless the user has given one. */
 static ind_status rt__cuda_begin_retaining(ind_context *c, rt__runtime *r) {
     if (r->cuda_context) return IND_OK;
     r->retaining = r->pool.wanted > 0 && rt__thread_start(&r->retainer, rt__cuda_retain, r);
@@ -1325,7 +1333,7 @@ static ind_status rt__cuda_begin_retaining(ind_context *c, rt__runtime *r) {
     return rt__cuda_check(c, &r->driver, r->retained, "cuDevicePrimaryCtxRetain");
 }
 
-/* The driver, and what is known of its device; what needs the context calls rt__cuda_retained first. */
+/* Opens the driver and queries the device. Code that needs the driver context calls rt__cuda_retained first. */
 static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
     if (r->device_open) return IND_OK;
     const double start = ind__now_ms();
@@ -1343,7 +1351,7 @@ static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
     return status;
 }
 
-/* Has the process had NVRTC before this context? */
+/* Is NVRTC already loaded in the process? */
 static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
     if (c->desc.cuda.nvrtc_path) return rt__library_is_open(c->desc.cuda.nvrtc_path);
     for (int i = 0; rt__nvrtc_names[i]; i++)
@@ -1351,13 +1359,14 @@ static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
     return false;
 }
 
-/* NVRTC, opened by a thread of its own. */
+/* NVRTC, opened by a separate thread. */
 typedef struct rt__cuda_warming {
     const char *given;    /* by the user, or NULL */
-    rt__cuda_nvrtc nvrtc; /* library NULL: it was not found */
+    rt__cuda_nvrtc nvrtc; /* library NULL: not found */
 } rt__cuda_warming;
 
-/* Whatever comes of it: what it is for is what NVRTC prepares for the first kernel of a process. */
+/* Compiles an empty kernel, so that NVRTC initialises itself before the first kernel of a process. Failures are
+   ignored. */
 static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
     static const char source[] = "extern \"C\" __global__ void ind_warm() {}\n";
     static const char *const options[] = {"--gpu-architecture=sm_80"};
@@ -1373,8 +1382,8 @@ static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
     return IND__RT_THREAD_END;
 }
 
-/* The driver takes 200 ms to make its context; NVRTC 6 to be opened, and some 40 more for the first kernel of a process
-   than for later ones: both at the same time, where there may be a second thread. */
+/* Opens driver and NVRTC concurrently, if a second thread is allowed. The driver takes 200 ms to create its context.
+   NVRTC takes 6 ms to open, and the first kernel of a process takes about 40 ms longer than later ones. */
 static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     const bool fresh = !r->nvrtc.library && !rt__cuda_nvrtc_is_open(c);
     rt__cuda_warming w = {.given = c->desc.cuda.nvrtc_path};
@@ -1391,22 +1400,23 @@ static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     const double waited_ms = ind__now_ms() - start;
     if (!status) status = rt__cuda_open_nvrtc(c, r);
     r->library_ms += waited_ms;
-    return status; /* what the thread has opened stays so: rt__runtime_destroy */
+    return status; /* the library that the thread opened stays open: rt__runtime_destroy */
 }
 
-/* A GPU is of use only with a way to get kernels: NVRTC or a pack. */
+/* Opens the GPU and a source of kernels: NVRTC or a pack. A GPU without either is unusable. */
 static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
     if (!r->device_open && !c->desc.pack.path) return rt__cuda_open_both(c, r);
     ind_status status = rt__cuda_open_device(c, r);
     return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
 }
 
-/* As ind__device_resolve, with the runtime's mutex held; `ready`: the driver's context is there, too. */
+/* Like ind__device_resolve, with the runtime's mutex held; `ready`: also wait for the driver context. */
 static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device wanted, bool ready, ind_device *device,
                                      ind_target *target) {
     *device = IND_DEVICE_HOST;
     ind_status status = rt__cuda_open_all(c, r);
-    if (!status && (ready || wanted == IND_DEVICE_AUTO)) status = rt__cuda_retained(c, r); /* or it is the host's */
+    if (!status && (ready || wanted == IND_DEVICE_AUTO))
+        status = rt__cuda_retained(c, r); /* on failure AUTO selects the host */
     if (!status && target) *target = r->target;
     r->why_not.size = 0;
     if (!status) {
@@ -1473,7 +1483,7 @@ static void rt__print_device(ind__text *t, ind_context *c, rt__runtime *r) {
         rt__print_cuda_device(t, c, r);
 }
 
-/* A text that was returned is never changed: another thread may read it. What differs is a new one. */
+/* A returned text is never changed, as another thread may read it. A different text is a new string. */
 const char *ind_device_text(ind_context *c) {
     if (!c) return "no context";
     rt__runtime *r = rt__runtime_of(c);
@@ -1495,8 +1505,8 @@ const char *ind_device_text(ind_context *c) {
 /* ============================================================================================== src/runtime/nvrtc.c */
 /* ------------------------------------------------------------------------------------------------- >>nvrtc */
 
-/* One source on its way through NVRTC. Workers only call NVRTC; whatever allocates is done by the caller before and
-   after, as an allocator given by the user need not be safe for threads that it has never seen. */
+/* One source to be compiled by NVRTC. Workers only call NVRTC. The caller allocates before and after, as a user's
+   allocator need not support threads it does not know. */
 typedef struct rt__cuda_job {
     const rt__cuda_nvrtc *nvrtc;
     const char *source, *name, *arch_option;
@@ -1504,8 +1514,8 @@ typedef struct rt__cuda_job {
     int result;
 } rt__cuda_job;
 
-/* No fast-math: results are compared with the host device. -default-device lets helper functions stand without a
-   qualifier; --minimal (from 12.4) leaves out what these texts do not use and is worth about a third of the time. */
+/* No fast-math: results are compared with the host device. -default-device allows helper functions without a
+   qualifier. --minimal (from 12.4) omits features these sources do not use and saves about a third of the time. */
 #define IND__CUDA_OPTIONS     "-default-device", "--std=c++17"
 #define IND__CUDA_OPTIONS_KEY "-default-device;--std=c++17"
 
@@ -1589,7 +1599,7 @@ static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
     return status;
 }
 
-/* The compiled bytes of a finished job; the caller's. */
+/* Returns the compiled bytes of a finished job; the caller frees them. */
 static ind_status rt__cuda_job_result(ind_context *c, const rt__cuda_job *j, bool ptx, void **out, size_t *bytes) {
     *out = NULL;
     if (j->result) return rt__cuda_job_error(c, j);
@@ -1656,8 +1666,8 @@ static void rt__read_nv_info(const unsigned char *p, size_t n, int *registers, i
     }
 }
 
-/* Registers and stack frame from the ELF file that a cubin is: the section .nv.info lists them per kernel, and
-   there is one kernel in it. What is not found stays -1. */
+/* Reads registers and stack frame from a cubin, an ELF file. Its section .nv.info lists them per kernel; the cubin has
+   one kernel. Missing values stay -1. */
 void ind__cubin_resources(const void *cubin, size_t n, int *registers, int *local_bytes) {
     const unsigned char *p = (const unsigned char *)cubin;
     *registers = *local_bytes = -1;
@@ -1678,15 +1688,15 @@ void ind__cubin_resources(const void *cubin, size_t n, int *registers, int *loca
 /* -------------------------------------------------------------------------------------------------- >>pack */
 
 /* A compiled kernel, shared by all modules of the context. The key covers source, architecture, options and the format
-   number. The NVRTC version is recorded but is no part of the key: a shipped pack must serve where there is
-   another NVRTC, or none. Builds that spilled and were replaced stay, in a pack too: by them another process comes to
-   the same choice without a compiler. */
+   number. It does not cover the NVRTC version, which is only recorded: a shipped pack must work with another NVRTC, or
+   none. Builds that spilled and were replaced are kept, also in a pack: another process then makes the same choice
+   without a compiler. */
 struct ind__kernel_entry {
     uint64_t key[2];
     char name[72], arch[16];
     int nvrtc_version;
     bool from_pack;
-    bool only_tried; /* by tuning, and not the fastest: no module runs it */
+    bool only_tried; /* only measured by tuning, and not the fastest: no module runs it */
     void *cubin;     /* NULL: not compiled yet, or failed */
     size_t bytes;
     void *module, *function; /* loaded into the device's context */
@@ -1748,7 +1758,7 @@ static ind__kernel_entry *rt__pack_add(ind_context *c, rt__runtime *r, const uin
     return e;
 }
 
-/* Takes one entry over if its checksum holds. Only the lack of memory is a failure. */
+/* Adds one entry if its checksum holds. Fails only if out of memory. */
 static ind_status rt__pack_take(ind_context *c, rt__runtime *r, const rt__pack_entry *p, const char *cubin) {
     if (rt__pack_checksum(p, cubin) != p->checksum || !p->bytes || p->name[71] || p->arch[15]) {
         ind__log(c, 1, "pack: %s: a damaged entry is ignored and will be compiled again", c->desc.pack.path);
@@ -1781,7 +1791,7 @@ static rt__tuned *rt__find_tuned(const rt__runtime *r, const uint64_t key[2]) {
     return NULL;
 }
 
-/* In place of what was found for the same kernel before. */
+/* Adds a tuning result, or replaces the earlier one of the same kernel. */
 static ind_status rt__keep_tuned(ind_context *c, rt__runtime *r, const rt__tuned *t) {
     rt__tuned *at = rt__find_tuned(r, t->key);
     if (!at) at = IND__PUSH(c, rt__tuned, r->tuned, r->num_tuned, r->cap_tuned);
@@ -1827,7 +1837,7 @@ static ind_status rt__pack_parse(ind_context *c, rt__runtime *r, const char *dat
     return IND_OK;
 }
 
-/* Reads the context's pack at the first compile. A pack that is not there yet is no error. */
+/* Reads the context's pack at the first compile. A missing pack is no error. */
 static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
     if (r->pack_read || !c->desc.pack.path) return IND_OK;
     char *data;
@@ -1908,34 +1918,34 @@ static void rt__runtime_destroy(ind_context *c) {
 
 #define IND__RT_NONE UINT32_MAX
 
-#define IND__RT_LAUNCH 5 /* numbers of a launch: blocks along x, y, z, bytes of shared memory, threads of a block */
+#define IND__RT_LAUNCH 5 /* numbers of a launch: blocks along x, y, z, bytes of shared memory, threads per block */
 
 typedef struct rt__exec_arg {
     ind__arg_kind kind;
     uint32_t buffer; /* BUFFER */
     uint32_t slot;   /* SIZE */
     bool wide;       /* SIZE: passed as long long */
-    uint32_t part;   /* ERROR: of the step that is so many behind the one that is launched */
+    uint32_t part;   /* ERROR: of the step this many after the launched one */
     int64_t offset;  /* COUNTERS, PARTIALS: in bytes */
 } rt__exec_arg;
 
 typedef struct rt__exec_variant {
     const ind__variant *plan;
-    /* What a launch runs in its place: itself, or one of the ways to make it otherwise; NULL until it is built. All
-       that is below is known before, but for `function` and `resident`. */
+    /* The variant that a launch runs: this one or one of its fallbacks; NULL until it is built. All later fields are
+       known before the build, except `function` and `resident`. */
     _Atomic(struct rt__exec_variant *) built;
-    struct rt__exec_variant *otherwise;
+    struct rt__exec_variant *fallback;
     void *function;
-    uint32_t first_arg, num_args; /* in the executable's args, and the same in an instance's cells */
+    uint32_t first_arg, num_args; /* in the executable's args, and likewise in an instance's cells */
     uint32_t guard_slot;          /* RT_NONE: always valid */
     uint32_t fitted_slot;         /* RT_NONE: the launch has `threads` */
     bool aligned, dependent, takes_next;
-    bool reads_constants; /* as what stays as it is while it runs */
+    bool reads_constants; /* reads constants, which must not change while it runs */
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
-    int64_t most_shared; /* dynamic shared memory, at most */
-    /* Of a persistent grid of clusters, else RT_NONE: all that there is to do, of which the device works on `resident`
-       at once, known when it is built. */
+    int64_t most_shared; /* maximum dynamic shared memory */
+    /* Persistent grid of clusters: all work items, else RT_NONE. The device runs `resident` clusters at once, known
+       after the build. */
     uint32_t items_slot;
     int resident;
 } rt__exec_variant;
@@ -1946,58 +1956,59 @@ typedef struct rt__exec_step {
     int num_variants;
     const ind__opaque *call; /* else NULL */
     struct rt__exec_tensor *tensor;
-    uint32_t first_tensor, workspace_slot; /* of an instance's; bytes, RT_NONE: no workspace */
+    uint32_t first_tensor, workspace_slot; /* first in the instance's tensors; slot of the workspace bytes, RT_NONE: no
+                                              workspace */
 } rt__exec_step;
 
 /* Slots of the sizes and strides of a call's operand. */
 typedef struct rt__exec_tensor {
     uint32_t size[IND_MAX_RANK], stride[IND_MAX_RANK];
-    uint32_t count; /* the buffer with the size of dimension 0; RT_NONE: that does not come from data */
+    uint32_t count; /* the buffer with the size of dimension 0; RT_NONE: not data-dependent */
 } rt__exec_tensor;
 
 typedef struct rt__exec_condition {
     uint32_t slot; /* in the program `check` */
     bool guard;
     const char *text;
-    uint32_t *size; /* numbers of the sizes in it */
+    uint32_t *size; /* indices of the sizes in it */
     uint32_t num_sizes;
 } rt__exec_condition;
 
 typedef struct rt__host_kernel rt__host_kernel;
 
-/* A module made ready for its device. All sizes are slots of one program over the declared sizes, which an instance
-   runs when the sizes change; nothing here changes after creation, but for the list of instances and for variants that
-   a launch is the first to need. */
+/* A module prepared for its device. All sizes are slots of one program over the declared sizes, which an instance runs
+   when the sizes change. Immutable after creation, except for the list of instances and for variants built on demand
+   by a launch. */
 typedef struct ind__executable {
     rt__runtime *runtime;
     ind__program program;
     ind_symbol *size; /* own copies: launches never read the context's tables */
-    ind_expr *symbol; /* inputs of the program: the declared sizes, then those that come from data */
+    ind_expr *symbol; /* inputs of the program: the declared sizes, then the data-dependent ones */
     uint32_t num_symbols, num_declared;
-    ind__program most; /* over the same; what sizes from data are at most */
+    ind__program most; /* same inputs; the maximum of each data-dependent size */
     struct rt__data_size {
         ind_symbol symbol;
-        uint32_t most_slot, step; /* step: the one that writes it */
+        uint32_t most_slot, step; /* step: the step that writes it */
     } data_size[IND__MAX_UNBACKED];
     uint32_t arena_slot;
     uint32_t num_buffers;
     uint32_t *buffer_binding, *buffer_offset, *buffer_numel; /* RT_NONE: none; offset and numel are slots */
-    uint32_t *binding_bytes, *binding_used;                  /* slots: bytes at most; bytes of the actual shape */
+    uint32_t *binding_bytes, *binding_used;                  /* slots: maximum bytes; bytes of the actual shape */
     char **binding_text;                                     /* input "x" f32[B, 256] */
-    /* Conditions are a program of their own: they may be what keeps the other one from dividing by zero. */
+    /* Conditions have their own program. They may be what prevents a division by zero in the other one. */
     ind__program check, derive;
     rt__exec_condition *condition;
-    ind_expr *size_formula; /* by size: what it is by the facts, invalid if it is free */
+    ind_expr *size_formula; /* by size: its formula from the facts, invalid if it is free */
     uint32_t *size_slot;    /* its slot in `derive`, RT_NONE if it is free */
-    uint32_t num_scratch;   /* slots that either of the two programs needs */
+    uint32_t num_scratch;   /* slots needed by the larger of the two programs */
     rt__exec_step *step;
     uint32_t num_steps;
     rt__exec_arg *arg;
     uint32_t num_args, cap_args;
-    uint32_t num_tensors;               /* operands of opaque calls */
-    bool checked;                       /* some kernel checks indices that come from data */
+    uint32_t num_tensors;               /* operands of extern calls */
+    bool checked;                       /* some kernel checks data-dependent indices */
     bool looks_back;                    /* some kernel has IND__ARG_LOOKBACK */
-    size_t num_counters, partial_bytes; /* the most that a launch needs whose blocks share rows: see ind__variant */
+    size_t num_counters, partial_bytes; /* maximum over the launches whose blocks share rows: see ind__variant */
     rt__host_kernel *host;
     uint32_t max_reduces;
     size_t max_eval_bytes;
@@ -2017,9 +2028,9 @@ typedef struct rt__host_direct {
     uint32_t buffer, base_slot, stride_slot[2 * IND_MAX_RANK];
 } rt__host_direct;
 
-/* A pass over the row. once: values that do not depend on R; empty: those of a row without elements; spread: those of
-   them that values in `loop` use; loop: per element of the row; scan: the scans on the way; reduce: what the pass
-   reduces; part: the PARTs of these. The last stage reduces nothing. */
+/* A pass over the row. once: values that do not depend on R; empty: those for a row without elements; spread: the
+   `once` values used in `loop`; loop: per element of the row; scan: the scans of the pass; reduce: the reductions of
+   the pass; part: their PARTs. The last stage reduces nothing. */
 typedef struct rt__host_stage {
     rt__host_list once, empty, spread, loop, scan, reduce, part;
 } rt__host_stage;
@@ -2029,17 +2040,18 @@ struct rt__host_kernel {
     const ind_body *body;
     rt__host_stage *stage;
     uint32_t num_stages, max_reduces, num_live;
-    bool full_lanes; /* `loop` uses an index symbol that `once` makes: it must exist in every lane */
-    bool in_order;   /* points may meet at an element: they run one after the other, on one worker */
+    bool full_lanes; /* `loop` uses an index symbol that `once` computes: it must exist in every lane */
+    bool in_order;   /* points may write the same element: they run sequentially, on one worker */
     uint32_t extent_slot[2 * IND_MAX_RANK];
     ind__eval eval;                       /* compiled index expressions; workers add the memory for values */
-    uint32_t element_stage;               /* what is stored per element of the row is so in this stage */
+    uint32_t element_stage;               /* the stage with the stores per element of the row */
     uint32_t scan, part[IND__MAX_STATES]; /* the first SCAN; with a combine function: its PARTs, 0: none */
-    rt__host_list before, after;          /* and the loop of its stage, which is element_stage, cut at the SCAN */
-    rt__host_list combine;                /* what a scan's combine function computes */
+    rt__host_list before, after;          /* the loop of element_stage, split at the SCAN */
+    rt__host_list combine;                /* instructions of a scan's combine function */
     uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
-    uint32_t sort, sort_stage; /* SCAN that sorts, 0: none; what it sorts is computed in the stage before this one */
-    ind_dtype sort_dtype;      /* what its keys are rounded to */
+    uint32_t sort, sort_stage; /* the SCAN that sorts, 0: none; its operand is computed in the stage before
+                                  sort_stage */
+    ind_dtype sort_dtype;      /* the dtype its keys are rounded to */
     bool matmul;
     uint32_t dot;
     int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
@@ -2097,7 +2109,7 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     return !status && (!info->name || !x->binding_text[at]) ? IND_OUT_OF_MEMORY : status;
 }
 
-/* Which outputs may be bound to the memory of which donated inputs. */
+/* Sets the outputs that may be bound to the memory of donated inputs. */
 static void rt__module_take_over(ind_module *m) {
     const ind__executable *x = m->executable;
     for (uint32_t i = 1; i < m->desc.lowered->num_buffers; i++) {
@@ -2139,7 +2151,8 @@ static ind_status rt__module_bindings(ind_module *m) {
     return IND_OK;
 }
 
-/* Where every buffer lies: with a binding, or at an offset of the arena (its own or of what it took over in place). */
+/* Sets the location of every buffer: a binding, or an offset in the arena (its own, or that of the buffer it
+   overwrites in place). */
 static ind_status rt__module_buffers(ind_module *m) {
     ind__executable *x = m->executable;
     const ind_schedule *s = m->desc.schedule;
@@ -2158,8 +2171,7 @@ static ind_status rt__module_buffers(ind_module *m) {
     return rt__exec_slot(x, s->arena_bytes, &x->arena_slot);
 }
 
-/* The facts that hold in all that is asked of the module later, made from its conditions alone: the graph may be gone.
- */
+/* Creates the facts for later queries of the module, from its conditions alone. The graph may be freed by then. */
 static ind_status rt__module_facts(ind_module *m) {
     if (m->desc.num_conditions == 0) return IND_OK;
     ind_facts *before = ind_facts_enter(m->context, NULL);
@@ -2170,7 +2182,7 @@ static ind_status rt__module_facts(ind_module *m) {
     return status;
 }
 
-/* Numbers of the sizes in e, for the message when it fails. */
+/* Finds the indices of the sizes in e, for the failure message. */
 static ind_status rt__condition_sizes(ind_module *m, ind_expr e, rt__exec_condition *out) {
     out->size = (uint32_t *)ind__arena_alloc(&m->arena, m->desc.num_sizes * sizeof *out->size);
     if (!out->size) return IND_OUT_OF_MEMORY;
@@ -2195,7 +2207,7 @@ static ind_status rt__module_derived(ind_module *m) {
         if (!ind__ok(e)) return ind__failed(m->context);
         const ind_symbol *s = ind_expr_symbol(e);
         x->size_slot[i] = IND__RT_NONE;
-        x->size[i].hint = ind_hint(e);                        /* one that the facts allow */
+        x->size[i].hint = ind_hint(e);                        /* a value that the facts allow */
         if (s && !strcmp(s->name, x->size[i].name)) continue; /* free, perhaps with a narrower range */
         x->size_formula[i] = e;
         x->size_slot[i] = ind__program_add(&x->derive, e);
@@ -2231,7 +2243,7 @@ static const char *const *rt__copy_names(ind__arena *a, const char *const *name,
     return copy;
 }
 
-/* The caller's names and arrays become the module's own. */
+/* Copies the caller's names and arrays into the module. */
 static ind_status rt__module_copy_desc(ind_module *m, const ind__module_desc *d) {
     ind__arena *a = &m->arena;
     const char *name = d->name ? d->name : "graph";
@@ -2246,7 +2258,7 @@ static ind_status rt__module_copy_desc(ind_module *m, const ind__module_desc *d)
     return ok ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
-/* The step that writes the buffer. */
+/* Returns the step that writes the buffer. */
 static uint32_t rt__step_of(const ind_module *m, uint32_t buffer) {
     const ind_schedule *s = m->desc.schedule;
     for (uint32_t i = 0; i < s->num_kernels; i++)
@@ -2255,13 +2267,13 @@ static uint32_t rt__step_of(const ind_module *m, uint32_t buffer) {
     return IND__RT_NONE;
 }
 
-/* The step whose launch runs this one. The host device runs the steps of a launch one after the other. */
+/* Returns the step whose launch runs this one. The host device runs the steps of a launch in sequence. */
 static uint32_t rt__launch_of(const ind_module *m, uint32_t step) {
     return m->desc.device == IND_DEVICE_CUDA ? m->desc.plan->kernel[step].first : m->desc.schedule->launch[step];
 }
 
-/* The inputs of the program, and the program that bounds the sizes from data. A size that no kernel needs to know was
-   dropped with the loops that count it: it has no step. */
+/* Sets the inputs of the program, and the program that bounds the data-dependent sizes. A size has no step if no
+   kernel needs it: the loops that count it were removed. */
 static ind_status rt__module_symbols(ind_module *m) {
     ind__executable *x = m->executable;
     const ind__unbacked *list = m->desc.lowered->unbacked;
@@ -2288,7 +2300,7 @@ static ind_status rt__module_symbols(ind_module *m) {
     return status;
 }
 
-/* Runs the module's program on sizes, for the most that data can make of theirs. */
+/* Runs the module's program on sizes, with data-dependent sizes at their maximum. */
 static ind_status rt__run_program(const ind__executable *x, const int64_t *sizes, int64_t *slot, int64_t *scratch) {
     const uint32_t num = x->num_symbols, declared = x->num_declared;
     memcpy(slot, sizes, declared * sizeof *slot);
@@ -2325,7 +2337,7 @@ static ind_status rt__module_tables(ind_module *m) {
     return rt__module_symbols(m);
 }
 
-/* Does the body read indices from memory? They are checked. */
+/* Does the body read indices from memory? Such indices are checked. */
 static bool rt__body_checked(const ind_body *b) {
     for (uint32_t i = 1; i < b->num_inst; i++)
         if (b->inst[i].op == IND_LOOP_INDIRECT) return true;
@@ -2347,7 +2359,7 @@ static ind_status rt__call_tensor(ind_module *m, const ind_extern_type *t, rt__e
     return status;
 }
 
-/* Opaque calls: sizes and strides of what they are given. */
+/* Sets sizes and strides of an extern call's operands. */
 static ind_status rt__module_call(ind_module *m, uint32_t at) {
     ind__executable *x = m->executable;
     rt__exec_step *s = &x->step[at];
@@ -2389,7 +2401,7 @@ static void rt__desc_destroy(ind_context *c, const ind__module_desc *d) {
     rt__lowered_destroy(c, d->lowered);
 }
 
-/* All but its context. */
+/* Frees everything except the context. */
 static void rt__module_clear(ind_module *m) {
     ind_context *c = m->context;
     ind__executable *x = m->executable;
@@ -2578,7 +2590,7 @@ ind_expr ind_module_peak(const ind_module *m) {
 ind_module_stats ind_module_query_stats(const ind_module *m) {
     ind_module_stats stats = {0};
     if (!m) return stats;
-    ind__lists_lock(m->context); /* a launch may add to them */
+    ind__lists_lock(m->context); /* a launch may update them */
     stats = m->desc.stats;
     ind__lists_unlock(m->context);
     return stats;
@@ -2779,7 +2791,7 @@ static bool rt__parse_int64(const char **at, int64_t *out) {
     return true;
 }
 
-/* One "NAME = VALUE" at *at, which is moved behind it. */
+/* Parses one "NAME = VALUE" at *at and advances *at. */
 static ind_status rt__parse_one_size(ind_module *m, const char *who, const char *text, const char **at,
                                      int64_t *values) {
     ind_context *c = m->context;
@@ -2820,7 +2832,7 @@ ind_status ind__module_given_sizes(ind_module *m, const char *who, const char *t
     return IND_OK;
 }
 
-/* Sizes that are not given but follow from the others by a fact. */
+/* Computes the missing sizes that follow from others by a fact. */
 static ind_status rt__derive_sizes(ind_module *m, const char *who, int64_t *values, int64_t *scratch) {
     const ind__executable *x = m->executable;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
@@ -2851,7 +2863,7 @@ static ind_status rt__condition_failed(ind_module *m, const char *who, const rt_
                      c->text, list);
 }
 
-/* Facts first: where one fails, no guard matters. *guard: what fails is a guard. */
+/* Checks facts before guards: if a fact fails, guards are irrelevant. *guard: the failed condition is a guard. */
 static ind_status rt__check_conditions(ind_module *m, const char *who, const int64_t *values, int64_t *scratch,
                                        bool *guard) {
     const ind__executable *x = m->executable;
@@ -2891,7 +2903,7 @@ ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, i
 
 #define IND__STEP_SKIPPED 0xff
 
-/* One parallel worker of the host device. Its memory is as large as the module's largest kernel needs. */
+/* One parallel worker of the host device. Its memory fits the module's largest kernel. */
 typedef struct rt__host_worker {
     ind__eval eval;
     ind_status status;
@@ -2899,55 +2911,56 @@ typedef struct rt__host_worker {
     struct rt__host_accumulator *accumulator; /* max_reduces entries */
     void *panel_a, *panel_b, *tile;           /* matmul */
     unsigned char *eval_memory;
-    struct rt__host_sorted *row; /* of a sort: as many elements as the longest row so far */
+    struct rt__host_sorted *row; /* for a sort: capacity for the longest row so far */
     int64_t row_capacity;
 } rt__host_worker;
 
 typedef struct rt__captured {
     bool valid;
     void *graph, *executable;
-    void **pointer; /* host: what a replay launches with */
+    void **pointer; /* host: arguments of a replay */
     int64_t *size;
 } rt__captured;
 
 #define IND__RT_LOOKBACKS 48 /* blocks of 4 KiB, 8 KiB .. */
 
-/* Addresses that a run reads or writes through a binding. */
+/* Address range that a run reads or writes through a binding. */
 typedef struct rt__range {
-    uint64_t from, to; /* equal: none */
+    uint64_t from, to; /* equal: empty */
     uint32_t binding;  /* num_bindings: the workspace */
     bool written;
 } rt__range;
 
 struct ind_instance {
-    ind_instance *prev, *next; /* of the module; ind_run's own is in no list */
+    ind_instance *prev, *next; /* list of the module's instances; ind_run's own is in no list */
     ind_module *module;
     char error[512];
-    int64_t *size, *next_size; /* of the last launch; those now asked for */
+    int64_t *size, *next_size; /* of the last launch; of the current call */
     int64_t *slot;             /* values of the module's program */
     int64_t *scratch;          /* values of the programs of its conditions */
     bool evaluated, bound;
     void **pointer, **next_pointer; /* per binding */
-    struct rt__range *range;        /* per binding, and of a workspace that is the caller's */
+    struct rt__range *range;        /* per binding, and one for a workspace that is the caller's */
     uint64_t *address;              /* per buffer */
     void *workspace, *workspace_block, *retired_block;
     size_t workspace_bytes;
     bool workspace_given;
     uint64_t *cell; /* argument values, one per exec_arg */
-    void **param;   /* pointers to them, as the driver wants */
+    void **param;   /* pointers to them, as the driver requires */
     uint8_t *chosen;
     unsigned *grid;        /* 3 per step, then the dynamic shared bytes */
     uint64_t *index_error; /* host: 4 words per step */
     void *index_error_device;
-    void *counters, *counters_block; /* and behind them, at 256 bytes, the partial results of blocks that share rows */
-    uint64_t lookback; /* words that kernels leave at 0; the last of the blocks, each at least twice the one before */
+    void *counters, *counters_block; /* counters; then, 256-byte aligned, partial results of blocks that share rows */
+    uint64_t lookback; /* words that kernels leave at 0, in the last block; each block is at least twice the one
+                          before */
     void *lookback_block[IND__RT_LOOKBACKS];
     int num_lookbacks;
     size_t lookback_bytes;
     void *stream; /* of the last launch */
     bool launched;
     rt__captured captured;
-    ind_extern_tensor *tensor; /* operands of opaque calls, and their sizes and strides */
+    ind_extern_tensor *tensor; /* operands of extern calls, and their sizes and strides */
     int64_t *tensor_dim;
     ind__eval_buffer *buffer; /* host */
     rt__host_worker *worker;
@@ -2958,7 +2971,7 @@ static ind_status rt__host_launch(ind_instance *n, uint32_t first, uint32_t coun
 static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream);
 static ind_status rt__host_instance(ind_instance *n);
 
-/* Keeps the message where other threads cannot replace it. */
+/* Copies the message to the instance, so that other threads cannot overwrite it. */
 static ind_status rt__instance_failed(ind_instance *n, ind_status status) {
     if (status) snprintf(n->error, sizeof n->error, "%.500s", ind_error(n->module->context));
     return status;
@@ -2987,8 +3000,8 @@ static ind_status rt__instance_errors(ind_instance *n) {
     return status;
 }
 
-/* Where blocks that share rows meet. Each launch leaves the counters at 0, as it finds them; launches of an instance
-   follow one another, so that one set does for all. */
+/* Allocates the counters of blocks that share rows. Each launch finds the counters at 0 and leaves them at 0. Launches
+   of an instance run in sequence, so one set is enough. */
 static ind_status rt__instance_counters(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -3002,8 +3015,9 @@ static ind_status rt__instance_counters(ind_instance *n) {
     return status;
 }
 
-/* Words that launches need as the blocks of a scan meet there. Each launch leaves them at 0, as it finds them, so they
-   are the instance's own. A graph that was captured may still use what became too small. */
+/* Grows the words through which the blocks of a scan exchange state (decoupled look-back). Each launch finds them at 0
+   and leaves them at 0, so each instance has its own. Blocks that became too small are not freed, as a captured graph
+   may still use them. */
 static ind_status rt__instance_lookback(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -3075,7 +3089,7 @@ static void rt__captured_clear(ind_instance *n) {
     n->retired_block = NULL;
 }
 
-/* Frees what instance_init made, also half of it. Inside the device's context. */
+/* Frees the members that instance_init created, also after a partial init. Inside the device's context. */
 static void rt__instance_clear(ind_instance *n) {
     ind_context *c = n->module->context;
     rt__captured_clear(n);
@@ -3224,8 +3238,8 @@ static bool rt__is_donated(const ind_module *m, uint32_t binding) {
     return binding < m->num_bindings && m->binding[binding].donated;
 }
 
-/* The range of a binding at its pointer in `pointer`, the list of all. An output bound to the donated input that it
-   takes over has none: it is no longer than the input's. */
+/* Sets the range of a binding from `pointer`, which lists all bindings. The range is empty for an output bound to the
+   donated input that it takes over: it is not longer than the input. */
 static void rt__bound_range(const ind_instance *n, void *const *pointer, rt__range *r) {
     const ind_module *m = n->module;
     const uint32_t i = r->binding;
@@ -3245,7 +3259,7 @@ static void rt__workspace_range(const ind_instance *n, rt__range *r) {
     r->written = true;
 }
 
-/* Sinks element `at` of the heap r[0 .. num), which has the highest address on top. */
+/* Sifts down element `at` of the heap r[0 .. num), which has the highest address on top. */
 static void rt__sink_range(rt__range *r, uint32_t at, uint32_t num) {
     const rt__range sinking = r[at];
     for (uint32_t child = 2 * at + 1; child < num; child = 2 * at + 1) {
@@ -3257,7 +3271,7 @@ static void rt__sink_range(rt__range *r, uint32_t at, uint32_t num) {
     r[at] = sinking;
 }
 
-/* Heap sort: at most n log n steps and no memory. The order of the last launch is mostly right for this one. */
+/* Heap sort: O(n log n) steps, no allocation. The order of the last launch is mostly right for this one. */
 static void rt__sort_ranges(rt__range *r, uint32_t num) {
     uint32_t sorted = 1;
     while (sorted < num && r[sorted - 1].from <= r[sorted].from) sorted++;
@@ -3271,7 +3285,7 @@ static void rt__sort_ranges(rt__range *r, uint32_t num) {
     }
 }
 
-/* Names both; first the one that makes it an error. */
+/* Reports both, the one that causes the error first. */
 static ind_status rt__ranges_overlap(const ind_instance *n, const rt__range *a, const rt__range *b) {
     const ind_module *m = n->module;
     const bool swap = rt__is_donated(m, b->binding) ? !rt__is_donated(m, a->binding) : !a->written;
@@ -3284,7 +3298,7 @@ static ind_status rt__ranges_overlap(const ind_instance *n, const rt__range *a, 
                      rt__is_donated(m, first) ? "donated" : "written", text[second]);
 }
 
-/* In order of address, a range overlaps one before it if it begins before the furthest end so far. */
+/* Sorted by address, a range overlaps an earlier one if it begins before the largest end so far. */
 static ind_status rt__check_ranges(const ind_instance *n, const rt__range *r, uint32_t num) {
     const rt__range none = {0};
     const rt__range *furthest = &none, *written = &none;
@@ -3298,7 +3312,7 @@ static ind_status rt__check_ranges(const ind_instance *n, const rt__range *r, ui
     return IND_OK;
 }
 
-/* `pointer` has one pointer per binding; those of a run with IND_MEMORY_HOST are the host's. */
+/* `pointer` has one pointer per binding; a run with IND_MEMORY_HOST passes host pointers. */
 static ind_status rt__check_overlaps(ind_instance *n, void *const *pointer) {
     const uint32_t num = n->module->num_bindings + 1;
     for (uint32_t i = 0; i < num; i++) {
@@ -3377,7 +3391,7 @@ static void rt__fill_cell(ind_instance *n, const rt__exec_arg *a, uint32_t step,
     }
 }
 
-/* Blocks that CUDA launches in dimension d, at most. */
+/* Checks the number of blocks against CUDA's maximum in dimension d. */
 static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int64_t blocks) {
     static const int64_t limit[3] = {INT32_MAX, 65535, 65535};
     if (blocks >= 0 && blocks <= limit[d]) return IND_OK;
@@ -3385,7 +3399,7 @@ static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int6
                      kernel, (long long)blocks, d, (long long)limit[d]);
 }
 
-/* Does the launch of this step, or of none, run the next one, too? Steps are bound in order. */
+/* Does the launch of step `at` also run the next step? Steps are bound in order; a step without a launch does not. */
 static bool rt__takes_next(const ind_instance *n, uint32_t at) {
     const rt__exec_step *s = &n->module->executable->step[at];
     return s->num_variants && n->chosen[at] != IND__STEP_SKIPPED && s->variant[n->chosen[at]].takes_next;
@@ -3402,13 +3416,12 @@ static int64_t rt__grid_blocks(const ind_instance *n, const rt__exec_variant *v,
     return (items < v->resident ? items : v->resident) * v->plan->cluster;
 }
 
-/* Is there nothing to launch? */
+/* Is the grid empty? */
 static bool rt__is_empty(const ind_instance *n, const rt__exec_variant *v) {
     return !n->slot[v->grid_slot[0]] || !n->slot[v->grid_slot[1]] || !n->slot[v->grid_slot[2]];
 }
 
-/* Chooses the variant of a step, which is built if no launch has needed it before, and fills its arguments and grid.
- */
+/* Selects the variant of a step and fills its arguments and grid. Builds the variant if no launch has needed it. */
 static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     ind__executable *x = n->module->executable;
     ind_context *c = n->module->context;
@@ -3446,7 +3459,7 @@ static const int64_t *rt__count_address(const ind_instance *n, uint32_t buffer) 
     return buffer == IND__RT_NONE ? NULL : (const int64_t *)(uintptr_t)n->address[buffer];
 }
 
-/* Fills what an opaque call is given. */
+/* Fills the operands of an extern call. */
 static void rt__bind_call(ind_instance *n, const rt__exec_step *s) {
     for (uint32_t k = 0; k < s->call->num_inputs + s->call->num_outputs; k++) {
         const ind__call_arg *a = &s->call->arg[k];
@@ -3489,7 +3502,7 @@ static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *st
                   : IND_OK;
 }
 
-/* next_pointer holds the pointers asked for; what changed since the last launch is bound anew. */
+/* Binds the pointers in next_pointer if they or the sizes changed since the last launch. */
 static ind_status rt__instance_bind(ind_instance *n) {
     ind_module *m = n->module;
     ind_status status = rt__bind_complete(n, n->next_pointer);
@@ -3541,8 +3554,8 @@ ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
     return rt__instance_failed(n, status);
 }
 
-/* The op to name for a bad index, as it was called: of the kernel's ops the one that has an index, if its name says so,
-   else the first. */
+/* Returns the op to name for a bad index, as the user called it: the kernel's op with an index word in its name, else
+   the first. */
 static const char *rt__index_origin(const ind_module *m, const ind_kernel *k) {
     static const char *const words[] = {"embedding", "gather", "scatter", "index", "put", "take"};
     for (size_t w = 0; w < sizeof words / sizeof *words; w++)
@@ -3568,7 +3581,7 @@ static ind_status rt__cuda_fetch_errors(ind_instance *n) {
     return status;
 }
 
-/* Waits; a bad index of any launch since the last check is reported once. Inside the device's context. */
+/* Waits and reports a bad index of any launch since the last check, once. Inside the device's context. */
 static ind_status rt__instance_check(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -3658,7 +3671,7 @@ static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, v
     return status;
 }
 
-/* Outputs whose size comes from data are as long as they turned out. */
+/* Copies outputs to the host. Data-dependent outputs are copied in their actual size. */
 static ind_status rt__run_stage_out(ind_instance *n, void *stream, void *const *host) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -3720,14 +3733,14 @@ ind_status ind_run(ind_module *m, const ind_run_desc *desc) {
 
 /* ======================================================================================= src/runtime/host/prepare.c */
 /* ------------------------------------------------------------------------------------------- >>host-device */
-/* Walks the schedule and evaluates the fused bodies in blocks of IND__LANES points. It shares nothing with the CUDA
-   emitter, so that each checks the other. A kernel is cut into stages: every REDUCE ends a pass over the row, and
+/* Iterates over the schedule and evaluates the fused bodies in blocks of IND__LANES points. It shares no code with the
+   CUDA emitter, so that each checks the other. A kernel is split into stages. Every REDUCE ends a pass over the row;
    values that depend on its result belong to the next stage. */
 
 typedef struct rt__host_deps {
     uint32_t source[64]; /* instructions whose values this one needs */
     uint32_t num;
-    uint32_t vars; /* bit v: mentions loop variable v itself */
+    uint32_t vars; /* bit v: uses loop variable v itself */
 } rt__host_deps;
 
 static ind_status rt__deps_add_expr(rt__host_deps *d, const ind_body *b, uint32_t self, ind_expr e) {
@@ -3762,12 +3775,12 @@ static ind_status rt__host_find_deps(const ind_body *b, uint32_t n, rt__host_dep
 /* What is known about each instruction while a kernel is being prepared. */
 typedef struct rt__host_facts {
     uint32_t vars;  /* loop variables that the value depends on */
-    uint32_t level; /* REDUCEs before it, in the longest chain */
+    uint32_t level; /* number of REDUCEs before it, in the longest chain */
     bool live, looped, crossing, wanted;
     bool outer;           /* something uses it that is not per element of the row, .. */
     bool rooted;          /* .. and is stored, or checked, of a row without elements, too */
-    bool scanned, behind; /* comes from the results of a scan; from what is reduced of them. Entry 0: is that needed
-                             per element, or reduced again, so that the scan runs in several passes? */
+    bool scanned, behind; /* depends on results of a scan; on reductions of them. Entry 0: true if elements or another
+                             reduction need the latter, so that the scan runs in several passes */
 } rt__host_facts;
 
 static uint32_t rt__reduced_vars(const ind_body *b) {
@@ -3783,7 +3796,7 @@ static bool rt__is_scanned(const ind_body *b, uint32_t i) {
     return b->inst[i].op == IND_LOOP_SCAN || b->inst[i].op == IND_LOOP_STATE || b->inst[i].op == IND_LOOP_PAIR;
 }
 
-/* Is it the index of the row's elements alone? */
+/* Does it only index elements of the row? */
 static bool rt__is_spare_index(const ind_body *b, const rt__host_facts *f, uint32_t i) {
     return b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing && !f[i].outer;
 }
@@ -3846,7 +3859,7 @@ static uint32_t rt__host_element_stage(const ind_body *b, rt__host_facts *f) {
     return stage;
 }
 
-/* Marks as `wanted` what the marked instructions need, through instructions for which looped is as given (or any). */
+/* Marks the operands of marked instructions as `wanted`: all of them, or only looped ones. */
 static void rt__host_mark(const ind_body *b, rt__host_facts *f, bool only_looped) {
     rt__host_deps d;
     for (uint32_t i = b->num_inst; i-- > 1;) {
@@ -3971,7 +3984,7 @@ static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__ho
     return status;
 }
 
-/* Where an access goes, if that is linear in the loop variables. */
+/* Fills the offset of an access, if it is linear in the loop variables. */
 static ind_status rt__host_make_linear(ind_module *m, const ind_body *b, const ind__inst *i, rt__host_direct *d) {
     d->buffer = i->source;
     ind_expr rest = b->index[i->index], stride[2 * IND_MAX_RANK];
@@ -3994,7 +4007,7 @@ static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, 
     return rt__host_make_linear(m, b, i, d);
 }
 
-/* The values that a combine function is given and gives: STATEs that it does not use are 0. */
+/* Finds the inputs and results of a combine function: STATEs that it does not use are 0. */
 static void rt__host_find_states(rt__host_kernel *h) {
     const ind_body *b = h->body;
     for (uint32_t p = b->inst[h->scan].arg[0]; p; p = b->inst[p].arg[2]) {
@@ -4005,7 +4018,7 @@ static void rt__host_find_states(rt__host_kernel *h) {
         if (b->inst[i].op == IND_LOOP_STATE) h->state[b->inst[i].imm.i] = i;
 }
 
-/* Moves what is computed from STATEs from `before` to a list of its own. */
+/* Moves the instructions that depend on STATEs from `before` to a list of their own. */
 static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     bool *from_state = (bool *)ind__alloc(m->context, b->num_inst * sizeof *from_state);
@@ -4030,7 +4043,7 @@ static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
     return from_state && inst ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
-/* With a combine function: cuts the loop of the scan in two, and finds its results. */
+/* With a combine function: splits the loop of the scan in two, and finds its results. */
 static ind_status rt__host_make_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     const rt__host_list *loop = &h->stage[h->element_stage].loop;
@@ -4106,7 +4119,7 @@ static ind_status rt__host_prepare(ind_module *m) {
         if (!status)
             status = ind__eval_init(&h->eval, c, h->body, x->symbol, zeros, x->num_symbols, NULL, x->num_buffers);
         if (status) break;
-        /* What differs between workers is not kept here. */
+        /* State that differs between workers is not stored here. */
         ind__free(c, h->eval.value);
         ind__free(c, h->eval.slots);
         ind__free(c, h->eval.stamp);
@@ -4164,7 +4177,7 @@ static void rt__host_lanes(ind__eval *e, const int *var, int n, const int64_t *e
 
 typedef struct rt__host_accumulator {
     double d[IND__LANES], e[IND__LANES]; /* sum, product, extreme, mean | sum of squared deviations, of exponentials */
-    int64_t i[IND__LANES], at[IND__LANES]; /* the same for integers | position of the extreme, -1 none */
+    int64_t i[IND__LANES], at[IND__LANES]; /* the same for integers | position of the extreme, -1: none */
 } rt__host_accumulator;
 
 static char rt__value_class(ind_dtype d) {
@@ -4198,7 +4211,7 @@ static bool rt__argmax_better(double x, double best) {
     return x > best || (x != x && best == best);
 }
 
-/* iteration: how many values every lane has had before. */
+/* iteration: number of values that every lane has had before. */
 static void rt__accumulate_float(rt__host_accumulator *a, ind_reduction r, const double *x, const double *y, int lanes,
                                  const int64_t *at, int64_t iteration) {
     double inverse = 1.0 / (double)(iteration + 1);
@@ -4267,7 +4280,7 @@ static void rt__host_accumulate(const ind__eval *e, uint32_t reduce, rt__host_ac
     rt__accumulate_float(a, (ind_reduction)i->reduction, vx, vy, lanes, at, iteration);
 }
 
-/* Adds lane l to lane 0; na and nb are the numbers of values in each (Chan et al. for the squared deviations). */
+/* Combines lane l into lane 0; na and nb are the numbers of values in each (Chan et al. for the squared deviations). */
 static void rt__accumulator_merge(rt__host_accumulator *a, ind_reduction r, bool is_float, int l, double na,
                                   double nb) {
     double delta = a->d[l] - a->d[0];
@@ -4386,7 +4399,7 @@ static ind_status rt__host_run_list(ind__eval *e, const rt__host_list *l, int la
     return l->num ? ind__eval_run(e, l->inst, l->num, lanes) : IND_OK;
 }
 
-/* Lane 0 of the values that the row loop uses goes to every lane. */
+/* Broadcasts lane 0 of the values that the row loop uses. */
 static void rt__host_spread(ind__eval *e, const rt__host_list *l) {
     for (uint32_t k = 0; k < l->num; k++) {
         ind__lanes *v = &e->value[l->inst[k]];
@@ -4442,7 +4455,7 @@ static ind_status rt__host_row(const rt__host_task *t, rt__host_worker *w, int64
     return IND_OK;
 }
 
-/* A block of points, one per lane; the row is walked element by element. */
+/* Processes a block of points, one per lane; iterates over the row element by element. */
 static ind_status rt__host_block_pass(const rt__host_task *t, rt__host_worker *w, const rt__host_stage *s, int lanes) {
     ind__eval *e = &w->eval;
     const int rank = t->kernel->body->rank, rrank = t->kernel->body->rrank;
@@ -4475,7 +4488,7 @@ static ind_status rt__host_block(const rt__host_task *t, rt__host_worker *w, int
 /* ========================================================================================== src/runtime/host/scan.c */
 /* ---- scans and sorts: a row at a time, a lane per element */
 
-/* What the elements so far amount to, in double or 64-bit integers. */
+/* State of a scan after the elements so far, in double or 64-bit integers. */
 typedef union rt__host_lane {
     int64_t i;
     double d;
@@ -4494,7 +4507,7 @@ static double rt__log_add_exp(double a, double b) {
     return low == high && isinf(low) ? low : high + log1p(exp(low - high));
 }
 
-/* Joins the element x or i at position `at`. */
+/* Combines the state with element x or i at position `at`. */
 static void rt__scan_join(rt__host_scan *s, ind_scan kind, bool is_float, double x, int64_t i, int64_t at) {
     bool up = kind == IND_SCAN_MAX;
     switch (kind) {
@@ -4513,7 +4526,7 @@ static void rt__scan_join(rt__host_scan *s, ind_scan kind, bool is_float, double
     }
 }
 
-/* Where the results of a SCAN, element and position, are found: its PARTs if there are any. NULL: nobody reads it. */
+/* Finds the results of a SCAN, element and position: its PARTs if there are any. NULL: unused. */
 static void rt__host_scanned(ind__eval *e, uint32_t scan, ind__lanes *part[2]) {
     part[0] = &e->value[scan], part[1] = NULL;
     for (uint32_t i = scan + 1; i < e->body->num_inst; i++)
@@ -4567,7 +4580,7 @@ static void rt__set_lane(ind_dtype d, ind__lanes *v, int lane, rt__host_lane x) 
         v->i[lane] = x.i;
 }
 
-/* What the elements so far amount to becomes that with the element of a lane behind it. */
+/* Combines the state with the element of a lane. */
 static ind_status rt__host_combine(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, bool first, int lane) {
     const ind__inst *inst = h->body->inst;
     uint32_t n = h->num_states;
@@ -4601,7 +4614,7 @@ static ind_status rt__host_combine_lanes(const rt__host_kernel *h, ind__eval *e,
     return status;
 }
 
-/* An element of a row that is sorted, and where it stood. */
+/* An element of a row to be sorted, and its original position. */
 typedef struct rt__host_sorted {
     rt__host_lane key;
     int64_t at;
@@ -4617,7 +4630,7 @@ static float rt__round_key(ind_dtype d, float x) {
     }
 }
 
-/* Elements of a row as they come, with their positions: what a sort starts from. */
+/* Copies elements of a row to the sort's input, with their positions. */
 static void rt__host_sort_lanes(const rt__host_kernel *h, const ind__eval *e, rt__host_sorted *row, int64_t r,
                                 int lanes) {
     const ind__inst *sort = &h->body->inst[h->sort];
@@ -4675,7 +4688,7 @@ static ind_status rt__host_combine_chunk(const rt__host_kernel *h, ind__eval *e,
     return status ? status : rt__host_run_list(e, &h->after, lanes);
 }
 
-/* Elements r .. r + lanes - 1 of a pass: the loop, cut where scans stand. */
+/* Elements r .. r + lanes - 1 of a pass: the loop, split at the scans. */
 static ind_status rt__host_scan_chunk(const rt__host_stage *s, ind__eval *e, rt__host_scan *state, int64_t r,
                                       int lanes) {
     ind_status status = IND_OK;
@@ -4690,7 +4703,7 @@ static ind_status rt__host_scan_chunk(const rt__host_stage *s, ind__eval *e, rt_
     return status;
 }
 
-/* A pass over the row: what is reduced of scans' results is so on the way. */
+/* Runs a pass over the row; reductions of the scans' results run in the same pass. */
 static ind_status rt__host_scan_pass(const rt__host_task *t, rt__host_worker *w, uint32_t stage) {
     const rt__host_kernel *h = t->kernel;
     const rt__host_stage *s = &h->stage[stage];
@@ -5077,7 +5090,7 @@ static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt_
     w->status = IND_OK;
 }
 
-/* Memory for the rows that the workers sort: a loop on workers allocates nothing. */
+/* Grows the memory for rows that the workers sort: a parallel loop may not allocate. */
 static ind_status rt__host_need_rows(ind_instance *n, int64_t elements) {
     ind_context *c = n->module->context;
     for (int i = 0; i < n->num_workers; i++) {
@@ -5183,7 +5196,7 @@ static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
     return rt__host_task_end(&t, step);
 }
 
-/* Sizes that this step has just counted become known: what depends on them is computed anew. */
+/* Sets the sizes that this step has counted, and recomputes the values that depend on them. */
 static ind_status rt__host_learn_sizes(ind_instance *n, uint32_t step) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -5244,7 +5257,7 @@ static ind_status rt__host_instance(ind_instance *n) {
 /* ======================================================================================= src/runtime/cuda/entries.c */
 /* ------------------------------------------------------------------------------------------- >>cuda-device */
 
-/* The entry of a source in the context's table, made if need be. */
+/* Returns the entry of a source in the context's table, created if missing. */
 static ind__kernel_entry *rt__cuda_entry(ind_context *c, rt__runtime *r, const ind__variant *v, const char *arch) {
     uint64_t key[2];
     rt__pack_key(v->source, v->source_bytes, arch, key);
@@ -5252,7 +5265,7 @@ static ind__kernel_entry *rt__cuda_entry(ind_context *c, rt__runtime *r, const i
     return e ? e : rt__pack_add(c, r, key, v->entry, arch);
 }
 
-/* Takes the results of finished jobs over into their entries. The first failure is the one reported. */
+/* Moves the results of finished jobs to their entries. Reports the first failure. */
 static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kernel_entry **entry, uint32_t num) {
     ind_status status = IND_OK;
     for (uint32_t i = 0; i < num; i++) {
@@ -5263,7 +5276,7 @@ static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kerne
     return status;
 }
 
-/* The entry of a variant, compiled here if no module has been so far: *built. Needs no GPU. */
+/* Returns the entry of a variant; compiles it if no module has, then *built is true. Needs no GPU. */
 static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind__kernel_entry **entry, bool *built) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
@@ -5301,7 +5314,7 @@ ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void *
     return status;
 }
 
-/* Compiles what has no cubin yet: each distinct source once, on all workers. */
+/* Compiles entries without a cubin: each distinct source once, on all workers. */
 static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
                                    uint32_t num) {
     ind_context *c = m->context;
@@ -5343,8 +5356,8 @@ static void rt__cuda_report_resources(ind_context *c, rt__runtime *r, const ind_
         ind__log(c, 3, "cuda: kernel %s uses %d registers", e->name, registers);
 }
 
-/* Adds to the message of a refused cubin, where that is the likely reason, that its compiler is newer than the driver:
-   drivers only load cubins of their own major version of CUDA and of earlier ones. */
+/* Adds the likely reason to the message of a refused cubin: its compiler is newer than the driver. Drivers only load
+   cubins of their own CUDA major version and of earlier ones. */
 static ind_status rt__cuda_refused(ind_context *c, const rt__runtime *r, const ind__kernel_entry *e,
                                    ind_status status) {
     int nvrtc = e->nvrtc_version / 100, driver = r->driver.version / 1000;
@@ -5374,7 +5387,7 @@ static ind_status rt__cuda_load(ind_context *c, rt__runtime *r, ind__kernel_entr
     return IND_OK;
 }
 
-/* As cuda_load; a cubin from the pack that the driver refuses is compiled again. */
+/* Like rt__cuda_load, but compiles again if the driver refuses a cubin from the pack. */
 static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, const ind__variant *v) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
@@ -5400,8 +5413,7 @@ static int64_t rt__most_shared(const ind__variant *v) {
     return most;
 }
 
-/* What a block takes of a multiprocessor's shared memory beside its own: a kilobyte of the driver's, and up to a unit
-   in which it is given out. */
+/* Shared memory per block of an SM besides the block's own: 1 KiB for the driver, and at most one allocation unit. */
 #define IND__RT_BLOCK_SHARED (1024 + 256)
 
 /* More than 48 KB of shared memory, what is declared in the source included, must be asked for: the most that the
@@ -5453,10 +5465,10 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
 }
 
 static bool rt__stays_in_clusters(const ind__variant *v) {
-    return v->stays && v->cluster > 1;
+    return v->persistent && v->cluster > 1;
 }
 
-/* How many clusters of the variant the device runs at once. */
+/* Counts the clusters of the variant that the device runs at once. */
 static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, int64_t most_shared, void *function,
                                           int *clusters) {
     const rt__runtime *r = m->executable->runtime;
@@ -5480,14 +5492,14 @@ static ind_status rt__cuda_crowded(ind_module *m, const ind__variant *v) {
                      v->entry, v->cluster);
 }
 
-/* A persistent grid has as many clusters as the device runs at once: those that find no place in a group of
-   multiprocessors (GPC) would only start when others have done all their rows. */
+/* Sets the clusters of a persistent grid to the number that the device runs at once. A cluster that does not fit in a
+   GPC would only start after others have finished all their rows. */
 static ind_status rt__cuda_fit_resident(ind_module *m, rt__exec_variant *x, void *function) {
     ind_status status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &x->resident);
     return !status && x->resident < 1 ? rt__cuda_crowded(m, x->plan) : status;
 }
 
-/* What a launch needs of the variant besides its function; nothing is asked of the device. */
+/* Prepares the launch data of the variant, except its function; does not query the device. */
 static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind__executable *x = m->executable;
     ind_context *c = m->context;
@@ -5513,18 +5525,18 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     return status;
 }
 
-/* The same for all ways to make a variant of which none is built yet: which it will be shows in the build. */
+/* Prepares all fallbacks of an unbuilt variant too: the build decides which one is used. */
 static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind_status status = rt__cuda_prepare_variant(m, v, out);
-    while (!status && (v = v->otherwise) != NULL) {
-        out->otherwise = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->otherwise);
-        out = out->otherwise;
+    while (!status && (v = v->fallback) != NULL) {
+        out->fallback = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->fallback);
+        out = out->fallback;
         status = out ? rt__cuda_prepare_variant(m, v, out) : IND_OUT_OF_MEMORY;
     }
     return status;
 }
 
-/* From here on launches may run it. */
+/* Sets the function and publishes the variant: launches may run it from here on. */
 static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
     ind_status status = x->plan->cluster > 1 ? rt__cuda_fit_resident(m, x, function)
                                              : rt__cuda_ask_shared(m, x->plan, x->most_shared, function);
@@ -5534,7 +5546,7 @@ static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first,
     return IND_OK;
 }
 
-/* Does the launch of the kernel before this one likely run it, too? */
+/* Does the launch of the previous kernel probably run this one too? */
 static bool rt__likely_taken(const ind_module *m, const ind_kernel_plan *k) {
     if (k == m->desc.plan->kernel || !k[-1].num_variants) return false;
     return k[-1].variant[ind__plan_likely(k - 1)].takes_next;
@@ -5545,7 +5557,7 @@ static bool rt__builds_now(const ind_module *m, const ind_kernel_plan *k, int va
     return m->desc.all_variants || (variant == ind__plan_likely(k) && !rt__likely_taken(m, k));
 }
 
-/* The distinct sources that are built now; of[i] is the number of the i-th variant's entry among them. */
+/* Collects the distinct sources to build now; of[i] is the index of the i-th variant's entry. */
 static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant, uint32_t *of,
                                   uint32_t *num) {
     const ind_plan *p = m->desc.plan;
@@ -5589,19 +5601,19 @@ static int rt__local_bytes(const ind__kernel_entry *e) {
     return local;
 }
 
-/* Bytes of local memory that the variant's build needs where there is another way to make it, else 0. */
+/* Bytes of local memory of the variant's build if it has a fallback, else 0. */
 static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const char *arch) {
     uint64_t key[2];
-    if (!v->otherwise) return 0;
+    if (!v->fallback) return 0;
     rt__pack_key(v->source, v->source_bytes, arch, key);
     int local = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
     return local > 0 ? local : 0;
 }
 
-/* The variant becomes what was built for it in its place, or, if that needs as much, loses that way, but for the first
-   that needs no cluster: should the device have no place for one. */
+/* Replaces the variant by its built fallback. If that needs as much local memory, removes the fallback instead, but
+   keeps the first one without clusters, in case the device has no capacity for a cluster. */
 static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
-    ind__variant *way = v->otherwise, *alone = v->alone;
+    ind__variant *way = v->fallback, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
     uint64_t key[2];
     if (!local) return;
@@ -5610,16 +5622,16 @@ static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) 
     ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->entry, local, less);
     if (less < local) {
         *v = *way;
-        v->spilled = local;
+        v->replaced_local_bytes = local;
     } else {
-        v->otherwise = way->otherwise;
+        v->fallback = way->fallback;
         if (!alone && way->cluster < 2) alone = way;
     }
     v->alone = alone;
 }
 
-/* Variants built now whose build spills are replaced, as long as there are other ways to make them: what is built
-   otherwise is built for all of them side by side. The arrays have room for every variant. */
+/* Replaces variants whose build spills, as long as they have fallbacks. Fallbacks of all variants are built in
+   parallel. The arrays have capacity for every variant. */
 static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant) {
     ind_plan *p = m->desc.plan;
     char arch[16];
@@ -5630,7 +5642,7 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
             for (int k = 0; k < p->kernel[i].num_variants; k++) {
                 if (!rt__builds_now(m, &p->kernel[i], k) || !rt__cuda_spills(m, &p->kernel[i].variant[k], arch))
                     continue;
-                const ind__variant *way = variant[num] = p->kernel[i].variant[k].otherwise;
+                const ind__variant *way = variant[num] = p->kernel[i].variant[k].fallback;
                 entry[num] = rt__cuda_entry(m->context, m->executable->runtime, way, arch);
                 if (!entry[num]) return IND_OUT_OF_MEMORY;
                 uint32_t n = 0;
@@ -5679,10 +5691,10 @@ static ind_status rt__cuda_prepare_steps(ind_module *m, ind__kernel_entry **entr
     return status;
 }
 
-/* What was found for the variant, or for what is built in its place if it spills. */
+/* Returns the tuning result of the variant or of one of its fallbacks. */
 static const rt__tuned *rt__tuned_for(const rt__runtime *r, const ind__variant *v, const char *arch) {
     const rt__tuned *t = NULL;
-    for (; v && !t; v = v->otherwise) {
+    for (; v && !t; v = v->fallback) {
         uint64_t key[2];
         rt__pack_key(v->source, v->source_bytes, arch, key);
         t = rt__find_tuned(r, key);
@@ -5690,7 +5702,7 @@ static const rt__tuned *rt__tuned_for(const rt__runtime *r, const ind__variant *
     return t;
 }
 
-/* Kernels that tuning has found a faster way for are planned anew. */
+/* Plans kernels again that have a tuning result. */
 static ind_status rt__apply_tuned(ind_module *m) {
     ind_plan *p = m->desc.plan;
     const rt__runtime *r = m->executable->runtime;
@@ -5709,7 +5721,7 @@ static ind_status rt__apply_tuned(ind_module *m) {
     return r->num_tuned && ind__verifying(m->context) ? ind__plan_verify(p) : IND_OK;
 }
 
-/* NVRTC may have been opened while a kernel was found to be missing in the pack. */
+/* NVRTC may have been opened when the pack lacked a kernel. */
 static void rt__report_opening(rt__runtime *r, ind_module_stats *stats) {
     stats->device_ms = r->device_ms;
     stats->library_ms = r->library_ms;
@@ -5723,15 +5735,15 @@ static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, co
     return status;
 }
 
-/* A variant whose clusters have no place on the device (on a part of one, a group of multiprocessors may have fewer
-   than a cluster has blocks) becomes the first of its ways that needs none. */
+/* Replaces a variant whose clusters do not fit on the device by its first fallback without clusters. On a part of a
+   device, a GPC may have fewer SMs than a cluster has blocks. */
 static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
     const ind__variant *way = v;
     int clusters = 0;
     if (v->cluster < 2) return IND_OK;
     ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
     if (status || clusters > 0) return status;
-    while (way && way->cluster > 1) way = way->otherwise;
+    while (way && way->cluster > 1) way = way->fallback;
     const bool last = !way;
     if (last) way = v->alone;
     if (!way) return rt__cuda_crowded(m, v);
@@ -5739,8 +5751,8 @@ static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *f
              v->cluster, ind__strategy_text(way->strategy));
     const int blocks = v->cluster;
     *v = *way;
-    if (last) v->otherwise = NULL; /* they have been tried */
-    v->crowded = blocks;
+    if (last) v->fallback = NULL; /* they have been tried */
+    v->replaced_cluster = blocks;
     *left = true;
     return IND_OK;
 }
@@ -5758,7 +5770,7 @@ static ind_status rt__cuda_leave_clusters(ind_module *m, ind__kernel_entry **ent
     return status;
 }
 
-/* What takes their places is compiled and loaded as they were; if it spills, a way with a cluster may follow. */
+/* Compiles and loads the replacements in the same way. If one spills, a fallback with a cluster may follow. */
 static ind_status rt__cuda_replace_crowded(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
                                            uint32_t *of) {
     for (;;) {
@@ -5804,7 +5816,7 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     return status;
 }
 
-/* The variants that the hints select are compiled and loaded here, all of them if the module is to have all. */
+/* Compiles and loads the variants that the hints select, or all variants if the module asks for all. */
 static ind_status rt__cuda_prepare(ind_module *m) {
     ind_context *c = m->context;
     const ind_plan *p = m->desc.plan;
@@ -5830,7 +5842,7 @@ static ind_status rt__cuda_prepare(ind_module *m) {
 /* ========================================================================================== src/runtime/cuda/late.c */
 /* ---- variants that a launch is the first to need */
 
-/* One way to make it, compiled unless it is known, and loaded; *local: bytes of local memory that its build needs. */
+/* Compiles one variant or fallback unless it is compiled, and loads it; *local: bytes of local memory of its build. */
 static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
     const ind__variant *v = x->plan;
     char arch[16];
@@ -5848,14 +5860,14 @@ static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, v
     return status;
 }
 
-/* The way that needs the least local memory: the first that needs none, as rt__cuda_replace_spilling has it; of those
-   whose clusters, if they need any, have a place. */
+/* Selects the fallback with the least local memory, stopping at the first that needs none, as
+   rt__cuda_replace_spilling does. Skips variants whose clusters do not fit on the device. */
 static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
     rt__exec_variant *best = NULL;
     void *function = NULL, *best_function = NULL;
     int local, least = 1;
     ind_status status = IND_OK;
-    for (rt__exec_variant *x = first; x && !status && least > 0; x = x->otherwise) {
+    for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
         int places = 1;
         status = rt__cuda_build_way(m, x, &function, &local);
         if (!status && x->plan->cluster > 1)
@@ -5865,10 +5877,11 @@ static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
         best_function = function;
         least = local;
     }
+    if (!status && !best) return rt__cuda_crowded(m, first->plan);
     return status ? status : rt__cuda_take_function(m, first, best, best_function);
 }
 
-/* What the launch is for that needs a variant other than the module was built with. */
+/* Adds to the message that the launch needs a variant the module was not built with. */
 static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, ind_status status) {
     char reason[2048];
     snprintf(reason, sizeof reason, "%.2000s", ind_error(c));
@@ -5878,9 +5891,8 @@ static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, in
                      v->entry, ind__strategy_text(v->strategy), reason);
 }
 
-/* Builds a variant for the launches that need it from now on; the threads that need it at the same time wait. The
-   caller's stream may be capturing, where a thread may load a kernel only if it says that it knows what it does:
-   nothing here waits for a stream. */
+/* Builds a variant on demand; concurrent threads that need it wait. The caller's stream may be capturing. Loading a
+   kernel is then allowed only in relaxed capture mode; nothing here waits for a stream. */
 static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     rt__runtime *r = m->executable->runtime;
     int mode = IND__CUDA_CAPTURE_RELAXED;
@@ -5905,11 +5917,11 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     return status;
 }
 
-/* Where what comes before on the stream is a kernel of ours, one that waits for it may begin early. The graphs of
-   earlier drivers cannot have such launches. */
+/* Minimum driver for programmatic dependent launch after a kernel of this library. Graphs of earlier drivers do not
+   support it. */
 #define IND__CUDA_DEPENDENT_LAUNCH_DRIVER 12030
 
-/* Is the stream being captured? last: the node that comes before, if there is one alone. */
+/* Is the stream being captured? last: the preceding node, if there is exactly one. */
 static bool rt__cuda_captured(const rt__cuda_driver *d, void *stream, rt__recorded *last) {
     int status = 0;
     void *const *node = NULL;
@@ -5933,7 +5945,7 @@ static bool rt__cuda_is_ours(rt__runtime *r, const rt__recorded *last) {
     return ours;
 }
 
-/* The node that the stream's capture now ends with is a kernel of ours. */
+/* Records the last node of the stream's capture as a kernel of this library. */
 static void rt__cuda_record(rt__runtime *r, void *stream) {
     rt__recorded last;
     uint32_t at = 0;
@@ -5959,7 +5971,7 @@ static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_varia
     return d->cuLaunchKernelEx(&config, v->function, params, NULL);
 }
 
-/* Does a launch of another module surely not write what is read here as what stays as it is? */
+/* Are all constants the module's own copies, so that no other launch writes them? */
 static bool rt__owns_constants(const ind_instance *n) {
     const ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
@@ -5969,8 +5981,8 @@ static bool rt__owns_constants(const ind_instance *n) {
     return true;
 }
 
-/* A kernel behind what others may have put on the stream, an opaque call too, waits for all of that: it need not have
-   waited for what came before it. Kernels of ours have, or began when that was done. */
+/* Launches the steps. A kernel after foreign work on the stream, including an extern call, waits for all of it: that
+   work may not have waited for its predecessors. Kernels of this library have waited, or began after them. */
 static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
     ind__executable *x = n->module->executable;
     rt__runtime *r = x->runtime;
@@ -5999,7 +6011,7 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
 /* ============================================================================================ src/runtime/capture.c */
 /* ----------------------------------------------------------------------------------------------- >>capture */
 
-/* Records on a stream of our own, as the caller's may be the default stream, which cannot be captured. */
+/* Records on a separate stream, as the caller's may be the default stream, which cannot be captured. */
 static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     ind_context *c = n->module->context;
     rt__runtime *r = n->module->executable->runtime;
@@ -6018,7 +6030,7 @@ static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     return status;
 }
 
-/* Keeps the arguments that were just prepared. */
+/* Stores the arguments that were just prepared. */
 static ind_status rt__host_capture(ind_instance *n, rt__captured *out) {
     ind_module *m = n->module;
     bool ok = true;
@@ -6217,7 +6229,7 @@ typedef struct rt__tuner {
     int repeats;
 } rt__tuner;
 
-/* A way to launch the kernel of a step, with the arguments of the step. */
+/* A candidate launch of a step's kernel, with the arguments of the step. */
 typedef struct rt__tuned_launch {
     void *function;
     unsigned grid[IND__RT_LAUNCH];
@@ -6284,7 +6296,7 @@ static bool rt__spills_more(const rt__runtime *r, void *function, void *first) {
            r->driver.cuFuncGetAttribute(&first_local, IND__CUDA_FUNCTION_LOCAL_BYTES, first) || local > first_local;
 }
 
-/* Measures the kernel of the step made so; *us stays as it is if that is no way to run it. *v: the variant. */
+/* Measures the step's kernel with this tuning; *us is unchanged if the tuning is not possible. *v: the variant. */
 static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tuning, const rt__tuned_launch *first,
                                      ind__variant *v, ind__kernel_entry **entry, double *us) {
     ind_instance *n = t->instance;
@@ -6307,7 +6319,7 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
     return status ? status : rt__tune_time(t, &l, us);
 }
 
-/* Tries what there is for the step's kernel until it is as fast as it can be, and keeps the best. */
+/* Tries the candidates of the step's kernel until it is close to its minimum time, and keeps the best. */
 static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, ind__tuning *found) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
@@ -6351,7 +6363,7 @@ static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tunin
     return rt__keep_tuned(m->context, m->executable->runtime, &t);
 }
 
-/* Is the step a launch of one kernel that can be had in other ways, and not the same as one before? */
+/* Does the step launch a single kernel that has candidates and is not a duplicate of an earlier one? */
 static bool rt__tunable(const ind_instance *n, uint32_t step) {
     const ind_plan *p = n->module->desc.plan;
     ind__tuning candidate[IND__MAX_TUNED];
@@ -6443,7 +6455,7 @@ typedef struct rt__readiness {
     rt__size_values sizes;
     char fails[160]; /* conditions of variants that do not hold, each once */
     int num_general, num_late;
-    bool taken; /* the launch of the kernel before runs this one, too */
+    bool taken; /* the launch of the previous kernel runs this one too */
 } rt__readiness;
 
 static bool rt__holds(rt__readiness *r, ind_expr condition) {
@@ -6464,13 +6476,13 @@ static void rt__add_failing(rt__readiness *r, ind_expr guard) {
     if (!strstr(r->fails, text)) snprintf(r->fails + used, sizeof r->fails - used, "%s%s", used ? ", " : "", text);
 }
 
-/* What a launch of the kernel would choose and what it would trip over, as rt__bind_step has it. */
+/* Adds the variant that a launch of the kernel would select, and checks its limits, like rt__bind_step. */
 static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *k, rt__exec_step *s) {
     int at = 0;
     const bool taken = r->taken;
     if (!k->num_variants) {
         r->taken = false;
-        return IND_OK; /* an opaque call, or another kernel's launch */
+        return IND_OK; /* an extern call, or run by another kernel's launch */
     }
     while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !rt__holds(r, k->variant[at].guard)) at++;
     r->taken = !taken && k->variant[at].takes_next;

@@ -1,60 +1,62 @@
 #ifdef INDUCTOR_IMPLEMENTATION
 #define INDUCTOR_SCHED_IMPLEMENTATION
 #endif
-/* inductor_sched.h - decides which loops become one kernel, in which order they run and where their results lie.
+/* inductor_sched.h - decides which loops become one kernel, their order and the memory of their results.
 
-   In: a lowered program (inductor_ir.h), loops over buffers. Out: a schedule, kernels in order, each with one fused
-   body; a memory plan, offsets into one arena as formulas; and a record of every edge that was fused or not, and why.
+   In: a lowered program (inductor_ir.h): loops over buffers. Out: a schedule of kernels in order, each with one fused
+   body; a memory plan with offsets into one arena as formulas; and for every edge the reason why it was fused or not.
 
    Do this in *one* .c file (C11) to create the implementation:
 
        #define INDUCTOR_SCHED_IMPLEMENTATION
        #include "inductor_sched.h"
 
-   How the fusion works: every kernel has a *domain*, P dimensions (outputs) and R dimensions (reduced). A loop joins a
-   kernel if its ranges can be laid over the domain, row-major or in the order in which a shared access walks through
-   memory, and every element that it reads from the kernel is the one that the same thread has just made (equal index
-   expressions). The fused body is then made by replaying
-   the bodies one after another under one recorder: common loads and values are shared by hash-consing, loads of
-   what the kernel itself stored become the value, and stores that nobody else reads disappear.
+   Fusion. Every kernel has a *domain*: P dimensions (outputs) and R dimensions (reduced). A loop is fused into a
+   kernel under two conditions. Its ranges must map onto the domain, row-major or in the memory order of a shared
+   access. Every element that it reads from the kernel must be the one that the same thread has just computed (equal
+   index expressions). The fused body is made by replaying the bodies one after another under one recorder.
+   Hash-consing shares common loads and values. Loads of the kernel's own stores become the value, and stores that
+   nobody else reads disappear.
 
-   How the memory plan works: results live from the kernel that makes them to the last one that reads them. They are
-   placed one after another into one arena, each at the lowest place that is *proven* to be free for all sizes; where
-   sizes cannot be compared, an offset is a maximum. A result takes over the memory of an input that dies in its
-   kernel, if every point reads exactly the element that it writes.
+   Memory plan. Results live from the kernel that computes them to the last one that reads them. They are placed one
+   after another into one arena, each at the lowest offset that is *proven* to be free for all sizes. If sizes cannot
+   be compared, the offset is a maximum. A result reuses the memory of an input that dies in its kernel, if every
+   point reads exactly the element that it writes.
 
-   How mutation works: a loop that changes a buffer in place writes a new version of it (ind__buffer.mutates). It
-   depends on the whole old version and waits for all that reads that. It joins a kernel that reads the old version or
-   the new one if all that is read is the very element that the same point stores: the old one is in a register by then,
-   as is the new one. Rows are no exception: what is stored for each of their elements is stored in the last pass, and
-   what is stored once for a row behind it. With the writer of the old version it is never in one kernel. All versions
-   have one place: that of the input or output they end up in, else one in the arena. The parts of a concatenation are
-   versions of one buffer (ind__lowered_fix_layouts).
+   Mutation. A loop that changes a buffer in place writes a new version of it (ind__buffer.mutates). It depends on
+   the whole old version and waits for all readers of that. It may share a kernel with readers of the old or the new
+   version, if every read is of the very element that the same point stores; both values are then in registers. The
+   same holds for rows: per-element stores are in the last pass, per-row stores come after it. It never shares a
+   kernel with the writer of the old version. All versions have the same memory: that of the input or output that
+   they end in, else one place in the arena. The parts of a concatenation are versions of one buffer
+   (ind__lowered_fix_layouts).
 
-   How donated inputs work: what lies in the arena may lie in the memory of an input that the caller gives away instead,
-   if it fits and is made after the last reader of all that was there; in that reader's kernel if each point reads
-   exactly the element that it writes. So may an output, if the caller wants: from then on nothing else lies there.
+   Donated inputs. A buffer of the arena may lie in the memory of a donated input instead. It must fit and be written
+   after the last reader of everything that was there before. It may be written in that reader's kernel if each point
+   reads exactly the element that it writes. The same holds for an output, if the caller wants it; from then on
+   nothing else uses that memory.
 
-   How prologues work: when all else is fused, a pointwise kernel whose results only a matrix product reads, as
-   operands, is computed where the product loads them, if that moves fewer bytes: its dimensions become expressions in
-   those of the product, found by taking the read element's place in memory apart.
+   Prologues. After all other fusion, a pointwise kernel may move into the operand load of a matrix product. Only the
+   product may read its results, as operands, and the fusion must save bytes. Its dimensions become expressions in
+   those of the product: the linear index of the loaded element is decomposed.
 
-   How columns join rows: sums of columns (the gradient of a weight or bias) over data that another kernel reads or
-   makes row by row are made in two stages, as one loop before anything is fused: the first has the rows' domain, and
-   joins the values of a column along a run of rows in a store of its own kind (IND__INST_RUN); the second reduces what
-   was stored for the runs. One block walks over a run. If the first then meets no rows, it is a kernel by itself.
+   Column reductions in row kernels. Sums of columns (the gradient of a weight or bias) may use data that another
+   kernel reads or computes row by row. They are then made two-stage reductions before any fusion. The first stage
+   has the rows' domain and combines the values of a column over a run of rows, in a special store (IND__INST_RUN).
+   The second stage reduces the partial results of the runs. One block iterates over a run. If the first stage is not
+   fused with rows, it is a separate kernel.
 
-   How rows work: a kernel passes over its rows as often as reductions follow one another. Scans run in every pass that
-   needs them, behind those whose results they scan; a sort ends a pass, and those after it find the sorted row. What
-   works on the first elements of sorted rows (topk) is computed for all elements, but stored and reduced under a mask.
+   Rows. A kernel makes one pass over its rows per level of dependent reductions. Scans run in every pass that
+   needs them, after those whose results they scan. A sort ends a pass, and later passes read the sorted row. Work on
+   the first elements of sorted rows (topk) is computed for all elements, but stored and reduced under a mask.
 
-   How launches are combined: once the kernels and their order stand, a small one that needs nothing of an earlier small
-   one, nor of what runs in between, moves up to it and becomes a part of its launch, where other blocks work on it.
-   What the parts of a launch hold is live together; where that would take more memory, they stay apart. The kernels
-   that store the parts of a concatenation may share a launch, though each makes a version of the one before.
+   Combined launches. After the kernels and their order are chosen, a small kernel may move up into the launch of an
+   earlier small one, in which other blocks compute it. It must not depend on that one, nor on any kernel in between.
+   The buffers of all parts of a launch are live together; if that would take more memory, the kernels stay separate.
+   Kernels that store the parts of a concatenation may share a launch, though each makes a version of the one before.
 
-   What it does not do: no reduction follows a matrix product in the same kernel; no loop is split in two; a scan with a
-   function of the user shares its kernel with no other scan, and a sort with no other sort.
+   Limits. No reduction follows a matrix product in the same kernel. No loop is split in two. A scan with a user
+   function shares its kernel with no other scan, and a sort with no other sort.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal
@@ -80,9 +82,9 @@ typedef struct ind__access {
     bool indirect; /* the index depends on data */
     bool masked;
     bool operand; /* feeds a DOT reduction */
-    bool whole;   /* all that the buffer holds, by a loop that makes its next version: no index */
-    bool partly;  /* a store that is masked, or combines with what is there: its value is not what memory holds */
-    bool size;    /* a size from data, for the ranges and indices of the loop: not in its body */
+    bool whole;   /* the whole buffer, in a loop that writes its next version; there is no index */
+    bool partly;  /* a store that is masked or combines with the old value: memory then differs from the stored value */
+    bool size;    /* a size from data in ranges and indices of the loop; no instruction of the body */
 } ind__access;
 
 /* ------------------------------------------------------------------------------------------------ >>kernel */
@@ -91,9 +93,9 @@ typedef struct ind__access {
     X(POINTWISE, "pointwise")                                                                                          \
     X(REDUCTION, "reduction")                                                                                          \
     X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */                                              \
-    X(SCAN, "scan")     /* SCANs, and what is computed of the rows they run over: see below */                         \
-    X(SORT, "sort")     /* the same with one SCAN that sorts; see below */                                             \
-    X(EXTERN, "extern") /* an opaque call, alone */
+    X(SCAN, "scan")     /* SCANs, and other work on the scanned rows; see below */                                     \
+    X(SORT, "sort")     /* the same with one sorting SCAN; see below */                                                \
+    X(EXTERN, "extern") /* an extern call, alone */
 
 typedef enum ind_kernel_kind {
 #define X(name, text) IND_KERNEL_##name,
@@ -101,14 +103,14 @@ typedef enum ind_kernel_kind {
 #undef X
 } ind_kernel_kind;
 
-/* A step of the schedule: one launch, or a part of one. Its body is over P indices var[0..rank) and R indices
-   var[rank..rank+rrank), with linear loads and stores of the buffers in `args`. Values that do not depend on R indices
-   are per output; a value after a REDUCE may depend on R again (softmax, layer_norm): then the kernel passes over the
-   row once more. With SCANs, R is the row that they run over, in every pass that needs them; one with a combine
-   function runs in the last one only: no value per element depends on a REDUCE of its results. A sort ends a pass, as a
-   REDUCE does. If its row may have more than IND__SORT_ROW elements, both results are stored, each along the row at one
-   stride. Stores per element are in the last pass, each by the thread that has read, in that pass, what stands there.
- */
+/* One kernel of the schedule: a launch, or a part of one. Its body is over P indices var[0..rank) and R indices
+   var[rank..rank+rrank), with linear loads and stores of the buffers in `arg`. Values that do not depend on R indices
+   are per output. A value after a REDUCE may depend on R again (softmax, layer_norm); the kernel then makes another
+   pass over the row. With SCANs, R is the scanned row; each pass that needs a SCAN runs it. A SCAN with a combine
+   function runs in the last pass only: no value per element depends on a REDUCE of its results. A sort ends a pass, as
+   a REDUCE does. If its row may exceed IND__SORT_ROW elements, both results are stored, each along the row at one
+   stride. Stores per element are in the last pass. The thread that stores an element has read its old value in that
+   pass. */
 typedef struct ind_kernel {
     ind_kernel_kind kind;
     char name[64];  /* from its ops: "softmax", "linear_gelu"; letters, digits and _ */
@@ -117,81 +119,82 @@ typedef struct ind_kernel {
     uint32_t num_loops;
     uint32_t *origin; /* graph nodes */
     uint32_t num_origins;
-    uint32_t *arg; /* buffers read or written in memory, each once: first those only read, then those written */
+    uint32_t *arg; /* buffers read or written in memory, each once: read-only buffers first, then the written ones */
     uint32_t num_args, num_reads;
     ind_expr numel, rnumel;             /* points of P and of R */
-    ind_expr bytes_read, bytes_written; /* each buffer element touched counted once */
+    ind_expr bytes_read, bytes_written; /* each accessed buffer element counts once */
     ind_expr flops;
-    int64_t run; /* REDUCTION: so many points of P one after another join what they store with IND__INST_RUN; 0: none */
-    struct {     /* MATMUL: which P variables are which; out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
+    int64_t run;             /* REDUCTION: consecutive points of P that an IND__INST_RUN store combines; 0: none */
+    struct {                 /* MATMUL: roles of the P variables; out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         uint32_t dot;        /* the REDUCE instruction */
         int m, n;            /* P variable of the rows and of the columns, -1: absent (size 1) */
         uint32_t batch_mask; /* bit d: P variable d is a batch dimension */
     } matmul;
 } ind_kernel;
 
-#define IND__SORT_ROW 1024 /* elements that are sorted in shared memory beside whatever else the kernel keeps there */
+#define IND__SORT_ROW 1024 /* elements; longest row sorted in shared memory */
 
 /* ------------------------------------------------------------------------------------------------ >>policy */
 
 /* Thresholds of fusion; 0 means the default. */
 typedef struct ind_fusion_policy {
-    bool disable;          /* one kernel per loop: for debugging and for measuring what fusion brings */
-    int max_loops;         /* loops in one kernel; default 64 (TorchInductor's max_fusion_size) */
-    int max_args;          /* buffers of one kernel; default 32 */
-    int64_t min_saved;     /* bytes that a horizontal fusion must save, at the sizes' hints; default 10 */
-    int max_distance;      /* horizontal: how far apart in the original order; default 64 */
-    bool disable_inplace;  /* memory plan: no output takes over an input's memory */
-    bool disable_reorder;  /* loops are not exchanged to meet those of another kernel */
-    bool disable_scans;    /* a scan is a kernel of its own */
-    bool disable_mutation; /* what changes a buffer in place joins no other loop that reads it, and no rows */
-    int max_scan_stride; /* longest row that is reduced where it is scanned, if it does not lie contiguously: one thread
-                            walks along it, where a reduction alone has many; default 32 */
-    bool disable_split;  /* no reduction is made in two stages, of columns neither */
-    int64_t split_share; /* the partial results of two stages take at most one part in so many of the data that is
-                            then read once less; default 8 */
-    bool disable_mix;    /* columns are reduced where rows are reduced, or stored, in no kernel */
-    int mix_rows;     /* rows that a block walks over at the least, to join their columns: for so many there is one row
-                         of partial results to be stored and read; default 16 */
-    int mix_columns;  /* longest row of a kernel that joins columns: they stay in registers; default 8192 */
-    int64_t mix_from; /* bytes that must be read once less; default 4 MiB, which pay the additional launch */
-    int64_t mix_flight;    /* bytes that blocks must have under way, rows of two f32, to keep memory busy; default 6
-                              MiB, twice its rate times its latency (H200: 4.8e12 B/s, 0.65 us), as nothing is under
-                              way while a row is joined and stored */
-    int64_t launch_bytes;  /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
+    bool disable;          /* one kernel per loop: for debugging and for measuring the gain of fusion */
+    int max_loops;         /* most loops of a kernel; default 64 (TorchInductor's max_fusion_size) */
+    int max_args;          /* most buffers of a kernel; default 32 */
+    int64_t min_saved;     /* bytes that a horizontal fusion must save, at the hints of the sizes; default 10 */
+    int max_distance;      /* horizontal: largest distance in the original order; default 64 */
+    bool disable_inplace;  /* memory plan: no output reuses the memory of an input */
+    bool disable_reorder;  /* loops are not reordered to match those of another kernel */
+    bool disable_scans;    /* a scan is a separate kernel */
+    bool disable_mutation; /* an in-place loop is fused with no other reader of its buffer, and with no rows */
+    int max_scan_stride;   /* longest strided row that is both scanned and reduced: one thread iterates over it, while a
+                              reduction alone uses many threads; default 32 */
+    bool disable_split;    /* no two-stage reductions, also not of columns */
+    int64_t split_share;   /* the partial results of two stages take at most 1/split_share of the data that is then read
+                              once less; default 8 */
+    bool disable_mix;      /* no kernel reduces columns together with work on the rows */
+    int mix_rows;       /* fewest rows per block for partial column sums: each run of rows stores and reads back one row
+                           of partial results; default 16 */
+    int mix_columns;    /* longest row of a kernel that also reduces columns, which stay in registers; default 8192 */
+    int64_t mix_from;   /* bytes that must be read once less to pay for the additional launch; default 4 MiB */
+    int64_t mix_flight; /* bytes that blocks must have in flight, in rows of two f32, to keep memory busy; default 6
+                           MiB, twice its bandwidth times its latency (H200: 4.8e12 B/s, 0.65 us), as nothing is in
+                           flight while a row is combined and stored */
+    int64_t launch_bytes;  /* memory traffic in the time of one launch, which a fusion may lose to strided accesses;
                               default 4 MiB, about a microsecond of an H200 */
-    bool disable_prologue; /* nothing is computed where a matrix product loads its operands */
-    int64_t l2_bytes;      /* what is read again and fits here counts half; default 32 MiB: the least of the large GPUs,
-                              A100 40 MiB and H200 50 MiB, less what else is under way */
-    int product_tile;      /* rows and columns of a tile of a product: for so many others a prologue is computed once;
-                              default 32, as problems too small for larger tiles are where a prologue pays */
-    int ops_per_byte;      /* f32 operations that a busy GPU does while memory moves a byte; default 6 (H200: 29e12 / s
-                              and 4.8e12) */
-    int fill_blocks;       /* blocks that make it busy; fewer compute as much slower; default 528 (132 x 4) */
-    int macs_per_byte;     /* multiply-adds of 16 bits that a product with a prologue loses meanwhile against one whose
-                              operands are copied as they are: 1 / (1 / 800 - 1 / 2048) per cycle of mma.sync and wgmma,
-                              by 132 processors and 2743 bytes per cycle of an H200; default 64 */
-    int64_t step_bytes; /* what memory moves while a block waits for 64 k of a 16-bit operand to be computed rather than
-                           copied; default 1700 KiB: 0.4 us of an H200, where 4096 k of an 8-bit operand took 45 us,
-                           and 19 us after the 13 us of a kernel that converts it */
-    bool disable_row_mutation; /* what works on rows changes no buffer of which it reads what was there */
-    bool disable_sorts;        /* a sort is a kernel of its own */
-    bool disable_rescans;      /* no scan runs again because what is reduced of it is needed per element */
-    bool disable_prefixes; /* what works on the first elements of sorted rows, as after topk, is no part of the sort */
-    int max_scans;         /* in one kernel, 16 at most; default 4, as each takes registers for its run of neighbours */
-    bool disable_combo;    /* every kernel is a launch of its own */
-    int max_parts;         /* kernels in one launch; default 64: their arguments fit into the 4 KiB of any launch */
-    int max_functions;     /* different ones in a launch, which are compiled one after another, where kernels apart are
-                              compiled side by side; default 8 */
-    bool disable_dependent_launch; /* no launch begins before the one before it is done */
-    bool disable_finish;           /* what is reduced of a few rows' results has a launch of its own */
-    int row_blocks; /* that can keep a long row together in one kernel; default 1, or what the target of the module says
+    bool disable_prologue; /* no prologues in the operand loads of a matrix product */
+    int64_t l2_bytes;      /* data that is read again counts half if it fits here; default 32 MiB: below the L2 of large
+                              GPUs (A100 40 MiB, H200 50 MiB), less other data in flight */
+    int product_tile;      /* rows and columns of a matmul tile; a prologue is computed once per tile of the other
+                              dimension; default 32, as prologues pay for problems too small for larger tiles */
+    int ops_per_byte;      /* f32 operations of a busy GPU per byte of memory traffic; default 6 (H200: 29e12 / s and
+                              4.8e12) */
+    int fill_blocks;       /* blocks that fill the GPU; fewer compute proportionally slower; default 528 (132 x 4) */
+    int macs_per_byte;     /* 16-bit multiply-adds per byte of memory traffic that a matmul with a prologue loses
+                              against one with plain operand copies: 1 / (1 / 800 - 1 / 2048) per cycle of mma.sync and
+                              wgmma, by 132 multiprocessors and 2743 bytes per cycle of an H200; default 64 */
+    int64_t step_bytes; /* memory traffic while a block waits for 64 k of a 16-bit operand that is computed, not copied;
+                           default 1700 KiB: 0.4 us of an H200, where 4096 k of an 8-bit operand took 45 us, against 19
+                           us after a 13 us kernel that converts it */
+    bool disable_row_mutation; /* a kernel with rows changes no buffer in place whose old value it reads */
+    bool disable_sorts;        /* a sort is a separate kernel */
+    bool disable_rescans;      /* no scan runs again for a per-element use of a reduction of its results */
+    bool disable_prefixes; /* work on the first elements of sorted rows, as after topk, is not fused into the sort */
+    int max_scans;         /* most scans of a kernel, at most 16; default 4, as each takes registers for its thread's
+                              segment */
+    bool disable_combo;    /* every kernel is a separate launch */
+    int max_parts;         /* most kernels of a launch; default 64: their arguments fit into the 4 KiB of any launch */
+    int max_functions;     /* most different functions of a launch; they compile serially, separate kernels in parallel;
+                              default 8 */
+    bool disable_dependent_launch; /* no programmatic dependent launch */
+    bool disable_finish;           /* a reduction of the results of a few rows is a separate launch */
+    int row_blocks; /* most blocks that share a long row of one kernel; default 1, or the target of the module
                        (ind_target.max_cluster) */
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
 
-/* Why two connected loops are in one kernel, or are not. */
+/* Why two connected loops are in one kernel or not. */
 #define IND_FUSION_REASONS(X)                                                                                          \
     X(FUSED_VERTICAL, "fused: the consumer reads what the producer computes")                                          \
     X(FUSED_EPILOGUE, "fused: epilogue of the matrix product")                                                         \
@@ -239,7 +242,7 @@ typedef enum ind_fusion_reason {
 #undef X
 } ind_fusion_reason;
 
-/* Why a kernel shares a launch with others, or does not. */
+/* Why a kernel shares a launch with others or not. */
 #define IND_COMBO_REASONS(X)                                                                                           \
     X(COMBINED, "one launch with others")                                                                              \
     X(DISABLED, "combining launches is disabled")                                                                      \
@@ -258,13 +261,13 @@ typedef enum ind_combo_reason {
 #undef X
 } ind_combo_reason;
 
-/* One edge between two loops: `to` reads `buffer`, which `from` writes (vertical) or reads as well (horizontal: `from`
-   is not the buffer's writer). Horizontal edges stand for neighbouring readers of a buffer only. */
+/* One edge between two loops: `to` reads `buffer`. `from` writes it (vertical) or reads it too (horizontal: `from` is
+   not the buffer's writer). Horizontal edges connect adjacent readers of a buffer only. */
 typedef struct ind_edge {
     uint32_t from, to; /* loop numbers */
     uint32_t buffer;
     ind_fusion_reason reason;
-    ind_expr bytes; /* moved through memory because of the edge, or saved by its fusion */
+    ind_expr bytes; /* memory traffic of the edge, or the traffic that its fusion saves */
 } ind_edge;
 
 /* ---------------------------------------------------------------------------------------------- >>schedule */
@@ -275,10 +278,10 @@ typedef struct ind_schedule {
     ind__arena arena;
     ind_kernel *kernel; /* in the order in which they run */
     uint32_t num_kernels;
-    uint32_t *launch; /* by kernel: the first one of its launch; its parts follow one another, none needs another */
+    uint32_t *launch; /* by kernel: the first kernel of its launch; the parts are consecutive and independent */
     uint32_t num_launches;
-    bool dependent_launch;   /* a launch may begin before the one before it is done, if it waits for that */
-    bool finishes;           /* a launch may run the next kernel, too, where that reduces what it finds of few rows */
+    bool dependent_launch;   /* launches use programmatic dependent launch */
+    bool finishes;           /* a launch may also run the next kernel if that reduces the results of a few rows */
     ind_combo_reason *combo; /* by kernel */
     ind_edge *edge;
     uint32_t num_edges, cap_edges;
@@ -287,28 +290,28 @@ typedef struct ind_schedule {
     /* Memory plan, by buffer number. */
     ind_expr *offset;     /* bytes from the start of the arena, multiples of 256; invalid: not in the arena (inputs,
                              constants, outputs, and buffers that never reach memory) */
-    uint32_t *storage;    /* buffer whose memory this one uses: itself, or the first of those whose memory is taken over
-                             in place one after another, or a donated input, in whose memory it then lies; 0: the buffer
-                             never reaches memory */
-    uint32_t *takes_over; /* outputs: a donated input to whose memory it may be bound, as nothing needs that any more;
+    uint32_t *storage;    /* buffer whose memory this one uses; 0: it never reaches memory. Itself, or the first of a
+                             chain of in-place reuses, or a donated input in whose memory it lies */
+    uint32_t *takes_over; /* outputs: a donated input to whose memory the caller may bind it, as that is free by then;
                              0: none */
     ind_expr arena_bytes;
-    /* Both count intermediates, each rounded up to 256 bytes; outputs lie in the caller's memory. */
+    /* Both count intermediates, each rounded up to 256 bytes; the caller owns the memory of outputs. */
     ind_expr peak_bytes;     /* largest sum of live intermediates; <= arena_bytes */
-    ind_expr op_by_op_bytes; /* peak if every loop ran by itself, in the program's order, each result freed after its
-                                last reader: what the plan is held to. A reduction in two stages has its partial
-                                results from the one to the next, as it would alone; those of columns of the
-                                same data, which are joined by one kernel, all at the same time */
+    ind_expr op_by_op_bytes; /* unfused peak: every loop runs alone in the program's order, each result freed after its
+                                last reader. The plan must not exceed it. Partial results of a two-stage reduction live
+                                from stage to stage; those of columns of the same data, which one kernel reduces, all
+                                live at the same time */
 } ind_schedule;
 
-/* Makes reductions of the program in two stages where that lets the first one join rows that another loop reduces (a
-   sum of all elements, or of each column, beside the maxima of the rows), if that moves fewer bytes, or where a few
-   outputs alone would leave most of a GPU idle. Call it before ind__schedule_create. policy may be NULL. */
+/* Makes two-stage reductions of suitable reductions of the program. The first stage then shares the rows that another
+   loop reduces (a sum of all elements, or of each column, beside the maxima of the rows). Does so if that moves fewer
+   bytes, or if few outputs alone would leave most of a GPU idle. Call it before ind__schedule_create. policy may be
+   NULL. */
 ind_status ind__split_reductions(ind__lowered *program, const ind_fusion_policy *policy);
 
-/* Schedules the program (layouts must be fixed). policy may be NULL. origin_name gives the op name of a graph node (for
-   names of kernels; may be NULL, as may its result); user is handed through. On success *s must be freed by
-   ind__schedule_free. Errors: IND_INVALID_ARGUMENT, IND_OUT_OF_MEMORY, and IND_VERIFY where the verifier is on. */
+/* Schedules the program (layouts must be fixed). policy may be NULL. origin_name returns the op name of a graph node,
+   for names of kernels; it may be NULL and may return NULL. user is passed to it. On success free *s with
+   ind__schedule_free. Errors: IND_INVALID_ARGUMENT, IND_OUT_OF_MEMORY, and IND_VERIFY if the verifier is on. */
 ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, const ind_fusion_policy *policy,
                                 const char *(*origin_name)(uint32_t node, void *user), void *user, ind_schedule **s);
 void ind__schedule_free(ind_schedule *s);
@@ -323,39 +326,38 @@ const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* -------------------------------------------------------------------------------------------------- >>text */
 
-/* Readable form, and the same as JSON:
-   {"kernels": [{"name", "kind", "origins": [names], "results": [names], "reads", "writes", "bytes_read",
-   "bytes_written", "flops", "domain", "launch": first kernel of its launch, "combo": code of the reason why it is alone
-   or not}], "buffers": [{"name", "tensor", "bytes", "offset", "storage", "takes_over" (where it may
-   lie in a donated input), "first", "last", "results"}], "edges":
-   [{"from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "tensor", "vertical", "fused",
-   "code", "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results are the
-   tensors of the graph that the origins make, as result_name (may be NULL) gives them; tensor is the one whose value a
-   buffer of the program's own holds, or a part of, which the text says as "buf4 (h)". */
+/* Prints the schedule as text and as JSON: {"kernels": [{"name", "kind", "origins": [names], "results": [names],
+   "reads", "writes", "bytes_read", "bytes_written", "flops", "domain", "launch": first kernel of its launch, "combo":
+   code of the reason why it is alone or not}], "buffers": [{"name", "tensor", "bytes", "offset", "storage",
+   "takes_over" (if it may lie in a donated input), "first", "last", "results"}], "edges": [{"from", "to",
+   "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "tensor", "vertical", "fused", "code", "reason",
+   "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. "results" are the graph tensors of
+   the origins, named by result_name (may be NULL). "tensor" is the graph tensor of which an internal buffer holds the
+   value or a part; the text prints it as "buf4 (h)". */
 void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
                          ind__node_name_fn result_name, void *user);
 void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
                               ind__node_name_fn result_name, void *user);
-/* The tensor of the graph whose value a buffer of the program's own holds, or a part of; nothing for others. */
+/* Prints the graph tensor of which an internal buffer holds the value or a part; nothing for other buffers. */
 void ind__schedule_print_tensor(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
                                 void *user);
-/* "x", "buf4 (h)": a buffer, and that tensor. */
+/* Prints a buffer and its tensor: "x", "buf4 (h)". */
 void ind__schedule_print_buffer(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
                                 void *user);
-/* Names of what a loop computes, as in its edges: "add+layer_norm"; the buffer it writes if no op is known. */
+/* Prints the ops of a loop, as in its edges: "add+layer_norm"; if no op is known, the buffer it writes. */
 void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user);
 
 /* ============================================================================================= src/sched/internal.h */
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
-#define IND__ALIGNMENT 256 /* bytes: of offsets and sizes in the arena */
+#define IND__ALIGNMENT 256 /* bytes; alignment of offsets and sizes in the arena */
 
-/* What kernels are made by, and the scheduler counts with. */
-#define IND__WARP_ROW     1024 /* longest row that one warp holds */
-#define IND__SCAN_COLUMNS 1024 /* rows from which on each is scanned by one thread, if that makes reads contiguous */
+/* Constants that kernels are generated by and that the scheduler's estimates use. */
+#define IND__WARP_ROW     1024 /* longest row in the registers of one warp */
+#define IND__SCAN_COLUMNS 1024 /* from this number of rows on, one thread scans each row if that coalesces reads */
 
-/* Which loop variables each instruction's value depends on: bit v of mask[i] stands for body->var[v]. mask has num_inst
-   entries. The result of a REDUCE depends on no reduction variable, that of a SCAN on all. */
+/* Computes the loop variables that each instruction's value depends on: bit v of mask[i] stands for body->var[v]. mask
+   has num_inst entries. The result of a REDUCE depends on no reduction variable, that of a SCAN on all. */
 void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 
 /* ===================================================================================== src/headers/inductor_sched.h */
@@ -385,23 +387,23 @@ enum {
     IND__SCHED_STEPS = 2048,      /* edges that it may follow */
     IND__SCHED_FEW_ROWS = 64,     /* a kernel over fewer rows than this ... */
     IND__SCHED_LONG_ROW = 16384,  /* ... of more elements than this leaves most of a GPU idle */
-    IND__SCHED_KEPT_ROW = 25600,  /* .. unless blocks keep it together: elements of two rows of f32 in 200 KiB */
-    IND__SCHED_LONG_RUN = 128,    /* rows that a block walks over to join their columns, at the most by itself */
-    IND__SCHED_RUN_WARPS = 4,     /* of a block whose warps hold a row each */
-    IND__SCHED_WINDOW = 64,       /* loops after one among which the readers of its result are sought */
+    IND__SCHED_KEPT_ROW = 25600,  /* ... unless blocks keep it in shared memory: elements of two f32 rows in 200 KiB */
+    IND__SCHED_LONG_RUN = 128,    /* longest run of rows per block for column reductions, chosen without mix_rows */
+    IND__SCHED_RUN_WARPS = 4,     /* warps of a block if each warp has one row */
+    IND__SCHED_WINDOW = 64,       /* readers of a result are searched in so many loops after it */
     IND__SCHED_GIFTS = 16,        /* donated inputs that are tried for one buffer */
     IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
-    IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
-    IND__SCHED_SORTED_LOOPS = 64, /* beside a sort: their reductions and the row share a block's memory */
-    IND__SCHED_SECTOR = 32,       /* bytes that memory moves at the least */
-    IND__SCHED_CARE = 1,          /* memory is scarce: no fusion for shared reads, of parts, or into a product */
+    IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that each new term is compared to */
+    IND__SCHED_SORTED_LOOPS = 64, /* with a sort: their reductions and the row share the shared memory of a block */
+    IND__SCHED_SECTOR = 32,       /* bytes; smallest memory transaction */
+    IND__SCHED_CARE = 1,          /* memory is scarce: no fusion for shared reads, concatenation parts or prologues */
     IND__SCHED_APART = 2,         /* no fusion at all */
     IND__SCHED_SAVINGS = 6,       /* schedules that are tried for less memory */
-    IND__SCHED_OPEN_END = 1 << 16 /* what stands for the largest value of a size without a bound */
+    IND__SCHED_OPEN_END = 1 << 16 /* used as the largest value of a size without a bound */
 };
 
-/* Iteration space of a kernel: sizes of P, then of R, none of them 1, and the index symbols over them. Interned, so
-   that equal spaces are one pointer. */
+/* Iteration space of a kernel: sizes of P, then of R, none of them 1, and their index symbols. Interned, so that equal
+   spaces have one pointer. */
 typedef struct sched__domain {
     struct sched__domain *next;
     uint32_t number;
@@ -411,24 +413,24 @@ typedef struct sched__domain {
     int64_t hint, rhint;
 } sched__domain;
 
-/* The dimensions of a domain in the order in which they are matched with another one's; as they stand, or in the order
-   in which an access walks through memory. */
+/* Order in which the dimensions of a domain are matched with those of another: their own, or the memory order of an
+   access. */
 typedef struct sched__walk_order {
     uint8_t dim[IND__SCHED_DIMS];
 } sched__walk_order;
 
-/* How two domains are laid over one another: the common domain, and the variables of either one in it. */
+/* Mapping of two domains onto a common domain, and the variables of both in it. */
 typedef struct sched__fit {
     struct sched__fit *next;
     const sched__domain *a, *b, *domain; /* domain NULL: they do not fit */
     sched__walk_order order_a, order_b;
-    bool reordered;   /* one of the orders is not as the dimensions stand */
+    bool reordered;   /* one of the orders is not the original one */
     bool elementwise; /* the points of one are the rows times the row elements of the other */
     ind_expr map_a[IND__SCHED_DIMS], map_b[IND__SCHED_DIMS];
-    ind_expr bound; /* valid: b works on the elements below it of a's rows only */
+    ind_expr bound; /* valid: b works only on the elements of a's rows below it */
 } sched__fit;
 
-/* A kernel in the making; its number is that of its first loop. */
+/* A kernel under construction; its number is that of its first loop. */
 typedef struct sched__group {
     const sched__domain *domain;
     uint32_t head, tail, count; /* loops, ascending, linked by next_loop */
@@ -441,8 +443,8 @@ typedef struct sched__group {
     int64_t run;                /* as in ind_kernel */
     bool combines;              /* one with a combine function */
     int num_scans;
-    bool call;    /* it is an opaque call */
-    uint8_t care; /* sched__fuser.care, the most of its loops */
+    bool call;    /* it is an extern call */
+    uint8_t care; /* the largest sched__fuser.care of its loops */
 } sched__group;
 
 typedef struct sched__candidate {
@@ -474,13 +476,13 @@ typedef struct sched__fuser {
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
     ind_expr *var;          /* the loops' variables, in those of the group */
-    ind_expr *bound;        /* by loop: elements of a row from which on it does nothing; invalid: none */
+    ind_expr *bound;        /* by loop: row element from which on it does nothing; invalid: none */
     uint32_t *first_var;    /* by loop */
     uint32_t *waits;        /* loops that a loop must wait for, as they read what it then changes */
     uint32_t *first_wait;   /* by loop, one more than loops */
     uint32_t *reader;       /* loops that read a buffer, ascending */
     uint32_t *first_reader; /* by buffer, one more than buffers */
-    uint32_t *written;      /* by buffer: 1 + the access that writes it; 0 for what is given, or what no loop makes */
+    uint32_t *written;      /* by buffer: 1 + the access that writes it; 0: no loop writes it (inputs, constants) */
     uint32_t *home;         /* by buffer: ind__buffer_home */
     int64_t *bytes_hint;    /* by buffer */
     ind_expr *bytes;        /* by buffer */
@@ -492,7 +494,7 @@ typedef struct sched__fuser {
     uint32_t num_domains;
 
     uint32_t *mark;  /* by loop or buffer: equal to epoch where visited */
-    uint32_t *found; /* by buffer: what was seen there in this epoch */
+    uint32_t *found; /* by buffer: note of the current epoch */
     uint32_t epoch;
     uint32_t after[IND__SCHED_VISITS], before[IND__SCHED_VISITS]; /* result of the last cycle test */
     uint32_t num_after, num_before;
@@ -538,7 +540,7 @@ static void sched__swap(char *a, char *b, size_t bytes) {
     }
 }
 
-/* Heapsort: no memory, no worst case, the same order on every C library. The comparison must be total. */
+/* Heapsort: no allocation, no worst case, the same order with every C library. The comparison must be total. */
 static void sched__sort(void *items, size_t count, size_t bytes, int (*compare)(const void *, const void *)) {
     char *p = items;
     for (size_t start = count / 2, end = count; end > 1;) {
@@ -581,7 +583,7 @@ static bool sched__is_access(const ind__inst *i) {
     return i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE;
 }
 
-/* Is it a store by which a run of rows joins its values? */
+/* Is it a store that combines the values of a run of rows? */
 static bool sched__joins_run(const ind__inst *i) {
     return i->op == IND_LOOP_STORE && (i->flags & IND__INST_RUN);
 }
@@ -618,14 +620,14 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
 /* ================================================================================================ src/sched/split.c */
 /* ================================================================================================== >>split */
 
-/* Which loops are split is decided before anything is fused. So a first stage is made for another loop's rows only if
-   nothing can then keep the two apart: neither depends on the other but through the row at hand. */
+/* Splits are decided before any fusion. A first stage is made for another loop's rows only if both are certain to fuse:
+   neither depends on the other except at the same point. */
 typedef struct sched__splitter {
     const ind__lowered *program;
     ind_fusion_policy policy;
     ind__split *split;      /* by loop: as for ind__lowered_split */
     uint8_t *joined;        /* by loop: a first stage was made for its rows */
-    uint32_t *reader;       /* loops that reduce what they read of a buffer, ascending */
+    uint32_t *reader;       /* loops that reduce values loaded from a buffer, ascending */
     uint32_t *first_reader; /* by buffer, one more than buffers */
 } sched__splitter;
 
@@ -648,7 +650,7 @@ static int64_t sched__points_hint(const ind_body *b, int from, int to) {
     return n;
 }
 
-/* The variables of `b` that are not of extent 1; returns their number, *p: how many of them are of P. */
+/* Finds the variables of `b` whose extent is not 1; returns their number; *p: how many of them are in P. */
 static int sched__long_vars(const ind_body *b, int var[IND__SCHED_DIMS], int *p) {
     int n = 0;
     *p = 0;
@@ -660,8 +662,8 @@ static int sched__long_vars(const ind_body *b, int var[IND__SCHED_DIMS], int *p)
     return n;
 }
 
-/* If the points of `whole` are those of `rows` in the same order, but with more dimensions reduced: how many of its R
-   dimensions are rows' P; else 0. to: its variables as those of `rows`. */
+/* If the points of `whole` are those of `rows` in the same order, but with more dimensions reduced, returns how many of
+   its R dimensions are in rows' P; else 0. to: its variables as those of `rows`. */
 static int sched__rows_within(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
     int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
     int n = sched__long_vars(whole, mine, &my_p), m = sched__long_vars(rows, theirs, &their_p);
@@ -674,7 +676,7 @@ static int sched__rows_within(const ind_body *whole, const ind_body *rows, ind_e
     return mine[their_p - 1] + 1 - whole->rank;
 }
 
-/* An index in the variables that are not of extent 1. */
+/* An index with the variables of extent 1 set to 0. */
 static ind_expr sched__plain_index(const ind_body *b, ind_expr index) {
     ind_expr to[IND__SCHED_DIMS];
     for (int v = 0; v < b->rank + b->rrank; v++)
@@ -692,7 +694,7 @@ static bool sched__has_access(const ind_body *rows, ind_loop_op op, uint32_t buf
     return false;
 }
 
-/* Bytes that `whole` reads at the points where `rows` does too; -1: the two cannot be one kernel for certain. */
+/* Bytes that `whole` reads at the same points as `rows`; -1: they are not certain to fuse. */
 static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows,
                                 const ind_expr *to) {
     int64_t bytes = 0;
@@ -707,7 +709,7 @@ static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole,
         if (x->kind == IND__BUFFER_COMPUTED && !made && !sched__loads(rows, in->source)) return -1;
         if (loaded || made) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(x)));
     }
-    for (uint32_t i = 1; i < rows->num_inst; i++) { /* what both read was there before either */
+    for (uint32_t i = 1; i < rows->num_inst; i++) { /* both read only data computed before either */
         const ind__inst *in = &rows->inst[i];
         if (in->op != IND_LOOP_LOAD) continue;
         const ind__buffer *x = &s->program->buffer[in->source];
@@ -717,8 +719,8 @@ static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole,
     return bytes;
 }
 
-/* Does another loop reduce the same data over the same dimensions, so that the two are one kernel if left whole? Only
-   loops that cannot be split count unless `any`. */
+/* Does another loop reduce the same data over the same dimensions, so that unsplit both fuse? Unless `any`, only loops
+   that cannot be split count. */
 static bool sched__reduced_whole_too(const sched__splitter *s, uint32_t l, bool any) {
     const ind_body *b = s->program->loop[l].body;
     int64_t points = sched__points_hint(b, b->rank, b->rank + b->rrank);
@@ -736,7 +738,7 @@ static bool sched__reduced_whole_too(const sched__splitter *s, uint32_t l, bool 
     return false;
 }
 
-/* How many R dimensions of loop l to take out so that its first stage joins loop r's rows; 0: it should not. */
+/* Number of R dimensions of loop l to move out so that its first stage shares loop r's rows; 0: do not split. */
 static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
     ind_expr to[IND__SCHED_DIMS];
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
@@ -746,16 +748,16 @@ static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
     if (!outer) return 0;
     int64_t partials = sched__points_hint(whole, 0, whole->rank + outer), met = sched__met_bytes(s, whole, rows, to);
     int bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
-    /* what shared a kernel has then one each for its second stage */
+    /* loops that would share a kernel then have a second stage each */
     if (met < s->policy.launch_bytes && sched__reduced_whole_too(s, l, true)) return 0;
     return met / s->policy.split_share / bytes >= partials ? outer : 0;
 }
 
-/* Does what comes of the result read the loop's data again, as a normalisation does? Then the two are better one
-   kernel, in which the data is at hand, than two stages with the reader after them. */
+/* Does a user of the result read the loop's data again, as a normalisation does? Then one unsplit kernel is better, as
+   it still has the data. */
 static bool sched__data_read_after(const sched__splitter *s, uint32_t l) {
     const ind__lowered *p = s->program;
-    uint8_t follows[IND__SCHED_WINDOW] = {1}; /* by loop, from l on: it needs the result */
+    uint8_t follows[IND__SCHED_WINDOW] = {1}; /* by loop, from l on: it depends on the result */
     for (uint32_t m = l + 1; m < p->num_loops && m - l < IND__SCHED_WINDOW; m++) {
         const ind_body *b = p->loop[m].body;
         bool shares = false;
@@ -799,11 +801,11 @@ static bool sched__may_split(const sched__splitter *s, uint32_t l) {
     return !s->joined[l] && !ind__body_unbacked(s->program, loop->body);
 }
 
-/* ---- columns: their reduction joins the kernel that works on the rows. Each of its blocks walks over a run of rows
-   and stores what it has joined of each column, which a second stage reduces. If the two then stay apart after all, the
-   first stage alone reads and joins as a reduction of columns would. */
+/* ---- columns: their reduction is fused into a kernel over the rows. Each of its blocks iterates over a run of rows
+   and stores a partial result per column, which a second stage reduces. An unfused first stage reads and combines like
+   a separate reduction of columns. */
 
-/* If `whole` reduces the columns of what `rows` reduces the rows of, or computes for each element, true; to: its
+/* Does `whole` reduce the columns of data of which `rows` reduces the rows, or that it computes per element? to: its
    variables as those of `rows`. */
 static bool sched__crosses(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
     int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
@@ -834,16 +836,20 @@ static int64_t sched__crossed_bytes(const sched__splitter *s, const ind_body *wh
     return bytes;
 }
 
-/* Does the loop work on `rows` rows of `columns` elements, or on values of the rows? */
+/* Does the loop work on `rows` rows of `columns` elements, or on per-row values? */
 static bool sched__on_rows(const ind_body *b, int64_t rows, int64_t columns) {
     int64_t points = sched__points_hint(b, 0, b->rank), reduced = sched__points_hint(b, b->rank, b->rank + b->rrank);
     return b->rrank ? points == rows && reduced == columns : points == rows || points / (columns ? columns : 1) == rows;
 }
 
-/* Would a kernel of column loop l and row loop r, and of all on the same rows between them, have to wait for another
-   one in between? */
+/* Would a kernel of column loop l, row loop r and the loops on the same rows between them depend on another kernel in
+   between? */
 static bool sched__must_wait(const sched__splitter *s, uint32_t l, uint32_t r) {
-    enum { FOLLOWS = 1, OUTSIDE = 2 }; /* it needs the first loop's result; through a loop that works on no such rows */
+    enum {
+        FOLLOWS = 1,
+        OUTSIDE = 2
+    }; /* it depends on the first loop's result; through a loop that does not work on
+          these rows */
     const ind__lowered *p = s->program;
     const ind_body *whole = p->loop[l].body;
     uint32_t first = l < r ? l : r, last = l < r ? r : l;
@@ -865,8 +871,8 @@ static bool sched__must_wait(const sched__splitter *s, uint32_t l, uint32_t r) {
     return first == r ? from[last - first] == OUTSIDE : from[last - first] != 0;
 }
 
-/* Does every load of the body that hangs on its columns lie contiguously along the last of them? And does nothing that
-   it reads change in place? */
+/* Is every load that varies along the columns contiguous along the last of them? Also, none of the loaded buffers may
+   change in place. */
 static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
     int var[IND__SCHED_DIMS], p;
     sched__long_vars(b, var, &p);
@@ -883,7 +889,7 @@ static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
     return true;
 }
 
-/* Do the rows stay in registers where they are at hand? */
+/* Do the rows fit into registers? */
 static bool sched__short_rows(const sched__splitter *s, const ind_body *whole) {
     ind_expr size[IND__SCHED_DIMS];
     int64_t most;
@@ -893,12 +899,11 @@ static bool sched__short_rows(const sched__splitter *s, const ind_body *whole) {
     return most <= s->policy.mix_columns && sched__hint(columns) * 8 >= most;
 }
 
-/* Rows that a block walks over so that few partial results are stored, yet memory is kept busy. A block has one row
-   under way, or one for each of its warps where a warp holds a row; each multiprocessor has a power of two of blocks, 2
-   at least so that one loads while the other joins, which leaves none with more of them than others. (H200, both
-   launches, against 16 rows: 8192 rows of 768, 1000 and 1024 0.93, 0.99 and 0.99, in bf16 0.87; 10000 of 768 0.95;
-   16384 and 40000 of 512 0.93 and 0.97; 6144 of 4096 0.93. Against 32 rows, 64 take 1.03 for 16384 of 512 and 1.08 of
-   2048.) */
+/* Rows per block, for few partial results and a busy memory. A block has one row in flight, or one per warp if a warp
+   has a row. Each multiprocessor has the same power of two of blocks, at least 2, so that one loads while the other
+   combines. (H200, both launches, against 16 rows: 8192 rows of 768, 1000 and 1024 0.93, 0.99 and 0.99, in bf16 0.87;
+   10000 of 768 0.95; 16384 and 40000 of 512 0.93 and 0.97; 6144 of 4096 0.93. Against 32 rows, 64 take 1.03 for 16384
+   of 512 and 1.08 of 2048.) */
 static int64_t sched__balanced_run(const ind_fusion_policy *p, int64_t rows, int64_t columns) {
     const int64_t warps = IND__SCHED_RUN_WARPS, per_row = 2 * ind_dtype_bytes(IND_F32) * columns;
     int64_t flight = p->mix_flight / per_row / (columns <= IND__WARP_ROW ? warps : 1);
@@ -909,8 +914,8 @@ static int64_t sched__balanced_run(const ind_fusion_policy *p, int64_t rows, int
     return run > p->mix_rows ? run : p->mix_rows;
 }
 
-/* The same, if enough blocks are left to work on all multiprocessors, and what is read once less is worth the partial
-   results. 0: it is not. */
+/* Rows per block as above; 0 if too few blocks remain for all multiprocessors, or if the saved reads are not worth the
+   partial results. */
 static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, int64_t met) {
     const ind_fusion_policy *p = &s->policy;
     int64_t columns = sched__points_hint(whole, 0, whole->rank);
@@ -921,8 +926,8 @@ static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, i
     return rows / run >= p->fill_blocks / 4 && met / p->split_share / bytes / columns >= rows / run ? run : 0;
 }
 
-/* The run for loop l with row loop r, if that reduces rows of the same data; made: computes what l reads from what r
-   has reduced (may be NULL). */
+/* The run for loop l with row loop r, if r reduces rows of the same data; 0: none. made: the loop body that computes
+   l's input from r's result (may be NULL). */
 static int64_t sched__mix_with(const sched__splitter *s, uint32_t l, uint32_t r, const ind_body *made) {
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     ind_expr to[IND__SCHED_DIMS];
@@ -933,7 +938,7 @@ static int64_t sched__mix_with(const sched__splitter *s, uint32_t l, uint32_t r,
     return sched__run_for(s, whole, met);
 }
 
-/* Tries the loops that reduce rows of buffer x, which loop l reads, and those from whose results x is computed. */
+/* Tries the loops that reduce rows of buffer x, which loop l reads, and the loops whose results x is computed from. */
 static int64_t sched__mix_over(const sched__splitter *s, uint32_t l, uint32_t x) {
     const ind__lowered *p = s->program;
     const ind_body *made = p->buffer[x].kind == IND__BUFFER_COMPUTED ? p->loop[p->buffer[x].loop].body : NULL;
@@ -963,7 +968,7 @@ static int64_t sched__mix(const sched__splitter *s, uint32_t l) {
     return run;
 }
 
-/* Which loops reduce what they read of each buffer: counted first, then put down. */
+/* Lists the loops that reduce values of each buffer: the first pass counts, the second one fills. */
 static bool sched__find_reducers(sched__splitter *s, ind__arena *memory) {
     const ind__lowered *p = s->program;
     uint32_t n = 0;
@@ -984,7 +989,7 @@ static bool sched__find_reducers(sched__splitter *s, ind__arena *memory) {
         }
     }
     for (uint32_t b = p->num_buffers; b-- > 0;)
-        s->first_reader[b + 1] = s->first_reader[b]; /* each stands at its end */
+        s->first_reader[b + 1] = s->first_reader[b]; /* each offset is at its end */
     s->first_reader[0] = 0;
     return true;
 }
@@ -1011,7 +1016,7 @@ ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *polic
 /* ============================================================================================= src/sched/accesses.c */
 /* ---- what the instructions of a body depend on */
 
-/* The variables in e, as a mask; indirect symbols stand for what their value depends on. */
+/* The variables in e, as a mask; for an indirect symbol, the variables that its value depends on. */
 static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uint32_t before, ind_expr e) {
     uint32_t m = 0;
     for (int v = 0; v < body->rank + body->rrank; v++) m |= (uint32_t)ind__expr_depends(e, body->var[v]) << v;
@@ -1078,7 +1083,7 @@ static const sched__domain *sched__domain_of(sched__fuser *f, const ind_expr *si
     return f->domains[h % IND__SCHED_BUCKETS] = d;
 }
 
-/* The loop's own domain, and its variables in it: dimensions of size 1 are dropped, but a reduction keeps one. */
+/* The loop's own domain, and its variables in it. Dimensions of size 1 are dropped; a reduction keeps at least one. */
 static const sched__domain *sched__loop_domain(sched__fuser *f, const ind_body *body, ind_expr *var) {
     ind_expr size[IND__SCHED_DIMS];
     int rank = 0, n = 0, kept[IND__SCHED_DIMS], last = body->rank + body->rrank - 1;
@@ -1162,7 +1167,7 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     return true;
 }
 
-/* Sizes from data that the body has. */
+/* Number of sizes from data in the body. */
 static uint32_t sched__num_sizes(const sched__fuser *f, const ind_body *body) {
     uint32_t n = 0;
     for (uint64_t sizes = ind__body_unbacked(f->program, body); sizes; sizes &= sizes - 1) n++;
@@ -1184,7 +1189,7 @@ static uint32_t sched__count(sched__fuser *f) {
     return most;
 }
 
-/* As ind__buffer_home, for all versions of the buffer. */
+/* Sets ind__buffer_home for all versions of the buffer. */
 static void sched__set_home(sched__fuser *f, uint32_t first) {
     uint32_t last = first;
     while (f->program->buffer[last].mutated_by) last = f->program->buffer[last].mutated_by;
@@ -1246,7 +1251,7 @@ static void sched__put_reader(sched__fuser *f, uint32_t l, uint32_t buffer) {
     f->reader[f->first_reader[buffer] + f->found[buffer]++] = l;
 }
 
-/* Who mutates a buffer waits for all others that read it: order alone, no data. */
+/* A loop that changes a buffer in place waits for all its other readers; this is order only, without data. */
 static bool sched__collect_waits(sched__fuser *f) {
     uint32_t loops = f->program->num_loops, n = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++)
@@ -1294,13 +1299,13 @@ static uint32_t sched__mutator(const sched__fuser *f, uint32_t buffer) {
     return version ? sched__writer(f, version) : IND__SCHED_NONE;
 }
 
-/* Is its memory a part of the arena, if it reaches memory at all? Else it lies with an input or an output. */
+/* Does the buffer lie in the arena, if it reaches memory? Otherwise it shares the memory of an input or output. */
 static bool sched__in_arena(const sched__fuser *f, uint32_t buffer) {
     const ind__buffer *home = &f->program->buffer[f->home[buffer]];
     return sched__writer(f, buffer) != IND__SCHED_NONE && home->kind == IND__BUFFER_COMPUTED && !home->output;
 }
 
-/* A loop whose results nobody reads still writes them, so that every kernel has a store. */
+/* True if nobody reads the loop's results. They are still written, so that every kernel has a store. */
 static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
     const ind__loop *loop = &f->program->loop[l];
     for (uint32_t o = 0; o < loop->num_outputs; o++) {
@@ -1309,7 +1314,7 @@ static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
     return true;
 }
 
-/* May the row that the body sorts be too long for shared memory? */
+/* May the row of the body's sort be too long for shared memory? */
 static bool sched__sorts_long(const ind_body *body) {
     int64_t least, most;
     if (!ind__body_sort(body)) return false;
@@ -1317,7 +1322,7 @@ static bool sched__sorts_long(const ind_body *body) {
     return most > IND__SORT_ROW;
 }
 
-/* Is the buffer a result of a sort that must be in memory: where the row is sorted, or for its type? */
+/* Must the buffer, a result of a sort, be in memory: because the row is sorted there, or for its type? */
 static bool sched__stores_sorted(const sched__fuser *f, uint32_t buffer) {
     const ind__buffer *info = &f->program->buffer[buffer];
     const ind_body *body = f->program->loop[info->loop].body;
@@ -1325,7 +1330,7 @@ static bool sched__stores_sorted(const sched__fuser *f, uint32_t buffer) {
     return sched__sorts_long(body) || info->dtype != ind_dtype_compute(info->dtype);
 }
 
-/* Must the buffer be in memory, given the groups as they are, but with the groups `a` and `b` as one? */
+/* Must the buffer be in memory if groups `a` and `b` are fused and the others stay as they are? */
 static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
     uint32_t home = f->group_of[sched__writer(f, buffer)];
     const ind__buffer *info = &f->program->buffer[buffer];
@@ -1342,9 +1347,9 @@ static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, ui
 /* =========================================================================================== src/sched/loop_order.c */
 /* ============================================================================================== >>loop-order */
 
-/* Common refinement of two row-major shapes with the same number of elements: the sizes d (innermost first), and which
-   dimension of a and of b each one is a part of. Returns their number, or -1 where one does not divide the other. Since
-   dimensions are only split and never exchanged, no access becomes less regular than it was. */
+/* Common refinement of two row-major shapes with the same number of elements. d has the sizes, innermost first; of_a
+   and of_b the dimensions of a and b that each is a part of. Returns their number, or -1 if two sizes do not divide
+   each other. Dimensions are only split, never permuted, so no access becomes less regular. */
 static int sched__refine(const ind_expr *a, int na, const ind_expr *b, int nb, ind_expr *d, uint8_t *of_a,
                          uint8_t *of_b) {
     int i = na - 1, j = nb - 1, n = 0;
@@ -1368,8 +1373,8 @@ static int sched__refine(const ind_expr *a, int na, const ind_expr *b, int nb, i
     return i < 0 && j < 0 ? n : -1;
 }
 
-/* The parts of two lists of dimensions that have as many elements: sizes from the outermost in, which dimension of a
-   and of b each is a part of, and where it stands in the common domain. */
+/* Common parts of two lists of dimensions with the same number of elements: sizes, outermost first; the dimensions of a
+   and b that each is a part of; its position in the common domain. */
 typedef struct sched__parts {
     int n;
     ind_expr size[2 * IND__SCHED_DIMS];
@@ -1389,7 +1394,7 @@ static bool sched__match(sched__parts *p, const sched__domain *a, const uint8_t 
     return p->n >= 0;
 }
 
-/* The parts stand in the order of the dimensions that they are of. */
+/* Orders the parts like their dimensions in `owner`. */
 static void sched__arrange(sched__parts *p, const uint8_t *owner) {
     for (int i = 0; i < p->n; i++) {
         int before = 0;
@@ -1398,7 +1403,7 @@ static void sched__arrange(sched__parts *p, const uint8_t *owner) {
     }
 }
 
-/* map[k] = row-major index of dimension k in terms of the domain's variables first.. that are parts of it. */
+/* Sets map[k] to the row-major index of dimension k, in the domain's variables (from `first` on) that are its parts. */
 static bool sched__map_parts(const sched__domain *d, int first, const sched__parts *p, const uint8_t *owner,
                              ind_expr *map, int from, int to) {
     for (int k = from; k < to; k++) {
@@ -1413,7 +1418,7 @@ static bool sched__map_parts(const sched__domain *d, int first, const sched__par
     return true;
 }
 
-/* The R dimensions of one domain alone, where the other has none and works per output. */
+/* The R dimensions of one domain; the other has none and works per output. */
 static void sched__parts_alone(sched__parts *p, const sched__domain *d) {
     p->n = d->rrank;
     for (int k = 0; k < d->rrank; k++) {
@@ -1449,7 +1454,7 @@ static bool sched__fit_parallel(sched__fuser *f, sched__fit *fit) {
     return true;
 }
 
-/* The points of one, `flat`, are the P times R points of the other. */
+/* The points of one domain are the P times R points of the other. */
 static bool sched__fit_rows(sched__fuser *f, sched__fit *fit) {
     const sched__domain *a = fit->a, *b = fit->b, *rows = a->rrank ? a : b;
     sched__parts p;
@@ -1487,7 +1492,7 @@ static sched__walk_order sched__as_it_stands(void) {
     return order;
 }
 
-/* Remembered: a program has few different domains and orders. NULL on failure. */
+/* Cached: a program has few different domains and orders. NULL on failure. */
 static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain *a, const sched__walk_order *order_a,
                                             const sched__domain *b, const sched__walk_order *order_b) {
     uint32_t key[2] = {a->number, b->number};
@@ -1513,8 +1518,8 @@ static const sched__fit *sched__fit_of(sched__fuser *f, const sched__domain *a, 
     return sched__fit_ordered(f, a, &plain, b, &plain);
 }
 
-/* The matrix product of a body, 0: none; operands[v]: bit 0, the first operand depends on variable v, bit 1, the
- * second. */
+/* Returns the matrix product of a body, 0: none. operands[v]: bit 0 if the first operand depends on variable v, bit 1
+   if the second does. */
 static uint32_t sched__operands(const ind_body *body, const uint32_t *mask, uint8_t operands[IND__SCHED_DIMS]) {
     uint32_t dot = 0;
     memset(operands, 0, IND__SCHED_DIMS);
@@ -1527,8 +1532,8 @@ static uint32_t sched__operands(const ind_body *body, const uint32_t *mask, uint
     return dot;
 }
 
-/* Makes neighbouring dimensions one where no index tells them apart. Rows and columns of a matrix product stay apart
-   even where the strides would allow it. */
+/* Merges adjacent dimensions that all indices treat as one. Rows and columns of a matrix product stay separate even if
+   the strides would allow merging. */
 static bool sched__merge_loops(sched__fuser *f, const ind_body *body, ind__loops *l) {
     uint32_t *mask = ind__alloc(f->context, body->num_inst * sizeof *mask);
     uint8_t operands[IND__SCHED_DIMS];
@@ -1541,14 +1546,14 @@ static bool sched__merge_loops(sched__fuser *f, const ind_body *body, ind__loops
     return !l->failed || sched__fail(f);
 }
 
-/* The end of a recording; NULL if something in it failed. */
+/* Ends a recording; NULL if it failed. */
 static ind_body *sched__recorded(sched__fuser *f, ind__recorder *r, bool ok) {
     if (ok) return ind__record_end(r);
     ind__record_abort(r);
     return sched__fail(f), NULL;
 }
 
-/* The same computation over the loops of l; replaying also drops what no store needs. */
+/* Records the same computation over the loops of l; the replay also drops dead instructions. */
 static ind_body *sched__record_loops(sched__fuser *f, const ind_body *body, const ind__loops *l) {
     ind_expr var[IND__SCHED_DIMS];
     ind__recorder r;
@@ -1619,25 +1624,25 @@ static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
     return false;
 }
 
-/* May a kernel over the domain read the element at this index and change it where it lies? One for each point of its
-   rows is read in any pass and stored in the last, by threads that a barrier keeps behind those that read it; one for
-   each row is read before the passes and stored behind them. */
+/* May a kernel over the domain read the element at this index and change it in place? An element per point is read in
+   any pass and stored in the last, after a barrier that waits for its readers. An element per row is read before the
+   passes and stored after them. */
 static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
     int along = 0;
     for (int v = d->rank; v < d->rank + d->rrank; v++) along += ind__expr_depends(index, d->var[v]);
     return !along || along == d->rrank;
 }
 
-/* Does the access, of a group whose variables are `map` in the kernel, read the old version just where it is changed?
-   What is read once for a whole row must not be under a mask that changes along the row: with rows there is none. */
+/* Does the access read exactly the old element that is changed in place? `map` has the variables of its group in the
+   kernel. In kernels with rows it must not be masked: a per-row read must not have a mask that varies along the row. */
 static bool sched__reads_changed(sched__fuser *f, const ind__access *at, const sched__domain *own, const ind_expr *map,
                                  ind_expr changed, bool rows) {
     if (at->write || at->whole || at->size || at->operand || at->indirect || (rows && at->masked)) return false;
     return ind_expr_same(sched__index_in(f, at, own, map), changed);
 }
 
-/* Group b changes `old` in place, which group a reads: is all that either one reads of it the element that the same
-   point stores? */
+/* Group b changes `old` in place, which group a reads. Is every read of it, by either group, of the element that the
+   same point stores? */
 static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
     const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
@@ -1650,20 +1655,20 @@ static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sc
     return true;
 }
 
-/* May a read of what a loop has changed in place be of the value that it has stored? */
+/* May a read of the new version take the value that the loop has stored? */
 static bool sched__forwards(const sched__fuser *f, uint32_t version) {
     const ind__access *store = &f->access[f->written[version] - 1];
     return !f->policy.disable_mutation && !store->partly && !store->indirect;
 }
 
-/* Is the element of access w of b the one that a makes at the same point of the domain of both? */
+/* Does access `at` of b read the element that a computes at the same point of the common domain? */
 static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
     ind_expr made = sched__index_in(f, &f->access[f->written[at->buffer] - 1], fit->a, fit->map_a);
     return ind_expr_same(made, sched__index_in(f, at, fit->b, fit->map_b));
 }
 
-/* All that b reads of what a writes must be the element at hand, and b may change nothing that a reads. Returns
-   FUSED_VERTICAL, FUSED_HORIZONTAL if it reads nothing, or the reason against it. */
+/* Every read by b of a's results must be of the element at hand, and b must not change a's inputs. Returns
+   FUSED_VERTICAL, FUSED_HORIZONTAL if b reads no result of a, or the reason against fusion. */
 static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason reason = IND_FUSION_FUSED_HORIZONTAL;
     for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
@@ -1676,7 +1681,7 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
         if (w.at->whole || (version && !sched__forwards(f, w.at->buffer))) return IND_FUSION_MUTATION;
         if (w.at->operand) return IND_FUSION_PROLOGUE;
         if (w.at->indirect) return IND_FUSION_INDIRECT;
-        if (f->program->buffer[w.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* known when all rows are done */
+        if (f->program->buffer[w.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* complete after all rows */
         reason = IND_FUSION_FUSED_VERTICAL;
         if (!fit->domain) continue;
         if (!sched__is_at_hand(f, w.at, fit)) return IND_FUSION_INDEX_DIFFERS;
@@ -1684,9 +1689,9 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
     return reason;
 }
 
-/* May what the group changes in place be changed by a kernel over the rows of d? That must not combine it with what is
-   there, and read of it only the element that the same point stores; as epilogue of a matrix product, which handles
-   each element once, it may read any that is no operand. */
+/* May a kernel over the rows of d make the in-place changes of the group? They must not combine with the old value, and
+   must read only the element that the same point stores. The epilogue of a matrix product handles each element once and
+   may read any that is no operand. */
 static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
                                 bool product) {
     const sched__domain *own = f->group[g].domain;
@@ -1736,7 +1741,7 @@ static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uin
     return IND_FUSION_FUSED_VERTICAL;
 }
 
-/* Buffers that the kernel of both would have as arguments, counted up to the limit. */
+/* True if the fused kernel would have too many loops or buffers. */
 static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     int args = 0;
     const sched__group *x = &f->group[a], *y = &f->group[b];
@@ -1755,17 +1760,18 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     return args > f->policy.max_args;
 }
 
-/* Do blocks keep rows together that are few? Then they are read once, if there are blocks for two turns of a machine of
-   twice FEW_ROWS: while one row is joined, the next must be on its way. (batch_norm of 32 and 16 channels of 401408 f32
-   by clusters of 16: 76 and 79 % of a copy, in two kernels 53 and 51; rows that are walked along: 50, in two 62.) */
+/* Do several blocks share each row, so that few rows are read only once? There must be blocks for two rounds on a GPU
+   of twice FEW_ROWS blocks: the next row is loaded while one is combined. (batch_norm of 32 and 16 channels of 401408
+   f32 by clusters of 16: 76 and 79 % of copy bandwidth, in two kernels 53 and 51; rows read again in each pass: 50, in
+   two kernels 62.) */
 static bool sched__keeps_rows(const sched__fuser *f, int64_t rows, int64_t length) {
     const int64_t most = f->policy.row_blocks, parts = length / IND__SCHED_LONG_ROW,
                   blocks = parts < most ? parts : most;
     return length <= most * IND__SCHED_KEPT_ROW && rows * blocks >= 4 * IND__SCHED_FEW_ROWS;
 }
 
-/* An elementwise loop does not join a few very long rows, which only a few blocks would work on, if it must be stored
-   anyway: the kernel saved is not worth the idle processors. */
+/* True if fusing an elementwise loop with a few very long rows leaves multiprocessors idle and does not save its store.
+   The saved launch is worth less. */
 static bool sched__starves(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *flat = &f->group[fit->a->rrank ? b : a];
     if (!fit->elementwise || fit->domain->hint >= IND__SCHED_FEW_ROWS || fit->domain->rhint <= IND__SCHED_LONG_ROW ||
@@ -1791,7 +1797,7 @@ typedef enum sched__search_result {
 typedef struct sched__search {
     bool forward;
     uint32_t from, to;
-    uint32_t *list, num; /* groups between the two in the topological order that can be reached from `from` */
+    uint32_t *list, num; /* groups that are reachable from `from`, between the two in the topological order */
     uint32_t steps;
     sched__search_result result;
 } sched__search;
@@ -1844,9 +1850,9 @@ static sched__search_result sched__search_run(sched__fuser *f, sched__search *s)
     }
 }
 
-/* Looks between a and b for a third group that must run after the one and before the other. What it finds lets
-   sched__reorder put the joint group into the topological order (Pearce and Kelly 2006): it can stand where b stood if
-   nothing in between needs a, where a stood if b needs nothing in between, else both sides are known and move. */
+/* Searches for a third group that must run after a and before b. The groups found let sched__reorder place the fused
+   group in the topological order (Pearce and Kelly 2006). It takes b's position if no group in between needs a, and a's
+   if b needs none of them; otherwise both sets are known and move. */
 static ind_fusion_reason sched__check_cycle(sched__fuser *f, uint32_t a, uint32_t b) {
     sched__search after = {.forward = true, .from = a, .to = b, .list = f->after};
     sched__search before = {.from = b, .to = a, .list = f->before};
@@ -1861,7 +1867,7 @@ static ind_fusion_reason sched__check_cycle(sched__fuser *f, uint32_t a, uint32_
     return IND_FUSION_TOO_FAR;
 }
 
-/* Bytes that both read at the same place, at the hints. */
+/* Bytes that both read at the same points, at the hints. */
 static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = 0;
     f->epoch++;
@@ -1881,19 +1887,19 @@ static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, cons
     return bytes;
 }
 
-/* How scarce memory is where the two groups run. */
+/* Scarcity of memory for the two groups: the larger `care`. */
 static uint8_t sched__care(const sched__fuser *f, uint32_t a, uint32_t b) {
     return f->group[a].care > f->group[b].care ? f->group[a].care : f->group[b].care;
 }
 
-/* A group whose runs of rows made what this one reduces further; SCHED_NONE: there is none. */
+/* Group whose partial results of runs this group reduces; SCHED_NONE: none. */
 static uint32_t sched__first_stage_of(sched__fuser *f, uint32_t g) {
     for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
         if (!w.at->write && f->program->buffer[w.at->buffer].run) return f->group_of[sched__writer(f, w.at->buffer)];
     return IND__SCHED_NONE;
 }
 
-/* Second stages of one kernel's columns share no reads, but save a launch. */
+/* Second stages of the same kernel's columns share no reads, but fusing them saves a launch. */
 static bool sched__are_second_stages(sched__fuser *f, uint32_t a, uint32_t b) {
     uint32_t first = sched__first_stage_of(f, a);
     return first != IND__SCHED_NONE && first == sched__first_stage_of(f, b);
@@ -1912,8 +1918,8 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
 /* ========================================================================================= src/sched/fusion/scans.c */
 /* ---- scans: what shares a kernel with one works on the same rows. */
 
-/* What a loop's results come from: 0, nothing that is scanned; SCANNED, results of a scan; BEHIND, what is reduced of
-   them, which nothing that is computed per element may need if the pass of the scan is the last one. */
+/* Origin of a loop's results: 0, no scan; SCANNED, results of a scan; BEHIND, reductions of scan results. If the pass
+   of the scan is the last one, no per-element value may need BEHIND. */
 enum { IND__SCHED_SCANNED = 1, IND__SCHED_BEHIND = 2 };
 
 /* Does loop l, of the group g, compute a value for each element of a row? */
@@ -1933,7 +1939,7 @@ static bool sched__has_op(const ind_body *body, ind_loop_op op) {
     return false;
 }
 
-/* Follows the loop's results, whose origin is noted in `found`. once: no scan may run again. */
+/* Records the origin of the loop's results in `found`. once: no scan may run again. */
 static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit, bool once) {
     const ind_body *body = f->program->loop[l].body;
     bool scans = sched__has_op(body, IND_LOOP_SCAN), reduces = sched__has_op(body, IND_LOOP_REDUCE);
@@ -1954,7 +1960,7 @@ static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_
     return IND_FUSION_FUSED_VERTICAL;
 }
 
-/* Does every access of the group lie contiguously along the rows, as far as it changes along them? */
+/* Is every access of the group that varies along the rows contiguous along them? */
 static bool sched__along_rows(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
     for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
         ind_expr step, r = d->var[d->rank];
@@ -1972,13 +1978,13 @@ static int64_t sched__least(const int64_t *extra, int n);
 static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
                                  const ind_expr *map, int64_t extra[IND__SCHED_DIMS]);
 
-/* Few rows that do not lie contiguously are scanned by neighbouring threads that reach for memory far apart. What they
-   then move for the sake of the other group must not be more than what is saved. */
+/* Few strided rows are scanned by adjacent threads with accesses far apart. Their excess bytes for the other group must
+   not exceed the saved bytes. */
 static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t alone[2][IND__SCHED_DIMS] = {{0}}, joint[IND__SCHED_DIMS] = {0};
     const sched__domain *x = fit->a, *y = fit->b, *d = fit->domain;
     bool scan_first = f->group[a].scans;
-    if (d->hint >= IND__SCAN_COLUMNS) return false; /* neighbouring threads walk along neighbouring rows */
+    if (d->hint >= IND__SCAN_COLUMNS) return false; /* adjacent threads iterate over adjacent rows */
     sched__add_scattered(f, a, a, a, x, NULL, alone[0]);
     sched__add_scattered(f, b, b, b, y, NULL, alone[1]);
     sched__add_scattered(f, a, a, b, d, fit->map_a, joint);
@@ -1989,7 +1995,7 @@ static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const 
     return joint[d->rank] > sched__add_hint(before, saved);
 }
 
-/* Both in one kernel with the scan of either? Their domains fit. */
+/* May both share a kernel with the scan of either? Their domains fit. */
 static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__domain *d = fit->domain;
     const sched__group *first = &f->group[a], *second = &f->group[b];
@@ -2004,14 +2010,14 @@ static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t
     }
     if (sched__along_rows(f, a, fit->map_a, d) && sched__along_rows(f, b, fit->map_b, d))
         return IND_FUSION_FUSED_VERTICAL;
-    if (first->sorts || second->sorts) return IND_FUSION_COALESCING; /* a block walks along each row */
+    if (first->sorts || second->sorts) return IND_FUSION_COALESCING; /* a block iterates over each row */
     bool reduces = first->reduces || second->reduces;
     if (reduces && d->rhint > f->policy.max_scan_stride) return IND_FUSION_COALESCING;
     return sched__scan_scatters(f, a, b, fit) ? IND_FUSION_COALESCING : IND_FUSION_FUSED_VERTICAL;
 }
 
-/* Does the access walk through what dimension `whole` of a product became, steps of the common domain, as through one?
-   Then they are merged again. */
+/* Is the access affine in `whole`, a dimension of a product that was split in the common domain? Then its parts are
+   merged again. */
 static bool sched__walks_as_one(const sched__domain *d, ind_expr whole, ind_expr index) {
     ind_expr inner = {NULL, 0}, inner_step = inner, at, step;
     for (int v = d->rank - 1; v >= 0; v--) {
@@ -2025,20 +2031,20 @@ static bool sched__walks_as_one(const sched__domain *d, ind_expr whole, ind_expr
     return true;
 }
 
-/* Is it one of several versions? */
+/* Does the buffer have several versions? */
 static bool sched__versioned(const sched__fuser *f, uint32_t buffer) {
     return f->program->buffer[buffer].mutates || f->program->buffer[buffer].mutated_by;
 }
 
-/* Does the group store into a buffer of several versions that lies in the arena? It lives from the first one on. */
+/* Does the group store into a versioned buffer of the arena? That lives from its first version on. */
 static bool sched__keeps_version(const sched__fuser *f, uint32_t g) {
     for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
         if (w.at->write && sched__versioned(f, w.at->buffer) && sched__in_arena(f, w.at->buffer)) return true;
     return false;
 }
 
-/* A matrix product whose rows or columns must be taken apart for what it changes in place would have the tiles of many
-   small ones: the copy that this saves is not worth it. */
+/* True if the in-place change does not split rows or columns of the matrix product. Split ones would have the tiles of
+   many small products, which costs more than the saved copy. */
 static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     bool first = f->group[a].dot != IND__SCHED_NONE;
     const sched__domain *product = first ? fit->a : fit->b, *other = first ? fit->b : fit->a;
@@ -2052,7 +2058,7 @@ static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sc
     return true;
 }
 
-/* Does a run of P points in a row, and no other one, store at this index for each point of R? */
+/* Does exactly one run of consecutive P points store at this index for each point of R? */
 static bool sched__is_run_index(ind_context *c, const ind_expr *var, const ind_expr *size, int rank, int rrank,
                                 int64_t run, ind_expr index) {
     ind_expr none[IND__SCHED_DIMS], columns = ind_expr_product(c, size + rank, rrank);
@@ -2062,7 +2068,7 @@ static bool sched__is_run_index(ind_context *c, const ind_expr *var, const ind_e
     return ind_expr_same(index, ind_expr_add(ind_expr_mul(number, columns), column));
 }
 
-/* In the common domain, do the columns that the group joins have the same runs of rows as before? */
+/* Do the columns that the group combines have the same runs of rows in the common domain? */
 static bool sched__keeps_runs(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
     for (sched__walk w = sched__first(f, g); f->group[g].run && w.at; sched__next(f, &w)) {
         int64_t run = f->program->buffer[w.at->buffer].run;
@@ -2073,7 +2079,7 @@ static bool sched__keeps_runs(sched__fuser *f, uint32_t g, const ind_expr *map, 
     return true;
 }
 
-/* Everything but size and cycles, for one way to lay the two over one another. */
+/* Checks everything but size and cycles, for one fit of the two. */
 static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b, fit);
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
@@ -2095,8 +2101,8 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
 /* ======================================================================================= src/sched/fusion/reorder.c */
 /* ---- reordering: loops are exchanged where the two then meet the same elements at the same point. */
 
-/* The dimensions sorted by how far apart in memory the access's neighbours are; those that it does not depend on first.
-   joint: P and R as one list. Hints decide: whatever the order, equal indices are proven afterwards. */
+/* Sorts the dimensions by the access's stride in memory, largest first; independent ones come first. joint: P and R as
+   one list. Uses hints; equality of the indices is proven afterwards. */
 static bool sched__order_of_access(const sched__domain *d, ind_expr index, bool joint, sched__walk_order *order) {
     int64_t step[IND__SCHED_DIMS];
     *order = sched__as_it_stands();
@@ -2117,8 +2123,8 @@ static bool sched__order_of_access(const sched__domain *d, ind_expr index, bool 
     return true;
 }
 
-/* The accesses by which the two can be matched: what b reads of a's results (attempt 0), the largest buffer that both
-   read (attempt 1). */
+/* Finds the accesses by which the two are matched: b's read of a result of a (attempt 0), or the largest buffer that
+   both read (attempt 1). */
 static bool sched__shared_access(sched__fuser *f, uint32_t a, uint32_t b, int attempt, const ind__access **x,
                                  const ind__access **y) {
     int64_t most = 0;
@@ -2141,8 +2147,8 @@ static bool sched__shared_access(sched__fuser *f, uint32_t a, uint32_t b, int at
     return most > 0;
 }
 
-/* Bytes that accesses in steps move beyond what is wanted, added up for each variable that may tell neighbouring
-   threads apart: memory moves in sectors. Loads of a kernel without R can go through a tile. */
+/* Adds up the excess bytes of strided accesses, for each variable that may vary between adjacent threads: memory moves
+   whole sectors. Loads of a kernel without R can go through a shared-memory tile. */
 static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
                                  const ind_expr *map, int64_t extra[IND__SCHED_DIMS]) {
     for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
@@ -2180,8 +2186,8 @@ static bool sched__scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched
     return sched__least(extra, d->rank + d->rrank) > sched__add_hint(before, saved);
 }
 
-/* Tries to lay the two over one another with the loops of both in the order in which a shared access walks through
-   memory. *fit is changed if that makes them one kernel. */
+/* Tries to fit the two with their loops in the memory order of a shared access. Sets *fit if that makes them one
+   kernel. */
 static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit,
                                                 ind_fusion_reason plain) {
     const sched__domain *x = f->group[a].domain, *y = f->group[b].domain;
@@ -2208,12 +2214,11 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
 }
 
 /* ====================================================================================== src/sched/fusion/prefixes.c */
-/* ---- prefixes: topk is a sort whose first elements are used. What works on these is computed for all elements, under
+/* ---- prefixes: topk is a sort of which the first elements are used. Work on these is computed for all elements, under
    a mask. */
 
-/* May the loop do nothing beyond the first elements of a row? What is reduced must have a value that changes nothing;
-   a scan's first results do not depend on the elements behind; an index that is checked could be wrong where there is
-   no element. */
+/* May the loop ignore all but the first elements of a row? Its reductions need a neutral value. The first results of a
+   scan do not depend on later elements. A checked index could be out of range for a missing element. */
 static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
     const ind_body *body = f->program->loop[l].body;
     if (body->call || ind__ok(f->bound[l])) return false;
@@ -2228,7 +2233,7 @@ static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
     return true;
 }
 
-/* Lays b, whose rows are the first elements of a's, over a. */
+/* Fits b onto a; the rows of b are the first elements of a's. */
 static bool sched__fit_prefix(sched__fuser *f, sched__fit *fit) {
     const sched__domain *a = fit->a, *b = fit->b;
     const sched__walk_order plain = sched__as_it_stands();
@@ -2252,7 +2257,7 @@ static bool sched__fit_prefix(sched__fuser *f, sched__fit *fit) {
     return true;
 }
 
-/* As sched__check_fit, for what works on the first elements of the rows that a sorts. */
+/* sched__check_fit for a group on the first elements of the rows that a sorts. */
 static ind_fusion_reason sched__check_prefix(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (f->policy.disable_prefixes || y->mutates || y->dot != IND__SCHED_NONE) return IND_FUSION_DOMAINS_DIFFER;
@@ -2268,7 +2273,7 @@ static ind_fusion_reason sched__check_prefix(sched__fuser *f, uint32_t a, uint32
     return reason;
 }
 
-/* May a and b (a before b in the topological order) be one kernel? A FUSED reason, or why not. */
+/* May a and b (a before b in the topological order) be one kernel? Returns a FUSED reason, or the reason against it. */
 static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     *fit = sched__fit_of(f, f->group[a].domain, f->group[b].domain);
     if (!*fit) return IND_FUSION_DOMAINS_DIFFER;
@@ -2288,7 +2293,7 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
 /* ===================================================================================== src/sched/fusion/prologues.c */
 /* ---- prologues: what a matrix product reads is computed where it loads it. */
 
-/* May the loop be computed again for each tile, and is all it stores read by the product alone? Else the reason. */
+/* May the loop be computed again for each tile, and does only the product read its stores? Else returns the reason. */
 static ind_fusion_reason sched__check_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
     const ind_body *body = f->program->loop[l].body;
     for (uint32_t i = 1; i < body->num_inst; i++) {
@@ -2304,7 +2309,7 @@ static ind_fusion_reason sched__check_inlinable(const sched__fuser *f, uint32_t 
     return IND_FUSION_FUSED_PROLOGUE;
 }
 
-/* Why the group cannot be computed where a product loads its operands, whatever the product is. */
+/* Reasons against a prologue that depend on the group alone, not on the product. */
 static ind_fusion_reason sched__check_pointwise(const sched__group *x) {
     if (x->domain->rrank || x->scans) return IND_FUSION_PROLOGUE_REDUCED;
     if (x->mutates) return IND_FUSION_MUTATION;
@@ -2312,16 +2317,17 @@ static ind_fusion_reason sched__check_pointwise(const sched__group *x) {
     return x->dot == IND__SCHED_NONE ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_TWO_TEMPLATES;
 }
 
-/* Is the access the only kind that a prologue serves, a plain load of an operand? Else the reason. */
+/* Is the access a plain load of an operand, the only kind that a prologue supports? Else returns the reason. */
 static ind_fusion_reason sched__check_operand(const ind__access *at, bool product) {
     if (at->masked) return IND_FUSION_PROLOGUE_PADDED;
     if (at->indirect) return IND_FUSION_PROLOGUE_GATHERED;
     return at->operand && product ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_PROLOGUE_SHARED;
 }
 
-/* The domain's variables at the element with linear index `read` of a buffer that is written at `made`, if that is
-   every element once: the strides are then those of the dimensions in some order, and the index is taken apart. Not
-   where there are none; what may have none for some sizes is divided by 1 there, as nothing is read then. */
+/* Computes the domain's variables at the element with linear index `read`, for a buffer written at `made`. The write
+   must cover every element once, so its strides are those of the dimensions in some order. The index is then
+   decomposed. Fails for empty dimensions; a size that may be 0 is replaced by 1 in divisions, as nothing is read
+   then. */
 static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made, ind_expr read, ind_expr *map) {
     ind_expr stride[IND__SCHED_DIMS], one = ind_int(f->context, 1), next = one, rest = made;
     int left = d->rank;
@@ -2346,7 +2352,7 @@ static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made
     return !left;
 }
 
-/* Is every access of the group as regular in the product's variables as it was in its own? */
+/* Is every access that is affine in the group's variables also affine in the product's? */
 static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *fit) {
     for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
         ind_expr own = w.at->index, mapped = sched__index_in(f, w.at, fit->a, fit->map_a), step;
@@ -2359,7 +2365,8 @@ static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *f
     return true;
 }
 
-/* Points of the domain's variables that the index depends on, at the hints; P: of the others among P. */
+/* Points of the variables that the index depends on, at the hints; `others`: of those in P that it does not depend
+   on. */
 static double sched__points_of(const sched__domain *d, ind_expr index, bool others) {
     double n = 1;
     for (int v = 0; v < (others ? d->rank : d->rank + d->rrank); v++)
@@ -2367,7 +2374,7 @@ static double sched__points_of(const sched__domain *d, ind_expr index, bool othe
     return n;
 }
 
-/* f32 operations for one element of the loop: divisions, functions of libm and the user's count as several. */
+/* f32 operations per element of the loop; divisions, libm functions and user functions count as several. */
 static double sched__element_ops(const ind_body *body) {
     enum { FUNCTION = 8, RANDOM = 64 };
     double n = 0;
@@ -2381,12 +2388,12 @@ static double sched__element_ops(const ind_body *body) {
     return n;
 }
 
-/* Bytes that a buffer of this size costs a kernel that reads it `times`: the first time from memory. */
+/* Bytes that `times` reads of a buffer cost: the first read from memory, the others from the L2 if it fits. */
 static double sched__reread(const sched__fuser *f, double bytes, double times) {
     return bytes * (1 + (times - 1) * (bytes <= (double)f->policy.l2_bytes ? 0.5 : 1));
 }
 
-/* What one prologue means, at the hints. */
+/* Cost of one prologue, at the hints. */
 typedef struct sched__inlining {
     double points, times;       /* elements of the operand; how often each of them is computed */
     double inputs, made, inner; /* bytes read by the prologue and written; operations for an element */
@@ -2417,9 +2424,9 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
         n->inner += sched__element_ops(f->program->loop[l].body);
 }
 
-/* Does the prologue cost less, in bytes that memory moves meanwhile? Apart: its inputs once, its result to memory and
-   back, and again for every tile of the product's other dimension, and a launch. Together: its inputs for every tile,
-   the operations as often; and for 16 bits the copies in the background, and steps that wait for their tile. */
+/* Does the prologue cost less, in bytes of memory traffic in the same time? Apart: its inputs once, its result written
+   and read back, read again for every tile of the product's other dimension, and a launch. Together: its inputs and
+   operations for every tile; for 16 bits also the lost asynchronous copies and steps that wait for their tile. */
 static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
@@ -2434,8 +2441,8 @@ static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *
     return together <= apart;
 }
 
-/* May the pointwise group a be computed where the matrix product of b loads its operands? FUSED_PROLOGUE with *fit how,
-   or why not. */
+/* May the pointwise group a be computed in the operand load of b's matrix product? Returns FUSED_PROLOGUE and *fit, or
+   the reason against it. */
 static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     const ind__access *read = NULL;
@@ -2479,8 +2486,8 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
 /* ========================================================================================= src/sched/fusion/score.c */
 /* =================================================================================================== >>score */
 
-/* Bytes that the fusion saves, at the hints: reads of what the other just made, its write if nobody else wants it, and
-   reads of the same data. */
+/* Bytes that the fusion saves, at the hints: reads of the other's results, their writes if no other group needs them,
+   and reads of the same data. */
 static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = sched__shared_reads(f, a, b, fit);
     f->epoch++;
@@ -2495,8 +2502,8 @@ static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const
     return bytes;
 }
 
-/* TorchInductor's key: a saving more than 16 times larger wins; then kernels of one kind, and no matrix product; then
-   the bytes; then what stands closer together. Comparing powers of 16 instead of ratios keeps the order transitive. */
+/* TorchInductor's key: a more than 16 times larger saving wins; then kernels of one kind without a matrix product; then
+   the bytes; then the smaller distance. Powers of 16 instead of ratios keep the order transitive. */
 static void sched__score_fusion(sched__fuser *f, sched__candidate *c, const sched__fit *fit) {
     const sched__group *x = &f->group[c->a], *y = &f->group[c->b];
     bool product = x->dot != IND__SCHED_NONE || y->dot != IND__SCHED_NONE;
@@ -2520,14 +2527,14 @@ static int sched__compare_score(const void *p, const void *q) {
 /* ==================================================================================== src/sched/fusion/candidates.c */
 /* ============================================================================================== >>candidates */
 
-/* Neighbouring kernels: pairs of loops that share a buffer, as the groups that the loops are in now. */
+/* Candidate pairs: groups of loops that share a buffer. */
 typedef struct sched__pairs {
     sched__candidate *items;
     uint32_t num, capacity;
     uint32_t round;
 } sched__pairs;
 
-/* Settles most pairs before they are sorted. */
+/* A cheap test that rejects most pairs before they are sorted. */
 static bool sched__may_fit(const sched__domain *a, const sched__domain *b) {
     if (a == b || a->hint == b->hint) return true;
     const sched__domain *flat = a->rrank ? b : a, *rows = a->rrank ? a : b;
@@ -2548,13 +2555,13 @@ static bool sched__changed(const sched__fuser *f, const sched__pairs *p, uint32_
     return !p->round || f->group[g].changed >= p->round;
 }
 
-/* In later rounds only what changed in the last one is tried again. */
+/* Later rounds try only the groups that changed in the last one. */
 static bool sched__add_pair(sched__fuser *f, sched__pairs *p, uint32_t x, uint32_t y) {
     uint32_t a = f->group_of[x], b = f->group_of[y];
     return (!sched__changed(f, p, a) && !sched__changed(f, p, b)) || sched__put_pair(f, p, a, b);
 }
 
-/* Second stages of the columns that one kernel joins, neighbours without a buffer of both. */
+/* Adds the second stages of one kernel's columns as neighbours; they share no buffer. */
 static bool sched__add_second_stages(sched__fuser *f, sched__pairs *p, uint32_t buffer) {
     uint32_t writer = sched__writer(f, buffer);
     uint32_t l = writer == IND__SCHED_NONE ? writer : f->next_loop[writer], read = f->reader[f->first_reader[buffer]];
@@ -2626,8 +2633,8 @@ static void sched__sort_groups(const sched__fuser *f, uint32_t *list, uint32_t n
     }
 }
 
-/* Gives the joint group `a` its place, and moves what the cycle test has found: all that b needed before it, all that
-   needed a behind it, on the positions that they and the two groups had. */
+/* Places the fused group `a` and moves the groups that the cycle test found: b's dependencies before it, a's dependents
+   after it. They share their positions with those of the two groups. */
 static void sched__reorder(sched__fuser *f, uint32_t a, uint32_t b) {
     uint32_t slot[2 * IND__SCHED_VISITS + 2], n = 0;
     uint32_t order_a = f->group[a].order, order_b = f->group[b].order;
@@ -2644,7 +2651,7 @@ static void sched__reorder(sched__fuser *f, uint32_t a, uint32_t b) {
     for (uint32_t i = 0; i < f->num_after; i++) f->group[f->after[i]].order = slot[n - f->num_after + i];
 }
 
-/* Puts all that belongs to the group's loops onto the variables of the common domain. */
+/* Rewrites the accesses and variables of the group in those of the common domain. */
 static bool sched__move_to(sched__fuser *f, uint32_t g, const ind_expr *map) {
     const sched__domain *own = f->group[g].domain;
     int n = own->rank + own->rrank;
@@ -2714,8 +2721,8 @@ static bool sched__fuse_round(sched__fuser *f, sched__pairs *p, bool *changed) {
     return !f->failed;
 }
 
-/* Computes in the product `dot` what it reads as operands and only it reads. Accesses of a prologue are those of an
-   operand from then on. */
+/* Fuses prologues into the product `dot`: groups whose results only it reads, as operands. Their accesses count as
+   operand accesses from then on. */
 static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round) {
     for (uint32_t i = f->first_access[dot]; i < f->first_access[dot + 1] && !f->failed; i++) {
         uint32_t writer = sched__writer(f, f->access[i].buffer), a, b = f->group_of[dot];
@@ -2753,8 +2760,8 @@ static ind_edge *sched__add_edge(sched__fuser *f, uint32_t from, uint32_t to, ui
     return e;
 }
 
-/* Why loop l was not made in two stages, the first of which could join the rows that loop r reduces; DOMAINS_DIFFER: it
-   has no such. The questions are those of ind__split_reductions, asked of the program as it is. */
+/* Why loop l is not a two-stage reduction whose first stage shares the rows of loop r; DOMAINS_DIFFER: not applicable.
+   Asks the questions of ind__split_reductions of the program as it is. */
 static ind_fusion_reason sched__why_whole(const sched__splitter *s, uint32_t l, uint32_t r) {
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     ind_expr to[IND__SCHED_DIMS];
@@ -2842,18 +2849,17 @@ static bool sched__explain(sched__fuser *f) {
 typedef struct sched__recording {
     sched__fuser *f;
     uint32_t group, loop;
-    ind_value within; /* the loop's element is one of the first that it works on; id 0: it works on all */
+    ind_value within; /* the element is in the prefix that the loop works on; id 0: it works on all */
     ind_expr row;     /* the variable along the row */
 } sched__recording;
 
-/* Puts an access of the element at hand under the mask that it is one of the first; what is read or stored once for the
-   row is not. */
+/* Masks an access per element with `within`. Accesses per row stay unmasked. */
 static void sched__mask_access(ind_ops *o, const sched__recording *r, uint32_t *mask, ind_expr index) {
     if (!r->within.id || !ind__expr_depends(index, r->row)) return;
     *mask = *mask ? ind_op_and(o, (ind_value){*mask}, r->within).id : r->within.id;
 }
 
-/* The operand of a reduction whose other elements change nothing. */
+/* The neutral element of a reduction. */
 static ind_value sched__neutral(ind_ops *o, ind_reduction kind, ind_dtype d) {
     bool lowest = kind != IND_REDUCE_MIN, extreme = kind == IND_REDUCE_MIN || kind == IND_REDUCE_MAX;
     extreme = extreme || kind == IND_REDUCE_ARGMAX || kind == IND_REDUCE_ONLINE_SOFTMAX;
@@ -2875,15 +2881,14 @@ static ind_value sched__record_reduce(ind_ops *o, const ind__inst *in, void *use
     return o->emit(o, &bounded, NULL);
 }
 
-/* Is the loop's element one of those that it works on? */
+/* Is the element in the prefix that the loop works on? */
 static ind_value sched__record_within(sched__fuser *f, ind_ops *o, uint32_t l, ind_expr row) {
     if (!ind__ok(f->bound[l])) return (ind_value){0};
     return ind_op_lt(o, ind_op_index(o, row, IND_I64), ind_op_index(o, f->bound[l], IND_I64));
 }
 
-/* What the kernel itself has made is the value, not memory. A value on its way through a 16-bit buffer so keeps the
-   precision of its f32, as in TorchInductor; but an operand of a matrix product is rounded, as tensor cores multiply 16
-   bits. */
+/* Replaces a load of the kernel's own result by the value. A value that would pass through a 16-bit buffer keeps its
+   f32 precision, as in TorchInductor. An operand of a matrix product is rounded, as tensor cores multiply 16 bits. */
 static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     uint32_t writer = sched__writer(r->f, in->source);
@@ -2972,7 +2977,7 @@ static bool sched__name_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* Does the name already have this part, between underscores? */
+/* Does the name already contain this part, between underscores? */
 static bool sched__name_has(const char *name, const char *part, size_t length) {
     for (const char *at = strstr(name, part); at; at = strstr(at + 1, part)) {
         bool starts = at == name || at[-1] == '_', ends = !at[length] || at[length] == '_';
@@ -3002,8 +3007,8 @@ static void sched__set_name(sched__fuser *f, ind_kernel *k) {
     if (!k->name[0]) strcpy(k->name, ind__kernel_kind_text(k->kind));
 }
 
-/* Rows, columns and batch from the operands' indices: what only the first one depends on is a row, only the second one
-   a column; of several the innermost, the others repeat the product like a batch. */
+/* Derives rows, columns and batch from the operands' indices. A variable of the first operand only is a row, one of the
+   second only a column. Of several the innermost is taken; the others are batch dimensions. */
 static void sched__set_matmul(ind_kernel *k, const uint32_t *mask) {
     uint8_t operands[IND__SCHED_DIMS];
     k->matmul.m = k->matmul.n = -1;
@@ -3028,7 +3033,8 @@ static ind_expr sched__points(const ind_body *body, uint32_t mask) {
     return n;
 }
 
-/* Elements of the buffer that the body touches: the points of the variables in its indices, at most all there are. */
+/* Elements of the buffer that the body accesses: the points of the variables in its indices, at most the whole
+   buffer. */
 static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
     ind_expr total = ind_int(f->context, 0), all = ind__buffer_numel(&f->program->buffer[buffer]);
     bool masked = false;
@@ -3045,7 +3051,7 @@ static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint
     return ind_known_le(all, total) ? all : total;
 }
 
-/* Does a store add to what is there, or compare with it? Then memory is read as well. */
+/* Does a store combine with the old value? Then memory is read as well. */
 static bool sched__combines(const ind_body *body, uint32_t buffer) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
@@ -3112,7 +3118,7 @@ static bool sched__set_args(sched__fuser *f, ind_kernel *k) {
     return true;
 }
 
-/* An amount of work in the declared sizes: at most, where it hangs on data; 0 where no bound is found. */
+/* An amount of work in the declared sizes: an upper bound if it depends on data, 0 if no bound is found. */
 static ind_expr sched__most(sched__fuser *f, ind_expr e) {
     ind_expr most = ind__most(f->program->unbacked, f->program->num_unbacked, e);
     return ind__ok(e) && !ind__ok(most) ? ind_int(f->context, 0) : most;
@@ -3133,7 +3139,7 @@ static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *m
     return ok || sched__fail(f);
 }
 
-/* By what is left in the body: a scan may have turned out to be of no use. */
+/* Depends on the instructions left in the body: a scan may have been dropped as unused. */
 static ind_kernel_kind sched__kernel_kind(const sched__group *group, const ind_body *body) {
     if (group->call) return IND_KERNEL_EXTERN;
     if (ind__body_sort(body)) return IND_KERNEL_SORT;
@@ -3180,7 +3186,7 @@ static int sched__compare_place(const void *a, const void *b) {
     return sched__compare_u32(&((const sched__place *)a)->order, &((const sched__place *)b)->order);
 }
 
-/* The program's own order, as far as fusion left it: that of the topological order kept while fusing. */
+/* The program's own order as fusion left it: the topological order maintained while fusing. */
 static bool sched__program_order(sched__fuser *f, uint32_t *list) {
     sched__place *place = sched__scratch(f, f->program->num_loops, sizeof *place);
     uint32_t n = 0;
@@ -3208,10 +3214,10 @@ static bool sched__is_sink(const sched__fuser *f, uint32_t g) {
 }
 
 typedef struct sched__visit {
-    uint32_t group, loop, need; /* where the walk over what must run before the group has come to */
+    uint32_t group, loop, need; /* position in the iteration over the groups that must run before it */
 } sched__visit;
 
-/* Number i of the loops that must run before loop l, or SCHED_NONE; one per access, then those it waits for. */
+/* Number i of the loops that must run before loop l, or SCHED_NONE: one per access, then the loops of `waits`. */
 static uint32_t sched__needed(const sched__fuser *f, uint32_t l, uint32_t i) {
     uint32_t accesses = f->first_access[l + 1] - f->first_access[l];
     if (i >= accesses) return f->waits[f->first_wait[l] + i - accesses];
@@ -3223,7 +3229,7 @@ static uint32_t sched__num_needed(const sched__fuser *f, uint32_t l) {
     return f->first_access[l + 1] - f->first_access[l] + f->first_wait[l + 1] - f->first_wait[l];
 }
 
-/* The next group that must run before `v` and that was not visited; SCHED_NONE: all were. */
+/* The next unvisited group that must run before `v`; SCHED_NONE: all are visited. */
 static uint32_t sched__next_needed(sched__fuser *f, sched__visit *v) {
     for (; v->loop != IND__SCHED_NONE; v->loop = f->next_loop[v->loop], v->need = 0) {
         while (v->need < sched__num_needed(f, v->loop)) {
@@ -3235,7 +3241,7 @@ static uint32_t sched__next_needed(sched__fuser *f, sched__visit *v) {
     return IND__SCHED_NONE;
 }
 
-/* Depth first from the results: each value is made just before it is used. */
+/* Depth first from the results: each value is computed just before its use. */
 static bool sched__depth_first(sched__fuser *f, const uint32_t *program_order, uint32_t *list) {
     sched__visit *stack = sched__scratch(f, f->num_order, sizeof *stack);
     uint32_t n = 0;
@@ -3265,16 +3271,15 @@ typedef struct sched__ready {
     uint32_t group;
 } sched__ready;
 
-/* Who follows whom, and what each group does to memory. Lists are joined: those of i lie from first[i] to first[i+1].
- */
+/* Dependents of each group and its effect on memory. Lists are concatenated: list i is first[i]..first[i+1]. */
 typedef struct sched__flow {
     uint32_t *first_next, *next; /* by group: those that must run after it */
-    uint32_t *pending;           /* by group: how many that it must run after have not run */
-    uint32_t *first_user, *user; /* by buffer in the arena: groups that need its memory, but for the first */
+    uint32_t *pending;           /* by group: number of its dependencies that have not run */
+    uint32_t *first_user, *user; /* by buffer in the arena: groups that need its memory, except for the first */
     uint32_t *first_used, *used; /* by group: the buffers of which it is a user */
     uint32_t *left;              /* by buffer: users that have not run */
-    int64_t *net;                /* by group: bytes that it makes less those that only it still needs */
-    sched__ready *heap;          /* the least key on top */
+    int64_t *net;                /* by group: bytes that it allocates less the bytes that it would free as last user */
+    sched__ready *heap;          /* the least key is on top */
     uint32_t num_heap, num_pairs;
 } sched__flow;
 
@@ -3321,12 +3326,12 @@ static void sched__put_next(sched__flow *w, uint32_t before, uint32_t g) {
     w->next[w->first_next[before]++] = g;
 }
 
-/* Turns counts at [i + 1] into firsts. */
+/* Turns counts at [i + 1] into offsets. */
 static void sched__sum_up(uint32_t *first, uint32_t num) {
     for (uint32_t i = 0; i < num; i++) first[i + 1] += first[i];
 }
 
-/* After each list was filled through its first. */
+/* Restores the offsets after the lists were filled through them. */
 static void sched__set_back(uint32_t *first, uint32_t num) {
     for (uint32_t i = num; i > 0; i--) first[i] = first[i - 1];
     first[0] = 0;
@@ -3346,7 +3351,7 @@ static bool sched__find_next(sched__fuser *f, sched__flow *w) {
     return true;
 }
 
-/* Does the buffer begin a piece of memory in the arena? Later versions of it lie there too. */
+/* Does the buffer allocate memory in the arena? Its later versions share it. */
 static bool sched__begins_memory(sched__fuser *f, uint32_t b) {
     return sched__in_arena(f, b) && !f->program->buffer[b].mutates &&
            sched__stored(f, b, IND__SCHED_NONE, IND__SCHED_NONE);
@@ -3404,7 +3409,7 @@ static bool sched__find_users(sched__fuser *f, sched__flow *w) {
     return true;
 }
 
-/* Only one group still needs the buffer: it frees it. */
+/* If only one group still needs the buffer, that group will free it. */
 static void sched__find_last_user(sched__fuser *f, sched__flow *w, uint32_t buffer, bool by_memory) {
     for (uint32_t i = w->first_user[buffer]; i < w->first_user[buffer + 1]; i++) {
         uint32_t g = w->user[i];
@@ -3427,7 +3432,8 @@ static void sched__start_flow(sched__fuser *f, sched__flow *w, uint32_t *pending
     }
 }
 
-/* Always the group next that is ready first (breadth first), or that adds the least to what is live. */
+/* Runs the ready groups in order: the first one ready (breadth first), or the one that adds the least to the live
+   bytes. */
 static void sched__run_ready(sched__fuser *f, sched__flow *w, uint32_t *pending, bool by_memory, uint32_t *list) {
     uint32_t n = 0;
     int64_t turn = 0;
@@ -3436,7 +3442,7 @@ static void sched__run_ready(sched__fuser *f, sched__flow *w, uint32_t *pending,
         if (!w->pending[f->order[i]]) sched__push_ready(f, w, by_memory ? w->net[f->order[i]] : turn, f->order[i]);
     while (w->num_heap) {
         uint32_t g = sched__pop_ready(f, w).group;
-        if (w->pending[g] == IND__SCHED_NONE) continue; /* it was on the list with an older key, too */
+        if (w->pending[g] == IND__SCHED_NONE) continue; /* it was also in the heap with an older key */
         w->pending[g] = IND__SCHED_NONE;
         list[n++] = g, turn++;
         for (uint32_t i = w->first_used[g]; i < w->first_used[g + 1]; i++)
@@ -3477,7 +3483,7 @@ static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *pe
     return true;
 }
 
-/* Takes the order over into `best` if its peak is lower than *least. */
+/* Copies the order into `best` if its peak is lower than *least. */
 static bool sched__judge_order(sched__fuser *f, const uint32_t *list, uint32_t *best, int64_t *least) {
     int64_t peak;
     if (!sched__order_peak(f, list, &peak)) return false;
@@ -3485,8 +3491,8 @@ static bool sched__judge_order(sched__fuser *f, const uint32_t *list, uint32_t *
     return true;
 }
 
-/* Chooses the order with the lowest peak, the first one of these where there is no difference: the program's own, depth
-   first, the least more memory first, breadth first. TorchInductor's orders (reorder_for_peak_memory). */
+/* Chooses the order with the lowest peak, the first such in this sequence: the program's own, depth first, smallest
+   memory increase first, breadth first. TorchInductor's orders (reorder_for_peak_memory). */
 static bool sched__choose_order(sched__fuser *f) {
     uint32_t loops = f->program->num_loops;
     uint32_t *list = sched__scratch(f, loops, sizeof *list), *pending = sched__scratch(f, loops, sizeof *pending);
@@ -3523,7 +3529,7 @@ static int sched__compare_term(const void *p, const void *q) {
     return (a->e.id > b->e.id) - (a->e.id < b->e.id);
 }
 
-/* Drops terms that another one is proven to reach. */
+/* Drops terms that are proven not to exceed another one. */
 static uint32_t sched__prune_terms(sched__term *t, uint32_t num) {
     uint32_t kept = 0;
     sched__sort(t, num, sizeof *t, sched__compare_term);
@@ -3536,8 +3542,8 @@ static uint32_t sched__prune_terms(sched__term *t, uint32_t num) {
     return kept;
 }
 
-/* Max of the terms; 0 of none. An expression holds 62 at most: the small ones beyond that are added up, which is an
-   upper bound of their maximum. */
+/* Maximum of the terms; 0 for none. An expression holds at most 62 terms. The smallest ones beyond that are summed,
+   which is an upper bound of their maximum. */
 static ind_expr sched__max_of(sched__fuser *f, sched__term *t, uint32_t num) {
     enum { IND__MOST = 48 };
     num = sched__prune_terms(t, num);
@@ -3587,8 +3593,8 @@ static uint32_t sched__last_reader(const sched__fuser *f, uint32_t buffer, uint3
     return last > least ? last : least;
 }
 
-/* Partial results of columns that are joined while the same data is read: all of them are live until the last is
-   reduced, which saves reading that data for each. */
+/* Extends the lifetime of partial results of columns of the same data: all of them are live until the last one is
+   reduced. That saves reading the data for each. */
 static void sched__live_with_runs(const sched__fuser *f, uint32_t writer, sched__life *life) {
     for (uint32_t i = f->first_access[writer]; i < f->first_access[writer + 1]; i++) {
         if (f->access[i].write) continue;
@@ -3603,8 +3609,8 @@ static void sched__live_with_runs(const sched__fuser *f, uint32_t writer, sched_
     }
 }
 
-/* What running the loops one by one would take: each stores its results, each buffer is freed after its last reader.
-   The stages of a reduction stand one after the other. */
+/* Computes the unfused peak: each loop stores its results, each buffer is freed after its last reader. The stages of a
+   reduction run one after the other. */
 static bool sched__op_by_op(sched__fuser *f) {
     uint32_t n = 0, loops = f->program->num_loops;
     sched__life *life = sched__scratch(f, f->program->num_buffers, sizeof *life);
@@ -3612,7 +3618,7 @@ static bool sched__op_by_op(sched__fuser *f) {
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         uint32_t writer = sched__writer(f, b), end = writer;
         if (!sched__in_arena(f, b) || f->program->buffer[b].mutates) continue;
-        for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) { /* all versions are one memory */
+        for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) { /* all versions share one memory */
             if (sched__num_readers(f, v) && f->reader[f->first_reader[v + 1] - 1] > end)
                 end = f->reader[f->first_reader[v + 1] - 1];
             if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
@@ -3637,7 +3643,8 @@ static uint32_t sched__launch_last(const ind_schedule *s, uint32_t k) {
     return k;
 }
 
-/* In the arena: what is stored and is not an output. life is by buffer; end of the last reader's launch. */
+/* Lifetimes of buffers in the arena, by buffer: stored buffers that are not outputs. They end with the launch of the
+   last reader. */
 static bool sched__find_lives(sched__fuser *f, sched__life *life) {
     ind_schedule *s = f->schedule;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
@@ -3665,8 +3672,8 @@ static bool sched__find_lives(sched__fuser *f, sched__life *life) {
 /* ======================================================================================= src/sched/memory/donated.c */
 /* ---- in place */
 
-/* stage[i]: how many reductions instruction i comes after; it is computed in the stage-th pass over the row. pass[i]:
-   the last pass that needs its value. A kernel may read a row again in every pass. */
+/* stage[i]: number of reductions before instruction i, which is computed in pass `stage` over the row. pass[i]: the
+   last pass that needs its value. A kernel may read a row again in every pass. */
 static void sched__find_passes(const ind_body *body, uint32_t *stage, uint32_t *pass) {
     for (uint32_t i = 0; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
@@ -3696,10 +3703,10 @@ static uint32_t sched__only_store(const ind_body *body, uint32_t buffer) {
     return at;
 }
 
-/* May `out` be written over `in`? Every read must be of the very element that the same point writes, and come before
-   the write: also in later passes over a row, and for rows only if the write is elementwise, since other threads read
-   what belongs to a whole row. With a scan, all writes per element are in the last pass. Operands of a matrix product
-   are read by all. A sort moves what it has written. */
+/* May `out` overwrite `in`? Every read must be of the very element that the same point writes, and come before the
+   write, also in later passes. With rows the write must be elementwise, since other threads read per-row values. With a
+   scan, all per-element writes are in the last pass. All threads read the operands of a matrix product. A sort moves
+   elements that it has written. */
 static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t in, uint32_t out, uint32_t *stage,
                                  uint32_t *pass, uint8_t *operand) {
     const ind_body *body = k->body;
@@ -3737,7 +3744,7 @@ static bool sched__taken(const ind_schedule *s, const ind_kernel *k, uint32_t ro
     return false;
 }
 
-/* New versions of buffers lie where the old ones do. */
+/* New versions of buffers share the memory of the old ones. */
 static void sched__join_versions(sched__fuser *f, uint32_t k, sched__life *life) {
     ind_schedule *s = f->schedule;
     for (uint32_t o = s->kernel[k].num_reads; o < s->kernel[k].num_args; o++) {
@@ -3764,7 +3771,7 @@ static bool sched__find_gifts(sched__fuser *f, sched__life *life) {
     return true;
 }
 
-/* A donated input, read before the launch of kernel k for the last time, in whose memory `out` fits; 0: none. */
+/* A donated input in whose memory `out` fits and whose last read is before the launch of kernel k; 0: none. */
 static uint32_t sched__find_gift(sched__fuser *f, uint32_t k, uint32_t out, const sched__life *life) {
     int tries = 0;
     for (uint32_t i = 0; i < f->num_gifts && tries < IND__SCHED_GIFTS; i++) {
@@ -3777,8 +3784,8 @@ static uint32_t sched__find_gift(sched__fuser *f, uint32_t k, uint32_t out, cons
     return 0;
 }
 
-/* The memory that `out` lies in from kernel k on: that of `root`, for as long as it lives; an output only if the caller
-   binds it there, so for good. */
+/* Places `out` in the memory of `root` from kernel k on. An intermediate stays there for its lifetime, an output for
+   good, as the caller may bind it there. */
 static void sched__settle(sched__fuser *f, uint32_t out, uint32_t root, sched__life *life) {
     ind_schedule *s = f->schedule;
     bool output = !ind__ok(life[out].size);
@@ -3787,8 +3794,8 @@ static void sched__settle(sched__fuser *f, uint32_t out, uint32_t root, sched__l
     life[root].end = output ? IND__SCHED_NONE : life[out].end;
 }
 
-/* May the buffer be placed freely: in the arena, or an output that the caller may bind to a donated input? Not a size:
-   it is read back after a run, when a donated input may be gone. */
+/* May the buffer be placed freely: in the arena, or as an output that the caller may bind to a donated input? Not a
+   size: it is read back after a run, when a donated input may be gone. */
 static bool sched__placed_freely(const sched__fuser *f, uint32_t b, const sched__life *life) {
     const ind__buffer *info = &f->program->buffer[b];
     if (info->mutates || sched__is_size(f->program, b)) return false;
@@ -3804,7 +3811,7 @@ static bool sched__used_beside(const ind_schedule *s, uint32_t k, uint32_t root)
     return false;
 }
 
-/* Lets each output of kernel k take over the memory of an input that it is the last to read. */
+/* Lets each output of kernel k reuse the memory of an input whose last reader is k. */
 static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
     ind_schedule *s = f->schedule;
     const ind_kernel *kernel = &s->kernel[k];
@@ -3840,8 +3847,8 @@ typedef struct sched__placed {
     int64_t offset_hint, end_hint;
 } sched__placed;
 
-/* Placed lifetimes, found by step: a segment tree over the steps, whose nodes hold the lifetimes that cover them, finds
-   those that are live at one step; and lists by first step find those that begin later. */
+/* Placed lifetimes, by step. A segment tree over the steps finds the lifetimes that are live at one step: each node
+   lists the lifetimes that cover it. Lists by first step find those that begin later. */
 typedef struct sched__index {
     uint32_t leaves;        /* a power of two, at least the number of steps */
     uint32_t *node, *begin; /* first entry of each node; 1 + first item that begins at each step */
@@ -3856,7 +3863,7 @@ typedef struct sched__arena {
     sched__placed *item;
     uint32_t num;
     sched__index index;
-    uint32_t *overlap; /* items that are live together with the one to be placed, by offset */
+    uint32_t *overlap; /* items that are live at the same time as the new one, by offset */
     uint32_t num_overlap;
     sched__term *term;
     ind_expr bytes;
@@ -3906,7 +3913,7 @@ static bool sched__is_free(const sched__arena *m, ind_expr offset, ind_expr size
     return ind__ok(end);
 }
 
-/* By offset at the hints; heapsort with the items at hand. */
+/* Sorts by offset at the hints. */
 static void sched__sort_overlaps(sched__arena *m) {
     for (uint32_t i = 0; i < m->num_overlap; i++) {
         const sched__placed *p = &m->item[m->overlap[i]];
@@ -3930,7 +3937,8 @@ static bool sched__try_place(sched__fuser *f, sched__arena *m, int64_t at, const
     return false;
 }
 
-/* The lowest place, at the hints, that is proven to be free for all sizes; behind everything else where none is. */
+/* The lowest offset, at the hints, that is proven to be free for all sizes; if none is, the end of all overlapping
+   items. */
 static ind_expr sched__find_place(sched__fuser *f, sched__arena *m, const sched__life *life) {
     ind_expr offset;
     int64_t at = 0;
@@ -3975,7 +3983,7 @@ static int sched__compare_length(const void *p, const void *q) {
     return sched__compare_size(p, q);
 }
 
-/* One after another in the given order, each at the lowest free place. */
+/* Places the lifetimes in the given order, each at the lowest free offset. */
 static bool sched__place_all(sched__fuser *f, sched__arena *m, const sched__life *life, uint32_t num) {
     for (uint32_t i = 0; i < num; i++) {
         ind_expr offset = sched__find_place(f, m, &life[i]), end = ind_expr_add(offset, life[i].size);
@@ -3989,8 +3997,8 @@ static bool sched__place_all(sched__fuser *f, sched__arena *m, const sched__life
     return !f->failed;
 }
 
-/* What sizes a plan is tried at: the hints; ends of the ranges, all at the same one or every other at another; and
-   within them, where rounding up counts for most and in between. */
+/* Sizes at which a plan is tried: the hints; the ends of the ranges, all at the same end or alternating; and points
+   within them, near the lower end, where rounding up counts most, and in between. */
 enum {
     IND__SCHED_AT_HINT,
     IND__SCHED_AT_LEAST,
@@ -4021,14 +4029,14 @@ static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
     return true;
 }
 
-/* Are so many bytes more than op by op takes, with the sizes at this point? Sums that overflow say nothing. */
+/* Are the bytes more than the unfused peak, with the sizes at this point? Sums that overflow decide nothing. */
 static bool sched__above(const ind_schedule *s, ind_expr bytes, int point) {
     int64_t n, most;
     return !ind_expr_eval(bytes, sched__corner_value, &point, &n) &&
            !ind_expr_eval(s->op_by_op_bytes, sched__corner_value, &point, &most) && n > most;
 }
 
-/* At how many points they are. */
+/* Number of points at which they are. */
 static uint32_t sched__num_above(const ind_schedule *s, ind_expr bytes) {
     uint32_t n = 0;
     if (ind__known_le_max(bytes, s->op_by_op_bytes)) return 0;
@@ -4036,8 +4044,8 @@ static uint32_t sched__num_above(const ind_schedule *s, ind_expr bytes) {
     return n;
 }
 
-/* Is an arena of so many bytes better than the one at hand? If they are equal at the hints, one that is proven for all
-   sizes to take no more than op by op is. */
+/* Is an arena of this size better than the current one? If both are equal at the hints, one that is proven not to
+   exceed the unfused peak for all sizes is better. */
 static bool sched__better_arena(const ind_schedule *s, ind_expr arena) {
     if (!ind__ok(s->arena_bytes)) return true;
     uint32_t above = sched__num_above(s, arena), had = sched__num_above(s, s->arena_bytes);
@@ -4060,9 +4068,9 @@ static bool sched__try_order(sched__fuser *f, sched__life *life, uint32_t num,
     return true;
 }
 
-/* The best, at the hints, of three orders: large ones first leaves small gaps; what lives long first lets all that
-   comes and goes share the rest, also where sizes cannot be compared; first come first served is what an allocator
-   would do. */
+/* Tries three orders and keeps the best at the hints. Largest first leaves small gaps. Longest lifetime first lets
+   short-lived buffers share the rest, also if sizes cannot be compared. First come first served is an allocator's
+   order. */
 static bool sched__place_best(sched__fuser *f, sched__life *life, uint32_t num) {
     return sched__try_order(f, life, num, sched__compare_size) &&
            sched__try_order(f, life, num, sched__compare_length) &&
@@ -4095,30 +4103,33 @@ static bool sched__plan_memory(sched__fuser *f) {
 /* ============================================================================================== src/sched/combine.c */
 /* ================================================================================================= >>combine */
 
-/* The launches while they are put together; kernels are numbered in the order that was chosen, and a launch stands
-   where its first kernel does. */
+/* The launches under construction. Kernels are numbered in the chosen order; a launch runs at the position of its first
+   kernel. */
 typedef struct sched__combiner {
     sched__fuser *f;
     uint32_t *launch, *next, *tail; /* by kernel: its launch; the next part of it, 0: none. By launch: its last part */
     uint32_t *parts, *words;        /* by launch; words of 8 bytes that its arguments take */
-    uint32_t *functions;            /* by launch: parts unlike the first and the last before them, and the first */
-    uint32_t *open, num_open;       /* launches that others may join, ascending */
+    uint32_t *functions;            /* by launch: number of distinct functions: the first part, and each part unlike the
+                                       first and the one before it */
+    uint32_t *open, num_open;       /* launches that further kernels may join, ascending */
+    bool *large;                    /* by kernel: pointwise, and moves more bytes than policy.launch_bytes */
     uint32_t *maker;                /* by buffer: 1 + kernel that writes it */
-    uint32_t *reader, *first_reader, *written; /* kernels that read a buffer; how many are entered so far */
-    /* At the hints and at both ends of the declared ranges. By kernel: bytes of the arena in use while it runs, and
-       that it is the first to use; and what there may be at the most. */
+    uint32_t *reader, *first_reader, *written; /* kernels that read a buffer; number entered so far */
+    /* At the hints and at corners of the declared ranges. By kernel: bytes of the arena in use while it runs, and bytes
+       that it is the first to use; limit: the peak. */
     int64_t *live[IND__SCHED_NUM_CORNERS], *made[IND__SCHED_NUM_CORNERS], limit[IND__SCHED_NUM_CORNERS];
 } sched__combiner;
 
-/* How far apart the kernels of a launch may be in the order, and how many launches are tried for each. */
+/* Largest distance of the kernels of a launch in the order, launches tried per kernel, and words of arguments per
+   launch. */
 enum { IND__SCHED_COMBO_DISTANCE = 512, IND__SCHED_COMBO_TRIES = 64, IND__SCHED_COMBO_WORDS = 448 };
 
-/* Its row of arguments on the device: pointers, the blocks that are its own, and a few sizes. */
+/* Words of its arguments on the device: pointers, its range of blocks, and a few sizes. */
 static uint32_t sched__combo_words(const ind_kernel *k) {
     return k->num_args + 6;
 }
 
-/* A matrix product that leaves multiprocessors idle: its tiles are fewer than the blocks that fill the machine. */
+/* Does the matrix product leave multiprocessors idle? Its tiles are then no more than the blocks that fill the GPU. */
 static bool sched__small_product(const sched__fuser *f, const ind_kernel *k) {
     enum { IND__TILE = 64 };
     int64_t blocks = 1;
@@ -4130,11 +4141,11 @@ static bool sched__small_product(const sched__fuser *f, const ind_kernel *k) {
     return blocks <= f->policy.fill_blocks;
 }
 
-/* May the kernel be a part of a launch, if there is another one? */
+/* May the kernel share a launch? IND_COMBO_COMBINED, or the reason against it. */
 static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kernel *k) {
     if (f->policy.disable || f->policy.disable_combo) return IND_COMBO_DISABLED;
     if (f->keep_order) return IND_COMBO_MEMORY;
-    if (k->run) return IND_COMBO_LARGE; /* runs are for much data; their columns' shared memory is not counted */
+    if (k->run) return IND_COMBO_LARGE; /* runs are for large data; the shared memory of their columns is not counted */
     if (k->kind == IND_KERNEL_SORT) return IND_COMBO_KIND;
     if (k->kind == IND_KERNEL_EXTERN) return IND_COMBO_EXTERN;
     if (ind__body_unbacked(f->program, k->body)) return IND_COMBO_DATA_SIZES;
@@ -4145,21 +4156,30 @@ static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kerne
     return combines ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
 }
 
-/* Products share a launch if they share an operand and are as deep, so that one function and one tile may do for all;
-   other kernels, of few bytes each, need nothing in common. */
-static bool sched__go_together(const ind_kernel *a, const ind_kernel *b) {
-    if ((a->kind == IND_KERNEL_MATMUL) != (b->kind == IND_KERNEL_MATMUL)) return false;
-    if (a->kind != IND_KERNEL_MATMUL) return true;
-    bool shared = false;
-    for (uint32_t i = 0; i < a->num_reads; i++)
-        for (uint32_t k = 0; k < b->num_reads; k++) shared |= a->arg[i] == b->arg[k];
-    return shared && a->body->rank == b->body->rank && ind_expr_same(a->rnumel, b->rnumel);
-}
-
-/* Are they likely to be one function on the device, called with other arguments? */
+/* Are they likely to be one device function with different arguments? */
 static bool sched__alike(const ind_kernel *a, const ind_kernel *b) {
     return a->kind == b->kind && a->num_args == b->num_args && a->num_reads == b->num_reads &&
            a->body->num_inst == b->body->num_inst;
+}
+
+static bool sched__share_read(const ind_kernel *a, const ind_kernel *b) {
+    for (uint32_t i = 0; i < a->num_reads; i++)
+        for (uint32_t k = 0; k < b->num_reads; k++)
+            if (a->arg[i] == b->arg[k]) return true;
+    return false;
+}
+
+/* Matrix products share a launch if they share an operand and have the same depth, so that one function and one tile
+   may serve all. Large pointwise kernels share a launch if they are alike and read a common buffer: the second one
+   occupies the multiprocessors that the end of the first leaves idle (rotary embedding of queries and keys, 336 MiB,
+   H200: 87.6 us, two launches 89.1 us). Small kernels need nothing in common. */
+static bool sched__go_together(const sched__combiner *x, uint32_t i, uint32_t k) {
+    const ind_kernel *a = &x->f->schedule->kernel[i], *b = &x->f->schedule->kernel[k];
+    if ((a->kind == IND_KERNEL_MATMUL) != (b->kind == IND_KERNEL_MATMUL)) return false;
+    if (a->kind == IND_KERNEL_MATMUL)
+        return sched__share_read(a, b) && a->body->rank == b->body->rank && ind_expr_same(a->rnumel, b->rnumel);
+    const bool large = x->large[i];
+    return large == x->large[k] && (!large || (sched__alike(a, b) && sched__share_read(a, b)));
 }
 
 static bool sched__is_new_function(const sched__combiner *x, uint32_t launch, uint32_t k) {
@@ -4167,7 +4187,7 @@ static bool sched__is_new_function(const sched__combiner *x, uint32_t launch, ui
     return !sched__alike(&kernel[launch], &kernel[k]) && !sched__alike(&kernel[x->tail[launch]], &kernel[k]);
 }
 
-/* Does the loop that makes the version store in the part of the concatenation alone that is its? */
+/* Does the loop of this version store only into its own part of the concatenation? */
 static bool sched__stores_part(const ind__lowered *p, uint32_t version) {
     const ind__buffer *b = &p->buffer[version];
     const ind_body *body = ind__ok(b->part_end) ? p->loop[b->loop].body : NULL;
@@ -4181,7 +4201,7 @@ static bool sched__stores_part(const ind__lowered *p, uint32_t version) {
     return body != NULL;
 }
 
-/* Do two versions of one buffer hold parts of a concatenation that do not meet? Then their order is none. */
+/* Do two versions of one buffer hold disjoint parts of a concatenation? Then their order does not matter. */
 static bool sched__parts_apart(const ind__lowered *p, uint32_t a, uint32_t b) {
     const ind__buffer *x = &p->buffer[a], *y = &p->buffer[b];
     if (!ind__ok(x->part_end) || !ind__ok(y->part_end)) return false;
@@ -4193,8 +4213,8 @@ static void sched__after(const sched__combiner *x, uint32_t kernel, uint32_t k, 
     if (kernel != k && x->launch[kernel] + 1 > *least) *least = x->launch[kernel] + 1;
 }
 
-/* Kernel k makes a new version of `old`, behind all that read it and the kernel that makes it; that may be in the same
-   launch where both store parts of a concatenation. */
+/* Kernel k makes a new version of `old`, after all readers of that and after its writer. Both may be in one launch if
+   they store parts of a concatenation. */
 static void sched__after_version(const sched__combiner *x, uint32_t version, uint32_t k, uint32_t *least) {
     const ind__lowered *p = x->f->program;
     uint32_t old = p->buffer[version].mutates;
@@ -4209,8 +4229,8 @@ static void sched__after_version(const sched__combiner *x, uint32_t version, uin
     }
 }
 
-/* The first place in the order at which kernel k can run: behind all that it needs, and all that read what it changes.
- */
+/* The first position at which kernel k can run: after its dependencies, and after all readers of buffers that it
+   changes. */
 static uint32_t sched__earliest(const sched__combiner *x, uint32_t k) {
     const ind_kernel *kernel = &x->f->schedule->kernel[k];
     uint32_t least = 0;
@@ -4224,7 +4244,7 @@ static uint32_t sched__earliest(const sched__combiner *x, uint32_t k) {
     return least;
 }
 
-/* Kernel k runs, at the latest, where it stands: those behind it may need it. */
+/* Enters kernel k at its original position, since later kernels may depend on it. */
 static void sched__note_kernel(sched__combiner *x, uint32_t k) {
     const ind_kernel *kernel = &x->f->schedule->kernel[k];
     for (uint32_t i = 0; i < kernel->num_args; i++) {
@@ -4236,7 +4256,7 @@ static void sched__note_kernel(sched__combiner *x, uint32_t k) {
     }
 }
 
-/* Would what kernel k makes, live from `launch` on, stay below the peak? */
+/* Would the outputs of kernel k, live from `launch` on, stay below the peak? */
 static bool sched__fits_below_peak(const sched__combiner *x, uint32_t launch, uint32_t k) {
     for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
         for (uint32_t at = launch; at < k && x->made[c][k]; at++)
@@ -4244,18 +4264,18 @@ static bool sched__fits_below_peak(const sched__combiner *x, uint32_t launch, ui
     return true;
 }
 
-/* The launch that kernel k joins: the last one of kernels that are like it, else the last one that is possible; or k,
-   and why. */
+/* The launch that kernel k joins: the last one with a similar kernel, else the last possible one. k if there is none,
+   with the reason in *why. */
 static uint32_t sched__launch_to_join(const sched__combiner *x, uint32_t k, ind_combo_reason *why) {
     const sched__fuser *f = x->f;
     const ind_kernel *kernel = &f->schedule->kernel[k];
     uint32_t least = sched__earliest(x, k), best = k, tries = 0;
-    *why = IND_COMBO_NEEDED;
+    *why = x->large[k] ? IND_COMBO_LARGE : IND_COMBO_NEEDED;
     for (uint32_t i = x->num_open; i-- > 0 && tries < IND__SCHED_COMBO_TRIES; tries++) {
         uint32_t at = x->open[i];
         if (at < least || k - at > IND__SCHED_COMBO_DISTANCE) break;
         const ind_kernel *first = &f->schedule->kernel[at];
-        if (!sched__go_together(first, kernel) || (best != k && !sched__alike(first, kernel))) continue;
+        if (!sched__go_together(x, at, k) || (best != k && !sched__alike(first, kernel))) continue;
         if (x->parts[at] >= (uint32_t)f->policy.max_parts ||
             x->functions[at] + sched__is_new_function(x, at, k) > (uint32_t)f->policy.max_functions ||
             x->words[at] + sched__combo_words(kernel) > IND__SCHED_COMBO_WORDS) {
@@ -4283,7 +4303,7 @@ static void sched__join_launch(sched__combiner *x, uint32_t launch, uint32_t k) 
             x->live[c][at] = sched__add_hint(x->live[c][at], x->made[c][k]);
 }
 
-/* The value of a size, or of a sum of sizes, at a corner of the ranges; as large as can be where it overflows there. */
+/* A size, or a sum of sizes, at a corner of the ranges; INT64_MAX if it overflows there. */
 static int64_t sched__at_corner(ind_expr e, int corner) {
     int64_t value;
     return ind_expr_eval(e, sched__corner_value, &corner, &value) ? INT64_MAX : value > 0 ? value : 0;
@@ -4293,7 +4313,7 @@ static int64_t sched__place_bytes(const sched__fuser *f, uint32_t buffer, int co
     return sched__at_corner(ind__align_up(f->bytes[buffer], IND__ALIGNMENT), corner);
 }
 
-/* What the plan as it is keeps in the arena while each kernel runs, at a corner. */
+/* Bytes of the current plan in the arena while each kernel runs, at a corner. */
 static bool sched__find_live(sched__combiner *x, int c) {
     sched__fuser *f = x->f;
     const ind_schedule *s = f->schedule;
@@ -4328,7 +4348,7 @@ static bool sched__combiner_init(sched__combiner *x, sched__fuser *f) {
     x->launch = sched__scratch(f, n, sizeof(uint32_t)), x->next = sched__scratch(f, n, sizeof(uint32_t));
     x->tail = sched__scratch(f, n, sizeof(uint32_t)), x->open = sched__scratch(f, n, sizeof(uint32_t));
     x->parts = sched__scratch(f, n, sizeof(uint32_t)), x->words = sched__scratch(f, n, sizeof(uint32_t));
-    x->functions = sched__scratch(f, n, sizeof(uint32_t));
+    x->functions = sched__scratch(f, n, sizeof(uint32_t)), x->large = sched__scratch(f, n, sizeof(bool));
     x->maker = sched__scratch(f, buffers, sizeof(uint32_t)), x->written = sched__scratch(f, buffers, sizeof(uint32_t));
     x->first_reader = sched__scratch(f, (size_t)buffers + 1, sizeof(uint32_t));
     for (uint32_t k = 0; k < n; k++) reads += f->schedule->kernel[k].num_reads;
@@ -4343,7 +4363,7 @@ static bool sched__combiner_init(sched__combiner *x, sched__fuser *f) {
     return true;
 }
 
-/* Each kernel joins a launch before it, or opens one. Launches that only opened stay alone. */
+/* Each kernel joins an earlier launch or opens one. A launch that no other kernel joins has one kernel. */
 static void sched__choose_launches(sched__combiner *x) {
     ind_schedule *s = x->f->schedule;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
@@ -4351,16 +4371,17 @@ static void sched__choose_launches(sched__combiner *x) {
         x->launch[k] = x->tail[k] = k;
         x->parts[k] = x->functions[k] = 1, x->words[k] = sched__combo_words(&s->kernel[k]);
         s->combo[k] = sched__combinable(x->f, &s->kernel[k]);
-        if (s->combo[k] == IND_COMBO_COMBINED) launch = sched__launch_to_join(x, k, &s->combo[k]);
+        x->large[k] = s->combo[k] == IND_COMBO_LARGE && s->kernel[k].kind == IND_KERNEL_POINTWISE;
+        if (s->combo[k] == IND_COMBO_COMBINED || x->large[k]) launch = sched__launch_to_join(x, k, &s->combo[k]);
         if (launch != k)
             sched__join_launch(x, launch, k);
-        else if (s->combo[k] >= IND_COMBO_NEEDED)
+        else if (s->combo[k] >= IND_COMBO_NEEDED || x->large[k])
             x->open[x->num_open++] = k;
         sched__note_kernel(x, k);
     }
 }
 
-/* The kernels of each launch one after another; false: each is alone. */
+/* Makes the kernels of each launch consecutive; false: each launch has one kernel. */
 static bool sched__gather_launches(const sched__combiner *x, ind_kernel *kernel, ind_combo_reason *combo) {
     ind_schedule *s = x->f->schedule;
     uint32_t n = 0;
@@ -4382,7 +4403,7 @@ static void sched__launch_each(ind_schedule *s) {
     s->num_launches = s->num_kernels;
 }
 
-/* Is the plan at none of the points that are tried larger than the other one? */
+/* Is the plan no larger than the other one at all tried points? */
 static bool sched__no_larger(const ind_schedule *s, const ind_schedule *before) {
     for (int c = 0; c < IND__SCHED_NUM_POINTS; c++)
         if (sched__at_corner(s->arena_bytes, c) > sched__at_corner(before->arena_bytes, c) ||
@@ -4391,7 +4412,7 @@ static bool sched__no_larger(const ind_schedule *s, const ind_schedule *before) 
     return true;
 }
 
-/* Plans the memory of the kernels as they are now; back to how they were where the arena would grow. */
+/* Plans the memory of the combined kernels; restores the previous order if the arena would grow. */
 static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_reason *combo) {
     ind_schedule *s = f->schedule;
     ind_schedule before = *s;
@@ -4399,7 +4420,7 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
     s->arena_bytes.id = 0;
     if (!sched__plan_memory(f)) return false;
     if (sched__no_larger(s, &before)) return true;
-    before.arena = s->arena; /* it may have grown, and what it hands out is new */
+    before.arena = s->arena; /* it may have grown; its new allocations stay in it */
     *s = before;
     sched__launch_each(s);
     for (uint32_t k = 0; k < s->num_kernels; k++)
@@ -4407,8 +4428,8 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
     return true;
 }
 
-/* Puts small kernels that need nothing of each other into one launch. A kernel only ever moves up, to where the launch
-   already stands, so that no other one waits longer. */
+/* Combines small independent kernels into one launch. A kernel only moves up, to the position of the launch, so that no
+   other kernel waits longer. */
 static bool sched__combine(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     sched__combiner x;
@@ -4434,8 +4455,9 @@ typedef struct sched__check {
     uint32_t *step;                 /* by loop: 1 + kernel */
     uint32_t *made;                 /* by buffer: 1 + kernel that stores it */
     uint32_t *last;                 /* by kernel: the last one of its launch */
-    sched__life *life;              /* by buffer: in the arena; size invalid: not there. From the first kernel of the
-                                       launch that makes it to the last one of the launch that uses it last */
+    sched__life *life;              /* by buffer: lifetime in the arena; size invalid: not there. From the first kernel
+                                       of the launch that writes it to the last kernel of the launch that uses it
+                                       last */
     sched__numbers *number;         /* by buffer: bytes in the arena */
     uint32_t kernel, buffer, other; /* where it went wrong */
 } sched__check;
@@ -4456,7 +4478,7 @@ static bool sched__check_loops(sched__check *v) {
     return true;
 }
 
-/* A launch is a run of kernels, and what has several parts has no opaque call. */
+/* The kernels of a launch are consecutive, and a launch of several parts has no extern call. */
 static bool sched__check_launches(sched__check *v) {
     const ind_schedule *s = v->s;
     uint32_t launches = 0;
@@ -4517,7 +4539,7 @@ static uint32_t sched__only_load(const ind_body *body, uint32_t buffer) {
     return at;
 }
 
-/* Is the value that the kernel stores what memory holds then? */
+/* Does memory hold exactly the value that the kernel stores? */
 static bool sched__stores_plainly(const ind_kernel *k, uint32_t buffer) {
     const ind__inst *store = &k->body->inst[sched__only_store(k->body, buffer)];
     return store->op == IND_LOOP_STORE && !store->arg[1] && !store->reduction && !store->flags;
@@ -4531,8 +4553,8 @@ static bool sched__is_operand(const ind_body *body, uint32_t load) {
     return operand;
 }
 
-/* May a kernel with rows read of the buffer the element that it then changes there? One per point of its rows, or one
-   per row that is read whatever the point. */
+/* May a kernel with rows read the element that it then changes in place? One per point of its rows, or one per row
+   whose read is unmasked. */
 static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr index) {
     const ind_body *b = k->body;
     int along = 0;
@@ -4543,8 +4565,7 @@ static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr 
     return along == b->rrank || (!along && !masked);
 }
 
-/* Does the kernel that changes the buffer read of it nothing but the elements that the same points store, and before
-   they do? */
+/* Does the kernel read only those elements of the changed buffer that the same points store, and before the store? */
 static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
     if (!sched__has_arg(k, old, false)) return true;
     uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
@@ -4557,16 +4578,16 @@ static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version
            (!rows || sched__changes_rows_own(k, old, index));
 }
 
-/* May the kernel that makes the version hold others that read the old one? */
+/* May the kernel that makes the version also contain readers of the old one? */
 static bool sched__changes_in_step(const sched__check *v, uint32_t version) {
     const ind_kernel *k = &v->s->kernel[v->kernel];
     return k->kind != IND_KERNEL_EXTERN && sched__stores_plainly(k, version) &&
            sched__reads_own(k, v->s->program->buffer[version].mutates, version);
 }
 
-/* From the loops as they were before any fusion: who reads a buffer runs in or after the kernel of the loop that writes
-   it, and in no kernel after the one that changes it in place; in that one only if all that it reads of the buffer is
-   what the same point stores. */
+/* Based on the loops before fusion. A reader of a buffer runs in or after the kernel of its writer, and not after the
+   kernel that changes it in place. It may run in that kernel if all its reads are of elements that the same point
+   stores. */
 static bool sched__check_order(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t l = 0; l < p->num_loops; l++) {
@@ -4602,8 +4623,8 @@ static bool sched__side_by_side(const sched__check *v, uint32_t a, uint32_t b) {
     return v->step[a] != v->step[b] && v->s->launch[v->step[a] - 1] == v->s->launch[v->step[b] - 1];
 }
 
-/* Does no other part of the launch write an older version, but where they store parts of a concatenation? Versions
-   follow one another in the order of kernels, so that those of a launch are neighbours. */
+/* True if no other part of the launch writes an older version, except for parts of a concatenation. Versions have the
+   order of the kernels, so those of a launch are adjacent. */
 static bool sched__check_older(sched__check *v, uint32_t version) {
     const ind__lowered *p = v->s->program;
     for (uint32_t old = p->buffer[version].mutates; old; old = p->buffer[old].mutates) {
@@ -4614,9 +4635,9 @@ static bool sched__check_older(sched__check *v, uint32_t version) {
     return true;
 }
 
-/* From the loops as they were before any fusion: the parts of a launch run in any order, so none reads or changes what
-   another one writes, but for the parts of one concatenation. With the order of the launches, no path leads from one
-   part to another either. */
+/* Based on the loops before fusion. The parts of a launch run in any order, so none reads or changes a buffer that
+   another one writes, except for parts of one concatenation. With the order of the launches, no dependency path
+   connects two parts. */
 static bool sched__check_parts(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t l = 0; l < p->num_loops; l++) {
@@ -4631,14 +4652,14 @@ static bool sched__check_parts(sched__check *v) {
         }
         for (uint32_t o = 0; o < p->loop[l].num_outputs; o++)
             if (!sched__check_older(v, p->loop[l].output[o])) return false;
-        /* a loop over no elements at all has lost its sizes by then */
+        /* a loop over zero elements has lost its sizes by then */
         uint64_t sizes = ind__body_unbacked(p, v->s->kernel[v->kernel].body);
         if (sizes && v->last[v->kernel] != v->s->launch[v->kernel]) return false;
     }
     return true;
 }
 
-/* Also finds the lifetimes that the next rules need. */
+/* Also computes the lifetimes for the next rules. */
 static bool sched__check_reads_follow_writes(sched__check *v) {
     for (uint32_t k = 0; k < v->s->num_kernels; k++) {
         const ind_kernel *kernel = &v->s->kernel[k];
@@ -4657,7 +4678,7 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
     return true;
 }
 
-/* The donated input in whose memory the buffer lies, or may be bound to lie; 0: none. */
+/* The donated input in whose memory the buffer lies or may be bound; 0: none. */
 static uint32_t sched__in_gift(const ind_schedule *s, uint32_t b) {
     if (s->takes_over[b]) return s->takes_over[b];
     return b != s->storage[b] && s->program->buffer[s->storage[b]].donated ? s->storage[b] : 0;
@@ -4693,13 +4714,13 @@ static bool sched__check_outputs(sched__check *v) {
     return true;
 }
 
-/* end <= begin, also where only the facts in force prove it: maxima that they decided were left out of offsets. */
+/* end <= begin, possibly by the facts in force alone: offsets omit maxima that the facts decide. */
 static bool sched__follows(ind_expr end, ind_expr begin) {
     return ind_known_true(ind_expr_le(end, begin));
 }
 
-/* Does the buffer end within the arena? So it does where another begins that ends there, as no buffer has fewer than 0
-   bytes; `chain`: of how many such. */
+/* Does the buffer end within the arena? Yes also if another buffer begins at its end and ends inside, as sizes are not
+   negative. `chain`: most such steps. */
 static bool sched__ends_inside(const sched__check *v, uint32_t b, int chain) {
     ind_expr end = ind_expr_add(v->s->offset[b], v->life[b].size);
     if (ind__known_le_max(end, v->s->arena_bytes) || sched__follows(end, v->s->arena_bytes)) return true;
@@ -4731,7 +4752,7 @@ static void sched__find_numbers(sched__check *v, uint32_t buffer) {
     }
 }
 
-/* Counted with numbers, independently of the proofs. */
+/* Compares numbers, independently of the proofs. */
 static bool sched__check_numbers(const sched__check *v, uint32_t a, uint32_t b) {
     const sched__numbers *x = &v->number[a], *y = &v->number[b];
     for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++)
@@ -4739,7 +4760,7 @@ static bool sched__check_numbers(const sched__check *v, uint32_t a, uint32_t b) 
     return true;
 }
 
-/* Does the kernel store other parts of a concatenation than that which b is, and nothing else, where b lies? */
+/* Does the kernel store only other parts of b's concatenation into b's memory? */
 static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint32_t b) {
     bool stores = false;
     for (uint32_t o = k->num_reads; o < k->num_args; o++) {
@@ -4750,8 +4771,8 @@ static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint
     return stores;
 }
 
-/* Does b take over the place of a in the kernel that makes b: the only one of its launch that still uses a, but for
-   those that store other parts there? */
+/* Does b reuse the memory of a in the kernel that writes b? That must be the only user of a in its launch, except for
+   kernels that store other parts there. */
 static bool sched__check_taken_over(const sched__check *v, const sched__life *a, const sched__life *b) {
     const uint32_t made = v->made[b->buffer] - 1, before = v->made[a->buffer] - 1;
     if (before != made && v->s->launch[before] == v->s->launch[made])
@@ -4764,7 +4785,7 @@ static bool sched__check_taken_over(const sched__check *v, const sched__life *a,
     return true;
 }
 
-/* Two buffers that are live in one kernel: apart in memory, or the one takes over the other's place in that kernel. */
+/* Two buffers that are live in one kernel must not overlap, unless one reuses the other's memory in that kernel. */
 static bool sched__check_pair(sched__check *v, const sched__life *a, const sched__life *b) {
     const ind_expr *offset = v->s->offset;
     v->buffer = a->buffer, v->other = b->buffer;
@@ -4786,7 +4807,7 @@ static bool sched__check_memory(sched__check *v) {
         v->life[num++] = v->life[b];
     }
     sched__sort(v->life, num, sizeof *v->life, sched__compare_begin);
-    for (uint32_t i = 0; i < num; i++) { /* life[0..live) are those not over yet */
+    for (uint32_t i = 0; i < num; i++) { /* life[0..live) have not ended yet */
         sched__life at = v->life[i];
         uint32_t kept = 0;
         for (uint32_t k = 0; k < live; k++) {
@@ -4800,7 +4821,7 @@ static bool sched__check_memory(sched__check *v) {
     return true;
 }
 
-/* May kernel k write `b` into the memory of the donated input, given what was there before? */
+/* May kernel k write `b` into the memory of the donated input, given its previous contents? */
 static bool sched__check_gift(const sched__check *v, uint32_t k, uint32_t b, uint32_t gift) {
     const ind__buffer *x = &v->s->program->buffer[gift], *y = &v->s->program->buffer[b];
     const sched__life *there = &v->life[gift];
@@ -4815,8 +4836,8 @@ static bool sched__check_gift(const sched__check *v, uint32_t k, uint32_t b, uin
            !sched__used_beside(v->s, k, gift);
 }
 
-/* In the order of the kernels: life of a donated input becomes that of what lies there; it begins one later. made: it
-   is read, or something lay there. */
+/* In kernel order. The life of a donated input becomes that of its current contents and begins one later. made: the
+   input is read, or its memory was used. */
 static bool sched__check_gifts(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t k = 0; k < v->s->num_kernels; k++)
@@ -4837,7 +4858,7 @@ static bool sched__check_gifts(sched__check *v) {
     return true;
 }
 
-/* Is something stored for each of the elements that are reduced? A tile that several blocks compute must not be. */
+/* Is there a store per reduced element? A tile that several blocks compute must have none. */
 static bool sched__stores_along_depth(const ind_body *body) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         for (int v = body->rank; body->inst[i].op == IND_LOOP_STORE && v < body->rank + body->rrank; v++)
@@ -4860,7 +4881,7 @@ static bool sched__check_matmul(sched__check *v) {
     return true;
 }
 
-/* What the index symbols in e that stand for data come from: as `from` says for the values they were made of. */
+/* Origin of the indirect symbols in e: the largest `from` of the values that they are made of. */
 static uint32_t sched__index_from(const ind_body *body, const uint32_t *from, uint32_t before, ind_expr e) {
     uint32_t most = 0;
     if (!ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return 0;
@@ -4872,7 +4893,7 @@ static uint32_t sched__index_from(const ind_body *body, const uint32_t *from, ui
     return most;
 }
 
-/* Nothing per element, and no further reduction or scan, may need what is reduced of the scan's results. */
+/* No per-element value, reduction or scan may depend on a reduction of the scan's results. */
 static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *from) {
     uint32_t outer = (1u << body->rank) - 1;
     ind__body_var_masks(body, mask);
@@ -4892,7 +4913,7 @@ static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *
     return true;
 }
 
-/* Is a result of the sort stored along the row at one stride, where it can be sorted? */
+/* Is a result of the sort stored along the row at one stride, so that it can be sorted there? */
 static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i], *value = &body->inst[in->arg[0]];
@@ -4904,7 +4925,7 @@ static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
     return false;
 }
 
-/* In a kernel with a sort: is a mask on each store per element whose buffer has fewer elements than the rows? */
+/* In a kernel with a sort: is each per-element store masked if its buffer has fewer elements than the rows? */
 static bool sched__ends_early(const ind__lowered *p, const ind_kernel *k) {
     ind_expr points = ind_expr_mul(k->numel, k->rnumel);
     for (uint32_t i = 1; i < k->body->num_inst; i++) {
@@ -4936,8 +4957,8 @@ static bool sched__check_scans(sched__check *v) {
     return true;
 }
 
-/* Columns are joined along runs of the kernel's rows as they stand, in buffers that it stores once and does not read.
- */
+/* Columns are combined over runs of the kernel's rows in their order, in buffers that it stores once and does not
+   read. */
 static bool sched__check_runs(sched__check *v) {
     for (v->kernel = 0; v->kernel < v->s->num_kernels; v->kernel++) {
         const ind_kernel *k = &v->s->kernel[v->kernel];
@@ -4959,7 +4980,7 @@ static bool sched__check_runs(sched__check *v) {
     return true;
 }
 
-/* The invariants of a schedule, in an order in which each may rely on those before. */
+/* The invariants of a schedule; each may rely on those before it. */
 static const struct {
     const char *text;
     bool (*holds)(sched__check *v);
@@ -5112,9 +5133,9 @@ static void sched__print_formula(const sched__printer *p, const char *before, in
     ind__text_expr(p->t, e);
 }
 
-/* The `length` characters that say which tensor of the graph the buffer holds, or a part of: what the last op of its
-   loop makes, of an opaque call the result itself; of a size that comes from data the size. NULL: it has the tensor's
-   own name, or none is known. */
+/* The graph tensor of which the buffer holds the value or a part, as `length` characters. It is the result of the last
+   op of its loop, the result itself for an extern call, or the size for a size from data. NULL: the buffer has the
+   tensor's name, or no tensor is known. */
 static const char *sched__tensor_of(const sched__printer *p, uint32_t buffer, int *length) {
     const ind__lowered *program = p->s->program;
     const ind__buffer *b = &program->buffer[buffer];
@@ -5171,7 +5192,7 @@ static void sched__print_edge(const sched__printer *p, const ind_edge *e) {
     ind__textf(p->t, fused ? " bytes and a launch\n" : " bytes\n");
 }
 
-/* Edges by the kernel in which they end; 1 + the first edge of each loop in `first`, linked by `next`. */
+/* Lists the edges by the loop in which they end: 1 + the first edge of each loop in `first`, linked by `next`. */
 static bool sched__link_edges(const ind_schedule *s, uint32_t **first, uint32_t **next) {
     *first = ind__alloc(s->context, ((size_t)s->program->num_loops + s->num_edges + 1) * sizeof **first);
     if (!*first) return false;
@@ -5214,7 +5235,7 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
         ind__textf(p->t, "  a launch of its own: %s\n", ind__combo_reason_text(p->s->combo[number]));
 }
 
-/* What was not changed in place, and because of whom. */
+/* Prints the ops that were not done in place, and the readers that prevent it. */
 static void sched__print_kept(const sched__printer *p) {
     for (uint32_t i = 0; i < p->s->program->num_kept; i++) {
         const ind__kept *x = &p->s->program->kept[i];
@@ -5246,8 +5267,8 @@ static void sched__print_buffers(const sched__printer *p) {
     }
 }
 
-/* Several loops of a kernel that read the same buffer, not fused for the same reason, make one line: is this one said?
- */
+/* True if this edge is already printed: loops of a kernel that read the same buffer, unfused for the same reason, share
+   a line. */
 static bool sched__edge_said(const sched__printer *p, const ind_kernel *k, uint32_t loop, const ind_edge *e,
                              const uint32_t *first, const uint32_t *next) {
     for (uint32_t i = 0; i < loop && !sched__fused(e->reason); i++) {
@@ -5292,7 +5313,7 @@ void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn 
 /* ================================================================================================= src/sched/json.c */
 /* ---- JSON */
 
-/* Formulas are strings: they hold symbols. No character of theirs needs escaping. */
+/* Formulas are strings, as they contain symbols. None of their characters needs escaping. */
 static void sched__json_formula(const sched__printer *p, const char *key, ind_expr e) {
     ind__textf(p->t, ", \"%s\": \"", key);
     p->t->failed |= !ind__ok(e);
@@ -5309,7 +5330,7 @@ static void sched__json_buffers(const sched__printer *p, const char *key, const 
     ind__textf(p->t, "]");
 }
 
-/* Names of graph nodes, parallel to them. */
+/* Prints the names of the graph nodes, in their order. */
 static void sched__json_nodes(const sched__printer *p, const char *key, const uint32_t *node, uint32_t num,
                               ind__node_name_fn name_of) {
     ind__textf(p->t, ", \"%s\": [", key);
@@ -5427,7 +5448,7 @@ void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_nam
 /* ================================================================================================ the schedule */
 
 /* ================================================================================================== src/sched/run.c */
-/* For who explains the schedule: which kernel runs a loop, and from which to which a buffer is used. */
+/* Records for the explanation of the schedule: the kernel of each loop, the first and last kernel of each buffer. */
 static bool sched__note_uses(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
@@ -5448,8 +5469,7 @@ static bool sched__note_uses(sched__fuser *f) {
     return true;
 }
 
-/* A proof whose memory was refused only gives up, so that what was planned is right but not what it should be: that is
-   a failure too. */
+/* A proof that is refused memory only gives up. The plan is then correct but not the best; that is a failure too. */
 static ind_status sched__run(sched__fuser *f) {
     const uint32_t refusals = ind__refusals(f->context);
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
@@ -5492,14 +5512,14 @@ static ind_status sched__create(const sched__fuser *f, ind_schedule **out) {
 /* ========================================================================================= src/sched/memory/limit.c */
 /* ---- never more memory than op by op */
 
-/* Where the plan takes the most memory, and which loops had a hand in it. */
+/* The peak of a plan, and the loops that contribute to it. */
 typedef struct sched__blame {
     const ind_schedule *s;
     int point;
-    uint32_t *begin, *end;  /* of memory, by buffer that it is named after; end is one more than the last kernel */
-    int64_t *live;          /* by kernel, and one more: change of the bytes in the arena */
-    uint32_t *peak;         /* kernels that run while the most memory is in use */
-    uint32_t *peaks_before; /* by kernel, and one more */
+    uint32_t *begin, *end;  /* lifetime of memory, by the buffer in `storage`; end is one after the last kernel */
+    int64_t *live;          /* by kernel, one more than kernels: change of the bytes in the arena */
+    uint32_t *peak;         /* kernels at the peak */
+    uint32_t *peaks_before; /* by kernel, one more than kernels */
     uint32_t *last_reader;  /* by buffer: loop; 0 where there is none */
     uint8_t *blamed;        /* by loop */
 } sched__blame;
@@ -5549,7 +5569,7 @@ static void sched__find_peaks(sched__blame *m) {
     m->peaks_before[m->s->num_kernels] = n;
 }
 
-/* Which loop is the last to need each buffer, for its data or for its memory. */
+/* Finds the last loop that needs each buffer, for its data or for its memory. */
 static void sched__find_last_readers(sched__blame *m) {
     const ind__lowered *p = m->s->program;
     for (uint32_t l = 0; l < p->num_loops; l++) {
@@ -5563,8 +5583,8 @@ static void sched__find_last_readers(sched__blame *m) {
     }
 }
 
-/* Is the buffer there at a peak, but would not be op by op when the loops of that kernel run? Then its writer runs too
-   early, or the last of its readers too late. */
+/* Is the buffer live at a peak, but not in an unfused run of the loops of that kernel? Then its writer runs too early,
+   or its last reader too late. */
 static void sched__blame_buffer(sched__blame *m, uint32_t b) {
     const ind_schedule *s = m->s;
     uint32_t first = m->peaks_before[s->first_use[b]], end = m->peaks_before[s->last_use[b] + 1];
@@ -5580,7 +5600,7 @@ static void sched__blame_kernel(sched__blame *m, uint32_t k) {
     for (uint32_t i = 0; kernel->num_loops > 1 && i < kernel->num_loops; i++) m->blamed[kernel->loop[i]] = 1;
 }
 
-/* All that runs at a peak; or also all that begins or ends what is live there. */
+/* Blames the kernels that run at a peak; `around`: also the first and last users of buffers that are live there. */
 static void sched__blame_kernels(sched__blame *m, bool around) {
     const ind_schedule *s = m->s;
     for (uint32_t i = 0; i < m->peaks_before[s->num_kernels]; i++) sched__blame_kernel(m, m->peak[i]);
@@ -5591,7 +5611,7 @@ static void sched__blame_kernels(sched__blame *m, bool around) {
     }
 }
 
-/* More care for the loops that are blamed. False: there is no more. */
+/* Increases the care of the blamed loops. False: all have the most. */
 static bool sched__take_blame(sched__blame *m, uint8_t *care) {
     bool more = false;
     for (uint32_t l = 0; l < m->s->program->num_loops; l++)
@@ -5599,7 +5619,8 @@ static bool sched__take_blame(sched__blame *m, uint8_t *care) {
     return more;
 }
 
-/* Says where the next schedule has to take care, as far as this one shows: of single loops, then of kernels. */
+/* Chooses the loops with more care in the next schedule, from the peaks of this one: first single loops, then
+   kernels. */
 static bool sched__take_care(sched__fuser *f, const ind_schedule *s, uint8_t *care) {
     sched__blame m = {.s = s};
     while (m.point + 1 < IND__SCHED_NUM_POINTS && !sched__above(s, s->peak_bytes, m.point)) m.point++;
@@ -5616,7 +5637,7 @@ static bool sched__take_care(sched__fuser *f, const ind_schedule *s, uint8_t *ca
     return sched__take_blame(&m, care);
 }
 
-/* Another schedule, kept if it is better. */
+/* Makes another schedule and keeps the better one. */
 static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
     ind_schedule *other;
     ind_status status = sched__create(f, &other);
@@ -5628,10 +5649,10 @@ static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
     return IND_OK;
 }
 
-/* A fusion may take memory: its operands are kept until all of it runs, what shares reads is made at the same time,
-   and what is stored in parts lives from the first one on. Where the plan so comes to take more than running op by op,
-   at the hints or at the ends of the ranges, loops around the peak are left apart, a few more each time, and in the end
-   all of them; each time another schedule is made, as only the whole plan shows what it takes. */
+/* Limits the peak to the unfused peak. A fusion may take memory: all its operands live until the kernel runs,
+   horizontal fusion computes results at the same time, and buffers stored in parts live from the first part on. If the
+   plan exceeds the unfused peak, at the hints or at the ends of the ranges, loops around the peak are left unfused: a
+   few more each time, in the end all. Each attempt makes a new schedule, as only a whole plan shows its memory. */
 static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
     ind_status status = IND_OK;
     if (!sched__num_above(*s, (*s)->peak_bytes)) return IND_OK;

@@ -1,4 +1,6 @@
-"""table.py [bench.json sweep.json...]: writes what `make bench` measured, and its sweeps, into the README, between the marks there.
+"""table.py [bench.json sweep.json...]: writes what `make bench` measured into the README, and its sweeps into docs/performance.md,
+between the marks there.
+
 Needs no torch."""
 
 import json
@@ -68,18 +70,18 @@ def replaced(readme, begin, text):
     before, begin, rest = readme.partition(begin)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise SystemExit("README.md lacks the marks of bench/table.py")
+        raise SystemExit("the page lacks the marks of bench/table.py")
     return before + begin + text + end + after
 
 
 def main():
-    readme, paths = ROOT / "README.md", [pathlib.Path(p) for p in sys.argv[1:]] or [*ROOT.glob("build/bench.json"), *verdict.at_hand()]
-    text, files = readme.read_text(), [json.loads(path.read_text()) for path in paths]
+    paths = [pathlib.Path(p) for p in sys.argv[1:]] or [*ROOT.glob("build/bench.json"), *verdict.at_hand()]
+    files = [json.loads(path.read_text()) for path in paths]
+    readme, page = ROOT / "README.md", ROOT / "docs/performance.md"
     for data in (f for f in files if "over" not in f):
-        text = replaced(text, BEGIN, table(data))
+        readme.write_text(replaced(readme.read_text(), BEGIN, table(data)))
     if sweeps := [f for f in files if "over" in f]:
-        text = replaced(text, BEGIN_SWEEPS, sweep_table(sweeps))
-    readme.write_text(text)
+        page.write_text(replaced(page.read_text(), BEGIN_SWEEPS, sweep_table(sweeps)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What becomes of a sweep's measurements: the verdict, the tables of the README and the pictures, from figures made up here."""
+"""What becomes of a sweep's measurements: the verdict, the tables of the pages and the pictures, from figures made up here."""
 
 import importlib.util
 import json
@@ -56,7 +56,7 @@ def test_verdict(bench):
 
 
 def test_table_of_the_sweeps(bench):
-    table, readme = bench("table"), (ROOT / "README.md").read_text()
+    table, readme = bench("table"), (ROOT / "docs/performance.md").read_text()
     about = {"device": "GPU", "torch": "2", "ours": "cuda: GPU, sm_90a, driver 13.0, NVRTC 13.0 from /a/b", "date": "2026-01-01"}
     text = table.sweep_table([{**about, "rows": ROWS[:6]}, {**about, "rows": ROWS[6:]}])
     assert text.splitlines()[0] == "One GPU (sm_90a, driver 13.0, NVRTC 13.0, torch 2, 2026-01-01):"
@@ -96,11 +96,11 @@ def test_pictures(tmp_path):
                                                     "f32, over the number of rows of 4096"]  # fmt: skip
 
 
-def test_pictures_of_the_readme():
+def test_pictures_of_the_page():
     """Each is there, is an image that a browser takes, and is small."""
-    names = re.findall(r"!\[.+\]\((.*?)\)", (ROOT / "README.md").read_text())
+    names = re.findall(r"!\[.+\]\((.*?)\)", (ROOT / "docs/performance.md").read_text())
     assert len(names) == 5
-    for path in map(ROOT.joinpath, names):
+    for path in map((ROOT / "docs").joinpath, names):
         assert xml.etree.ElementTree.parse(path).getroot().tag == SVG + "svg" and path.stat().st_size < 32768
 
 

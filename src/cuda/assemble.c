@@ -312,19 +312,19 @@ static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
     t->indent--;
 }
 
-static bool cg__has_pieces(const ind__pieces *set) {
+static bool cg__has_prelude_set(const ind__prelude_set *set) {
     uint64_t any = 0;
     for (size_t i = 0; i < sizeof set->word / sizeof set->word[0]; i++) any |= set->word[i];
     return any;
 }
 
-static bool cg__has_piece(const ind__pieces *set, int piece) {
+static bool cg__has_prelude(const ind__prelude_set *set, int piece) {
     return set->word[piece / 64] >> piece % 64 & 1;
 }
 
-static void cg__write_prelude(ind__text *t, const ind__pieces *pieces) {
-    for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
-        if (!cg__has_piece(pieces, i)) continue;
+static void cg__write_prelude(ind__text *t, const ind__prelude_set *pieces) {
+    for (int i = 0; i < IND__CG_NUM_PRELUDE; i++) {
+        if (!cg__has_prelude(pieces, i)) continue;
         for (const char *const *line = cg__prelude[i].line; *line; line++) ind__text_raw(t, *line, strlen(*line));
         ind__text_raw(t, "\n", 1);
     }
@@ -376,7 +376,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     cg__write_data_sizes(w, &first);
     cg__write_evictions(w, &first);
     if (cg__pass_records(w)) return ind__failed(w->context);
-    if (cg__has_pieces(&w->prelude) || w->num_functions)
+    if (cg__has_prelude_set(&w->prelude) || w->num_functions)
         ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(&t, &w->prelude);
     if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);

@@ -15,7 +15,7 @@ typedef struct cg__part {
     const char *params;   /* of its function, behind the block's place */
     const char *code;     /* of its function */
     const char *outside;  /* what stands before it: ind_wgmma_tile */
-    ind__pieces prelude;
+    ind__prelude_set prelude;
     bool barrier; /* all threads of the block must take part */
     bool narrow;  /* it has so few threads that other parts have enough registers */
     uint32_t function;
@@ -269,7 +269,7 @@ static void cg__write_table(cg__combo *x) {
 }
 
 static const char cg__row_of[] =
-    "// The row of a block: the first one that ends behind it.\n"
+    "// The table row of a block: the first row whose `end` is greater.\n"
     "template <typename T> static IND_INLINE int ind_row_of(const T *row, int num, unsigned block) {\n"
     "    int low = 0;\n"
     "    for (int high = num - 1; low < high;) {\n"
@@ -282,17 +282,16 @@ static const char cg__row_of[] =
 
 static void cg__write_combo(cg__combo *x) {
     ind__text *t = &x->text;
-    ind__pieces prelude = {0};
-    if (x->variant->dependent) cg__add_piece(&prelude, IND__CG_DEPENDENCY);
+    ind__prelude_set prelude = {0};
+    if (x->variant->dependent) cg__add_prelude(&prelude, IND__CG_DEPENDENCY);
     for (uint32_t i = 0; i < x->num_parts; i++) {
-        cg__add_pieces(&prelude, &x->part[i]->prelude);
-        if (cg__num_axes(&x->part[i]->variant) > 1) cg__add_piece(&prelude, IND__CG_QUOTIENT);
+        cg__add_prelude_set(&prelude, &x->part[i]->prelude);
+        if (cg__num_axes(&x->part[i]->variant) > 1) cg__add_prelude(&prelude, IND__CG_QUOTIENT);
     }
     ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(t, &prelude);
     ind__text_raw(t, x->part[0]->outside, strlen(x->part[0]->outside));
-    ind__textf(t,
-               "// The place of a block among those of its part.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
+    ind__textf(t, "// Index of a block in its kernel.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
     if (x->num_functions < x->num_parts) ind__text_raw(t, cg__row_of, sizeof cg__row_of - 1);
     for (uint32_t f = 0; f < x->num_functions; f++) cg__write_function(x, f);
     cg__write_table(x);

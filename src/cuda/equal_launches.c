@@ -119,14 +119,14 @@ static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t
 
 /* The variant of the launch at `from` for the one at `to`, with all that may be built in its place. */
 static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32_t num, ind__variant *v) {
-    for (;; v = v->otherwise) {
+    for (;; v = v->fallback) {
         v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
         for (uint32_t i = 0; v->arg && i < v->num_args; i++)
             if (v->arg[i].kind == IND__ARG_BUFFER)
                 v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
-        if (!v->arg || !v->otherwise) return v->arg != NULL;
-        v->otherwise = (ind__variant *)ind__arena_copy(&p->arena, v->otherwise, sizeof *v->otherwise);
-        if (!v->otherwise) return false;
+        if (!v->arg || !v->fallback) return v->arg != NULL;
+        v->fallback = (ind__variant *)ind__arena_copy(&p->arena, v->fallback, sizeof *v->fallback);
+        if (!v->fallback) return false;
     }
 }
 

@@ -21,7 +21,7 @@
    words asked for twice, a pause before, what is read beside them brought into the L1 (0.3 more for 256 rows). */
 
 static const char cg__finish_text[] =
-    "// What the block has found of its own rows.\n"
+    "// Results of the block's own rows.\n"
     "static IND_INLINE unsigned *ind_own() {\n"
     "    __shared__ unsigned own[IND_HANDED * IND_ROWS];\n"
     "    return own;\n"
@@ -30,11 +30,11 @@ static const char cg__finish_text[] =
     "    unsigned bits;\n"
     "    T value;\n"
     "};\n"
-    "// The place of a block among those of its part, and when it began, as ind_turn has it.\n"
+    "// Index of a block in its kernel, and its number in the order in which blocks start (ind_turn).\n"
     "struct ind_block {\n"
     "    unsigned x, y, z, turn;\n"
     "};\n"
-    "// The thread that has found the one row of a block knows the turn.\n"
+    "// If a block has one row, the thread with its result knows the turn.\n"
     "template <typename T>\n"
     "static IND_INLINE void ind_leave(const ind_block block, unsigned long long *lookback, int which, int row, "
     "int rows, T value) {\n"
@@ -45,14 +45,14 @@ static const char cg__finish_text[] =
     "    else\n"
     "        ind_own()[which * IND_ROWS + row - (int)blockIdx.x * IND_ROWS] = u.bits;\n"
     "}\n"
-    "// All threads of a block call this once it is done. True in those of the block that began last that take what "
-    "all\n"
-    "// have found; the others hand it over: words that are there once their upper half is not 0.\n"
+    "// All threads of a block call this at its end. Returns true in the threads of the last block that read the "
+    "results\n"
+    "// of all rows. The other blocks store their results: 64-bit words, valid if the upper half is not 0.\n"
     "static IND_INLINE bool ind_finishes(unsigned long long *lookback, unsigned turn, int rows) {\n"
     "    bool last;\n"
     "    if (IND_TAKERS > 32 || IND_ROWS > 1) {\n"
     "        last = ind_began_last(turn, gridDim.x);\n"
-    "    } else { // the first thread has left what there is\n"
+    "    } else { // the first thread has stored the result\n"
     "        if (threadIdx.x >= 32) return false;\n"
     "        last = __shfl_sync(0xffffffffu, turn, 0) == gridDim.x - 1;\n"
     "        __syncwarp();\n"
@@ -62,7 +62,7 @@ static const char cg__finish_text[] =
     "        ((volatile unsigned long long *)lookback)[1 + i / IND_ROWS * rows + row] = 1ull << 32 | ind_own()[i];\n"
     "    return last && threadIdx.x < IND_TAKERS;\n"
     "}\n"
-    "// The word as it is now, and what it holds once it is there.\n"
+    "// ind_look: the word, valid or not. ind_take: its value, when it is valid.\n"
     "static IND_INLINE unsigned long long ind_look(unsigned long long *lookback, int which, int row, int rows) {\n"
     "    const unsigned own = row - blockIdx.x * IND_ROWS;\n"
     "    volatile unsigned long long *const from = lookback + 1 + which * rows + row;\n"
@@ -197,14 +197,14 @@ static void cg__call_part(cg__combo *x, int part, const char *member, const char
 static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     ind__text *t = &x->text;
     const ind__variant *v = x->variant;
-    ind__pieces prelude = x->part[0]->prelude;
-    cg__add_pieces(&prelude, &x->part[1]->prelude);
-    cg__add_piece(&prelude, IND__CG_TURN);
-    if (cg__has_piece(&prelude, IND__CG_MAX)) cg__add_piece(&prelude, IND__CG_MAX_WARP);
-    if (v->dependent) cg__add_piece(&prelude, IND__CG_DEPENDENCY);
+    ind__prelude_set prelude = x->part[0]->prelude;
+    cg__add_prelude_set(&prelude, &x->part[1]->prelude);
+    cg__add_prelude(&prelude, IND__CG_TURN);
+    if (cg__has_prelude(&prelude, IND__CG_MAX)) cg__add_prelude(&prelude, IND__CG_MAX_WARP);
+    if (v->dependent) cg__add_prelude(&prelude, IND__CG_DEPENDENCY);
     ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(t, &prelude);
-    ind__textf(t, "// Values of a row that are handed over, rows of a block, and threads that take all values.\n");
+    ind__textf(t, "// Results of a row, rows of a block, threads of the last block that read all results.\n");
     ind__textf(t, "enum { IND_HANDED = %u, IND_ROWS = %d, IND_TAKERS = %d };\n", (unsigned)h->num, v->rows, h->threads);
     ind__text_raw(t, cg__finish_text, sizeof cg__finish_text - 1);
     for (uint32_t f = 0; f < 2; f++) cg__write_function(x, f);
@@ -242,7 +242,7 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     cg__join_parts(&x);
     v->strategy = IND_STRATEGY_FINISH;
     v->grid[0] = rows->grid[0];
-    v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->shifted = rows->shifted;
+    v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->misaligned = rows->misaligned;
     v->takes_next = true;
     *able = cg__guard_finish(v, h->rows, cg__most_finished(p, h));
     snprintf(v->entry, sizeof v->entry, "ind_k_finish_%.50s", p->schedule->kernel[part[0]->kernel].name);

@@ -8,12 +8,12 @@ ind_expr ind__staged_grid(const ind__variant *v);
 /* Does an earlier variant of the plan have this source? */
 bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
 
-#define IND__CG_MAX_PIECES 128
+#define IND__CG_MAX_PRELUDE 128
 
 /* A set of pieces of the prelude. */
-typedef struct ind__pieces {
-    uint64_t word[IND__CG_MAX_PIECES / 64];
-} ind__pieces;
+typedef struct ind__prelude_set {
+    uint64_t word[IND__CG_MAX_PRELUDE / 64];
+} ind__prelude_set;
 
 /* How a kernel's body is computed: what is found out about it, and how its accesses move. With the variant and the
    target it is all that the text is made of. Arrays have an entry per instruction. */
@@ -32,14 +32,14 @@ typedef struct ind__body_plan {
     uint8_t *across;     /* of a LOAD: its vectors may be misaligned */
     uint8_t *through;    /* of a LOAD or STORE: it moves by one from each point to the next, through all rows */
     int scan_stage;      /* SCAN: how many reductions must be finished before its last pass over the row */
-    bool starts_shifted; /* rows start misaligned, or may */
-    uint32_t leader;     /* of misaligned rows: the access whose aligned addresses they start at */
-    int64_t row_from;    /* the row has at least so many elements, by the guard */
-    uint32_t shift;      /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
-    ind_expr lookback;   /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
-    int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
-    bool wide;           /* 64-bit indices */
-    bool part;           /* the kernel is a part of a launch */
+    bool starts_misaligned; /* rows start misaligned, or may */
+    uint32_t leader;        /* of misaligned rows: the access whose aligned addresses they start at */
+    int64_t row_from;       /* the row has at least so many elements, by the guard */
+    uint32_t shift;         /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
+    ind_expr lookback;      /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
+    int tile_y;             /* TRANSPOSE: the variable along which the tiled loads are contiguous */
+    bool wide;              /* 64-bit indices */
+    bool part;              /* the kernel is a part of a launch */
     struct cg__mm_problem *matmul;       /* MATMUL: what is multiplied */
     const struct cg__handover *handover; /* FINISH: what one part leaves and the other takes; else NULL */
 } ind__body_plan;
@@ -74,7 +74,7 @@ typedef struct ind__writer {
     int lanes;                      /* *_SPLIT: neighbours whose states are apart while a row is walked: l<number>[j] */
     int steps;                      /* *_SPLIT: of a round along the row, k of them, while it is written; else 0 */
     ind__text code;                 /* body of the kernel function */
-    ind__pieces prelude;            /* that the source will need */
+    ind__prelude_set prelude;       /* that the source will need */
     const ind__function **function; /* of the user, that the body calls: number k is ind_user_<k> */
     uint32_t num_functions;
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */

@@ -2,26 +2,26 @@
 
 #define IND_STRATEGIES(X)                                                                                              \
     X(POINTWISE, "pointwise")            /* one element or vector per thread, grid over P */                           \
-    X(MASKED, "rows under a mask")       /* a warp asks for 32 rows, and walks along those where it holds */           \
-    X(TRANSPOSE, "tiled transpose")      /* 2-D tiles through shared memory where accesses disagree */                 \
+    X(MASKED, "masked rows")             /* a warp tests the mask of 32 rows and loops over those where it holds */    \
+    X(TRANSPOSE, "tiled transpose")      /* 2-D tiles through shared memory */                                         \
     X(ROW_WARP, "row per warp")          /* a row in the registers of a warp, several rows a block */                  \
     X(ROW_BLOCK, "row per block")        /* a row in the registers of a block */                                       \
-    X(ROW_STAGED, "staged rows")         /* rows wait in shared memory, that of several blocks if they are long */     \
-    X(ROW_LOOPED, "looped rows")         /* a block walks the row, once per stage */                                   \
+    X(ROW_STAGED, "staged rows")         /* persistent blocks copy the next row meanwhile */                           \
+    X(ROW_LOOPED, "looped rows")         /* a block loops over the row, once per pass */                               \
     X(COLUMN, "column reduction")        /* threads along the contiguous P dimension, loop over R */                   \
-    X(ROW_SPLIT, "split rows")           /* blocks share a row; the last one joins what they found */                  \
+    X(ROW_SPLIT, "split rows")           /* blocks share a row; the last one combines partial results */               \
     X(COLUMN_SPLIT, "split columns")     /* the same with columns: threads along P, blocks share R */                  \
-    X(SCAN_WARP, "scan, row per warp")   /* runs of neighbours per lane, joined by shuffles, chunk after chunk */      \
-    X(SCAN_BLOCK, "scan, row per block") /* the same with the warps joined through shared memory */                    \
-    X(SCAN_LOOKBACK, "scan, blocks share rows") /* a tile of a row per block, joined through memory */                 \
-    X(SCAN_COLUMN, "scan, row per thread")      /* threads along the contiguous P dimension, each walks its row */     \
-    X(SORT_SHARED, "sort in shared memory")     /* a block sorts a row: bitonic network on (element, position) */      \
-    X(SORT_LONG, "sort in place")               /* the same network where the row is stored, for rows of any length */ \
+    X(SCAN_WARP, "scan, row per warp")   /* adjacent elements per lane, combined by shuffles, in chunks */             \
+    X(SCAN_BLOCK, "scan, row per block") /* the same, warps combined through shared memory */                          \
+    X(SCAN_LOOKBACK, "scan, decoupled lookback") /* a tile of a row per block, combined through global memory */       \
+    X(SCAN_COLUMN, "scan, row per thread")  /* threads along the contiguous P dimension, each loops over its row */    \
+    X(SORT_SHARED, "sort in shared memory") /* a block sorts a row: bitonic network on (element, position) */          \
+    X(SORT_LONG, "sort in global memory")   /* the same network in global memory, for rows of any length */            \
     X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
     X(MATMUL_WGMMA, "matmul, wgmma tiles")                                                                             \
     X(COMBO, "several kernels in one launch")                                                                          \
-    X(FINISH, "row reductions and their reduction") /* two kernels: the block that began last runs the second */
+    X(FINISH, "row reductions, final reduction") /* two kernels: the last block runs the second */
 
 typedef enum ind_strategy {
 #define X(name, text) IND_STRATEGY_##name,
@@ -59,24 +59,23 @@ typedef enum ind__assume {
     IND__ASSUME_LENGTH = 4     /* rows are of about the hinted length, or in a range of lengths */
 } ind__assume;
 
-/* How a variant is made in place of what the formulas choose; 0: as they do. */
+/* Measured choices that replace those of the formulas; 0: no choice. */
 typedef struct ind__tuning {
     int threads;  /* of a block */
-    int way;      /* so far along the ways to make it (otherwise): other registers, blocks on a multiprocessor, or parts
-                     of a row in registers */
-    int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has under way together */
+    int way;      /* position in the list of fallbacks: other registers, blocks per SM, or what registers hold */
+    int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has in flight */
 } ind__tuning;
 
 #define IND_MAX_VARIANTS 30 /* of a kernel */
 
-/* One way to run a kernel. Variants are tried in order; the first whose guards hold at launch is taken; the last one
-   has no guards. A variant's text is deterministic and has no user names in it except in comments. */
+/* A variant of a kernel. A launch takes the first variant whose guards hold; the last one has no guards. The source is
+   deterministic. Names of the user's graph are in its comments only. */
 typedef struct ind__variant {
     ind_strategy strategy;
     int assume;       /* IND__ASSUME_* */
     int index_bits;   /* 32 where every offset is proven to fit, else 64 */
     int vector;       /* elements per memory access, 1: scalar */
-    bool shifted;     /* vectors lie between boundaries wherever rows start, ROW_*; whatever the row, POINTWISE */
+    bool misaligned;  /* aligned vectors and peeled edges: of each row, ROW_*; of the output, POINTWISE */
     int64_t from, to; /* elements of a row, by the guards of it and those before it; to 0: any, or about the hint */
     int threads;      /* per block */
     ind_expr
@@ -85,18 +84,18 @@ typedef struct ind__variant {
     int rows;          /* ROW_*: rows per block */
     int batch;         /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
     int per_thread;    /* elements of a row (or of P) that a thread holds */
-    /* ROW_BLOCK, ROW_STAGED: of a row in pieces, whole ones that its lanes take in each round, and how many lanes each
-       has; 0: all of its lanes take a vector. */
-    int pieces, piece_lanes;
-    /* ROW_STAGED. Blocks, or clusters of them that share a row, have one row each, or stay and take row after row. A
-       row moves to registers when its turn comes (held 2), only what is computed of it (1), or nothing (0): then every
-       sweep reads shared memory. Where blocks stay it has two places there (stages), its own and that of the next one;
-       or but one, which it leaves when it moves to registers. */
+    /* ROW_BLOCK, ROW_STAGED: rows that consist of segments (inner dimensions): whole segments per iteration, and lanes
+       of each; 0: consecutive lanes load consecutive vectors of the row. */
+    int segments, segment_lanes;
+    /* ROW_STAGED. A block, or a cluster of blocks that share a row, computes one row, or is persistent and loops over
+       rows. Registers hold the row (held 2), values computed from it (1), or nothing (0: every pass reads shared
+       memory). A persistent block has two stages in shared memory, this row's and the next one's; or one stage, which
+       is free once the row is in registers. */
     int cluster, held;
-    bool stays;
-    bool once;      /* what all rows use is loaded ahead of them, into registers */
-    int resident;   /* of blocks that stay: rows in work at once .. */
-    ind_expr items; /* .. of so many in all; the grid is made of these two and of the cluster */
+    bool persistent;
+    bool once;      /* operands that all rows share are loaded into registers before the first row */
+    int resident;   /* persistent blocks: rows computed at the same time .. */
+    ind_expr items; /* .. of this many rows; grid = min(resident, items) * cluster */
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages; /* MATMUL_*, TRANSPOSE: tile_m x tile_n */
     ind_expr grid[3];      /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
     ind_expr shared_bytes; /* dynamic shared memory */
@@ -108,21 +107,21 @@ typedef struct ind__variant {
     ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */
     bool guard_aligned;    /* all pointers must be multiples of 16 bytes */
     bool takes_next;       /* FINISH: the next kernel runs in this launch, too, and has none of its own then */
-    ind__tuning tuned;     /* what was measured to be faster than the formulas' choice; 0: that is taken */
-    int way;               /* of the variant that formulas choose first 0, of what is built in its place 1, .. */
-    bool dependent;        /* may be launched before the launch before it is done: it begins with ind_dependency_wait */
+    ind__tuning tuned;     /* measured choices; 0: the formulas' */
+    int way;               /* 0: the formulas' first choice; 1, ..: its fallbacks */
+    bool dependent;        /* programmatic dependent launch: the source begins with ind_dependency_wait */
     ind__kernel_arg *arg;  /* in the plan's arena */
     uint32_t num_args;
     const char *why; /* one sentence: why this strategy */
     char *source;    /* CUDA C; entry() is its only kernel */
     size_t source_bytes;
     char entry[72]; /* name of the kernel in the source */
-    /* Built in its place if its build needs local memory, and this one's less; or NULL. The last ways need no cluster:
-       the first of them is taken where the device has no place for one. */
-    struct ind__variant *otherwise;
-    struct ind__variant *alone; /* one of them that needs no cluster, but as much local memory: if there is no other */
-    int spilled; /* bytes of local memory that the build needed in whose place this one is; 0: it is the first */
-    int crowded; /* blocks of the cluster in whose place this one is, which found no room; 0: it is the first */
+    /* The fallback: replaces this variant if it spills and the fallback spills less; or NULL. The last fallbacks use no
+       cluster: the first of them replaces a variant whose cluster does not fit the device. */
+    struct ind__variant *fallback;
+    struct ind__variant *alone; /* a fallback without a cluster that spills as much, if there is no other */
+    int replaced_local_bytes;   /* local memory per thread of the variant that this one replaced; 0: it replaced none */
+    int replaced_cluster;       /* blocks of the cluster that did not fit the device; 0: it replaced none */
 } ind__variant;
 
 typedef struct ind_kernel_plan {

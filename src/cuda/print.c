@@ -34,9 +34,9 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     t->indent++;
     ind__textf(t, "threads %d, elements per thread %d, vector %d, rows per block %d, %d-bit indices\n", v->threads,
                v->per_thread, v->vector, v->rows, v->index_bits);
-    if (v->shifted) ind__textf(t, "misaligned: aligned vectors, peeled edges\n");
-    if (v->pieces)
-        ind__textf(t, "%d whole segments of a row per iteration, %d lanes each\n", v->pieces, v->piece_lanes);
+    if (v->misaligned) ind__textf(t, "misaligned: aligned vectors, peeled edges\n");
+    if (v->segments)
+        ind__textf(t, "%d whole segments of a row per iteration, %d lanes each\n", v->segments, v->segment_lanes);
     if (v->tile_m)
         ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", v->tile_m, v->tile_n, v->tile_k, v->warps_m,
                    v->warps_n, v->stages);
@@ -59,9 +59,11 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned pointers\n");
     if (v->dependent) ind__textf(t, "programmatic dependent launch (waits at entry)\n");
     cg__print_args(t, p, v);
-    if (v->spilled) ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->spilled);
-    if (v->crowded) ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->crowded);
-    for (const ind__variant *last = v, *way; (way = last->otherwise) != NULL; last = way)
+    if (v->replaced_local_bytes)
+        ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->replaced_local_bytes);
+    if (v->replaced_cluster)
+        ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->replaced_cluster);
+    for (const ind__variant *last = v, *way; (way = last->fallback) != NULL; last = way)
         ind__textf(t, "fallback if it spills%s: %s: %s\n",
                    last->cluster > 1 && way->cluster < 2 ? " or the cluster does not fit" : "",
                    ind__strategy_text(way->strategy), way->why);
@@ -145,16 +147,17 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__text_json(t, ind__strategy_text(v->strategy));
     ind__textf(t, ", \"why\": ");
     ind__text_json(t, v->why);
-    ind__textf(
-        t,
-        ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"shifted\": %s, \"rows\": %d, ",
-        v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
-    ind__textf(t, "\"pieces\": %d, \"piece_lanes\": %d, ", v->pieces, v->piece_lanes);
     ind__textf(t,
-               "\"index_bits\": %d, \"cluster\": %d, \"stays\": %d, \"spilled\": %d, \"crowded\": %d, \"otherwise\": ",
-               v->index_bits, v->cluster, v->stays, v->spilled, v->crowded);
-    if (v->otherwise)
-        ind__text_json(t, v->otherwise->why);
+               ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"misaligned\": %s, "
+               "\"rows\": %d, ",
+               v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->misaligned ? "true" : "false", v->rows);
+    ind__textf(t, "\"segments\": %d, \"segment_lanes\": %d, ", v->segments, v->segment_lanes);
+    ind__textf(t,
+               "\"index_bits\": %d, \"cluster\": %d, \"persistent\": %d, \"replaced_local_bytes\": %d, "
+               "\"replaced_cluster\": %d, \"fallback\": ",
+               v->index_bits, v->cluster, v->persistent, v->replaced_local_bytes, v->replaced_cluster);
+    if (v->fallback)
+        ind__text_json(t, v->fallback->why);
     else
         ind__textf(t, "null");
     ind__textf(t, ", ");
@@ -167,7 +170,7 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__textf(t, "], \"shared_bytes\": ");
     cg__print_json_expr(t, v->shared_bytes);
     ind__textf(t, ", \"counters\": %u, \"partial_bytes\": %lld", v->num_counters, (long long)v->partial_bytes);
-    ind__textf(t, ", \"fitted\": ");
+    ind__textf(t, ", \"fitted_threads\": ");
     if (ind__ok(v->fitted))
         cg__print_json_expr(t, v->fitted);
     else
@@ -227,7 +230,7 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
 
 ind_expr ind__staged_grid(const ind__variant *v) {
     ind_context *c = v->items.context;
-    const ind_expr rows = v->stays ? ind_expr_min(v->items, ind_int(c, v->resident)) : v->items;
+    const ind_expr rows = v->persistent ? ind_expr_min(v->items, ind_int(c, v->resident)) : v->items;
     return ind_expr_mul(rows, ind_int(c, v->cluster));
 }
 

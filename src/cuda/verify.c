@@ -55,7 +55,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
         return "threads per block are no multiple of 32 up to 1024";
     if (v->index_bits != 32 && v->index_bits != 64) return "indices are neither 32 nor 64 bits";
     if (!cg__power_of_two(v->vector) || v->vector > 16) return "the vector width is no power of two up to 16";
-    if (v->shifted && v->vector < 2) return "single elements have no boundaries";
+    if (v->misaligned && v->vector < 2) return "single elements have no boundaries";
     if (!v->source || !v->source_bytes || !v->entry[0] || !v->why) return "it has no source, name or reason";
     const bool block = v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED;
     if (ind__ok(v->fitted) && (!block || v->cluster > 1 || !cg__is_declared(v->fitted)))
@@ -67,7 +67,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!ind__ok(v->shared_bytes) || !cg__is_declared(v->shared_bytes) ||
         cg__upper_bound(v->shared_bytes) > p->target.shared_per_block)
         return "more shared memory than a block can have";
-    const ind__variant *way = v->otherwise;
+    const ind__variant *way = v->fallback;
     if (way && (way->guard_aligned != v->guard_aligned || ind__ok(way->guard) != ind__ok(v->guard) ||
                 (ind__ok(v->guard) && !ind_expr_same(way->guard, v->guard))))
         return "what is built in its place has another guard";
@@ -75,9 +75,9 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
     if ((staged || v->cluster) && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster))
         return "no cluster of the target";
-    if (v->stays && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a staged row has no shared memory";
-    if (v->stays && (!staged || v->resident < 1)) return "persistent blocks without rows";
-    if (v->pieces && (v->shifted || v->piece_lanes < 1 || (!staged && v->strategy != IND_STRATEGY_ROW_BLOCK)))
+    if (v->persistent && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a staged row has no shared memory";
+    if (v->persistent && (!staged || v->resident < 1)) return "persistent blocks without rows";
+    if (v->segments && (v->misaligned || v->segment_lanes < 1 || (!staged && v->strategy != IND_STRATEGY_ROW_BLOCK)))
         return "segments of a row that is not in registers";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
         return "the rows of a block are no whole number of batches";
@@ -105,7 +105,7 @@ ind_status ind__plan_verify(const ind_plan *p) {
         const ind_kernel_plan *k = &p->kernel[i];
         for (int v = 0; v < k->num_variants; v++) {
             const char *rule = NULL;
-            for (const ind__variant *way = &k->variant[v]; way && !rule; way = way->otherwise)
+            for (const ind__variant *way = &k->variant[v]; way && !rule; way = way->fallback)
                 rule = cg__broken_rule(p, k, way, v + 1 == k->num_variants);
             if (rule)
                 return ind__fail(p->context, IND_VERIFY, "plan of kernel %u (%s), variant %d: %s", i, k->kernel->name,

@@ -1,23 +1,23 @@
 /* ---------------------------------------------------------------------------------------------- >>pipeline */
 
-/* What one compilation holds on its way down. */
+/* The state of one compilation. */
 typedef struct ind__compilation {
-    ind_context *context; /* the module's to be */
+    ind_context *context; /* the context of the future module */
     ind_compile_desc desc;
     ind_device device;
     ind_target target;
-    uint32_t refusals; /* when it began */
-    ind_graph *given;  /* the graph as it was given, in the module's context */
+    uint32_t refusals; /* at the start */
+    ind_graph *given;  /* the input graph, in the module's context */
     ind_graph *graph;  /* after the passes */
     ind__lowered *lowered;
     ind_schedule *schedule;
     ind_plan *plan;
     const char **origin_name; /* op name per graph node */
-    const char **called_name; /* and the op called: it, or the composite that it is a part of */
-    const char **result_name; /* and the names of what it makes */
+    const char **called_name; /* op called: the same, or the composite that the node is a part of */
+    const char **result_name; /* names of its results */
     ind__arena names;
     ind_module_stats stats;
-    double since; /* when the stage that runs now began */
+    double since; /* start of the current stage */
     ind_module *module;
 } ind__compilation;
 
@@ -28,13 +28,13 @@ static void ind__clock_stage(ind__compilation *k, double *ms) {
     k->since = now;
 }
 
-/* The end of a stage. A proof without memory is no proof, and a decision made without it may be wrong: a compilation
-   to which an allocation was refused fails, whatever it made of that. */
+/* Ends a stage. It fails if an allocation was refused, whatever the status: proofs and decisions made without that
+   memory may be wrong. */
 static ind_status ind__stage_end(const ind__compilation *k, ind_status status) {
     return status ? status : ind__refused_since(k->context, k->refusals);
 }
 
-/* A target with no architecture is the default one; the other zero fields are filled in as well. */
+/* Resolves device and target. A target without an architecture is the default one; other zero fields get defaults. */
 static ind_status ind__compile_device(ind__compilation *k) {
     k->since = ind__now_ms();
     if (k->desc.emit_only) {
@@ -48,11 +48,11 @@ static ind_status ind__compile_device(ind__compilation *k) {
     if (status) return status;
     k->target = k->desc.target.sm ? k->desc.target : found;
     ind__target_defaults(&k->target);
-    k->since = ind__now_ms(); /* opening the device is no stage */
+    k->since = ind__now_ms(); /* opening the device is not part of a stage */
     return IND_OK;
 }
 
-/* From here on the user's context is not touched: whoever builds in it may go on. */
+/* Copies the graph to a context of its own; after that other threads may build in the user's context. */
 static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
     if (g->status) return ind__fail(g->context, g->status, "%s", g->error);
     if (g->num_outputs + g->num_mutations == 0)
@@ -66,7 +66,7 @@ static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
     return ind__stage_end(k, status);
 }
 
-/* "y", or "values, indices"; of a number, which has no name, "". NULL without memory. */
+/* Returns "y", or "values, indices"; "" for a number, which has no name. NULL if out of memory. */
 static const char *ind__join_results(ind__compilation *k, const ind__node *n) {
     const ind__tensor_info *x = &k->graph->tensor[n->result];
     if (n->op == IND_OP_SCALAR || n->num_results == 0) return "";
@@ -79,7 +79,7 @@ static const char *ind__join_results(ind__compilation *k, const ind__node *n) {
     return joined;
 }
 
-/* What the user calls each node: its op, and the tensors that it makes. */
+/* Records the user's names of each node: its op and its results. */
 static ind_status ind__compile_names(ind__compilation *k) {
     const uint32_t nodes = k->graph->num_nodes;
     k->names.context = k->context;
@@ -108,7 +108,7 @@ static ind_status ind__compile_passes(ind__compilation *k) {
     return ind__stage_end(k, status);
 }
 
-/* What the program calls must exist on the device that it is compiled for. */
+/* Checks that the called functions exist on the device of the compile. */
 static ind_status ind__check_callbacks(const ind__compilation *k) {
     ind_status status = IND_OK;
     for (uint32_t i = 0; !status && i < k->lowered->num_loops; i++) {
@@ -148,7 +148,7 @@ static ind_status ind__compile_schedule(ind__compilation *k) {
     return ind__stage_end(k, status);
 }
 
-/* The host device walks the schedule itself; it has a plan only where the CUDA text is what is asked for. */
+/* Makes the plan. The host device executes the schedule and has a plan only for emit_only. */
 static ind_status ind__compile_plan(ind__compilation *k) {
     if (k->device != IND_DEVICE_CUDA && !k->desc.emit_only) return IND_OK;
     ind_status status = ind__plan_create(k->context, k->schedule, &k->target, &k->plan);
@@ -157,8 +157,8 @@ static ind_status ind__compile_plan(ind__compilation *k) {
     return ind__stage_end(k, status);
 }
 
-/* The module takes lowered, schedule and plan, whether it succeeds or not; the text of the graph stays with it. It owns
-   its context from here on. */
+/* Creates the module, which takes lowered, schedule and plan even on failure, and the text of the graph. It owns its
+   context from here on. */
 static ind_status ind__compile_module(ind__compilation *k) {
     ind__module_desc d = {
         .device = k->device,
@@ -188,7 +188,7 @@ static ind_status ind__compile_module(ind__compilation *k) {
     return IND_OK;
 }
 
-/* Frees what the module did not take, and on failure the module. */
+/* Frees the state that the module did not take; on failure also the module. */
 static ind_status ind__compile_end(ind__compilation *k, ind_status status) {
     if (!k->context) return status;
     ind__plan_free(k->plan);
@@ -216,7 +216,7 @@ ind_status ind_target_named(ind_context *context, const char *arch, ind_target *
     return ind__target_parse(context, arch, target);
 }
 
-/* The staircase, one step a line:
+/* Compiles a graph, one stage a line:
 
      ops on tensors      verify, passes           inductor.h
        |

@@ -1,14 +1,14 @@
 /* ----------------------------------------------------------------------------------------------- >>compile */
 
 #define IND_STAGES(X)                                                                                                  \
-    X(GRAPH, "graph")       /* after the passes */                                                                     \
+    X(GRAPH, "graph")       /* after the graph passes */                                                               \
     X(LOOPS, "loops")       /* buffers and recorded bodies */                                                          \
     X(SCHEDULE, "schedule") /* kernels, memory plan, why edges were not fused */                                       \
-    X(KERNELS, "kernels")   /* the body of each kernel as a graph: ind_module_kernel_graph */                          \
+    X(KERNELS, "kernels")   /* each kernel body as a graph: ind_module_kernel_graph */                                 \
     X(PLAN, "plan")         /* strategies, thread layouts, launch formulas */                                          \
     X(CUDA, "cuda")         /* CUDA C */                                                                               \
     X(PTX, "ptx")                                                                                                      \
-    X(CUBIN, "cubin") /* resource usage per kernel; the bytes through ind_module_cubin */
+    X(CUBIN, "cubin") /* resource usage per kernel; ind_module_cubin has the bytes */
 
 typedef enum ind_stage {
 #define X(name, text) IND_STAGE_##name,
@@ -20,7 +20,7 @@ typedef enum ind_stage {
 #define IND_PASSES(X)                                                                                                  \
     X(DCE, "dce")   /* dead code */                                                                                    \
     X(FOLD, "fold") /* constant folding */                                                                             \
-    X(NOOP, "noop") /* ops that do nothing: x + 0, x * 1, cast to the same type, identity views */                     \
+    X(NOOP, "noop") /* identities: x + 0, x * 1, cast to the same type, identity views */                              \
     X(CSE, "cse")   /* common subexpressions */
 
 typedef enum ind_pass {
@@ -31,34 +31,34 @@ typedef enum ind_pass {
 } ind_pass;
 
 typedef struct ind_compile_desc {
-    ind_device device; /* IND_DEVICE_AUTO: the context's */
-    ind_target target; /* zero: the device's; for emit_only any */
+    ind_device device; /* IND_DEVICE_AUTO: the device of the context */
+    ind_target target; /* zero: the target of the device; with emit_only any target */
     bool emit_only;    /* stop after the CUDA text: needs no GPU; the module runs on the host */
-    /* Every run gives the same bits. Without it only scatters may differ from run to run, where several values meet at
-       one element: floats that are added or multiplied (atomics join them in any order), and what replaces an element
-       (the last to come stays). With it they are joined in an order that the data alone decides, the points' own for
-       the first few; of those that replace, the last stays, as on the host. Everything else, as integers and extremes,
-       is the same either way and costs no more.
-       Of n points and d elements to choose from, where n * d is small (realise.look_steps, for the hints) each element
-       looks at all points. Else, of points that replace, the last one of each element is found first; sums and
-       products have their points sorted by element, by all blocks of threads, and each element's are joined in groups,
-       then the groups, so that it does not matter how the points are spread. Sorting takes two launches and some 64
-       bytes a point for each 8 bits of the number of elements (of rows, where points store whole rows), and some ten
-       launches besides. The schedule's text says which was chosen: "in order: ..". */
+    /* Every run returns the same bits. Without it only scatters may differ between runs, and only if several values go
+       to one element. Sums and products of floats use atomics, whose order varies; of values that replace an element,
+       the last to arrive stays. With it the data alone decides the order of combining, which is the order of the points
+       for the first few. Of values that replace an element, the last one stays, as on the host. Everything else,
+       including integers and extremes, is the same in both modes and costs no more. Let n be the number of points and d
+       the number of elements. If n * d is small (realise.look_steps, at the hints), each element scans all points.
+       Otherwise, if points replace elements, a first pass finds the last point of each element. Sums and products sort
+       their points by element, with all thread blocks. They combine the points of each element in groups, then the
+       groups, so the distribution of the points does not matter. Sorting takes two launches and about 64 bytes a point
+       for each 8 bits of the number of elements (of rows, if points store whole rows), and about ten more launches. The
+       schedule's text shows the choice: "in order: ..". */
     bool deterministic;
-    /* Kernels have variants for conditions on sizes and on the pointers' alignment; a launch takes the first whose
-       conditions hold. Compiled with the module is the one that the hints and aligned pointers select, any other when a
-       launch is the first to need it: that launch takes as long as a compile, or fails for its reasons. With this all
-       are compiled now, so that no launch ever compiles, and ind_pack_save writes all of them. */
+    /* Kernels have variants, guarded by conditions on sizes and on pointer alignment; a launch takes the first variant
+       whose guards hold. The module is compiled with the variant that the hints and aligned pointers select. Any other
+       variant is compiled by the first launch that needs it; that launch takes as long as a compile and may fail like
+       one. With this flag all variants are compiled ahead: no launch compiles, and ind_pack_save writes all of them. */
     bool all_variants;
-    uint32_t disabled_passes; /* bit per ind_pass */
+    uint32_t disabled_passes; /* one bit per ind_pass */
     ind_realise_policy realise;
     ind_fusion_policy fusion;
 } ind_compile_desc;
 
-/* What code is made for, by its name: "sm_80", "sm_90a". Error: IND_INVALID_ARGUMENT names what is allowed. */
+/* Finds the target of an architecture name: "sm_80", "sm_90a". Error: IND_INVALID_ARGUMENT lists the allowed names. */
 IND_API ind_status ind_target_named(ind_context *context, const char *arch, ind_target *target);
 
-/* The staircase: graph -> passes -> lowering -> schedule -> plan -> CUDA C -> cubin. The graph is not changed and may
-   be destroyed afterwards. desc may be NULL. On failure *module is NULL. */
+/* Compiles a graph: passes, lowering, schedule, plan, CUDA C, cubin. The graph is not changed and may be destroyed
+   afterwards. desc may be NULL. On failure *module is NULL. */
 IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_module **module);

@@ -1,5 +1,6 @@
 /* ------------------------------------------------------------------------------------------------ >>import */
-/* A graph is compiled in the context of its module, and the graph of a kernel is handed out in the user's. */
+/* Copies a graph between contexts: a compile uses the context of its module; the graph of a kernel goes to the user's
+   context. */
 
 typedef struct graph__import {
     ind__import exprs;
@@ -64,7 +65,7 @@ static void graph__import_tensor(graph__import *m, const ind__tensor_info *from)
     t->name = graph__import_string(m, from->name);
 }
 
-/* The table of names, in which a tensor may have several. */
+/* Copies the table of names; a tensor may have several. */
 static void graph__import_names(graph__import *m, const ind_graph *from) {
     ind_graph *g = m->to;
     g->names = from->cap_names ? ind__alloc(g->context, from->cap_names * sizeof *g->names) : NULL;

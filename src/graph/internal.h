@@ -1,6 +1,6 @@
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
-/* Kinds of attributes: enumerator, name in the op table, what an error calls it. */
+/* Kinds of attributes: enumerator, name in the op table, name in errors. */
 #define IND__ATTR_KINDS(X)                                                                                             \
     X(NONE, "none", "none") /* not given, and the default is none */                                                   \
     X(INT, "int", "an integer")                                                                                        \
@@ -34,19 +34,19 @@ typedef struct ind__attr {
     int count;
 } ind__attr;
 
-/* One op. Operand positions are those of the op table; an absent optional operand is 0. */
+/* One op. Operands are in the order of the op table; an absent optional operand is 0. */
 typedef struct ind__node {
     ind_graph_op op;
     uint32_t *operand; /* tensor ids */
     uint32_t num_operands;
-    ind__attr *attr; /* as many as the table says */
+    ind__attr *attr; /* one per attribute of the table */
     uint32_t num_attrs;
     uint32_t result; /* first tensor id; the others follow */
     uint32_t num_results;
-    ind_body *body;   /* CUSTOM: loads have source = operand position. ASSOCIATIVE_SCAN: loads are the values left and
-                         right, stores those joined. Owned by the graph */
+    ind_body *body;   /* CUSTOM: loads have source = operand position. ASSOCIATIVE_SCAN: loads are the left and right
+                         values, stores the combined ones. Owned by the graph */
     const char *name; /* CUSTOM, ASSOCIATIVE_SCAN: the op's name */
-    const char *composite; /* the op called, of which this is a part; NULL: itself */
+    const char *composite; /* the composite op that this node is a part of; NULL: none */
     const char *file;      /* caller's position or NULL */
     int line;
 } ind__node;
@@ -58,19 +58,19 @@ typedef struct ind__tensor_info {
     ind_expr size[IND_MAX_RANK];
     uint32_t node;
     bool weak;    /* SCALAR: a Python number; it has no name */
-    bool named;   /* the name was given, not made up */
-    bool donated; /* an input whose memory may be written over */
-    /* Memory, for ops in place (only where a graph is built): */
-    uint32_t viewed, root;  /* the operand whose memory it shows, and the tensor whose own that is; 0: its own */
+    bool named;   /* the name was given, not generated */
+    bool donated; /* an input whose memory may be overwritten */
+    /* Memory, for ops in place (only while a graph is built): */
+    uint32_t viewed, root;  /* the operand whose memory it shares, and the tensor that owns that memory; 0: its own */
     const ind_expr *stride; /* in elements of the root's memory, in the graph's arena; NULL: contiguous */
-    uint32_t writes;        /* of a root: how often its memory was written to */
-    uint32_t now, seen;     /* the tensor that holds what it shows since write `seen`; 0: itself */
+    uint32_t writes;        /* of a root: the number of writes to its memory */
+    uint32_t now, seen;     /* the tensor that holds its value since write `seen`; 0: itself */
     uint32_t unsure,
-        since; /* of a root: whose memory it shows for some sizes only, and how often that was written to */
+        since; /* of a root: the tensor whose memory it shares for some sizes only, and the number of writes to that */
 } ind__tensor_info;
 
 struct ind_graph {
-    ind__owned owned; /* first */
+    ind__owned owned; /* first member */
     ind_context *context;
     ind__arena arena;
     const char *name;
@@ -82,13 +82,13 @@ struct ind_graph {
     uint32_t num_sizes, cap_sizes;
     ind__condition *condition; /* facts and guards in order, as given */
     uint32_t num_conditions, cap_conditions;
-    ind_facts *facts;    /* the same as a fact set */
-    bool facts_borrowed; /* a rewritten copy uses those of the graph it was made from */
-    bool *used;          /* by size: one of the first num_scanned nodes has it */
+    ind_facts *facts;    /* the conditions as a fact set */
+    bool facts_borrowed; /* a rewritten copy uses the facts of its source graph */
+    bool *used;          /* by size: one of the first num_scanned nodes uses it */
     uint32_t num_used, cap_used, num_scanned;
-    ind__unbacked unbacked[IND__MAX_UNBACKED]; /* sizes that come from data, in order */
+    ind__unbacked unbacked[IND__MAX_UNBACKED]; /* data-dependent sizes, in order */
     uint32_t num_unbacked;
-    const char *wanted_size; /* name for the next of them; NULL: the first free of u0, u1, .. */
+    const char *wanted_size; /* name of the next data-dependent size; NULL: the first free of u0, u1, .. */
     struct ind__output {
         uint32_t tensor;
         const char *name;
@@ -99,47 +99,47 @@ struct ind_graph {
     } * mutation;
     uint32_t num_mutations, cap_mutations;
     uint32_t num_writes;            /* ops in place so far */
-    const ind__function **function; /* of the user, that CALLs of this graph may name */
+    const ind__function **function; /* of the user, which CALLs of this graph may name */
     uint32_t num_functions, cap_functions;
     struct ind__name {
         const char *name; /* NULL: free */
-        uint32_t tensor;  /* 0: the name was given up */
+        uint32_t tensor;  /* 0: the name is released */
     } * names;            /* open addressing, cap_names a power of two */
     uint32_t num_names, cap_names;
-    uint32_t op_count[IND_NUM_OPS];   /* for made-up names: gelu, gelu_1, .. */
+    uint32_t op_count[IND_NUM_OPS];   /* for generated names: gelu, gelu_1, .. */
     const struct ind__schema *schema; /* the op table's strings, parsed; by op */
     ind_status status;
     char error[1024];
     const char *here_file;
     int here_line;
-    uint32_t last_results; /* of the op added last, be it a composite */
-    const char *composite; /* the op being written as others, the outermost; NULL: none */
+    uint32_t last_results; /* of the op added last, which may be a composite */
+    const char *composite; /* the outermost op that is being expanded to other ops; NULL: none */
     ind__text text;
 };
 
-/* Flag of the op table. */
+/* Has the op this flag of the op table? */
 bool ind__op_has(ind_graph_op op, char flag);
 const char *ind__op_name(ind_graph_op op);
-/* Appends a node (operands and attributes complete), infers its results; returns the first result or an invalid one.
-   The only way nodes are made: by the API, the parser and the passes. body: CUSTOM only, ownership passes. */
+/* Appends a node (operands and attributes complete) and infers its results; returns the first result or an invalid
+   tensor. The API, the parser and the passes make all nodes by it. body: CUSTOM only, ownership passes. */
 ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
                           const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name);
-/* Adds an INPUT or CONST (their type is not an attribute); declares a size symbol. For the passes, which copy graphs.
- */
+/* Adds an INPUT or CONST (their type is not an attribute); declares a size symbol. For the passes, which copy
+   graphs. */
 ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, ind_dtype dtype, const ind_expr *size,
                              int rank);
 ind_status ind__graph_declare(ind_graph *g, ind_expr symbol);
-/* Puts the graph's facts into force for all that is built or asked in its context, until the fact set that was in force
-   before, which is returned, is put back by ind_facts_enter. */
+/* Makes the graph's facts current for its context and returns the previous fact set. ind_facts_enter restores that
+   one. */
 ind_facts *ind__graph_enter(const ind_graph *g);
-/* The elements [*first, *last) that a slice takes of a dimension of this size, in Python's way; first <= last. */
+/* Computes the elements [*first, *last) that a slice takes of a dimension of this size, as in Python; first <= last. */
 void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *end, ind_expr *first, ind_expr *last);
-/* Type that tensors and numbers promote to (torch.result_type); absent ones (0) have no say. IND_DTYPE_NONE for none.
- */
+/* Returns the type that tensors and numbers promote to (torch.result_type); absent ones (0) do not count.
+   IND_DTYPE_NONE for none. */
 ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t n);
-/* The same graph in another context of the same root; it is only read. NULL on failure. */
+/* Returns a copy of the graph in another context of the same root; g is only read. NULL on failure. */
 ind_graph *ind__graph_import(ind_context *to, const ind_graph *g);
-/* A new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
+/* Makes a new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
 /* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
 ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,

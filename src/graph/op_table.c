@@ -50,12 +50,12 @@ const char *ind__op_name(ind_graph_op op) {
     return (unsigned)op < IND_NUM_OPS ? ind__op_rows[op].name : "?";
 }
 
-/* Operands that stand by themselves: all but a list, which comes last. */
+/* Counts the operands that are not a list; a list comes last. */
 static uint32_t ind__num_single(const ind__schema *s) {
     return s->num_operands - (s->num_operands && s->operand[s->num_operands - 1].list);
 }
 
-/* What operand k of a node is; elements of the list share a row. */
+/* Returns the schema of operand k of a node; elements of the list share one. */
 static const ind__operand_schema *ind__operand_row(const ind__schema *s, uint32_t k) {
     return &s->operand[k < s->num_operands ? k : s->num_operands - 1];
 }
@@ -72,7 +72,7 @@ static ind__attr_kind ind__attr_kind_named(const char *name, size_t length) {
     return (ind__attr_kind)k;
 }
 
-/* An integer among the table's defaults; they are small. */
+/* Reads an integer of the table's defaults; they are small. */
 static int64_t ind__digits(const char *s, size_t n) {
     int64_t v = 0;
     bool negative = n > 0 && s[0] == '-';

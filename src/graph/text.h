@@ -1,7 +1,7 @@
 /* -------------------------------------------------------------------------------------------------- >>text */
 
-/* Reads a graph in the text form; `file` is for messages (NULL: "<text>"). NULL on failure: ind_error says file, line,
-   column, what was found and what is allowed.
+/* Reads a graph in the text form; `file` is for messages (NULL: "<text>"). NULL on failure: ind_error names file, line,
+   column, the token found and the tokens allowed.
 
    grammar:
      graph     = "graph" name "{" { statement newline } "}"
@@ -12,25 +12,27 @@
      function  = "function" name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype "=" string
                  (CUDA C; see ind_function_register, which gives it a host twin)
      assign    = [ result { "," result } "=" ] op "(" [ argument { "," argument } ] ")"
-                 (op: also a function's name; with an underscore behind a name of the op table in place, then its result
-                 may stay without a name: one given to it is another name for its first operand)
+                 (op: an op of the table or a function; an op of the table with an underscore after its name is in
+                 place. The result of an op in place needs no name; a name for it is an alias of its first operand)
                | result { "," result } "=" "extern" "(" string { "," name } [ "," "workspace" "=" expr ]
                  [ "," "mutates" "=" "[" int { "," int } "]" ] ")"
                  (see ind_extern; the results have types unless a shape rule is registered)
      result    = name [ ":" type ]
-     mutate    = "mutate" name "=" name              (an input, and what its memory holds after; see ind_mutate)
-     donate    = "donate" name                       (an input whose memory may be written over; see ind_donate)
-     output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: x comes back as y)
-     type      = dtype "[" [ expr { "," expr } ] "]"   (a result of nonzero and its like: names the size from data)
+     mutate    = "mutate" name "=" name              (an input, and its contents after the run; see ind_mutate)
+     donate    = "donate" name                       (an input whose memory may be overwritten; see ind_donate)
+     output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: returns x as y)
+     type      = dtype "[" [ expr { "," expr } ] "]"   (a result of nonzero and its like: names its data-dependent size)
      argument  = [ name "=" ] value
-     combine   = { name "=" joined ";" } joined { "," joined }      (in the string `combine` of associative_scan, whose
-                 list has count values, as many identities if it is exclusive, then the segments if it is segmented)
+     combine   = { name "=" joined ";" } joined { "," joined }      (in the string `combine` of associative_scan. Its
+                 list has count values, then count identities if exclusive, then the segments if segmented)
      joined    = name | dtype "(" ( number | name ) ")" | op "(" joined { "," joined } ")"     (name: l0, l1, .. r0, r1,
-                 .. of the left and the right element, or one given before; a type makes a number or casts; op: of
-                 IND_LOOP_OPS, or a function; what it takes is a name, a number or a cast)
+                 .. of the left and the right element, or an earlier one; a type makes a number or casts; op: of
+                 IND_LOOP_OPS, or a function; its arguments are names, numbers and casts)
      value     = name | number | string | "true" | "false" | "none" | dtype | expr | "[" [ value { "," value } ] "]"
-     string    = characters of one line in double quotes; \n is a new line, \" a quote, \\ a backslash, other escapes
-   are errors comments run from # to the end of the line; the text ends at its first zero byte. */
+     string    = characters of one line in double quotes; \n is a new line, \" a quote, \\ a backslash; other
+                 escapes are errors
+   Comments run from # to the end of the line; the text ends at its first zero byte. */
 IND_API ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *file);
-/* The graph as text; parses back to the same graph. Owned by the graph, valid until it changes. NULL: no memory. */
+/* Returns the graph as text, which parses to the same graph. The graph owns it; valid until the graph changes. NULL:
+   out of memory. */
 IND_API const char *ind_graph_text(ind_graph *graph);

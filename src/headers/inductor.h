@@ -8,7 +8,8 @@
        #define INDUCTOR_IMPLEMENTATION
        #include "inductor.h"
 
-   and include it plainly (C99, C++11) everywhere else. Link with -lm -lpthread -ldl. The manual stands at >>overview.
+   and include it without the macro (C99, C++11) everywhere else. Link with -lm -lpthread -ldl. The manual is at
+   >>overview.
 
    Optional macros, defined before the implementation
        IND_API        linkage of every public function (default: extern)
@@ -124,8 +125,8 @@ extern "C" {
 //@ graph/lowerings/deterministic.c
 /* --------------------------------------------------------------------------------------------- >>families */
 
-/* Each family of ops has its shape rules, builders, expansions and lowerings together, and at the end a row for each op
-   (>>ops has their names and operands). */
+/* Each family of ops has its shape rules, builders, expansions and lowerings together, and at the end a table row for
+   each op (>>ops has their names and operands). */
 
 //@ graph/ops/data/sources.c
 //@ graph/ops/data/random.c

@@ -3,16 +3,16 @@
 #endif
 /* inductor_codegen_cuda.h - turns a kernel of the schedule into a plan (plain data) and the plan into CUDA C.
 
-   In: an ind_kernel (inductor_sched.h) and a target. Out: an ind_kernel_plan, which holds every decision and can be
-   printed, and one self-contained source text per variant that includes nothing.
+   In: an ind_kernel (inductor_sched.h) and a target. Out: a printable ind_kernel_plan with every decision, and one
+   self-contained source text per variant, without includes.
 
    Do this in *one* .c file (C11) to create the implementation:
 
        #define INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION
        #include "inductor_codegen_cuda.h"
 
-   It has no options of its own. What it does not do: compile or run anything (inductor_runtime.h), change what is
-   computed or in which order kernels run (inductor_sched.h), measure.
+   It has no options. It does not compile or run anything (inductor_runtime.h), change the computation or the order
+   of kernels (inductor_sched.h), or measure.
 
    From a schedule to text:
 
@@ -27,52 +27,55 @@
        ind__text_free(&text);
        ind__plan_free(plan);
 
-   How a source is made. A kernel's body is one list of instructions over P (output) and R (reduced) variables. First
-   the domain is tidied: variables of extent 1 go, neighbours that every access treats as one are merged, the P variable
-   that is contiguous in memory moves last. Then a strategy is chosen from which accesses are contiguous along what, and
-   from the bounds of the sizes. The emitters walk the list several times: an instruction is written where all it varies
-   with is known (before a loop, in it, per element of a vector) and, in reductions, in each sweep over the row that
-   needs it.
+   Code generation. A kernel's body is one list of instructions over P (output) and R (reduced) variables. First the
+   domain is simplified: variables of extent 1 are dropped, adjacent ones that every access treats as one are merged,
+   and the P variable that is contiguous in memory moves last. Then a strategy is chosen from the contiguous accesses
+   and from the bounds of the sizes. The emitters iterate over the list several times. An instruction is emitted at
+   the outermost level that knows its operands: before a loop, in it, or per element of a vector. In reductions it is
+   emitted in each pass over the row that needs it.
 
-   Rows whose length no vector divides start anywhere between the boundaries of vectors. Their vectors start at the
-   first boundary in the row, and the few elements at both ends go to neighbouring lanes, one each; what lies otherwise
-   between boundaries is put together from two vectors. Points of such rows are cut into vectors through all rows.
+   Misaligned rows. Rows whose length is not a multiple of the vector width start misaligned. Each row is split into
+   a scalar head, aligned vectors and a scalar tail; head and tail take one lane per element. Operands with a
+   different misalignment are loaded as two aligned vectors and shifted. In pointwise kernels, vectors continue
+   across the ends of such rows.
 
-   A mask that compares indices with multiples of the vector width is the same for all elements of a vector, as those of
-   the parts of a concatenation and of padding often are. One test guards the vector then. Masks with other edges are
+   Masks. A mask that compares indices with multiples of the vector width is the same for all elements of a vector.
+   The parts of a concatenation and padding often have such masks. One test then guards the vector. Other masks are
    tested for each element.
 
-   Where a reduction has too few rows, or columns, to fill the machine, several blocks share each (*_SPLIT): so many as
-   a launch formula in the sizes says, one of them too. Each leaves what it found in memory of the instance; the last
-   one, to be done with columns or to begin with rows, joins all of it, always in the same order, sets what they met by
-   back to 0 and does the rest. So it is one launch for any size, which can be captured, repeated and be a part of
-   another launch. What is reduced of the results of a few rows is done likewise in the launch of the rows (FINISH).
+   Split reductions. If a reduction has too few rows or columns to fill the GPU, several blocks share each (*_SPLIT).
+   A launch formula in the sizes gives their number, which may be one. Each block stores its partial results in
+   memory of the instance. One block then combines them in a fixed order, resets the counters to 0 and does the rest:
+   with columns the last block to finish, with rows the last to start. So it is one launch for any size, which can be
+   captured, repeated and be a part of another launch. A reduction of the results of a few rows is computed the same
+   way in the launch of the rows (FINISH).
 
-   A block whose kernel joins columns along runs of rows (ind_kernel.run) has the sweeps in a loop over its rows, and
-   behind it stores what it has joined.
+   Column partials. If a kernel combines columns over runs of rows (ind_kernel.run), each block has its passes in a
+   loop over the rows of its run. After the loop it stores the partial results.
 
-   Every kernel has a variant that always works. In front of it there may be a faster one that needs conditions which
-   are likely but not proven: sizes that vectors divide, aligned pointers, offsets that fit into 32 bits, rows of about
-   the hinted length, which a block then holds in as many registers as they take. Between the two there are variants
-   that do without the one or the other: vectors that lie between boundaries, wherever a row starts; rows in other
-   ranges of lengths, each made as if its length were known (cg__row_ranges), by blocks of as many warps as the row of
-   the launch needs (fitted); rows that are walked along. A launch takes the first whose conditions hold, and is the
-   first to build it if no other has.
+   Variants. Every kernel has a variant that always works. Before it there may be a faster one, guarded by conditions
+   that are likely but not proven: sizes that are multiples of the vector width, aligned pointers, offsets that fit
+   into 32 bits. Its rows have about the hinted length, and a block keeps them in registers. In between there are
+   variants with fewer guards: vectors for misaligned rows; rows in other ranges of lengths, each compiled as if its
+   length were known (cg__row_ranges), with as many warps per block as the row of the launch needs (fitted); rows
+   that are read again in each pass. A launch takes the first variant whose guards hold, and compiles it if no launch
+   has before.
 
-   A row that is used several times is read once, if it fits: into the registers of a warp or a block; beyond, blocks
-   stay and take row after row, the next of which is copied to shared memory meanwhile, that of up to 16 blocks of a
-   cluster. Of rows that start anywhere the vectors between boundaries are copied so, and edges wait in registers. What
-   all rows use lies otherwise between boundaries: it is put together for a row and kept for those that start equally
-   far behind one, which a block takes one after another. A row that fits nowhere is walked along in each sweep, by the
-   blocks of a cluster together if that keeps the rows in work in the L2, or if rows are few. What lies in pieces is a
-   row all the same, as a channel of a batch that has a piece in each sample, if a vector lies in one piece: each round
-   takes whole pieces, so that a lane has its place in a piece once and for all.
+   Row storage. A row that is used several times is read once, if it fits into the registers of a warp or a block.
+   Longer rows use persistent blocks, which copy the next row to shared memory while they compute; up to 16 blocks of
+   a cluster share a row. Of misaligned rows the aligned vectors are copied this way, and the edges wait in
+   registers. Operands that all rows use have a different misalignment. They are shifted once and reused for all rows
+   of the same misalignment, which a block processes one after another. A row that fits nowhere is read again in each
+   pass. The blocks of a cluster share it if that keeps the active rows in the L2, or if rows are few. A row may
+   consist of separate segments, as a channel of a batch has one in each sample, if a vector lies in one segment.
+   Each iteration takes whole segments, so that a lane has a fixed offset in its segment.
 
-   Of rows that a mask seldom lets through a warp asks for 32 at once, and walks along those where it holds (MASKED).
+   Masked rows. If a mask rejects most rows, a warp tests it for 32 rows at once and iterates only over the rows that
+   pass (MASKED).
 
-   How many registers a kernel takes is known once it is built. Where fewer of them let more blocks run side by side,
-   a variant asks for few and names another way that is built in its place if that build spills (otherwise). Whether a
-   device has a place for a cluster is known then, too; the last of these ways do without.
+   Fallback variants. The register count of a kernel is known after compiling. If fewer registers allow more resident
+   blocks, a variant limits them and names a fallback variant, which is compiled instead if the first one spills. The
+   capacity of a device for a cluster is known then, too; the last fallback variant uses no cluster.
 
    Contents: >>target >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose

@@ -1,7 +1,7 @@
 #ifdef INDUCTOR_IMPLEMENTATION
 #define INDUCTOR_IR_IMPLEMENTATION
 #endif
-/* inductor_ir.h - the ground floor of the inductor headers: context, symbolic integers, loop bodies, buffers.
+/* inductor_ir.h - the base of the inductor headers: context, symbolic integers, loop bodies, buffers.
 
    Do this in *one* .c file (C11) to create the implementation:
 
@@ -13,8 +13,8 @@
    What is here
        - a context that owns memory, the last error and all interned symbols and expressions;
        - `ind_expr`, an immutable hash-consed integer expression: sizes, strides, offsets, loop indices;
-       - loop bodies: what a kernel computes per element, recorded once from a C function (define by run);
-       - boxes (TensorBox -> view -> storage), which turn ops on tensors into loops and decide what is stored;
+       - loop bodies: the per-element computation of a kernel, recorded once from a C function (define by run);
+       - boxes (TensorBox -> view -> storage), which turn ops on tensors into loops and choose the stored results;
        - a verifier, a printer and an evaluator of bodies.
 
    What it does not do: no globals, no abort, no printing, no floating-point symbols, no autograd.

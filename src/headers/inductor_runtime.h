@@ -2,7 +2,7 @@
 #define INDUCTOR_RUNTIME_IMPLEMENTATION
 #endif
 /* inductor_runtime.h - compiles the kernels of a plan and runs them, on a GPU through the driver API and NVRTC (both
-   opened at run time), or on the host device, which walks the same schedule.
+   opened at run time), or on the host device, which executes the same schedule.
 
    Do this in *one* .c file (C11) to create the implementation:
 
@@ -11,11 +11,11 @@
 
    Link with -lm -lpthread -ldl. No CUDA header is needed to compile and no CUDA library to link.
 
-   A kernel's variants have conditions on sizes and on the pointers' alignment. The one that the hints select is built
-   with the module; another when a launch is the first whose sizes and pointers select it, by that launch, once for all
-   threads, and from then on it is as good as built with the module. ind_compile_desc.all_variants builds all at once.
+   A kernel's variants are guarded by conditions on sizes and on pointer alignment. The variant that the hints select
+   is compiled with the module. Any other is compiled once for all threads, by the first launch whose sizes and
+   pointers select it. ind_compile_desc.all_variants compiles all with the module.
 
-   What it does not do: copy between devices, use a device but the context's one.
+   It does not copy between devices, or use a device other than the context's.
 
    Contents: >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
    implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run

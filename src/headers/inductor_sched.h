@@ -1,60 +1,62 @@
 #ifdef INDUCTOR_IMPLEMENTATION
 #define INDUCTOR_SCHED_IMPLEMENTATION
 #endif
-/* inductor_sched.h - decides which loops become one kernel, in which order they run and where their results lie.
+/* inductor_sched.h - decides which loops become one kernel, their order and the memory of their results.
 
-   In: a lowered program (inductor_ir.h), loops over buffers. Out: a schedule, kernels in order, each with one fused
-   body; a memory plan, offsets into one arena as formulas; and a record of every edge that was fused or not, and why.
+   In: a lowered program (inductor_ir.h): loops over buffers. Out: a schedule of kernels in order, each with one fused
+   body; a memory plan with offsets into one arena as formulas; and for every edge the reason why it was fused or not.
 
    Do this in *one* .c file (C11) to create the implementation:
 
        #define INDUCTOR_SCHED_IMPLEMENTATION
        #include "inductor_sched.h"
 
-   How the fusion works: every kernel has a *domain*, P dimensions (outputs) and R dimensions (reduced). A loop joins a
-   kernel if its ranges can be laid over the domain, row-major or in the order in which a shared access walks through
-   memory, and every element that it reads from the kernel is the one that the same thread has just made (equal index
-   expressions). The fused body is then made by replaying
-   the bodies one after another under one recorder: common loads and values are shared by hash-consing, loads of
-   what the kernel itself stored become the value, and stores that nobody else reads disappear.
+   Fusion. Every kernel has a *domain*: P dimensions (outputs) and R dimensions (reduced). A loop is fused into a
+   kernel under two conditions. Its ranges must map onto the domain, row-major or in the memory order of a shared
+   access. Every element that it reads from the kernel must be the one that the same thread has just computed (equal
+   index expressions). The fused body is made by replaying the bodies one after another under one recorder.
+   Hash-consing shares common loads and values. Loads of the kernel's own stores become the value, and stores that
+   nobody else reads disappear.
 
-   How the memory plan works: results live from the kernel that makes them to the last one that reads them. They are
-   placed one after another into one arena, each at the lowest place that is *proven* to be free for all sizes; where
-   sizes cannot be compared, an offset is a maximum. A result takes over the memory of an input that dies in its
-   kernel, if every point reads exactly the element that it writes.
+   Memory plan. Results live from the kernel that computes them to the last one that reads them. They are placed one
+   after another into one arena, each at the lowest offset that is *proven* to be free for all sizes. If sizes cannot
+   be compared, the offset is a maximum. A result reuses the memory of an input that dies in its kernel, if every
+   point reads exactly the element that it writes.
 
-   How mutation works: a loop that changes a buffer in place writes a new version of it (ind__buffer.mutates). It
-   depends on the whole old version and waits for all that reads that. It joins a kernel that reads the old version or
-   the new one if all that is read is the very element that the same point stores: the old one is in a register by then,
-   as is the new one. Rows are no exception: what is stored for each of their elements is stored in the last pass, and
-   what is stored once for a row behind it. With the writer of the old version it is never in one kernel. All versions
-   have one place: that of the input or output they end up in, else one in the arena. The parts of a concatenation are
-   versions of one buffer (ind__lowered_fix_layouts).
+   Mutation. A loop that changes a buffer in place writes a new version of it (ind__buffer.mutates). It depends on
+   the whole old version and waits for all readers of that. It may share a kernel with readers of the old or the new
+   version, if every read is of the very element that the same point stores; both values are then in registers. The
+   same holds for rows: per-element stores are in the last pass, per-row stores come after it. It never shares a
+   kernel with the writer of the old version. All versions have the same memory: that of the input or output that
+   they end in, else one place in the arena. The parts of a concatenation are versions of one buffer
+   (ind__lowered_fix_layouts).
 
-   How donated inputs work: what lies in the arena may lie in the memory of an input that the caller gives away instead,
-   if it fits and is made after the last reader of all that was there; in that reader's kernel if each point reads
-   exactly the element that it writes. So may an output, if the caller wants: from then on nothing else lies there.
+   Donated inputs. A buffer of the arena may lie in the memory of a donated input instead. It must fit and be written
+   after the last reader of everything that was there before. It may be written in that reader's kernel if each point
+   reads exactly the element that it writes. The same holds for an output, if the caller wants it; from then on
+   nothing else uses that memory.
 
-   How prologues work: when all else is fused, a pointwise kernel whose results only a matrix product reads, as
-   operands, is computed where the product loads them, if that moves fewer bytes: its dimensions become expressions in
-   those of the product, found by taking the read element's place in memory apart.
+   Prologues. After all other fusion, a pointwise kernel may move into the operand load of a matrix product. Only the
+   product may read its results, as operands, and the fusion must save bytes. Its dimensions become expressions in
+   those of the product: the linear index of the loaded element is decomposed.
 
-   How columns join rows: sums of columns (the gradient of a weight or bias) over data that another kernel reads or
-   makes row by row are made in two stages, as one loop before anything is fused: the first has the rows' domain, and
-   joins the values of a column along a run of rows in a store of its own kind (IND__INST_RUN); the second reduces what
-   was stored for the runs. One block walks over a run. If the first then meets no rows, it is a kernel by itself.
+   Column reductions in row kernels. Sums of columns (the gradient of a weight or bias) may use data that another
+   kernel reads or computes row by row. They are then made two-stage reductions before any fusion. The first stage
+   has the rows' domain and combines the values of a column over a run of rows, in a special store (IND__INST_RUN).
+   The second stage reduces the partial results of the runs. One block iterates over a run. If the first stage is not
+   fused with rows, it is a separate kernel.
 
-   How rows work: a kernel passes over its rows as often as reductions follow one another. Scans run in every pass that
-   needs them, behind those whose results they scan; a sort ends a pass, and those after it find the sorted row. What
-   works on the first elements of sorted rows (topk) is computed for all elements, but stored and reduced under a mask.
+   Rows. A kernel makes one pass over its rows per level of dependent reductions. Scans run in every pass that
+   needs them, after those whose results they scan. A sort ends a pass, and later passes read the sorted row. Work on
+   the first elements of sorted rows (topk) is computed for all elements, but stored and reduced under a mask.
 
-   How launches are combined: once the kernels and their order stand, a small one that needs nothing of an earlier small
-   one, nor of what runs in between, moves up to it and becomes a part of its launch, where other blocks work on it.
-   What the parts of a launch hold is live together; where that would take more memory, they stay apart. The kernels
-   that store the parts of a concatenation may share a launch, though each makes a version of the one before.
+   Combined launches. After the kernels and their order are chosen, a small kernel may move up into the launch of an
+   earlier small one, in which other blocks compute it. It must not depend on that one, nor on any kernel in between.
+   The buffers of all parts of a launch are live together; if that would take more memory, the kernels stay separate.
+   Kernels that store the parts of a concatenation may share a launch, though each makes a version of the one before.
 
-   What it does not do: no reduction follows a matrix product in the same kernel; no loop is split in two; a scan with a
-   function of the user shares its kernel with no other scan, and a sort with no other sort.
+   Limits. No reduction follows a matrix product in the same kernel. No loop is split in two. A scan with a user
+   function shares its kernel with no other scan, and a sort with no other sort.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal

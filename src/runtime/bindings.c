@@ -4,8 +4,8 @@ static bool rt__is_donated(const ind_module *m, uint32_t binding) {
     return binding < m->num_bindings && m->binding[binding].donated;
 }
 
-/* The range of a binding at its pointer in `pointer`, the list of all. An output bound to the donated input that it
-   takes over has none: it is no longer than the input's. */
+/* Sets the range of a binding from `pointer`, which lists all bindings. The range is empty for an output bound to the
+   donated input that it takes over: it is not longer than the input. */
 static void rt__bound_range(const ind_instance *n, void *const *pointer, rt__range *r) {
     const ind_module *m = n->module;
     const uint32_t i = r->binding;
@@ -25,7 +25,7 @@ static void rt__workspace_range(const ind_instance *n, rt__range *r) {
     r->written = true;
 }
 
-/* Sinks element `at` of the heap r[0 .. num), which has the highest address on top. */
+/* Sifts down element `at` of the heap r[0 .. num), which has the highest address on top. */
 static void rt__sink_range(rt__range *r, uint32_t at, uint32_t num) {
     const rt__range sinking = r[at];
     for (uint32_t child = 2 * at + 1; child < num; child = 2 * at + 1) {
@@ -37,7 +37,7 @@ static void rt__sink_range(rt__range *r, uint32_t at, uint32_t num) {
     r[at] = sinking;
 }
 
-/* Heap sort: at most n log n steps and no memory. The order of the last launch is mostly right for this one. */
+/* Heap sort: O(n log n) steps, no allocation. The order of the last launch is mostly right for this one. */
 static void rt__sort_ranges(rt__range *r, uint32_t num) {
     uint32_t sorted = 1;
     while (sorted < num && r[sorted - 1].from <= r[sorted].from) sorted++;
@@ -51,7 +51,7 @@ static void rt__sort_ranges(rt__range *r, uint32_t num) {
     }
 }
 
-/* Names both; first the one that makes it an error. */
+/* Reports both, the one that causes the error first. */
 static ind_status rt__ranges_overlap(const ind_instance *n, const rt__range *a, const rt__range *b) {
     const ind_module *m = n->module;
     const bool swap = rt__is_donated(m, b->binding) ? !rt__is_donated(m, a->binding) : !a->written;
@@ -64,7 +64,7 @@ static ind_status rt__ranges_overlap(const ind_instance *n, const rt__range *a, 
                      rt__is_donated(m, first) ? "donated" : "written", text[second]);
 }
 
-/* In order of address, a range overlaps one before it if it begins before the furthest end so far. */
+/* Sorted by address, a range overlaps an earlier one if it begins before the largest end so far. */
 static ind_status rt__check_ranges(const ind_instance *n, const rt__range *r, uint32_t num) {
     const rt__range none = {0};
     const rt__range *furthest = &none, *written = &none;
@@ -78,7 +78,7 @@ static ind_status rt__check_ranges(const ind_instance *n, const rt__range *r, ui
     return IND_OK;
 }
 
-/* `pointer` has one pointer per binding; those of a run with IND_MEMORY_HOST are the host's. */
+/* `pointer` has one pointer per binding; a run with IND_MEMORY_HOST passes host pointers. */
 static ind_status rt__check_overlaps(ind_instance *n, void *const *pointer) {
     const uint32_t num = n->module->num_bindings + 1;
     for (uint32_t i = 0; i < num; i++) {
@@ -157,7 +157,7 @@ static void rt__fill_cell(ind_instance *n, const rt__exec_arg *a, uint32_t step,
     }
 }
 
-/* Blocks that CUDA launches in dimension d, at most. */
+/* Checks the number of blocks against CUDA's maximum in dimension d. */
 static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int64_t blocks) {
     static const int64_t limit[3] = {INT32_MAX, 65535, 65535};
     if (blocks >= 0 && blocks <= limit[d]) return IND_OK;
@@ -165,7 +165,7 @@ static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int6
                      kernel, (long long)blocks, d, (long long)limit[d]);
 }
 
-/* Does the launch of this step, or of none, run the next one, too? Steps are bound in order. */
+/* Does the launch of step `at` also run the next step? Steps are bound in order; a step without a launch does not. */
 static bool rt__takes_next(const ind_instance *n, uint32_t at) {
     const rt__exec_step *s = &n->module->executable->step[at];
     return s->num_variants && n->chosen[at] != IND__STEP_SKIPPED && s->variant[n->chosen[at]].takes_next;
@@ -182,13 +182,12 @@ static int64_t rt__grid_blocks(const ind_instance *n, const rt__exec_variant *v,
     return (items < v->resident ? items : v->resident) * v->plan->cluster;
 }
 
-/* Is there nothing to launch? */
+/* Is the grid empty? */
 static bool rt__is_empty(const ind_instance *n, const rt__exec_variant *v) {
     return !n->slot[v->grid_slot[0]] || !n->slot[v->grid_slot[1]] || !n->slot[v->grid_slot[2]];
 }
 
-/* Chooses the variant of a step, which is built if no launch has needed it before, and fills its arguments and grid.
- */
+/* Selects the variant of a step and fills its arguments and grid. Builds the variant if no launch has needed it. */
 static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     ind__executable *x = n->module->executable;
     ind_context *c = n->module->context;
@@ -226,7 +225,7 @@ static const int64_t *rt__count_address(const ind_instance *n, uint32_t buffer) 
     return buffer == IND__RT_NONE ? NULL : (const int64_t *)(uintptr_t)n->address[buffer];
 }
 
-/* Fills what an opaque call is given. */
+/* Fills the operands of an extern call. */
 static void rt__bind_call(ind_instance *n, const rt__exec_step *s) {
     for (uint32_t k = 0; k < s->call->num_inputs + s->call->num_outputs; k++) {
         const ind__call_arg *a = &s->call->arg[k];
@@ -269,7 +268,7 @@ static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *st
                   : IND_OK;
 }
 
-/* next_pointer holds the pointers asked for; what changed since the last launch is bound anew. */
+/* Binds the pointers in next_pointer if they or the sizes changed since the last launch. */
 static ind_status rt__instance_bind(ind_instance *n) {
     ind_module *m = n->module;
     ind_status status = rt__bind_complete(n, n->next_pointer);
@@ -321,8 +320,8 @@ ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
     return rt__instance_failed(n, status);
 }
 
-/* The op to name for a bad index, as it was called: of the kernel's ops the one that has an index, if its name says so,
-   else the first. */
+/* Returns the op to name for a bad index, as the user called it: the kernel's op with an index word in its name, else
+   the first. */
 static const char *rt__index_origin(const ind_module *m, const ind_kernel *k) {
     static const char *const words[] = {"embedding", "gather", "scatter", "index", "put", "take"};
     for (size_t w = 0; w < sizeof words / sizeof *words; w++)
@@ -348,7 +347,7 @@ static ind_status rt__cuda_fetch_errors(ind_instance *n) {
     return status;
 }
 
-/* Waits; a bad index of any launch since the last check is reported once. Inside the device's context. */
+/* Waits and reports a bad index of any launch since the last check, once. Inside the device's context. */
 static ind_status rt__instance_check(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;

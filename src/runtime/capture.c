@@ -1,6 +1,6 @@
 /* ----------------------------------------------------------------------------------------------- >>capture */
 
-/* Records on a stream of our own, as the caller's may be the default stream, which cannot be captured. */
+/* Records on a separate stream, as the caller's may be the default stream, which cannot be captured. */
 static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     ind_context *c = n->module->context;
     rt__runtime *r = n->module->executable->runtime;
@@ -19,7 +19,7 @@ static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     return status;
 }
 
-/* Keeps the arguments that were just prepared. */
+/* Stores the arguments that were just prepared. */
 static ind_status rt__host_capture(ind_instance *n, rt__captured *out) {
     ind_module *m = n->module;
     bool ok = true;

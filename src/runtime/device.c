@@ -24,7 +24,7 @@ static void rt__cuda_release_device(rt__runtime *r) {
     r->cuda_context = NULL;
 }
 
-/* The context is there from here on, or the device is not open. */
+/* Waits for the driver context: on return it exists, or the device is closed. */
 static ind_status rt__cuda_retained(ind_context *c, rt__runtime *r) {
     rt__cuda_join_retainer(r);
     if (!r->retained) return IND_OK;
@@ -44,7 +44,7 @@ void ind__device_settle(ind_context *c) {
     rt__mutex_unlock(&r->mutex);
 }
 
-/* Begins to make the context, unless the user has given one. */
+/* Starts creating the driver context, unless the user has given one. */
 static ind_status rt__cuda_begin_retaining(ind_context *c, rt__runtime *r) {
     if (r->cuda_context) return IND_OK;
     r->retaining = r->pool.wanted > 0 && rt__thread_start(&r->retainer, rt__cuda_retain, r);
@@ -54,7 +54,7 @@ static ind_status rt__cuda_begin_retaining(ind_context *c, rt__runtime *r) {
     return rt__cuda_check(c, &r->driver, r->retained, "cuDevicePrimaryCtxRetain");
 }
 
-/* The driver, and what is known of its device; what needs the context calls rt__cuda_retained first. */
+/* Opens the driver and queries the device. Code that needs the driver context calls rt__cuda_retained first. */
 static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
     if (r->device_open) return IND_OK;
     const double start = ind__now_ms();
@@ -72,7 +72,7 @@ static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
     return status;
 }
 
-/* Has the process had NVRTC before this context? */
+/* Is NVRTC already loaded in the process? */
 static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
     if (c->desc.cuda.nvrtc_path) return rt__library_is_open(c->desc.cuda.nvrtc_path);
     for (int i = 0; rt__nvrtc_names[i]; i++)
@@ -80,13 +80,14 @@ static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
     return false;
 }
 
-/* NVRTC, opened by a thread of its own. */
+/* NVRTC, opened by a separate thread. */
 typedef struct rt__cuda_warming {
     const char *given;    /* by the user, or NULL */
-    rt__cuda_nvrtc nvrtc; /* library NULL: it was not found */
+    rt__cuda_nvrtc nvrtc; /* library NULL: not found */
 } rt__cuda_warming;
 
-/* Whatever comes of it: what it is for is what NVRTC prepares for the first kernel of a process. */
+/* Compiles an empty kernel, so that NVRTC initialises itself before the first kernel of a process. Failures are
+   ignored. */
 static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
     static const char source[] = "extern \"C\" __global__ void ind_warm() {}\n";
     static const char *const options[] = {"--gpu-architecture=sm_80"};
@@ -102,8 +103,8 @@ static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
     return IND__RT_THREAD_END;
 }
 
-/* The driver takes 200 ms to make its context; NVRTC 6 to be opened, and some 40 more for the first kernel of a process
-   than for later ones: both at the same time, where there may be a second thread. */
+/* Opens driver and NVRTC concurrently, if a second thread is allowed. The driver takes 200 ms to create its context.
+   NVRTC takes 6 ms to open, and the first kernel of a process takes about 40 ms longer than later ones. */
 static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     const bool fresh = !r->nvrtc.library && !rt__cuda_nvrtc_is_open(c);
     rt__cuda_warming w = {.given = c->desc.cuda.nvrtc_path};
@@ -120,22 +121,23 @@ static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     const double waited_ms = ind__now_ms() - start;
     if (!status) status = rt__cuda_open_nvrtc(c, r);
     r->library_ms += waited_ms;
-    return status; /* what the thread has opened stays so: rt__runtime_destroy */
+    return status; /* the library that the thread opened stays open: rt__runtime_destroy */
 }
 
-/* A GPU is of use only with a way to get kernels: NVRTC or a pack. */
+/* Opens the GPU and a source of kernels: NVRTC or a pack. A GPU without either is unusable. */
 static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
     if (!r->device_open && !c->desc.pack.path) return rt__cuda_open_both(c, r);
     ind_status status = rt__cuda_open_device(c, r);
     return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
 }
 
-/* As ind__device_resolve, with the runtime's mutex held; `ready`: the driver's context is there, too. */
+/* Like ind__device_resolve, with the runtime's mutex held; `ready`: also wait for the driver context. */
 static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device wanted, bool ready, ind_device *device,
                                      ind_target *target) {
     *device = IND_DEVICE_HOST;
     ind_status status = rt__cuda_open_all(c, r);
-    if (!status && (ready || wanted == IND_DEVICE_AUTO)) status = rt__cuda_retained(c, r); /* or it is the host's */
+    if (!status && (ready || wanted == IND_DEVICE_AUTO))
+        status = rt__cuda_retained(c, r); /* on failure AUTO selects the host */
     if (!status && target) *target = r->target;
     r->why_not.size = 0;
     if (!status) {
@@ -202,7 +204,7 @@ static void rt__print_device(ind__text *t, ind_context *c, rt__runtime *r) {
         rt__print_cuda_device(t, c, r);
 }
 
-/* A text that was returned is never changed: another thread may read it. What differs is a new one. */
+/* A returned text is never changed, as another thread may read it. A different text is a new string. */
 const char *ind_device_text(ind_context *c) {
     if (!c) return "no context";
     rt__runtime *r = rt__runtime_of(c);

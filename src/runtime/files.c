@@ -33,7 +33,7 @@ ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t 
     return status;
 }
 
-/* Writes a new file of its own. *error: errno of the first failure; the file is removed then. */
+/* Creates and writes a file. *error: errno of the first failure; the file is then removed. */
 static bool rt__write_new(const char *path, const void *data, size_t bytes, bool private_file, int *error) {
     FILE *f = rt__create_file(path, private_file);
     bool ok = f && (!bytes || fwrite(data, 1, bytes, f) == bytes);
@@ -46,8 +46,8 @@ static bool rt__write_new(const char *path, const void *data, size_t bytes, bool
     return ok;
 }
 
-/* A new file takes the place of the old one as a whole: after a failure the old one is as it was. What is not a regular
-   file is never replaced. A symbolic link is, and not what it leads to: nobody can make the library write elsewhere. */
+/* Replaces the old file atomically: after a failure the old one is unchanged. A path that is not a regular file is
+   never replaced. A symbolic link is itself replaced, not its target: nobody can make the library write elsewhere. */
 static ind_status rt__write_file(ind_context *c, const char *path, const void *data, size_t bytes, bool private_file) {
     ind__text temporary = {.context = c};
     int error = 0;
@@ -55,7 +55,7 @@ static ind_status rt__write_file(ind_context *c, const char *path, const void *d
     /* The address, on this thread's stack, tells apart threads that write one file at the same time. */
     ind__textf(&temporary, "%s.%d.%p.tmp", path, rt__process_id(), (void *)&temporary);
     if (temporary.failed) return ind__failed(c);
-    remove(temporary.data); /* of an earlier process with our number */
+    remove(temporary.data); /* left by an earlier process with the same id */
     bool ok = rt__write_new(temporary.data, data, bytes, private_file, &error);
     if (ok && !rt__replace_file(temporary.data, path)) {
         error = errno;

@@ -2,7 +2,7 @@
 
 #define IND__STEP_SKIPPED 0xff
 
-/* One parallel worker of the host device. Its memory is as large as the module's largest kernel needs. */
+/* One parallel worker of the host device. Its memory fits the module's largest kernel. */
 typedef struct rt__host_worker {
     ind__eval eval;
     ind_status status;
@@ -10,55 +10,56 @@ typedef struct rt__host_worker {
     struct rt__host_accumulator *accumulator; /* max_reduces entries */
     void *panel_a, *panel_b, *tile;           /* matmul */
     unsigned char *eval_memory;
-    struct rt__host_sorted *row; /* of a sort: as many elements as the longest row so far */
+    struct rt__host_sorted *row; /* for a sort: capacity for the longest row so far */
     int64_t row_capacity;
 } rt__host_worker;
 
 typedef struct rt__captured {
     bool valid;
     void *graph, *executable;
-    void **pointer; /* host: what a replay launches with */
+    void **pointer; /* host: arguments of a replay */
     int64_t *size;
 } rt__captured;
 
 #define IND__RT_LOOKBACKS 48 /* blocks of 4 KiB, 8 KiB .. */
 
-/* Addresses that a run reads or writes through a binding. */
+/* Address range that a run reads or writes through a binding. */
 typedef struct rt__range {
-    uint64_t from, to; /* equal: none */
+    uint64_t from, to; /* equal: empty */
     uint32_t binding;  /* num_bindings: the workspace */
     bool written;
 } rt__range;
 
 struct ind_instance {
-    ind_instance *prev, *next; /* of the module; ind_run's own is in no list */
+    ind_instance *prev, *next; /* list of the module's instances; ind_run's own is in no list */
     ind_module *module;
     char error[512];
-    int64_t *size, *next_size; /* of the last launch; those now asked for */
+    int64_t *size, *next_size; /* of the last launch; of the current call */
     int64_t *slot;             /* values of the module's program */
     int64_t *scratch;          /* values of the programs of its conditions */
     bool evaluated, bound;
     void **pointer, **next_pointer; /* per binding */
-    struct rt__range *range;        /* per binding, and of a workspace that is the caller's */
+    struct rt__range *range;        /* per binding, and one for a workspace that is the caller's */
     uint64_t *address;              /* per buffer */
     void *workspace, *workspace_block, *retired_block;
     size_t workspace_bytes;
     bool workspace_given;
     uint64_t *cell; /* argument values, one per exec_arg */
-    void **param;   /* pointers to them, as the driver wants */
+    void **param;   /* pointers to them, as the driver requires */
     uint8_t *chosen;
     unsigned *grid;        /* 3 per step, then the dynamic shared bytes */
     uint64_t *index_error; /* host: 4 words per step */
     void *index_error_device;
-    void *counters, *counters_block; /* and behind them, at 256 bytes, the partial results of blocks that share rows */
-    uint64_t lookback; /* words that kernels leave at 0; the last of the blocks, each at least twice the one before */
+    void *counters, *counters_block; /* counters; then, 256-byte aligned, partial results of blocks that share rows */
+    uint64_t lookback; /* words that kernels leave at 0, in the last block; each block is at least twice the one
+                          before */
     void *lookback_block[IND__RT_LOOKBACKS];
     int num_lookbacks;
     size_t lookback_bytes;
     void *stream; /* of the last launch */
     bool launched;
     rt__captured captured;
-    ind_extern_tensor *tensor; /* operands of opaque calls, and their sizes and strides */
+    ind_extern_tensor *tensor; /* operands of extern calls, and their sizes and strides */
     int64_t *tensor_dim;
     ind__eval_buffer *buffer; /* host */
     rt__host_worker *worker;
@@ -69,7 +70,7 @@ static ind_status rt__host_launch(ind_instance *n, uint32_t first, uint32_t coun
 static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream);
 static ind_status rt__host_instance(ind_instance *n);
 
-/* Keeps the message where other threads cannot replace it. */
+/* Copies the message to the instance, so that other threads cannot overwrite it. */
 static ind_status rt__instance_failed(ind_instance *n, ind_status status) {
     if (status) snprintf(n->error, sizeof n->error, "%.500s", ind_error(n->module->context));
     return status;
@@ -98,8 +99,8 @@ static ind_status rt__instance_errors(ind_instance *n) {
     return status;
 }
 
-/* Where blocks that share rows meet. Each launch leaves the counters at 0, as it finds them; launches of an instance
-   follow one another, so that one set does for all. */
+/* Allocates the counters of blocks that share rows. Each launch finds the counters at 0 and leaves them at 0. Launches
+   of an instance run in sequence, so one set is enough. */
 static ind_status rt__instance_counters(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -113,8 +114,9 @@ static ind_status rt__instance_counters(ind_instance *n) {
     return status;
 }
 
-/* Words that launches need as the blocks of a scan meet there. Each launch leaves them at 0, as it finds them, so they
-   are the instance's own. A graph that was captured may still use what became too small. */
+/* Grows the words through which the blocks of a scan exchange state (decoupled look-back). Each launch finds them at 0
+   and leaves them at 0, so each instance has its own. Blocks that became too small are not freed, as a captured graph
+   may still use them. */
 static ind_status rt__instance_lookback(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -186,7 +188,7 @@ static void rt__captured_clear(ind_instance *n) {
     n->retired_block = NULL;
 }
 
-/* Frees what instance_init made, also half of it. Inside the device's context. */
+/* Frees the members that instance_init created, also after a partial init. Inside the device's context. */
 static void rt__instance_clear(ind_instance *n) {
     ind_context *c = n->module->context;
     rt__captured_clear(n);

@@ -2,34 +2,34 @@
 
 #define IND__RT_NONE UINT32_MAX
 
-#define IND__RT_LAUNCH 5 /* numbers of a launch: blocks along x, y, z, bytes of shared memory, threads of a block */
+#define IND__RT_LAUNCH 5 /* numbers of a launch: blocks along x, y, z, bytes of shared memory, threads per block */
 
 typedef struct rt__exec_arg {
     ind__arg_kind kind;
     uint32_t buffer; /* BUFFER */
     uint32_t slot;   /* SIZE */
     bool wide;       /* SIZE: passed as long long */
-    uint32_t part;   /* ERROR: of the step that is so many behind the one that is launched */
+    uint32_t part;   /* ERROR: of the step this many after the launched one */
     int64_t offset;  /* COUNTERS, PARTIALS: in bytes */
 } rt__exec_arg;
 
 typedef struct rt__exec_variant {
     const ind__variant *plan;
-    /* What a launch runs in its place: itself, or one of the ways to make it otherwise; NULL until it is built. All
-       that is below is known before, but for `function` and `resident`. */
+    /* The variant that a launch runs: this one or one of its fallbacks; NULL until it is built. All later fields are
+       known before the build, except `function` and `resident`. */
     _Atomic(struct rt__exec_variant *) built;
-    struct rt__exec_variant *otherwise;
+    struct rt__exec_variant *fallback;
     void *function;
-    uint32_t first_arg, num_args; /* in the executable's args, and the same in an instance's cells */
+    uint32_t first_arg, num_args; /* in the executable's args, and likewise in an instance's cells */
     uint32_t guard_slot;          /* RT_NONE: always valid */
     uint32_t fitted_slot;         /* RT_NONE: the launch has `threads` */
     bool aligned, dependent, takes_next;
-    bool reads_constants; /* as what stays as it is while it runs */
+    bool reads_constants; /* reads constants, which must not change while it runs */
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
-    int64_t most_shared; /* dynamic shared memory, at most */
-    /* Of a persistent grid of clusters, else RT_NONE: all that there is to do, of which the device works on `resident`
-       at once, known when it is built. */
+    int64_t most_shared; /* maximum dynamic shared memory */
+    /* Persistent grid of clusters: all work items, else RT_NONE. The device runs `resident` clusters at once, known
+       after the build. */
     uint32_t items_slot;
     int resident;
 } rt__exec_variant;
@@ -40,58 +40,59 @@ typedef struct rt__exec_step {
     int num_variants;
     const ind__opaque *call; /* else NULL */
     struct rt__exec_tensor *tensor;
-    uint32_t first_tensor, workspace_slot; /* of an instance's; bytes, RT_NONE: no workspace */
+    uint32_t first_tensor, workspace_slot; /* first in the instance's tensors; slot of the workspace bytes, RT_NONE: no
+                                              workspace */
 } rt__exec_step;
 
 /* Slots of the sizes and strides of a call's operand. */
 typedef struct rt__exec_tensor {
     uint32_t size[IND_MAX_RANK], stride[IND_MAX_RANK];
-    uint32_t count; /* the buffer with the size of dimension 0; RT_NONE: that does not come from data */
+    uint32_t count; /* the buffer with the size of dimension 0; RT_NONE: not data-dependent */
 } rt__exec_tensor;
 
 typedef struct rt__exec_condition {
     uint32_t slot; /* in the program `check` */
     bool guard;
     const char *text;
-    uint32_t *size; /* numbers of the sizes in it */
+    uint32_t *size; /* indices of the sizes in it */
     uint32_t num_sizes;
 } rt__exec_condition;
 
 typedef struct rt__host_kernel rt__host_kernel;
 
-/* A module made ready for its device. All sizes are slots of one program over the declared sizes, which an instance
-   runs when the sizes change; nothing here changes after creation, but for the list of instances and for variants that
-   a launch is the first to need. */
+/* A module prepared for its device. All sizes are slots of one program over the declared sizes, which an instance runs
+   when the sizes change. Immutable after creation, except for the list of instances and for variants built on demand
+   by a launch. */
 typedef struct ind__executable {
     rt__runtime *runtime;
     ind__program program;
     ind_symbol *size; /* own copies: launches never read the context's tables */
-    ind_expr *symbol; /* inputs of the program: the declared sizes, then those that come from data */
+    ind_expr *symbol; /* inputs of the program: the declared sizes, then the data-dependent ones */
     uint32_t num_symbols, num_declared;
-    ind__program most; /* over the same; what sizes from data are at most */
+    ind__program most; /* same inputs; the maximum of each data-dependent size */
     struct rt__data_size {
         ind_symbol symbol;
-        uint32_t most_slot, step; /* step: the one that writes it */
+        uint32_t most_slot, step; /* step: the step that writes it */
     } data_size[IND__MAX_UNBACKED];
     uint32_t arena_slot;
     uint32_t num_buffers;
     uint32_t *buffer_binding, *buffer_offset, *buffer_numel; /* RT_NONE: none; offset and numel are slots */
-    uint32_t *binding_bytes, *binding_used;                  /* slots: bytes at most; bytes of the actual shape */
+    uint32_t *binding_bytes, *binding_used;                  /* slots: maximum bytes; bytes of the actual shape */
     char **binding_text;                                     /* input "x" f32[B, 256] */
-    /* Conditions are a program of their own: they may be what keeps the other one from dividing by zero. */
+    /* Conditions have their own program. They may be what prevents a division by zero in the other one. */
     ind__program check, derive;
     rt__exec_condition *condition;
-    ind_expr *size_formula; /* by size: what it is by the facts, invalid if it is free */
+    ind_expr *size_formula; /* by size: its formula from the facts, invalid if it is free */
     uint32_t *size_slot;    /* its slot in `derive`, RT_NONE if it is free */
-    uint32_t num_scratch;   /* slots that either of the two programs needs */
+    uint32_t num_scratch;   /* slots needed by the larger of the two programs */
     rt__exec_step *step;
     uint32_t num_steps;
     rt__exec_arg *arg;
     uint32_t num_args, cap_args;
-    uint32_t num_tensors;               /* operands of opaque calls */
-    bool checked;                       /* some kernel checks indices that come from data */
+    uint32_t num_tensors;               /* operands of extern calls */
+    bool checked;                       /* some kernel checks data-dependent indices */
     bool looks_back;                    /* some kernel has IND__ARG_LOOKBACK */
-    size_t num_counters, partial_bytes; /* the most that a launch needs whose blocks share rows: see ind__variant */
+    size_t num_counters, partial_bytes; /* maximum over the launches whose blocks share rows: see ind__variant */
     rt__host_kernel *host;
     uint32_t max_reduces;
     size_t max_eval_bytes;
@@ -111,9 +112,9 @@ typedef struct rt__host_direct {
     uint32_t buffer, base_slot, stride_slot[2 * IND_MAX_RANK];
 } rt__host_direct;
 
-/* A pass over the row. once: values that do not depend on R; empty: those of a row without elements; spread: those of
-   them that values in `loop` use; loop: per element of the row; scan: the scans on the way; reduce: what the pass
-   reduces; part: the PARTs of these. The last stage reduces nothing. */
+/* A pass over the row. once: values that do not depend on R; empty: those for a row without elements; spread: the
+   `once` values used in `loop`; loop: per element of the row; scan: the scans of the pass; reduce: the reductions of
+   the pass; part: their PARTs. The last stage reduces nothing. */
 typedef struct rt__host_stage {
     rt__host_list once, empty, spread, loop, scan, reduce, part;
 } rt__host_stage;
@@ -123,17 +124,18 @@ struct rt__host_kernel {
     const ind_body *body;
     rt__host_stage *stage;
     uint32_t num_stages, max_reduces, num_live;
-    bool full_lanes; /* `loop` uses an index symbol that `once` makes: it must exist in every lane */
-    bool in_order;   /* points may meet at an element: they run one after the other, on one worker */
+    bool full_lanes; /* `loop` uses an index symbol that `once` computes: it must exist in every lane */
+    bool in_order;   /* points may write the same element: they run sequentially, on one worker */
     uint32_t extent_slot[2 * IND_MAX_RANK];
     ind__eval eval;                       /* compiled index expressions; workers add the memory for values */
-    uint32_t element_stage;               /* what is stored per element of the row is so in this stage */
+    uint32_t element_stage;               /* the stage with the stores per element of the row */
     uint32_t scan, part[IND__MAX_STATES]; /* the first SCAN; with a combine function: its PARTs, 0: none */
-    rt__host_list before, after;          /* and the loop of its stage, which is element_stage, cut at the SCAN */
-    rt__host_list combine;                /* what a scan's combine function computes */
+    rt__host_list before, after;          /* the loop of element_stage, split at the SCAN */
+    rt__host_list combine;                /* instructions of a scan's combine function */
     uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
-    uint32_t sort, sort_stage; /* SCAN that sorts, 0: none; what it sorts is computed in the stage before this one */
-    ind_dtype sort_dtype;      /* what its keys are rounded to */
+    uint32_t sort, sort_stage; /* the SCAN that sorts, 0: none; its operand is computed in the stage before
+                                  sort_stage */
+    ind_dtype sort_dtype;      /* the dtype its keys are rounded to */
     bool matmul;
     uint32_t dot;
     int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
@@ -191,7 +193,7 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     return !status && (!info->name || !x->binding_text[at]) ? IND_OUT_OF_MEMORY : status;
 }
 
-/* Which outputs may be bound to the memory of which donated inputs. */
+/* Sets the outputs that may be bound to the memory of donated inputs. */
 static void rt__module_take_over(ind_module *m) {
     const ind__executable *x = m->executable;
     for (uint32_t i = 1; i < m->desc.lowered->num_buffers; i++) {
@@ -233,7 +235,8 @@ static ind_status rt__module_bindings(ind_module *m) {
     return IND_OK;
 }
 
-/* Where every buffer lies: with a binding, or at an offset of the arena (its own or of what it took over in place). */
+/* Sets the location of every buffer: a binding, or an offset in the arena (its own, or that of the buffer it
+   overwrites in place). */
 static ind_status rt__module_buffers(ind_module *m) {
     ind__executable *x = m->executable;
     const ind_schedule *s = m->desc.schedule;
@@ -252,8 +255,7 @@ static ind_status rt__module_buffers(ind_module *m) {
     return rt__exec_slot(x, s->arena_bytes, &x->arena_slot);
 }
 
-/* The facts that hold in all that is asked of the module later, made from its conditions alone: the graph may be gone.
- */
+/* Creates the facts for later queries of the module, from its conditions alone. The graph may be freed by then. */
 static ind_status rt__module_facts(ind_module *m) {
     if (m->desc.num_conditions == 0) return IND_OK;
     ind_facts *before = ind_facts_enter(m->context, NULL);
@@ -264,7 +266,7 @@ static ind_status rt__module_facts(ind_module *m) {
     return status;
 }
 
-/* Numbers of the sizes in e, for the message when it fails. */
+/* Finds the indices of the sizes in e, for the failure message. */
 static ind_status rt__condition_sizes(ind_module *m, ind_expr e, rt__exec_condition *out) {
     out->size = (uint32_t *)ind__arena_alloc(&m->arena, m->desc.num_sizes * sizeof *out->size);
     if (!out->size) return IND_OUT_OF_MEMORY;
@@ -289,7 +291,7 @@ static ind_status rt__module_derived(ind_module *m) {
         if (!ind__ok(e)) return ind__failed(m->context);
         const ind_symbol *s = ind_expr_symbol(e);
         x->size_slot[i] = IND__RT_NONE;
-        x->size[i].hint = ind_hint(e);                        /* one that the facts allow */
+        x->size[i].hint = ind_hint(e);                        /* a value that the facts allow */
         if (s && !strcmp(s->name, x->size[i].name)) continue; /* free, perhaps with a narrower range */
         x->size_formula[i] = e;
         x->size_slot[i] = ind__program_add(&x->derive, e);
@@ -325,7 +327,7 @@ static const char *const *rt__copy_names(ind__arena *a, const char *const *name,
     return copy;
 }
 
-/* The caller's names and arrays become the module's own. */
+/* Copies the caller's names and arrays into the module. */
 static ind_status rt__module_copy_desc(ind_module *m, const ind__module_desc *d) {
     ind__arena *a = &m->arena;
     const char *name = d->name ? d->name : "graph";
@@ -340,7 +342,7 @@ static ind_status rt__module_copy_desc(ind_module *m, const ind__module_desc *d)
     return ok ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
-/* The step that writes the buffer. */
+/* Returns the step that writes the buffer. */
 static uint32_t rt__step_of(const ind_module *m, uint32_t buffer) {
     const ind_schedule *s = m->desc.schedule;
     for (uint32_t i = 0; i < s->num_kernels; i++)
@@ -349,13 +351,13 @@ static uint32_t rt__step_of(const ind_module *m, uint32_t buffer) {
     return IND__RT_NONE;
 }
 
-/* The step whose launch runs this one. The host device runs the steps of a launch one after the other. */
+/* Returns the step whose launch runs this one. The host device runs the steps of a launch in sequence. */
 static uint32_t rt__launch_of(const ind_module *m, uint32_t step) {
     return m->desc.device == IND_DEVICE_CUDA ? m->desc.plan->kernel[step].first : m->desc.schedule->launch[step];
 }
 
-/* The inputs of the program, and the program that bounds the sizes from data. A size that no kernel needs to know was
-   dropped with the loops that count it: it has no step. */
+/* Sets the inputs of the program, and the program that bounds the data-dependent sizes. A size has no step if no
+   kernel needs it: the loops that count it were removed. */
 static ind_status rt__module_symbols(ind_module *m) {
     ind__executable *x = m->executable;
     const ind__unbacked *list = m->desc.lowered->unbacked;
@@ -382,7 +384,7 @@ static ind_status rt__module_symbols(ind_module *m) {
     return status;
 }
 
-/* Runs the module's program on sizes, for the most that data can make of theirs. */
+/* Runs the module's program on sizes, with data-dependent sizes at their maximum. */
 static ind_status rt__run_program(const ind__executable *x, const int64_t *sizes, int64_t *slot, int64_t *scratch) {
     const uint32_t num = x->num_symbols, declared = x->num_declared;
     memcpy(slot, sizes, declared * sizeof *slot);
@@ -419,7 +421,7 @@ static ind_status rt__module_tables(ind_module *m) {
     return rt__module_symbols(m);
 }
 
-/* Does the body read indices from memory? They are checked. */
+/* Does the body read indices from memory? Such indices are checked. */
 static bool rt__body_checked(const ind_body *b) {
     for (uint32_t i = 1; i < b->num_inst; i++)
         if (b->inst[i].op == IND_LOOP_INDIRECT) return true;
@@ -441,7 +443,7 @@ static ind_status rt__call_tensor(ind_module *m, const ind_extern_type *t, rt__e
     return status;
 }
 
-/* Opaque calls: sizes and strides of what they are given. */
+/* Sets sizes and strides of an extern call's operands. */
 static ind_status rt__module_call(ind_module *m, uint32_t at) {
     ind__executable *x = m->executable;
     rt__exec_step *s = &x->step[at];
@@ -483,7 +485,7 @@ static void rt__desc_destroy(ind_context *c, const ind__module_desc *d) {
     rt__lowered_destroy(c, d->lowered);
 }
 
-/* All but its context. */
+/* Frees everything except the context. */
 static void rt__module_clear(ind_module *m) {
     ind_context *c = m->context;
     ind__executable *x = m->executable;
@@ -672,7 +674,7 @@ ind_expr ind_module_peak(const ind_module *m) {
 ind_module_stats ind_module_query_stats(const ind_module *m) {
     ind_module_stats stats = {0};
     if (!m) return stats;
-    ind__lists_lock(m->context); /* a launch may add to them */
+    ind__lists_lock(m->context); /* a launch may update them */
     stats = m->desc.stats;
     ind__lists_unlock(m->context);
     return stats;

@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------------------------------------- >>nvrtc */
 
-/* One source on its way through NVRTC. Workers only call NVRTC; whatever allocates is done by the caller before and
-   after, as an allocator given by the user need not be safe for threads that it has never seen. */
+/* One source to be compiled by NVRTC. Workers only call NVRTC. The caller allocates before and after, as a user's
+   allocator need not support threads it does not know. */
 typedef struct rt__cuda_job {
     const rt__cuda_nvrtc *nvrtc;
     const char *source, *name, *arch_option;
@@ -9,8 +9,8 @@ typedef struct rt__cuda_job {
     int result;
 } rt__cuda_job;
 
-/* No fast-math: results are compared with the host device. -default-device lets helper functions stand without a
-   qualifier; --minimal (from 12.4) leaves out what these texts do not use and is worth about a third of the time. */
+/* No fast-math: results are compared with the host device. -default-device allows helper functions without a
+   qualifier. --minimal (from 12.4) omits features these sources do not use and saves about a third of the time. */
 #define IND__CUDA_OPTIONS     "-default-device", "--std=c++17"
 #define IND__CUDA_OPTIONS_KEY "-default-device;--std=c++17"
 
@@ -94,7 +94,7 @@ static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
     return status;
 }
 
-/* The compiled bytes of a finished job; the caller's. */
+/* Returns the compiled bytes of a finished job; the caller frees them. */
 static ind_status rt__cuda_job_result(ind_context *c, const rt__cuda_job *j, bool ptx, void **out, size_t *bytes) {
     *out = NULL;
     if (j->result) return rt__cuda_job_error(c, j);
@@ -161,8 +161,8 @@ static void rt__read_nv_info(const unsigned char *p, size_t n, int *registers, i
     }
 }
 
-/* Registers and stack frame from the ELF file that a cubin is: the section .nv.info lists them per kernel, and
-   there is one kernel in it. What is not found stays -1. */
+/* Reads registers and stack frame from a cubin, an ELF file. Its section .nv.info lists them per kernel; the cubin has
+   one kernel. Missing values stay -1. */
 void ind__cubin_resources(const void *cubin, size_t n, int *registers, int *local_bytes) {
     const unsigned char *p = (const unsigned char *)cubin;
     *registers = *local_bytes = -1;

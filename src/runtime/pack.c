@@ -1,15 +1,15 @@
 /* -------------------------------------------------------------------------------------------------- >>pack */
 
 /* A compiled kernel, shared by all modules of the context. The key covers source, architecture, options and the format
-   number. The NVRTC version is recorded but is no part of the key: a shipped pack must serve where there is
-   another NVRTC, or none. Builds that spilled and were replaced stay, in a pack too: by them another process comes to
-   the same choice without a compiler. */
+   number. It does not cover the NVRTC version, which is only recorded: a shipped pack must work with another NVRTC, or
+   none. Builds that spilled and were replaced are kept, also in a pack: another process then makes the same choice
+   without a compiler. */
 struct ind__kernel_entry {
     uint64_t key[2];
     char name[72], arch[16];
     int nvrtc_version;
     bool from_pack;
-    bool only_tried; /* by tuning, and not the fastest: no module runs it */
+    bool only_tried; /* only measured by tuning, and not the fastest: no module runs it */
     void *cubin;     /* NULL: not compiled yet, or failed */
     size_t bytes;
     void *module, *function; /* loaded into the device's context */
@@ -71,7 +71,7 @@ static ind__kernel_entry *rt__pack_add(ind_context *c, rt__runtime *r, const uin
     return e;
 }
 
-/* Takes one entry over if its checksum holds. Only the lack of memory is a failure. */
+/* Adds one entry if its checksum holds. Fails only if out of memory. */
 static ind_status rt__pack_take(ind_context *c, rt__runtime *r, const rt__pack_entry *p, const char *cubin) {
     if (rt__pack_checksum(p, cubin) != p->checksum || !p->bytes || p->name[71] || p->arch[15]) {
         ind__log(c, 1, "pack: %s: a damaged entry is ignored and will be compiled again", c->desc.pack.path);
@@ -104,7 +104,7 @@ static rt__tuned *rt__find_tuned(const rt__runtime *r, const uint64_t key[2]) {
     return NULL;
 }
 
-/* In place of what was found for the same kernel before. */
+/* Adds a tuning result, or replaces the earlier one of the same kernel. */
 static ind_status rt__keep_tuned(ind_context *c, rt__runtime *r, const rt__tuned *t) {
     rt__tuned *at = rt__find_tuned(r, t->key);
     if (!at) at = IND__PUSH(c, rt__tuned, r->tuned, r->num_tuned, r->cap_tuned);
@@ -150,7 +150,7 @@ static ind_status rt__pack_parse(ind_context *c, rt__runtime *r, const char *dat
     return IND_OK;
 }
 
-/* Reads the context's pack at the first compile. A pack that is not there yet is no error. */
+/* Reads the context's pack at the first compile. A missing pack is no error. */
 static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
     if (r->pack_read || !c->desc.pack.path) return IND_OK;
     char *data;

@@ -1,5 +1,5 @@
 /* ---------------------------------------------------------------------------------------------- >>platform */
-/* All that the system differs in: libraries, threads, time, private temporary files. */
+/* System-dependent code: libraries, threads, time, private temporary files. */
 
 #if defined(_WIN32)
 
@@ -103,7 +103,7 @@ static bool rt__replace_file(const char *from, const char *to) {
     return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) != 0;
 }
 
-/* Is there something at this path that is no regular file? Where a link leads to counts. */
+/* Does this path, with links followed, exist and not name a regular file? */
 static bool rt__is_no_file(const char *path) {
     const DWORD attributes = GetFileAttributesA(path);
     return attributes != INVALID_FILE_ATTRIBUTES && attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_DEVICE);
@@ -214,7 +214,7 @@ static bool rt__replace_file(const char *from, const char *to) {
     return !rename(from, to);
 }
 
-/* Is there something at this path that is no regular file? Where a link leads to counts. */
+/* Does this path, with links followed, exist and not name a regular file? */
 static bool rt__is_no_file(const char *path) {
     struct stat status;
     return !stat(path, &status) && !S_ISREG(status.st_mode);

@@ -5,7 +5,7 @@ typedef struct rt__readiness {
     rt__size_values sizes;
     char fails[160]; /* conditions of variants that do not hold, each once */
     int num_general, num_late;
-    bool taken; /* the launch of the kernel before runs this one, too */
+    bool taken; /* the launch of the previous kernel runs this one too */
 } rt__readiness;
 
 static bool rt__holds(rt__readiness *r, ind_expr condition) {
@@ -26,13 +26,13 @@ static void rt__add_failing(rt__readiness *r, ind_expr guard) {
     if (!strstr(r->fails, text)) snprintf(r->fails + used, sizeof r->fails - used, "%s%s", used ? ", " : "", text);
 }
 
-/* What a launch of the kernel would choose and what it would trip over, as rt__bind_step has it. */
+/* Adds the variant that a launch of the kernel would select, and checks its limits, like rt__bind_step. */
 static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *k, rt__exec_step *s) {
     int at = 0;
     const bool taken = r->taken;
     if (!k->num_variants) {
         r->taken = false;
-        return IND_OK; /* an opaque call, or another kernel's launch */
+        return IND_OK; /* an extern call, or run by another kernel's launch */
     }
     while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !rt__holds(r, k->variant[at].guard)) at++;
     r->taken = !taken && k->variant[at].takes_next;

@@ -28,7 +28,7 @@ static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, v
     return status;
 }
 
-/* Outputs whose size comes from data are as long as they turned out. */
+/* Copies outputs to the host. Data-dependent outputs are copied in their actual size. */
 static ind_status rt__run_stage_out(ind_instance *n, void *stream, void *const *host) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;

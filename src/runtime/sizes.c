@@ -44,7 +44,7 @@ static bool rt__parse_int64(const char **at, int64_t *out) {
     return true;
 }
 
-/* One "NAME = VALUE" at *at, which is moved behind it. */
+/* Parses one "NAME = VALUE" at *at and advances *at. */
 static ind_status rt__parse_one_size(ind_module *m, const char *who, const char *text, const char **at,
                                      int64_t *values) {
     ind_context *c = m->context;
@@ -85,7 +85,7 @@ ind_status ind__module_given_sizes(ind_module *m, const char *who, const char *t
     return IND_OK;
 }
 
-/* Sizes that are not given but follow from the others by a fact. */
+/* Computes the missing sizes that follow from others by a fact. */
 static ind_status rt__derive_sizes(ind_module *m, const char *who, int64_t *values, int64_t *scratch) {
     const ind__executable *x = m->executable;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
@@ -116,7 +116,7 @@ static ind_status rt__condition_failed(ind_module *m, const char *who, const rt_
                      c->text, list);
 }
 
-/* Facts first: where one fails, no guard matters. *guard: what fails is a guard. */
+/* Checks facts before guards: if a fact fails, guards are irrelevant. *guard: the failed condition is a guard. */
 static ind_status rt__check_conditions(ind_module *m, const char *who, const int64_t *values, int64_t *scratch,
                                        bool *guard) {
     const ind__executable *x = m->executable;

@@ -8,8 +8,8 @@
 
 typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
 
-/* The driver functions that are used, with the names the library exports; all return a CUresult. Handles are void *,
-   a CUdevice is an int. Every one exists in the drivers of CUDA 11.4 and later. */
+/* The driver functions in use, by their exported names; all return a CUresult. Handles are void *, a CUdevice is an
+   int. All exist in the drivers of CUDA 11.4 and later. */
 #define IND__CUDA_DRIVER_SYMBOLS(X)                                                                                    \
     X(cuInit, (unsigned flags))                                                                                        \
     X(cuDriverGetVersion, (int *version))                                                                              \
@@ -67,7 +67,7 @@ typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
     X(nvrtcGetProgramLogSize, (void *program, size_t *bytes))                                                          \
     X(nvrtcGetProgramLog, (void *program, char *log))
 
-/* Values of the driver's enumerations that are used here (cuda.h). */
+/* Values of the driver's enumerations in use (cuda.h). */
 enum {
     IND__CUDA_ERROR_OUT_OF_MEMORY_ = 2,
     IND__CUDA_ATTRIBUTE_NUM_SMS = 16,
@@ -109,7 +109,7 @@ typedef struct rt__cuda_launch_config {
     unsigned num_attributes;
 } rt__cuda_launch_config;
 
-/* CUgraphEdgeData: how a node of a graph waits for another; all 0: until that is done. */
+/* CUgraphEdgeData: dependency type of a graph edge; all 0: full completion. */
 typedef struct rt__cuda_edge {
     unsigned char from_port, to_port, type, reserved[5];
 } rt__cuda_edge;
@@ -120,7 +120,7 @@ typedef struct rt__cuda_driver {
     /* From CUDA 11.8 on, else NULL. */
     int(IND__RT_CUDA_CALL *cuLaunchKernelEx)(const rt__cuda_launch_config *config, void *function, void **params,
                                              void **extra);
-    /* From CUDA 12.3 on, else NULL. What the next node of a stream that is being captured waits for: num nodes. */
+    /* From CUDA 12.3 on, else NULL. The num nodes that the next node of a capturing stream depends on. */
     int(IND__RT_CUDA_CALL *cuStreamGetCaptureInfo_v3)(void *stream, int *status, unsigned long long *capture,
                                                       void **graph, void *const **node, const rt__cuda_edge **edge,
                                                       size_t *num);
@@ -157,7 +157,7 @@ static const rt__cuda_symbol rt__cuda_nvrtc_table[] = {
 #undef X
 };
 
-/* Fills the function pointers of a table; returns the first name that the library lacks, NULL for success. */
+/* Fills the function pointers of a table. Returns the first name missing in the library, NULL for success. */
 static const char *rt__cuda_load_table(void *library, const rt__cuda_symbol *table, size_t n, void *out) {
     for (size_t i = 0; i < n; i++) {
         void *f = rt__library_symbol(library, table[i].name);
@@ -169,46 +169,45 @@ static const char *rt__cuda_load_table(void *library, const rt__cuda_symbol *tab
 
 typedef struct ind__kernel_entry ind__kernel_entry;
 
-/* What tuning has found for the kernel whose source, as the formulas choose it, has this key; so it stands in a pack.
- */
+/* Tuning result of a kernel, in the layout of a pack. The key is that of the source of the plan's first choice. */
 typedef struct rt__tuned {
     uint64_t key[2];
     uint64_t checksum;              /* of this struct with checksum 0 */
-    int32_t threads, way, together; /* as ind__tuning has them */
+    int32_t threads, way, together; /* as in ind__tuning */
     float first_us, us, least_us;
 } rt__tuned;
 
-/* The last kernel of ours in a graph that is being captured; no two captures of a process have one number. */
+/* The last kernel of this library in a graph being captured. Capture numbers are unique in a process. */
 typedef struct rt__recorded {
     unsigned long long capture;
     void *node;
 } rt__recorded;
 
-#define IND__RT_CAPTURES 8 /* at once; of more, some launches wait that need not */
+#define IND__RT_CAPTURES 8 /* concurrent captures; with more, some launches wait unnecessarily */
 
-/* What a context keeps between modules: libraries, device, workers, compiled kernels. */
+/* State of a context shared by its modules: libraries, device, workers, compiled kernels. */
 typedef struct rt__runtime {
     rt__pool pool;
-    rt__mutex mutex; /* guards what is below, down to the next, but for the tables of functions once they are loaded */
+    rt__mutex mutex; /* guards the fields up to `recording`, except function tables once they are loaded */
     rt__cuda_driver driver;
     rt__cuda_nvrtc nvrtc;
     bool device_open, primary;
     int device;
-    void *cuda_context;  /* not before rt__cuda_retained, if it is ours to make */
-    rt__thread retainer; /* makes it, if `retaining` */
+    void *cuda_context;  /* valid only after rt__cuda_retained, unless given by the user */
+    rt__thread retainer; /* retains it, if `retaining` */
     bool retaining;
     int retained; /* a CUresult */
     char device_name[128];
     ind_target target;
-    double device_ms, library_ms; /* that opening them took, until a module has reported it */
+    double device_ms, library_ms; /* time opening them took, until a module has reported it */
     ind__kernel_entry **entry;
     uint32_t num_entries, cap_entries;
     rt__tuned *tuned;
     uint32_t num_tuned, cap_tuned;
     bool pack_read;
-    const char *text; /* what ind_device_text returned last; in the context's names */
+    const char *text; /* last result of ind_device_text; in the context's names */
     ind__text why_not;
-    rt__mutex recording; /* guards what is below; taken by launches, so nothing else is done with it */
+    rt__mutex recording; /* guards the fields below; taken by launches, so for nothing else */
     rt__recorded recorded[IND__RT_CAPTURES];
     uint32_t next_recorded;
 } rt__runtime;
@@ -234,7 +233,7 @@ static rt__runtime *rt__runtime_create(ind_context *c) {
     return r;
 }
 
-/* The runtime of a context's root, made at first use; NULL without memory. */
+/* Returns the runtime of a context's root, created at first use; NULL if out of memory. */
 static rt__runtime *rt__runtime_of(ind_context *c) {
     c = c->root;
     ind__lists_lock(c);
@@ -245,7 +244,7 @@ static rt__runtime *rt__runtime_of(ind_context *c) {
     return r;
 }
 
-/* Opens `name` and remembers it in the list of places tried, if there is one. */
+/* Opens `name` and adds it to the list of paths tried, if there is one. */
 static void *rt__cuda_try_library(ind__text *tried, const char *folder, const char *name) {
     char path[512];
     int n = snprintf(path, sizeof path, "%s%s", folder, name);
@@ -301,7 +300,8 @@ static void *rt__cuda_try_folder(ind__text *tried, const char *folder, char *pat
     return NULL;
 }
 
-/* Where the user says, else the system's search path, then $CUDA_PATH, then the usual folders. path: where it was. */
+/* Tries the user's path only, else the system's search path, then $CUDA_PATH, then the usual folders. Writes the path
+   found to `path`. */
 static void *rt__cuda_find_nvrtc(const char *given, ind__text *tried, char *path, size_t size) {
     if (given) {
         snprintf(path, size, "%s", given);

@@ -11,7 +11,7 @@ typedef struct rt__tuner {
     int repeats;
 } rt__tuner;
 
-/* A way to launch the kernel of a step, with the arguments of the step. */
+/* A candidate launch of a step's kernel, with the arguments of the step. */
 typedef struct rt__tuned_launch {
     void *function;
     unsigned grid[IND__RT_LAUNCH];
@@ -78,7 +78,7 @@ static bool rt__spills_more(const rt__runtime *r, void *function, void *first) {
            r->driver.cuFuncGetAttribute(&first_local, IND__CUDA_FUNCTION_LOCAL_BYTES, first) || local > first_local;
 }
 
-/* Measures the kernel of the step made so; *us stays as it is if that is no way to run it. *v: the variant. */
+/* Measures the step's kernel with this tuning; *us is unchanged if the tuning is not possible. *v: the variant. */
 static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tuning, const rt__tuned_launch *first,
                                      ind__variant *v, ind__kernel_entry **entry, double *us) {
     ind_instance *n = t->instance;
@@ -101,7 +101,7 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
     return status ? status : rt__tune_time(t, &l, us);
 }
 
-/* Tries what there is for the step's kernel until it is as fast as it can be, and keeps the best. */
+/* Tries the candidates of the step's kernel until it is close to its minimum time, and keeps the best. */
 static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, ind__tuning *found) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
@@ -145,7 +145,7 @@ static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tunin
     return rt__keep_tuned(m->context, m->executable->runtime, &t);
 }
 
-/* Is the step a launch of one kernel that can be had in other ways, and not the same as one before? */
+/* Does the step launch a single kernel that has candidates and is not a duplicate of an earlier one? */
 static bool rt__tunable(const ind_instance *n, uint32_t step) {
     const ind_plan *p = n->module->desc.plan;
     ind__tuning candidate[IND__MAX_TUNED];

@@ -75,13 +75,13 @@ static void rt__pool_destroy(rt__pool *p) {
     rt__mutex_destroy(&p->mutex);
 }
 
-/* The most workers that a loop can have: sizes per-worker state. */
+/* Maximum number of workers of a loop: sizes per-worker state. */
 static int rt__pool_workers(const rt__pool *p) {
     return p->wanted + 1;
 }
 
-/* fn for every index in [0, count), in any order. Where another thread's loop has the pool, the caller works alone. A
-   thread that cannot be started is done without. */
+/* Calls fn for every index in [0, count), in any order. If another thread's loop uses the pool, the caller works
+   alone. A thread that cannot be started is skipped. */
 static void rt__pool_for(rt__pool *p, int64_t count, rt__work_fn fn, void *arg) {
     bool alone = count <= 1 || p->wanted < 1;
     if (!alone) {

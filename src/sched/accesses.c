@@ -1,6 +1,6 @@
 /* ---- what the instructions of a body depend on */
 
-/* The variables in e, as a mask; indirect symbols stand for what their value depends on. */
+/* The variables in e, as a mask; for an indirect symbol, the variables that its value depends on. */
 static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uint32_t before, ind_expr e) {
     uint32_t m = 0;
     for (int v = 0; v < body->rank + body->rrank; v++) m |= (uint32_t)ind__expr_depends(e, body->var[v]) << v;
@@ -67,7 +67,7 @@ static const sched__domain *sched__domain_of(sched__fuser *f, const ind_expr *si
     return f->domains[h % IND__SCHED_BUCKETS] = d;
 }
 
-/* The loop's own domain, and its variables in it: dimensions of size 1 are dropped, but a reduction keeps one. */
+/* The loop's own domain, and its variables in it. Dimensions of size 1 are dropped; a reduction keeps at least one. */
 static const sched__domain *sched__loop_domain(sched__fuser *f, const ind_body *body, ind_expr *var) {
     ind_expr size[IND__SCHED_DIMS];
     int rank = 0, n = 0, kept[IND__SCHED_DIMS], last = body->rank + body->rrank - 1;
@@ -151,7 +151,7 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     return true;
 }
 
-/* Sizes from data that the body has. */
+/* Number of sizes from data in the body. */
 static uint32_t sched__num_sizes(const sched__fuser *f, const ind_body *body) {
     uint32_t n = 0;
     for (uint64_t sizes = ind__body_unbacked(f->program, body); sizes; sizes &= sizes - 1) n++;
@@ -173,7 +173,7 @@ static uint32_t sched__count(sched__fuser *f) {
     return most;
 }
 
-/* As ind__buffer_home, for all versions of the buffer. */
+/* Sets ind__buffer_home for all versions of the buffer. */
 static void sched__set_home(sched__fuser *f, uint32_t first) {
     uint32_t last = first;
     while (f->program->buffer[last].mutated_by) last = f->program->buffer[last].mutated_by;
@@ -235,7 +235,7 @@ static void sched__put_reader(sched__fuser *f, uint32_t l, uint32_t buffer) {
     f->reader[f->first_reader[buffer] + f->found[buffer]++] = l;
 }
 
-/* Who mutates a buffer waits for all others that read it: order alone, no data. */
+/* A loop that changes a buffer in place waits for all its other readers; this is order only, without data. */
 static bool sched__collect_waits(sched__fuser *f) {
     uint32_t loops = f->program->num_loops, n = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++)
@@ -283,13 +283,13 @@ static uint32_t sched__mutator(const sched__fuser *f, uint32_t buffer) {
     return version ? sched__writer(f, version) : IND__SCHED_NONE;
 }
 
-/* Is its memory a part of the arena, if it reaches memory at all? Else it lies with an input or an output. */
+/* Does the buffer lie in the arena, if it reaches memory? Otherwise it shares the memory of an input or output. */
 static bool sched__in_arena(const sched__fuser *f, uint32_t buffer) {
     const ind__buffer *home = &f->program->buffer[f->home[buffer]];
     return sched__writer(f, buffer) != IND__SCHED_NONE && home->kind == IND__BUFFER_COMPUTED && !home->output;
 }
 
-/* A loop whose results nobody reads still writes them, so that every kernel has a store. */
+/* True if nobody reads the loop's results. They are still written, so that every kernel has a store. */
 static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
     const ind__loop *loop = &f->program->loop[l];
     for (uint32_t o = 0; o < loop->num_outputs; o++) {
@@ -298,7 +298,7 @@ static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
     return true;
 }
 
-/* May the row that the body sorts be too long for shared memory? */
+/* May the row of the body's sort be too long for shared memory? */
 static bool sched__sorts_long(const ind_body *body) {
     int64_t least, most;
     if (!ind__body_sort(body)) return false;
@@ -306,7 +306,7 @@ static bool sched__sorts_long(const ind_body *body) {
     return most > IND__SORT_ROW;
 }
 
-/* Is the buffer a result of a sort that must be in memory: where the row is sorted, or for its type? */
+/* Must the buffer, a result of a sort, be in memory: because the row is sorted there, or for its type? */
 static bool sched__stores_sorted(const sched__fuser *f, uint32_t buffer) {
     const ind__buffer *info = &f->program->buffer[buffer];
     const ind_body *body = f->program->loop[info->loop].body;
@@ -314,7 +314,7 @@ static bool sched__stores_sorted(const sched__fuser *f, uint32_t buffer) {
     return sched__sorts_long(body) || info->dtype != ind_dtype_compute(info->dtype);
 }
 
-/* Must the buffer be in memory, given the groups as they are, but with the groups `a` and `b` as one? */
+/* Must the buffer be in memory if groups `a` and `b` are fused and the others stay as they are? */
 static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
     uint32_t home = f->group_of[sched__writer(f, buffer)];
     const ind__buffer *info = &f->program->buffer[buffer];

@@ -1,29 +1,32 @@
 /* ================================================================================================= >>combine */
 
-/* The launches while they are put together; kernels are numbered in the order that was chosen, and a launch stands
-   where its first kernel does. */
+/* The launches under construction. Kernels are numbered in the chosen order; a launch runs at the position of its first
+   kernel. */
 typedef struct sched__combiner {
     sched__fuser *f;
     uint32_t *launch, *next, *tail; /* by kernel: its launch; the next part of it, 0: none. By launch: its last part */
     uint32_t *parts, *words;        /* by launch; words of 8 bytes that its arguments take */
-    uint32_t *functions;            /* by launch: parts unlike the first and the last before them, and the first */
-    uint32_t *open, num_open;       /* launches that others may join, ascending */
+    uint32_t *functions;            /* by launch: number of distinct functions: the first part, and each part unlike the
+                                       first and the one before it */
+    uint32_t *open, num_open;       /* launches that further kernels may join, ascending */
+    bool *large;                    /* by kernel: pointwise, and moves more bytes than policy.launch_bytes */
     uint32_t *maker;                /* by buffer: 1 + kernel that writes it */
-    uint32_t *reader, *first_reader, *written; /* kernels that read a buffer; how many are entered so far */
-    /* At the hints and at both ends of the declared ranges. By kernel: bytes of the arena in use while it runs, and
-       that it is the first to use; and what there may be at the most. */
+    uint32_t *reader, *first_reader, *written; /* kernels that read a buffer; number entered so far */
+    /* At the hints and at corners of the declared ranges. By kernel: bytes of the arena in use while it runs, and bytes
+       that it is the first to use; limit: the peak. */
     int64_t *live[IND__SCHED_NUM_CORNERS], *made[IND__SCHED_NUM_CORNERS], limit[IND__SCHED_NUM_CORNERS];
 } sched__combiner;
 
-/* How far apart the kernels of a launch may be in the order, and how many launches are tried for each. */
+/* Largest distance of the kernels of a launch in the order, launches tried per kernel, and words of arguments per
+   launch. */
 enum { IND__SCHED_COMBO_DISTANCE = 512, IND__SCHED_COMBO_TRIES = 64, IND__SCHED_COMBO_WORDS = 448 };
 
-/* Its row of arguments on the device: pointers, the blocks that are its own, and a few sizes. */
+/* Words of its arguments on the device: pointers, its range of blocks, and a few sizes. */
 static uint32_t sched__combo_words(const ind_kernel *k) {
     return k->num_args + 6;
 }
 
-/* A matrix product that leaves multiprocessors idle: its tiles are fewer than the blocks that fill the machine. */
+/* Does the matrix product leave multiprocessors idle? Its tiles are then no more than the blocks that fill the GPU. */
 static bool sched__small_product(const sched__fuser *f, const ind_kernel *k) {
     enum { IND__TILE = 64 };
     int64_t blocks = 1;
@@ -35,11 +38,11 @@ static bool sched__small_product(const sched__fuser *f, const ind_kernel *k) {
     return blocks <= f->policy.fill_blocks;
 }
 
-/* May the kernel be a part of a launch, if there is another one? */
+/* May the kernel share a launch? IND_COMBO_COMBINED, or the reason against it. */
 static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kernel *k) {
     if (f->policy.disable || f->policy.disable_combo) return IND_COMBO_DISABLED;
     if (f->keep_order) return IND_COMBO_MEMORY;
-    if (k->run) return IND_COMBO_LARGE; /* runs are for much data; their columns' shared memory is not counted */
+    if (k->run) return IND_COMBO_LARGE; /* runs are for large data; the shared memory of their columns is not counted */
     if (k->kind == IND_KERNEL_SORT) return IND_COMBO_KIND;
     if (k->kind == IND_KERNEL_EXTERN) return IND_COMBO_EXTERN;
     if (ind__body_unbacked(f->program, k->body)) return IND_COMBO_DATA_SIZES;
@@ -50,21 +53,30 @@ static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kerne
     return combines ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
 }
 
-/* Products share a launch if they share an operand and are as deep, so that one function and one tile may do for all;
-   other kernels, of few bytes each, need nothing in common. */
-static bool sched__go_together(const ind_kernel *a, const ind_kernel *b) {
-    if ((a->kind == IND_KERNEL_MATMUL) != (b->kind == IND_KERNEL_MATMUL)) return false;
-    if (a->kind != IND_KERNEL_MATMUL) return true;
-    bool shared = false;
-    for (uint32_t i = 0; i < a->num_reads; i++)
-        for (uint32_t k = 0; k < b->num_reads; k++) shared |= a->arg[i] == b->arg[k];
-    return shared && a->body->rank == b->body->rank && ind_expr_same(a->rnumel, b->rnumel);
-}
-
-/* Are they likely to be one function on the device, called with other arguments? */
+/* Are they likely to be one device function with different arguments? */
 static bool sched__alike(const ind_kernel *a, const ind_kernel *b) {
     return a->kind == b->kind && a->num_args == b->num_args && a->num_reads == b->num_reads &&
            a->body->num_inst == b->body->num_inst;
+}
+
+static bool sched__share_read(const ind_kernel *a, const ind_kernel *b) {
+    for (uint32_t i = 0; i < a->num_reads; i++)
+        for (uint32_t k = 0; k < b->num_reads; k++)
+            if (a->arg[i] == b->arg[k]) return true;
+    return false;
+}
+
+/* Matrix products share a launch if they share an operand and have the same depth, so that one function and one tile
+   may serve all. Large pointwise kernels share a launch if they are alike and read a common buffer: the second one
+   occupies the multiprocessors that the end of the first leaves idle (rotary embedding of queries and keys, 336 MiB,
+   H200: 87.6 us, two launches 89.1 us). Small kernels need nothing in common. */
+static bool sched__go_together(const sched__combiner *x, uint32_t i, uint32_t k) {
+    const ind_kernel *a = &x->f->schedule->kernel[i], *b = &x->f->schedule->kernel[k];
+    if ((a->kind == IND_KERNEL_MATMUL) != (b->kind == IND_KERNEL_MATMUL)) return false;
+    if (a->kind == IND_KERNEL_MATMUL)
+        return sched__share_read(a, b) && a->body->rank == b->body->rank && ind_expr_same(a->rnumel, b->rnumel);
+    const bool large = x->large[i];
+    return large == x->large[k] && (!large || (sched__alike(a, b) && sched__share_read(a, b)));
 }
 
 static bool sched__is_new_function(const sched__combiner *x, uint32_t launch, uint32_t k) {
@@ -72,7 +84,7 @@ static bool sched__is_new_function(const sched__combiner *x, uint32_t launch, ui
     return !sched__alike(&kernel[launch], &kernel[k]) && !sched__alike(&kernel[x->tail[launch]], &kernel[k]);
 }
 
-/* Does the loop that makes the version store in the part of the concatenation alone that is its? */
+/* Does the loop of this version store only into its own part of the concatenation? */
 static bool sched__stores_part(const ind__lowered *p, uint32_t version) {
     const ind__buffer *b = &p->buffer[version];
     const ind_body *body = ind__ok(b->part_end) ? p->loop[b->loop].body : NULL;
@@ -86,7 +98,7 @@ static bool sched__stores_part(const ind__lowered *p, uint32_t version) {
     return body != NULL;
 }
 
-/* Do two versions of one buffer hold parts of a concatenation that do not meet? Then their order is none. */
+/* Do two versions of one buffer hold disjoint parts of a concatenation? Then their order does not matter. */
 static bool sched__parts_apart(const ind__lowered *p, uint32_t a, uint32_t b) {
     const ind__buffer *x = &p->buffer[a], *y = &p->buffer[b];
     if (!ind__ok(x->part_end) || !ind__ok(y->part_end)) return false;
@@ -98,8 +110,8 @@ static void sched__after(const sched__combiner *x, uint32_t kernel, uint32_t k, 
     if (kernel != k && x->launch[kernel] + 1 > *least) *least = x->launch[kernel] + 1;
 }
 
-/* Kernel k makes a new version of `old`, behind all that read it and the kernel that makes it; that may be in the same
-   launch where both store parts of a concatenation. */
+/* Kernel k makes a new version of `old`, after all readers of that and after its writer. Both may be in one launch if
+   they store parts of a concatenation. */
 static void sched__after_version(const sched__combiner *x, uint32_t version, uint32_t k, uint32_t *least) {
     const ind__lowered *p = x->f->program;
     uint32_t old = p->buffer[version].mutates;
@@ -114,8 +126,8 @@ static void sched__after_version(const sched__combiner *x, uint32_t version, uin
     }
 }
 
-/* The first place in the order at which kernel k can run: behind all that it needs, and all that read what it changes.
- */
+/* The first position at which kernel k can run: after its dependencies, and after all readers of buffers that it
+   changes. */
 static uint32_t sched__earliest(const sched__combiner *x, uint32_t k) {
     const ind_kernel *kernel = &x->f->schedule->kernel[k];
     uint32_t least = 0;
@@ -129,7 +141,7 @@ static uint32_t sched__earliest(const sched__combiner *x, uint32_t k) {
     return least;
 }
 
-/* Kernel k runs, at the latest, where it stands: those behind it may need it. */
+/* Enters kernel k at its original position, since later kernels may depend on it. */
 static void sched__note_kernel(sched__combiner *x, uint32_t k) {
     const ind_kernel *kernel = &x->f->schedule->kernel[k];
     for (uint32_t i = 0; i < kernel->num_args; i++) {
@@ -141,7 +153,7 @@ static void sched__note_kernel(sched__combiner *x, uint32_t k) {
     }
 }
 
-/* Would what kernel k makes, live from `launch` on, stay below the peak? */
+/* Would the outputs of kernel k, live from `launch` on, stay below the peak? */
 static bool sched__fits_below_peak(const sched__combiner *x, uint32_t launch, uint32_t k) {
     for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
         for (uint32_t at = launch; at < k && x->made[c][k]; at++)
@@ -149,18 +161,18 @@ static bool sched__fits_below_peak(const sched__combiner *x, uint32_t launch, ui
     return true;
 }
 
-/* The launch that kernel k joins: the last one of kernels that are like it, else the last one that is possible; or k,
-   and why. */
+/* The launch that kernel k joins: the last one with a similar kernel, else the last possible one. k if there is none,
+   with the reason in *why. */
 static uint32_t sched__launch_to_join(const sched__combiner *x, uint32_t k, ind_combo_reason *why) {
     const sched__fuser *f = x->f;
     const ind_kernel *kernel = &f->schedule->kernel[k];
     uint32_t least = sched__earliest(x, k), best = k, tries = 0;
-    *why = IND_COMBO_NEEDED;
+    *why = x->large[k] ? IND_COMBO_LARGE : IND_COMBO_NEEDED;
     for (uint32_t i = x->num_open; i-- > 0 && tries < IND__SCHED_COMBO_TRIES; tries++) {
         uint32_t at = x->open[i];
         if (at < least || k - at > IND__SCHED_COMBO_DISTANCE) break;
         const ind_kernel *first = &f->schedule->kernel[at];
-        if (!sched__go_together(first, kernel) || (best != k && !sched__alike(first, kernel))) continue;
+        if (!sched__go_together(x, at, k) || (best != k && !sched__alike(first, kernel))) continue;
         if (x->parts[at] >= (uint32_t)f->policy.max_parts ||
             x->functions[at] + sched__is_new_function(x, at, k) > (uint32_t)f->policy.max_functions ||
             x->words[at] + sched__combo_words(kernel) > IND__SCHED_COMBO_WORDS) {
@@ -188,7 +200,7 @@ static void sched__join_launch(sched__combiner *x, uint32_t launch, uint32_t k) 
             x->live[c][at] = sched__add_hint(x->live[c][at], x->made[c][k]);
 }
 
-/* The value of a size, or of a sum of sizes, at a corner of the ranges; as large as can be where it overflows there. */
+/* A size, or a sum of sizes, at a corner of the ranges; INT64_MAX if it overflows there. */
 static int64_t sched__at_corner(ind_expr e, int corner) {
     int64_t value;
     return ind_expr_eval(e, sched__corner_value, &corner, &value) ? INT64_MAX : value > 0 ? value : 0;
@@ -198,7 +210,7 @@ static int64_t sched__place_bytes(const sched__fuser *f, uint32_t buffer, int co
     return sched__at_corner(ind__align_up(f->bytes[buffer], IND__ALIGNMENT), corner);
 }
 
-/* What the plan as it is keeps in the arena while each kernel runs, at a corner. */
+/* Bytes of the current plan in the arena while each kernel runs, at a corner. */
 static bool sched__find_live(sched__combiner *x, int c) {
     sched__fuser *f = x->f;
     const ind_schedule *s = f->schedule;
@@ -233,7 +245,7 @@ static bool sched__combiner_init(sched__combiner *x, sched__fuser *f) {
     x->launch = sched__scratch(f, n, sizeof(uint32_t)), x->next = sched__scratch(f, n, sizeof(uint32_t));
     x->tail = sched__scratch(f, n, sizeof(uint32_t)), x->open = sched__scratch(f, n, sizeof(uint32_t));
     x->parts = sched__scratch(f, n, sizeof(uint32_t)), x->words = sched__scratch(f, n, sizeof(uint32_t));
-    x->functions = sched__scratch(f, n, sizeof(uint32_t));
+    x->functions = sched__scratch(f, n, sizeof(uint32_t)), x->large = sched__scratch(f, n, sizeof(bool));
     x->maker = sched__scratch(f, buffers, sizeof(uint32_t)), x->written = sched__scratch(f, buffers, sizeof(uint32_t));
     x->first_reader = sched__scratch(f, (size_t)buffers + 1, sizeof(uint32_t));
     for (uint32_t k = 0; k < n; k++) reads += f->schedule->kernel[k].num_reads;
@@ -248,7 +260,7 @@ static bool sched__combiner_init(sched__combiner *x, sched__fuser *f) {
     return true;
 }
 
-/* Each kernel joins a launch before it, or opens one. Launches that only opened stay alone. */
+/* Each kernel joins an earlier launch or opens one. A launch that no other kernel joins has one kernel. */
 static void sched__choose_launches(sched__combiner *x) {
     ind_schedule *s = x->f->schedule;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
@@ -256,16 +268,17 @@ static void sched__choose_launches(sched__combiner *x) {
         x->launch[k] = x->tail[k] = k;
         x->parts[k] = x->functions[k] = 1, x->words[k] = sched__combo_words(&s->kernel[k]);
         s->combo[k] = sched__combinable(x->f, &s->kernel[k]);
-        if (s->combo[k] == IND_COMBO_COMBINED) launch = sched__launch_to_join(x, k, &s->combo[k]);
+        x->large[k] = s->combo[k] == IND_COMBO_LARGE && s->kernel[k].kind == IND_KERNEL_POINTWISE;
+        if (s->combo[k] == IND_COMBO_COMBINED || x->large[k]) launch = sched__launch_to_join(x, k, &s->combo[k]);
         if (launch != k)
             sched__join_launch(x, launch, k);
-        else if (s->combo[k] >= IND_COMBO_NEEDED)
+        else if (s->combo[k] >= IND_COMBO_NEEDED || x->large[k])
             x->open[x->num_open++] = k;
         sched__note_kernel(x, k);
     }
 }
 
-/* The kernels of each launch one after another; false: each is alone. */
+/* Makes the kernels of each launch consecutive; false: each launch has one kernel. */
 static bool sched__gather_launches(const sched__combiner *x, ind_kernel *kernel, ind_combo_reason *combo) {
     ind_schedule *s = x->f->schedule;
     uint32_t n = 0;
@@ -287,7 +300,7 @@ static void sched__launch_each(ind_schedule *s) {
     s->num_launches = s->num_kernels;
 }
 
-/* Is the plan at none of the points that are tried larger than the other one? */
+/* Is the plan no larger than the other one at all tried points? */
 static bool sched__no_larger(const ind_schedule *s, const ind_schedule *before) {
     for (int c = 0; c < IND__SCHED_NUM_POINTS; c++)
         if (sched__at_corner(s->arena_bytes, c) > sched__at_corner(before->arena_bytes, c) ||
@@ -296,7 +309,7 @@ static bool sched__no_larger(const ind_schedule *s, const ind_schedule *before) 
     return true;
 }
 
-/* Plans the memory of the kernels as they are now; back to how they were where the arena would grow. */
+/* Plans the memory of the combined kernels; restores the previous order if the arena would grow. */
 static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_reason *combo) {
     ind_schedule *s = f->schedule;
     ind_schedule before = *s;
@@ -304,7 +317,7 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
     s->arena_bytes.id = 0;
     if (!sched__plan_memory(f)) return false;
     if (sched__no_larger(s, &before)) return true;
-    before.arena = s->arena; /* it may have grown, and what it hands out is new */
+    before.arena = s->arena; /* it may have grown; its new allocations stay in it */
     *s = before;
     sched__launch_each(s);
     for (uint32_t k = 0; k < s->num_kernels; k++)
@@ -312,8 +325,8 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
     return true;
 }
 
-/* Puts small kernels that need nothing of each other into one launch. A kernel only ever moves up, to where the launch
-   already stands, so that no other one waits longer. */
+/* Combines small independent kernels into one launch. A kernel only moves up, to the position of the launch, so that no
+   other kernel waits longer. */
 static bool sched__combine(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     sched__combiner x;

@@ -3,18 +3,17 @@
 typedef struct sched__recording {
     sched__fuser *f;
     uint32_t group, loop;
-    ind_value within; /* the loop's element is one of the first that it works on; id 0: it works on all */
+    ind_value within; /* the element is in the prefix that the loop works on; id 0: it works on all */
     ind_expr row;     /* the variable along the row */
 } sched__recording;
 
-/* Puts an access of the element at hand under the mask that it is one of the first; what is read or stored once for the
-   row is not. */
+/* Masks an access per element with `within`. Accesses per row stay unmasked. */
 static void sched__mask_access(ind_ops *o, const sched__recording *r, uint32_t *mask, ind_expr index) {
     if (!r->within.id || !ind__expr_depends(index, r->row)) return;
     *mask = *mask ? ind_op_and(o, (ind_value){*mask}, r->within).id : r->within.id;
 }
 
-/* The operand of a reduction whose other elements change nothing. */
+/* The neutral element of a reduction. */
 static ind_value sched__neutral(ind_ops *o, ind_reduction kind, ind_dtype d) {
     bool lowest = kind != IND_REDUCE_MIN, extreme = kind == IND_REDUCE_MIN || kind == IND_REDUCE_MAX;
     extreme = extreme || kind == IND_REDUCE_ARGMAX || kind == IND_REDUCE_ONLINE_SOFTMAX;
@@ -36,15 +35,14 @@ static ind_value sched__record_reduce(ind_ops *o, const ind__inst *in, void *use
     return o->emit(o, &bounded, NULL);
 }
 
-/* Is the loop's element one of those that it works on? */
+/* Is the element in the prefix that the loop works on? */
 static ind_value sched__record_within(sched__fuser *f, ind_ops *o, uint32_t l, ind_expr row) {
     if (!ind__ok(f->bound[l])) return (ind_value){0};
     return ind_op_lt(o, ind_op_index(o, row, IND_I64), ind_op_index(o, f->bound[l], IND_I64));
 }
 
-/* What the kernel itself has made is the value, not memory. A value on its way through a 16-bit buffer so keeps the
-   precision of its f32, as in TorchInductor; but an operand of a matrix product is rounded, as tensor cores multiply 16
-   bits. */
+/* Replaces a load of the kernel's own result by the value. A value that would pass through a 16-bit buffer keeps its
+   f32 precision, as in TorchInductor. An operand of a matrix product is rounded, as tensor cores multiply 16 bits. */
 static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     uint32_t writer = sched__writer(r->f, in->source);

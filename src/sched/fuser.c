@@ -11,23 +11,23 @@ enum {
     IND__SCHED_STEPS = 2048,      /* edges that it may follow */
     IND__SCHED_FEW_ROWS = 64,     /* a kernel over fewer rows than this ... */
     IND__SCHED_LONG_ROW = 16384,  /* ... of more elements than this leaves most of a GPU idle */
-    IND__SCHED_KEPT_ROW = 25600,  /* .. unless blocks keep it together: elements of two rows of f32 in 200 KiB */
-    IND__SCHED_LONG_RUN = 128,    /* rows that a block walks over to join their columns, at the most by itself */
-    IND__SCHED_RUN_WARPS = 4,     /* of a block whose warps hold a row each */
-    IND__SCHED_WINDOW = 64,       /* loops after one among which the readers of its result are sought */
+    IND__SCHED_KEPT_ROW = 25600,  /* ... unless blocks keep it in shared memory: elements of two f32 rows in 200 KiB */
+    IND__SCHED_LONG_RUN = 128,    /* longest run of rows per block for column reductions, chosen without mix_rows */
+    IND__SCHED_RUN_WARPS = 4,     /* warps of a block if each warp has one row */
+    IND__SCHED_WINDOW = 64,       /* readers of a result are searched in so many loops after it */
     IND__SCHED_GIFTS = 16,        /* donated inputs that are tried for one buffer */
     IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
-    IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
-    IND__SCHED_SORTED_LOOPS = 64, /* beside a sort: their reductions and the row share a block's memory */
-    IND__SCHED_SECTOR = 32,       /* bytes that memory moves at the least */
-    IND__SCHED_CARE = 1,          /* memory is scarce: no fusion for shared reads, of parts, or into a product */
+    IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that each new term is compared to */
+    IND__SCHED_SORTED_LOOPS = 64, /* with a sort: their reductions and the row share the shared memory of a block */
+    IND__SCHED_SECTOR = 32,       /* bytes; smallest memory transaction */
+    IND__SCHED_CARE = 1,          /* memory is scarce: no fusion for shared reads, concatenation parts or prologues */
     IND__SCHED_APART = 2,         /* no fusion at all */
     IND__SCHED_SAVINGS = 6,       /* schedules that are tried for less memory */
-    IND__SCHED_OPEN_END = 1 << 16 /* what stands for the largest value of a size without a bound */
+    IND__SCHED_OPEN_END = 1 << 16 /* used as the largest value of a size without a bound */
 };
 
-/* Iteration space of a kernel: sizes of P, then of R, none of them 1, and the index symbols over them. Interned, so
-   that equal spaces are one pointer. */
+/* Iteration space of a kernel: sizes of P, then of R, none of them 1, and their index symbols. Interned, so that equal
+   spaces have one pointer. */
 typedef struct sched__domain {
     struct sched__domain *next;
     uint32_t number;
@@ -37,24 +37,24 @@ typedef struct sched__domain {
     int64_t hint, rhint;
 } sched__domain;
 
-/* The dimensions of a domain in the order in which they are matched with another one's; as they stand, or in the order
-   in which an access walks through memory. */
+/* Order in which the dimensions of a domain are matched with those of another: their own, or the memory order of an
+   access. */
 typedef struct sched__walk_order {
     uint8_t dim[IND__SCHED_DIMS];
 } sched__walk_order;
 
-/* How two domains are laid over one another: the common domain, and the variables of either one in it. */
+/* Mapping of two domains onto a common domain, and the variables of both in it. */
 typedef struct sched__fit {
     struct sched__fit *next;
     const sched__domain *a, *b, *domain; /* domain NULL: they do not fit */
     sched__walk_order order_a, order_b;
-    bool reordered;   /* one of the orders is not as the dimensions stand */
+    bool reordered;   /* one of the orders is not the original one */
     bool elementwise; /* the points of one are the rows times the row elements of the other */
     ind_expr map_a[IND__SCHED_DIMS], map_b[IND__SCHED_DIMS];
-    ind_expr bound; /* valid: b works on the elements below it of a's rows only */
+    ind_expr bound; /* valid: b works only on the elements of a's rows below it */
 } sched__fit;
 
-/* A kernel in the making; its number is that of its first loop. */
+/* A kernel under construction; its number is that of its first loop. */
 typedef struct sched__group {
     const sched__domain *domain;
     uint32_t head, tail, count; /* loops, ascending, linked by next_loop */
@@ -67,8 +67,8 @@ typedef struct sched__group {
     int64_t run;                /* as in ind_kernel */
     bool combines;              /* one with a combine function */
     int num_scans;
-    bool call;    /* it is an opaque call */
-    uint8_t care; /* sched__fuser.care, the most of its loops */
+    bool call;    /* it is an extern call */
+    uint8_t care; /* the largest sched__fuser.care of its loops */
 } sched__group;
 
 typedef struct sched__candidate {
@@ -100,13 +100,13 @@ typedef struct sched__fuser {
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
     ind_expr *var;          /* the loops' variables, in those of the group */
-    ind_expr *bound;        /* by loop: elements of a row from which on it does nothing; invalid: none */
+    ind_expr *bound;        /* by loop: row element from which on it does nothing; invalid: none */
     uint32_t *first_var;    /* by loop */
     uint32_t *waits;        /* loops that a loop must wait for, as they read what it then changes */
     uint32_t *first_wait;   /* by loop, one more than loops */
     uint32_t *reader;       /* loops that read a buffer, ascending */
     uint32_t *first_reader; /* by buffer, one more than buffers */
-    uint32_t *written;      /* by buffer: 1 + the access that writes it; 0 for what is given, or what no loop makes */
+    uint32_t *written;      /* by buffer: 1 + the access that writes it; 0: no loop writes it (inputs, constants) */
     uint32_t *home;         /* by buffer: ind__buffer_home */
     int64_t *bytes_hint;    /* by buffer */
     ind_expr *bytes;        /* by buffer */
@@ -118,7 +118,7 @@ typedef struct sched__fuser {
     uint32_t num_domains;
 
     uint32_t *mark;  /* by loop or buffer: equal to epoch where visited */
-    uint32_t *found; /* by buffer: what was seen there in this epoch */
+    uint32_t *found; /* by buffer: note of the current epoch */
     uint32_t epoch;
     uint32_t after[IND__SCHED_VISITS], before[IND__SCHED_VISITS]; /* result of the last cycle test */
     uint32_t num_after, num_before;
@@ -164,7 +164,7 @@ static void sched__swap(char *a, char *b, size_t bytes) {
     }
 }
 
-/* Heapsort: no memory, no worst case, the same order on every C library. The comparison must be total. */
+/* Heapsort: no allocation, no worst case, the same order with every C library. The comparison must be total. */
 static void sched__sort(void *items, size_t count, size_t bytes, int (*compare)(const void *, const void *)) {
     char *p = items;
     for (size_t start = count / 2, end = count; end > 1;) {
@@ -207,7 +207,7 @@ static bool sched__is_access(const ind__inst *i) {
     return i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE;
 }
 
-/* Is it a store by which a run of rows joins its values? */
+/* Is it a store that combines the values of a run of rows? */
 static bool sched__joins_run(const ind__inst *i) {
     return i->op == IND_LOOP_STORE && (i->flags & IND__INST_RUN);
 }

@@ -1,6 +1,6 @@
 /* ---- JSON */
 
-/* Formulas are strings: they hold symbols. No character of theirs needs escaping. */
+/* Formulas are strings, as they contain symbols. None of their characters needs escaping. */
 static void sched__json_formula(const sched__printer *p, const char *key, ind_expr e) {
     ind__textf(p->t, ", \"%s\": \"", key);
     p->t->failed |= !ind__ok(e);
@@ -17,7 +17,7 @@ static void sched__json_buffers(const sched__printer *p, const char *key, const 
     ind__textf(p->t, "]");
 }
 
-/* Names of graph nodes, parallel to them. */
+/* Prints the names of the graph nodes, in their order. */
 static void sched__json_nodes(const sched__printer *p, const char *key, const uint32_t *node, uint32_t num,
                               ind__node_name_fn name_of) {
     ind__textf(p->t, ", \"%s\": [", key);

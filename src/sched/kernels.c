@@ -29,7 +29,7 @@ static bool sched__name_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* Does the name already have this part, between underscores? */
+/* Does the name already contain this part, between underscores? */
 static bool sched__name_has(const char *name, const char *part, size_t length) {
     for (const char *at = strstr(name, part); at; at = strstr(at + 1, part)) {
         bool starts = at == name || at[-1] == '_', ends = !at[length] || at[length] == '_';
@@ -59,8 +59,8 @@ static void sched__set_name(sched__fuser *f, ind_kernel *k) {
     if (!k->name[0]) strcpy(k->name, ind__kernel_kind_text(k->kind));
 }
 
-/* Rows, columns and batch from the operands' indices: what only the first one depends on is a row, only the second one
-   a column; of several the innermost, the others repeat the product like a batch. */
+/* Derives rows, columns and batch from the operands' indices. A variable of the first operand only is a row, one of the
+   second only a column. Of several the innermost is taken; the others are batch dimensions. */
 static void sched__set_matmul(ind_kernel *k, const uint32_t *mask) {
     uint8_t operands[IND__SCHED_DIMS];
     k->matmul.m = k->matmul.n = -1;
@@ -85,7 +85,8 @@ static ind_expr sched__points(const ind_body *body, uint32_t mask) {
     return n;
 }
 
-/* Elements of the buffer that the body touches: the points of the variables in its indices, at most all there are. */
+/* Elements of the buffer that the body accesses: the points of the variables in its indices, at most the whole
+   buffer. */
 static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
     ind_expr total = ind_int(f->context, 0), all = ind__buffer_numel(&f->program->buffer[buffer]);
     bool masked = false;
@@ -102,7 +103,7 @@ static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint
     return ind_known_le(all, total) ? all : total;
 }
 
-/* Does a store add to what is there, or compare with it? Then memory is read as well. */
+/* Does a store combine with the old value? Then memory is read as well. */
 static bool sched__combines(const ind_body *body, uint32_t buffer) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
@@ -169,7 +170,7 @@ static bool sched__set_args(sched__fuser *f, ind_kernel *k) {
     return true;
 }
 
-/* An amount of work in the declared sizes: at most, where it hangs on data; 0 where no bound is found. */
+/* An amount of work in the declared sizes: an upper bound if it depends on data, 0 if no bound is found. */
 static ind_expr sched__most(sched__fuser *f, ind_expr e) {
     ind_expr most = ind__most(f->program->unbacked, f->program->num_unbacked, e);
     return ind__ok(e) && !ind__ok(most) ? ind_int(f->context, 0) : most;
@@ -190,7 +191,7 @@ static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *m
     return ok || sched__fail(f);
 }
 
-/* By what is left in the body: a scan may have turned out to be of no use. */
+/* Depends on the instructions left in the body: a scan may have been dropped as unused. */
 static ind_kernel_kind sched__kernel_kind(const sched__group *group, const ind_body *body) {
     if (group->call) return IND_KERNEL_EXTERN;
     if (ind__body_sort(body)) return IND_KERNEL_SORT;

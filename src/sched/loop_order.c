@@ -1,8 +1,8 @@
 /* ============================================================================================== >>loop-order */
 
-/* Common refinement of two row-major shapes with the same number of elements: the sizes d (innermost first), and which
-   dimension of a and of b each one is a part of. Returns their number, or -1 where one does not divide the other. Since
-   dimensions are only split and never exchanged, no access becomes less regular than it was. */
+/* Common refinement of two row-major shapes with the same number of elements. d has the sizes, innermost first; of_a
+   and of_b the dimensions of a and b that each is a part of. Returns their number, or -1 if two sizes do not divide
+   each other. Dimensions are only split, never permuted, so no access becomes less regular. */
 static int sched__refine(const ind_expr *a, int na, const ind_expr *b, int nb, ind_expr *d, uint8_t *of_a,
                          uint8_t *of_b) {
     int i = na - 1, j = nb - 1, n = 0;
@@ -26,8 +26,8 @@ static int sched__refine(const ind_expr *a, int na, const ind_expr *b, int nb, i
     return i < 0 && j < 0 ? n : -1;
 }
 
-/* The parts of two lists of dimensions that have as many elements: sizes from the outermost in, which dimension of a
-   and of b each is a part of, and where it stands in the common domain. */
+/* Common parts of two lists of dimensions with the same number of elements: sizes, outermost first; the dimensions of a
+   and b that each is a part of; its position in the common domain. */
 typedef struct sched__parts {
     int n;
     ind_expr size[2 * IND__SCHED_DIMS];
@@ -47,7 +47,7 @@ static bool sched__match(sched__parts *p, const sched__domain *a, const uint8_t 
     return p->n >= 0;
 }
 
-/* The parts stand in the order of the dimensions that they are of. */
+/* Orders the parts like their dimensions in `owner`. */
 static void sched__arrange(sched__parts *p, const uint8_t *owner) {
     for (int i = 0; i < p->n; i++) {
         int before = 0;
@@ -56,7 +56,7 @@ static void sched__arrange(sched__parts *p, const uint8_t *owner) {
     }
 }
 
-/* map[k] = row-major index of dimension k in terms of the domain's variables first.. that are parts of it. */
+/* Sets map[k] to the row-major index of dimension k, in the domain's variables (from `first` on) that are its parts. */
 static bool sched__map_parts(const sched__domain *d, int first, const sched__parts *p, const uint8_t *owner,
                              ind_expr *map, int from, int to) {
     for (int k = from; k < to; k++) {
@@ -71,7 +71,7 @@ static bool sched__map_parts(const sched__domain *d, int first, const sched__par
     return true;
 }
 
-/* The R dimensions of one domain alone, where the other has none and works per output. */
+/* The R dimensions of one domain; the other has none and works per output. */
 static void sched__parts_alone(sched__parts *p, const sched__domain *d) {
     p->n = d->rrank;
     for (int k = 0; k < d->rrank; k++) {
@@ -107,7 +107,7 @@ static bool sched__fit_parallel(sched__fuser *f, sched__fit *fit) {
     return true;
 }
 
-/* The points of one, `flat`, are the P times R points of the other. */
+/* The points of one domain are the P times R points of the other. */
 static bool sched__fit_rows(sched__fuser *f, sched__fit *fit) {
     const sched__domain *a = fit->a, *b = fit->b, *rows = a->rrank ? a : b;
     sched__parts p;
@@ -145,7 +145,7 @@ static sched__walk_order sched__as_it_stands(void) {
     return order;
 }
 
-/* Remembered: a program has few different domains and orders. NULL on failure. */
+/* Cached: a program has few different domains and orders. NULL on failure. */
 static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain *a, const sched__walk_order *order_a,
                                             const sched__domain *b, const sched__walk_order *order_b) {
     uint32_t key[2] = {a->number, b->number};
@@ -171,8 +171,8 @@ static const sched__fit *sched__fit_of(sched__fuser *f, const sched__domain *a, 
     return sched__fit_ordered(f, a, &plain, b, &plain);
 }
 
-/* The matrix product of a body, 0: none; operands[v]: bit 0, the first operand depends on variable v, bit 1, the
- * second. */
+/* Returns the matrix product of a body, 0: none. operands[v]: bit 0 if the first operand depends on variable v, bit 1
+   if the second does. */
 static uint32_t sched__operands(const ind_body *body, const uint32_t *mask, uint8_t operands[IND__SCHED_DIMS]) {
     uint32_t dot = 0;
     memset(operands, 0, IND__SCHED_DIMS);
@@ -185,8 +185,8 @@ static uint32_t sched__operands(const ind_body *body, const uint32_t *mask, uint
     return dot;
 }
 
-/* Makes neighbouring dimensions one where no index tells them apart. Rows and columns of a matrix product stay apart
-   even where the strides would allow it. */
+/* Merges adjacent dimensions that all indices treat as one. Rows and columns of a matrix product stay separate even if
+   the strides would allow merging. */
 static bool sched__merge_loops(sched__fuser *f, const ind_body *body, ind__loops *l) {
     uint32_t *mask = ind__alloc(f->context, body->num_inst * sizeof *mask);
     uint8_t operands[IND__SCHED_DIMS];
@@ -199,14 +199,14 @@ static bool sched__merge_loops(sched__fuser *f, const ind_body *body, ind__loops
     return !l->failed || sched__fail(f);
 }
 
-/* The end of a recording; NULL if something in it failed. */
+/* Ends a recording; NULL if it failed. */
 static ind_body *sched__recorded(sched__fuser *f, ind__recorder *r, bool ok) {
     if (ok) return ind__record_end(r);
     ind__record_abort(r);
     return sched__fail(f), NULL;
 }
 
-/* The same computation over the loops of l; replaying also drops what no store needs. */
+/* Records the same computation over the loops of l; the replay also drops dead instructions. */
 static ind_body *sched__record_loops(sched__fuser *f, const ind_body *body, const ind__loops *l) {
     ind_expr var[IND__SCHED_DIMS];
     ind__recorder r;

@@ -99,9 +99,9 @@ static void sched__print_formula(const sched__printer *p, const char *before, in
     ind__text_expr(p->t, e);
 }
 
-/* The `length` characters that say which tensor of the graph the buffer holds, or a part of: what the last op of its
-   loop makes, of an opaque call the result itself; of a size that comes from data the size. NULL: it has the tensor's
-   own name, or none is known. */
+/* The graph tensor of which the buffer holds the value or a part, as `length` characters. It is the result of the last
+   op of its loop, the result itself for an extern call, or the size for a size from data. NULL: the buffer has the
+   tensor's name, or no tensor is known. */
 static const char *sched__tensor_of(const sched__printer *p, uint32_t buffer, int *length) {
     const ind__lowered *program = p->s->program;
     const ind__buffer *b = &program->buffer[buffer];
@@ -158,7 +158,7 @@ static void sched__print_edge(const sched__printer *p, const ind_edge *e) {
     ind__textf(p->t, fused ? " bytes and a launch\n" : " bytes\n");
 }
 
-/* Edges by the kernel in which they end; 1 + the first edge of each loop in `first`, linked by `next`. */
+/* Lists the edges by the loop in which they end: 1 + the first edge of each loop in `first`, linked by `next`. */
 static bool sched__link_edges(const ind_schedule *s, uint32_t **first, uint32_t **next) {
     *first = ind__alloc(s->context, ((size_t)s->program->num_loops + s->num_edges + 1) * sizeof **first);
     if (!*first) return false;
@@ -201,7 +201,7 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
         ind__textf(p->t, "  a launch of its own: %s\n", ind__combo_reason_text(p->s->combo[number]));
 }
 
-/* What was not changed in place, and because of whom. */
+/* Prints the ops that were not done in place, and the readers that prevent it. */
 static void sched__print_kept(const sched__printer *p) {
     for (uint32_t i = 0; i < p->s->program->num_kept; i++) {
         const ind__kept *x = &p->s->program->kept[i];
@@ -233,8 +233,8 @@ static void sched__print_buffers(const sched__printer *p) {
     }
 }
 
-/* Several loops of a kernel that read the same buffer, not fused for the same reason, make one line: is this one said?
- */
+/* True if this edge is already printed: loops of a kernel that read the same buffer, unfused for the same reason, share
+   a line. */
 static bool sched__edge_said(const sched__printer *p, const ind_kernel *k, uint32_t loop, const ind_edge *e,
                              const uint32_t *first, const uint32_t *next) {
     for (uint32_t i = 0; i < loop && !sched__fused(e->reason); i++) {

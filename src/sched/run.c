@@ -1,4 +1,4 @@
-/* For who explains the schedule: which kernel runs a loop, and from which to which a buffer is used. */
+/* Records for the explanation of the schedule: the kernel of each loop, the first and last kernel of each buffer. */
 static bool sched__note_uses(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
@@ -19,8 +19,7 @@ static bool sched__note_uses(sched__fuser *f) {
     return true;
 }
 
-/* A proof whose memory was refused only gives up, so that what was planned is right but not what it should be: that is
-   a failure too. */
+/* A proof that is refused memory only gives up. The plan is then correct but not the best; that is a failure too. */
 static ind_status sched__run(sched__fuser *f) {
     const uint32_t refusals = ind__refusals(f->context);
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&

@@ -1,13 +1,13 @@
 /* ================================================================================================== >>split */
 
-/* Which loops are split is decided before anything is fused. So a first stage is made for another loop's rows only if
-   nothing can then keep the two apart: neither depends on the other but through the row at hand. */
+/* Splits are decided before any fusion. A first stage is made for another loop's rows only if both are certain to fuse:
+   neither depends on the other except at the same point. */
 typedef struct sched__splitter {
     const ind__lowered *program;
     ind_fusion_policy policy;
     ind__split *split;      /* by loop: as for ind__lowered_split */
     uint8_t *joined;        /* by loop: a first stage was made for its rows */
-    uint32_t *reader;       /* loops that reduce what they read of a buffer, ascending */
+    uint32_t *reader;       /* loops that reduce values loaded from a buffer, ascending */
     uint32_t *first_reader; /* by buffer, one more than buffers */
 } sched__splitter;
 
@@ -30,7 +30,7 @@ static int64_t sched__points_hint(const ind_body *b, int from, int to) {
     return n;
 }
 
-/* The variables of `b` that are not of extent 1; returns their number, *p: how many of them are of P. */
+/* Finds the variables of `b` whose extent is not 1; returns their number; *p: how many of them are in P. */
 static int sched__long_vars(const ind_body *b, int var[IND__SCHED_DIMS], int *p) {
     int n = 0;
     *p = 0;
@@ -42,8 +42,8 @@ static int sched__long_vars(const ind_body *b, int var[IND__SCHED_DIMS], int *p)
     return n;
 }
 
-/* If the points of `whole` are those of `rows` in the same order, but with more dimensions reduced: how many of its R
-   dimensions are rows' P; else 0. to: its variables as those of `rows`. */
+/* If the points of `whole` are those of `rows` in the same order, but with more dimensions reduced, returns how many of
+   its R dimensions are in rows' P; else 0. to: its variables as those of `rows`. */
 static int sched__rows_within(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
     int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
     int n = sched__long_vars(whole, mine, &my_p), m = sched__long_vars(rows, theirs, &their_p);
@@ -56,7 +56,7 @@ static int sched__rows_within(const ind_body *whole, const ind_body *rows, ind_e
     return mine[their_p - 1] + 1 - whole->rank;
 }
 
-/* An index in the variables that are not of extent 1. */
+/* An index with the variables of extent 1 set to 0. */
 static ind_expr sched__plain_index(const ind_body *b, ind_expr index) {
     ind_expr to[IND__SCHED_DIMS];
     for (int v = 0; v < b->rank + b->rrank; v++)
@@ -74,7 +74,7 @@ static bool sched__has_access(const ind_body *rows, ind_loop_op op, uint32_t buf
     return false;
 }
 
-/* Bytes that `whole` reads at the points where `rows` does too; -1: the two cannot be one kernel for certain. */
+/* Bytes that `whole` reads at the same points as `rows`; -1: they are not certain to fuse. */
 static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows,
                                 const ind_expr *to) {
     int64_t bytes = 0;
@@ -89,7 +89,7 @@ static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole,
         if (x->kind == IND__BUFFER_COMPUTED && !made && !sched__loads(rows, in->source)) return -1;
         if (loaded || made) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(x)));
     }
-    for (uint32_t i = 1; i < rows->num_inst; i++) { /* what both read was there before either */
+    for (uint32_t i = 1; i < rows->num_inst; i++) { /* both read only data computed before either */
         const ind__inst *in = &rows->inst[i];
         if (in->op != IND_LOOP_LOAD) continue;
         const ind__buffer *x = &s->program->buffer[in->source];
@@ -99,8 +99,8 @@ static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole,
     return bytes;
 }
 
-/* Does another loop reduce the same data over the same dimensions, so that the two are one kernel if left whole? Only
-   loops that cannot be split count unless `any`. */
+/* Does another loop reduce the same data over the same dimensions, so that unsplit both fuse? Unless `any`, only loops
+   that cannot be split count. */
 static bool sched__reduced_whole_too(const sched__splitter *s, uint32_t l, bool any) {
     const ind_body *b = s->program->loop[l].body;
     int64_t points = sched__points_hint(b, b->rank, b->rank + b->rrank);
@@ -118,7 +118,7 @@ static bool sched__reduced_whole_too(const sched__splitter *s, uint32_t l, bool 
     return false;
 }
 
-/* How many R dimensions of loop l to take out so that its first stage joins loop r's rows; 0: it should not. */
+/* Number of R dimensions of loop l to move out so that its first stage shares loop r's rows; 0: do not split. */
 static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
     ind_expr to[IND__SCHED_DIMS];
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
@@ -128,16 +128,16 @@ static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
     if (!outer) return 0;
     int64_t partials = sched__points_hint(whole, 0, whole->rank + outer), met = sched__met_bytes(s, whole, rows, to);
     int bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
-    /* what shared a kernel has then one each for its second stage */
+    /* loops that would share a kernel then have a second stage each */
     if (met < s->policy.launch_bytes && sched__reduced_whole_too(s, l, true)) return 0;
     return met / s->policy.split_share / bytes >= partials ? outer : 0;
 }
 
-/* Does what comes of the result read the loop's data again, as a normalisation does? Then the two are better one
-   kernel, in which the data is at hand, than two stages with the reader after them. */
+/* Does a user of the result read the loop's data again, as a normalisation does? Then one unsplit kernel is better, as
+   it still has the data. */
 static bool sched__data_read_after(const sched__splitter *s, uint32_t l) {
     const ind__lowered *p = s->program;
-    uint8_t follows[IND__SCHED_WINDOW] = {1}; /* by loop, from l on: it needs the result */
+    uint8_t follows[IND__SCHED_WINDOW] = {1}; /* by loop, from l on: it depends on the result */
     for (uint32_t m = l + 1; m < p->num_loops && m - l < IND__SCHED_WINDOW; m++) {
         const ind_body *b = p->loop[m].body;
         bool shares = false;
@@ -181,11 +181,11 @@ static bool sched__may_split(const sched__splitter *s, uint32_t l) {
     return !s->joined[l] && !ind__body_unbacked(s->program, loop->body);
 }
 
-/* ---- columns: their reduction joins the kernel that works on the rows. Each of its blocks walks over a run of rows
-   and stores what it has joined of each column, which a second stage reduces. If the two then stay apart after all, the
-   first stage alone reads and joins as a reduction of columns would. */
+/* ---- columns: their reduction is fused into a kernel over the rows. Each of its blocks iterates over a run of rows
+   and stores a partial result per column, which a second stage reduces. An unfused first stage reads and combines like
+   a separate reduction of columns. */
 
-/* If `whole` reduces the columns of what `rows` reduces the rows of, or computes for each element, true; to: its
+/* Does `whole` reduce the columns of data of which `rows` reduces the rows, or that it computes per element? to: its
    variables as those of `rows`. */
 static bool sched__crosses(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
     int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
@@ -216,16 +216,20 @@ static int64_t sched__crossed_bytes(const sched__splitter *s, const ind_body *wh
     return bytes;
 }
 
-/* Does the loop work on `rows` rows of `columns` elements, or on values of the rows? */
+/* Does the loop work on `rows` rows of `columns` elements, or on per-row values? */
 static bool sched__on_rows(const ind_body *b, int64_t rows, int64_t columns) {
     int64_t points = sched__points_hint(b, 0, b->rank), reduced = sched__points_hint(b, b->rank, b->rank + b->rrank);
     return b->rrank ? points == rows && reduced == columns : points == rows || points / (columns ? columns : 1) == rows;
 }
 
-/* Would a kernel of column loop l and row loop r, and of all on the same rows between them, have to wait for another
-   one in between? */
+/* Would a kernel of column loop l, row loop r and the loops on the same rows between them depend on another kernel in
+   between? */
 static bool sched__must_wait(const sched__splitter *s, uint32_t l, uint32_t r) {
-    enum { FOLLOWS = 1, OUTSIDE = 2 }; /* it needs the first loop's result; through a loop that works on no such rows */
+    enum {
+        FOLLOWS = 1,
+        OUTSIDE = 2
+    }; /* it depends on the first loop's result; through a loop that does not work on
+          these rows */
     const ind__lowered *p = s->program;
     const ind_body *whole = p->loop[l].body;
     uint32_t first = l < r ? l : r, last = l < r ? r : l;
@@ -247,8 +251,8 @@ static bool sched__must_wait(const sched__splitter *s, uint32_t l, uint32_t r) {
     return first == r ? from[last - first] == OUTSIDE : from[last - first] != 0;
 }
 
-/* Does every load of the body that hangs on its columns lie contiguously along the last of them? And does nothing that
-   it reads change in place? */
+/* Is every load that varies along the columns contiguous along the last of them? Also, none of the loaded buffers may
+   change in place. */
 static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
     int var[IND__SCHED_DIMS], p;
     sched__long_vars(b, var, &p);
@@ -265,7 +269,7 @@ static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
     return true;
 }
 
-/* Do the rows stay in registers where they are at hand? */
+/* Do the rows fit into registers? */
 static bool sched__short_rows(const sched__splitter *s, const ind_body *whole) {
     ind_expr size[IND__SCHED_DIMS];
     int64_t most;
@@ -275,12 +279,11 @@ static bool sched__short_rows(const sched__splitter *s, const ind_body *whole) {
     return most <= s->policy.mix_columns && sched__hint(columns) * 8 >= most;
 }
 
-/* Rows that a block walks over so that few partial results are stored, yet memory is kept busy. A block has one row
-   under way, or one for each of its warps where a warp holds a row; each multiprocessor has a power of two of blocks, 2
-   at least so that one loads while the other joins, which leaves none with more of them than others. (H200, both
-   launches, against 16 rows: 8192 rows of 768, 1000 and 1024 0.93, 0.99 and 0.99, in bf16 0.87; 10000 of 768 0.95;
-   16384 and 40000 of 512 0.93 and 0.97; 6144 of 4096 0.93. Against 32 rows, 64 take 1.03 for 16384 of 512 and 1.08 of
-   2048.) */
+/* Rows per block, for few partial results and a busy memory. A block has one row in flight, or one per warp if a warp
+   has a row. Each multiprocessor has the same power of two of blocks, at least 2, so that one loads while the other
+   combines. (H200, both launches, against 16 rows: 8192 rows of 768, 1000 and 1024 0.93, 0.99 and 0.99, in bf16 0.87;
+   10000 of 768 0.95; 16384 and 40000 of 512 0.93 and 0.97; 6144 of 4096 0.93. Against 32 rows, 64 take 1.03 for 16384
+   of 512 and 1.08 of 2048.) */
 static int64_t sched__balanced_run(const ind_fusion_policy *p, int64_t rows, int64_t columns) {
     const int64_t warps = IND__SCHED_RUN_WARPS, per_row = 2 * ind_dtype_bytes(IND_F32) * columns;
     int64_t flight = p->mix_flight / per_row / (columns <= IND__WARP_ROW ? warps : 1);
@@ -291,8 +294,8 @@ static int64_t sched__balanced_run(const ind_fusion_policy *p, int64_t rows, int
     return run > p->mix_rows ? run : p->mix_rows;
 }
 
-/* The same, if enough blocks are left to work on all multiprocessors, and what is read once less is worth the partial
-   results. 0: it is not. */
+/* Rows per block as above; 0 if too few blocks remain for all multiprocessors, or if the saved reads are not worth the
+   partial results. */
 static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, int64_t met) {
     const ind_fusion_policy *p = &s->policy;
     int64_t columns = sched__points_hint(whole, 0, whole->rank);
@@ -303,8 +306,8 @@ static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, i
     return rows / run >= p->fill_blocks / 4 && met / p->split_share / bytes / columns >= rows / run ? run : 0;
 }
 
-/* The run for loop l with row loop r, if that reduces rows of the same data; made: computes what l reads from what r
-   has reduced (may be NULL). */
+/* The run for loop l with row loop r, if r reduces rows of the same data; 0: none. made: the loop body that computes
+   l's input from r's result (may be NULL). */
 static int64_t sched__mix_with(const sched__splitter *s, uint32_t l, uint32_t r, const ind_body *made) {
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     ind_expr to[IND__SCHED_DIMS];
@@ -315,7 +318,7 @@ static int64_t sched__mix_with(const sched__splitter *s, uint32_t l, uint32_t r,
     return sched__run_for(s, whole, met);
 }
 
-/* Tries the loops that reduce rows of buffer x, which loop l reads, and those from whose results x is computed. */
+/* Tries the loops that reduce rows of buffer x, which loop l reads, and the loops whose results x is computed from. */
 static int64_t sched__mix_over(const sched__splitter *s, uint32_t l, uint32_t x) {
     const ind__lowered *p = s->program;
     const ind_body *made = p->buffer[x].kind == IND__BUFFER_COMPUTED ? p->loop[p->buffer[x].loop].body : NULL;
@@ -345,7 +348,7 @@ static int64_t sched__mix(const sched__splitter *s, uint32_t l) {
     return run;
 }
 
-/* Which loops reduce what they read of each buffer: counted first, then put down. */
+/* Lists the loops that reduce values of each buffer: the first pass counts, the second one fills. */
 static bool sched__find_reducers(sched__splitter *s, ind__arena *memory) {
     const ind__lowered *p = s->program;
     uint32_t n = 0;
@@ -366,7 +369,7 @@ static bool sched__find_reducers(sched__splitter *s, ind__arena *memory) {
         }
     }
     for (uint32_t b = p->num_buffers; b-- > 0;)
-        s->first_reader[b + 1] = s->first_reader[b]; /* each stands at its end */
+        s->first_reader[b + 1] = s->first_reader[b]; /* each offset is at its end */
     s->first_reader[0] = 0;
     return true;
 }

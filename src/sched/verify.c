@@ -9,8 +9,9 @@ typedef struct sched__check {
     uint32_t *step;                 /* by loop: 1 + kernel */
     uint32_t *made;                 /* by buffer: 1 + kernel that stores it */
     uint32_t *last;                 /* by kernel: the last one of its launch */
-    sched__life *life;              /* by buffer: in the arena; size invalid: not there. From the first kernel of the
-                                       launch that makes it to the last one of the launch that uses it last */
+    sched__life *life;              /* by buffer: lifetime in the arena; size invalid: not there. From the first kernel
+                                       of the launch that writes it to the last kernel of the launch that uses it
+                                       last */
     sched__numbers *number;         /* by buffer: bytes in the arena */
     uint32_t kernel, buffer, other; /* where it went wrong */
 } sched__check;
@@ -31,7 +32,7 @@ static bool sched__check_loops(sched__check *v) {
     return true;
 }
 
-/* A launch is a run of kernels, and what has several parts has no opaque call. */
+/* The kernels of a launch are consecutive, and a launch of several parts has no extern call. */
 static bool sched__check_launches(sched__check *v) {
     const ind_schedule *s = v->s;
     uint32_t launches = 0;
@@ -92,7 +93,7 @@ static uint32_t sched__only_load(const ind_body *body, uint32_t buffer) {
     return at;
 }
 
-/* Is the value that the kernel stores what memory holds then? */
+/* Does memory hold exactly the value that the kernel stores? */
 static bool sched__stores_plainly(const ind_kernel *k, uint32_t buffer) {
     const ind__inst *store = &k->body->inst[sched__only_store(k->body, buffer)];
     return store->op == IND_LOOP_STORE && !store->arg[1] && !store->reduction && !store->flags;
@@ -106,8 +107,8 @@ static bool sched__is_operand(const ind_body *body, uint32_t load) {
     return operand;
 }
 
-/* May a kernel with rows read of the buffer the element that it then changes there? One per point of its rows, or one
-   per row that is read whatever the point. */
+/* May a kernel with rows read the element that it then changes in place? One per point of its rows, or one per row
+   whose read is unmasked. */
 static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr index) {
     const ind_body *b = k->body;
     int along = 0;
@@ -118,8 +119,7 @@ static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr 
     return along == b->rrank || (!along && !masked);
 }
 
-/* Does the kernel that changes the buffer read of it nothing but the elements that the same points store, and before
-   they do? */
+/* Does the kernel read only those elements of the changed buffer that the same points store, and before the store? */
 static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
     if (!sched__has_arg(k, old, false)) return true;
     uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
@@ -132,16 +132,16 @@ static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version
            (!rows || sched__changes_rows_own(k, old, index));
 }
 
-/* May the kernel that makes the version hold others that read the old one? */
+/* May the kernel that makes the version also contain readers of the old one? */
 static bool sched__changes_in_step(const sched__check *v, uint32_t version) {
     const ind_kernel *k = &v->s->kernel[v->kernel];
     return k->kind != IND_KERNEL_EXTERN && sched__stores_plainly(k, version) &&
            sched__reads_own(k, v->s->program->buffer[version].mutates, version);
 }
 
-/* From the loops as they were before any fusion: who reads a buffer runs in or after the kernel of the loop that writes
-   it, and in no kernel after the one that changes it in place; in that one only if all that it reads of the buffer is
-   what the same point stores. */
+/* Based on the loops before fusion. A reader of a buffer runs in or after the kernel of its writer, and not after the
+   kernel that changes it in place. It may run in that kernel if all its reads are of elements that the same point
+   stores. */
 static bool sched__check_order(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t l = 0; l < p->num_loops; l++) {
@@ -177,8 +177,8 @@ static bool sched__side_by_side(const sched__check *v, uint32_t a, uint32_t b) {
     return v->step[a] != v->step[b] && v->s->launch[v->step[a] - 1] == v->s->launch[v->step[b] - 1];
 }
 
-/* Does no other part of the launch write an older version, but where they store parts of a concatenation? Versions
-   follow one another in the order of kernels, so that those of a launch are neighbours. */
+/* True if no other part of the launch writes an older version, except for parts of a concatenation. Versions have the
+   order of the kernels, so those of a launch are adjacent. */
 static bool sched__check_older(sched__check *v, uint32_t version) {
     const ind__lowered *p = v->s->program;
     for (uint32_t old = p->buffer[version].mutates; old; old = p->buffer[old].mutates) {
@@ -189,9 +189,9 @@ static bool sched__check_older(sched__check *v, uint32_t version) {
     return true;
 }
 
-/* From the loops as they were before any fusion: the parts of a launch run in any order, so none reads or changes what
-   another one writes, but for the parts of one concatenation. With the order of the launches, no path leads from one
-   part to another either. */
+/* Based on the loops before fusion. The parts of a launch run in any order, so none reads or changes a buffer that
+   another one writes, except for parts of one concatenation. With the order of the launches, no dependency path
+   connects two parts. */
 static bool sched__check_parts(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t l = 0; l < p->num_loops; l++) {
@@ -206,14 +206,14 @@ static bool sched__check_parts(sched__check *v) {
         }
         for (uint32_t o = 0; o < p->loop[l].num_outputs; o++)
             if (!sched__check_older(v, p->loop[l].output[o])) return false;
-        /* a loop over no elements at all has lost its sizes by then */
+        /* a loop over zero elements has lost its sizes by then */
         uint64_t sizes = ind__body_unbacked(p, v->s->kernel[v->kernel].body);
         if (sizes && v->last[v->kernel] != v->s->launch[v->kernel]) return false;
     }
     return true;
 }
 
-/* Also finds the lifetimes that the next rules need. */
+/* Also computes the lifetimes for the next rules. */
 static bool sched__check_reads_follow_writes(sched__check *v) {
     for (uint32_t k = 0; k < v->s->num_kernels; k++) {
         const ind_kernel *kernel = &v->s->kernel[k];
@@ -232,7 +232,7 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
     return true;
 }
 
-/* The donated input in whose memory the buffer lies, or may be bound to lie; 0: none. */
+/* The donated input in whose memory the buffer lies or may be bound; 0: none. */
 static uint32_t sched__in_gift(const ind_schedule *s, uint32_t b) {
     if (s->takes_over[b]) return s->takes_over[b];
     return b != s->storage[b] && s->program->buffer[s->storage[b]].donated ? s->storage[b] : 0;
@@ -268,13 +268,13 @@ static bool sched__check_outputs(sched__check *v) {
     return true;
 }
 
-/* end <= begin, also where only the facts in force prove it: maxima that they decided were left out of offsets. */
+/* end <= begin, possibly by the facts in force alone: offsets omit maxima that the facts decide. */
 static bool sched__follows(ind_expr end, ind_expr begin) {
     return ind_known_true(ind_expr_le(end, begin));
 }
 
-/* Does the buffer end within the arena? So it does where another begins that ends there, as no buffer has fewer than 0
-   bytes; `chain`: of how many such. */
+/* Does the buffer end within the arena? Yes also if another buffer begins at its end and ends inside, as sizes are not
+   negative. `chain`: most such steps. */
 static bool sched__ends_inside(const sched__check *v, uint32_t b, int chain) {
     ind_expr end = ind_expr_add(v->s->offset[b], v->life[b].size);
     if (ind__known_le_max(end, v->s->arena_bytes) || sched__follows(end, v->s->arena_bytes)) return true;
@@ -306,7 +306,7 @@ static void sched__find_numbers(sched__check *v, uint32_t buffer) {
     }
 }
 
-/* Counted with numbers, independently of the proofs. */
+/* Compares numbers, independently of the proofs. */
 static bool sched__check_numbers(const sched__check *v, uint32_t a, uint32_t b) {
     const sched__numbers *x = &v->number[a], *y = &v->number[b];
     for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++)
@@ -314,7 +314,7 @@ static bool sched__check_numbers(const sched__check *v, uint32_t a, uint32_t b) 
     return true;
 }
 
-/* Does the kernel store other parts of a concatenation than that which b is, and nothing else, where b lies? */
+/* Does the kernel store only other parts of b's concatenation into b's memory? */
 static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint32_t b) {
     bool stores = false;
     for (uint32_t o = k->num_reads; o < k->num_args; o++) {
@@ -325,8 +325,8 @@ static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint
     return stores;
 }
 
-/* Does b take over the place of a in the kernel that makes b: the only one of its launch that still uses a, but for
-   those that store other parts there? */
+/* Does b reuse the memory of a in the kernel that writes b? That must be the only user of a in its launch, except for
+   kernels that store other parts there. */
 static bool sched__check_taken_over(const sched__check *v, const sched__life *a, const sched__life *b) {
     const uint32_t made = v->made[b->buffer] - 1, before = v->made[a->buffer] - 1;
     if (before != made && v->s->launch[before] == v->s->launch[made])
@@ -339,7 +339,7 @@ static bool sched__check_taken_over(const sched__check *v, const sched__life *a,
     return true;
 }
 
-/* Two buffers that are live in one kernel: apart in memory, or the one takes over the other's place in that kernel. */
+/* Two buffers that are live in one kernel must not overlap, unless one reuses the other's memory in that kernel. */
 static bool sched__check_pair(sched__check *v, const sched__life *a, const sched__life *b) {
     const ind_expr *offset = v->s->offset;
     v->buffer = a->buffer, v->other = b->buffer;
@@ -361,7 +361,7 @@ static bool sched__check_memory(sched__check *v) {
         v->life[num++] = v->life[b];
     }
     sched__sort(v->life, num, sizeof *v->life, sched__compare_begin);
-    for (uint32_t i = 0; i < num; i++) { /* life[0..live) are those not over yet */
+    for (uint32_t i = 0; i < num; i++) { /* life[0..live) have not ended yet */
         sched__life at = v->life[i];
         uint32_t kept = 0;
         for (uint32_t k = 0; k < live; k++) {
@@ -375,7 +375,7 @@ static bool sched__check_memory(sched__check *v) {
     return true;
 }
 
-/* May kernel k write `b` into the memory of the donated input, given what was there before? */
+/* May kernel k write `b` into the memory of the donated input, given its previous contents? */
 static bool sched__check_gift(const sched__check *v, uint32_t k, uint32_t b, uint32_t gift) {
     const ind__buffer *x = &v->s->program->buffer[gift], *y = &v->s->program->buffer[b];
     const sched__life *there = &v->life[gift];
@@ -390,8 +390,8 @@ static bool sched__check_gift(const sched__check *v, uint32_t k, uint32_t b, uin
            !sched__used_beside(v->s, k, gift);
 }
 
-/* In the order of the kernels: life of a donated input becomes that of what lies there; it begins one later. made: it
-   is read, or something lay there. */
+/* In kernel order. The life of a donated input becomes that of its current contents and begins one later. made: the
+   input is read, or its memory was used. */
 static bool sched__check_gifts(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t k = 0; k < v->s->num_kernels; k++)
@@ -412,7 +412,7 @@ static bool sched__check_gifts(sched__check *v) {
     return true;
 }
 
-/* Is something stored for each of the elements that are reduced? A tile that several blocks compute must not be. */
+/* Is there a store per reduced element? A tile that several blocks compute must have none. */
 static bool sched__stores_along_depth(const ind_body *body) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         for (int v = body->rank; body->inst[i].op == IND_LOOP_STORE && v < body->rank + body->rrank; v++)
@@ -435,7 +435,7 @@ static bool sched__check_matmul(sched__check *v) {
     return true;
 }
 
-/* What the index symbols in e that stand for data come from: as `from` says for the values they were made of. */
+/* Origin of the indirect symbols in e: the largest `from` of the values that they are made of. */
 static uint32_t sched__index_from(const ind_body *body, const uint32_t *from, uint32_t before, ind_expr e) {
     uint32_t most = 0;
     if (!ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return 0;
@@ -447,7 +447,7 @@ static uint32_t sched__index_from(const ind_body *body, const uint32_t *from, ui
     return most;
 }
 
-/* Nothing per element, and no further reduction or scan, may need what is reduced of the scan's results. */
+/* No per-element value, reduction or scan may depend on a reduction of the scan's results. */
 static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *from) {
     uint32_t outer = (1u << body->rank) - 1;
     ind__body_var_masks(body, mask);
@@ -467,7 +467,7 @@ static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *
     return true;
 }
 
-/* Is a result of the sort stored along the row at one stride, where it can be sorted? */
+/* Is a result of the sort stored along the row at one stride, so that it can be sorted there? */
 static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i], *value = &body->inst[in->arg[0]];
@@ -479,7 +479,7 @@ static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
     return false;
 }
 
-/* In a kernel with a sort: is a mask on each store per element whose buffer has fewer elements than the rows? */
+/* In a kernel with a sort: is each per-element store masked if its buffer has fewer elements than the rows? */
 static bool sched__ends_early(const ind__lowered *p, const ind_kernel *k) {
     ind_expr points = ind_expr_mul(k->numel, k->rnumel);
     for (uint32_t i = 1; i < k->body->num_inst; i++) {
@@ -511,8 +511,8 @@ static bool sched__check_scans(sched__check *v) {
     return true;
 }
 
-/* Columns are joined along runs of the kernel's rows as they stand, in buffers that it stores once and does not read.
- */
+/* Columns are combined over runs of the kernel's rows in their order, in buffers that it stores once and does not
+   read. */
 static bool sched__check_runs(sched__check *v) {
     for (v->kernel = 0; v->kernel < v->s->num_kernels; v->kernel++) {
         const ind_kernel *k = &v->s->kernel[v->kernel];
@@ -534,7 +534,7 @@ static bool sched__check_runs(sched__check *v) {
     return true;
 }
 
-/* The invariants of a schedule, in an order in which each may rely on those before. */
+/* The invariants of a schedule; each may rely on those before it. */
 static const struct {
     const char *text;
     bool (*holds)(sched__check *v);

@@ -489,6 +489,10 @@ bool knows_clusters() {
     return !environment("IND_EMULATION_CLUSTERS", "").empty();
 }
 
+int resident_clusters() {
+    return atoi(environment("IND_EMULATION_CLUSTERS", "0").c_str());
+}
+
 int device_attribute(int number) {
     if (number == 75 || number == 76) {
         return compute_capability(number == 76);
@@ -1563,7 +1567,7 @@ API cuOccupancyMaxActiveClusters(int *clusters, void *handle, const void *) {
     ENTER(NEEDS_CONTEXT);
     REQUIRE(live<function>(handle), INVALID_HANDLE);
     REQUIRE(clusters, INVALID_VALUE);
-    *clusters = atoi(environment("IND_EMULATION_CLUSTERS", "0").c_str());
+    *clusters = resident_clusters();
     return SUCCESS;
 }
 
@@ -1591,7 +1595,7 @@ result check_dimensions(const function *f, const dimensions &d) {
     unsigned long long threads = (unsigned long long)d.block[0] * d.block[1] * d.block[2];
     REQUIRE(threads <= 1024, INVALID_VALUE);
     REQUIRE(threads <= f->kernel->max_threads, LAUNCH_OUT_OF_RESOURCES);
-    REQUIRE(f->kernel->cluster == 1 || knows_clusters(), INVALID_VALUE);
+    REQUIRE(f->kernel->cluster == 1 || resident_clusters() > 0, INVALID_VALUE);
     REQUIRE(d.grid[0] % f->kernel->cluster == 0, INVALID_VALUE);
     REQUIRE(f->static_shared <= (unsigned)MAX_SHARED, INVALID_VALUE);
     REQUIRE(d.shared <= (unsigned)std::max(f->max_dynamic_shared, 0), INVALID_VALUE);

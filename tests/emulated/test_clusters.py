@@ -68,3 +68,30 @@ def test_no_place_for_clusters(device, monkeypatch, spills):
     monkeypatch.setenv("IND_EMULATION_SPILLS", spills)
     plan = made_and_run(device, monkeypatch, 0, "forward")
     assert plan.count(NOT_THERE) >= 4, plan
+
+
+# At the hints the first variant of the staged rows is built. Rows of an odd length need the second one, which the launch builds.
+LATE = """graph late {
+  size B in [1, 100000] hint 4096
+  size N in [1, 400000] hint 131072
+  input x : bf16[B, N]
+  y = softmax(x, dim=-1)
+  output y
+}
+"""
+
+
+@pytest.mark.parametrize("clusters", [2, 0])
+@pytest.mark.parametrize("spills", ["no source has this", "__launch_bounds__("], ids=["", "all_spill"])
+def test_variant_built_by_a_launch(device, monkeypatch, clusters, spills):
+    """The launch selects a fallback without clusters if none fits on the device, whatever spills."""
+    monkeypatch.setenv("IND_EMULATION_SPILLS", spills)
+    library = emulated(device, monkeypatch, SMS=80, CLUSTERS=clusters)
+    module = library.compile(LATE, "late")
+    for length in (131072, 131071):
+        x = to_bf16(np.random.default_rng(length).standard_normal((2, length)))
+        y = np.empty_like(x)
+        assert library.run(module, {"x": x, "y": y}, {"B": 2, "N": length}) == 0, library.error()
+        assert near(y, softmax(from_bf16(x).astype(np.float64)))
+    library.c.ind_module_destroy(module)
+    library.c.ind_context_destroy(library.context)

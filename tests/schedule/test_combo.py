@@ -120,6 +120,8 @@ def test_launches(program, tmp_path):
     assert (len(plan["kernels"]), launches(plan)) == program.moved
 
 
+LARGE = "input x: f32[8, 1024, 1024]; input y: f32[4, 1024, 1024]; input z: f32[1024, 1024]; "
+
 # Kernels that stay launches of their own, and the code of each.
 APART = [
     ("one needs the other", "input x: f32[10, 10]; a = softmax(x, -1); b = sum(a, [0]); output b", ["NEEDED", "NEEDED"]),
@@ -128,6 +130,8 @@ APART = [
     ("large products", "input x: f32[4096, 64]; input w: f32[4096, 64]; input v: f32[4096, 64]; a = linear(x, w); b = linear(x, v); output a, b",
      ["FILLS", "FILLS"]),
     ("products of two things", "input x: f32[64, 64]; input y: f32[64, 64]; a = matmul(x, x); b = matmul(y, y); output a, b", ["NEEDED", "NEEDED"]),
+    ("large, without a common buffer", LARGE + "a = mul(x, x); b = mul(y, y); output a, b", ["LARGE", "LARGE"]),
+    ("large, unlike", LARGE + "a = mul(x, z); b = mul(y, z); c = exp(b); output a, c", ["LARGE", "LARGE"]),
     # The rows of each branch would live at the same time; one after the other they share their memory.
     ("memory", "input x: f32[512, 256]; input y: f32[512, 256]; a = softmax(x, -1); b = cumsum(a, 0); c = softmax(b, -1); d = sum(c); "
      "e = softmax(y, -1); f = cumsum(e, 0); g = softmax(f, -1); h = sum(g); output d, h", None),
@@ -141,6 +145,16 @@ def test_apart(name, text, codes, tmp_path):
     if codes is None:
         assert "MEMORY" in [k["combo"] for k in plan["kernels"]]
         assert value(plan["arena_bytes"]) <= value(plan["op_by_op_bytes"])
+
+
+@pytest.mark.parametrize("text, kernels", [
+    (LARGE + "a = mul(x, z); b = mul(y, z); output a, b", 2),
+    (LARGE + "input u: f32[2, 1024, 1024]; a = mul(x, z); b = mul(y, z); c = mul(u, z); output a, b, c", 3),
+])  # fmt: skip
+def test_large_together(text, kernels, tmp_path):
+    """Large pointwise kernels that are alike and read a common buffer share a launch."""
+    plan, _ = schedule("graph p {\n" + text.replace("; ", "\n") + "\n}\n", {}, tmp_path)
+    assert [(k["combo"], k["launch"]) for k in plan["kernels"]] == [("COMBINED", 0)] * kernels
 
 
 def wrong_index(library):  # noqa: F811

@@ -17,12 +17,12 @@ def kernels(lines, folder, stage="cuda"):
     (folder / "g.ind").write_text("graph g {\n" + lines.replace("; ", "\n") + "\n}\n")
     command = [make("build/ind"), "emit", folder / "g.ind", "--stage", stage, "--arch", "sm_90a"]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return text if stage != "cuda" else [part for part in re.split(r"^// kernel \d+: ", text, flags=re.M)[1:] if "variant 1 of" in part.splitlines()[0]]
+    return text if stage != "cuda" else [part for part in re.split(r"^// kernel \d+(?: with \d+ more)?: ", text, flags=re.M)[1:] if "variant 1 of" in part.splitlines()[0]]
 
 
 def body(kernel):
     """What is done for whole vectors."""
-    return kernel.split('extern "C"')[1].split("} else {")[0]
+    return kernel.split('extern "C"')[-1].split("} else {")[0]
 
 
 def single(kernel):
@@ -53,10 +53,18 @@ output o{x}
 """ for x in "qk")  # fmt: skip
 
 
+def parts(launch):
+    """The functions of a launch of several kernels, one for each."""
+    return [part.split("struct ind_row_")[0] for part in launch.split("static __device__ void ind_part_")[1:]]
+
+
 @pytest.mark.parametrize("d", [16, 64, 80, 128])
 def test_rotary_embedding(d, tmp_path):
-    """x * cos + cat([-x2, x1]) * sin: x, its two halves, cos and sin, 16 bytes each; nothing is read alone."""
-    found = kernels(ROTARY.format(d=d, half=d // 2), tmp_path)
+    """x * cos + cat([-x2, x1]) * sin: x, its two halves, cos and sin, 16 bytes each; nothing is read alone. Queries and
+    keys share a launch with eight resident blocks per SM."""
+    (launch,) = kernels(ROTARY.format(d=d, half=d // 2), tmp_path)
+    assert "__launch_bounds__(256, 8)" in launch
+    found = parts(launch)
     assert len(found) == 2
     for kernel in found:
         assert vectors(kernel) == ["8"] * 5 and not single(kernel), kernel
@@ -65,7 +73,8 @@ def test_rotary_embedding(d, tmp_path):
 
 def test_rotary_embedding_of_odd_halves(tmp_path):
     """Halves of 12 elements: the second starts inside a vector of 8."""
-    for kernel in kernels(ROTARY.format(d=24, half=12), tmp_path):
+    (launch,) = kernels(ROTARY.format(d=24, half=12), tmp_path)
+    for kernel in parts(launch):
         assert vectors(kernel) == ["8"] * 3 and len(single(kernel)) == 2, kernel
 
 

@@ -59,9 +59,9 @@ def test_graph_stage_is_a_fixpoint(ind, tmp_path):
             assert printed(ind, "ind emit case.ind --stage graph", first, tmp_path) == first, case.name
 
 
-def test_readme(ind, tmp_path):
-    """The README's calculations print what it says."""
-    blocks = [b for b in (ROOT / "README.md").read_text().split("```")[1::2] if b.startswith("\n$ build/ind size")]
+def test_calculations_of_the_page(ind, tmp_path):
+    """The calculations of docs/dynamic-sizes.md print what it says."""
+    blocks = [b for b in (ROOT / "docs/dynamic-sizes.md").read_text().split("```")[1::2] if b.startswith("\n$ build/ind size")]
     commands = [c for block in blocks for c in block.split("$ build/")[1:]]
     assert len(commands) >= 3
     for command in commands:

@@ -543,9 +543,9 @@ static void check_compiles(const nvrtc *n, const char *name, const ind__variant 
     CHECK(ok, "%s for %s:\n%s\n%s", name, arch, log ? log : "", v->source);
     const char *want = " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads";
     bool clean = log && strstr(log, has_frame(v->source) ? strstr(want, " 0 bytes spill stores") : want);
-    if (ok && !clean && v->otherwise) { /* is built in its place */
+    if (ok && !clean && v->fallback) { /* is built in its place */
         free(log);
-        check_compiles(n, name, v->otherwise, arch);
+        check_compiles(n, name, v->fallback, arch);
         return;
     }
     CHECK(!ok || clean, "%s for %s uses local memory:\n%s\n%s", name, arch, log ? log : "", v->source);
@@ -774,7 +774,7 @@ static void test_copied(void) {
     CHECK(!make_plan(&s, c, &t, "sm_90a") && s.plan->num_launches == 2, "%s", ind_error(c));
     for (uint32_t k = 0; s.plan && k < s.plan->num_kernels; k++) {
         const ind_kernel_plan *kp = &s.plan->kernel[k];
-        for (const ind__variant *v = &kp->variant[0]; v; v = v->otherwise, ways++)
+        for (const ind__variant *v = &kp->variant[0]; v; v = v->fallback, ways++)
             for (uint32_t i = 0; i < kp->kernel->num_args; i++)
                 CHECK(v->arg[i].buffer == kp->kernel->arg[i], "kernel %u, argument %u: buffer %u", k, i,
                       v->arg[i].buffer);

@@ -719,7 +719,7 @@ static const struct {
     {"fft_rfft2(v3)", "!fft_rfft2: 2 dimensions of the 1 that there are"},
     {"fft_rfft2(m34, [2, 2, 2])", "!fft_rfft2: s has 3 elements for 2 dimensions"},
     {"fft_rfftn(b3, dim=[0, 1])",
-     "!fft_rfftn: the length of a transform is B; it must be a number, for what is computed hangs on i"},
+     "!fft_rfftn: the length of a transform is B; it must be a number, the computation depends on it"},
     {"fft_fftn(m34)", "!fft_fftn: m34 (f32[3, 4]) must have a last dimension of 2: the real and the imaginary part"},
     {"_fft_r2c(x, [1], 3, true)",
      "!_fft_r2c: normalization is 3; 0 (none), 1 (by the root of n) and 2 (by n) are allowed"},

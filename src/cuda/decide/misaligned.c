@@ -72,7 +72,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
 }
 
 /* Elements of the widest vectors that suit what walks along the row, or, of points, through all rows; 1: none. */
-static int cg__shifted_width(const ind__writer *w) {
+static int cg__misaligned_width(const ind__writer *w) {
     int narrowest = 16, widest = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__walks_row(w, i) || !(w->plan->domain.rrank || w->plan->through[i])) continue;
@@ -106,15 +106,15 @@ static int64_t cg__longest_row(const ind__writer *w) {
 
 /* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
    rows of several vectors a lane; of shorter rows, and of points, it is read element by element. */
-static void cg__set_shifted(cg__decider *d, int n, ind_expr guard, bool aligned) {
+static void cg__set_misaligned(cg__decider *d, int n, ind_expr guard, bool aligned) {
     ind__variant *v = d->variant;
     v->guard = guard;
     v->guard_aligned = aligned;
-    v->shifted = true;
+    v->misaligned = true;
     d->used &= ~IND__ASSUME_DIVISIBLE;
     const bool joins =
         d->plan->domain.rrank && cg__likely_row(&d->w) >= d->w.target->thresholds.joined_vectors * (int64_t)n;
-    d->plan->starts_shifted =
+    d->plan->starts_misaligned =
         !cg__start_known(&d->w, d->plan->leader) || !ind_known_multiple(cg__row_start(&d->w, d->plan->leader), n);
     cg__no_vectors(d);
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
@@ -157,14 +157,14 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
    together, and stored element by element where it lies otherwise. */
 static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
     if (d->plan->domain.rrank != 1 || d->w.kernel->run) return n;
-    const int wide = cg__shifted_width(&d->w);
+    const int wide = cg__misaligned_width(&d->w);
     const bool narrow = cg__walks_narrowly(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
     if (wide < 2 || wide < n || !(narrow || (conditional && d->plan->part))) return n;
     if (!narrow && cg__longest_row(&d->w) > d->w.target->thresholds.shared_row)
         return n; /* longer ones wait in shared memory */
     d->plan->leader = cg__shift_leader(&d->w, wide);
     if (!d->plan->leader || !cg__shift_pays(&d->w, wide, narrow)) return n;
-    cg__set_shifted(d, wide, guard, aligned);
+    cg__set_misaligned(d, wide, guard, aligned);
     return wide;
 }
 
@@ -192,15 +192,15 @@ static int cg__shift_points(cg__decider *d, int n, ind_expr guard, bool aligned)
         most = bytes;
         d->plan->leader = i;
     }
-    const int wide = cg__shifted_width(&d->w);
+    const int wide = cg__misaligned_width(&d->w);
     if (!d->plan->leader || wide < 2 || wide < n || !cg__walks_narrowly(&d->w, wide)) return n;
     if (!cg__finds_few(&d->w, d->plan->domain.rank - 1, wide)) return n;
-    cg__set_shifted(d, wide, guard, aligned);
+    cg__set_misaligned(d, wide, guard, aligned);
     return wide;
 }
 
 /* 32-bit registers for what waits of a shifted row as it lies in memory, of at least so many bytes for each element. */
-static int cg__shifted_words(const ind__writer *w, int per_thread, int least) {
+static int cg__misaligned_words(const ind__writer *w, int per_thread, int least) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->plan->varies[i] >> w->plan->domain.rank)) continue;
@@ -229,9 +229,9 @@ static int cg__least_registers(const ind__writer *w) {
 /* Blocks to a multiprocessor for the rows at hand. While one waits at a join, or for what rows share, others move:
    registers are bounded by what a thread needs (40 and what it holds: compiled with NVRTC 13, nothing spills), but not
    below w->target->thresholds.least_registers if they need more than `least`. */
-static int cg__shifted_blocks(const ind__writer *w, int least) {
+static int cg__misaligned_blocks(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
-    int registers = 40 + cg__shifted_words(w, v->per_thread, 1);
+    int registers = 40 + cg__misaligned_words(w, v->per_thread, 1);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD)
             registers += w->target->thresholds.across_registers;
@@ -240,7 +240,7 @@ static int cg__shifted_blocks(const ind__writer *w, int least) {
 }
 
 /* Elements behind the first of a vector that must lie inside the row: ind_load_across reads some behind it. */
-static int cg__shifted_reach(const ind__writer *w) {
+static int cg__misaligned_reach(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) return 2 * w->variant->vector;
     return w->variant->vector;
@@ -256,9 +256,9 @@ static int cg__num_joins(const ind__writer *w);
    131101, 200003, 230003 bf16 87, 87, 87 and 91, 90, 91; f32 131101, 230003, 262111 88, 85, 85 and 93, 91, 92). */
 static int cg__boundary(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->plan->starts_shifted) return v->vector;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->plan->starts_misaligned) return v->vector;
     int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader));
-    while (v->stays && v->once && n > v->resident && n > v->vector) n /= 2;
+    while (v->persistent && v->once && n > v->resident && n > v->vector) n /= 2;
     return n > v->vector ? n : v->vector;
 }
 
@@ -280,7 +280,8 @@ static int cg__waiting_registers(const ind__writer *w) {
 /* Elements of a row that may lie outside its rounds, or be asked for behind them. */
 static int cg__round_slack(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->shifted ? (w->plan->starts_shifted ? cg__boundary(w) - 1 : 0) + cg__shifted_reach(w) - v->vector : 0;
+    return v->misaligned ? (w->plan->starts_misaligned ? cg__boundary(w) - 1 : 0) + cg__misaligned_reach(w) - v->vector
+                         : 0;
 }
 
 /* Rounds of a row held in registers that surely lie inside the row, and so need no branch; none if a thread has not the
@@ -307,7 +308,7 @@ static int cg__looped_sweeps(const ind__writer *w);
 static int cg__row_threads(const ind__writer *w);
 
 /* Bytes that must be asked for at once for memory to be busy: of an H200 3.8 MB, 29 KB of each multiprocessor. */
-static int64_t cg__bytes_under_way(const ind__writer *w) {
+static int64_t cg__bytes_in_flight(const ind__writer *w) {
     return (int64_t)w->target->memory_bytes_per_ns * w->target->thresholds.memory_ns;
 }
 
@@ -333,7 +334,7 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
         return false;
     if (arg >= w->kernel->num_reads || cg__shares_memory(w, arg) || cg__looped_sweeps(w) != 1) return false;
     if (cg__lanes_abreast(w) * 16 < IND__CG_LINE_BYTES) return false;
-    if (row * (double)ind_hint(cg__p_numel(w)) < 2.0 * (double)cg__bytes_under_way(w)) return false;
+    if (row * (double)ind_hint(cg__p_numel(w)) < 2.0 * (double)cg__bytes_in_flight(w)) return false;
     for (uint32_t k = 1; k < w->body->num_inst; k++) {
         const ind__inst *inst = cg__inst(w, k);
         if (inst->op == IND_LOOP_STORE && w->plan->varies[k] & cg__r_mask(w)) return false;

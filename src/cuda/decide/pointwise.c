@@ -142,6 +142,46 @@ static int cg__pointwise_steps(const ind__writer *w) {
                : 1;
 }
 
+/* Does the op take one or two instructions, and no registers but for its result? */
+static bool cg__is_simple(const ind__inst *in) {
+    const ind_loop_op op = (ind_loop_op)in->op;
+    switch (op) {
+    case IND_LOOP_NEG:
+    case IND_LOOP_ABS:
+    case IND_LOOP_ADD:
+    case IND_LOOP_SUB:
+    case IND_LOOP_MUL:
+    case IND_LOOP_MAXIMUM:
+    case IND_LOOP_MINIMUM:
+    case IND_LOOP_CAST:
+    case IND_LOOP_ROUND_F16:
+    case IND_LOOP_ROUND_BF16:
+    case IND_LOOP_NOT:
+    case IND_LOOP_WHERE: return true;
+    default: return ind__loop_op_class(op) == 'c' || (ind__loop_op_class(op) == 's' && op != IND_LOOP_INDIRECT);
+    }
+}
+
+/* Resident blocks per SM that __launch_bounds__ asks for; 0: what the compiler chooses. For five vectors of 16 bytes
+   it takes 36 registers if it may, which leaves six blocks of 256 threads on an SM; it can do with 30, for eight. */
+static int cg__pointwise_blocks(const ind__writer *w) {
+    const ind_thresholds *t = &w->target->thresholds;
+    const ind__variant *v = w->variant;
+    int words = 0;
+    if (v->vector == 1 || v->misaligned || v->per_thread != v->vector) return 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *in = cg__inst(w, i);
+        const bool index = in->op == IND_LOOP_INDEX || in->op == IND_LOOP_CONSTANT;
+        if (!cg__is_simple(in) || (!index && ind_dtype_bytes((ind_dtype)in->dtype) > 4)) return 0;
+        if (in->op != IND_LOOP_LOAD ||
+            !ind__expr_depends(cg__index_of(w, i), w->plan->domain.var[w->plan->domain.rank - 1]))
+            continue;
+        if (w->plan->vector[i] != v->vector) return 0;
+        words += v->vector * ind_dtype_bytes(cg__memory_dtype(w, i)) / 4;
+    }
+    return words > t->few_words && words <= t->full_words ? w->target->sm_threads / v->threads : 0;
+}
+
 static void cg__choose_pointwise(cg__decider *d) {
     ind__variant *v = d->variant;
     int best = cg__best_pointwise(&d->w);
@@ -165,11 +205,12 @@ static void cg__choose_pointwise(cg__decider *d) {
         v->vector = cg__choose_vector(d, d->plan->domain.rank - 1, d->plan->domain.rank == 1);
         v->vector = cg__shift_points(d, v->vector, guard, aligned);
     }
-    v->per_thread = v->vector * (v->shifted ? 1 : cg__pointwise_steps(&d->w));
+    v->per_thread = v->vector * (v->misaligned ? 1 : cg__pointwise_steps(&d->w));
+    v->blocks_per_sm = cg__pointwise_blocks(&d->w);
     ind_expr points = cg__p_numel(&d->w);
-    if (d->plan->starts_shifted) points = ind_expr_add(points, ind_int(d->w.context, v->vector - 1));
+    if (d->plan->starts_misaligned) points = ind_expr_add(points, ind_int(d->w.context, v->vector - 1));
     cg__grid(d, points, (int64_t)v->threads * v->per_thread);
-    if (v->shifted)
+    if (v->misaligned)
         cg__why(d, "%d elements per thread: vectors aligned to the stores, peeled edges", v->vector);
     else if (v->vector > 1)
         cg__why(d, "%d elements per thread: %s", v->vector,

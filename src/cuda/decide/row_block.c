@@ -16,7 +16,7 @@ static int cg__looped_sweeps(const ind__writer *w) {
    those of f32 (3000 101 and 98). */
 static bool cg__may_have_few(ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->vector > 4 && v->vector <= w->target->thresholds.few_elements && !v->shifted && !w->plan->part &&
+    return v->vector > 4 && v->vector <= w->target->thresholds.few_elements && !v->misaligned && !w->plan->part &&
            !w->kernel->run && cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
 }
 
@@ -54,8 +54,8 @@ static bool cg__wish_shifted_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_sweeps(&d->w) == 1)
         return false;
-    const int many = cg__shifted_blocks(&d->w, cg__least_registers(&d->w)),
-              some = cg__shifted_blocks(&d->w, d->w.target->thresholds.least_registers);
+    const int many = cg__misaligned_blocks(&d->w, cg__least_registers(&d->w)),
+              some = cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers);
     const int bounded = many > some ? 2 : 1; /* ways */
     v->blocks_per_sm = d->way == 0 ? many : some;
     if (d->plan->part || v->blocks_per_sm < 2) return true;
@@ -75,7 +75,7 @@ static bool cg__wish_shifted_blocks(cg__decider *d) {
    and layer_norm of 2048 bf16: 0.93 and 0.98 of a copy, H200). */
 static bool cg__wish_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
-    if (v->shifted) return cg__wish_shifted_blocks(d);
+    if (v->misaligned) return cg__wish_shifted_blocks(d);
     const bool reduces = cg__looped_sweeps(&d->w) == 1;
     const int least = cg__wished_registers(&d->w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
     const bool alone =
@@ -100,9 +100,9 @@ static bool cg__wish_blocks(cg__decider *d) {
 static void cg__fit_threads(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
-    if (!v->to || d->plan->part || v->pieces) return;
-    ind_expr vectors = v->shifted ? ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, v->vector))
-                                  : ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, v->vector));
+    if (!v->to || d->plan->part || v->segments) return;
+    ind_expr vectors = v->misaligned ? ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, v->vector))
+                                     : ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, v->vector));
     if (d->plan->row_from < v->vector)
         vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results take a warp, too */
     v->fitted =
@@ -139,34 +139,34 @@ static bool cg__counts_places(const ind__writer *w) {
    which is then written twice; with a few idle lanes it begins where a sector does, if that is the same place in all
    pieces. (7 x 7: f32 58 to 63 % of a copy, bf16 47 to 52.) */
 static int64_t cg__lanes_of_piece(const ind__writer *w) {
-    const int64_t vectors = cg__piece_vectors(w);
+    const int64_t vectors = cg__segment_vectors(w);
     const uint32_t i = cg__piece_store(w);
     if (w->variant->vector > 1 || w->variant->strategy != IND_STRATEGY_ROW_BLOCK || !i) return vectors;
-    const ind_expr apart = ind_expr_sub(cg__piece_start(w, i, 1), cg__piece_start(w, i, 0));
+    const ind_expr apart = ind_expr_sub(cg__segment_start(w, i, 1), cg__segment_start(w, i, 0));
     const int sector = cg__sector_elements(w, i);
     const int64_t lanes = (vectors + sector - 1 + 31) / 32 * 32;
     return ind_known_multiple(apart, sector) && lanes * 3 <= vectors * 4 ? lanes : vectors;
 }
 
 /* Takes so many of the lanes for each piece, if that leaves no more than a sixteenth of them without one. */
-static bool cg__take_pieces(cg__decider *d, int lanes, int64_t each) {
+static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
     const int64_t pieces = lanes / each;
     if (!pieces || (lanes - pieces * each) * 16 > lanes) return false;
-    d->variant->pieces = (int)pieces;
-    d->variant->piece_lanes = (int)each;
+    d->variant->segments = (int)pieces;
+    d->variant->segment_lanes = (int)each;
     return true;
 }
 
 /* Whole pieces in each round of so many lanes, where that can be; and how many vectors a round has. (A channel of 256
    pieces of 7 x 7 f32 in 512 threads: 96 registers and one block on a multiprocessor, in whole pieces 48 and two; 54
    and 58 % of a copy, of bf16 36 and 47.) */
-static int64_t cg__choose_pieces(cg__decider *d, int lanes) {
-    const int64_t vectors = cg__piece_vectors(&d->w);
-    d->variant->pieces = d->variant->piece_lanes = 0;
-    if (!vectors || d->variant->shifted || d->w.kernel->run || d->plan->handover || cg__counts_places(&d->w))
+static int64_t cg__choose_segments(cg__decider *d, int lanes) {
+    const int64_t vectors = cg__segment_vectors(&d->w);
+    d->variant->segments = d->variant->segment_lanes = 0;
+    if (!vectors || d->variant->misaligned || d->w.kernel->run || d->plan->handover || cg__counts_places(&d->w))
         return lanes;
-    const bool taken = cg__take_pieces(d, lanes, cg__lanes_of_piece(&d->w)) || cg__take_pieces(d, lanes, vectors);
-    return taken ? d->variant->pieces * vectors : lanes;
+    const bool taken = cg__take_segments(d, lanes, cg__lanes_of_piece(&d->w)) || cg__take_segments(d, lanes, vectors);
+    return taken ? d->variant->segments * vectors : lanes;
 }
 
 /* 32-bit words per element of the row: of what is staged, of values that were computed and are used again, and of what
@@ -192,7 +192,7 @@ static cg__held_words cg__count_held(const ind__writer *w) {
 /* Do so many blocks fit if a lane holds its part of the row in words of at least so many bytes? */
 static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
-    const int held = (int)(cg__count_held(w).values * v->per_thread) + cg__shifted_words(w, v->per_thread, least);
+    const int held = (int)(cg__count_held(w).values * v->per_thread) + cg__misaligned_words(w, v->per_thread, least);
     return (w->target->thresholds.warp_registers + held) * v->threads * w->target->thresholds.warp_blocks <=
            w->target->sm_registers;
 }
@@ -202,8 +202,8 @@ static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
    91.6, H200). They are bounded only where what lies in memory has its place (f32: 97.2 % as it is, 76.6 bounded). */
 static void cg__wish_warp_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
-    if (v->shifted) {
-        v->blocks_per_sm = d->way == 0 ? cg__shifted_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
+    if (v->misaligned) {
+        v->blocks_per_sm = d->way == 0 ? cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
         d->more_ways = !d->plan->part && d->way == 0 && v->blocks_per_sm > 1;
         if (d->way > 0) cg__why(d, "%s; one block per SM, without a register limit", v->why);
         return;
@@ -230,7 +230,7 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
             cg__threads_of((longest + v->vector - 1) / v->vector, w->target->thresholds.few_elements / v->vector);
         if (few >= 64 && few <= w->target->thresholds.few_threads) return few;
     }
-    if (v->vector <= 4 || threads < (v->shifted ? 256 : 512) || cg__looped_sweeps(w) > 1) return threads;
+    if (v->vector <= 4 || threads < (v->misaligned ? 256 : 512) || cg__looped_sweeps(w) > 1) return threads;
     const int fewest = cg__threads_of(longest / v->vector, 64 / v->vector);
     return fewest > 256 ? fewest : cg__pow2_at_least(fewest, 128, 256);
 }
@@ -242,23 +242,23 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
     if (longest > 65536 || cg__likely_row(&d->w) * 8 < longest) return false;
     for (int threads = cg__least_threads(&d->w, longest); threads <= 1024; threads *= 2) {
         v->strategy = IND_STRATEGY_ROW_BLOCK;
-        int64_t per_vector = cg__choose_pieces(d, threads) * v->vector;
-        int64_t per_thread = (longest + (v->shifted ? -v->vector : -1) + per_vector) / per_vector * v->vector;
+        int64_t per_vector = cg__choose_segments(d, threads) * v->vector;
+        int64_t per_thread = (longest + (v->misaligned ? -v->vector : -1) + per_vector) / per_vector * v->vector;
         if (per_thread > 64 || words * (double)per_thread > cg__row_registers(&d->w, threads)) continue;
-        if (v->shifted && cg__shifted_words(&d->w, (int)per_thread, 3) + d->w.target->thresholds.other_registers >
-                              d->w.target->sm_registers / threads)
+        if (v->misaligned && cg__misaligned_words(&d->w, (int)per_thread, 3) + d->w.target->thresholds.other_registers >
+                                 d->w.target->sm_registers / threads)
             continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
         v->rows = 1;
         v->per_thread = (int)per_thread;
-        if (v->shifted) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
+        if (v->misaligned) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
         cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
         cg__fit_threads(d);
         if (cg__wish_blocks(d)) return true;
         v->fitted = (ind_expr){0};
         break;
     }
-    v->pieces = 0;
+    v->segments = 0;
     return false;
 }

@@ -37,8 +37,8 @@ static int64_t cg__joined_bytes(const ind__writer *w) {
 /* Elements of a row for each thread of the cluster. */
 static void cg__share_row(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
-    const int64_t per_vector = cg__choose_pieces(d, v->threads * v->cluster) * v->vector;
-    const int rest = v->shifted ? v->vector : 1; /* of a shifted row what no vector takes are edges */
+    const int64_t per_vector = cg__choose_segments(d, v->threads * v->cluster) * v->vector;
+    const int rest = v->misaligned ? v->vector : 1; /* of a shifted row what no vector takes are edges */
     v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
 }
 
@@ -73,7 +73,8 @@ static double cg__words_held(const cg__held_words *words, int held, bool once) {
 /* Registers of a thread of ROW_STAGED for what it holds. */
 static int cg__staged_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int other = w->target->thresholds.staged_registers + (v->shifted ? w->target->thresholds.edge_registers : 0);
+    const int other =
+        w->target->thresholds.staged_registers + (v->misaligned ? w->target->thresholds.edge_registers : 0);
     const int warps = (v->threads / 32 * v->blocks_per_sm + 3) / 4; /* of a quarter of a multiprocessor */
     const int each = w->target->sm_registers / 4 / (32 * warps);
     return (each < 255 ? each : 255) - other;
@@ -100,7 +101,7 @@ static bool cg__choose_held(cg__decider *d) {
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
     const int room = cg__staged_registers(&d->w);
-    const bool crowded = v->shifted && v->vector > 4 && v->blocks_per_sm == 1 && v->stages > 1 &&
+    const bool crowded = v->misaligned && v->vector > 4 && v->blocks_per_sm == 1 && v->stages > 1 &&
                          cg__warps_meet(&d->w) && cg__num_joins(&d->w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
@@ -108,15 +109,15 @@ static bool cg__choose_held(cg__decider *d) {
         if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > room
                                     : held * v->per_thread > room && o < N - 1)
             continue;
-        if (!v->stays && (order[o].held == 2 || (order[o].once && v->shifted))) continue;
+        if (!v->persistent && (order[o].held == 2 || (order[o].once && v->misaligned))) continue;
         if (crowded && order[o].held == 2 && order[o].once) continue;
         if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
         if (seen <= d->way) v->held = order[o].held, v->once = order[o].once;
         d->more_ways = seen++ > d->way;
     }
-    if (v->stays && v->stages > 1) return true;
+    if (v->persistent && v->stages > 1) return true;
     d->more_ways = seen > d->way; /* behind them is another strategy */
-    if (!d->more_ways && !v->stays) d->way -= seen;
+    if (!d->more_ways && !v->persistent) d->way -= seen;
     return d->more_ways;
 }
 
@@ -167,7 +168,7 @@ static bool cg__fits_block(cg__decider *d, int64_t longest, int threads, int blo
 static bool cg__reads_late(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w)))
-            return w->variant->shifted;
+            return w->variant->misaligned;
     return false;
 }
 
@@ -210,18 +211,18 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
     const bool late = cg__reads_late(&d->w);
     const cg__held_words words = cg__count_held(&d->w);
     const ind__variant before = *d->variant;
-    const bool several = cg__num_joins(&d->w) > 1, weights = words.common > 0, shifted = before.shifted;
-    const int64_t under_way = cg__bytes_under_way(&d->w) / d->w.target->num_sms;
+    const bool several = cg__num_joins(&d->w) > 1, weights = words.common > 0, shifted = before.misaligned;
+    const int64_t in_flight = cg__bytes_in_flight(&d->w) / d->w.target->num_sms;
     const bool across = several && weights && shifted;
     if (late && cg__fit_late(d, longest)) return true;
     if ((!across || before.vector <= 4) &&
-        cg__fits_block(d, longest, 512, 2, several && !across ? 2 * under_way : under_way) &&
+        cg__fits_block(d, longest, 512, 2, several && !across ? 2 * in_flight : in_flight) &&
         (several && weights ? cg__staged_bytes(&d->w) <= d->w.target->shared_per_sm / 3
          : late             ? longest > 1024 * 32 || cg__l1_holds(&d->w, words.common * 4 * (double)longest)
                             : several || shifted || cg__holds(&d->w, words.common)))
         return true;
-    if (!across && cg__fits_block(d, longest, 256, 3, 2 * under_way / 3)) return true;
-    if (!several && !shifted && cg__fits_block(d, longest, 512, 1, under_way) &&
+    if (!across && cg__fits_block(d, longest, 256, 3, 2 * in_flight / 3)) return true;
+    if (!several && !shifted && cg__fits_block(d, longest, 512, 1, in_flight) &&
         words.common * d->variant->per_thread <= d->w.target->thresholds.kept_registers)
         return true;
     if (cg__fit_clusters(d, longest)) return true;
@@ -262,7 +263,7 @@ static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     const ind__variant one = *d->variant;
     if (words.common > 0) {
         const bool turns =
-            one.shifted && (several ? one.cluster == 2 || (one.cluster < 2 && one.vector > 4) : one.cluster > 2);
+            one.misaligned && (several ? one.cluster == 2 || (one.cluster < 2 && one.vector > 4) : one.cluster > 2);
         if (turns && several && one.vector > 4 && ind_expr_is_int(cg__r_numel(&d->w), NULL) &&
             (cg__fit_four(d, longest, 288, 3) || cg__fit_four(d, longest, 320, 2)))
             return true;
@@ -272,7 +273,7 @@ static bool cg__fit_staged(cg__decider *d, int64_t longest) {
         cg__widen_cluster(d, longest, words.values + words.common);
         return true;
     }
-    if (!one.shifted && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(d, longest, 256, 3, 2))
+    if (!one.misaligned && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(d, longest, 256, 3, 2))
         return true;
     *d->variant = one;
     if (one.cluster <= 8 || cg__copies_beside(&d->w)) return true;
@@ -286,7 +287,7 @@ static bool cg__fit_staged(cg__decider *d, int64_t longest) {
    (softmax of 65544 bf16 on an H200: 75 and 88 % of a copy)? Makes it a shifted one then. */
 static bool cg__start_at_lines(cg__decider *d) {
     ind__variant *v = d->variant;
-    if (v->shifted || v->vector == 1 || d->plan->domain.rrank != 1 || !d->assume ||
+    if (v->misaligned || v->vector == 1 || d->plan->domain.rrank != 1 || !d->assume ||
         !ind_expr_is_int(cg__r_numel(&d->w), NULL))
         return false;
     const uint32_t leader = cg__shift_leader(&d->w, v->vector);
@@ -294,7 +295,7 @@ static bool cg__start_at_lines(cg__decider *d) {
     const int line = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(&d->w, leader));
     if (ind_known_multiple(cg__row_start(&d->w, leader), line)) return false;
     d->plan->leader = leader;
-    return v->shifted = d->plan->starts_shifted = true;
+    return v->misaligned = d->plan->starts_misaligned = true;
 }
 
 /* A block of a cluster has as many threads as its rounds need, if that is a tenth less: 200003 elements are 6.1 vectors
@@ -303,8 +304,8 @@ static bool cg__start_at_lines(cg__decider *d) {
 static void cg__trim_cluster(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
-    if (v->cluster < 2 || v->pieces) return;
-    const int64_t vectors = (longest - (v->shifted ? v->vector : 1)) / v->vector + 1; /* the rest are edges */
+    if (v->cluster < 2 || v->segments) return;
+    const int64_t vectors = (longest - (v->misaligned ? v->vector : 1)) / v->vector + 1; /* the rest are edges */
     v->threads = cg__threads_of((vectors + v->cluster - 1) / v->cluster, v->per_thread / v->vector);
     cg__share_row(d, longest);
     if (v->threads * 10 > before.threads * 9 || v->per_thread > before.per_thread || !cg__has_room(&d->w)) *v = before;
@@ -315,8 +316,8 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     const ind__variant before = *v;
     if (longest > 1 << 24 || cg__likely_row(&d->w) * 8 < longest || d->plan->part || d->w.kernel->run) return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
-    v->stays = stays;
-    v->once = v->shifted; /* for the question what could be held */
+    v->persistent = stays;
+    v->once = v->misaligned; /* for the question what could be held */
     v->rows = 1;
     const bool fits = v->vector > 1 && cg__looped_sweeps(&d->w) >= 2 && cg__can_stage(&d->w) &&
                       (stays ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));

@@ -45,7 +45,7 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
 static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int *used) {
     bool tried = false; /* to do without clusters */
     *used = 0;
-    for (int way = p->tuning.way;; way++, v = v->otherwise) {
+    for (int way = p->tuning.way;; way++, v = v->fallback) {
         bool more = false;
         ind_status status = cg__plan_way(p, k, v, assume, way, &more, used);
         tried |= v->cluster < 2;
@@ -54,8 +54,8 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
             way = IND__CG_ALONE + (tried ? way : -1);
         }
         if (status || !more) return status;
-        v->otherwise = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
-        if (!v->otherwise) return IND_OUT_OF_MEMORY;
+        v->fallback = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
+        if (!v->fallback) return IND_OUT_OF_MEMORY;
     }
 }
 

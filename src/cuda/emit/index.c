@@ -1,6 +1,6 @@
 /* -------------------------------------------------------------------------------------------------- >>index */
 
-/* Number of the size argument (or of the reciprocal) that is passed as this formula; equal formulas share one. */
+/* Returns the number of the size argument (or reciprocal) that has this formula. Equal formulas share one argument. */
 static uint32_t cg__formula_arg(ind__writer *w, ind_expr formula, bool reciprocal) {
     uint32_t number = 0;
     for (uint32_t i = 0; i < w->num_args; i++) {
@@ -18,8 +18,8 @@ static uint32_t cg__formula_arg(ind__writer *w, ind_expr formula, bool reciproca
     return number;
 }
 
-/* A symbol that stands for a size argument while an index is printed. It keeps the range, by which the printer knows
-   where a plain C division will do. */
+/* Returns a symbol that stands for a size argument while an index is printed. It has the range of the size, which tells
+   the printer if a plain C division is enough. */
 static ind_expr cg__size_symbol(ind__writer *w, ind_expr size) {
     if (ind_expr_is_int(size, NULL)) return size;
     int64_t lo, hi;
@@ -38,11 +38,11 @@ static ind_expr cg__size_symbol(ind__writer *w, ind_expr size) {
 }
 
 #define IND__CG_MAX_DEPTH                                                                                              \
-    64 /* of an index expression; deeper ones are refused, as walking them would need a deep stack */
+    64 /* of an index expression; deeper ones are refused, as the recursion would need a deep stack */
 
 static ind_expr cg__sizes_to_args(ind__writer *w, ind_expr e, int depth);
 
-/* Sums and products: the arguments made of sizes alone become one argument together. */
+/* Splits a sum or product: its arguments that consist of sizes become one size argument. */
 static ind_expr cg__split_nary(ind__writer *w, ind_expr e, int depth) {
     ind_expr sizes = {0}, rest = {0};
     for (int i = 0; i < ind_expr_num_args(e); i++) {
@@ -55,7 +55,7 @@ static ind_expr cg__split_nary(ind__writer *w, ind_expr e, int depth) {
     return ind__expr_rebuild(e, (ind_expr[]){cg__size_symbol(w, sizes), rest}, 2);
 }
 
-/* e with every maximal part that is made of sizes replaced by the symbol of a size argument. */
+/* Returns e with every maximal subexpression of sizes replaced by the symbol of a size argument. */
 static ind_expr cg__sizes_to_args(ind__writer *w, ind_expr e, int depth) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     if (kind == IND_EXPR_NONE) return e;
@@ -97,7 +97,8 @@ static void cg__symbol_name(ind__text *t, ind_expr symbol, void *user) {
         ind__textf(t, "%s", s ? s->name : "");
 }
 
-/* Writes an index expression: loop variables by their spelling, parts made of sizes as arguments n0, n1, .. */
+/* Writes an index expression: loop variables by their names in the source, subexpressions of sizes as arguments n0, n1,
+   .. */
 static void cg__expr(ind__writer *w, ind_expr e) {
     ind_expr split = cg__sizes_to_args(w, e, 0);
     if (!split.id) {
@@ -111,7 +112,7 @@ static void cg__expr(ind__writer *w, ind_expr e) {
     if (strstr(text, "ind_m")) cg__use(w, IND__CG_MAXMIN);
 }
 
-/* The same as a string that lives as long as the writer: for scope headers and spellings. */
+/* Returns the same as a string that lives as long as the writer, for scope headers and names. */
 static const char *cg__expr_string(ind__writer *w, ind_expr e) {
     ind__text keep = w->code;
     w->code = (ind__text){.context = w->context, .mid_line = true};

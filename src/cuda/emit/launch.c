@@ -1,6 +1,6 @@
 /* ------------------------------------------------------------------------------------------------- >>launch */
 
-/* Largest value of e, which must grow with every variable in it and be a sum of products of what is not negative. */
+/* Returns the largest value of e. e must grow with every variable in it: a sum of products of nonnegative terms. */
 static ind_expr cg__upper(const ind__writer *w, ind_expr e) {
     ind_expr symbol[32], top[32];
     int num = ind__expr_symbols(e, symbol, 32), n = 0;
@@ -20,7 +20,7 @@ static bool cg__fits(ind_expr e, int64_t limit) {
     return lo >= -limit - 1 && hi <= limit;
 }
 
-/* e grows with every symbol in it: sums and products of what is never negative, and their quotients by sizes. */
+/* True if e grows with every symbol in it: it has only nonnegative sums and products, and their quotients by sizes. */
 static bool cg__monotone(ind_expr e, int depth) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     int64_t lo, hi;
@@ -34,7 +34,7 @@ static bool cg__monotone(ind_expr e, int depth) {
     return true;
 }
 
-#define IND__CG_SLACK (1 << 20) /* how far beyond the domain a thread's index may lie */
+#define IND__CG_SLACK (1 << 20) /* the distance that a thread's index may lie beyond the domain */
 
 static ind_expr cg__p_numel(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank);
@@ -60,24 +60,24 @@ static int cg__pow2_at_least(int64_t n, int lo, int hi) {
     return p;
 }
 
-/* "unsigned" in the width of the indices: for linear positions, which are divided into variables. */
+/* Returns "unsigned" in the width of the indices, the type of linear positions when they are divided into variables. */
 static const char *cg__unsigned(const ind__writer *w) {
     return w->plan->wide ? "unsigned long long" : "unsigned";
 }
 
-/* A size as a divisor of a linear position: "384u" or "(unsigned)n1". */
+/* Returns a size as a divisor of a linear position: "384u" or "(unsigned)n1". */
 static const char *cg__divisor(ind__writer *w, ind_expr size) {
     int64_t value;
     if (ind_expr_is_int(size, &value)) return cg__string(w, w->plan->wide ? "%lldull" : "%lldu", (long long)value);
     return cg__string(w, "(%s)%s", cg__unsigned(w), cg__expr_string(w, size));
 }
 
-/* Are positions among so many points, and a little beyond, below 2^31? */
+/* Are positions below this many points, plus IND__CG_SLACK, below 2^31? */
 static bool cg__narrow(const ind__writer *w, ind_expr points) {
     return !w->plan->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
 }
 
-/* What ind_quotient wants to know of a divisor. */
+/* Returns the reciprocal of a divisor that ind_quotient multiplies by. */
 static ind_expr cg__reciprocal(ind_expr size) {
     ind_context *c = size.context;
     int64_t least;
@@ -87,8 +87,8 @@ static ind_expr cg__reciprocal(ind_expr size) {
     return ind_expr_add(all, ind_int(c, 1));
 }
 
-/* The expression "position / size". A position below 2^31 (`narrow`) is divided with a multiplication by a size that is
-   known at run time only. */
+/* Returns the expression "position / size". If the size is known only at run time, a position below 2^31 (`narrow`) is
+   divided by a multiplication. */
 static const char *cg__quotient(ind__writer *w, const char *position, ind_expr size, bool narrow) {
     int64_t value;
     if (ind_expr_is_int(size, &value))
@@ -99,8 +99,8 @@ static const char *cg__quotient(ind__writer *w, const char *position, ind_expr s
     return cg__string(w, "ind_quotient(%s, m%u)", position, cg__formula_arg(w, cg__reciprocal(size), true));
 }
 
-/* ---- blocks along three axes: x, which runs fastest, y and z. An axis that may have more blocks than y or z of a grid
-   can hold is folded into x. */
+/* ---- blocks along three axes: x, which runs fastest, y and z. An axis is folded into x if it may have more blocks
+   than y or z of a grid allows. */
 
 #define IND__CG_MAX_GRID_YZ 65535 /* CUDA C Programming Guide, compute capabilities */
 
@@ -108,7 +108,7 @@ static bool cg__own_axis(ind_expr blocks) {
     return ind_known_le(blocks, ind_int(blocks.context, IND__CG_MAX_GRID_YZ));
 }
 
-/* Spells the block's place along each axis, after what has to be declared for it. */
+/* Declares the block's position along each axis and returns its name in at[]. */
 static void cg__write_axes(ind__writer *w, const ind_expr blocks[3], const char *at[3]) {
     static const char *const axis[] = {"blockIdx.x", "blockIdx.y", "blockIdx.z"};
     for (int d = 0; d < 3; d++) at[d] = axis[d];
@@ -123,7 +123,7 @@ static void cg__write_axes(ind__writer *w, const ind_expr blocks[3], const char 
     }
 }
 
-/* Declares the P variables but for those in `skip` (bits), the digits of a position below 2^31. */
+/* Declares the P variables, except those in `skip` (bits), as the digits of a position below 2^31. */
 static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t skip) {
     int first = 0;
     while (first < w->plan->domain.rank && skip >> first & 1) first++;
@@ -144,14 +144,15 @@ static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t 
 
 /* ---- digits of a linear position */
 
-/* Is the variable, or the position in the variables up to it, part of some index? */
+/* Does some index use the variable, or the linear position symbol? */
 static bool cg__is_used(const ind__writer *w, ind_expr symbol) {
     for (uint32_t k = 0; k < w->body->num_index; k++)
         if (ind__expr_depends(w->plan->domain.index[k], symbol)) return true;
     return false;
 }
 
-/* e with c * position in place of all that it has of the P variables 0 .. last, if that is c times their position. */
+/* Returns e with its terms in the P variables 0 .. last replaced by c * position. Returns e unchanged if those terms
+   are not c times the linear position. */
 static ind_expr cg__by_position(const ind__writer *w, ind_expr e, int last, ind_expr position) {
     const ind__loops *d = &w->plan->domain;
     ind_expr c, stride, rest;
@@ -167,8 +168,8 @@ static ind_expr cg__by_position(const ind__writer *w, ind_expr e, int last, ind_
     return ind_expr_add(ind_expr_mul(c, position), rest);
 }
 
-/* Makes indices of positions: 384 * p rather than 384 * S * i0 + 384 * i1. A position is known before its digits, which
-   then often nobody needs. */
+/* Rewrites indices in linear positions: 384 * p instead of 384 * S * i0 + 384 * i1. A position is known before its
+   digits, and the digits are then often unused. */
 static void cg__use_positions(ind__writer *w) {
     for (int last = w->plan->domain.rank - 1; last > 0; last--) {
         ind_expr points = ind_expr_product(w->context, w->plan->domain.extent, last + 1);
@@ -180,7 +181,7 @@ static void cg__use_positions(ind__writer *w) {
     }
 }
 
-/* Is there a use for the position in the variables from .. v? */
+/* Does some index use the position in the variables from .. v? */
 static bool cg__needs_position(const ind__writer *w, int from, int v) {
     for (int k = from; k <= v; k++)
         if (cg__is_used(w, w->plan->domain.var[k]) || (k < w->plan->domain.rank && cg__is_used(w, w->linear[k])))
@@ -188,8 +189,8 @@ static bool cg__needs_position(const ind__writer *w, int from, int v) {
     return false;
 }
 
-/* Declares the variables from + 0 .. from + n - 1 of the domain as i0, i1 .. or r0, r1 .., the digits of `linear`, as
-   far as they are used. */
+/* Declares the variables from + 0 .. from + n - 1 of the domain as i0, i1 .. or r0, r1 ..: the digits of `linear`.
+   Unused digits are left out. */
 static void cg__split_linear(ind__writer *w, const char *linear, int from, int n) {
     bool parallel = from < w->plan->domain.rank;
     if (parallel && n > 1 && !ind__ok(w->linear[n - 1])) cg__use_positions(w); /* for a batch of rows, once */

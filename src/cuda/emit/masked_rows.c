@@ -1,12 +1,11 @@
-/* ---- rows that a mask seldom lets through. A thread for each of their points does nothing but ask, and all threads of
-   a row ask the same: a warp asks for 32 rows at once here, one a lane, and walks along those that the mask holds for.
-   It takes one access a lane of each, so that long rows are shared by many warps.
+/* ---- rows that a mask seldom selects. With one thread per point, almost all threads only evaluate the mask, and all
+   threads of a row evaluate the same one. Here a warp evaluates it for 32 rows at once, one per lane, and loops over
+   the selected rows. A lane does one access per row, so that several warps share a long row. Time of a segment sum over
+   index lists, 65536 rows of 512 f32, H200, us in addition to a launch, one thread per point and this variant: 21.2 and
+   0.7 if the lists have all rows, 21.4 and 3.5 if they lack a tenth, 84 and 87 if they have none. With four accesses
+   per lane: 0.6, 7.9 and 92. */
 
-   Sums by lists of 65536 rows of 512 f32 on an H200, us beside a launch, by a thread for each point and so: 21.2 and
-   0.7 where the lists have all, 21.4 and 3.5 where they lack a tenth; 84 and 87 where they have none. Four accesses a
-   lane: 0.6, 7.9 and 92. */
-
-#define IND__CG_MASKED_ROWS 32 /* one a lane */
+#define IND__CG_MASKED_ROWS 32 /* one per lane */
 
 static bool cg__stores_seldom(const ind__writer *w) {
     bool seldom = false;
@@ -14,8 +13,8 @@ static bool cg__stores_seldom(const ind__writer *w) {
     return seldom;
 }
 
-/* Pieces that a row is cut into, each for a warp. */
-static ind_expr cg__masked_pieces(const ind__writer *w) {
+/* Returns the number of segments of a row. A warp takes one segment. */
+static ind_expr cg__masked_segments(const ind__writer *w) {
     return ind_expr_ceildiv(w->plan->domain.extent[w->plan->domain.rank - 1],
                             ind_int(w->context, 32 * w->variant->per_thread));
 }
@@ -24,9 +23,9 @@ static ind_expr cg__masked_rows(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank - 1);
 }
 
-/* "const int piece = .., first = ..": the warp's piece of rows, and the first of its rows. */
+/* Writes "const int piece = .., first = ..": the warp's segment of its rows, and the first of its rows. */
 static void cg__emit_masked_place(ind__writer *w) {
-    const ind_expr pieces = cg__masked_pieces(w);
+    const ind_expr pieces = cg__masked_segments(w);
     const char *type = cg__int(w), *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     const bool one = ind_known_eq(pieces, ind_int(w->context, 1));
     const char *warp = cg__string(w, "(%s * %d + threadIdx.x / 32)", block, w->variant->threads / 32);
@@ -41,7 +40,7 @@ static void cg__emit_masked_place(ind__writer *w) {
                32 * w->variant->per_thread);
 }
 
-/* "holds": does the mask for the row of this lane? */
+/* Writes "holds": the mask's value for the row of this lane. */
 static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t mask) {
     ind__textf(&w->code, "bool holds = false;\n");
     cg__begin(w, "if (first + lane < %s)", cg__expr_string(w, cg__masked_rows(w)));
@@ -57,11 +56,11 @@ static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t m
     cg__end(w);
 }
 
-/* The warp's piece of the row at hand. */
+/* Writes the work of the warp on its segment of the current row. */
 static void cg__emit_masked_piece(ind__writer *w, const char *row) {
     const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const char *length = cg__expr_string(w, w->plan->domain.extent[last]), *at = cg__string(w, "i%d", last);
-    const bool one = ind_known_eq(cg__masked_pieces(w), ind_int(w->context, 1));
+    const bool one = ind_known_eq(cg__masked_segments(w), ind_int(w->context, 1));
     ind__textf(&w->code, "const %s %s = %slane", cg__int(w), at, one ? "" : "piece + ");
     ind__textf(&w->code, n > 1 ? " * %d;\n" : ";\n", n);
     cg__begin(w, "if (%s < %s)", at, length);
@@ -95,7 +94,7 @@ static ind_status cg__emit_masked(ind__writer *w) {
 
 static ind_status cg__emit_pointwise(ind__writer *w) {
     cg__need_stores(w);
-    if (w->variant->shifted) {
+    if (w->variant->misaligned) {
         cg__emit_shifted_points(w);
         return IND_OK;
     }

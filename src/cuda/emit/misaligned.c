@@ -1,9 +1,9 @@
 /* ---- misaligned rows: edges, and loads of vectors */
 
-/* "const int head = ..": elements before the first boundary in the row at hand; and `edges`, how many there are at both
-   ends. */
+/* Writes "const int head = ..", the elements before the first aligned address in the current row, and `edges`, the
+   number of elements in head and tail. */
 static void cg__emit_edges(ind__writer *w) {
-    const int n = w->variant->vector, behind = cg__shifted_reach(w) - n, boundary = cg__boundary(w);
+    const int n = w->variant->vector, behind = cg__misaligned_reach(w) - n, boundary = cg__boundary(w);
     const ind_expr row = cg__r_numel(w);
     const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
     if (!cg__start_known(w, w->plan->leader)) {
@@ -12,8 +12,8 @@ static void cg__emit_edges(ind__writer *w) {
                    cg__buffer(w, cg__inst(w, w->plan->leader)->source), start, boundary - 1);
     } else {
         ind__textf(&w->code,
-                   w->plan->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n", start,
-                   boundary - 1);
+                   w->plan->starts_misaligned ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n",
+                   start, boundary - 1);
     }
     ind__textf(&w->code, "const int edges = ");
     if (!ind_known_le(ind_int(w->context, boundary + behind - 1), row))
@@ -21,11 +21,11 @@ static void cg__emit_edges(ind__writer *w) {
     ind__textf(&w->code, "head + %d + ((int)(%s - head - %d) & %d);\n", behind, length, behind, n - 1);
 }
 
-/* "const int shift = ...": how far behind a boundary the first point is. */
+/* Writes "const int shift = ...": the distance of the first point from the aligned address before it, in elements. */
 static void cg__emit_shift(ind__writer *w) {
     const int n = w->variant->vector;
     const char *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
-    if (!w->plan->starts_shifted) return;
+    if (!w->plan->starts_misaligned) return;
     if (cg__start_known(w, w->plan->leader)) {
         ind__textf(&w->code, "const int shift = (int)((%s) & %d);\n", start, n - 1);
         return;
@@ -35,7 +35,7 @@ static void cg__emit_shift(ind__writer *w) {
                cg__buffer(w, cg__inst(w, w->plan->leader)->source), start);
 }
 
-/* How far behind a boundary the vectors lie that LOAD i reads of the row at hand: the same for all of them. */
+/* Returns the misalignment of the vectors that LOAD i reads in the current row. It is the same for all of them. */
 static const char *cg__behind(ind__writer *w, uint32_t i) {
     const int n = w->plan->vector[i];
     const ind_expr start = cg__row_start(w, i);
@@ -46,9 +46,9 @@ static const char *cg__behind(ind__writer *w, uint32_t i) {
     return cg__string(w, "ind_behind<%d>(&%s[%s]) + head", n, cg__buffer(w, cg__inst(w, i)->source), from);
 }
 
-/* The expression that loads the vector of LOAD i at hand. What all rows use is put together rarely, beside all that a
-   thread holds: of words then, as two vectors and what is made of them take registers that it has not (layer_norm of
-   262147 f32 spilled for these). */
+/* Returns the expression that loads the current vector of LOAD i. Operands shared by all rows are loaded rarely, while
+   a thread holds its row in registers. They are then loaded as words: two vectors and the combined one take too many
+   registers (layer_norm of 262147 f32 spilled because of these). */
 static const char *cg__load_expression(ind__writer *w, uint32_t i) {
     const bool words = w->plan->across[i] && cg__holds_across(w), past = !cg__is_staged(w, i) && cg__passes_l1(w, i);
     cg__use(w, words                ? IND__CG_LOAD_WORDS

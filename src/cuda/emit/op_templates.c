@@ -1,9 +1,9 @@
 /* ---------------------------------------------------------------------------------------------- >>spellings */
 
-/* Every op that computes something, in the types it exists for; the type is that of its operands. $0 $1 $2: operands,
-   $t: the C type, $u: its unsigned partner (integers wrap around, which signed C arithmetic does not promise), $h $f
-   $m: half, first bit and mask of PHILOX. NULL: the op does not exist for the type, or (ops of class s) it is written
-   by code. Order: IND_LOOP_OPS. */
+/* Op templates: the source of every op that computes something, by the type of its operands. $0 $1 $2: operands, $t:
+   the C type, $u: its unsigned type (integers wrap around, which signed C arithmetic does not promise), $h $f $m: half,
+   first bit and mask of PHILOX. NULL: the op does not exist for the type, or code writes it (ops of class s). Order:
+   IND_LOOP_OPS. */
 typedef struct cg__spelling {
     ind_loop_op op;
     const char *f32, *f64, *integer, *boolean;
@@ -106,7 +106,8 @@ static const cg__spelling cg__spellings[] = {
 _Static_assert(sizeof(cg__spellings) / sizeof(cg__spellings[0]) == IND_NUM_LOOP_OPS,
                "one row of cg__spellings per loop op");
 
-/* C types: of elements in memory, of values in registers, and the unsigned partner of the latter. */
+/* C types: of elements in memory, of values in registers, and the unsigned type used for wrapping arithmetic on values.
+ */
 static const struct {
     const char *memory, *value, *wrapping;
 } cg__types[IND_NUM_DTYPES] = {

@@ -1,9 +1,8 @@
 /* ---------------------------------------------------------------------------------------------- >>pointwise */
 
-/* A sum into memory finds there what it is added to, unless something else has driven it out of the L2: what is added
-   is read once and need not stay. Of 128 MB that are added to 64 MB on an H200 this saves 7 percent of the time. To
-   store the 64 MB with evict_last saved another 6, but then lines stayed that nobody wanted: what ran next and lived in
-   the L2 took 10 percent longer. */
+/* True if load i is read with evict_first: it is added to memory and read once. Then the sums stay in the L2. This
+   saves 7 percent of the time for 128 MB added to 64 MB on an H200. Storing the 64 MB with evict_last saved another 6
+   percent. But unused lines then stayed in the L2, and the next kernel that used the L2 took 10 percent longer. */
 static bool cg__reads_once(const ind__writer *w, uint32_t i) {
     bool sums = false;
     for (uint32_t k = 1; k < w->body->num_inst; k++)
@@ -12,7 +11,7 @@ static bool cg__reads_once(const ind__writer *w, uint32_t i) {
     return sums && each && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* The masks that vectors along variable v are under as a whole. */
+/* Writes the masks that apply to whole vectors along variable v. */
 static void cg__emit_uniform(ind__writer *w, int v) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->plan->uniform[i] || !w->needed[i] || w->known[i] || w->value[i] || !cg__varies_along(w, i, v)) continue;
@@ -21,8 +20,8 @@ static void cg__emit_uniform(ind__writer *w, int v) {
     }
 }
 
-/* Everything still needed, for the w->variant->vector neighbours along variable v that start at `base`: what does not
-   change along v, vector loads, a loop over the neighbours, vector stores. */
+/* Writes the vector loads of the w->variant->vector neighbours along variable v, from the current base on, after the
+   masks that apply to whole vectors. */
 static void cg__vector_loads(ind__writer *w, int v) {
     cg__emit_uniform(w, v);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -50,7 +49,7 @@ static void cg__vector_loads(ind__writer *w, int v) {
     }
 }
 
-/* Declares what the neighbours' stores are gathered in. */
+/* Declares the vectors that collect the elements of each vector store. */
 static void cg__vector_sinks(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->plan->vector[i] < 2) continue;
@@ -108,14 +107,14 @@ static void cg__need_stores(ind__writer *w) {
     cg__close_needed(w);
 }
 
-/* "(blockIdx.x * 256 + threadIdx.x) * 4" */
+/* Returns "(blockIdx.x * 256 + threadIdx.x) * 4". */
 static const char *cg__thread_position(ind__writer *w, int threads, int vector) {
     const char *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     if (vector == 1) return cg__string(w, "%s * %d + threadIdx.x", block, threads);
     return cg__string(w, "(%s * %d + threadIdx.x) * %d", block, threads, vector);
 }
 
-/* A long row of vectors: full ones, and at its end single elements. */
+/* Writes a domain of one variable: full vectors, then single elements at its end. */
 static void cg__emit_pointwise_line(ind__writer *w) {
     int n = w->variant->vector, t = w->variant->threads;
     const char *extent = w->plan->part ? cg__string(w, "n%u", cg__formula_arg(w, w->plan->domain.extent[0], false))
@@ -129,7 +128,7 @@ static void cg__emit_pointwise_line(ind__writer *w) {
         return;
     }
     bool full = !w->plan->part &&
-                ind_known_multiple(w->plan->domain.extent[0], n); /* a part's function is for other sizes too */
+                ind_known_multiple(w->plan->domain.extent[0], n); /* the function of a part also serves other sizes */
     cg__begin(w, "if (i0 + %d <= %s)", n, extent);
     cg__emit_vector_body(w, 0, "i0");
     if (!full) {
@@ -148,13 +147,13 @@ static void cg__end_tile(ind__writer *w) {
     cg__end(w);
 }
 
-/* Is load i a vector of a row that an index names? Two accesses that wait for one another. */
+/* Is load i a vector at an index read from memory? Those are two dependent accesses. */
 static bool cg__gathers(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->vector[i] > 1 &&
            ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* Opens the loop over a thread's vectors, each of them a block further. */
+/* Opens the loop over a thread's vectors. Consecutive ones are a block's vectors apart. */
 static void cg__begin_steps(ind__writer *w) {
     const ind__variant *v = w->variant;
     const char *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
@@ -166,7 +165,7 @@ static void cg__begin_steps(ind__writer *w) {
     cg__split_linear(w, "p", 0, w->plan->domain.rank);
 }
 
-/* A thread with several vectors loads all that indices name before it waits for the first. */
+/* Writes threads with several vectors each. A thread starts all gathered loads before it waits for the first. */
 static void cg__emit_pointwise_steps(ind__writer *w) {
     const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     cg__need_none(w);
@@ -191,8 +190,8 @@ static void cg__emit_pointwise_steps(ind__writer *w) {
     cg__end_tile(w);
 }
 
-/* The mask that all stores are under, if it is one for all points of a vector; 0: there is none, or an index is checked
-   wherever that is used. */
+/* Returns the mask of all stores, if it is the same one and holds for whole vectors. 0: there is none, or some index is
+   checked where it is used. */
 static uint32_t cg__only_mask(const ind__writer *w, int last) {
     uint32_t mask = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -205,7 +204,7 @@ static uint32_t cg__only_mask(const ind__writer *w, int last) {
     return w->variant->vector > 1 && cg__varies_along(w, mask, last) && !w->plan->uniform[mask] ? 0 : mask;
 }
 
-/* Threads that store nothing leave before they compute what. */
+/* Threads that store nothing return before they compute the values. */
 static void cg__leave_masked(ind__writer *w) {
     const int last = w->plan->domain.rank - 1;
     const uint32_t mask = cg__only_mask(w, last);
@@ -221,7 +220,7 @@ static void cg__leave_masked(ind__writer *w) {
     cg__need_stores(w);
 }
 
-/* Position of the thread in a domain of several variables, the innermost in steps of the vector. */
+/* Writes one vector (or point) per thread, in a domain of several variables. */
 static void cg__emit_pointwise_grid(ind__writer *w) {
     int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const char *points = cg__expr_string(w, cg__p_numel(w));
@@ -235,8 +234,8 @@ static void cg__emit_pointwise_grid(ind__writer *w) {
         cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
 }
 
-/* A chunk of neighbours, of which each finds its place in a row; what goes through all rows is read and written as
-   vectors. */
+/* Writes a chunk of consecutive points that may cross rows. Each point computes its position in its row. Accesses that
+   are contiguous across rows are vectors. */
 static void cg__emit_flat_body(ind__writer *w) {
     const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const bool rows = last > 0;
@@ -257,12 +256,12 @@ static void cg__emit_flat_body(ind__writer *w) {
     cg__forget_vectors(w);
 }
 
-/* The points of a chunk at either end of the domain, one after another. */
+/* Writes the points of a partial chunk at either end of the domain, one after another. */
 static void cg__emit_edge_points(ind__writer *w, const char *points) {
     const int n = w->variant->vector;
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (%s q = %s; q < p + %d && q < %s; q++)", cg__int(w),
-              w->plan->starts_shifted ? "p < 0 ? 0 : p" : "p", n, points);
+              w->plan->starts_misaligned ? "p < 0 ? 0 : p" : "p", n, points);
     if (w->plan->domain.rank == 1)
         w->var[0] = "q";
     else
@@ -271,14 +270,14 @@ static void cg__emit_edge_points(ind__writer *w, const char *points) {
     cg__end(w);
 }
 
-/* Chunks of neighbours, whatever the rows they lie in. */
+/* Writes the domain as chunks of consecutive points, independent of row boundaries. */
 static void cg__emit_shifted_points(ind__writer *w) {
     const int n = w->variant->vector;
     const char *points = cg__expr_string(w, cg__p_numel(w)), *position = cg__thread_position(w, w->variant->threads, n);
     cg__emit_shift(w);
-    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, w->plan->starts_shifted ? " - shift" : "");
+    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, w->plan->starts_misaligned ? " - shift" : "");
     ind__textf(&w->code, "if (p >= %s) return;\n", points);
-    cg__begin(w, "if (%sp <= %s - %d)", w->plan->starts_shifted ? "p >= 0 && " : "", points, n);
+    cg__begin(w, "if (%sp <= %s - %d)", w->plan->starts_misaligned ? "p >= 0 && " : "", points, n);
     cg__emit_flat_body(w);
     cg__else(w, "else");
     cg__emit_edge_points(w, points);

@@ -7,7 +7,8 @@ static bool cg__through_tile(const ind__writer *w, uint32_t i, int x, int y) {
            cg__contiguous(w, i, y) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* The variable along which loads are contiguous while the innermost one jumps; -1: none, or too short for tiles. */
+/* Returns the variable along which loads are contiguous although they are strided along the innermost one. -1: there is
+   none, or it is too short for tiles. */
 static int cg__transposed_var(const ind__writer *w) {
     int x = w->plan->domain.rank - 1, best = -1, most = 0;
     for (int y = 0; y < x; y++) {
@@ -23,7 +24,7 @@ static int cg__transposed_var(const ind__writer *w) {
     return best;
 }
 
-/* Blocks are tiles of x (fastest) and y (next) and the other variables. */
+/* Sets the grid: tiles of x (fastest), tiles of y, and the other variables. */
 static void cg__tile_blocks(const ind__writer *w, int x, int y, ind_expr blocks[3]) {
     ind_expr tile = ind_int(w->context, w->variant->tile_m);
     blocks[0] = ind_expr_ceildiv(w->plan->domain.extent[x], tile);
@@ -45,7 +46,7 @@ static void cg__emit_tile_position(ind__writer *w, int x, int y) {
     cg__write_outer_vars(w, at[2], 1u << x | 1u << y);
 }
 
-/* Opens the loop over a thread's elements of the tile. `along_y`: neighbouring threads are neighbours in y, else in x.
+/* Opens the loop over a thread's elements of the tile. `along_y`: consecutive threads are neighbours in y, else in x.
  */
 static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
     int step = w->variant->threads / w->variant->tile_m;
@@ -61,12 +62,12 @@ static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
               cg__expr_string(w, w->plan->domain.extent[y]));
 }
 
-/* How a load gets to its element, in ind__writer.kept. */
+/* How a load gets its element, in ind__writer.kept. */
 enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 
-#define IND__CG_MAX_TILE_BYTES 49152 /* of shared memory that need no leave (CUDA C Programming Guide) */
+#define IND__CG_MAX_TILE_BYTES 49152 /* shared memory available without opt-in (CUDA C Programming Guide) */
 
-#define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads go directly */
+#define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads are direct */
 
 /* Rows of a tile are padded so that its columns lie in different banks. */
 static void cg__emit_tile_arrays(ind__writer *w) {
@@ -117,18 +118,17 @@ static ind_status cg__emit_scalar_transpose(ind__writer *w, int y) {
 }
 
 /* ---- tiles moved by vectors. Memory is read in vectors of n along y and written in vectors of n along x. In shared
-   memory a tile lies as it is read, x by x, in units of `group` neighbours in y that fill 4 bytes (one element, if it
-   is as wide as that), one unit of padding behind each x. A thread writes one vector for each y of a group: it reads n
-   units, each from another x, and takes one element of each per y.
-
-   No two lanes of a warp meet in a bank: it stores 8 vectors of 4 units of 4 neighbours in x (x * (odd) + 4 * vector),
-   and reads 32 / n vectors of n neighbours in units of y (n * (odd) * vector + unit). */
+   memory a tile has the layout in which it is read, x by x. A unit holds `group` neighbours in y that fill 4 bytes (one
+   element, if it is that wide). One unit of padding follows each x. A thread writes one vector for each y of a group:
+   it reads n units, each from another x, and takes one element of each per y. Lanes of a warp have no bank conflicts. A
+   warp stores 8 vectors of 4 units for 4 neighbours in x (x * (odd) + 4 * vector). It reads 32 / n vectors of n
+   neighbours, in units of y (n * (odd) * vector + unit). */
 
 typedef struct cg__tiling {
     int x, y, size, n, group;
-    bool full_x, full_y;         /* no tile sticks out */
-    int load_steps, load_rows;   /* turns of the loop that fills the tile, and the x that each takes */
-    int store_steps, store_rows; /* turns of the loop that writes results, and the units of y that each takes */
+    bool full_x, full_y;         /* no tile crosses the end */
+    int load_steps, load_rows;   /* iterations of the loop that fills the tile, and the x of each */
+    int store_steps, store_rows; /* iterations of the loop that writes results, and the units of y of each */
 } cg__tiling;
 
 static int cg__widest_tile(const ind__writer *w, int x, int y) {
@@ -155,7 +155,7 @@ static cg__tiling cg__tiling_of(const ind__writer *w, int x, int y) {
     return t;
 }
 
-/* "unsigned short": what holds a group of neighbours of load i. */
+/* Returns the type of a group of neighbours of load i, as "unsigned short". */
 static const char *cg__tile_unit(const ind__writer *w, const cg__tiling *t, uint32_t i) {
     ind_dtype type = cg__memory_dtype(w, i);
     const int bytes = t->group * ind_dtype_bytes(type);
@@ -176,7 +176,7 @@ static void cg__emit_vector_tile_arrays(ind__writer *w, const cg__tiling *t) {
     }
 }
 
-/* The thread's places in the tile: of vectors that it reads, of vectors that it writes. */
+/* Declares the thread's positions in the tile: of the vectors that it reads, and of those that it writes. */
 static void cg__emit_vector_tile_position(ind__writer *w, const cg__tiling *t) {
     const int vectors = t->size / t->n / 8, across = 32 / t->n, warps_x = t->size / 32;
     const char *at[3];
@@ -193,7 +193,7 @@ static void cg__emit_vector_tile_position(ind__writer *w, const cg__tiling *t) {
     cg__write_outer_vars(w, at[2], 1u << t->x | 1u << t->y);
 }
 
-/* Opens "if (x < 100 && y < 60)", as far as that is not certain. */
+/* Opens "if (x < 100 && y < 60)", without the conditions that always hold. */
 static void cg__begin_inside(ind__writer *w, const cg__tiling *t) {
     const ind_expr *extent = w->plan->domain.extent;
     const char *in_x = t->full_x ? "" : cg__string(w, "x < %s", cg__expr_string(w, extent[t->x]));
@@ -214,7 +214,7 @@ static void cg__begin_tile_load(ind__writer *w, const cg__tiling *t) {
     cg__begin_inside(w, t);
 }
 
-/* All loads of the tile are under way before the first is waited for. */
+/* Writes the loop that fills the tile. All loads are in flight before the first one is waited for. */
 static void cg__emit_vector_tile_loads(ind__writer *w, const cg__tiling *t) {
     for (int pass = 0; pass < 2; pass++) {
         cg__begin_tile_load(w, t);
@@ -235,7 +235,7 @@ static void cg__emit_vector_tile_loads(ind__writer *w, const cg__tiling *t) {
     }
 }
 
-/* The loops over what a thread writes; cg__end_vector_tile closes them. */
+/* Opens the loop over the vectors that a thread writes; cg__end_vector_tile closes it. */
 static void cg__begin_tile_store(ind__writer *w, const cg__tiling *t) {
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", t->store_steps * t->group);
@@ -258,7 +258,7 @@ static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
     cg__end_vector_tile(w, t);
 }
 
-/* Where the loads find their element number j of a vector that is written. */
+/* Sets the expression with which each load reads element j of the vector that is written. */
 static void cg__spell_tile_elements(ind__writer *w, const cg__tiling *t) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (w->plan->kept[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);

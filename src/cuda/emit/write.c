@@ -23,7 +23,7 @@ static bool cg__same_text(const ind__writer *a, const ind__writer *b) {
            !memcmp(&a->prelude, &b->prelude, sizeof a->prelude) && a->num_args == b->num_args;
 }
 
-/* Where stages are verified: the text is the same if it is written again, from a copy of what was decided. */
+/* If stages are verified: writes the text again, from a copy of the decided plan. Both texts must be equal. */
 static ind_status cg__check_text(ind_plan *p, const ind__writer *first) {
     ind__arena arena = {.context = p->context};
     const ind__variant variant = *first->variant;
@@ -40,7 +40,7 @@ static ind_status cg__check_text(ind_plan *p, const ind__writer *first) {
     return status;
 }
 
-/* Writes the body of a kernel that d has decided. *w is fresh, and the caller's to free. */
+/* Writes the body of the kernel that d has decided. *w must be fresh; the caller frees it. */
 static ind_status cg__write_body(ind__writer *w, ind_plan *p, const cg__decider *d) {
     ind_status status = cg__write_once(w, p, d->w.kernel, d->variant, d->plan);
     return !status && ind__verifying(p->context) ? cg__check_text(p, w) : status;

@@ -1,6 +1,6 @@
 /* ------------------------------------------------------------------------------------------------- >>writer */
 
-/* Records that the kernel cannot be written: something before this failed and left its message. */
+/* Records that the kernel cannot be written. The step that failed has left its message. */
 static void cg__fail(ind__writer *w) {
     w->failed = true;
 }
@@ -18,7 +18,7 @@ static const char *cg__format(ind__writer *w, const char *format, va_list list) 
     return s ? s : "";
 }
 
-/* A formatted string that lives as long as the writer: for spellings. "" on failure. */
+/* Returns a formatted string that lives as long as the writer; "" on failure. Used for op templates and names. */
 IND__PRINTF(2, 3) static const char *cg__string(ind__writer *w, const char *format, ...) {
     va_list list;
     va_start(list, format);
@@ -27,7 +27,7 @@ IND__PRINTF(2, 3) static const char *cg__string(ind__writer *w, const char *form
     return s;
 }
 
-/* Opens a scope: "text {". Values written inside are forgotten by cg__end. */
+/* Opens a scope: "text {". cg__end forgets the values written inside. */
 IND__PRINTF(2, 3) static void cg__begin(ind__writer *w, const char *format, ...) {
     va_list list;
     va_start(list, format);
@@ -49,7 +49,7 @@ static void cg__end(ind__writer *w) {
     ind__textf(&w->code, "}\n");
 }
 
-/* "} else {" of the scope that is open. */
+/* Writes "} else {" for the open scope. */
 static void cg__else(ind__writer *w, const char *line) {
     cg__forget(w);
     w->code.indent--;
@@ -61,7 +61,7 @@ static const char *cg__int(const ind__writer *w) {
     return w->plan->wide ? "long long" : "int";
 }
 
-/* Also an output that may be bound to the memory of a donated input. */
+/* Do two buffers have the same storage? Also true for an output that may alias a donated input. */
 static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     if (a == b || !s->storage) return a == b;
     uint32_t x = s->takes_over[a] ? s->takes_over[a] : s->storage[a];
@@ -69,21 +69,23 @@ static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     return x == y;
 }
 
-/* Do two arguments share memory (an output that took over its input's)? Then neither may be __restrict__. */
+/* Does the argument share memory with another one (an output that took over its input's)? Then neither may be
+   __restrict__. */
 static bool cg__shares_memory(const ind__writer *w, uint32_t arg) {
     for (uint32_t i = 0; i < w->kernel->num_args; i++)
         if (i != arg && cg__same_storage(w->schedule, w->kernel->arg[i], w->kernel->arg[arg])) return true;
     return false;
 }
 
-/* Position of a buffer among the kernel's arguments; UINT32_MAX: not one of them, which is a bug of the schedule. */
+/* Returns the position of a buffer among the kernel's arguments. UINT32_MAX: it is not one, which is a bug in the
+   schedule. */
 static uint32_t cg__arg_of(const ind_kernel *k, uint32_t buffer) {
     for (uint32_t i = 0; i < k->num_args; i++)
         if (k->arg[i] == buffer) return i;
     return UINT32_MAX;
 }
 
-/* "in0" or "out0": how the text calls a buffer. */
+/* Returns the name of a buffer in the source: "in0" or "out0". */
 static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
     const ind_kernel *k = w->kernel;
     uint32_t i = cg__arg_of(k, buffer);

@@ -1,7 +1,6 @@
 // Atomic updates of memory.
 //@ ATOMIC
-// *p = f(*p), for all threads that do this at once: compare and swap, on the word around elements of less than 4
-// bytes.
+// Atomic *p = f(*p). Compare and swap, on the aligned 4-byte word that contains a smaller element.
 template <typename W, typename T> union ind_word {
     W whole;
     T value;
@@ -33,7 +32,7 @@ template <typename T, typename F> static IND_INLINE void ind_atomic(T *p, F f) {
     }
 }
 //@ ADD_F32
-// p[j] += v.at[j] for all threads that do this at once, up to 16 bytes by one instruction.
+// Atomic p[j] += v.at[j]: one instruction for up to 16 bytes.
 #ifndef IND_EMULATION
 template <int N> static IND_INLINE void ind_add_f32(float *p, const ind_vec<float, N> &v) {
     if constexpr (N % 4 == 0) {

@@ -1,6 +1,6 @@
 // Checks of indices that come from data.
 //@ INDEX
-// An index read from memory: one outside [0, size) is reported, once, and replaced by 0.
+// Checks an index read from memory: one outside [0, size) is reported once and replaced by 0.
 static IND_INLINE long long ind_index(long long i, long long size, unsigned long long id,
                                                       unsigned long long *error) {
     if (i >= 0 && i < size) return i;
@@ -10,7 +10,7 @@ static IND_INLINE long long ind_index(long long i, long long size, unsigned long
     }
     return 0;
 }
-// The same where negative ones count from the end.
+// The same, with negative indices counted from the end.
 static IND_INLINE long long ind_index_wrapped(long long i, long long size, unsigned long long id,
                                                               unsigned long long *error) {
     const long long at = i < 0 ? i + size : i;

@@ -1,19 +1,19 @@
 // Combining states across lanes, warps, blocks and clusters.
 //@ DEPENDENCY
-// This launch may begin before the one before it is done. Behind the wait it is, and all that it wrote is seen.
+// Programmatic dependent launch: waits until the previous kernel in the stream has finished and its writes are visible.
 #ifndef IND_EMULATION
 static IND_INLINE void ind_dependency_wait() {
     asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 #endif
 //@ JOIN_LANES
-// Joins the states of LANES neighbouring lanes; every one of them gets the result.
+// Combines the states of LANES adjacent lanes. Every lane gets the result.
 template <int LANES, class S> static IND_INLINE void ind_join_lanes(S &s) {
     _Pragma("unroll")
     for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));
 }
 //@ JOIN_MOMENTS
-// Joins N states STEP apart of each of LANES lanes, of `count` values in all, with one division.
+// Combines N states, STEP apart, of each of LANES lanes. They are of `count` values in all: one division is enough.
 template <int N, int STEP, int LANES, typename T>
 static IND_INLINE ind_welford<T> ind_join_moments(const ind_welford<T> *shared, T count) {
     ind_welford<T> part[N];
@@ -32,7 +32,7 @@ static IND_INLINE ind_welford<T> ind_join_moments(const ind_welford<T> *shared, 
     return {count, mean, squares.value};
 }
 //@ JOIN_SHARED
-// Joins N states in shared memory, STEP apart, always in the same order.
+// Combines N states in shared memory, STEP apart, in a fixed order.
 template <int N, int STEP, class S> static IND_INLINE S ind_join_shared(const S *shared) {
     S s = shared[0];
     _Pragma("unroll")
@@ -40,7 +40,7 @@ template <int N, int STEP, class S> static IND_INLINE S ind_join_shared(const S 
     return s;
 }
 //@ JOIN_WARPS
-// Joins the states of so many warps, MOST at the most, always in the same order. All are read at once.
+// Combines the states of the given number of warps, at most MOST, in a fixed order. All loads are issued first.
 template <int MOST, class S> static IND_INLINE S ind_join_warps(const S *shared, int warps) {
     S s[MOST];
     _Pragma("unroll")
@@ -51,13 +51,13 @@ template <int MOST, class S> static IND_INLINE S ind_join_warps(const S *shared,
     return s[0];
 }
 //@ JOIN_APART
-// Joins the states of a warp's lanes that lie STEP apart; every one of them gets the result.
+// Combines the states of a warp's lanes that are STEP apart. Every lane gets the result.
 template <int STEP, class S> static IND_INLINE void ind_join_apart(S &s) {
     _Pragma("unroll")
     for (int d = 16; d >= STEP; d /= 2) s.join(s.lane(d));
 }
 //@ JOIN_NEIGHBOURS
-// Joins N states pairwise.
+// Combines N states pairwise.
 template <int N, class S> static IND_INLINE S ind_join_neighbours(S (&s)[N]) {
     _Pragma("unroll")
     for (int d = 1; d < N; d *= 2)
@@ -66,8 +66,8 @@ template <int N, class S> static IND_INLINE S ind_join_neighbours(S (&s)[N]) {
     return s[0];
 }
 //@ LAST_BLOCK
-// All threads of a block call this once it has written what it found. True in the last of the blocks that count on
-// the same counter: there, all that the others have written is seen. The counter is 0 again then.
+// All threads of a block call this after the block has written its partial results. Returns true in the last of the
+// blocks that share the counter. That block sees all partial results. It resets the counter to 0.
 static IND_INLINE bool ind_last_block(unsigned *counter, unsigned blocks) {
     __shared__ bool last;
     __syncthreads();
@@ -87,8 +87,8 @@ static IND_INLINE bool ind_last_block(unsigned *counter, unsigned blocks) {
     return last;
 }
 //@ TURN
-// The block's number by when it begins, in its first thread: known once it is asked for. The counter is 0 again
-// behind the last one. All others have begun before that, and end without it, so that it may wait for them.
+// A block's number in the order in which blocks start, in thread 0. A block may wait for blocks with lower numbers:
+// they have started. The last block resets the counter to 0.
 static IND_INLINE unsigned ind_turn(unsigned *counter, unsigned blocks) {
     unsigned turn = 0;
 #ifdef IND_EMULATION
@@ -103,12 +103,12 @@ static IND_INLINE unsigned ind_turn(unsigned *counter, unsigned blocks) {
 #endif
     return turn;
 }
-// For all threads of the block.
+// The number in every thread of the block.
 static IND_INLINE bool ind_began_last(unsigned turn, unsigned blocks) {
     return __syncthreads_or(threadIdx.x == 0 && turn == blocks - 1);
 }
 //@ SPLIT_WORDS
-// A state on its way to another block, a word for each 4 bytes; a word is there once its upper half is not 0.
+// A state that is sent to another block: a 64-bit word per 4 bytes. A word is valid if its upper half is not 0.
 template <class S> union ind_split_state {
     unsigned part[sizeof(S) / 4];
     S state;
@@ -121,7 +121,7 @@ template <class S> static IND_INLINE void ind_split_leave(volatile unsigned long
 }
 template <class S> static IND_INLINE void ind_split_take(volatile unsigned long long *from, S &s) {
     ind_split_state<S> u = {};
-    unsigned long long word[sizeof(S) / 4]; // all are looked at before any is waited for
+    unsigned long long word[sizeof(S) / 4]; // all words are loaded before the first wait
     _Pragma("unroll")
     for (int k = 0; k < (int)(sizeof(S) / 4); k++) word[k] = from[k];
     _Pragma("unroll")
@@ -133,8 +133,8 @@ template <class S> static IND_INLINE void ind_split_take(volatile unsigned long 
     s = u.state;
 }
 //@ CLUSTER
-// The blocks of a cluster exchange states: each sends its own to all of them. A barrier in shared memory counts
-// the bytes that have come; nothing else is waited for, in particular no store on its way to memory.
+// The blocks of a cluster exchange states through distributed shared memory: each block sends its state to all. An
+// mbarrier counts the bytes received. Stores to global memory that are in flight are not waited for.
 #ifndef IND_EMULATION
 static IND_INLINE unsigned ind_shared_address(const void *p) {
     return (unsigned)__cvta_generic_to_shared(p);

@@ -1,4 +1,4 @@
-// Arithmetic that CUDA lacks or defines otherwise than PyTorch.
+// Arithmetic that CUDA lacks or that PyTorch defines differently.
 //@ MAXMIN
 // NaN if either is NaN.
 template <typename T> static IND_INLINE T ind_max(T a, T b) {
@@ -20,20 +20,20 @@ static IND_INLINE float ind_min(float a, float b) {
 }
 #endif
 //@ DIV
-// Rounds toward zero; x / 0 is 0; the smallest number / -1 wraps around.
+// Rounds toward zero. x / 0 is 0. The smallest integer / -1 wraps around.
 template <typename T> static IND_INLINE T ind_div(T a, T b) {
     if (b == 0) return 0;
     if (T(-1) < T(0) && b == T(-1)) return (T)(0ull - (unsigned long long)a);
     return (T)(a / b);
 }
 //@ MOD
-// The sign of a; x % 0 is x.
+// The remainder has the sign of a. x % 0 is x.
 template <typename T> static IND_INLINE T ind_mod(T a, T b) {
     if (b == 0) return a;
     return T(-1) < T(0) && b == T(-1) ? T(0) : (T)(a % b);
 }
 //@ SHIFT
-// By a negative number or the width and more: 0, or -1 for a negative number shifted to the right.
+// A shift count that is negative or at least the width gives 0, or -1 for a negative number shifted right.
 template <typename T> static IND_INLINE T ind_shift_left(T a, T by) {
     return by < 0 || by >= T(sizeof(T) * 8) ? T(0) : (T)((unsigned long long)a << by);
 }
@@ -56,7 +56,7 @@ template <typename T> static IND_INLINE T ind_gcd(T a, T b) {
     return (T)(sizeof(T) < 8 ? ind_gcd_of<unsigned>(a, b) : ind_gcd_of<unsigned long long>(a, b));
 }
 //@ POW
-// By squaring, wrapping around; a negative exponent gives 0 except for bases 1 and -1.
+// Exponentiation by squaring, which wraps around. A negative exponent gives 0, except for bases 1 and -1.
 template <typename T> static IND_INLINE T ind_pow(T base, T exponent) {
     if (exponent < 0) return base == 1 ? 1 : base == T(-1) ? (exponent % 2 != 0 ? T(-1) : T(1)) : T(0);
     unsigned long long result = 1, square = (unsigned long long)base;
@@ -67,14 +67,14 @@ template <typename T> static IND_INLINE T ind_pow(T base, T exponent) {
     return (T)result;
 }
 //@ QUOTIENT
-// x / d for 0 <= x < 2^31 and 1 <= d < 2^31, by m = ceil(2^62 / d): with e = m * d - 2^62 < d, x * m / 2^62 is
-// x / d + x * e / (d * 2^62), and that is less than 1 / d too much.
+// x / d for 0 <= x < 2^31 and 1 <= d < 2^31, with m = ceil(2^62 / d). With e = m * d - 2^62 < d, x * m / 2^62 is
+// x / d + x * e / (d * 2^62); the second term is less than 1 / d.
 static IND_INLINE unsigned ind_quotient(unsigned x, unsigned long long m) {
     const unsigned long long low = (unsigned long long)x * (unsigned)m >> 32;
     return (unsigned)(((unsigned long long)x * (unsigned)(m >> 32) + low) >> 30);
 }
 //@ FLOORDIV
-// Division that rounds down, and its remainder.
+// Division that rounds toward minus infinity, and its remainder.
 template <typename T> static IND_INLINE T ind_floordiv(T a, T b) {
     return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
 }
@@ -82,7 +82,7 @@ template <typename T> static IND_INLINE T ind_floormod(T a, T b) {
     return a - ind_floordiv(a, b) * b;
 }
 //@ EXP_BELOW
-// exp(x - m) of x <= m, for sums whose largest term is 1: the exponential unit's error, 2^-22, is lost in them.
+// exp(x - m) for x <= m, in sums whose largest term is 1. The error of ex2.approx, 2^-22, is below their rounding.
 #ifndef IND_EMULATION
 static IND_INLINE float ind_exp2(float x) {
     float y;
@@ -94,12 +94,12 @@ static IND_INLINE float ind_exp2(float x) { return exp2f(x); }
 #endif
 static IND_INLINE float ind_exp_below(float x, float m) { return ind_exp2((x - m) * 1.44269504f); }
 static IND_INLINE double ind_exp_below(double x, double m) { return exp(x - m); }
-// What to subtract: m, but 0 for -inf, as -inf - -inf is not a number.
+// The maximum to subtract: m, or 0 if m is -inf, because -inf - -inf is NaN.
 template <typename T> static IND_INLINE T ind_exp_base(T m) {
     return m == T(__uint_as_float(0xff800000u)) ? T(0) : m;
 }
 //@ RECIPROCAL_OF_SUM
-// 1 / x of 1 <= x < 2^126: the unit's and a step of Newton's, without a division's branches for other x; NaN of 0.
+// 1 / x for 1 <= x < 2^126: rcp.approx and one Newton step, without the branches of a division. 1 / 0 is NaN.
 static IND_INLINE float ind_reciprocal_of_sum(float x) {
 #ifndef IND_EMULATION
     float y;

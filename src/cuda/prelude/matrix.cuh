@@ -31,21 +31,22 @@ static IND_INLINE void ind_mma_bf16(float (&c)[4], const unsigned (&a)[4], const
 }
 #endif
 //@ HALF_TILE
-// Place of 8 neighbouring 16-bit elements in a shared tile of ROWS rows of COLS elements. It consists of panels 64
-// columns wide; in a row of a panel the chunks are permuted so that the 8 rows which one phase of ldmatrix reads lie in
-// 8 different groups of 4 banks. These are the layouts that wgmma calls 128-byte and 64-byte swizzle.
+// Offset of 8 adjacent 16-bit elements in a shared tile of ROWS rows of COLS elements. The tile consists of panels of 64
+// columns. The chunks of a panel's row are permuted: one phase of ldmatrix reads 8 rows from 8 different groups of 4
+// banks. These layouts are wgmma's 128-byte and 64-byte swizzle.
 template <int ROWS, int COLS> static IND_INLINE int ind_tile_at(int row, int chunk) {
     constexpr int W = COLS > 64 ? 64 : COLS;
     const int panel = COLS > 64 ? (chunk >> 3) * (ROWS * 64) : 0, in = COLS > 64 ? chunk & 7 : chunk;
     return panel + row * W + ((in ^ (W >= 64 ? row & 7 : W == 32 ? row >> 1 & 3 : row >> 2 & 1)) << 3);
 }
 //@ TILE_COPY
-// Of 8 neighbouring elements with `left` of them before the edge: the bytes to copy.
+// Bytes to copy of 8 adjacent elements if `left` of them are before the edge.
 static IND_INLINE int ind_chunk_bytes(long long left) {
     return left >= 8 ? 16 : left > 0 ? (int)left * 2 : 0;
 }
-// Starts the copy of a tile. A thread copies one chunk in every THREADS / (COLS / 8)-th row, from from[at[0]], from[at[1]],
-// ..: `bytes` of it, the rest, the rows from num_rows on and those whose bit in `in` is 0 become zero.
+// Starts the copy of a tile. A thread copies one chunk of every THREADS / (COLS / 8)-th row, from from[at[0]],
+// from[at[1]], ... It copies `bytes` of each chunk and sets the rest to zero. Rows from num_rows on, and rows whose bit in
+// `in` is 0, are set to zero.
 template <int ROWS, int COLS, int THREADS, typename Index, int N>
 static IND_INLINE void ind_tile_copy(unsigned short *tile, const unsigned short *from, const Index (&at)[N],
                                                      long long num_rows, int bytes, unsigned in) {
@@ -73,7 +74,7 @@ static IND_INLINE void ind_cp_async8(void *smem, const void *global, int bytes) 
     for (int i = 0; i < 8; i++) ((char *)smem)[i] = i < bytes ? ((const char *)global)[i] : 0;
 }
 #endif
-// Starts the copy of 8 neighbouring elements, or of the `left` ones before the edge: then the rest becomes zero.
+// Starts the copy of 8 adjacent elements, or of the `left` elements before the edge; the rest is set to zero.
 template <typename T> static IND_INLINE void ind_chunk_copy(T *to, const T *from, long long left) {
     const int bytes = (left < 8 ? (int)left : 8) * (int)sizeof(T);
     if (sizeof(T) == 1) {
@@ -95,7 +96,7 @@ static IND_INLINE void ind_fragment_a(unsigned (&r)[4], const unsigned short *ti
         ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane >> 4 << 3) + (lane & 7), (m >> 3) + (lane >> 3 & 1)));
     }
 }
-// Two neighbouring 16 x 8 fragments of B at (k, n) of a tile [n][k] if K_MAJOR, else [k][n].
+// Two adjacent 16 x 8 fragments of B at (k, n) of a tile [n][k] if K_MAJOR, else [k][n].
 template <int ROWS, int COLS, bool K_MAJOR>
 static IND_INLINE void ind_fragment_b(unsigned (&r)[4], const unsigned short *tile, int n, int k) {
     const int lane = threadIdx.x & 31;
@@ -105,8 +106,8 @@ static IND_INLINE void ind_fragment_b(unsigned (&r)[4], const unsigned short *ti
         ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane & 15), (n >> 3) + (lane >> 4)));
     }
 }
-// acc += A[m.., TK] * B[TK, n..] of one pair of tiles, for the warp's block of 16 MI x 8 NI at (m, n). The next 16 steps
-// of k are loaded into registers while the present ones are multiplied.
+// acc += A[m.., TK] * B[TK, n..] of one pair of tiles, for the warp's 16 MI x 8 NI block at (m, n). The next 16 values of
+// k are loaded into registers while the current ones are multiplied.
 template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, int MI, int NI>
 static IND_INLINE void ind_mma_tile(float (&acc)[MI][NI][4], const unsigned short *tile_a,
                                                     const unsigned short *tile_b, int m, int n) {
@@ -132,8 +133,8 @@ static IND_INLINE void ind_mma_tile(float (&acc)[MI][NI][4], const unsigned shor
 }
 //@ WGMMA
 #ifndef IND_EMULATION
-// What wgmma is told about an operand (PTX ISA, "matrix descriptor"): where in the tile of ROWS rows of COLS elements the
-// part at (x, k) begins, the distance of panels, of groups of 8 rows, and the kind of swizzle.
+// The matrix descriptor of a wgmma operand (PTX ISA): address of element (x, k) in the tile of ROWS rows of COLS elements,
+// stride of panels, stride of groups of 8 rows, swizzle mode.
 template <int ROWS, int COLS, bool K_MAJOR>
 static IND_INLINE unsigned long long ind_wgmma_operand(const unsigned short *tile, int x, int k) {
     constexpr int W = COLS > 64 ? 64 : COLS;
@@ -142,7 +143,7 @@ static IND_INLINE unsigned long long ind_wgmma_operand(const unsigned short *til
     return (at & 0x3ffffu) >> 4 | (unsigned long long)(ROWS * W * 2 >> 4) << 16 | (unsigned long long)(8 * W * 2 >> 4) << 32 |
            (W == 64 ? 1ull : 2ull) << 62;
 }
-// Waits until at most N tiles are still being multiplied; the sums may be read if N is 0.
+// Waits until at most N wgmma groups are in flight. The accumulators may be read if N is 0.
 template <int N, int NI> static IND_INLINE void ind_wgmma_wait(float (&c)[NI][4]) {
     asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(N) : "memory");
     if (N == 0) {
@@ -156,13 +157,13 @@ static IND_INLINE void ind_wgmma_publish(void) {
 }
 #endif
 //@ SUM_TILE
-// Place of a sum in the shared tile between the multiplication and the epilogue. Rows are 8 longer than the tile, and in
-// every second run of 32 columns the groups of 4 are swapped in pairs: then the writes of mma fragments and the reads of
-// 8 neighbours by each thread are free of bank conflicts (T of 4 bytes).
+// Offset of a sum in the shared tile between main loop and epilogue. Rows are padded by 8. In every second segment of 32
+// columns, groups of 4 are swapped in pairs. Writes of mma fragments and reads of 8 adjacent sums per thread then have no
+// bank conflicts (T of 4 bytes).
 template <int TN> static IND_INLINE int ind_sum_at(int row, int col) {
     return row * (TN + 8) + (col ^ (col >> 5 & 1) << 2);
 }
-// V neighbouring sums.
+// V adjacent sums.
 template <int TN, int V, typename T> static IND_INLINE void ind_sum_read(T (&x)[V], const T *sum, int row, int col) {
     constexpr int G = V < (int)(16 / sizeof(T)) ? V : (int)(16 / sizeof(T));
     _Pragma("unroll")
@@ -186,8 +187,8 @@ static IND_INLINE void ind_mma_sums(float *sum, const float (&acc)[MI][NI][4], i
     }
 }
 //@ FMA_TILE
-// acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that lie
-// TM / RM (TN / RN) groups apart, so that neighbouring threads read neighbouring groups.
+// acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that are
+// TM / RM (TN / RN) groups apart: adjacent threads read adjacent groups.
 template <int TM, int TN, int TK, typename T, int RM, int RN>
 static IND_INLINE void ind_fma_tile(T (&acc)[RM][RN], const T *tile_a, const T *tile_b) {
     constexpr int G = 16 / sizeof(T), ACROSS = TN / RN, DOWN = TM / RM;

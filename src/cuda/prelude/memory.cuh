@@ -1,12 +1,12 @@
 // Loads and stores: misaligned vectors, cache hints, copies into shared memory.
 //@ BOUNDARY
-// Elements from the boundary of N elements at or before p to p.
+// Elements from the last N-element boundary at or before p to p.
 template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {
     return (int)((unsigned long long)p / sizeof(T) & (N - 1));
 }
 //@ LOAD_ACROSS
-// N neighbours from p on, wherever that is, out of pieces of 8 bytes between boundaries. behind: elements from a
-// boundary of N to p. Reads no more than N elements behind them.
+// Loads N elements from a misaligned p: aligned 8-byte loads, combined by shifts. `behind`: elements from the last
+// boundary of N elements to p. Reads at most N elements past the last one.
 template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p, int behind) {
     const int ALL = N * sizeof(T) / 4, W = ALL < 2 ? ALL : 2, M = W * 4 / sizeof(T);
     const int before = behind & (M - 1), bytes = before * (int)sizeof(T);
@@ -28,7 +28,7 @@ template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(con
     return x.made;
 }
 //@ LOAD_WORDS
-// N neighbours from p on, wherever that is, word by word. Reads less than a word behind them.
+// Loads N elements from a misaligned p: aligned 4-byte loads. Reads less than 4 bytes past the last one.
 template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_words(const T *p) {
     union {
         ind_vec<T, N> made;
@@ -42,7 +42,7 @@ template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_words(cons
     return x.made;
 }
 //@ STORE_ACROSS
-// One access where p stands at a boundary, else one for each element.
+// Stores a vector: one access if p is aligned, else one per element.
 template <typename T, int N> static IND_INLINE void ind_store_across(T *p, const ind_vec<T, N> &v) {
     if ((unsigned long long)p % alignof(ind_vec<T, N>) == 0) {
         ind_store(p, v);
@@ -52,7 +52,7 @@ template <typename T, int N> static IND_INLINE void ind_store_across(T *p, const
     for (int j = 0; j < N; j++) p[j] = v.at[j];
 }
 //@ LOAD_PAST
-// 16 bytes that are read once: they take no place in the L1.
+// Loads 16 bytes that are read once: L1::no_allocate.
 template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_past(const T *p) {
 #ifdef IND_EMULATION
     return ind_load<N>(p);
@@ -68,7 +68,7 @@ template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_past(const
 #endif
 }
 //@ LOAD_ONCE
-// What nobody reads again: the first to leave the L2.
+// Loads data that is not read again: L2 evict_first.
 template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_once(const T *p) {
     if constexpr (sizeof(T) * N == 16) {
         union {
@@ -81,7 +81,7 @@ template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_once(const
     }
 }
 //@ EVICT_LAST_POLICY
-// Lines that are read by it leave the L2 after those of what is written.
+// The L2 cache policy evict_last: lines loaded with it are evicted after written lines.
 static IND_INLINE unsigned long long ind_evict_last_policy(void) {
     unsigned long long policy = 0;
 #ifndef IND_EMULATION
@@ -91,10 +91,10 @@ static IND_INLINE unsigned long long ind_evict_last_policy(void) {
 }
 //@ EVICT_LAST
 #ifndef IND_EMULATION
-// Of the compiler: marks what is read through a pointer (behind cuda::access_property of libcu++).
+// Compiler intrinsic: attaches a cache policy to the loads through a pointer (as cuda::access_property in libcu++).
 extern "C" __device__ void *__nv_associate_access_property(const void *, unsigned long long);
 #endif
-// p, through which lines are read by that policy.
+// Returns p; loads through it use that policy.
 template <typename T> static IND_INLINE const T *ind_evict_last(const T *p) {
 #ifdef IND_EMULATION
     return p;
@@ -103,13 +103,13 @@ template <typename T> static IND_INLINE const T *ind_evict_last(const T *p) {
 #endif
 }
 //@ BF16_AT
-// Element j of a vector of bf16. An odd one lies in its word as the f32 does.
+// Element j of a vector of bf16. An odd element is the upper half of its word, as in the f32.
 template <int N> static IND_INLINE float ind_bf16_at(const ind_vec<unsigned short, N> &v, int j) {
     const unsigned word = v.word[j / 2];
     return __uint_as_float(j % 2 ? word & 0xffff0000u : word << 16);
 }
 //@ KEEP
-// Keeps x as it lies in memory: what is computed of it alone is not carried into the loop, in more registers.
+// Hides the value of x from the compiler: it keeps x in registers as loaded, and converts it again in every pass.
 template <typename T, int N, int K> static IND_INLINE void ind_keep(ind_vec<T, N> (&x)[K]) {
 #ifndef IND_EMULATION
     _Pragma("unroll")
@@ -117,7 +117,7 @@ template <typename T, int N, int K> static IND_INLINE void ind_keep(ind_vec<T, N
 #endif
 }
 //@ VEC_PART
-// N neighbours from position r of a row of n, of which those before and behind the row are left out.
+// N elements from position r of a row of n elements. Elements before and after the row are skipped.
 template <int N, typename T, typename I> static IND_INLINE bool ind_whole(const T *p, I r, I n) {
     return r >= 0 && r <= n - N && (unsigned long long)p % sizeof(ind_vec<T, N>) % 16 == 0;
 }
@@ -139,7 +139,7 @@ template <typename T, int N, typename I> static IND_INLINE void ind_store_part(T
 }
 //@ CP_ASYNC
 #ifndef IND_EMULATION
-// Copies `bytes` (0 to 16) into 16 bytes of shared memory in the background, the rest becomes zero.
+// Asynchronous copy of `bytes` (0 to 16) into 16 bytes of shared memory. The rest is set to zero.
 static IND_INLINE void ind_cp_async16(void *smem, const void *global, int bytes) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                  :: "r"((unsigned)__cvta_generic_to_shared(smem)), "l"(global), "r"(bytes)
@@ -159,12 +159,12 @@ static IND_INLINE void ind_cp_async16_by(char *to, const void *global, unsigned 
     ind_cp_async16(to, global, 16);
 }
 #else
-// The shared address p of a lane. It passes through a shuffle, so that ptxas does not know it as a sum: the sum of a
-// register and a uniform one it leaves to the copy, which with a policy is an illegal instruction.
+// The shared address p of a lane. It goes through a shuffle, which hides from ptxas that it is a sum. ptxas folds the sum
+// of a register and a uniform register into the copy, which with a cache policy is an illegal instruction.
 static IND_INLINE unsigned ind_lane_place(const uint4 *p) {
     return __shfl_sync(0xffffffffu, (unsigned)__cvta_generic_to_shared(p), threadIdx.x % 32);
 }
-// Copies 16 bytes in the background; the policy says when their lines leave the L2.
+// Asynchronous copy of 16 bytes with an L2 cache policy.
 static IND_INLINE void ind_cp_async16_by(unsigned to, const void *global, unsigned long long policy) {
     asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;"
                  :: "r"(to), "l"(global), "l"(policy) : "memory");

@@ -97,9 +97,9 @@ enum {
 #define X(name, needs) IND__CG_##name,
     IND__CG_PRELUDE(X)
 #undef X
-        IND__CG_NUM_PIECES
+        IND__CG_NUM_PRELUDE
 };
-_Static_assert(IND__CG_NUM_PIECES <= IND__CG_MAX_PIECES, "prelude functions are bits of ind__pieces");
+_Static_assert(IND__CG_NUM_PRELUDE <= IND__CG_MAX_PRELUDE, "prelude functions are bits of ind__prelude_set");
 
 static const struct {
     uint8_t needs[4];        /* up to the first IND__CG_NO_PIECE */
@@ -111,17 +111,17 @@ static const struct {
 };
 
 /* With the pieces that this one is built on. */
-static void cg__add_piece(ind__pieces *set, int piece) {
+static void cg__add_prelude(ind__prelude_set *set, int piece) {
     set->word[piece / 64] |= 1ull << piece % 64;
     for (size_t i = 0; i < sizeof cg__prelude[piece].needs && cg__prelude[piece].needs[i]; i++)
-        cg__add_piece(set, cg__prelude[piece].needs[i]);
+        cg__add_prelude(set, cg__prelude[piece].needs[i]);
 }
 
-static void cg__add_pieces(ind__pieces *set, const ind__pieces *more) {
+static void cg__add_prelude_set(ind__prelude_set *set, const ind__prelude_set *more) {
     for (size_t i = 0; i < sizeof set->word / sizeof set->word[0]; i++) set->word[i] |= more->word[i];
 }
 
 /* The source will need this piece. */
 static void cg__use(ind__writer *w, int piece) {
-    cg__add_piece(&w->prelude, piece);
+    cg__add_prelude(&w->prelude, piece);
 }

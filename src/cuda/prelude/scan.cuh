@@ -1,6 +1,6 @@
 // Scans along rows and across blocks.
 //@ SCAN_SUM
-// States of a scan: join puts what comes later behind this one.
+// States of a scan. `join` combines this state with the state of the elements that follow.
 template <typename T> struct ind_scan_sum {
     T value;
     IND_INLINE void join(const ind_scan_sum &o) { value += o.value; }
@@ -19,7 +19,7 @@ static IND_INLINE float ind_scan_exp(float x) { return expf(x); }
 static IND_INLINE double ind_scan_exp(double x) { return exp(x); }
 static IND_INLINE float ind_scan_ln(float x) { return logf(x); }
 static IND_INLINE double ind_scan_ln(double x) { return log(x); }
-// The largest, and the sum of exp(x - largest), so that one exp joins two: equal infinities stay, NaN stays.
+// Maximum and sum of exp(x - maximum): one exp combines two states. Equal infinities and NaN are preserved.
 template <typename T> struct ind_scan_log {
     T max, sum;
     IND_INLINE T value() const { return max + ind_scan_ln(sum); }
@@ -38,7 +38,7 @@ template <typename T> struct ind_scan_log {
     }
 };
 //@ SCAN_EXTREME
-// Largest (smallest) value and its position, -1: none yet. The later of equals; NaN stays.
+// Largest (smallest) value and its position, or -1. The later of equal values wins. NaN is preserved.
 template <typename T, typename I, bool UP> struct ind_scan_extreme {
     T value;
     I at;
@@ -56,7 +56,7 @@ template <typename T, typename I, bool UP> struct ind_scan_extreme {
     }
 };
 //@ SCAN
-// States of LANES neighbours: each lane's becomes that of the lanes before it, too, in front.
+// Inclusive scan over LANES adjacent lanes.
 template <int LANES, class S> static IND_INLINE void ind_scan_lanes(S &s) {
     _Pragma("unroll")
     for (int d = 1; d < LANES; d *= 2) {
@@ -65,8 +65,8 @@ template <int LANES, class S> static IND_INLINE void ind_scan_lanes(S &s) {
         if (threadIdx.x % LANES >= d) s = before;
     }
 }
-// A warp's part of the row is made of K lines of runs, a run for each of LANES lanes. s[k]: this lane's run of line k; becomes
-// what comes before it in the lines. Returns all lines together.
+// Exclusive scan of a warp. Its part of the row has K lines; a line has one segment per lane. s[k]: in, the state of this
+// lane's segment of line k; out, the state of all segments before it. Returns the state of all lines.
 template <int LANES, int K, class S> static IND_INLINE S ind_scan_lines(S (&s)[K], const S &none) {
     S all = none;
     _Pragma("unroll")
@@ -80,8 +80,8 @@ template <int LANES, int K, class S> static IND_INLINE S ind_scan_lines(S (&s)[K
     }
     return all;
 }
-// The same for a block, each of whose warps has a part of the row. What comes before the block's part, carry, is in front of
-// all, and becomes what comes before the next chunk. shared[WARPS] is not written while others may read the last chunk's.
+// The same for a block; each warp has a part of the row. carry: in, the state before the block's chunk; out, the state
+// before the next chunk. shared[WARPS] alternates: it is not written while warps may read the last chunk's.
 template <int LANES, int WARPS, int K, class S>
 static IND_INLINE void ind_scan_threads(S (&s)[K], const S &none, S *shared, S &carry) {
     const S all = ind_scan_lines<LANES>(s, none);
@@ -106,9 +106,9 @@ static IND_INLINE void ind_scan_threads(S (&s)[K], const S &none, S *shared, S &
     }
 }
 //@ SCAN_TEAM
-// TEAM threads, LANES apart, have parts of N rows, one behind the other. s[j]: this thread's part of row j; becomes what comes
-// before it. The first LANES * N threads join the parts of a row each, or of carry[] rows; carry is in front and becomes what comes
-// before the next chunk. shared[TEAM * N * LANES] is not that of the chunk before.
+// TEAM threads, LANES apart, have consecutive parts of N rows. s[j]: in, the state of this thread's part of row j; out, the
+// state before it. The first LANES * N threads each scan the parts of one row, or of carry[] rows. carry: in, the state
+// before the chunk; out, before the next one. shared[TEAM * N * LANES] alternates between chunks.
 template <int LANES, int TEAM, int N, int ROWS, class S>
 static IND_INLINE void ind_scan_team(S (&s)[N], S *shared, S (&carry)[ROWS]) {
     const int x = threadIdx.x % LANES, y = threadIdx.x / LANES;
@@ -140,7 +140,7 @@ static IND_INLINE void ind_scan_team(S (&s)[N], S *shared, S (&carry)[ROWS]) {
     for (int j = 0; j < N; j++) s[j] = shared[(y * N + j) * LANES + x];
 }
 //@ LOOKBACK
-// A state in memory, a word for each 4 bytes; a word is there once its upper half is not 0.
+// A state in global memory: a 64-bit word per 4 bytes. A word is valid if its upper half is not 0.
 template <class S> struct ind_scan_words {
     static constexpr int N = sizeof(S) / 4;
     unsigned long long word[N];
@@ -152,7 +152,7 @@ template <class S> struct ind_scan_words {
         _Pragma("unroll")
         for (int k = 0; k < N; k++) ((volatile unsigned long long *)to)[k] = 1ull << 32 | u.part[k];
     }
-    // All are looked at before any is waited for.
+    // All words are loaded before the first wait.
     IND_INLINE void look(const unsigned long long *from) {
         _Pragma("unroll")
         for (int k = 0; k < N; k++) word[k] = ((const volatile unsigned long long *)from)[k];
@@ -170,9 +170,9 @@ template <class S> struct ind_scan_words {
         return u.state;
     }
 };
-// What comes before a tile of its row: tiles come in groups of 32, and the last one of each finds what comes before the next group.
-// So it is joined in the same order in every run, whichever tile is done first. A tile publishes what another one waits for and
-// nothing else: so nothing is under way when the last block that looks clears the words. For one warp.
+// Decoupled lookback by one warp: the state before a tile of its row. Tiles form groups of 32; the last tile of a group
+// computes the state before the next group. States are combined in a fixed order, whichever tile finishes first. A tile
+// publishes a state only if another tile waits for it: no word is in flight when the last reader clears the words.
 template <class S>
 static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, int tiles, const S &all,
                                               const S &none) {
@@ -198,7 +198,7 @@ static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long 
     }
     return front;
 }
-// As ind_scan_threads for a tile of the row. shared[WARPS + 1]
+// As ind_scan_threads, for a tile of the row. shared[WARPS + 1].
 template <int WARPS, int K, class S>
 static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsigned long long *total, unsigned long long *group, int tile,
                                              int tiles) {
@@ -224,7 +224,7 @@ static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsign
     }
 }
 //@ SCAN_MAYBE
-// A state of a combine function, which has none that stands for nothing: whether there is any is beside it.
+// A state of a combine function without an identity element, with a flag: is there a state?
 template <class S> struct ind_scan_maybe {
     S state;
     int any;

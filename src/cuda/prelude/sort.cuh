@@ -11,14 +11,16 @@ struct ind_key_bf16 {
 template <typename T> struct ind_key {
     static IND_INLINE T of(T x) { return x; }
 };
-// Element a at position i belongs before b at position j. NaN is larger than every number; positions decide among equals.
+// Does element a at position i belong before b at position j? NaN is larger than every number. Equal elements are ordered
+// by position.
 template <bool DOWN, typename T, typename P> static IND_INLINE bool ind_sorts_before(T a, P i, T b, P j) {
     if (a < b || (b != b && a == a)) return !DOWN;
     if (a > b || (a != a && b == b)) return DOWN;
     return i < j;
 }
-// One step of Batcher's bitonic network in the form whose comparators all point one way, so that the elements missing for
-// a power of two never move and need not exist: pairs are `gap` apart, but mirrored in their block where gap == half.
+// One step of Batcher's bitonic network, in the form whose comparators all have the same direction. Elements beyond the
+// last one would never move, so n need not be a power of two. Pairs are `gap` apart, or mirrored in their block if gap ==
+// half.
 template <class KEY, bool DOWN, typename U, typename T, typename P>
 static IND_INLINE void ind_sort_step(T *key, U key_step, P *at, U at_step, U n, U half, U gap, int threads) {
     __syncthreads();

@@ -16,7 +16,7 @@ static IND_INLINE double ind_digamma(double x) {
     return sum + (log(x) - 0.5 / x - z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * low))));
 }
 //@ BESSEL_IE
-// exp(-|x|) I_n(x): the power series, beyond 30 the asymptotic one.
+// exp(-|x|) I_n(x): power series up to 30, asymptotic series beyond.
 template <int N> static IND_INLINE double ind_bessel_ie(double x) {
     const double y = fabs(x);
     double term = N ? y / 2 : 1, sum = term;
@@ -31,7 +31,7 @@ template <int N> static IND_INLINE double ind_bessel_ie(double x) {
     return N ? copysign(sum, x) : sum;
 }
 //@ BESSEL_JY
-// J0 J1 Y0 Y1: by Miller's backward recurrence and Neumann's series, from 25 on by Hankel's asymptotic one.
+// J0 J1 Y0 Y1: Miller's backward recurrence and Neumann's series; Hankel's asymptotic series from 25 on.
 template <int KIND> static IND_INLINE double ind_bessel_far(double y) {
     double p = 1, q = 0, term = 1;
     for (int k = 1; k <= 30; k++) {
@@ -67,7 +67,7 @@ template <int KIND> static IND_INLINE double ind_bessel_jy(double x) {
     return KIND == 1 && x < 0 ? -v : v;
 }
 //@ ZETA
-// Hurwitz' zeta function: ten terms, and Euler and Maclaurin's formula for the rest.
+// Hurwitz zeta function: ten terms, then the Euler-Maclaurin formula.
 static IND_INLINE double ind_zeta_positive(double x, double a) {
     double sum = 0;
     #pragma unroll 1
@@ -85,7 +85,7 @@ static IND_INLINE double ind_zeta_positive(double x, double a) {
     rest = 1.0 / 12.0 + rest * ((x + 1) * (x + 2) * z);
     return sum + (term * a / (x - 1) + term / 2) + rest * (term * x / a);
 }
-// For a < 0 the terms below 0 are those from f in (0, 1) to -a, with the sign of (-1)^x.
+// For a < 0, the terms below 0 are the terms from f in (0, 1) to -a, with the sign of (-1)^x.
 static IND_INLINE double ind_zeta(double x, double a) {
     const bool negative = a <= 0;
     if (x == 1 || (!(x < 1) && negative && a == floor(a))) return (double)__uint_as_float(0x7f800000u);
@@ -111,7 +111,7 @@ template <bool UPPER> static IND_INLINE double ind_igamma_large(double a, double
     const double rest = exp(-a * half_square) / sqrt(2 * 3.14159265358979323846 * a) * (c0 + c1 / a);
     return UPPER ? erfc(eta * sqrt(a / 2)) / 2 + rest : erfc(-eta * sqrt(a / 2)) / 2 - rest;
 }
-// The regularised incomplete gamma functions: the series of P, or the continued fraction of Q = 1 - P.
+// Regularised incomplete gamma functions: the series of P, or the continued fraction of Q = 1 - P.
 template <bool UPPER> static IND_INLINE double ind_igamma(double a, double x) {
     const double tiny = 1e-300;
     double sum = 1, term = 1;

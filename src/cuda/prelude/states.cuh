@@ -1,6 +1,6 @@
-// States of reductions: how two are combined.
+// States of reductions, and how two states are combined.
 //@ SUM
-// States of reductions: `join` combines two, `lane` is the state of the lane whose number has other bits d.
+// State of a reduction. `join` combines two states; `lane` reads the state of the lane whose number differs in bits d.
 template <typename T> struct ind_sum {
     T value;
     IND_INLINE void join(const ind_sum &o) { value = value + o.value; }
@@ -19,7 +19,7 @@ template <typename T> struct ind_maximum {
     IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
 };
 //@ MAX_WARP
-// The largest of a warp at once, as integers of the same order; a NaN of a join is above all.
+// Maximum of a warp by redux.sync on integers that have the order of the floats. NaN is the largest.
 #ifndef IND_EMULATION
 template <int LANES> static IND_INLINE void ind_join_lanes(ind_maximum<float> &s) {
     if (LANES == 32) {
@@ -33,7 +33,7 @@ template <int LANES> static IND_INLINE void ind_join_lanes(ind_maximum<float> &s
 }
 #endif
 //@ MAX_BF16
-// The largest of N bf16 joins a state: two by two, as they lie in memory.
+// Combines a state with the maximum of N bf16, by packed 2-element instructions.
 #ifndef IND_EMULATION
 static IND_INLINE unsigned ind_max_bf16x2(unsigned a, unsigned b) {
     unsigned m;
@@ -56,7 +56,7 @@ template <int N> static IND_INLINE void ind_join_bf16(ind_maximum<float> &s, con
     s.join({ind_bf16_to_f32((unsigned short)(m >> 16))});
 }
 //@ MAX_F16
-// The largest of N f16 joins a state: two by two, as they lie in memory.
+// Combines a state with the maximum of N f16, by packed 2-element instructions.
 #ifndef IND_EMULATION
 static IND_INLINE unsigned ind_max_f16x2(unsigned a, unsigned b) {
     unsigned m;
@@ -91,7 +91,7 @@ template <typename T> struct ind_any {
     IND_INLINE ind_any lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }
 };
 //@ ARGMAX
-// The largest value and the first place where it stands; NaN is largest. at < 0: none yet.
+// Maximum and the first position that holds it. NaN is the largest. at < 0: no element yet.
 template <typename T> struct ind_argmax {
     T value;
     long long at;
@@ -106,7 +106,7 @@ template <typename T> struct ind_argmax {
     }
 };
 //@ WELFORD
-// Count, mean and sum of squared deviations (Welford 1962), joined as in Chan et al. 1979.
+// Count, mean and sum of squared deviations (Welford 1962), combined as in Chan et al. 1979.
 template <typename T> struct ind_welford {
     T count, mean, m2;
     template <int N> IND_INLINE void add(const T (&x)[N]) {
@@ -132,7 +132,7 @@ template <typename T> struct ind_welford {
     }
 };
 //@ SOFTMAX
-// Largest value m and sum of exp(x - m) in one pass (Milakov and Gimelshein 2018).
+// Maximum m and sum of exp(x - m) in one pass (Milakov and Gimelshein 2018).
 template <typename T> struct ind_softmax {
     T max, sum;
     template <int N> IND_INLINE void add(const T (&x)[N]) {

@@ -1,4 +1,4 @@
-// Element types that are stored narrower than they are computed, and vectors.
+// Storage types of 8 and 16 bits, their conversions, and vectors.
 //@ F16
 #ifndef IND_EMULATION
 static IND_INLINE float ind_f16_to_f32(unsigned short h) {
@@ -24,7 +24,7 @@ static IND_INLINE unsigned short ind_f32_to_bf16(float f) {
 }
 #endif
 //@ F8E4M3FN
-// 8 bits: exponent bias 7, three digits, 127 is NaN, no infinity. Out of 464 is NaN.
+// f8 e4m3fn: exponent bias 7, 3 mantissa bits, no infinity, 0x7f is NaN. Values of magnitude above 464 become NaN.
 static IND_INLINE float ind_f8e4m3fn_to_f32(unsigned char x) {
     const float v = __uint_as_float((x & 127u) << 20) * 1.329227995784916e+36f;
     return __uint_as_float(((x & 127) == 127 ? 0x7fffffffu : __float_as_uint(v)) | (x & 128u) << 24);
@@ -36,7 +36,7 @@ static IND_INLINE unsigned char ind_f32_to_f8e4m3fn(float f) {
     return (unsigned char)(sign | ((u - 0x3c000000u + 0x7ffffu + (u >> 20 & 1)) >> 20));
 }
 //@ F8E5M2
-// 8 bits: the upper half of f16. From 61440 on it is infinite.
+// f8 e5m2: the upper half of an f16. Values of magnitude from 61440 on become infinite.
 static IND_INLINE float ind_f8e5m2_to_f32(unsigned char x) {
     const unsigned u = x & 127u;
     const float v = __uint_as_float(u << 21) * 5.192296858534828e+33f;
@@ -49,11 +49,11 @@ static IND_INLINE unsigned char ind_f32_to_f8e5m2(float f) {
     return (unsigned char)(sign | ((u - 0x38000000u + 0xfffffu + (u >> 21 & 1)) >> 21));
 }
 //@ VEC
-// N neighbours in memory, read and written by one access.
+// N adjacent elements, loaded and stored by one access.
 template <typename T, int N> struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) ind_vec {
     T at[N];
 };
-// Those of 16 bits are words too, of which the compiler makes the same instructions in less time.
+// 16-bit elements are also words: the compiler produces the same instructions in less time.
 template <int N> struct __align__(N < 8 ? N * 2 : 16) ind_vec<unsigned short, N> {
     union {
         unsigned word[N / 2];

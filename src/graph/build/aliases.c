@@ -5,7 +5,7 @@
    memory are made again from that when they are next used. So the graph itself has pure ops only, and nodes that were
    added before a write keep reading what was there. (PyTorch: functionalization.) */
 
-/* Result k of a view op: what it is made of. Copies, as adding nodes moves the graph's tables. */
+/* A view: result k of a view op and its operand. A copy, because adding nodes moves the graph's tables. */
 typedef struct ind__view {
     ind_context *c;
     ind__node node;
@@ -24,9 +24,9 @@ static uint32_t ind__root_of(const ind_graph *g, uint32_t x) {
     return g->tensor[x].root ? g->tensor[x].root : x;
 }
 
-/* Strides of a view from those of what it shows; false: it cannot lie there and is a copy. */
+/* Computes the strides of a view from those of its operand; false: no strides exist, and it is a copy. */
 typedef bool (*ind__stride_fn)(ind__view *v, const ind_expr *from, ind_expr *to);
-/* The new value of what the view shows, which is `value` where the view shows it; 0: the graph has the error. */
+/* Returns the new value of the view's operand after `value` is written to the view; 0: the graph has the error. */
 typedef uint32_t (*ind__write_fn)(ind_graph *g, const ind__view *v, uint32_t value);
 
 static uint32_t ind__add_pure(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t n,
@@ -54,14 +54,14 @@ static int ind__view_dim(const ind__view *v, uint32_t attr) {
 
 /* .. the same elements in the same order */
 
-/* Are the sizes equal? What hangs on the symbols is noted. */
+/* Are the sizes known to be equal? If they may be equal for some symbols, the view is marked unsure. */
 static bool ind__view_equal(ind__view *v, ind_expr a, ind_expr b) {
     if (ind_known_eq(a, b)) return true;
     v->unsure = v->unsure || !ind__is_int(ind_expr_eq(a, b), 0);
     return false;
 }
 
-/* at::detail::computeStride: dimensions that lie behind each other without a gap may be cut anew. */
+/* at::detail::computeStride: adjacent dimensions without a gap may be split anew. */
 static bool ind__stride_reshape(ind__view *v, const ind_expr *from, ind_expr *to) {
     const ind_expr one = ind_int(v->c, 1), *size = v->from.size;
     ind_expr base = one, many = one, found = one;
@@ -101,7 +101,7 @@ static uint32_t ind__write_same(ind_graph *g, const ind__view *v, uint32_t value
 
 /* .. dimensions in another order */
 
-/* Which dimension of the operand each one of the result is. */
+/* Maps each dimension of the result to its dimension of the operand. */
 static void ind__view_order(const ind__view *v, int *from) {
     const ind__node *n = &v->node;
     const int rank = v->to.rank;
@@ -131,7 +131,7 @@ static uint32_t ind__write_permute(ind_graph *g, const ind__view *v, uint32_t va
     return ind__add_pure(g, IND_OP_PERMUTE, &value, 1, &a, 1);
 }
 
-/* .. an element at several places */
+/* .. one element at several positions */
 
 static bool ind__stride_expand(ind__view *v, const ind_expr *from, ind_expr *to) {
     const int more = v->to.rank - v->from.rank;
@@ -156,7 +156,7 @@ static uint32_t ind__overlaps(ind_graph *g, const ind__view *v) {
     return 0;
 }
 
-/* Nothing is at several places where all that is new has size 1. */
+/* No element repeats if all new dimensions have size 1. */
 static uint32_t ind__write_expand(ind_graph *g, const ind__view *v, uint32_t value) {
     ind_expr all = ind_expr_product(g->context, v->to.size, v->to.rank);
     ind_expr own = ind_expr_product(g->context, v->from.size, v->from.rank);
@@ -165,7 +165,7 @@ static uint32_t ind__write_expand(ind_graph *g, const ind__view *v, uint32_t val
 
 /* .. a part of a dimension, or one position of it */
 
-/* Dimension and range of what a slice, a narrow or a piece of a split shows, as attributes of slice_scatter. */
+/* Returns the dimension and range that a slice, a narrow or a part of a split shows, as attributes of slice_scatter. */
 static void ind__view_range(const ind_graph *g, const ind__view *v, ind__attr a[4]) {
     const ind__node *n = &v->node;
     const uint32_t at = n->op == IND_OP_SLICE || n->op == IND_OP_NARROW ? 0 : 1;
@@ -204,7 +204,7 @@ static bool ind__stride_select(ind__view *v, const ind_expr *from, ind_expr *to)
     return true;
 }
 
-/* select, and result k of unbind, which is position k. */
+/* select, and result k of unbind, which is index k. */
 static uint32_t ind__write_select(ind_graph *g, const ind__view *v, uint32_t value) {
     ind__attr a[2] = {v->node.attr[0], ind__attr_size(ind_int(g->context, v->k))};
     if (v->node.op == IND_OP_SELECT) a[1] = v->node.attr[1];
@@ -224,9 +224,9 @@ static uint32_t ind__write_diagonal(ind_graph *g, const ind__view *v, uint32_t v
     return ind__add_onto(g, IND_OP_DIAGONAL_SCATTER, v, value, v->node.attr, 3);
 }
 
-/* .. elements at places that are counted */
+/* .. elements at computed positions */
 
-/* Do the steps along the dimensions lead to different elements, each beyond all that the smaller ones reach? */
+/* Does every index reach a different element? Each step must exceed the reach of all smaller ones. */
 static bool ind__distinct(ind_context *c, const ind_expr *size, const ind_expr *stride, int rank) {
     ind_expr one = ind_int(c, 1), reach = one;
     uint32_t left = 0;
@@ -259,7 +259,7 @@ static bool ind__stride_as_strided(ind__view *v, const ind_expr *from, ind_expr 
     return true;
 }
 
-/* start, start + step, .. of `count` numbers, as dimension d of `rank`. */
+/* Adds start, start + step, .. (`count` numbers) as dimension d of `rank`. */
 static uint32_t ind__add_places(ind_graph *g, ind_expr start, ind_expr step, ind_expr count, int d, int rank) {
     ind__attr a[4] = {ind__attr_size(start),
                       ind__attr_size(ind_expr_add(start, ind_expr_mul(count, step))),
@@ -271,15 +271,15 @@ static uint32_t ind__add_places(ind_graph *g, ind_expr start, ind_expr step, ind
     return x ? ind__add_view(g, x, size, rank) : 0;
 }
 
-/* Strides of what the view shows: given, or those of a contiguous tensor. */
+/* Returns the strides of the view's operand: given, or those of a contiguous tensor. */
 static const ind_expr *ind__strides_of(ind_context *c, const ind__tensor_info *x, ind_expr row[IND_MAX_RANK]) {
     if (x->stride) return x->stride;
     for (int d = x->rank; d-- > 0;) row[d] = d + 1 < x->rank ? ind_expr_mul(row[d + 1], x->size[d + 1]) : ind_int(c, 1);
     return row;
 }
 
-/* Steps through the memory of what a view shows, which is contiguous: the storage of as_strided, or the one that
-   unfold cuts up. */
+/* Computes the view's steps through the contiguous memory of its operand: the storage of as_strided or the operand of
+   unfold. */
 static void ind__place_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
     ind_expr row[IND_MAX_RANK];
     ind__view shown = *v;
@@ -291,7 +291,7 @@ static void ind__place_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
         ind__stride_unfold(&shown, from, step);
 }
 
-/* The places of the view's elements, as a tensor of its shape. */
+/* Adds the positions of the view's elements, as a tensor of its shape. */
 static uint32_t ind__add_all_places(ind_graph *g, const ind__view *v) {
     const int rank = v->to.rank;
     ind_expr zero = ind_int(g->context, 0), one = ind_int(g->context, 1), step[IND_MAX_RANK];
@@ -316,8 +316,8 @@ static uint32_t ind__write_places(ind_graph *g, const ind__view *v, uint32_t val
     return x[0] && x[1] ? ind__add_pure(g, IND_OP_PUT, x, 3, NULL, 0) : 0;
 }
 
-/* The ops whose results show the memory of an operand. reshape and flatten copy where strides do not allow a view; what
-   is copied or computed lies contiguously. */
+/* The ops whose results share the memory of an operand. reshape and flatten copy where strides allow no view; copied
+   and computed tensors are contiguous. */
 static const struct ind__view_row {
     ind__stride_fn stride;
     ind__write_fn write;
@@ -350,7 +350,7 @@ static const struct ind__view_row {
     [IND_OP_AS_STRIDED] = {ind__stride_as_strided, ind__write_places},
 };
 
-/* Result x, just made from the handle `viewed`, shows its memory, if strides say it can. */
+/* Makes result x, a new result from the handle `viewed`, share its memory if strides allow it. */
 static bool ind__show_memory(ind_graph *g, uint32_t x, uint32_t viewed) {
     ind__tensor_info *t = &g->tensor[x];
     ind_expr row[IND_MAX_RANK], to[IND_MAX_RANK];
@@ -370,7 +370,7 @@ static bool ind__show_memory(ind_graph *g, uint32_t x, uint32_t viewed) {
     return dense || t->rank == 0 || t->stride;
 }
 
-/* A stale view as of now; as_strided names places in a storage, and takes them from whatever that holds. */
+/* Adds a stale view again with the current values; as_strided reads from the current value of its storage. */
 static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
     uint32_t base = g->tensor[v->viewed].now ? g->tensor[v->viewed].now : v->viewed;
     if (v->node.op == IND_OP_AS_STRIDED) {
@@ -384,7 +384,7 @@ static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
     return ind__add_pure(g, v->node.op, x, v->node.num_operands, v->node.attr, v->node.num_attrs);
 }
 
-/* Makes a stale view again, with the other results of its node that show the same. */
+/* Recomputes a stale view, and the other results of its node that show the same tensor. */
 static bool ind__show_again(ind_graph *g, uint32_t x) {
     ind__view v = ind__view_of(g, x);
     uint32_t made = ind__show_now(g, &v);
@@ -401,7 +401,7 @@ static bool ind__is_stale(const ind_graph *g, uint32_t x) {
     return g->tensor[x].seen != g->tensor[ind__root_of(g, x)].writes;
 }
 
-/* A reshape that is a view for some sizes only must not meet a write: PyTorch's result would hang on the sizes. */
+/* Refuses a write to a reshape that is a view for some sizes only: PyTorch's result would depend on the sizes. */
 static bool ind__check_sure(ind_graph *g, uint32_t x, bool written) {
     const ind__tensor_info *t = &g->tensor[ind__root_of(g, x)];
     if (!t->unsure || (!written && g->tensor[t->unsure].writes == t->since)) return true;
@@ -412,7 +412,7 @@ static bool ind__check_sure(ind_graph *g, uint32_t x, bool written) {
     return false;
 }
 
-/* The tensor that holds what x shows by now; 0 on failure. */
+/* Returns the tensor that holds the current value of x; 0 on failure. */
 static uint32_t ind__current(ind_graph *g, uint32_t x) {
     uint32_t depth = 0;
     if (!g->num_writes || !x || x >= g->num_tensors) return x;
@@ -426,9 +426,9 @@ static uint32_t ind__current(ind_graph *g, uint32_t x) {
     return g->tensor[x].now ? g->tensor[x].now : x;
 }
 
-/* Operands as they are now; NULL on failure. The strided storage is named as it was: see ind__show_memory. */
+/* Returns the current operands; NULL on failure. The storage of as_strided keeps its name: see ind__show_memory. */
 static const uint32_t *ind__current_operands(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t n) {
-    const char *file = g->here_file; /* it is the caller's op that stands there */
+    const char *file = g->here_file; /* errors name the caller's op */
     const int line = g->here_line;
     uint32_t *now = g->num_writes && n ? ind__arena_copy(&g->arena, operands, n * sizeof *now) : NULL;
     if (!g->num_writes || !n) return operands;

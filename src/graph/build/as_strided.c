@@ -1,6 +1,6 @@
 /* ---- as_strided names elements of a storage, whatever shows it */
 
-/* How far behind the first element of what it shows a view begins. */
+/* Returns the offset of a view from the first element of its operand. */
 static ind_expr ind__view_offset(const ind_graph *g, const ind__view *v) {
     ind_expr row[IND_MAX_RANK], zero = ind_int(g->context, 0), first, last;
     const ind_expr *from = ind__strides_of(g->context, &v->from, row);
@@ -26,7 +26,7 @@ static ind_expr ind__view_offset(const ind_graph *g, const ind__view *v) {
     return ind_expr_mul(ind_int(g->context, offset < 0 ? -offset : offset), from[ind__view_dim(v, offset < 0 ? 1 : 2)]);
 }
 
-/* Where x begins in its storage. */
+/* Returns the offset of x in its storage. */
 static ind_expr ind__storage_offset(const ind_graph *g, uint32_t x) {
     ind_expr offset = ind_int(g->context, 0);
     for (; g->tensor[x].viewed; x = g->tensor[x].viewed) {
@@ -37,8 +37,8 @@ static ind_expr ind__storage_offset(const ind_graph *g, uint32_t x) {
     return offset;
 }
 
-/* The operand of as_strided becomes the tensor that its storage belongs to; where no offset is given, it is that of the
-   operand. attr: 3 of its attributes. False: the graph has the error. */
+/* Replaces the operand of as_strided by the tensor that owns its storage; the default offset is that of the operand.
+   attr: 3 of its attributes. False: the graph has the error. */
 static bool ind__take_storage(ind_graph *g, uint32_t *x, ind__attr *attr) {
     const uint32_t root = ind__root_of(g, *x);
     if (g->tensor[root].unsure) {

@@ -12,7 +12,7 @@ static ind__attr ind__attr_float(double v) {
     return (ind__attr){.kind = IND__ATTR_FLOAT, .f = v};
 }
 
-/* A zeroed expression means "not given"; one that failed still has its context. */
+/* A zeroed expression means "not given"; a failed one still has its context. */
 static ind__attr ind__attr_size(ind_expr e) {
     return (ind__attr){.kind = e.context ? IND__ATTR_SIZE : IND__ATTR_NONE, .e = e};
 }
@@ -21,12 +21,12 @@ static ind__attr ind__attr_sizes(const ind_expr *size, int rank) {
     return (ind__attr){.kind = IND__ATTR_SIZES, .list = size, .count = rank};
 }
 
-/* A C double that is a whole number is printed and promoted as what it was given as: a float. */
+/* A whole number given as a C double stays a float in printing and promotion. */
 static ind__attr ind__attr_scalar(double v) {
     return (ind__attr){.kind = IND__ATTR_SCALAR, .f = v};
 }
 
-/* A whole number is an integer, which also fits integer tensors. */
+/* A whole number becomes an integer, which also fits integer tensors. */
 static ind__attr ind__attr_number(double v) {
     bool whole = v >= -1e15 && v <= 1e15 && v == (double)(int64_t)v;
     return (ind__attr){.kind = IND__ATTR_SCALAR, .is_int = whole, .i = whole ? (int64_t)v : 0, .f = v};

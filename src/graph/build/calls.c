@@ -22,7 +22,7 @@ static ind_tensor ind__call_in(ind_graph *g, ind_graph_op op, const ind_tensor *
     return ind__graph_add(g, op, ids, n, attrs, num_attrs, NULL, NULL);
 }
 
-/* An op belongs to the graph of its first operand that has one. */
+/* Adds an op to the graph of its first operand that has one. */
 static ind_tensor ind__call(ind_graph_op op, const ind_tensor *x, uint32_t n, const ind__attr *attrs,
                             uint32_t num_attrs) {
     ind_graph *g = NULL;
@@ -46,7 +46,7 @@ static ind_tensor ind__add_scalar(ind_graph *g, ind__attr value) {
     const char *file = g->here_file;
     int line = g->here_line;
     ind_tensor x = ind__graph_add(g, IND_OP_SCALAR, NULL, 0, &value, 1, NULL, NULL);
-    if (x.id) ind_here(g, file, line); /* a number is written inside the call whose position this is */
+    if (x.id) ind_here(g, file, line); /* a number inside a call takes the position of that call */
     return x;
 }
 
@@ -56,8 +56,8 @@ static ind_tensor ind__call_ternary(ind_graph_op op, ind_tensor a, ind_tensor b,
     return ind__call(op, x, 3, attrs, num_attrs);
 }
 
-/* A list of dimensions as an attribute; none given is left out where the op allows that. A list that cannot be is the
-   graph's error. */
+/* Makes an attribute of a list of dimensions; an empty list counts as not given if the op allows that. An invalid list
+   is the graph's error. */
 static ind__attr ind__dims_attr(ind_graph *g, ind_graph_op op, const int *dims, int num_dims,
                                 ind_expr list[IND_MAX_RANK]) {
     if (num_dims < 0 || num_dims > IND_MAX_RANK || (num_dims > 0 && !dims)) {
@@ -66,13 +66,13 @@ static ind__attr ind__dims_attr(ind_graph *g, ind_graph_op op, const int *dims, 
         return (ind__attr){.kind = IND__ATTR_NONE};
     }
     for (int i = 0; i < num_dims; i++) list[i] = ind_int(g->context, dims[i]);
-    bool given = num_dims > 0; /* none is no list, unless the op needs one */
+    bool given = num_dims > 0; /* an empty list is not given, unless the op needs one */
     for (uint32_t i = 0; i < g->schema[op].num_attrs; i++)
         given |= g->schema[op].attr[i].kind == IND__ATTR_INTS && g->schema[op].attr[i].required;
     return (ind__attr){.kind = given ? IND__ATTR_INTS : IND__ATTR_NONE, .list = list, .count = num_dims};
 }
 
-/* An op with a list of dimensions, which becomes its first attribute. */
+/* Adds an op whose first attribute is a list of dimensions. */
 static ind_tensor ind__call_dims(ind_graph_op op, ind_tensor x, const int *dims, int num_dims, ind__attr *attrs,
                                  uint32_t num_attrs) {
     ind_expr list[IND_MAX_RANK];
@@ -81,7 +81,7 @@ static ind_tensor ind__call_dims(ind_graph_op op, ind_tensor x, const int *dims,
     return ind__call(op, &x, 1, attrs, num_attrs);
 }
 
-/* Result k of the op that made its first one, x. */
+/* Returns result k of the op whose first result is x. */
 static void ind__give_result(ind_tensor x, uint32_t k, ind_tensor *out) {
     if (out) *out = ind__graph_tensor(x.graph, x.id ? x.id + k : 0);
 }
@@ -101,13 +101,13 @@ ind_tensor ind_result(ind_tensor x, int k) {
     return ind__graph_tensor(x.graph, 0);
 }
 
-/* An op of one tensor and a list of sizes. */
+/* Adds an op of one tensor and a list of sizes. */
 static ind_tensor ind__call_sizes(ind_graph_op op, ind_tensor x, const ind_expr *size, int count) {
     ind__attr a = ind__attr_sizes(size, count);
     return ind__call(op, &x, 1, &a, 1);
 }
 
-/* An op of one tensor and an integer. */
+/* Adds an op of one tensor and an integer. */
 static ind_tensor ind__call_int(ind_graph_op op, ind_tensor x, int value) {
     ind__attr a = ind__attr_int(value);
     return ind__call(op, &x, 1, &a, 1);
@@ -117,12 +117,12 @@ static ind_tensor ind__call_list(ind_graph_op op, const ind_tensor *tensors, int
     return ind__call(op, tensors, tensors && num > 0 ? (uint32_t)num : 0, a, n);
 }
 
-/* What a builder of one integer or size makes of an attribute that is a list. */
+/* Makes a list attribute from the one integer or size of a builder. */
 static ind__attr ind__attr_one(ind__attr_kind kind, const ind_expr *e) {
     return (ind__attr){.kind = kind, .list = e, .count = 1};
 }
 
-/* Lists of up to three integers as attributes; one that is all 0 is left out. */
+/* Lists of up to three integers as attributes; an all-zero list is left out. */
 typedef struct ind__int_lists {
     ind_expr list[4][3];
     ind__attr attr[4];
@@ -137,7 +137,7 @@ static void ind__int_list(ind__int_lists *l, int k, ind_context *c, ind__attr_ki
     l->attr[k] = (ind__attr){.kind = given ? kind : IND__ATTR_NONE, .list = l->list[k], .count = n};
 }
 
-/* The op of a family for this number of dimensions; the table has them in a row. IND_NUM_OPS: there is none. */
+/* Returns the op of a family for this number of dimensions; the table lists them in sequence. IND_NUM_OPS: none. */
 static ind_graph_op ind__op_of_dims(ind_tensor x, ind_graph_op first, int dims) {
     if (!x.graph || x.graph->status) return IND_NUM_OPS;
     if (dims >= 1 && dims <= 3) return (ind_graph_op)((int)first + dims - 1);
@@ -145,7 +145,7 @@ static ind_graph_op ind__op_of_dims(ind_tensor x, ind_graph_op first, int dims) 
     return IND_NUM_OPS;
 }
 
-/* An op with two results; the second goes to *indices unless that is NULL. */
+/* Adds an op with two results; the second goes to *indices unless that is NULL. */
 static ind_tensor ind__call_pair(ind_graph_op op, ind_tensor x, const ind__attr *a, uint32_t n, ind_tensor *indices) {
     ind_tensor values = ind__call(op, &x, 1, a, n);
     if (indices) *indices = ind__graph_tensor(values.graph, values.id ? values.id + 1 : 0);

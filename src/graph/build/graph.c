@@ -3,7 +3,7 @@
 static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
 static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f);
 
-/* The first failure stays; the caller's position, where known, is put behind it. */
+/* Records the first failure and appends the caller's position, if known. */
 static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *format, ...) {
     if (g->status) return g->status;
     g->status = status;
@@ -22,8 +22,8 @@ static ind_status ind__graph_no_memory(ind_graph *g, const char *what) {
     return ind__graph_fail(g, IND_OUT_OF_MEMORY, "%s: out of memory", what);
 }
 
-/* A graph for which an allocation was refused since ind__refusals was `before` has failed: what was decided without
-   that memory may be wrong. */
+/* Fails a graph if an allocation was refused since ind__refusals was `before`: decisions made without that memory may
+   be wrong. */
 static ind_status ind__graph_refused(ind_graph *g, uint32_t before, const char *what) {
     if (g && !g->status && ind__refused_since(g->context, before)) ind__graph_no_memory(g, what);
     return g ? g->status : IND_OK;
@@ -34,7 +34,7 @@ static ind_tensor ind__graph_tensor(ind_graph *g, uint32_t id) {
     return t;
 }
 
-/* A position holds for one op. */
+/* Clears the position, which holds for one op. */
 static void ind__graph_leave_here(ind_graph *g) {
     if (g->composite) return;
     g->here_file = NULL;
@@ -48,7 +48,7 @@ static bool ind__name_char(char ch, bool first) {
     return letter || (!first && ((ch >= '0' && ch <= '9') || ch == '.'));
 }
 
-/* Words that mean a value where a tensor's name could stand. */
+/* Is the word a value (true, none, inf ..), so that no tensor may have it as a name? */
 static bool ind__reserved_name(const char *name, size_t length) {
     static const char *const words[] = {"true", "false", "none", "inf", "nan"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -68,7 +68,7 @@ static bool ind__valid_name(const char *name) {
     return !ind__reserved_name(name, n);
 }
 
-/* The slot of the name, or the free slot where it would be put; NULL only if the table is empty. */
+/* Returns the slot of the name, or the free slot for it; NULL only if the table is empty. */
 static struct ind__name *ind__find_slot(const ind_graph *g, const char *name, size_t length) {
     if (g->cap_names == 0) return NULL;
     uint32_t at = (uint32_t)ind__hash(name, length, 0) & (g->cap_names - 1);
@@ -78,7 +78,7 @@ static struct ind__name *ind__find_slot(const ind_graph *g, const char *name, si
     return &g->names[at];
 }
 
-/* Tensor of this name, 0 if there is none. */
+/* Returns the tensor of this name; 0 if there is none. */
 static uint32_t ind__find_tensor(const ind_graph *g, const char *name, size_t length) {
     struct ind__name *slot = ind__find_slot(g, name, length);
     return slot && slot->name ? slot->tensor : 0;
@@ -114,7 +114,7 @@ static bool ind__put_name(ind_graph *g, uint32_t tensor, const char *name, bool 
     return true;
 }
 
-/* Frees the old name, if any, then takes `name` or, where that is taken, the first free of name_1, name_2, .. */
+/* Frees the old name, if any, then takes `name` or, if it is taken, the first free of name_1, name_2, .. */
 static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool named) {
     char unique[IND__MAX_NAME + 16];
     const char *old = g->tensor[tensor].name;
@@ -126,7 +126,7 @@ static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool na
     return ind__put_name(g, tensor, unique, named);
 }
 
-/* One more name, which is free, for a tensor that keeps its own. */
+/* Gives a tensor one more free name; it keeps its own. */
 static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
     const char *own = g->tensor[tensor].name;
     const bool named = g->tensor[tensor].named;
@@ -136,7 +136,7 @@ static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
     return true;
 }
 
-/* gelu, gelu_1, gelu_2: the count goes on, so that many equal ops do not search. */
+/* Makes gelu, gelu_1, gelu_2. A counter per op avoids a search among many equal ops. */
 static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const char *base) {
     char name[96];
     uint32_t k = g->op_count[op]++;
@@ -145,7 +145,7 @@ static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const
     return ind__rename(g, tensor, name, false);
 }
 
-/* Names of a text come before those made up for the tensors inside of a composite. */
+/* Renames a tensor inside of a composite if a text wants its name. */
 static bool ind__give_way(ind_graph *g, const char *name) {
     uint32_t id = ind__find_tensor(g, name, strlen(name));
     if (!id || g->tensor[id].named) return true;
@@ -153,13 +153,13 @@ static bool ind__give_way(ind_graph *g, const char *name) {
     return ind__make_name(g, id, op, ind__op_name(op));
 }
 
-/* Tensor of this name, where the name was given; else 0. */
+/* Returns the tensor of this name if the name was given, not generated; else 0. */
 static uint32_t ind__find_named(const ind_graph *g, const char *name) {
     uint32_t id = ind__find_tensor(g, name, strlen(name));
     return id && g->tensor[id].named ? id : 0;
 }
 
-/* Copies a user's name with every character that the text form does not allow replaced. */
+/* Copies a user's name and replaces every character that the text form does not allow. */
 static void ind__clean_name(char *out, size_t bytes, const char *name, const char *otherwise) {
     size_t n = 0;
     if (!name || !*name) name = otherwise;
@@ -190,7 +190,7 @@ static void ind__graph_destroy_owned(ind__owned *owned) {
     ind__free(c, g);
 }
 
-/* The operands and attributes of every op, which all graphs of a context share; NULL without memory. */
+/* Returns the operands and attributes of every op, which all graphs of a context share; NULL if out of memory. */
 static const ind__schema *ind__schemas_of(ind_context *c) {
     ind_context *root = c->root;
     const uint32_t refusals = ind__refusals(c);
@@ -221,7 +221,7 @@ ind_graph *ind_graph_create(ind_context *context, const char *name) {
     if (!g) return NULL;
     g->context = g->arena.context = g->text.context = context;
     ind__lock(context);
-    (void)ind_facts_create(context, &g->facts); /* before the graph: a context destroys what is younger first */
+    (void)ind_facts_create(context, &g->facts); /* before the graph: a context destroys younger objects first */
     ind__own(context, &g->owned, ind__graph_destroy_owned);
     const bool ok = g->facts && ind__graph_init(g, name);
     ind__unlock(context);
@@ -260,7 +260,7 @@ void ind_here(ind_graph *graph, const char *file, int line) {
 
 /* ---- adding nodes */
 
-/* Is anything known of the sizes but their ranges? */
+/* Are there facts about sizes beyond their ranges? */
 static bool ind__has_facts(const ind_graph *g) {
     return g->num_conditions || g->num_unbacked;
 }
@@ -273,14 +273,15 @@ static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
     (void)ind_facts_enter(g->context, before);
 }
 
-/* e as it stands under the graph's facts; what is of another user's context is left for the checks to find. */
+/* Returns e simplified under the graph's facts. Expressions of another user's context are returned as they are; the
+   checks find them. */
 static ind_expr ind__under_facts(const ind_graph *g, ind_expr e) {
     if (!ind__ok(e) || e.context->root != g->context->root) return e;
     e = ind__in_context(g->context, e);
     return ind__has_facts(g) ? ind_simplify(g->facts, e) : e;
 }
 
-/* A copy of a list of sizes, as they stand under the facts. */
+/* Copies a list of sizes, simplified under the facts. */
 static const ind_expr *ind__copy_sizes(ind_graph *g, const ind_expr *from, int count) {
     ind_expr *to = ind__arena_copy(&g->arena, from, (size_t)count * sizeof *from);
     for (int i = 0; to && i < count; i++) {
@@ -300,14 +301,14 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
         to->s = ind__arena_string(&g->arena, from->s, strlen(from->s));
         return to->s != NULL;
     }
-    if (from->kind == IND__ATTR_FLOATS) to->list = NULL; /* the parser's room for elements, which ends with the call */
+    if (from->kind == IND__ATTR_FLOATS) to->list = NULL; /* the parser's buffer, valid for this call only */
     if (from->kind == IND__ATTR_FLOATS && from->count > 0 && from->count <= IND_MAX_RANK && from->floats) {
         to->floats = ind__arena_copy(&g->arena, from->floats, (size_t)from->count * sizeof *from->floats);
         return to->floats != NULL;
     }
     bool list = from->kind == IND__ATTR_INTS || from->kind == IND__ATTR_SIZES || from->kind == IND__ATTR_EXPRS;
     if (list && from->count > 0 && from->list) {
-        /* a list that ind__check_list rejects for its length may be shorter than that: it is never read */
+        /* ind__check_list rejects a list that is too long; it may have fewer elements than its count and is not read */
         if (from->kind == IND__ATTR_SIZES && from->count > IND_MAX_RANK) return true;
         to->list = ind__copy_sizes(g, from->list, from->count);
         return to->list != NULL;
@@ -315,7 +316,7 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
     return true;
 }
 
-/* Copies of operands and attributes, with the table's defaults for what is not given. */
+/* Copies operands and attributes, with the table's defaults for the missing ones. */
 static bool ind__fill_node(ind_graph *g, ind__node *node, const uint32_t *operands, uint32_t num_operands,
                            const ind__attr *attrs, uint32_t num_attrs) {
     const ind__schema *schema = &g->schema[node->op];
@@ -342,7 +343,7 @@ static bool ind__append_result(ind_graph *g, const ind__type *type, uint32_t nod
     return true;
 }
 
-/* Puts a finished node and its results into the graph; all of it or nothing. */
+/* Adds a finished node and its results to the graph; all or nothing. */
 static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *types, uint32_t num_results,
                              const char *base_name) {
     uint32_t number = g->num_nodes, first = g->num_tensors;
@@ -386,24 +387,25 @@ static void ind__infer_free(ind__infer *in) {
     if (in->result != in->few) ind__free(in->c, in->result);
 }
 
-/* >>composites: whether this call of an op is written as other ops, and its first result as such. */
+/* >>composites: does this op call expand to other ops? Then it has the first result of them. */
 static bool ind__expands(const ind__node *node);
 static ind_tensor ind__expand(ind_graph *g, const ind__node *node);
 
-/* The size from data that is this symbol; NULL: the graph has none. */
+/* Returns the data-dependent size with this symbol; NULL: the graph has none. */
 static const ind__unbacked *ind__find_length(const ind_graph *g, ind_expr length) {
     for (uint32_t u = 0; u < g->num_unbacked; u++)
         if (ind_expr_same(g->unbacked[u].symbol, length)) return &g->unbacked[u];
     return NULL;
 }
 
-/* The one expression that both bounds of a size from data are: it stands for it everywhere. Invalid: they differ. */
+/* Returns the expression that both bounds of a data-dependent size equal; it replaces the size everywhere. Invalid: the
+   bounds differ. */
 static ind_expr ind__equal_of(const ind__infer *in) {
     bool equal = in->bounded && ind__ok(in->least) && ind_expr_same(in->least, in->limit);
     return equal ? in->limit : (ind_expr){in->c, 0};
 }
 
-/* Facts about a size from data: its bounds, where its symbol does not say them. */
+/* Adds the bounds of a data-dependent size as facts, unless its symbol implies them. */
 static ind_status ind__assume_length(ind_graph *g, const ind__infer *in) {
     if (g->facts_borrowed || ind__ok(ind__equal_of(in))) return IND_OK;
     ind_expr most = ind_expr_le(in->length, in->limit);
@@ -415,7 +417,7 @@ static ind_status ind__assume_length(ind_graph *g, const ind__infer *in) {
     return status ? ind__graph_fail(g, status, "%s: %s", in->op_name, ind_error(g->context)) : IND_OK;
 }
 
-/* Takes the size from data of the node that was added last into the graph, with the facts that bound it. */
+/* Adds the data-dependent size of the last node to the graph, with the facts that bound it. */
 static ind_status ind__add_length(ind_graph *g, ind__infer *in) {
     ind__attr *own = &g->node[g->num_nodes - 1].attr[g->schema[in->op].num_attrs - 1];
     ind_expr most = ind__most(g->unbacked, g->num_unbacked, in->limit);

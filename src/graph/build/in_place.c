@@ -1,6 +1,6 @@
 /* ---- ops in place: writing to what a tensor shows ---- */
 
-/* As torch.can_cast: floats to no integers, numbers to no bool. */
+/* Is the cast allowed (torch.can_cast)? Floats do not go to integers, numbers not to bool. */
 static bool ind__can_write(ind_dtype from, ind_dtype to) {
     if (ind_dtype_is_float(from)) return ind_dtype_is_float(to);
     return to != IND_BOOL || from == IND_BOOL;
@@ -36,7 +36,7 @@ static ind_status ind__check_write(ind_graph *g, const char *op, uint32_t x, uin
                            t->name, a);
 }
 
-/* The memory of `root` holds `value` from here on. */
+/* Records that the memory of `root` holds `value` from here on. */
 static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
     ind__tensor_info *t = &g->tensor[root];
     g->num_writes++;
@@ -50,7 +50,7 @@ static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
         ind__add_mutation(g, root, value);
 }
 
-/* What x shows becomes `value`, a tensor of its shape. */
+/* Writes `value`, a tensor of x's shape, to the memory that x shows. */
 static ind_status ind__write(ind_graph *g, const char *op, uint32_t x, uint32_t value) {
     if (ind__check_write(g, op, x, value) || !ind__check_sure(g, x, true)) return g->status;
     ind__attr dtype = ind__attr_dtype(g->tensor[x].dtype);

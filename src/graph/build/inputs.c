@@ -105,7 +105,7 @@ static ind_status ind__check_output(ind_graph *g, const char *name, uint32_t x) 
     }
     if (ind__find_output(g, name)) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "output %s: given twice", name);
     uint32_t other = ind__find_tensor(g, name, strlen(name));
-    bool own = other && !strcmp(g->tensor[other].name, name); /* not one given to it by an op in place */
+    bool own = other && !strcmp(g->tensor[other].name, name); /* not an alias made by an op in place */
     if (own && ind__is_source(g, other)) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT,
                                "output %s: this is the name of an input or constant; give the output "
@@ -115,7 +115,7 @@ static ind_status ind__check_output(ind_graph *g, const char *name, uint32_t x) 
     return IND_OK;
 }
 
-/* A result whose name was made up takes the output's. */
+/* Adds an output; a result with a generated name takes the output's name. */
 static bool ind__add_output(ind_graph *g, const char *name, uint32_t x) {
     if (!g->tensor[x].named && !ind__find_tensor(g, name, strlen(name)) && !ind__rename(g, x, name, true)) return false;
     char *copy = ind__arena_string(&g->arena, name, strlen(name));

@@ -1,6 +1,6 @@
 /* ---- masks as indices: a mask of rank k stands for the k columns of its nonzero */
 
-/* Is an index of x[indices] a mask? One mask whose places all get the same number needs no indices. */
+/* Is an index of x[indices] a mask? A single mask whose elements all get the same number needs no indices. */
 static bool ind__indexed_by_mask(const ind_graph *g, ind_graph_op op, const uint32_t *operand, uint32_t n) {
     uint32_t first = op == IND_OP_INDEX ? 1 : 2;
     bool mask = false, one = op == IND_OP_INDEX_PUT && n == 3;
@@ -13,14 +13,14 @@ static bool ind__indexed_by_mask(const ind_graph *g, ind_graph_op op, const uint
     return mask && !one;
 }
 
-/* nonzero of the mask: the one that the graph has already, or a new one. */
+/* Returns the nonzero of the mask, which the graph may have already. */
 static uint32_t ind__mask_places(ind_graph *g, uint32_t mask) {
     for (uint32_t i = 1; i < g->num_nodes; i++)
         if (g->node[i].op == IND_OP_NONZERO && g->node[i].operand[0] == mask) return g->node[i].result;
     return ind__add_node(g, IND_OP_NONZERO, &mask, 1, NULL, 0, NULL, NULL).id;
 }
 
-/* Puts the columns that stand for a mask at dimension `at` of x behind the operands; false: the graph has the error. */
+/* Appends the columns of a mask at dimension `at` of x to the operands; false: the graph has the error. */
 static bool ind__expand_mask(ind_graph *g, ind_graph_op op, uint32_t x, uint32_t mask, int at, uint32_t *operand,
                              uint32_t *n) {
     const ind__tensor_info m = g->tensor[mask], self = g->tensor[x];
@@ -44,7 +44,7 @@ static bool ind__expand_mask(ind_graph *g, ind_graph_op op, uint32_t x, uint32_t
     return places != 0;
 }
 
-/* index and index_put with masks among the indices. */
+/* Adds an index or index_put with masks among the indices. */
 static ind_tensor ind__add_by_mask(ind_graph *g, ind_graph_op op, const uint32_t *given, uint32_t num_given,
                                    const ind__attr *attrs, uint32_t num_attrs) {
     uint32_t operand[2 * IND_MAX_RANK + 2], n = op == IND_OP_INDEX ? 1 : 2, first = n;
@@ -64,7 +64,7 @@ static ind_tensor ind__add_by_mask(ind_graph *g, ind_graph_op op, const uint32_t
     return ind__add_node(g, op, operand, n, attrs, num_attrs, NULL, NULL);
 }
 
-/* A node of pure meaning: operands are values, whatever was written to their memory since. */
+/* Adds a pure node: operands are values, whatever was written to their memory since. */
 static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
                                 const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
     ind_tensor result = {g, 0};

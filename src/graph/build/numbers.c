@@ -1,6 +1,6 @@
 /* ---- numbers with the semantics of their dtype ---- */
 
-/* i for integers and bool, f for floats; always a value that the dtype can hold. */
+/* i for integers and bool, f for floats; always a value that the dtype can represent. */
 typedef struct graph__typed_number {
     ind_dtype dtype;
     int64_t i;
@@ -18,7 +18,7 @@ static double graph__round_to_dtype(ind_dtype dtype, double v) {
     }
 }
 
-/* False where C leaves the conversion undefined: a float outside the integers, or NaN. */
+/* False if C leaves the conversion undefined: a float outside the integers, or NaN. */
 static bool graph__typed_number_cast(graph__typed_number x, ind_dtype to, graph__typed_number *out) {
     bool from_float = ind_dtype_is_float(x.dtype);
     graph__typed_number y = {to, 0, 0};
@@ -39,7 +39,7 @@ static graph__typed_number graph__typed_number_of(const ind__attr *a) {
     return x;
 }
 
-/* What an op of class U fills its result with, before it is converted to the result's type. */
+/* Returns the fill value of an op of class U, before conversion to the result's type. */
 static graph__typed_number graph__filled_with(const ind__node *n) {
     switch (n->op) {
     case IND_OP_SCALAR:

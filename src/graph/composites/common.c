@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------------------------------------ >>composites */
 
-/* Ops of IND_COMPOSITES become others here, through the builders that a caller has. Their operands and attributes have
-   been checked against the table; a failure of an op inside is the composite's. */
+/* Ops of IND_COMPOSITES expand to other ops here, through the public builders. Their operands and attributes have been
+   checked against the table. A failure of an inner op is reported for the composite. */
 
 typedef struct ind__expansion {
     ind_graph *g;
@@ -38,12 +38,12 @@ static bool ind__given(const ind__expansion *e, int k) {
     return k < e->num_x && e->x[k].id != 0;
 }
 
-/* A number beside tensors: whole ones keep integers what they are. */
+/* A number next to tensors: whole numbers keep integer tensors integer. */
 static ind_tensor ind__num(const ind__expansion *e, double v) {
     return ind__add_scalar(e->g, ind__attr_number(v));
 }
 
-/* A number as the text has it. */
+/* A number attribute as a tensor, an integer or a float as in the text. */
 static ind_tensor ind__attr_tensor(const ind__expansion *e, int k) {
     return ind__add_scalar(e->g, e->a[k]);
 }
@@ -86,7 +86,7 @@ static bool ind__need_rank_as(ind__expansion *e, int k, int other) {
     return ind__need_rank_of(e, k, rank, rank);
 }
 
-/* Cast where it is not of the type yet. */
+/* Casts x unless it has the type already. */
 static ind_tensor ind__to(ind_tensor x, ind_dtype dtype) {
     return ind_tensor_dtype(x) == dtype ? x : ind_cast(x, dtype);
 }
@@ -99,13 +99,14 @@ static bool ind__need_type_as(ind__expansion *e, int k, int other) {
     return false;
 }
 
-/* What operands 0 and 1 promote to, f32 where they are integers. */
+/* Returns the type that operands 0 and 1 promote to; f32 for integers. */
 static ind_dtype ind__float_of_both(const ind__expansion *e) {
     ind_dtype dtype = ind__result_type(e->g, e->node->operand, 2);
     return ind_dtype_is_float(dtype) ? dtype : IND_F32;
 }
 
-/* dim of a tensor of this rank, from the front; -1 and an error if there is none. A 0-d tensor has dimension 0. */
+/* Returns dim of a tensor of this rank, counted from the front; -1 and an error if out of range. A 0-d tensor has
+   dimension 0. */
 static int ind__dim_in(ind__expansion *e, int64_t dim, int rank) {
     int64_t most = rank > 0 ? rank : 1;
     if (dim >= -most && dim < most) return (int)(dim < 0 ? dim + most : dim);
@@ -119,7 +120,7 @@ static int ind__rank_of_both(const ind__expansion *e) {
     return first > second ? first : second;
 }
 
-/* Element i of a list of integers. */
+/* Returns element i of a list of integers. */
 static int64_t ind__list_int(const ind__attr *a, int i) {
     int64_t v = 0;
     (void)ind_expr_is_int(a->list[i], &v);
@@ -147,7 +148,7 @@ static ind_tensor ind__sum_last(ind_tensor x, int dim, bool keepdim) {
     return ind_sum(x, &dim, 1, keepdim, IND_DTYPE_NONE);
 }
 
-/* Operand k as the numbers that the first two promote to, if it is bool, of which there is no difference. */
+/* Returns operand k cast to the promoted type of the first two if it is bool, since bools have no difference. */
 static ind_tensor ind__as_number(const ind__expansion *e, int k) {
     if (ind_tensor_dtype(e->x[k]) != IND_BOOL) return e->x[k];
     return ind_cast(e->x[k], ind__result_type(e->g, e->node->operand, 2));
@@ -155,7 +156,7 @@ static ind_tensor ind__as_number(const ind__expansion *e, int k) {
 
 static const double ind__two_pi = 6.283185307179586476925286766559;
 
-/* A tensor without dimensions that holds a size. */
+/* Returns a 0-d tensor that holds a size. */
 static ind_tensor ind__size_number(const ind__expansion *e, ind_expr size, ind_dtype dtype) {
     ind_tensor one = ind_arange(e->g, size, ind_expr_add(size, ind__e(e, 1)), ind__e(e, 1), dtype);
     return ind_select(one, 0, ind__e(e, 0));

@@ -6,7 +6,7 @@ static bool ind__expands(const ind__node *node) {
     return ind__expander_of(node) != NULL;
 }
 
-/* The failure of an op inside says which composite it belongs to. */
+/* Adds the name of the composite to the failure of an inner op. */
 static void ind__expansion_failed(ind_graph *g, const char *name) {
     char why[sizeof g->error];
     memcpy(why, g->error, sizeof why);
@@ -14,7 +14,7 @@ static void ind__expansion_failed(ind_graph *g, const char *name) {
     ind__fail(g->context, g->status, "%s", g->error);
 }
 
-/* The result takes the composite's name. One that was there before, or is a number, keeps its own: it gets an alias. */
+/* Gives the result the composite's name. An existing tensor and a number keep their names and get an alias. */
 static ind_tensor ind__finish_expansion(ind__expansion *e, uint32_t first) {
     ind_graph *g = e->g;
     if (!g->status && !e->y.id) ind__graph_fail(g, IND_VERIFY, "nothing was made");

@@ -6,7 +6,7 @@ static const char *const ind__stage_names[IND_NUM_STAGES] = {
 #undef X
 };
 
-/* A host module gets the plan for the default target when one is first asked for. */
+/* Makes the plan of a host module for the default target on first use. */
 static ind_status ind__need_plan(ind_module *m) {
     ind_target target = {0};
     if (m->desc.plan) return IND_OK;
@@ -19,7 +19,7 @@ static ind_status ind__need_plan(ind_module *m) {
 
 /* ---- compiled kernels */
 
-/* The nth source of the plan that is not equal to an earlier one; NULL past the last. */
+/* Returns the nth distinct source of the plan; NULL past the last. */
 static const ind__variant *ind__distinct_source(const ind_plan *plan, int index) {
     for (uint32_t i = 0; i < plan->num_kernels; i++) {
         for (int v = 0; v < plan->kernel[i].num_variants; v++) {
@@ -54,7 +54,7 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
     if (!v) return ind__fail(module->context, IND_NOT_FOUND, "cubin: there is no source %d", index);
     cubin->name = v->entry;
     status = ind__compile_way(module, v, cubin);
-    for (v = v->otherwise; v && !status && cubin->local_bytes > 0; v = v->otherwise) {
+    for (v = v->fallback; v && !status && cubin->local_bytes > 0; v = v->fallback) {
         ind_cubin way = {.name = cubin->name};
         status = ind__compile_way(module, v, &way);
         bool better = !status && way.local_bytes < cubin->local_bytes;
@@ -110,7 +110,7 @@ static void ind__print_ranges(ind__text *t, const ind_module *m) {
     }
 }
 
-/* Returns how many there are. */
+/* Returns the number of conditions. */
 static int ind__print_conditions(ind__text *t, const ind_module *m, bool guards, bool json) {
     int n = 0;
     bool guard;
@@ -149,7 +149,7 @@ static void ind__print_validity(ind__text *t, const ind_module *m, bool plan) {
     if (ind__print_conditions(t, m, false, false)) {
         ind__textf(t, "; guards: ");
     } else {
-        t->size = before; /* without facts there is nothing to say of them */
+        t->size = before; /* without facts the line has no "facts" */
         ind__textf(t, "guards: ");
     }
     if (!ind__print_conditions(t, m, true, false)) ind__textf(t, "none");
@@ -159,7 +159,7 @@ static void ind__print_validity(ind__text *t, const ind_module *m, bool plan) {
     ind__textf(t, "\n");
 }
 
-/* The same as further keys of the JSON object that t ends with. */
+/* Adds the validity as further keys of the JSON object at the end of t. */
 static void ind__add_json_validity(ind__text *t, const ind_module *m) {
     while (t->size && t->data[t->size - 1] != '}') t->size--;
     if (t->size) t->size--;

@@ -1,7 +1,7 @@
 /* -------------------------------------------------------------------------------------------------- >>page */
 
-/* The page of ind_module_html. Its data are one JSON object in a script element that nothing executes; the page puts
-   them into the document as text alone, so that names and functions of the user can do no harm. */
+/* The page of ind_module_html. Its data are one JSON object in a script element that is not executed. The page inserts
+   them only as text, so names and functions of the user cannot inject code. */
 
 static void graph__page_lines(ind__text *t, const char *const *line) {
     for (; *line; line++) ind__text_raw(t, *line, strlen(*line));
@@ -14,7 +14,7 @@ static void graph__page_formula(ind__text *t, const char *key, ind_expr e) {
     ind__textf(t, "\",\n");
 }
 
-/* The kernels and variants, from this one on, that have the source of this one: [[0, 0], [3, 0]]. */
+/* Prints the kernels and variants, from this one on, that share this one's source: [[0, 0], [3, 0]]. */
 static void graph__page_users(ind__text *t, const ind_plan *plan, uint32_t kernel, int variant) {
     const ind__variant *one = &plan->kernel[kernel].variant[variant];
     ind__textf(t, "\"used_by\": [[%u, %d]", (unsigned)kernel, variant);
@@ -43,8 +43,8 @@ static void graph__page_sources(ind__text *t, const ind_plan *plan) {
     ind__textf(t, "],\n");
 }
 
-/* The values at which the page starts, the sizes that follow from others by a fact, and what those from data never
-   exceed. */
+/* Prints the initial values of the page, the sizes that follow from others by a fact, and the upper bounds of
+   data-dependent sizes. */
 static void graph__page_sizes(ind__text *t, ind_module *m, const int64_t *value) {
     const char *before = "";
     ind__textf(t, "\"start\": {");
@@ -69,7 +69,7 @@ static void graph__page_sizes(ind__text *t, ind_module *m, const int64_t *value)
     ind__textf(t, "},\n");
 }
 
-/* All that the page shows, as one JSON object. */
+/* Prints all data of the page as one JSON object. */
 static ind_status graph__page_data(ind__text *t, ind_module *m, const int64_t *value) {
     const char *graph = ind_module_text(m, IND_STAGE_GRAPH), *schedule = ind_module_json(m, IND_STAGE_SCHEDULE),
                *plan = ind_module_json(m, IND_STAGE_PLAN);
@@ -88,7 +88,8 @@ static ind_status graph__page_data(ind__text *t, ind_module *m, const int64_t *v
     return ind__text_status(t);
 }
 
-/* JSON within HTML: < stands only in its strings, where it may be written like this; so nothing ends the element. */
+/* Prints JSON within HTML. Every < is inside a string, where an escape may replace it; so the data cannot end the
+   element. */
 static void graph__page_json(ind__text *t, const char *json) {
     for (size_t n; *json; json += n) {
         n = strcspn(json, "<");
@@ -116,7 +117,7 @@ static ind_status graph__print_page(ind__text *t, ind_module *m, const int64_t *
     return status;
 }
 
-/* Values of all sizes: those given, and for the others what facts say of the given ones and the hints. */
+/* Computes the values of all sizes: the given ones; the others by facts on the given ones and the hints. */
 static ind_status graph__page_start(ind_module *m, const char *sizes, int64_t *value) {
     ind_status status = ind__module_given_sizes(m, "html", sizes, value);
     ind__text all = {.context = m->context};

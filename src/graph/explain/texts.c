@@ -17,7 +17,7 @@ static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage)
     return IND_OK;
 }
 
-/* The stages without a JSON form of their own are their text as one string. */
+/* Stages without a JSON form return their text as one JSON string. */
 static ind_status ind__print_stage_json(ind__text *t, ind_module *m, ind_stage stage) {
     ind_status status = stage == IND_STAGE_PLAN ? ind__need_plan(m) : IND_OK;
     if (status) return status;
@@ -71,11 +71,11 @@ int ind_module_num_edges(const ind_module *module) {
     return module ? (int)module->desc.schedule->num_edges : 0;
 }
 
-/* Name i as ind_module.name has them. */
+/* Returns name i in the order of ind_module.name. */
 static char *ind__name_text(ind_module *m, size_t i) {
     const uint32_t loops = m->desc.lowered->num_loops;
     ind__text t = {.context = m->context};
-    if (i > 2 * (size_t)loops) /* buffer 0 is none */
+    if (i > 2 * (size_t)loops) /* buffer 0 is unused */
         ind__schedule_print_tensor(&t, m->desc.schedule, (uint32_t)(i - 2 * (size_t)loops), ind__module_result, m);
     else if (i < 2 * (size_t)loops)
         ind__schedule_print_loop(&t, m->desc.schedule, (uint32_t)(i / 2),
@@ -85,7 +85,7 @@ static char *ind__name_text(ind_module *m, size_t i) {
     return NULL;
 }
 
-/* What loops are called and buffers hold, made when first asked for. */
+/* Makes the names of loops and buffers on first use. */
 static ind_status ind__need_names(ind_module *m) {
     const size_t num = 2 * (size_t)m->desc.lowered->num_loops + m->desc.lowered->num_buffers;
     const ind__query q = ind__query_begin(m);

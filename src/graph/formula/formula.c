@@ -1,6 +1,6 @@
 /* ------------------------------------------------------------------------------------------------ >>formula */
 
-/* The formula in the module's context, which is locked. */
+/* Simplifies the formula in the module's context, which is locked. */
 static ind_status ind__check_formula(ind_module *m, ind_formula *f) {
     if (!ind__ok(*f)) return ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: not a valid expression");
     if (f->context->root != m->context->root)
@@ -61,7 +61,7 @@ ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_inf
     return ind__query_end(&q, ind__fill_kernel(module, index, info));
 }
 
-/* The entry of a table by graph node for the index-th op of a kernel. */
+/* Returns the table entry of the index-th op of a kernel; the table is indexed by graph node. */
 static const char *ind__kernel_node_name(const ind_module *m, int kernel, int index, const char *const *name) {
     if (kernel < 0 || kernel >= ind_module_num_kernels(m) || index < 0) return NULL;
     const ind_kernel *k = &m->desc.schedule->kernel[kernel];
@@ -86,7 +86,7 @@ const char *ind_module_kernel_buffer(ind_module *module, int kernel, int index, 
     return module->desc.lowered->buffer[k->arg[index]].name;
 }
 
-/* The sum over all kernels of the formula at this place in ind_kernel. */
+/* Returns the sum over all kernels of the formula at this offset in ind_kernel. */
 static ind_formula ind__module_total(const ind_module *m, size_t place) {
     if (!m) return (ind_formula){0};
     uint32_t n = m->desc.schedule->num_kernels;
@@ -125,7 +125,7 @@ ind_formula ind_module_time_ns(ind_module *module) {
 /* ---- values */
 
 struct ind_evaluator {
-    ind__owned owned; /* first */
+    ind__owned owned; /* first member */
     ind__program program;
     uint32_t *slot; /* by formula */
     int num;
@@ -143,7 +143,7 @@ static void ind__evaluator_destroy_owned(ind__owned *owned) {
 
 static ind_status ind__evaluator_fill(ind_evaluator *e, ind_module *m, const ind_formula *f) {
     ind_status status = ind__program_init(&e->program, m->context, m->desc.sizes, m->desc.num_sizes);
-    e->program.context = m->context->root; /* the module may go before it */
+    e->program.context = m->context->root; /* the evaluator may outlive the module */
     e->slot = ind__alloc(m->context, ((size_t)e->num + 1) * sizeof *e->slot);
     if (!status && !e->slot) status = ind__failed(m->context);
     for (int i = 0; i < e->num && !status; i++) {
@@ -239,7 +239,7 @@ ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t *lo, in
     return status;
 }
 
-/* Number of the size of this name; UINT32_MAX, with an error: there is none, or it follows from others. */
+/* Returns the number of the size of this name; UINT32_MAX with an error if there is none or it follows from others. */
 static uint32_t ind__free_size(ind_module *m, const char *name) {
     uint32_t i = 0;
     while (i < m->desc.num_sizes && strcmp(ind_module_query_size(m, (int)i)->name, name)) i++;
@@ -278,7 +278,7 @@ static ind_formula ind__invert(ind_module *module, ind_formula f, const char *na
     ind_facts *before = ind_facts_enter(c, module->facts);
     ind__state_of(c)->status = IND_OK;
     ind_expr size = module->desc.sizes[at], inverse = none;
-    if (module->facts) size = ind_simplify(module->facts, size); /* the symbol with the range that they give it */
+    if (module->facts) size = ind_simplify(module->facts, size); /* the symbol with the range that the facts give it */
     f = module->facts ? ind_simplify(module->facts, f) : f;
     bool affine = ind__ok(f) && ind__affine(f, size, &coefficient, &rest) && !ind__expr_depends(coefficient, size);
     if (affine && ind_known_lt(ind_int(c, 0), coefficient)) {

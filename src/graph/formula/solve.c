@@ -1,14 +1,14 @@
 /* --------------------------------------------------------------------------------------------------- >>solve */
-/* The largest value of one size for which a formula stays within a limit and all conditions hold. Both are one
-   straight program over the sizes. A box is a range of the size. Walking the program once with intervals instead of
-   numbers says of every slot what it lies between in the box, whether it rises or falls with the size, and whether
-   every op has a value everywhere. Boxes are taken from the top: one in which nothing fits is dropped, one that
-   fits as a whole ends the search, in one that rises the last value that fits is found by bisection, any other is
-   halved. So the answer is right for every formula, and takes a few dozen steps for those that rise. */
+/* Finds the largest value of one size for which a formula stays within a limit and all conditions hold. Formula and
+   conditions are one straight-line program over the sizes. A box is a range of the size. One evaluation of the program
+   with intervals gives three properties of every slot in the box: its bounds, whether it rises or falls with the size,
+   and whether every op has a value everywhere. The search takes boxes from the top. A box without a fit is dropped; a
+   box that fits as a whole ends the search. In a rising box bisection finds the last value that fits; any other box is
+   halved. So the answer is right for every formula, and a rising formula takes a few dozen steps. */
 
 typedef struct ind__span {
     int64_t lo, hi;
-    bool rises, falls; /* it never falls, it never rises while the size grows; both: it does not change */
+    bool rises, falls; /* never decreases, never increases while the size grows; both: constant */
 } ind__span;
 
 typedef struct ind__solver {
@@ -21,7 +21,7 @@ typedef struct ind__solver {
     int64_t *slot;
     ind__span *span;
     bool total; /* of the last box: every op has a value everywhere .. */
-    bool never; /* .. or some op has one nowhere */
+    bool never; /* .. or some op has a value nowhere */
 } ind__solver;
 
 static ind__span ind__flip(ind__span a) {
@@ -35,7 +35,7 @@ static bool ind__steady(ind__span a) {
     return a.rises && a.falls;
 }
 
-/* Overflow of an end: that point has no value. `above`: beyond the largest, else below the least number. */
+/* Handles overflow of an end: that point has no value. `above`: above the largest number, else below the least. */
 static int64_t ind__saturate(bool overflow, bool above, int64_t exact) {
     return !overflow ? exact : above ? INT64_MAX : INT64_MIN;
 }
@@ -43,19 +43,20 @@ static int64_t ind__saturate(bool overflow, bool above, int64_t exact) {
 static ind__span ind__span_add(ind__solver *s, ind__span a, ind__span b) {
     ind__span r = {0, 0, a.rises && b.rises, a.falls && b.falls};
     bool low = ind__add_overflow(a.lo, b.lo, &r.lo), high = ind__add_overflow(a.hi, b.hi, &r.hi);
-    s->never |= (low && a.lo > 0) || (high && a.hi < 0); /* even the least is too large; even the largest too small */
+    s->never |=
+        (low && a.lo > 0) || (high && a.hi < 0); /* even the least is too large, or even the largest too small */
     s->total &= !low && !high;
     r.lo = ind__saturate(low, a.lo > 0, r.lo);
     r.hi = ind__saturate(high, a.hi > 0, r.hi);
     return r;
 }
 
-/* How a product changes with the size: by the signs of its operands. */
+/* Computes how a product changes with the size, from the signs of its operands. */
 static void ind__product_trend(ind__span *r, ind__span a, ind__span b) {
     bool a_up = a.lo >= 0, b_up = b.lo >= 0, a_down = a.hi <= 0, b_down = b.hi <= 0;
     ind__span x = b_down && !b_up ? ind__flip(a) : a, y = a_down && !a_up ? ind__flip(b) : b;
     r->rises = r->falls = ind__steady(a) && ind__steady(b);
-    if (ind__steady(a) && (a_up || a_down)) { /* a number times b */
+    if (ind__steady(a) && (a_up || a_down)) { /* a constant times b */
         r->rises = y.rises, r->falls = y.falls;
     } else if (ind__steady(b) && (b_up || b_down)) {
         r->rises = x.rises, r->falls = x.falls;
@@ -64,7 +65,7 @@ static void ind__product_trend(ind__span *r, ind__span a, ind__span b) {
     }
 }
 
-/* Ends of a function of two operands that is monotone in each while the other stands still: at the corners. */
+/* Computes the ends of a function that is monotonic in each of two operands: they are at the corners. */
 static ind__span ind__corners(ind__solver *s, ind__span a, ind__span b,
                               bool (*apply)(int64_t, int64_t, int64_t *, bool *)) {
     ind__span r = {INT64_MAX, INT64_MIN, false, false};
@@ -103,7 +104,7 @@ static ind__span ind__span_mul(ind__solver *s, ind__span a, ind__span b) {
     return r;
 }
 
-/* a // b where b may be 0 has no value there; elsewhere it is no larger than a. */
+/* a // b has no value at b = 0; elsewhere its magnitude is at most that of a. */
 static ind__span ind__span_div_zero(ind__solver *s, ind__span a, ind__span b) {
     int64_t low = a.lo == INT64_MIN ? INT64_MAX : a.lo < 0 ? -a.lo : a.lo;
     int64_t high = a.hi == INT64_MIN ? INT64_MAX : a.hi < 0 ? -a.hi : a.hi, most = low > high ? low : high;
@@ -146,7 +147,7 @@ static ind__span ind__span_pick(ind__span a, ind__span b, bool largest) {
     return (ind__span){lo_a ? a.lo : b.lo, hi_a ? a.hi : b.hi, a.rises && b.rises, a.falls && b.falls};
 }
 
-/* Whether it is not 0, as 0 or 1. */
+/* Is it not 0? As 0 or 1. */
 static ind__span ind__span_truth(ind__span a) {
     bool steady = ind__steady(a), grows = a.lo >= 0;
     return (ind__span){a.lo > 0 || a.hi < 0, a.lo != 0 || a.hi != 0, steady || (grows && a.rises),
@@ -196,7 +197,7 @@ static ind__span ind__span_op(ind__solver *s, const ind__program_op *op) {
     }
 }
 
-/* Fills the spans for the size in [first, last], in steps. */
+/* Computes the spans for the size in [first, last], in steps. */
 static void ind__survey(ind__solver *s, int64_t first, int64_t last) {
     s->total = true;
     s->never = false;
@@ -216,7 +217,7 @@ static bool ind__fits(ind__solver *s, int64_t steps) {
 
 typedef enum ind__box_kind { IND__BOX_NONE, IND__BOX_ALL, IND__BOX_PREFIX, IND__BOX_MIXED } ind__box_kind;
 
-/* What fits of a box: nothing, all, a first part of it (or nothing), or that is not known. */
+/* Classifies a box: nothing fits, all fits, a prefix (or nothing) fits, or unknown. */
 static ind__box_kind ind__judge(ind__solver *s, int64_t first, int64_t last) {
     ind__survey(s, first, last);
     if (s->never || s->span[s->formula].lo > s->limit) return IND__BOX_NONE;
@@ -225,18 +226,18 @@ static ind__box_kind ind__judge(ind__solver *s, int64_t first, int64_t last) {
         ind__span t = ind__span_truth(s->span[s->condition[i]]);
         if (!t.hi) return IND__BOX_NONE;
         all &= t.lo != 0;
-        prefix &= t.lo || t.falls; /* once it fails it goes on failing */
+        prefix &= t.lo || t.falls; /* once it fails it keeps failing */
     }
     return all ? IND__BOX_ALL : prefix ? IND__BOX_PREFIX : IND__BOX_MIXED;
 }
 
-/* The middle, rounded up; ends of any sign. */
+/* Returns the middle, rounded up; ends of any sign. */
 static int64_t ind__upper_middle(int64_t a, int64_t b) {
     uint64_t width = (uint64_t)b - (uint64_t)a;
     return (int64_t)((uint64_t)a + width / 2 + width % 2);
 }
 
-/* The last of [first, last] that fits, where all up to it do. False: none does. */
+/* Finds the last value of [first, last] that fits, if the values that fit are a prefix. False: none does. */
 static bool ind__bisect(ind__solver *s, int64_t first, int64_t last, int64_t *found) {
     if (!ind__fits(s, first)) return false;
     while (first < last) {
@@ -251,11 +252,11 @@ static bool ind__bisect(ind__solver *s, int64_t first, int64_t last, int64_t *fo
     return true;
 }
 
-#define IND__SOLVE_WORK (INT64_C(1) << 26) /* ops that may be looked at: a second or so */
+#define IND__SOLVE_WORK (INT64_C(1) << 26) /* limit of evaluated ops: about a second */
 
 /* Searches [first, last] from the top. IND_OUT_OF_RANGE: nothing fits; IND_LIMIT: gave up. */
 static ind_status ind__search(ind__solver *s, int64_t first, int64_t last, int64_t *found) {
-    int64_t low[72], high[72], work = 0; /* halves of halves: at most 64 wait */
+    int64_t low[72], high[72], work = 0; /* halves of halves: at most 64 pending */
     int n = 1;
     low[0] = first, high[0] = last;
     while (n > 0) {
@@ -280,7 +281,7 @@ static ind_status ind__solver_require(ind__solver *s, ind_expr condition) {
     return IND_OK;
 }
 
-/* A size that follows from others lies in its range too, and is what was given for it, if it was. */
+/* Requires that a size which follows from others is in its range and equals its given value, if any. */
 static ind_status ind__require_derived(ind__solver *s, uint32_t size, int64_t given) {
     ind_context *c = s->module->context;
     const ind_symbol *symbol = ind_module_query_size(s->module, (int)size);
@@ -295,7 +296,7 @@ static ind_status ind__require_derived(ind__solver *s, uint32_t size, int64_t gi
     return status || !fixed ? status : ind__solver_require(s, ind_expr_eq(e, ind_int(c, given)));
 }
 
-/* Conditions in the free sizes alone; built under no facts, since under them they would hold. */
+/* Adds the conditions in the free sizes alone. They are built without facts, because facts would make them true. */
 static ind_status ind__solver_conditions(ind__solver *s, const int64_t *given) {
     ind_module *m = s->module;
     ind_expr *from = ind__alloc(m->context, (2 * (size_t)m->desc.num_sizes + 1) * sizeof *from);
@@ -316,7 +317,7 @@ static ind_status ind__solver_conditions(ind__solver *s, const int64_t *given) {
     return status;
 }
 
-/* The sizes that are given; each free one but the unknown must be. */
+/* Reads the given sizes; each free size except the unknown must be given. */
 static ind_status ind__solver_sizes(ind__solver *s, const char *sizes, int64_t *given) {
     ind_module *m = s->module;
     ind_status status = ind__module_given_sizes(m, "formula", sizes, given);
@@ -369,7 +370,7 @@ static void ind__solver_free(ind__solver *s) {
     ind__free(c, s->span);
 }
 
-/* IND_OK, and the largest number of steps that fits in *found. */
+/* Returns IND_OK, and the largest number of steps that fits in *found. */
 static ind_status ind__solve(ind__solver *s, int64_t *found) {
     const ind_symbol *symbol = ind_module_query_size(s->module, (int)s->size);
     int64_t m = s->step, first, last;
@@ -401,7 +402,7 @@ static int64_t ind__solve_formula(ind_module *module, ind_formula f, const char 
     if (!status) status = ind__solve(&s, &found);
     ind__solver_free(&s);
     if (!status)
-        ind__state_of(module->context)->status = before; /* values that overflowed on the way were no failure */
+        ind__state_of(module->context)->status = before; /* values that overflowed during the search are no failure */
     return status ? -1 : found * s.step;
 }
 

@@ -11,16 +11,16 @@ typedef struct graph__lower_walk {
     const ind_graph *graph;
     ind__lowered *program;
     ind__box **box;         /* by tensor */
-    uint32_t *users;        /* by tensor: how often later ops read it */
+    uint32_t *users;        /* by tensor: number of reads by later ops */
     uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input becomes it after the run */
-    bool deterministic;     /* scatters join what meets in the order of the points */
+    bool deterministic;     /* scatters combine the points of an element in the order of the points */
 } graph__lower_walk;
 
 typedef void (*graph__lower_scatter_fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 
-/* The node being lowered: what its loop functions are given. */
+/* The node being lowered, as the context of its loop functions. */
 struct graph__lower_ctx {
     const graph__lower_walk *w;
     ind_context *context;
@@ -31,51 +31,51 @@ struct graph__lower_ctx {
     graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
     ind__box *part[2];               /* results of an earlier loop of this node */
     graph__lower_scatter_fn scatter; /* of the scatter being recorded */
-    ind_reduction mode;              /* .. how its values join what is there */
-    int whole_dims;                  /* .. last dimensions in which each point stores all of what is there, in order */
-    ind__box *into;                  /* memory of which operand 0 is a part, if that is scattered into instead .. */
+    ind_reduction mode;              /* .. how its values combine with the old ones */
+    int whole_dims;                  /* .. trailing dimensions that each point stores completely, in order */
+    ind__box *into;                  /* memory that contains operand 0, if the scatter goes there instead .. */
     ind_expr place[IND_MAX_RANK];    /* .. at these indices, by the index in operand 0 */
     double number;                   /* of graph__number_element, for floats and for the others */
     int64_t number_int;
-    struct { /* dimensions of what a reduction reads, mostly operand 0 */
+    struct { /* dimensions of the input of a reduction, usually operand 0 */
         int rank;
         int kept[IND_MAX_RANK], num_kept, reduced[IND_MAX_RANK], num_reduced;
         ind_expr size[IND_MAX_RANK], range[IND_MAX_RANK]; /* of the kept and of the reduced ones */
-        ind_expr count;                                   /* elements that one result is made of */
+        ind_expr count;                                   /* elements per result */
     } axes;
     struct { /* norm: its input, with the channel dimension split into groups if it has groups */
         ind__box *x, *gradient;
         bool grouped;
-        int rows; /* leading dimensions of x that number what is normalised together */
+        int rows; /* leading dimensions of x that number the normalised rows */
     } norm;
     struct {                         /* loss over classes */
         ind__box *scores, *smooth;   /* log-probabilities; their (weighted) sums over the classes, or NULL */
-        ind_expr size[IND_MAX_RANK]; /* of the rows: all dimensions but that of the classes */
+        ind_expr size[IND_MAX_RANK]; /* of the rows: all dimensions except the classes */
         int rank, classes;
     } loss;
     ind__window window; /* of a pool or a convolution */
     ind__conv conv;
     ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
-    bool adaptive[3];                     /* the window's size and place depend on its number */
+    bool adaptive[3];                     /* size and position of a window depend on its number */
     struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
         ind_expr size[IND_MAX_RANK];
         int rank, batch;
     } product;
-    struct { /* points of which some are chosen: their sizes, which they are, and how many up to each of them */
+    struct { /* points to select from: their sizes, the selected ones, and their running count */
         ind_expr size[IND_MAX_RANK];
         int rank;
         graph__lower_element_fn flag;
         ind__box *counts;
     } chosen;
-    struct { /* unique along a dimension: how many slices of how many parts; what a row of parts is ordered by */
+    struct { /* unique along a dimension: number of slices and of parts per slice; the sort order of a row of parts */
         int dim;
         ind_expr num, parts;
         graph__lower_element_fn key;
-        ind__box *ranks; /* of the parts, [parts, num], where they have been joined: equal ones have the same */
+        ind__box *ranks; /* of the parts, [parts, num], after combining: equal parts have equal ranks */
     } slices;
-    struct { /* repeat_interleave: the dimension of the result, and how long it is at most */
+    struct { /* repeat_interleave: the dimension of the result, and its maximum length */
         int dim;
         ind_expr most;
     } repeats;
@@ -118,8 +118,8 @@ static ind_value graph__lower_number(ind_ops *o, graph__typed_number x, ind_dtyp
     return ind_dtype_is_float(dtype) ? ind_op_constant(o, x.f, compute) : ind_op_constant_int(o, x.i, compute);
 }
 
-/* Element of a box of `rank` dimensions under broadcasting: missing leading dimensions, and index 0 where the size
- * is 1. */
+/* Loads an element of a box of `rank` dimensions under broadcasting: leading dimensions may be missing; the index is 0
+   where the size is 1. */
 static ind_value graph__lower_load_broadcast(ind_ops *o, const ind__box *x, const ind_expr *index, int rank) {
     ind_expr at[IND_MAX_RANK];
     for (int d = 0; d < x->rank; d++) {
@@ -128,7 +128,8 @@ static ind_value graph__lower_load_broadcast(ind_ops *o, const ind__box *x, cons
     return ind__box_load(o, x, at, x->rank);
 }
 
-/* Operand k at an index of the result, in `dtype`. A Python number is a constant of that type, unrounded until then. */
+/* Returns operand k at an index of the result, in `dtype`. A Python number is a constant of that type, rounded only
+   here. */
 static ind_value graph__lower_operand_as(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
                                          int rank, ind_dtype dtype) {
     const ind__node *from = &l->w->graph->node[graph__lower_operand_info(l, k)->node];
@@ -151,7 +152,7 @@ static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_
     return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
 }
 
-/* Operand k in memory: a kernel reads each of its elements many times. */
+/* Returns operand k in memory: a kernel reads each of its elements many times. */
 static ind__box *graph__stored_operand(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__lower_operand_box(l, k);
     return ind__box_realise(l->w->program, x) == IND_OK ? x : NULL;

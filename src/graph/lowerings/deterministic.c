@@ -1,31 +1,31 @@
 /* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic) */
 
-/* One of them: it changes `places` rows of base at `points` points. A row is what base has in its last `whole`
-   dimensions: each point stores all of one, from the same dimensions of `size`. */
+/* A deterministic scatter: it changes `places` rows of base at `points` points. A row is the last `whole` dimensions of
+   base. Each point stores a whole row, from the same dimensions of `size`. */
 typedef struct graph__ordered {
     graph__lower_ctx *l;
     ind__box *base;
-    ind_dtype compute;    /* type that its elements are joined in */
+    ind_dtype compute;    /* type in which elements are combined */
     const ind_expr *size; /* of the points, and of the rows */
     int rank, whole;
     ind_expr points, places;
-    bool checked;                   /* what makes values does not check where they go: what makes keys has done it */
-    ind__box *key, *value;          /* per point: the place, `places` for none; what goes there */
+    bool checked;                   /* the value code skips index checks, because the key code makes them */
+    ind__box *key, *value;          /* per point: its row, `places` for none; its value */
     ind_dtype number;               /* of points and rows */
     bool in_place;                  /* base is not a copy */
-    ind__box *meeting, *last;       /* per element: what all its points come to; per row: the last one of them */
+    ind__box *meeting, *last;       /* per element: all its points combined; per row: its last point */
     ind__box *sorted, *position;    /* per point in the order of keys: its key and number */
-    ind__box *counts, *ranks;       /* per digit and chunk of them: how many it has, and how many up to there .. */
-    ind__box *in_chunk;             /* .. per point: its place among those of its digit in its chunk, from 1 on */
+    ind__box *counts, *ranks;       /* per digit and chunk: its count, and the running count .. */
+    ind__box *in_chunk;             /* .. per point: its 1-based position among those of its digit and chunk */
     int shift;                      /* of the digit */
-    bool store_keys, store_begins;  /* which of two arrays is being recorded */
-    ind__box *begin, *end;          /* per row: its points among the sorted ones */
-    int first;                      /* so many of them are joined with the row itself */
-    int level;                      /* that is being recorded */
+    bool store_keys, store_begins;  /* selects which of two arrays is recorded */
+    ind__box *begin, *end;          /* per row: its range of sorted points */
+    int first;                      /* number of points combined with the row itself */
+    int level;                      /* level being recorded */
     ind__box *groups[2], *group[2]; /* per level: groups up to a row; per group: its first sorted point .. */
     ind__box *sums[2];              /* .. and its sum; of level 1 .. */
-    int64_t span;                   /* .. that of the next so many in all .. */
-    int last_sums;                  /* .. of which so many are a row's at last; 0 before */
+    int64_t span;                   /* .. number of consecutive groups per sum .. */
+    int last_sums;                  /* .. final number of sums per row; 0 before */
 } graph__ordered;
 
 static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
@@ -37,7 +37,7 @@ static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, in
     return c;
 }
 
-/* The place that base's index names: of the row, whatever the element of it. */
+/* Returns the number of the row that base's index is in, for any element of the row. */
 static ind_expr graph__ordered_place(const graph__ordered *u, const ind_expr *index) {
     return ind__linearise(u->l->context, index, u->base->size, u->base->rank - u->whole);
 }
@@ -57,7 +57,7 @@ static ind_value graph__ordered_value(ind_ops *o, const ind_expr *index, int ran
     return graph__ordered_capture(o, index, rank, u->l, u->checked).value;
 }
 
-/* Element `inner` of the row that x has for the point of this number. */
+/* Loads element `inner` of x's row for the point of this number. */
 static ind_value graph__ordered_point(ind_ops *o, const graph__ordered *u, const ind__box *x, ind_expr number,
                                       const ind_expr *inner) {
     ind_expr at[IND_MAX_RANK];
@@ -77,16 +77,16 @@ static ind_value graph__ordered_join(ind_ops *o, const graph__ordered *u, ind_va
     return u->l->mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
 }
 
-/* A row, a point or a place among sorted points that an earlier loop has stored. */
+/* Returns a stored row, point or position among sorted points as an index. */
 static ind_expr graph__ordered_index(ind_ops *o, ind_value v, ind_expr size) {
-    ind_expr some = ind_expr_max(size, ind_int(size.context, 1)); /* of none nothing is read */
+    ind_expr some = ind_expr_max(size, ind_int(size.context, 1)); /* size 0 is never read */
     o->checked = true;
     ind_expr at = ind_op_indirect(o, v, some, false);
     o->checked = false;
     return at;
 }
 
-/* a under the mask, in what is loaded from here on as well; what it was before is returned. */
+/* Adds a to the mask of later loads and values; returns the previous mask. */
 static ind_value graph__ordered_mask(ind_ops *o, ind_value a) {
     ind_value outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, a) : a;
@@ -101,14 +101,14 @@ static ind_value graph__number(ind_ops *o, const graph__ordered *u, int64_t n) {
     return ind_op_constant_int(o, n, u->number);
 }
 
-/* Joins v to `sum`, if that is one, where there is such a v: what does not change a sum is -0. */
+/* Combines v with `sum`, if `sum` is valid, where `there` holds; elsewhere the neutral value, which is -0 for sums. */
 static ind_value graph__join_if(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there, ind_value v) {
     ind_value none = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD ? 1 : -0.0, u->compute);
     v = ind_op_where(o, there, v, none);
     return sum.id ? graph__ordered_join(o, u, sum, v) : v;
 }
 
-/* Joins to `sum` what the point of this number stores into element `inner` of its row, if there is one. */
+/* Combines with `sum` the value that this point stores into element `inner` of its row, where `there` holds. */
 static ind_value graph__ordered_add(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there,
                                     ind_value number, const ind_expr *inner) {
     ind_value outer = graph__ordered_mask(o, there);
@@ -131,7 +131,7 @@ static ind_value graph__fill_element(ind_ops *o, const ind_expr *index, int rank
                                        : ind_op_constant_int(o, f->value, f->type);
 }
 
-/* Scatters into integers that are all `value` at first. */
+/* Scatters into integers that are initially `value`. */
 static ind_status graph__ordered_scatter(const graph__ordered *u, int64_t value, const ind_expr *size, int rank,
                                          const ind__scatter_desc *d, ind__box **result) {
     ind__lowered *p = u->l->w->program;
@@ -141,7 +141,7 @@ static ind_status graph__ordered_scatter(const graph__ordered *u, int64_t value,
     return status ? status : ind__box_scatter(p, x, d, result);
 }
 
-/* The row of a point, or of a place among sorted points; it goes to one where *inside holds. */
+/* Returns the row of a point or of a position among sorted points; valid where *inside holds. */
 static ind_expr graph__ordered_row(ind_ops *o, const graph__ordered *u, ind_value key, ind_value *inside) {
     *inside = ind_op_lt(o, key, ind_op_cast(o, ind_op_index(o, u->places, IND_I64), ind_op_dtype(o, key)));
     ind_value outer = graph__ordered_mask(o, *inside);
@@ -182,7 +182,7 @@ static ind_status graph__ordered_by_last(graph__ordered *u, ind__box **result) {
     return status ? status : ind__box_scatter(u->l->w->program, u->base, &store, result);
 }
 
-#define GRAPH__CHEAP_OPS 8 /* of a value that is written out once for each point that a loop joins */
+#define GRAPH__CHEAP_OPS 8 /* of a value that is recomputed for each point of a loop */
 
 static ind_status graph__realise_costly(graph__ordered *u) {
     const bool costly = (int)u->value->storage->num_ops > GRAPH__CHEAP_OPS;
@@ -213,7 +213,7 @@ static ind_expr graph__chunk_of(const graph__ordered *u, ind_expr at) {
     return ind_expr_floordiv(at, ind_int(u->l->context, GRAPH__CHUNK));
 }
 
-/* The count of the chunk and the digit of a point. */
+/* Returns the index of the count for a point's chunk and digit. */
 static ind_expr graph__digit_count(ind_ops *o, const graph__ordered *u, ind_expr at) {
     ind_expr digits = ind_int(u->l->context, GRAPH__DIGITS);
     ind_expr digit = graph__ordered_index(o, graph__sorted_digit(o, u, at), digits);
@@ -233,7 +233,7 @@ static ind_value graph__digit_element(ind_ops *o, const ind_expr *index, int ran
     return ind__box_load(o, ((const graph__ordered *)user)->counts, index, rank);
 }
 
-/* index: a point, and one of its chunk; is that of the same digit, and not behind it? */
+/* index: a point, and one of its chunk. Does the latter have the same digit and no higher position? */
 static ind_value graph__same_digit(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     ind_expr chunk = graph__chunk_of(u, index[0]), other;
@@ -288,7 +288,7 @@ static ind_status graph__sort_by_digit(graph__ordered *u) {
     return status;
 }
 
-/* The most that e can be, as far as is known. */
+/* Returns the known upper bound of e. */
 static int64_t graph__at_most(ind_expr e) {
     int64_t lo, hi;
     ind__known_bounds(e, &lo, &hi);
@@ -309,9 +309,9 @@ static ind_status graph__sort_points(graph__ordered *u) {
 
 #define GRAPH__GROUP_BITS  4
 #define GRAPH__GROUP       (1 << GRAPH__GROUP_BITS)
-#define GRAPH__LAST_GROUPS 16 /* that are joined at last */
+#define GRAPH__LAST_GROUPS 16 /* groups combined in the last step */
 
-/* Of the place `at` among sorted points: is another row's the one before, or behind? */
+/* Is the point before `at` (or after it) among sorted points of another row? */
 static ind_value graph__sorted_edge(ind_ops *o, const graph__ordered *u, ind_expr at, bool first) {
     ind_expr zero = ind_int(u->l->context, 0), one = ind_int(u->l->context, 1);
     ind_expr other = first ? ind_expr_sub(at, one) : ind_expr_add(at, one);
@@ -332,14 +332,15 @@ static void graph__sorted_edge_store(ind_ops *o, const ind_expr *index, int rank
     ind__emit_scatter(o, to, &row, 1, number, inside, IND_REDUCE_NONE);
 }
 
-/* Groups of the row's points but for the first few; groups of these, where there are several (level 1). */
+/* Returns the number of groups of the row's points after the first few; at level 1 the number of groups of groups, if
+   there are several. */
 static ind_value graph__row_groups(ind_ops *o, const graph__ordered *u, ind_expr row, int level) {
     ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
     ind_value n = ind_op_sub(o, ind_op_sub(o, end, begin), graph__number(o, u, u->first));
     n = ind_op_maximum(o, n, graph__number(o, u, 0));
     for (int k = 0; k <= level; k++) {
         ind_value several = ind_op_gt(o, n, graph__number(o, u, 1));
-        ind_value rest = ind_op_bit_and(o, n, graph__number(o, u, GRAPH__GROUP - 1)); /* n + it might not fit */
+        ind_value rest = ind_op_bit_and(o, n, graph__number(o, u, GRAPH__GROUP - 1)); /* n + 15 might overflow */
         rest = ind_op_cast(o, ind_op_gt(o, rest, graph__number(o, u, 0)), u->number);
         n = ind_op_add(o, ind_op_shift_right(o, n, graph__number(o, u, GRAPH__GROUP_BITS)), rest);
         if (k) n = ind_op_where(o, several, n, graph__number(o, u, 0));
@@ -352,8 +353,8 @@ static ind_value graph__row_groups_element(ind_ops *o, const ind_expr *index, in
     return graph__row_groups(o, user, index[0], ((const graph__ordered *)user)->level);
 }
 
-/* So many groups there are at the most: a row has `fewest` points for each of its own, as its first one takes
-   u->first + 1 (and two groups, at level 1) and the others are full but for the last. */
+/* Returns the maximum number of groups. A row has at least `fewest` points per group: its first group takes u->first +
+   1 (and two groups, at level 1), and all others but the last are full. */
 static ind_expr graph__most_groups(const graph__ordered *u, int level) {
     const int64_t one = u->first + 1 + (level ? GRAPH__GROUP : 0),
                   full = level ? GRAPH__GROUP * GRAPH__GROUP : GRAPH__GROUP;
@@ -361,12 +362,12 @@ static ind_expr graph__most_groups(const graph__ordered *u, int level) {
     return ind_expr_ceildiv(u->points, ind_int(u->l->context, fewest));
 }
 
-/* Where the sum of the row's first group stands; those of its other groups stand behind it. */
+/* Returns the index of the sum of the row's first group; its other groups follow. */
 static ind_value graph__first_group(ind_ops *o, const graph__ordered *u, ind_expr row, int level) {
     return ind_op_sub(o, ind__box_load(o, u->groups[level], &row, 1), graph__row_groups(o, u, row, level));
 }
 
-/* Of each group, its first one among the sorted points. */
+/* Stores the first sorted point of each group. */
 static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     const int bits = GRAPH__GROUP_BITS * (u->level + 1);
@@ -388,10 +389,10 @@ static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint
     o->mask = outer;
 }
 
-/* Joins to `sum`, if it is one, the sorted points from `at` up to the end of their row, `most` of them. */
+/* Combines up to `most` sorted points from `at` to the end of their row with `sum`, if that is valid. */
 static ind_value graph__join_group(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value at, ind_value end,
                                    int most, const ind_expr *inner) {
-    ind_value left = ind_op_sub(o, end, at); /* at + most might not fit */
+    ind_value left = ind_op_sub(o, end, at); /* at + most might overflow */
     for (int j = 0; j < most; j++) {
         ind_value place = j ? ind_op_add(o, at, graph__number(o, u, j)) : at;
         ind_value there = ind_op_lt(o, graph__number(o, u, j), left), outer = graph__ordered_mask(o, there);
@@ -403,13 +404,13 @@ static ind_value graph__join_group(ind_ops *o, const graph__ordered *u, ind_valu
     return sum;
 }
 
-/* The row of the group whose first sorted point is this one, if there is such a group: under the mask that there is. */
+/* Returns the row of the group whose first sorted point is `at`; the caller masks missing groups. */
 static ind_expr graph__group_row(ind_ops *o, const graph__ordered *u, ind_value at) {
     ind_expr point = graph__ordered_index(o, at, u->points);
     return ind__ok(point) ? graph__ordered_index(o, ind__box_load(o, u->sorted, &point, 1), u->places) : point;
 }
 
-/* Each stores its sum. */
+/* Stores the sum of each group. */
 static void graph__group_sum(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     ind_value at = ind__box_load(o, u->group[0], index, 1);
@@ -422,7 +423,7 @@ static void graph__group_sum(ind_ops *o, const ind_expr *index, int rank, uint32
     o->mask = (ind_value){0};
 }
 
-/* `most` sums of groups of a row: from `first` on, `step` apart, so many as `left`. */
+/* Combines up to `most` group sums of a row: from `first` on, `step` apart, while below `left`. */
 static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level, ind_value first, ind_value left,
                                   int64_t most, int64_t step, const ind_expr *inner) {
     ind_expr from[IND_MAX_RANK], all = graph__most_groups(u, level);
@@ -438,8 +439,8 @@ static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level
     return sum;
 }
 
-/* Of a group of groups: the sum of these; once there are such, that of u->span of them, at the first; at last that of
-   all of a row, where that of its first group stood. */
+/* Combines the sums of a group of groups. Later passes combine u->span of those into the first one. The last pass
+   stores the total of a row at the index of its first group. */
 static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     const int level = u->sums[1] != NULL;
@@ -462,7 +463,7 @@ static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint3
     o->mask = (ind_value){0};
 }
 
-/* Joins to `sum`, if it is one, what all points of the row store into element `inner` of it. */
+/* Combines the values of all points of the row for element `inner` with `sum`, if that is valid. */
 static ind_value graph__ordered_total(ind_ops *o, const graph__ordered *u, ind_value sum, ind_expr row,
                                       const ind_expr *inner) {
     ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
@@ -480,7 +481,7 @@ static ind_value graph__ordered_row_total(ind_ops *o, const ind_expr *index, int
     return graph__ordered_total(o, u, old, graph__ordered_place(u, index), index + rank - u->whole);
 }
 
-/* The first point of each row joins to it what they come to. */
+/* Combines the total of each row with the row, at the row's first point. */
 static void graph__ordered_total_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     const int outer_rank = u->base->rank - u->whole;
@@ -497,7 +498,7 @@ static void graph__ordered_total_store(ind_ops *o, const ind_expr *index, int ra
     o->mask = outer;
 }
 
-/* Where the points of each row begin and end among the sorted ones. */
+/* Finds the begin and end of each row among the sorted points. */
 static ind_status graph__find_edges(graph__ordered *u) {
     ind__scatter_desc d = {.size = &u->points, .rank = 1, .fn = graph__sorted_edge_store, .user = u};
     u->store_begins = true;
@@ -532,7 +533,7 @@ static ind_status graph__sum_level(graph__ordered *u, int level,
     return status;
 }
 
-/* All groups of a row come to one sum, at the place of the first of them. */
+/* Reduces all groups of a row to one sum, at the index of its first group. */
 static ind_status graph__sum_groups(graph__ordered *u) {
     if (graph__at_most(u->points) <= u->first) return IND_OK;
     int64_t most = (graph__at_most(u->points) - u->first - 1) / GRAPH__GROUP + 1; /* of a row */
@@ -549,7 +550,7 @@ static ind_status graph__sum_groups(graph__ordered *u) {
     return status ? status : graph__sum_level(u, 1, graph__group_join);
 }
 
-/* Most rows have no more, where the points are spread by chance. */
+/* Returns a number of points that most rows do not exceed if the points are spread randomly. */
 static int graph__first_points(const graph__ordered *u) {
     int n = 4;
     while (n < 16 && (double)n * (double)ind_hint(u->places) < 2.0 * (double)ind_hint(u->points) + 4) n *= 2;
@@ -564,7 +565,7 @@ static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result
     if (!status) status = graph__find_edges(u);
     if (!status) status = graph__sum_groups(u);
     if (status) return status;
-    if (u->in_place && ind_hint(u->points) * 2 < ind_hint(u->places)) { /* rows that no point goes to stay unread */
+    if (u->in_place && ind_hint(u->points) * 2 < ind_hint(u->places)) { /* rows without points are not read */
         ind_expr size[IND_MAX_RANK] = {u->points};
         for (int d = 0; d < u->whole; d++) size[1 + d] = u->size[u->rank - u->whole + d];
         ind__scatter_desc d = {.size = size, .rank = 1 + u->whole, .fn = graph__ordered_total_store, .user = u};
@@ -574,7 +575,7 @@ static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result
     return ind__box_realise(p, *result);
 }
 
-/* Of every point: its value where it is for this element, else what changes nothing. index: the element, the point. */
+/* Returns the point's value if the point is for this element, else the neutral value. index: the element, the point. */
 static ind_value graph__ordered_looked_at(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     const int outer = u->rank - u->whole;
@@ -659,14 +660,14 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     return status;
 }
 
-/* May it matter in which order what meets at an element comes? */
+/* May the order of the points of an element change the result? */
 static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
     bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
     bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
-    if (ind__op_has(l->node->op, 'Z')) return false; /* each point has places of its own, or adds integers */
+    if (ind__op_has(l->node->op, 'Z')) return false; /* points do not share elements, or add integers */
     if (joins) return ind_dtype_is_float(base->storage->dtype);
     return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
 }
@@ -683,17 +684,17 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
 typedef struct graph__lists {
     graph__ordered u;
     ind__box *least[GRAPH__ROUNDS], *greatest[GRAPH__ROUNDS]; /* numbers of points, by row and range */
-    int round;                                                /* that is being recorded, .. */
+    int round;                                                /* being recorded, .. */
     bool least_now;                                           /* .. which of the two */
 } graph__lists;
 
-/* The range that a point's number is in. */
+/* Returns the range of a point's number. */
 static ind_expr graph__lists_range(const graph__lists *s, ind_expr point) {
     ind_expr one = ind_int(s->u.l->context, 1), ranges = ind_int(s->u.l->context, GRAPH__RANGES);
     return ind_expr_floordiv(point, ind_expr_max(ind_expr_ceildiv(s->u.points, ranges), one));
 }
 
-/* Is the point of this number, of row and range `at`, between the ends of the round? */
+/* Is this point, of row and range `at`, strictly between the ends of round k? */
 static ind_value graph__lists_between(ind_ops *o, const graph__lists *s, const ind_expr *at, ind_value number, int k) {
     ind_value low = ind__box_load(o, s->least[k], at, 2), high = ind__box_load(o, s->greatest[k], at, 2);
     return ind_op_and(o, ind_op_lt(o, low, number), ind_op_lt(o, number, high));
@@ -737,7 +738,7 @@ static ind_value graph__lists_sum(ind_ops *o, const ind_expr *index, int rank, v
             low[k] = ind__box_load(o, s->least[k], at, 2);
             sum = graph__ordered_add(o, &s->u, sum, ind_op_lt(o, low[k], none), low[k], inner);
         }
-        for (int k = GRAPH__ROUNDS; k-- > 0;) { /* of one point the least is the greatest, too; of none it is greater */
+        for (int k = GRAPH__ROUNDS; k-- > 0;) { /* with one point least equals greatest; with none it exceeds it */
             ind_value high = ind__box_load(o, s->greatest[k], at, 2);
             sum = graph__ordered_add(o, &s->u, sum, ind_op_gt(o, high, low[k]), high, inner);
         }
@@ -745,7 +746,7 @@ static ind_value graph__lists_sum(ind_ops *o, const ind_expr *index, int rank, v
     return sum;
 }
 
-/* What no list has. */
+/* Adds the points that are in no list. */
 static void graph__lists_rest(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__lists *s = user;
     ind_expr point = ind__linearise(s->u.l->context, index, s->u.size, rank - s->u.whole);
@@ -779,12 +780,12 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
     return status;
 }
 
-/* Do sums of rows move fewer bytes by lists, by what the policy asks for? An atomic sum reads a point's row, and reads
-   and writes the row that it goes to: in the L2, but beyond its size each passes through memory, too. Before that the
-   rows are copied, unless they are changed in place. By lists each row is read and written once, whether a point goes
-   there or not, and each point's row is read once; to find them takes some 128 bytes a point, and to look for points
-   that no list has about the time of reading their rows. Elements of 16 bits take as many instructions as others, for
-   half of the bytes. And lists are for few points a row: with four, a range has more than it holds in one of 20. */
+/* Do lists save as many bytes as the policy asks for? An atomic sum reads a point's row, then reads and writes the
+   destination row. That happens in the L2, but rows beyond its size also go through memory. Rows that are not changed
+   in place are copied first. Lists read and write each row once, with or without points, and read each point's row
+   once. Finding the lists takes about 128 bytes a point. Finding the points without a list takes about the time of
+   reading their rows. 16-bit elements take as many instructions as others, for half of the bytes. Lists suit few points
+   per row: with four, one range in 20 has more than it holds. */
 static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     const double bytes = ind_dtype_bytes(base->storage->dtype);
     if (l->into || l->mode != IND_REDUCE_SUM || l->whole_dims == 0 || l->whole_dims >= rank || bytes < 4) return false;
@@ -799,10 +800,10 @@ static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, co
     return sources - (copied ? 0 : 2 * rows) - 128 * points >= (double)l->w->program->policy.list_bytes;
 }
 
-/* fn over `size`, storing into base; *result is what it is then. */
+/* Runs fn over `size`, storing into base; *result is base after that. */
 static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
-    const bool once = fn == graph__put_part_element; /* all other places are data */
+    const bool once = fn == graph__put_part_element; /* all other positions are data */
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l, .each_once = once};
     l->scatter = fn;
     l->mode = mode;

@@ -43,7 +43,7 @@ static ind_value graph__lower_box_element(ind_ops *o, const ind_expr *index, int
     return ind__box_load(o, (const ind__box *)box, index, rank);
 }
 
-/* A 0-d box with a number. */
+/* Returns the number of a 0-d box. */
 static ind_value graph__number_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     (void)index;
     (void)rank;

@@ -16,13 +16,13 @@ static void graph__split_sizes(graph__lower_ctx *l, const ind_expr *size, int ra
     l->axes.count = ind_expr_product(l->context, l->axes.range, l->axes.num_reduced);
 }
 
-/* The same of operand 0. */
+/* Splits the dimensions of operand 0 the same way. */
 static void graph__split_axes(graph__lower_ctx *l, uint32_t mask) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     graph__split_sizes(l, x->size, x->rank, mask);
 }
 
-/* Bits of the dimensions that an attribute names: one, a list, or all where it is left out. */
+/* Returns the mask of the dimensions in an attribute: one, a list, or all by default. */
 static uint32_t graph__dim_mask(const ind__attr *dims, int rank) {
     uint32_t mask = 0;
     if (dims->kind == IND__ATTR_NONE || (dims->kind != IND__ATTR_INT && dims->count == 0)) return (1u << rank) - 1;
@@ -35,12 +35,12 @@ static uint32_t graph__dim_mask(const ind__attr *dims, int rank) {
     return mask;
 }
 
-/* Splits the dimensions of operand 0 as attribute k says. */
+/* Splits the dimensions of operand 0 by attribute k. */
 static void graph__split_dims(graph__lower_ctx *l, int k) {
     graph__split_axes(l, graph__dim_mask(&l->node->attr[k], graph__lower_operand_info(l, 0)->rank));
 }
 
-/* From indices of the kept, then of the reduced dimensions to one of operand 0. */
+/* Maps indices of the kept, then of the reduced dimensions to an index of operand 0. */
 static ind_value graph__reduced_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     graph__lower_ctx *l = user;
     ind_expr at[IND_MAX_RANK];
@@ -51,20 +51,20 @@ static ind_value graph__reduced_element(ind_ops *o, const ind_expr *index, int r
     return l->element(o, at, l->axes.rank, l);
 }
 
-/* The squared deviation of a single element: 0, but not a number where the element is not finite. */
+/* Returns the squared deviation of a single element: 0, or NaN if the element is not finite. */
 static ind_value graph__deviation_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     ind_value x = graph__reduced_element(o, index, rank, user);
     return ind_op_sub(o, x, x);
 }
 
-/* What a reduction gives over one element, apart from the element itself, or over none. */
+/* Returns the results of a reduction over one element, other than the element, and over none. */
 static ind_value graph__neutral_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__typed_number *v = user;
     (void)index, (void)rank;
     return graph__lower_number(o, *v, v->dtype);
 }
 
-/* One element or none is no loop: the element, or a constant. */
+/* Lowers a reduction over one element or none without a loop: the element, or a constant. */
 static ind_status graph__lower_reduce_trivially(graph__lower_ctx *l, ind_reduction type, ind_dtype dtype,
                                                 ind__box **results) {
     bool empty = graph__size_is_zero(l->axes.count);
@@ -97,7 +97,7 @@ static ind_status graph__lower_reduce(graph__lower_ctx *l, ind_reduction type, i
     return ind__box_reduction(l->w->program, &d, results);
 }
 
-/* keepdim: in result `to` the reduced dimensions come back with size 1. */
+/* keepdim: restores the reduced dimensions of result `to` with size 1. */
 static ind_status graph__lower_keep_dims_of(graph__lower_ctx *l, const ind__tensor_info *to, ind__box **x) {
     ind_expr map[IND_MAX_RANK];
     if (to->rank == l->axes.num_kept) return IND_OK;
@@ -116,19 +116,19 @@ static ind_value graph__lower_self(ind_ops *o, const ind_expr *index, int rank, 
     return graph__lower_operand(o, l, 0, index, rank);
 }
 
-/* Number of elements reduced, as a value. */
+/* Returns the number of reduced elements, as a value. */
 static ind_value graph__lower_count(ind_ops *o, const graph__lower_ctx *l) {
     int64_t n;
     if (ind_expr_is_int(l->axes.count, &n)) return graph__lower_float(o, l, (double)n);
     return ind_op_cast(o, ind_op_index(o, l->axes.count, IND_I64), l->compute);
 }
 
-/* Is it proven that every row has an element? */
+/* Is every row proven to have an element? */
 static bool graph__has_elements(const graph__lower_ctx *l) {
     return ind_known_le(ind_int(l->context, 1), l->axes.count);
 }
 
-/* What is a mean is not a number where there is nothing: 0 / n is added where n may be 0. */
+/* Makes the mean of an empty row NaN: adds 0 / n if n may be 0. */
 static ind_value graph__mean_of_some(ind_ops *o, const graph__lower_ctx *l, ind_value mean) {
     if (graph__has_elements(l)) return mean;
     return ind_op_add(o, mean, ind_op_div(o, graph__lower_float(o, l, 0), graph__lower_count(o, l)));
@@ -138,7 +138,7 @@ static ind_value graph__row_mean_element(ind_ops *o, const ind_expr *index, int 
     return graph__mean_of_some(o, l, ind__box_load(o, l->part[0], index, rank));
 }
 
-/* Result k of the row that `index` (of the full shape) lies in. */
+/* Returns result k of the row that contains `index` (of the full shape). */
 static ind_value graph__lower_row_part(ind_ops *o, const graph__lower_ctx *l, int k, const ind_expr *index) {
     ind_expr at[IND_MAX_RANK];
     for (int d = 0; d < l->axes.num_kept; d++) at[d] = index[l->axes.kept[d]];

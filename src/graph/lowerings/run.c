@@ -1,6 +1,7 @@
 /* ---- the walk ---- */
 
-/* Reads of each tensor by later ops; a composite op reads its input once to reduce it and once more after. */
+/* Counts the reads of each tensor by later ops. A composite op reads its input once to reduce it and once after
+   that. */
 static void graph__count_users(const graph__lower_walk *w) {
     for (uint32_t i = 1; i < w->graph->num_nodes; i++) {
         const ind__node *n = &w->graph->node[i];
@@ -14,14 +15,13 @@ static void graph__count_users(const graph__lower_walk *w) {
     }
 }
 
-/* Outputs are stored where they are made, so that later ops read them; a constant is stored last: later ops know
- * its value. */
+/* Stores outputs when they are computed, so later ops read them. A constant is stored last: later ops use its value. */
 static ind_status graph__lower_outputs(const graph__lower_walk *w, uint32_t tensor, bool constants) {
     ind__box *x = w->box[tensor];
     bool constant = !x->storage->buffer && x->storage->num_reads == 0;
     if (constant && !constants) return IND_OK;
     uint32_t i = w->first_output[tensor];
-    w->first_output[tensor] = 0; /* done: by the last pass a constant may have been stored for a matrix product */
+    w->first_output[tensor] = 0; /* done: a constant may be stored already, for a matrix product */
     for (; i; i = w->next_output[i - 1]) {
         ind_status status = ind__box_output(w->program, x, w->graph->output[i - 1].name, i - 1);
         if (status) return status;
@@ -37,7 +37,7 @@ static void graph__link_outputs(const graph__lower_walk *w) {
     }
 }
 
-/* Says which op could not be lowered. */
+/* Names the op that could not be lowered. */
 static ind_status graph__lower_failed(ind_context *c, const ind__node *n, ind_status status) {
     const char *op = ind__op_name(n->op);
     char why[256];
@@ -74,7 +74,7 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
 
 /* ---- mutated inputs: each memory holds its new value when all is done ---- */
 
-/* The newest version of an input's buffer. */
+/* Returns the newest version of an input's buffer. */
 static uint32_t graph__newest(const graph__lower_walk *w, uint32_t input) {
     uint32_t buffer = w->box[input]->storage->buffer;
     while (w->program->buffer[buffer].mutated_by) buffer = w->program->buffer[buffer].mutated_by;
@@ -92,7 +92,7 @@ static bool graph__is_mutated(const graph__lower_walk *w, uint32_t home) {
            ind__find_mutation(w->graph, ind__find_tensor(w->graph, b->name, strlen(b->name)));
 }
 
-/* Does the body read memory that runs change, other than `own`? */
+/* Does the body read memory that runs change, except `own`? */
 static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, uint32_t own) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         if (b->inst[i].op != IND_LOOP_LOAD) continue;
@@ -102,8 +102,8 @@ static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, 
     return false;
 }
 
-/* Makes the value safe from the stores into inputs that follow: it is kept if it lies in the memory of one, or would
-   be computed from that of another one later. */
+/* Protects the value from later stores into inputs. It is copied if it is in the memory of a mutated input. It is
+   computed now if it would read the memory of another one later. */
 static ind_status graph__keep_value(const graph__lower_walk *w, const struct ind__mutation *m, ind__box **value) {
     ind__lowered *p = w->program;
     ind__box *v = *value = w->box[m->value];

@@ -1,7 +1,7 @@
 /* ---- scans and searches of several families */
 
-/* A scan of element(index of the result of a scan) along dim of these sizes; results[1], where there is one, are
-   positions. Over one element or none it is the element itself, at 0. */
+/* Lowers a scan of element(index of the result of a scan) along dim of these sizes; results[1], if any, are positions.
+   Over one element or none it is the element itself, at 0. */
 static ind_status graph__lower_scan_of(graph__lower_ctx *l, ind_scan kind, ind_dtype dtype, const ind_expr *size,
                                        int rank, int dim, graph__lower_element_fn element, ind__box **results) {
     bool one = rank == 0 || graph__size_is_one(size[dim]) || graph__size_is_zero(size[dim]);
@@ -25,16 +25,16 @@ static ind_status graph__lower_scan(graph__lower_ctx *l, ind_scan kind, const in
     return graph__lower_scan_of(l, kind, dtype, x->size, x->rank, dim, graph__lower_self, results);
 }
 
-/* One search: the sequence, its sorter or NULL, the index of their last dimension still to be filled in. */
+/* One search: the sequence, its sorter or NULL, the index with the last dimension still open. */
 typedef struct graph__search {
     const ind__box *sequence, *sorter;
     ind_expr at[IND_MAX_RANK], size;
-    int dim; /* of the sequence, along which it ascends */
+    int dim; /* of the sequence, which is sorted along it */
     bool right;
-    bool numbers; /* not x is looked for, but the first NaN */
+    bool numbers; /* searches for the first NaN instead of x */
 } graph__search;
 
-/* Element `middle` of the sequence in its sorted order; only read where o->mask holds. */
+/* Returns element `middle` of the sequence in sorted order; only read where o->mask holds. */
 static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value middle) {
     ind_expr one = ind_int(ind_op_context(o), 1), some = ind_expr_max(s->size, one); /* an empty one is never read */
     int rank = s->sequence->rank;
@@ -47,8 +47,7 @@ static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value m
 
 #define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
 
-/* Halving steps until no sequence of that size has anything left; the comparisons are PyTorch's, so that NaN comes last
-   as there. */
+/* Emits halving steps until the longest sequence is done. Comparisons are PyTorch's, so NaN comes last. */
 static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x) {
     int64_t lo, most;
     ind__known_bounds(s->size, &lo, &most);

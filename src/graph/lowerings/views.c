@@ -1,6 +1,6 @@
 /* ---- index maps and bounds of views, pads and windows */
 
-/* Index d of the result of the view being built. */
+/* Returns index d of the result of the view being built. */
 static ind_expr graph__lower_view_index(const graph__lower_ctx *l, int d) {
     return ind__index_symbol(l->context, 'i', d, l->result->size[d]);
 }
@@ -14,13 +14,13 @@ static int graph__from_end(int64_t dim, int rank) {
     return (int)(dim < 0 ? dim + (rank ? rank : 1) : dim);
 }
 
-/* Every index of operand 0 as that of the result with the same number. */
+/* Maps every index of operand 0 to the result's index of the same dimension. */
 static void graph__lower_same_indices(const graph__lower_ctx *l, ind_expr map[IND_MAX_RANK]) {
     for (int d = 0; d < graph__lower_operand_info(l, 0)->rank; d++)
         map[d] = d < l->result->rank ? graph__lower_view_index(l, d) : ind_int(l->context, 0);
 }
 
-/* Where element `index` of a diagonal stands in the tensor of this rank. */
+/* Maps element `index` of a diagonal to the tensor of this rank. */
 static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_expr *index, ind_expr *map) {
     int64_t offset = attr[0].i;
     int a = graph__from_end(attr[1].i, rank), b = graph__from_end(attr[2].i, rank), next = 0;
@@ -32,14 +32,14 @@ static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_exp
     map[b] = offset > 0 ? ind_expr_add(at, ind_int(at.context, offset)) : at;
 }
 
-/* x mod size, where a size that may be 0 is not divided by: nothing is read then. */
+/* Returns x mod size. It never divides by a size that may be 0; nothing is read then. */
 static ind_expr graph__wrapped(ind_expr x, ind_expr size) {
     ind_expr one = ind_int(size.context, 1);
     return ind_expr_mod(x, ind_known_le(one, size) ? size : ind_expr_max(size, one));
 }
 
-/* Element `at` of operand k, in the type of `otherwise`, where `inside` holds; `otherwise` elsewhere, without a read.
- */
+/* Returns element `at` of operand k, in the type of `otherwise`, where `inside` holds; else `otherwise`, without a
+   read. */
 static ind_value graph__lower_inside(ind_ops *o, const graph__lower_ctx *l, uint32_t k, ind_expr inside,
                                      const ind_expr *at, ind_value otherwise) {
     if (!otherwise.id) return otherwise;
@@ -64,7 +64,7 @@ static ind_expr graph__and_within(ind_expr inside, ind_expr i, ind_expr size) {
     return ind_expr_and(inside, within);
 }
 
-/* Back to the shape of the graph, where rows were flattened for the product. */
+/* Restores the shape of the graph after rows were flattened for the product. */
 static ind_status graph__lower_unflatten(graph__lower_ctx *l, ind__box **x) {
     if ((*x)->rank == l->result->rank) return IND_OK;
     *x = ind__box_reshape(l->w->program, *x, l->result->size, l->result->rank);

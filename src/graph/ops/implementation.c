@@ -13,11 +13,11 @@ typedef ind_value (*graph__lower_element_fn)(ind_ops *o, const ind_expr *index, 
 typedef ind_status (*graph__lower_fn)(graph__lower_ctx *l, ind__box **results);
 
 typedef struct ind__implementation {
-    ind__rule rule; /* NULL: a composite, no node is of one */
+    ind__rule rule; /* NULL: a composite; no node has such an op */
     graph__lower_fn lower;
     graph__lower_element_fn element;
     ind_loop_op op, bool_op;
-    ind__expander expand; /* NULL: no composite */
+    ind__expander expand; /* NULL: not a composite */
 } ind__implementation;
 
 static const ind__implementation *ind__implementation_of(ind_graph_op op);

@@ -84,7 +84,7 @@ static const ind__implementation *ind__implementation_of(ind_graph_op op) {
     return &ind__implementations[op];
 }
 
-/* A missing row does not compile, nor does one of the other kind, nor a second one. */
+/* A missing row, a row in the wrong table or a second row does not compile. */
 enum {
 #define X(name, rule, lower, element, op, bool_op) IND__LOWERED_##name,
     IND__LOWERED(X)
@@ -107,7 +107,7 @@ IND_COMPOSITES(X)
 #undef X
 _Static_assert((int)IND__NUM_LOWERED + (int)IND__NUM_EXPANDED == (int)IND_NUM_OPS, "every row is of an op");
 
-/* An op that expands for some attributes only is lowered else. */
+/* These two ops expand for some attributes only; otherwise they are lowered. */
 static ind__expander ind__expander_of(const ind__node *node) {
     if (ind__is_named_padding(node->op, node->attr)) return ind__expand_named_padding;
     if (node->op == IND_OP_INTERPOLATE) return ind__interpolation_expander(node);

@@ -41,9 +41,9 @@
     IND_OPS_ASSOCIATIVE_SCAN(X)                                                                                        \
     IND_OPS_EXTERN(X)
 
-/* Ops that are written as others when they are called, as PyTorch decomposes its composite ops: the graph, its text and
-   its schedule show those. Columns as above. Complex tensors are what torch.view_as_real makes of them: a last
-   dimension of two, which dimensions do not count. */
+/* Composite ops: a call expands them into other ops, as PyTorch decomposes its composite ops. The graph, its text and
+   its schedule show the expansion. Columns as above. Complex tensors are real ones as torch.view_as_real returns them:
+   with a last dimension of two, which dimension arguments do not count. */
 #define IND_COMPOSITES(X)                                                                                              \
     IND_COMPOSITES_SOURCES(X)                                                                                          \
     IND_COMPOSITES_COPIES(X)                                                                                           \

@@ -43,7 +43,7 @@ static bool graph__mergeable(ind_graph_op op) {
     return op != IND_OP_INPUT && op != IND_OP_CONST && !own;
 }
 
-/* The slot that holds an equal node of r->to, or the free one where it would go. */
+/* Returns the slot of an equal node of r->to, or the free slot for it. */
 static uint32_t *graph__seen_slot(graph__rewrite *r, const ind__node *n) {
     uint32_t at = (uint32_t)graph__node_hash(n) & (r->seen_size - 1);
     while (r->seen[at] && !graph__node_equal(&r->to->node[r->seen[at]], n)) at = (at + 1) & (r->seen_size - 1);

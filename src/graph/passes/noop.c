@@ -1,6 +1,6 @@
 /* ---- NOOP ---- */
 
-/* A cast to `wide` and back loses nothing. */
+/* Is a cast to `wide` and back lossless? */
 static bool graph__lossless(ind_dtype narrow, ind_dtype wide) {
     if (ind_dtype_is_float(narrow) && !ind_dtype_is_float(wide)) return false;
     if (ind_dtype_is_integer(narrow) && ind_dtype_is_float(wide)) {
@@ -9,7 +9,7 @@ static bool graph__lossless(ind_dtype narrow, ind_dtype wide) {
     return narrow == IND_BOOL || ind_dtype_promote(narrow, wide) == wide;
 }
 
-/* x, if n or n over another permutation puts every dimension back where it was. */
+/* Returns x if n, or n over another permutation, is the identity. */
 static uint32_t graph__unpermuted(const graph__rewrite *r, const ind__node *n) {
     const ind__node *inner = graph__producer_of(r->to, n->operand[0]);
     int rank = r->from->tensor[n->result].rank;
@@ -22,7 +22,8 @@ static uint32_t graph__unpermuted(const graph__rewrite *r, const ind__node *n) {
     return alone ? n->operand[0] : pair ? inner->operand[0] : 0;
 }
 
-/* Reshapes in a row depend on the first input and the last shape alone: the earliest input that already has it. */
+/* Returns the earliest input with the final shape: consecutive reshapes depend only on the first input and the last
+   shape. */
 static uint32_t graph__unreshaped(const graph__rewrite *r, const ind__node *n) {
     const ind__tensor_info *result = &r->from->tensor[n->result];
     uint32_t x = n->operand[0];
@@ -45,7 +46,7 @@ static uint32_t graph__same_as_inner(const graph__rewrite *r, const ind__node *n
     return back && r->to->tensor[x].dtype == (ind_dtype)n->attr[0].i ? x : n->operand[0];
 }
 
-/* The operand that n may be replaced by, if its dtype and shape are the result's; 0: none. */
+/* Returns the operand that may replace n if its dtype and shape are the result's; 0: none. */
 static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *n) {
     const ind_graph *g = r->to;
     uint32_t a = n->num_operands > 0 ? n->operand[0] : 0, b = n->num_operands > 1 ? n->operand[1] : 0;
@@ -76,7 +77,7 @@ static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *
     case IND_OP_VIEW:
     case IND_OP_UNSQUEEZE:
     case IND_OP_SQUEEZE: return graph__unreshaped(r, n);
-    case IND_OP_SLICE: /* the same size can only be the full range */
+    case IND_OP_SLICE: /* equal size implies the full range */
     case IND_OP_EXPAND: return a;
     case IND_OP_CAT: return n->num_operands == 1 ? a : 0;
     default: return 0;
@@ -84,7 +85,7 @@ static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *
 }
 
 /* x + 0, x - 0, x * 1, x / 1, x ** 1, --x, relu(relu(x)), where with a constant condition or equal branches, copies,
-   and casts and views that change nothing. A Python number never stands for a tensor: it would promote differently. */
+   and identity casts and views. A Python number never replaces a tensor: it would promote differently. */
 static uint32_t graph__pass_noop(graph__rewrite *r, const ind__node *n) {
     uint32_t x = graph__noop_candidate(r, n);
     if (x == 0) return 0;

@@ -22,8 +22,8 @@ typedef struct graph__rewrite {
     bool changed;
 } graph__rewrite;
 
-/* Gets a node whose operands are tensors of r->to but whose results are still those of r->from. Returns the tensor of
-   r->to that stands for its first result (the others follow), 0: the node stays. */
+/* Visits a node whose operands are tensors of r->to and whose results are those of r->from. Returns the tensor of r->to
+   that replaces its first result (the others follow); 0: the node stays. */
 typedef uint32_t (*graph__pass_fn)(graph__rewrite *r, const ind__node *n);
 
 static bool graph__same_shape(const ind__tensor_info *a, const ind__tensor_info *b) {
@@ -32,7 +32,7 @@ static bool graph__same_shape(const ind__tensor_info *a, const ind__tensor_info 
     return same;
 }
 
-/* The one value that all elements of a tensor have, if its op says so. A Python number keeps its full precision. */
+/* Returns the value of all elements of a tensor if its op defines one. A Python number keeps its full precision. */
 static bool graph__uniform_of(const ind_graph *g, uint32_t tensor, graph__typed_number *out) {
     const ind__node *n = graph__producer_of(g, tensor);
     if (!ind__op_has(n->op, 'U')) return false;

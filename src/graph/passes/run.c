@@ -1,13 +1,13 @@
 /* ---- rounds ---- */
 
 static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
-    [IND_PASS_DCE] = NULL, /* chooses the nodes: mark_live_nodes */
+    [IND_PASS_DCE] = NULL, /* selects the nodes: mark_live_nodes */
     [IND_PASS_FOLD] = graph__pass_fold,
     [IND_PASS_NOOP] = graph__pass_noop,
     [IND_PASS_CSE] = graph__pass_cse,
 };
 
-/* The sizes from data in what a node is given and gives, as bits. */
+/* Returns the data-dependent sizes in a node's inputs and results, as bits. */
 static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
     uint64_t in = 0;
     for (uint32_t r = 0; g->num_unbacked && r < n->num_results; r++) {
@@ -23,7 +23,8 @@ static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
     return in;
 }
 
-/* Dead code: what no output needs. Inputs and constants are part of the graph's signature and always stay. */
+/* Finds dead code: nodes that no output needs. Inputs and constants are part of the graph's signature and always
+   stay. */
 static void graph__mark_live_nodes(graph__rewrite *r) {
     const ind_graph *g = r->from;
     bool all = !(r->enabled >> IND_PASS_DCE & 1);
@@ -47,7 +48,7 @@ static ind_body *graph__body_clone(ind_context *c, const ind_body *b) {
     return ind__import_body(&same, b);
 }
 
-/* Adds n to r->to under the names and the position it has in r->from. Returns its first result, 0 on failure. */
+/* Adds n to r->to with its names and source position in r->from. Returns its first result, 0 on failure. */
 static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
     ind_tensor made;
     ind_body *body = NULL;
@@ -162,7 +163,7 @@ static ind_status graph__rewrite_round(const ind_graph *g, uint32_t enabled, ind
     return status;
 }
 
-/* A rewritten copy owns facts and conditions from here on: the graph that it was made of may go before it. */
+/* Moves facts and conditions to a rewritten copy: the source graph may be destroyed before it. */
 static void ind__graph_take_facts(ind_graph *copy, ind_graph *g) {
     copy->facts_borrowed = false;
     g->facts_borrowed = true;

@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------------------------------------ >>shapes */
 
-/* What each op gives for its operands: dtypes and sizes as PyTorch documents them. Sizes that are not known to be equal
-   are an error that says which; nothing is guessed from hints. */
+/* Shape rules: result dtypes and sizes of each op, as PyTorch documents them. Sizes that are not proven equal are an
+   error that names them; hints are never used. */
 
 typedef struct ind__type {
     ind_dtype dtype;
@@ -18,16 +18,16 @@ typedef struct ind__infer {
     uint32_t num_operands;
     const ind__attr *attr;
     const ind_body *body; /* CUSTOM */
-    ind__type *result;    /* few, or allocated */
-    uint32_t num_results; /* the table's, or as the rule says */
+    ind__type *result;    /* `few`, or allocated */
+    uint32_t num_results; /* the table's, or the rule's */
     ind__type few[5];
-    ind_expr length;       /* Z: the size that comes from data .. */
-    ind_expr least, limit; /* Z: .. and what it is never below or above; least: invalid is 0 */
+    ind_expr length;       /* Z: the data-dependent size .. */
+    ind_expr least, limit; /* Z: .. and its lower and upper bound; least: invalid is 0 */
     bool bounded;          /* Z: the caller gave bounds */
     uint32_t source;       /* Z: as in ind__unbacked */
     ind_status status;
     char error[800];
-    char scratch[8][360]; /* texts of operands and types while an error is written */
+    char scratch[8][360]; /* texts of operands and types for an error message */
     int next_scratch;
 } ind__infer;
 
@@ -59,7 +59,7 @@ static bool ind__has_operand(const ind__infer *in, uint32_t k) {
     return k < in->num_operands && in->operand[k] != 0;
 }
 
-/* "f32[B, 256]" into a buffer; cut short if it does not fit. */
+/* Prints "f32[B, 256]" into a buffer; truncated if it does not fit. */
 static void ind__print_type(char *out, size_t bytes, ind_dtype dtype, const ind_expr *size, int rank) {
     char dim[96];
     size_t used = (size_t)snprintf(out, bytes, "%s[", ind_dtype_name(dtype));
@@ -84,13 +84,13 @@ static const char *ind__say_size(ind__infer *in, ind_expr e) {
     return out;
 }
 
-/* The tensor's name, or the number that it is. */
+/* Returns the tensor's name, or its value if it is a number. */
 static const char *ind__say_name(ind__infer *in, uint32_t k) {
     const ind__tensor_info *t = ind__operand(in, k);
     return t->name ? t->name : "a number";
 }
 
-/* "; 'fact S == 4*T' would make them agree", where one could. */
+/* Returns "; 'fact S == 4*T' would make them agree", if a fact could. */
 static const char *ind__say_fact(ind__infer *in, ind_expr condition) {
     char fact[128];
     if (!ind__ok(condition) || ind_expr_is_int(condition, NULL)) return "";
@@ -120,7 +120,7 @@ static void ind__set_result(ind__infer *in, int r, ind_dtype dtype, const ind_ex
     for (int d = 0; d < rank && d < IND_MAX_RANK; d++) t->size[d] = size[d];
 }
 
-/* Room for n results, where the op table does not say how many there are. */
+/* Allocates n results if the op table gives no number. */
 static ind_status ind__need_results(ind__infer *in, int64_t n) {
     if (n < 1) return ind__reject(in, IND_INVALID_ARGUMENT, "it would have no result");
     if (n > IND__MAX_RESULTS) {

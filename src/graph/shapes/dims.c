@@ -1,6 +1,6 @@
 /* ---- dimensions */
 
-/* A dimension as PyTorch counts: negative from the end; a scalar is taken to have one. */
+/* Resolves a dimension as PyTorch does: negative from the end; a scalar has one dimension. */
 static ind_status ind__dim(ind__infer *in, uint32_t k, int64_t given, int rank, int *dim) {
     int range = rank ? rank : 1;
     *dim = (int)(given < 0 ? given + range : given);
@@ -10,14 +10,14 @@ static ind_status ind__dim(ind__infer *in, uint32_t k, int64_t given, int rank, 
                        (long long)given, ind__say_name(in, k), ind__say_type(in, k), -range, range - 1);
 }
 
-/* Element k of a list of dimensions that ind__dims has let pass. */
+/* Returns element k of a list of dimensions that ind__dims has checked. */
 static int ind__list_dim(const ind__attr *a, int k, int rank) {
     int64_t d = 0;
     ind_expr_is_int(a->list[k], &d);
     return (int)(d < 0 ? d + rank : d);
 }
 
-/* A list of dimensions as a mask; none and the empty list are all of them. */
+/* Returns a list of dimensions as a mask; no list or an empty one means all. */
 static ind_status ind__dims(ind__infer *in, const ind__attr *a, uint32_t *mask) {
     int rank = ind__operand(in, 0)->rank, dim;
     *mask = rank ? (1u << rank) - 1 : 1;
@@ -36,7 +36,7 @@ static ind_status ind__dims(ind__infer *in, const ind__attr *a, uint32_t *mask) 
 typedef struct ind__shape {
     int rank;
     ind_expr size[IND_MAX_RANK];
-    uint32_t from[IND_MAX_RANK]; /* operand that decided the size, for messages */
+    uint32_t from[IND_MAX_RANK]; /* operand that set the size, for messages */
 } ind__shape;
 
 static ind_status ind__broadcast_clash(ind__infer *in, const ind__shape *s, int dim, uint32_t k, int k_dim, int skip) {
@@ -82,7 +82,7 @@ static ind_status ind__need_sizes(ind__infer *in, const ind_expr *size, int rank
     return IND_OK;
 }
 
-/* The attribute of kind dtype, where it is given (or has a default in the table). */
+/* Returns the attribute of kind dtype if it is given (or has a default in the table). */
 static ind_dtype ind__given_dtype(const ind__infer *in, ind_dtype otherwise) {
     for (uint32_t i = 0; i < in->g->schema[in->op].num_attrs; i++) {
         if (in->attr[i].kind == IND__ATTR_DTYPE) return (ind_dtype)in->attr[i].i;
@@ -90,7 +90,8 @@ static ind_dtype ind__given_dtype(const ind__infer *in, ind_dtype otherwise) {
     return otherwise;
 }
 
-/* Can an opaque call be told these sizes? Its strides are numbers: of sizes from data only the first, as it is. */
+/* Can an extern call take these sizes? Its strides are numbers: only the first size may depend on data, as a plain
+   symbol. */
 static bool ind__is_opaque_type(const ind_expr *size, int rank) {
     for (int d = 0; d < rank; d++) {
         if (ind__expr_has_kind(size[d], IND_SYMBOL_UNBACKED) && (d > 0 || !ind_expr_symbol(size[d]))) return false;

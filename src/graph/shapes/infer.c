@@ -1,9 +1,9 @@
 /* ---- what holds for every op */
 
-/* May a number stand for this operand? */
+/* May this operand be a number? */
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
-    if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule says where */
+    if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule checks that */
     if (op == IND_OP_QUANTILE || op == IND_OP_NANQUANTILE) return k == 1;
     if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
     if (op == IND_OP_REPEAT_INTERLEAVE) return k == 1;
@@ -98,7 +98,7 @@ static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, con
     return IND_OK;
 }
 
-/* Every result must be countable: its bytes at the largest sizes fit 63 bits. */
+/* Checks that every result is countable: its bytes at the largest sizes fit 63 bits. */
 static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     if (t->rank > IND_MAX_RANK) return ind__too_many_dims(in, t->rank);
     if (t->dtype == IND_DTYPE_NONE)
@@ -123,8 +123,8 @@ static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     return IND_OK;
 }
 
-/* What is computed has a type that is computed with, as in PyTorch; a cast makes one that is only stored, and rounds.
- */
+/* Checks that computed results have a compute type, as in PyTorch; only a cast makes a storage-only type, and
+   rounds. */
 static ind_status ind__check_computed_type(ind__infer *in) {
     bool computes = in->op == IND_OP_ARANGE;
     for (const char *flag = "RCN"; *flag; flag++) computes = computes || ind__op_has(in->op, *flag);

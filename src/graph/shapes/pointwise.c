@@ -4,7 +4,7 @@ static bool ind__is_fraction(const ind__attr *a) {
     return a->kind == IND__ATTR_SCALAR && !a->is_int;
 }
 
-/* What the op table's flags allow the operands to promote to. */
+/* Checks the promoted type against the op table's flags. */
 static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
     if (ind__op_has(in->op, 'f') && !ind_dtype_is_float(result)) return ind__need_float(in, 0);
     if (ind__op_has(in->op, 'n') && result == IND_BOOL) {
@@ -16,7 +16,7 @@ static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
                        ind__say_type(in, k));
 }
 
-/* A composite's operands, beyond what its expander asks. */
+/* Checks a composite's operands, beyond the checks of its expander. */
 static ind_status ind__check_composite(ind__infer *in) {
     if (ind__check_promoted(in, ind__result_type(in->g, in->operand, in->num_operands))) return in->status;
     for (uint32_t k = 1; k < in->num_operands && ind__op_has(in->op, 'o'); k++) {
@@ -27,10 +27,10 @@ static ind_status ind__check_composite(ind__infer *in) {
     return IND_OK;
 }
 
-/* What one op asks of its operands, beyond that they broadcast and promote to this type. */
+/* The checks of one op, beyond broadcasting and promotion to this type. */
 typedef ind_status (*ind__check)(ind__infer *in, ind_dtype promoted);
 
-/* The result of a pointwise op whose operands before `first` have no say in its type. */
+/* Infers the result of a pointwise op; operands before `first` do not count for its type. */
 static ind_status ind__infer_pointwise(ind__infer *in, uint32_t first, ind__check check) {
     ind__shape s = {0};
     for (uint32_t k = 0; k < in->num_operands; k++) {

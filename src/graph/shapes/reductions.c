@@ -11,7 +11,7 @@ static void ind__reduced(ind__infer *in, uint32_t mask, bool keepdim, ind_dtype 
     ind__set_result(in, r, dtype, size, rank);
 }
 
-/* Largest and smallest elements do not exist in an empty dimension. */
+/* Refuses the largest or smallest element of an empty dimension. */
 static ind_status ind__need_elements(ind__infer *in, uint32_t mask) {
     const ind__tensor_info *x = ind__operand(in, 0);
     for (int d = 0; d < x->rank; d++) {
@@ -23,7 +23,7 @@ static ind_status ind__need_elements(ind__infer *in, uint32_t mask) {
     return IND_OK;
 }
 
-/* The dimension that an attribute names as a mask; all of them where it is left out. */
+/* Returns the dimension of an attribute as a mask; all of them by default. */
 static ind_status ind__dim_or_all(ind__infer *in, const ind__attr *a, uint32_t *mask) {
     int rank = ind__operand(in, 0)->rank, dim;
     *mask = (1u << rank) - 1;
@@ -33,7 +33,7 @@ static ind_status ind__dim_or_all(ind__infer *in, const ind__attr *a, uint32_t *
     return IND_OK;
 }
 
-/* The order of a norm, be it written as an integer or not. */
+/* Returns the order of a norm, from an integer or a float. */
 static double ind__norm_order(const ind__attr *a) {
     return a->kind == IND__ATTR_SCALAR && a->is_int ? (double)a->i : a->f;
 }

@@ -18,14 +18,14 @@ void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *e
     if (!ind_known_le(*first, *last)) *last = ind_expr_max(*first, *last);
 }
 
-/* Where operand k of a meshgrid varies: with indexing "xy" the first two dimensions are exchanged. */
+/* Returns the dimension along which operand k of a meshgrid varies; indexing "xy" exchanges the first two. */
 static int ind__meshgrid_dim(const ind__attr *indexing, uint32_t k, uint32_t n) {
     bool xy = indexing->s && strcmp(indexing->s, "xy") == 0;
     return xy && n > 1 && k < 2 ? (int)(1 - k) : (int)k;
 }
 
-/* from[d]: the dimension of the operand that is seen at dimension d. The dims that are named go where they are told;
-   the others keep their order (torch.movedim). */
+/* from[d]: the operand's dimension at dimension d of the result. The named dims move; the others keep their order
+   (torch.movedim). */
 static void ind__movedim_order(const ind__attr *source, const ind__attr *destination, int rank, int *from) {
     int next = 0;
     uint32_t used = 0;
@@ -41,7 +41,7 @@ static void ind__movedim_order(const ind__attr *source, const ind__attr *destina
     }
 }
 
-/* The position that an index which may count from the end means; invalid where it is not known which. */
+/* Returns an index that may count from the end as one from the front; invalid if its sign is unknown. */
 static ind_expr ind__from_front(ind_expr index, ind_expr size) {
     ind_expr zero = ind_int(size.context, 0);
     if (ind_known_le(zero, index)) return index;
@@ -49,7 +49,7 @@ static ind_expr ind__from_front(ind_expr index, ind_expr size) {
                                      : ind_expr_where(ind_expr_lt(index, zero), ind_expr_add(index, size), index);
 }
 
-/* Elements of the diagonal of the plane of two dimensions. */
+/* Returns the length of the diagonal of a plane of two dimensions. */
 static ind_expr ind__diagonal_length(ind_expr rows, ind_expr columns, int64_t offset) {
     ind_context *c = rows.context;
     if (offset >= 0) columns = ind_expr_sub(columns, ind_int(c, offset));
@@ -60,7 +60,7 @@ static ind_expr ind__diagonal_length(ind_expr rows, ind_expr columns, int64_t of
     return ind_known_le(ind_int(c, 0), n) ? n : ind_expr_max(n, ind_int(c, 0));
 }
 
-/* The storage_offset of as_strided, whose operand is the tensor that the storage belongs to (ind__take_storage). */
+/* Returns the storage_offset of as_strided, whose operand is the tensor that owns the storage (ind__take_storage). */
 static ind_expr ind__strided_offset(ind_context *c, const ind__attr *attr) {
     return attr[2].kind == IND__ATTR_NONE ? ind_int(c, 0) : attr[2].e;
 }

@@ -1,18 +1,18 @@
 /* ---- windows: pools and convolutions */
 
-/* Spatial dimensions of a pool, convolution, pad or resampling: the digit before the d in its name. */
+/* Returns the spatial dimensions of a pool, convolution, pad or resampling: the digit before the d in its name. */
 static int ind__spatial_rank(ind_graph_op op) {
     const char *digit = strpbrk(ind__op_name(op), "123");
     return digit ? *digit - '0' : 2;
 }
 
-/* How windows lie over the last `rank` dimensions of an operand. */
+/* The windows over the last `rank` dimensions of an operand. */
 typedef struct ind__window {
     int rank;
     ind_expr kernel[3], stride[3], padding[3], dilation[3];
 } ind__window;
 
-/* The attribute of this name, NULL if the op has none. */
+/* Returns the attribute of this name; NULL if the op has none. */
 static const ind__attr *ind__attr_named(const ind_graph *g, ind_graph_op op, const ind__attr *attr, const char *name) {
     const ind__schema *s = &g->schema[op];
     for (uint32_t i = 0; i < s->num_attrs; i++) {
@@ -21,8 +21,8 @@ static const ind__attr *ind__attr_named(const ind_graph *g, ind_graph_op op, con
     return NULL;
 }
 
-/* One number for each of `rank` dimensions: a list of as many, a list of one for all, or `otherwise` if it is left out.
-   False: another count. */
+/* Reads one number for each of `rank` dimensions: a list of that length, a list of one for all, or `otherwise` by
+   default. False: another count. */
 static bool ind__spatial_list(const ind__attr *a, int rank, const ind_expr *otherwise, ind_expr out[3]) {
     bool given = a && a->kind != IND__ATTR_NONE;
     if (given && a->count != 1 && a->count != rank) return false;
@@ -30,15 +30,16 @@ static bool ind__spatial_list(const ind__attr *a, int rank, const ind_expr *othe
     return true;
 }
 
-/* The stride of a window; NULL: none is given, as an empty list is none for a pool, which has a ceil_mode. */
+/* Returns the stride of a window; NULL: not given. For a pool, which has a ceil_mode, an empty list counts as not
+   given. */
 static const ind__attr *ind__stride_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr) {
     const ind__attr *stride = ind__attr_named(g, op, attr, "stride");
     const bool pool = ind__attr_named(g, op, attr, "ceil_mode") != NULL;
     return pool && stride->count == 0 ? NULL : stride;
 }
 
-/* The windows of a pool (stride: left out, that of the kernel) or, with a given kernel, of a convolution (1). NULL, or
-   the name of the attribute that has the wrong count. */
+/* Computes the windows of a pool (default stride: the kernel) or, with a given kernel, of a convolution (default
+   stride: 1). Returns NULL, or the name of the attribute with a wrong count. */
 static const char *ind__window_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr, const ind_expr *kernel,
                                   ind__window *w) {
     int rank = w->rank;
@@ -73,13 +74,14 @@ static ind_status ind__check_window(ind__infer *in, const ind_expr *kernel, ind_
     return IND_OK;
 }
 
-/* Elements between the first and the last that a window touches. */
+/* Returns the distance in elements from the first to the last element of a window. */
 static ind_expr ind__window_reach(const ind__window *w, int s) {
     ind_expr one = ind_int(w->kernel[s].context, 1);
     return ind_expr_mul(w->dilation[s], ind_expr_sub(w->kernel[s], one));
 }
 
-/* Windows that fit into a padded dimension; `ceil` also counts those that begin in it or in the padding before it. */
+/* Returns the number of windows that fit into a padded dimension; `ceil` also counts those that begin in it or in the
+   padding before it. */
 static ind_expr ind__windows_in(const ind__window *w, int s, ind_expr size, bool ceil) {
     ind_expr one = ind_int(size.context, 1), two = ind_int(size.context, 2);
     ind_expr room = ind_expr_sub(ind_expr_add(size, ind_expr_mul(two, w->padding[s])), ind__window_reach(w, s));
@@ -98,7 +100,7 @@ static ind_status ind__need_windows(ind__infer *in, ind_expr windows, int d) {
                        ind__say_fact(in, ind_expr_le(ind_int(in->c, 1), windows)));
 }
 
-/* An image may come with or without a batch in front. */
+/* Accepts an image with or without a leading batch dimension. */
 static ind_status ind__need_image(ind__infer *in, int spatial) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (x->rank == spatial + 1 || x->rank == spatial + 2) return IND_OK;
@@ -111,7 +113,7 @@ static ind_status ind__need_number(ind__infer *in, uint32_t k) {
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, k));
 }
 
-/* A convolution's numbers, from the attributes of any of its ops. */
+/* Parameters of a convolution, from the attributes of any of its ops. */
 typedef struct ind__conv {
     ind__window window;
     ind_expr output_padding[3];

@@ -6,15 +6,16 @@ typedef struct ind__parsed_call {
     const ind__schema *schema;
     const char *at;                /* of the op's name */
     const ind__function *function; /* CALL */
-    uint32_t *operand;             /* ids; for an op with a list of tensors as many as there are */
+    uint32_t *operand;             /* ids; for an op with a list of tensors any number */
     uint32_t num_operands, cap_operands;
     bool operand_set[IND__MAX_OPERANDS], attr_set[IND__MAX_ATTRS];
     ind__attr attr[IND__MAX_ATTRS];
     ind_expr list[IND__MAX_ATTRS][IND__MAX_LIST];
-    uint32_t positional; /* how many arguments came without a name */
+    uint32_t positional; /* number of arguments without a name */
 } ind__parsed_call;
 
-/* Letters to change, insert or delete (Levenshtein); names are short, longer ones are never close. */
+/* Returns the number of letters to change, insert or delete (Levenshtein). Names are short; longer ones are never
+   close. */
 static int ind__edit_distance(const char *a, size_t na, const char *b, size_t nb) {
     int row[32];
     if (na > 30 || nb > 30) return 99;
@@ -42,7 +43,7 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
     for (int op = 0; op < IND_NUM_OPS; op++) {
         int d = ind__edit_distance(name, strlen(name), ind__op_rows[op].name, strlen(ind__op_rows[op].name));
         if (!ind__op_in_text(op) || op == IND_OP_CUSTOM) continue;
-        for (int k = 0; k < 3; k++) { /* insertion into the three best, first come first */
+        for (int k = 0; k < 3; k++) { /* insertion into the three best; ties keep the earlier one */
             if (d >= distance[k]) continue;
             for (int j = 2; j > k; j--) {
                 best[j] = best[j - 1];
@@ -59,7 +60,7 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
                             ind__op_rows[best[0]].name, ind__op_rows[best[1]].name, ind__op_rows[best[2]].name);
 }
 
-/* The op's name, or with an underscore behind it that of the op in place. */
+/* Is it the op's name, or with an underscore after it the name of the in-place op? */
 static bool ind__is_op_name(const char *name, int op, bool *in_place) {
     *in_place = false;
     if (name[0] != ind__op_rows[op].name[0]) return false;
@@ -98,7 +99,7 @@ static bool ind__push_operand(ind__parser *p, ind__parsed_call *call, uint32_t i
     return true;
 }
 
-/* $k: a tensor given to ind_apply. */
+/* Reads $k, a tensor given to ind_apply. */
 static bool ind__need_given(ind__parser *p, uint32_t *id) {
     const char *at = p->at++;
     int64_t k = -1;
@@ -111,7 +112,7 @@ static bool ind__need_given(ind__parser *p, uint32_t *id) {
     return *id || ind__parse_error(p, at, IND_INVALID_ARGUMENT, "$%lld is not a tensor of this graph", (long long)k);
 }
 
-/* A tensor's name, or a number where the op takes one. */
+/* Reads a tensor's name, or a number if the op takes one. */
 static bool ind__need_operand(ind__parser *p, ind__parsed_call *call, uint32_t k, uint32_t *id) {
     char name[IND__MAX_NAME + 1];
     ind__attr number = {.kind = IND__ATTR_SCALAR};
@@ -201,8 +202,8 @@ static bool ind__parse_keyword(ind__parser *p, ind__parsed_call *call) {
     return ind__bad_keyword(p, call, at, name);
 }
 
-/* Can what stands here be operand k? PyTorch writes gather(x, dim, index) and layer_norm(x, shape, weight, bias): a
-   number or a list where only a tensor fits is the next attribute. */
+/* Can the next token be operand k? PyTorch writes gather(x, dim, index) and layer_norm(x, shape, weight, bias). There a
+   number or list in place of a tensor is the next attribute. */
 static bool ind__fits_operand(ind__parser *p, const ind__parsed_call *call, uint32_t k) {
     bool whole;
     if (call->schema->operand[k].list) return true;
@@ -218,7 +219,7 @@ static bool ind__parse_positional(ind__parser *p, ind__parsed_call *call) {
     uint32_t k = 0, i = 0;
     ind__skip(p);
     while (k < s->num_operands && call->operand_set[k]) k++;
-    uint32_t list = ind__num_single(s); /* index_put(x, [i, j], v): brackets are the list, wherever they stand */
+    uint32_t list = ind__num_single(s); /* index_put(x, [i, j], v): brackets are the list, at any position */
     if (*p->at == '[' && list < s->num_operands && !call->operand_set[list]) k = list;
     while (i < s->num_attrs && call->attr_set[i]) i++;
     call->positional++;
@@ -265,7 +266,7 @@ static bool ind__check_arguments(ind__parser *p, ind__parsed_call *call) {
     return true;
 }
 
-/* The argument of a function that comes next: the one named, or the first that has none yet. */
+/* Finds the next argument of a function: the named one, or the first without a value. */
 static bool ind__need_function_argument(ind__parser *p, const ind__parsed_call *call, int *k) {
     const ind__function *f = call->function;
     char name[IND__MAX_NAME + 1];

@@ -1,6 +1,6 @@
 /* ---- combine functions of scans */
 
-#define IND__MAX_COMBINE 256 /* statements of one */
+#define IND__MAX_COMBINE 256 /* statements of one function */
 
 typedef struct ind__combine_text {
     ind__parser p; /* of its text */
@@ -14,7 +14,7 @@ typedef struct ind__combine_text {
     } made[IND__MAX_COMBINE];
 } ind__combine_text;
 
-/* l0, r0 or the name of a statement. */
+/* Reads l0, r0 or the name of a statement. */
 static bool ind__need_combine_name(ind__combine_text *c, ind_value *v) {
     char name[IND__MAX_NAME + 1], found[64];
     ind__skip(&c->p);
@@ -30,7 +30,7 @@ static bool ind__need_combine_name(ind__combine_text *c, ind_value *v) {
                             ind__found(at, found, sizeof found), c->num - 1, c->num - 1);
 }
 
-/* f32(0.5), or f32(l0), which casts; the type has been read. */
+/* Reads f32(0.5), or f32(l0), which casts; the type has been read. */
 static bool ind__need_combine_typed(ind__combine_text *c, ind_dtype dtype, ind_value *v) {
     ind__attr number = {0};
     bool whole, yes;
@@ -59,7 +59,7 @@ static bool ind__need_combine_argument(ind__combine_text *c, ind_value *v) {
     return ind__need_dtype(&c->p, &dtype) && ind__need_combine_typed(c, dtype, v);
 }
 
-/* A loop op on values, by its name; false: there is none. */
+/* Finds a loop op on values by its name; false: there is none. */
 static bool ind__find_combine_op(const char *name, ind_loop_op *op) {
     for (int k = 1; k < IND_NUM_LOOP_OPS; k++) {
         char kind = ind__loop_op_class((ind_loop_op)k);
@@ -75,7 +75,7 @@ static ind_value ind__emit_combine_op(ind_ops *o, ind_loop_op op, const ind_valu
                       : ind_op_where(o, x[0], x[1], x[2]);
 }
 
-/* op(l0, r0), of a loop op or a function. */
+/* Reads op(l0, r0), of a loop op or a function. */
 static bool ind__need_combine_call(ind__combine_text *c, ind_value *v) {
     char name[IND__MAX_NAME + 1];
     ind_value x[IND__MAX_ARGS];
@@ -136,7 +136,8 @@ static void ind__combine_of_text(ind_ops *o, const ind_value *left, const ind_va
     if (p->status) ind__fail(o->context, p->status, "column %d: %s", (int)(p->error_at - p->text) + 1, p->error);
 }
 
-/* The combine function of a scan that was read; NULL, without an error: its operands are wrong, which its rule says. */
+/* Returns the combine function of a parsed scan; NULL without an error: its operands are wrong, and its rule reports
+   that. */
 static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *call) {
     ind_tensor x[IND__MAX_STATES];
     if (call->op != IND_OP_ASSOCIATIVE_SCAN) return NULL;
@@ -158,7 +159,7 @@ static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *cal
     return body;
 }
 
-/* The op of a call that was read; in ind_apply too. */
+/* Adds the op of a parsed call; ind_apply uses it too. */
 static ind_tensor ind__add_call(ind__parser *p, const ind__parsed_call *call) {
     ind_body *body = ind__parsed_combine(p, call);
     if (p->status) return ind__graph_tensor(p->g, 0);
@@ -166,7 +167,7 @@ static ind_tensor ind__add_call(ind__parser *p, const ind__parsed_call *call) {
                           call->function ? call->function->name : NULL);
 }
 
-/* add_(x, y), which may have a name: another one for x. */
+/* add_(x, y), which may have a name: an alias of x. */
 static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r,
                               uint32_t num_results, uint32_t value) {
     const uint32_t x = call->operand[0];
@@ -197,7 +198,7 @@ static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_
     ind__name_results(p, call, r, num_results, x);
 }
 
-/* The names before "=", all different. */
+/* Reads the names before "=", all different. */
 static bool ind__parse_results(ind__parser *p, ind__parsed_result **list, uint32_t *n, uint32_t *capacity) {
     do {
         if (*n == IND__MAX_RESULTS)
@@ -235,7 +236,7 @@ static bool ind__need_extern_argument(ind__parser *p, ind__parsed_call *call, in
     return true;
 }
 
-/* The types written before "=" are those of the declared results, unless a shape rule gives them. */
+/* Takes the types before "=" as those of the declared results, unless a shape rule gives them. */
 static bool ind__extern_written_types(ind__parser *p, ind__extern_build *b, const ind__parsed_result *r, int num) {
     bool any = false, all = true;
     for (int k = 0; k < num - b->num_mutates; k++) any = any || r[k].typed, all = all && r[k].typed;
@@ -244,7 +245,7 @@ static bool ind__extern_written_types(ind__parser *p, ind__extern_build *b, cons
                                 IND_MAX_EXTERN_RESULTS);
     const ind__extern *e = ind__extern_find(p->g->context, b->name);
     b->num_types = -1;
-    if (!all && e && e->desc.shape) return true; /* what is written is compared with what it gives */
+    if (!all && e && e->desc.shape) return true; /* the written types are compared with those of the rule */
     if (!all)
         return ind__parse_error(p, r->at, IND_PARSE,
                                 "%s: the types of its results are not written, and no shape rule "
@@ -298,7 +299,7 @@ static void ind__parse_assign(ind__parser *p) {
     ind__free(p->g->context, result);
 }
 
-/* Is the word here a statement's keyword, not a tensor that bears its name? Then a name follows. */
+/* Is this word a keyword of a statement and not a tensor of that name? A name follows a keyword. */
 static bool ind__take_keyword(ind__parser *p, const char *word) {
     if (!ind__at_word(p, word)) return false;
     ind__parser ahead = {.at = p->at + strlen(word)};
@@ -332,7 +333,7 @@ static void ind__parse_statement(ind__parser *p) {
     if (!ind__peek(p, '\n') && !ind__peek(p, '}')) ind__expected(p, "the end of the line");
 }
 
-/* The graph's name is read before there is a graph. */
+/* Reads the graph's name before the graph exists. */
 static bool ind__parse_head(ind__parser *p, char name[IND__MAX_NAME + 1]) {
     ind__skip_lines(p);
     if (!ind__take_word(p, "graph")) return ind__expected(p, "\"graph\"");

@@ -1,9 +1,9 @@
 /* -------------------------------------------------------------------------------------------- >>conditions */
-/* Facts and guards. They are kept as given, for texts and for the module's checks, and as a fact set, which is in force
-   wherever sizes of the graph are built or compared. Tensors hold sizes as they stand under the set: equal sizes are
-   one expression. That is why a condition may not come after a tensor that has one of its sizes. */
+/* Facts and guards. The graph keeps them as given, for texts and for the module's checks, and as a fact set. The fact
+   set is current wherever sizes of the graph are built or compared. Tensors hold sizes simplified under the set: equal
+   sizes are one expression. So a condition may not come after a tensor that has one of its sizes. */
 
-/* Whether the size of this number is in e, be it with the range that the facts give it. */
+/* Is the size of this number in e, also with the range that the facts give it? */
 static bool ind__has_size(const ind_graph *g, ind_expr e, uint32_t number) {
     ind_expr symbol = g->size_symbol[number];
     return ind__expr_depends(e, symbol) || ind__expr_depends(e, ind__under_facts(g, symbol));
@@ -29,7 +29,7 @@ static void ind__mark_node(ind_graph *g, const ind__node *n) {
     for (uint32_t i = 0; n->body && i < n->body->num_index; i++) ind__mark_expr(g, n->body->index[i]);
 }
 
-/* The first size of the condition that a node has already; NULL: none. Every node is looked at once. */
+/* Returns the first size of the condition that a node already uses; NULL: none. Every node is scanned once. */
 static const char *ind__used_size(ind_graph *g, ind_expr condition) {
     if (g->num_scanned == 0) g->num_scanned = 1;
     while (g->num_scanned < g->num_nodes) ind__mark_node(g, &g->node[g->num_scanned++]);
@@ -46,7 +46,7 @@ static bool ind__is_condition(ind_expr e) {
     return kind == IND_EXPR_INT || (kind >= IND_EXPR_EQ && kind <= IND_EXPR_NOT);
 }
 
-/* What is known of a condition: 1 it holds, 0 it does not, -1 neither. */
+/* Returns whether a condition is known: 1 it holds, 0 it does not, -1 unknown. */
 static int ind__settled(const ind_graph *g, ind_expr e) {
     int64_t value;
     if (ind_expr_is_int(e, &value)) return value != 0;
@@ -78,7 +78,7 @@ static ind_status ind__record_condition(ind_graph *g, ind_expr e, const char *te
     return ind__graph_fail(g, status, "%s: %s", guard ? "guard" : "fact", why);
 }
 
-/* The guard of a condition that does not hold for the hints. */
+/* Records the guard for a condition that does not hold at the hints. */
 static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *text) {
     size_t bytes = strlen(text) + sizeof "not ()";
     char *negation = ind__arena_alloc(&g->arena, bytes);
@@ -87,7 +87,7 @@ static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *tex
     return ind__record_condition(g, ind_expr_not(e), negation, true);
 }
 
-/* Is it in what the node does for each element, or in how its memory lies? Then it stays as it is. */
+/* Does the node's body or memory layout use the size? Then the size is not replaced. */
 static bool ind__holds_length(const ind_graph *g, const ind__node *n, ind_expr length) {
     for (uint32_t i = 0; n->body && i < n->body->num_index; i++)
         if (ind__expr_depends(n->body->index[i], length)) return true;
@@ -99,13 +99,13 @@ static bool ind__holds_length(const ind_graph *g, const ind__node *n, ind_expr l
     return false;
 }
 
-/* An expression of the graph in which a size from data gets its value, as it is under the facts. */
+/* Replaces a data-dependent size in an expression of the graph by its value, simplified under the facts. */
 static ind_expr ind__with_length(const ind_graph *g, ind_expr e, ind_expr length, ind_expr value) {
     if (!ind__ok(e) || !ind__expr_depends(e, length)) return e;
     return ind__under_facts(g, ind__substitute(e, &length, &value, 1));
 }
 
-/* A list of the arena is copied when it changes. */
+/* Replaces the size in a list; a list of the arena is copied if it changes. */
 static bool ind__renew_list(ind_graph *g, ind__attr *a, ind_expr length, ind_expr value) {
     ind_expr *list = (ind_expr *)ind__arena_copy(&g->arena, a->list, (size_t)a->count * sizeof *list);
     for (int k = 0; list && k < a->count; k++) list[k] = ind__with_length(g, list[k], length, value);
@@ -113,7 +113,7 @@ static bool ind__renew_list(ind_graph *g, ind__attr *a, ind_expr length, ind_exp
     return list != NULL;
 }
 
-/* The node sees the value where it saw the size. The last attribute of an op that makes a size is the symbol itself. */
+/* Replaces the size by the value in a node. The last attribute of an op that makes a size is the symbol itself. */
 static ind_status ind__renew_node(ind_graph *g, ind__node *n, ind_expr length, ind_expr value, ind_expr symbol) {
     for (uint32_t r = 0; r < n->num_results; r++) {
         ind__tensor_info *t = &g->tensor[n->result + r];
@@ -130,7 +130,8 @@ static ind_status ind__renew_node(ind_graph *g, ind__node *n, ind_expr length, i
     return IND_OK;
 }
 
-/* The size has got bounds, and with them perhaps another symbol, of a narrower range; or something is equal to it. */
+/* Updates a data-dependent size after it got bounds, and with them maybe a symbol of a narrower range, or an equal
+   size. */
 static ind_status ind__renew_length(ind_graph *g, ind__unbacked *u) {
     ind_expr old = u->symbol, value = u->equal;
     if (!ind__ok(value)) value = u->symbol = ind__under_facts(g, old);
@@ -141,7 +142,7 @@ static ind_status ind__renew_length(ind_graph *g, ind__unbacked *u) {
     return g->status;
 }
 
-/* u <= x, u >= x or u == x, or what comes to it, as bounds of u; one that it does not give has no id. */
+/* Reads u <= x, u >= x, u == x or an equivalent condition as bounds of u; a missing bound has no id. */
 static bool ind__bounds_of(ind_expr condition, ind_expr u, ind_expr bound[2]) {
     const ind_expr_kind kind = ind_expr_query_kind(condition);
     if (kind != IND_EXPR_LE && kind != IND_EXPR_LT && kind != IND_EXPR_EQ) return false;
@@ -155,7 +156,7 @@ static bool ind__bounds_of(ind_expr condition, ind_expr u, ind_expr bound[2]) {
     return ind__ok(bound[0]) || ind__ok(bound[1]);
 }
 
-/* Puts bounds that are not known already into the attributes of the op that makes the size. */
+/* Adds new bounds to the attributes of the op that makes the size. */
 static bool ind__set_bounds(const ind_graph *g, const ind__unbacked *u, const ind_expr bound[2]) {
     ind__attr *a = &g->node[u->node].attr[g->node[u->node].num_attrs - 3];
     bool equal = ind__ok(bound[0]) && ind_expr_same(bound[0], bound[1]);
@@ -166,7 +167,7 @@ static bool ind__set_bounds(const ind_graph *g, const ind__unbacked *u, const in
     return least || most;
 }
 
-/* The op that makes the size gets these bounds, and its results the sizes that follow; the facts are in force. */
+/* Sets these bounds on the op that makes the size and the resulting sizes on its results; the facts are current. */
 static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_expr bound[2]) {
     ind__node *n = &g->node[u->node];
     ind__infer in;
@@ -184,7 +185,7 @@ static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_ex
     return g->status;
 }
 
-/* A fact about a size from data: it is checked where the elements are counted. */
+/* Adds a fact about a data-dependent size; it is checked where the elements are counted. */
 static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *text) {
     ind__unbacked *u = &g->unbacked[g->num_unbacked - 1];
     while (u > g->unbacked && !ind__expr_depends(e, u->symbol)) u--;
@@ -213,8 +214,8 @@ static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *tex
     return g->status;
 }
 
-/* Takes a condition, as read from `text` (of the graph's arena), into the graph; see ind_fact and ind_guard_that. No
-   fact set is in force. */
+/* Adds a condition, as read from `text` (of the graph's arena), to the graph; see ind_fact and ind_guard_that. No fact
+   set is current. */
 static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text, bool guard, bool *holds) {
     const char *what = guard ? "guard" : "fact";
     char declared[200];

@@ -1,17 +1,17 @@
 /* ------------------------------------------------------------------------------------------------ >>parser */
-/* Recursive descent without recursion: statements hold calls, calls hold values, lists do not nest. Whatever the bytes,
-   the first error stays and every function after it returns at once. */
+/* A recursive-descent parser without recursion: statements hold calls, calls hold values, lists do not nest. On any
+   input the first error stays, and every later function returns at once. */
 
 typedef struct ind__parser {
     ind_graph *g;
     const char *text, *at;
     const ind_tensor *given; /* $0, $1, .. of ind_apply */
     int num_given;
-    bool as_written;     /* expressions are not put under the graph's facts */
-    const char *unknown; /* name of an undeclared size that an expression used */
+    bool as_written;     /* expressions are not simplified under the graph's facts */
+    const char *unknown; /* name of an undeclared size in an expression */
     size_t unknown_length;
-    int brackets;        /* within ( or [ lines may be broken */
-    const char *counted; /* up to here lines are counted */
+    int brackets;        /* lines may break within ( or [ */
+    const char *counted; /* lines are counted up to here */
     int lines;
     ind_status status;
     const char *error_at;

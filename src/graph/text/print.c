@@ -1,5 +1,5 @@
 /* ----------------------------------------------------------------------------------------------- >>printer */
-/* Beside the parser on purpose: what one writes the other reads. Canonical text is a fixed point of both. */
+/* The printer is next to the parser because each handles the other's text. Canonical text is a fixed point of both. */
 
 static void ind__print_dims(ind__text *t, const ind_expr *list, int count) {
     ind__textf(t, "[");
@@ -10,7 +10,7 @@ static void ind__print_dims(ind__text *t, const ind_expr *list, int count) {
     ind__textf(t, "]");
 }
 
-/* With the escapes that ind__need_text reads. */
+/* Prints with the escapes that ind__need_text reads. */
 static void ind__print_string(ind__text *t, const char *s) {
     ind__text_raw(t, "\"", 1);
     for (; *s; s++) {
@@ -84,7 +84,7 @@ static void ind__print_operand(ind__text *t, const ind_graph *g, uint32_t id) {
     }
 }
 
-/* Absent optional operands at the end are left out; a list stands in brackets. */
+/* Prints operands without absent optional ones at the end; a list is in brackets. */
 static bool ind__print_operands(ind__text *t, const ind_graph *g, const ind__node *n) {
     uint32_t count = n->num_operands, single = ind__num_single(&g->schema[n->op]);
     bool list = single != g->schema[n->op].num_operands;
@@ -204,7 +204,7 @@ const char *ind_graph_text(ind_graph *graph) {
     memset(&graph->text, 0, sizeof graph->text);
     graph->text.context = graph->context;
     ind__lock(graph->context);
-    ind_facts *before = ind_facts_enter(graph->context, NULL); /* as the text is read */
+    ind_facts *before = ind_facts_enter(graph->context, NULL); /* as the parser reads it */
     ind__print_graph(&graph->text, graph);
     ind__graph_leave(graph, before);
     ind__unlock(graph->context);

@@ -1,6 +1,6 @@
 /* ---- statements */
 
-/* Line of a position; counts on from the last one asked for, since statements come in order. */
+/* Returns the line of a position. It counts on from the last request, since statements come in order. */
 static int ind__line_of(ind__parser *p, const char *at) {
     if (!p->counted || p->counted > at) {
         p->counted = p->text;
@@ -10,13 +10,13 @@ static int ind__line_of(ind__parser *p, const char *at) {
     return p->lines;
 }
 
-/* A failure of the graph becomes one of the text: its position is the statement's. */
+/* Turns a failure of the graph into one of the text, at the statement's position. */
 static bool ind__check_graph(ind__parser *p, const char *at) {
     if (!p->g->status) return true;
     return ind__parse_error(p, at, p->g->status, "%s", p->g->error);
 }
 
-/* The hint that a size without one has: 64, or what of its range comes nearest. */
+/* Returns the default hint of a size: 64, or the nearest value of its range. */
 static int64_t ind__default_hint(const ind_symbol *s) {
     int64_t h = s->lo > 64 ? s->lo : s->hi < 64 ? s->hi : 64, m = s->multiple_of;
     int64_t down = h - h % m;
@@ -67,7 +67,7 @@ static ind_expr ind__parse_size(ind__parser *p) {
     return p->status ? none : e;
 }
 
-/* What was written, on one line: messages say it in the words of whoever wrote it. */
+/* Copies the source text on one line: messages quote it as written. */
 static const char *ind__written(ind_graph *g, const char *from, const char *end) {
     char *text = ind__arena_alloc(&g->arena, (size_t)(end - from) + 1), *to = text;
     if (!text) return ind__graph_no_memory(g, "fact"), NULL;
@@ -191,12 +191,12 @@ typedef struct ind__parsed_result {
     const char *at;
     ind__type type;
     bool typed;
-    const char *late;             /* the type, which names a size that the op makes: read after that */
+    const char *late;             /* the type, which names a size that the op makes: parsed after the op */
     char size[IND__MAX_NAME + 1]; /* that size */
 } ind__parsed_result;
 
-/* Finds the first name within the brackets of a type that is no size of the graph yet; false: there is none. *end is
-   set behind the type. */
+/* Finds the first name within the brackets of a type that is no size of the graph yet; false: there is none. *end
+   points after the type. */
 static bool ind__find_new_size(ind__parser *p, char name[IND__MAX_NAME + 1], const char **end) {
     const char *at = p->at + strspn(p->at, " ");
     bool found = false;
@@ -227,7 +227,7 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     uint32_t other = ind__find_tensor(p->g, r->name, strlen(r->name));
     if (other && p->g->tensor[other].named)
         return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
-    if (other && !ind__rename(p->g, other, "made", false)) /* a made-up name gives way */
+    if (other && !ind__rename(p->g, other, "made", false)) /* a generated name is replaced */
         return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
     const char *end = NULL;
     r->typed = ind__take(p, ':');
@@ -237,7 +237,7 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     return true;
 }
 
-/* Reads the types that were put off. */
+/* Parses the deferred types. */
 static bool ind__parse_late_types(ind__parser *p, ind__parsed_result *r, uint32_t n) {
     const char *at = p->at;
     for (uint32_t k = 0; k < n && !p->status; k++) {
@@ -248,7 +248,7 @@ static bool ind__parse_late_types(ind__parser *p, ind__parsed_result *r, uint32_
     return !p->status;
 }
 
-/* The type written after a result must be the one that the op gives. */
+/* Checks that the type written after a result equals that of the op. */
 static bool ind__check_annotation(ind__parser *p, const ind__parsed_result *r, const ind__tensor_info *t) {
     bool same = r->type.dtype == t->dtype && r->type.rank == t->rank;
     ind_facts *before = ind__graph_enter(p->g);
@@ -269,7 +269,7 @@ static bool ind__check_num_results(ind__parser *p, const ind__parsed_call *call,
                             (unsigned)want, want == 1 ? "" : "s", (unsigned)given, given == 1 ? " is" : "s are");
 }
 
-/* Gives the results of the op that was just added the names, and checks the types, that were written. */
+/* Gives the results of the last op their written names and checks their written types. */
 static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r, uint32_t num,
                               ind_tensor x) {
     if (!ind__check_num_results(p, call, r, num, p->g->last_results)) return false;
@@ -282,7 +282,7 @@ static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, cons
     return true;
 }
 
-/* Does a call stand here, whose result has no name? */
+/* Does a call without a result name start here? */
 static bool ind__at_call(ind__parser *p) {
     ind__skip(p);
     ind__parser ahead = {.at = p->at + ind__name_length(p->at)};

@@ -1,6 +1,6 @@
 /* ---- the same language in strings given to builders */
 
-/* Hands a failure on to the graph, with the place in the string. */
+/* Passes a failure on to the graph, with the position in the string. */
 static bool ind__finish_string(ind__parser *p, const char *what) {
     ind__skip(p);
     if (!p->status && *p->at) ind__expected(p, "the end");
@@ -76,7 +76,7 @@ ind_tensor ind_constant(ind_graph *graph, const char *name, const char *type) {
     return ind__add_source_text(graph, IND_OP_CONST, name, type);
 }
 
-/* The types of the results and the bytes of workspace, as far as they are given. */
+/* Parses the types of the results and the bytes of workspace, if given. */
 static bool ind__extern_texts(ind__extern_build *b, const ind_extern_args *args) {
     if (args->num_results || args->num_mutates) b->num_types = 0;
     for (; b->num_types >= 0 && b->num_types < args->num_results; b->num_types++) {

@@ -18,7 +18,7 @@ static size_t ind__name_length(const char *s) {
     return n;
 }
 
-/* What stands at the position, for messages: a word, or one character; bytes that cannot be printed as \xNN. */
+/* Returns the next token for messages: a word, or one character; unprintable bytes as \xNN. */
 static const char *ind__found(const char *at, char *out, size_t bytes) {
     static const char digits[] = "0123456789abcdef";
     unsigned char ch = (unsigned char)*at;
@@ -70,7 +70,7 @@ static bool ind__take_word(ind__parser *p, const char *word) {
     return true;
 }
 
-/* A name, copied; `what` says which for the message. */
+/* Reads and copies a name; `what` describes it in the message. */
 static bool ind__need_name(ind__parser *p, const char *what, char out[IND__MAX_NAME + 1]) {
     ind__skip(p);
     if (p->status) return false;
@@ -84,7 +84,7 @@ static bool ind__need_name(ind__parser *p, const char *what, char out[IND__MAX_N
     return true;
 }
 
-/* Like ind__need_name, for a name that is about to be given to something. */
+/* Reads a new name, like ind__need_name. */
 static bool ind__need_new_name(ind__parser *p, const char *what, char out[IND__MAX_NAME + 1]) {
     ind__skip(p);
     const char *at = p->at;
@@ -110,7 +110,7 @@ static bool ind__need_int(ind__parser *p, int64_t *out) {
     return true;
 }
 
-/* Length of a number, 0 if there is none; *whole: written without point and exponent. */
+/* Returns the length of a number, 0 if there is none; *whole: without point and exponent. */
 static size_t ind__number_length(const char *s, bool *whole) {
     size_t n = *s == '-', from;
     *whole = false;

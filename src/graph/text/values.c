@@ -45,7 +45,7 @@ static bool ind__need_expr(ind__parser *p, ind_expr *out) {
 
 #define IND__MAX_LIST 16 /* longer than any valid list of dimensions */
 
-/* flags: true and false stand for 1 and 0. */
+/* flags: true and false mean 1 and 0. */
 static bool ind__need_list(ind__parser *p, ind_expr list[IND__MAX_LIST], int *count, bool flags) {
     *count = 0;
     if (!ind__need(p, '[')) return false;
@@ -109,8 +109,8 @@ static bool ind__need_scalar(ind__parser *p, ind__attr *a) {
     return true;
 }
 
-/* string = a string in double quotes, on one line; in it \n is a new line, \" a quote, \\ a backslash, and no other
-   escape is known. Its text, in the graph's memory; NULL: an error. */
+/* Reads a string = double quotes on one line; \n is a new line, \" a quote, \\ a backslash, and other escapes are
+   errors. Returns its text, in the graph's memory; NULL: an error. */
 static const char *ind__need_text(ind__parser *p) {
     if (!ind__peek(p, '"')) return ind__expected(p, "a string in double quotes"), NULL;
     const char *begin = p->at, *end = begin + 1;
@@ -139,7 +139,7 @@ static bool ind__need_bool(ind__parser *p, ind__attr *a) {
     return a->i || ind__take_word(p, "false") || ind__expected(p, "true or false");
 }
 
-/* [1, 2], or one integer for a list of one. */
+/* Reads [1, 2]; one integer is a list of one. */
 static bool ind__need_ints(ind__parser *p, ind__attr *a, ind_expr list[IND__MAX_LIST]) {
     int64_t v;
     a->count = 1;
@@ -149,13 +149,13 @@ static bool ind__need_ints(ind__parser *p, ind__attr *a, ind_expr list[IND__MAX_
     return true;
 }
 
-/* [B, 2], or one size for a list of one. */
+/* Reads [B, 2]; one size is a list of one. */
 static bool ind__need_size_list(ind__parser *p, ind__attr *a, ind_expr list[IND__MAX_LIST]) {
     a->count = 1;
     return ind__peek(p, '[') ? ind__need_exprs(p, list, &a->count) : ind__need_expr(p, &list[0]);
 }
 
-/* [1.5, 2], or one number for a list of one. */
+/* Reads [1.5, 2]; one number is a list of one. */
 static bool ind__need_floats(ind__parser *p, ind__attr *a) {
     ind__attr number = {.kind = IND__ATTR_SCALAR};
     double v[IND_MAX_RANK];
@@ -174,7 +174,7 @@ static bool ind__need_floats(ind__parser *p, ind__attr *a) {
     return a->floats || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
 }
 
-/* The value of an attribute; list: room for its elements. */
+/* Reads the value of an attribute; list: a buffer for its elements. */
 static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr *a, ind_expr list[IND__MAX_LIST]) {
     ind_dtype dtype;
     memset(a, 0, sizeof *a);
@@ -188,7 +188,7 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
     case IND__ATTR_INTS: return ind__need_ints(p, a, list);
     case IND__ATTR_SIZES:
         if (!ind__peek(p, '"')) return ind__need_size_list(p, a, list);
-        a->kind = IND__ATTR_STR; /* padding="same"; refused elsewhere */
+        a->kind = IND__ATTR_STR; /* padding="same"; an error elsewhere */
         return ind__need_string(p, a);
     case IND__ATTR_FLOATS: return ind__need_floats(p, a);
     case IND__ATTR_SIZE: return ind__need_expr(p, &a->e);

@@ -2,7 +2,7 @@
 
 struct ind_graph;
 
-/* A tensor of a graph (see inductor.h). id 0: none, or a failed op; every op accepts it and stays quiet. */
+/* A tensor of a graph (see inductor.h). id 0: none, or a failed op; every op accepts it and records no new error. */
 typedef struct ind_tensor {
     struct ind_graph *graph;
     uint32_t id;
@@ -14,20 +14,20 @@ typedef struct ind_value {
     uint32_t id;
 } ind_value;
 
-/* The computation of one element. index has one expression per dimension. The function is called once, at once,
+/* The computation of one element. index has one expression per dimension. The function is called once, immediately,
    to record the body; it must be pure. */
 typedef ind_value (*ind_loop_fn)(ind_ops *o, const ind_expr *index, int rank, void *user);
 
 IND_API ind_value ind_op_constant(ind_ops *o, double value, ind_dtype dtype);
 IND_API ind_value ind_op_constant_int(ind_ops *o, int64_t value, ind_dtype dtype);
 IND_API ind_value ind_op_index(ind_ops *o, ind_expr e, ind_dtype dtype);
-/* Element of a tensor of the graph that is being built; the result has the compute type of its dtype. */
+/* Loads an element of a tensor of the graph under construction; the result has the compute type of its dtype. */
 IND_API ind_value ind_op_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank);
 IND_API ind_value ind_op_cast(ind_ops *o, ind_value x, ind_dtype dtype); /* to f16 or bf16: rounds, stays f32 */
 /* Turns an integer value into an index in [0, size): checked at run time where ranges do not prove it; a violation is
    reported as IND_INDEX_OUT_OF_RANGE and reads element 0. wrap: negative values count from the end. */
 IND_API ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap);
-/* fn's value where mask holds, else `other`; fn's loads do not touch memory where it does not. */
+/* Returns fn's value where mask is true, else `other`; fn's loads do not access memory where mask is false. */
 IND_API ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_expr *index, int rank, void *user,
                                 double other);
 IND_API ind_dtype ind_op_dtype(ind_ops *o, ind_value x);
@@ -51,16 +51,15 @@ IND__UNARY_OPS(IND__DECLARE_UNARY)
 IND__BINARY_OPS(IND__DECLARE_BINARY)
 IND_API ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b);
 /* Bits [first, first + width) of Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") as
-   a number >= 0: key, stream and position are i64; the counter's low half is the position, its high half the stream. A
-   number of random bits that depends on nothing else, on any device. width in [1, 63], within one half: first / 64 ==
-   (first + width - 1) / 64; first + width <= 128. */
+   a number >= 0. key, stream and position are i64; the counter's low half is the position, its high half the stream.
+   The bits depend on these arguments only and are equal on all devices. width is in [1, 63], within one half:
+   first / 64 == (first + width - 1) / 64; first + width <= 128. */
 IND_API ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value position, int first, int width);
 
-/* A function of the user's for one element, written in CUDA C, with a twin in C for the host device. It fuses like
-   every other op: ind_call makes an op of it, ind_op_call uses it inside a loop function. Arguments and result have
-   declared types; f16, bf16 and the 8-bit floats arrive as float and the result is rounded where it is stored, all
-   other types arrive as the CUDA type of their name (i64: long long, u8: unsigned char, bool: bool ..). It must be
-   pure. */
+/* A user function of one element in CUDA C, with a host twin in C for the host device. It fuses like every other op:
+   ind_call makes an op of it, ind_op_call uses it inside a loop function. Arguments and result have declared types.
+   f16, bf16 and the 8-bit floats are passed as float, and the result is rounded when it is stored. Other types are
+   passed as the CUDA type of their name (i64: long long, u8: unsigned char, bool: bool ..). It must be pure. */
 #define IND_MAX_FUNCTION_ARGS 5
 
 typedef union ind_element {
@@ -74,24 +73,24 @@ typedef ind_element (*ind_function_fn)(const ind_element *x, void *user);
 
 typedef struct ind_function_desc {
     const char *signature; /* "swish(x: f32, beta: f32) -> f32"; names are letters, digits and _ */
-    const char *cuda;      /* an expression in the arguments, or, if there is a ; in it, the body of a function */
-    ind_function_fn host;  /* NULL: none, and the host device says IND_NOT_SUPPORTED */
+    const char *cuda;      /* an expression in the arguments, or, if it contains a ;, the body of a function */
+    ind_function_fn host;  /* NULL: none, and the host device returns IND_NOT_SUPPORTED */
     void *user;
 } ind_function_desc;
 
-/* Makes a function known in a context under its name; strings are copied. A text that declares it (>>text in
-   inductor.h) finds its host twin by the name; for that alone, cuda may be NULL. The same may be said again.
+/* Registers a function in a context under its name; strings are copied. A text that declares it (>>text in inductor.h)
+   finds its host twin by name; if this is the only use, cuda may be NULL. Registering the same again is allowed.
    Errors: IND_INVALID_ARGUMENT (NULL; another function has the name), IND_PARSE (the signature), IND_LIMIT. */
 IND_API ind_status ind_function_register(ind_context *context, const ind_function_desc *desc);
 
-/* An opaque call: an op that is a function of the caller's, a kernel of another library for example. It is a step of
-   the schedule of its own. The function gets its operands as they lie in memory, contiguous, and memory for its
-   results; on CUDA it enqueues its work on the stream that it is given (which may be one that is being captured into a
-   graph) and must not wait; on the host it does it. All that `call` points to is valid until it returns. Where the size
-   of dimension 0 comes from data, size[0] is the most it can be, and `count` where the size itself is: in the device's
-   memory, and there once what was enqueued before is done. Elements behind it are undefined, and may be written. */
+/* An extern call: an op that runs a function of the caller, for example a kernel of another library. It is a separate
+   step of the schedule. The function gets contiguous operands and memory for its results. On CUDA it enqueues its work
+   on the given stream, which may be under graph capture, and must not synchronise. On the host it does the work itself.
+   All memory that `call` points to is valid until it returns. If the size of dimension 0 comes from data, size[0] is
+   its upper bound, and `count` points to the size in device memory. The size is valid after the work enqueued before.
+   Elements after it are undefined, and may be written. */
 typedef struct ind_extern_tensor {
-    void *data; /* may be NULL where there are no elements */
+    void *data; /* may be NULL if there are no elements */
     ind_dtype dtype;
     int rank;
     const int64_t *size, *stride; /* rank entries each; strides in elements, row-major */
@@ -101,12 +100,12 @@ typedef struct ind_extern_tensor {
 typedef struct ind_extern_call {
     const char *name;
     ind_device device; /* IND_DEVICE_HOST or IND_DEVICE_CUDA */
-    void *stream;      /* CUstream, of whose context it is called in; NULL on the host */
+    void *stream;      /* CUstream; its context is current during the call; NULL on the host */
     const ind_extern_tensor *input;
     int num_inputs;
-    const ind_extern_tensor *output; /* the results, then the inputs that it overwrites */
+    const ind_extern_tensor *output; /* the results, then the overwritten inputs */
     int num_outputs;
-    void *workspace; /* aligned to 256 bytes; its contents are undefined; NULL if it asked for none */
+    void *workspace; /* aligned to 256 bytes; undefined contents; NULL if none was requested */
     int64_t workspace_bytes;
     const ind_symbol *size; /* the module's declared sizes, and their values in this run */
     const int64_t *size_value;
@@ -114,7 +113,7 @@ typedef struct ind_extern_call {
     void *user; /* of the registration */
 } ind_extern_call;
 
-/* What is returned, if not IND_OK, comes out of ind_run with the op's name; nothing after it runs. Modules that run in
+/* A status other than IND_OK is returned by ind_run with the op's name, and no later step runs. Modules that run in
    several threads call it in several threads. */
 typedef ind_status (*ind_extern_fn)(const ind_extern_call *call);
 
@@ -124,8 +123,8 @@ typedef struct ind_extern_type {
     ind_expr size[IND_MAX_RANK];
 } ind_extern_type;
 
-/* Types of the results (at most IND_MAX_EXTERN_RESULTS) and bytes of workspace (0 when it is called) for operands of
-   these types. It must depend on nothing else. What fails says why by its status. */
+/* Sets the types of the results (at most IND_MAX_EXTERN_RESULTS) and the bytes of workspace (0 on entry) for operands
+   of these types. It must depend on nothing else. A failure is reported by its status. */
 #define IND_MAX_EXTERN_RESULTS 8
 typedef ind_status (*ind_extern_shape_fn)(ind_context *context, const ind_extern_type *input, int num_inputs,
                                           ind_extern_type *result, int *num_results, ind_expr *workspace, void *user);
@@ -133,14 +132,14 @@ typedef ind_status (*ind_extern_shape_fn)(ind_context *context, const ind_extern
 typedef struct ind_extern_desc {
     const char *name;          /* letters, digits, _ and . */
     ind_extern_fn host, cuda;  /* a missing one makes ind_compile for that device IND_NOT_SUPPORTED */
-    ind_extern_shape_fn shape; /* NULL: each call says the types of its results */
+    ind_extern_shape_fn shape; /* NULL: each call declares the types of its results */
     void *user;
 } ind_extern_desc;
 
-/* Makes an opaque call known in a context under its name. The same may be said again. Errors: IND_INVALID_ARGUMENT
-   (NULL, no name; another one has the name), IND_OUT_OF_MEMORY. */
+/* Registers an extern call in a context under its name. Registering the same again is allowed. Errors:
+   IND_INVALID_ARGUMENT (NULL, no name; another one has the name), IND_OUT_OF_MEMORY. */
 IND_API ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc);
 
-/* Its value for values in a loop; arguments are cast to the declared types. Errors, as a failed op: no such function,
-   another number of arguments, a type that does not promote to the declared one. */
+/* Returns the value of a user function inside a loop; arguments are cast to the declared types. Errors, as a failed op:
+   no such function, wrong number of arguments, a type that does not promote to the declared one. */
 IND_API ind_value ind_op_call(ind_ops *o, const char *function, const ind_value *args, int num_args);

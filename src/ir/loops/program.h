@@ -9,28 +9,28 @@ typedef struct ind__buffer {
     ind_layout layout;
     uint32_t loop;   /* number of the loop that writes it (COMPUTED) */
     uint32_t output; /* 1 + position among the graph's outputs, 0: not an output */
-    /* Mutation makes a new version of a buffer: both are one memory, of the same layout. The loop that writes the new
-       version stores only where something changes; it runs after all that reads the old one. 0: there is none. */
+    /* Mutation makes a new version of a buffer. Both versions share memory and layout. The loop that writes the new
+       version stores changed elements only. It runs after all readers of the old version. 0: none. */
     uint32_t mutates, mutated_by;
-    /* A version that a concatenation's part makes: of dimension part_dim, the loop stores [part_begin, part_end) alone.
-       Nothing reads a version but the last. part_end invalid: it is none. */
+    /* A version that holds a part of a concatenation: the loop stores only [part_begin, part_end) of dimension
+       part_dim. Only the last version is read. part_end invalid: not a part. */
     int part_dim;
     ind_expr part_begin, part_end;
-    bool partial; /* what the first stage of a reduction hands to the second */
-    bool donated; /* INPUT: its memory may be used for something else after its last reader */
-    /* More than 0: a partial result of so many P points each, one after another, the last of fewer. The kernel that
-       makes it joins, for every R point, the values of a run's P points, by stores with IND__INST_RUN at the index
-       run * points of R + R point. Nothing is there before. */
+    bool partial; /* partial results: the first stage of a reduction writes it, the second reads it */
+    bool donated; /* INPUT: its memory may be reused after its last reader */
+    /* If > 0: one partial result per run of `run` consecutive P points; the last run may be shorter. For every R point,
+       the kernel combines the values of a run's P points. Its stores have IND__INST_RUN and the index
+       run * points of R + R point. The memory is undefined before. */
     int64_t run;
     uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
 } ind__buffer;
 
-#define IND__MAX_STATES       5 /* values of an element that a combine function is given, a segment's flag among them */
+#define IND__MAX_STATES       5  /* values per element of a combine function, including a segment's flag */
 #define IND__MAX_SCANS        16 /* in one body */
 #define IND__MAX_LOOP_OUTPUTS (IND_MAX_EXTERN_RESULTS + 1)
 
-/* A value that is put together of others along a dimension (cat, stack): where each of them ends, and the graph nodes
-   that were computed for it alone. */
+/* A value that is concatenated from parts along a dimension (cat, stack). For each part: its end, and the graph nodes
+   that were computed for this part only. */
 typedef struct ind__part_info {
     ind_expr end;
     const uint32_t *origin;
@@ -51,28 +51,28 @@ typedef struct ind__loop {
     uint32_t num_origins;
     uint32_t output[IND__MAX_LOOP_OUTPUTS]; /* buffers written */
     uint32_t num_outputs;
-    const char *note;        /* for texts: why it is as it is; NULL: nothing to say */
-    const ind__parts *parts; /* of the value that it stores; NULL: none */
+    const char *note;        /* for texts: the reason for the loop's form; NULL: none */
+    const ind__parts *parts; /* of the stored value; NULL: none */
 } ind__loop;
 
-/* A size that is known only once the data are: a symbol, and the i64 buffer of one element that holds its value. Every
-   loop that has the symbol in a range or an index reads that buffer. */
-#define IND__MAX_UNBACKED 64 /* of a graph: sets of them are bits of one word */
+/* A size that depends on data (unbacked): a symbol, and the i64 buffer of one element that holds its value. Every loop
+   with the symbol in a range or an index reads that buffer. */
+#define IND__MAX_UNBACKED 64 /* per graph: a set of them is a 64-bit mask */
 typedef struct ind__unbacked {
-    ind_expr symbol, most; /* most: a formula in the declared sizes that it never exceeds */
-    uint32_t buffer;       /* 0 while it is of a graph */
-    uint32_t node;         /* of the graph: the op that it comes from */
-    uint32_t source; /* of the graph: the tensor whose elements that are not 0 it counts; 0: it counts otherwise */
-    ind_expr equal;  /* of the graph: what it is said to be equal to, which stands for it; invalid: nothing */
+    ind_expr symbol, most; /* most: an upper bound, as a formula in the declared sizes */
+    uint32_t buffer;       /* 0 in a graph */
+    uint32_t node;         /* in a graph: the op that defines it */
+    uint32_t source;       /* in a graph: the tensor whose nonzero elements it counts; 0: another count */
+    ind_expr equal;        /* in a graph: the expression that replaces it, declared equal; invalid: none */
 } ind__unbacked;
-/* The largest value of e as a formula without the listed symbols; invalid, without an error, if none is found. */
+/* Returns an upper bound of e as a formula without the listed symbols; invalid, without an error, if none is found. */
 ind_expr ind__most(const ind__unbacked *list, uint32_t num, ind_expr e);
-/* Which of the listed symbols e has, as bits. */
+/* Returns the listed symbols that e contains, as a bit mask. */
 uint64_t ind__unbacked_in(const ind__unbacked *list, uint32_t num, ind_expr e);
-/* A buffer that graph node `op` had to copy, or make anew as a whole, to change a part of it: `reader` needs its old
-   contents. */
+/* A buffer that graph node `op` copied or rewrote as a whole instead of changing a part in place: `reader` needs its
+   old contents. */
 typedef struct ind__kept {
-    uint32_t buffer, op, reader; /* reader: a graph node; op itself, or UINT32_MAX: what is handed out */
+    uint32_t buffer, op, reader; /* reader: a graph node; op itself; or UINT32_MAX: an output */
 } ind__kept;
 
 typedef struct ind__lowered {
@@ -80,60 +80,59 @@ typedef struct ind__lowered {
     ind__arena arena;
     ind__buffer *buffer; /* [0] is none */
     uint32_t num_buffers, cap_buffers;
-    ind__loop *loop; /* in an order in which they can run */
+    ind__loop *loop; /* in execution order */
     uint32_t num_loops, cap_loops;
     ind__kept *kept; /* for the schedule's text */
     uint32_t num_kept, cap_kept;
     ind_realise_policy policy;
     bool layouts_fixed; /* all loads and stores are linear from then on */
     void *storages;     /* every storage made, newest first */
-    uint32_t origin;    /* graph node being lowered now: given to what is made */
+    uint32_t origin;    /* graph node being lowered now: recorded in new loops and storages */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
     uint32_t num_unbacked;
-    const char *note; /* .. and so is this */
+    const char *note; /* likewise */
 } ind__lowered;
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);
 void ind__lowered_free(ind__lowered *p);
 uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind kind, ind_dtype dtype,
                             const ind_expr *size, int rank); /* contiguous; 0 on failure */
-/* Turns orders into strides and every multi-dimensional access into a linear offset; drops loops nobody reads. Before
-   that, stored concatenations are taken apart where that moves fewer bytes: a part that comes out of a reduction or a
-   matrix product becomes a loop of its own, which can join the kernel that makes it; what lies between such parts is
-   copied by one loop each. Each loop writes its part of a new version of one buffer. */
+/* Turns orders into strides and every multi-dimensional access into a linear offset; drops loops without readers.
+   Before that, stored concatenations are split where splitting moves fewer bytes. A part that a reduction or a matrix
+   product computes gets its own loop, which can be fused into that kernel. Each gap between such parts is copied by
+   one loop. Each loop writes its part of a new version of one buffer. */
 ind_status ind__lowered_fix_layouts(ind__lowered *p);
-/* The REDUCE of a body that can be made in two stages, as any order of joining gives the same or one as good (a sum of
-   floats: other roundings, no more of them): a sum, product, extreme or any, stored as it is or cast. 0: it cannot. */
+/* Returns the REDUCE of a body that can be computed in two stages, else 0. It is a SUM, PROD, MAX, MIN or ANY, stored
+   directly or cast. Any order of combining is as good (a sum of floats: other roundings, not more of them). */
 uint32_t ind__body_splits(const ind_body *b);
-/* How one loop is made in two stages. */
+/* How one loop is split into two stages. */
 typedef struct ind__split {
-    int outer;   /* the first stage reduces over all but so many of its first R dimensions; 0: see run */
-    int64_t run; /* the first stage has R for P and the other way round, and joins runs of so many points of its P */
+    int outer;   /* the first stage reduces over all R dimensions but the first `outer`; 0: see run */
+    int64_t run; /* the first stage swaps R and P and combines runs of `run` points of its P */
 } ind__split;
-/* Makes two loops of each loop l whose split is not zero, and whose body splits: the second one reduces what the first
-   stored. For fixed layouts. */
+/* Splits each loop whose split is not zero and whose body splits into two: the second reduces the results of the first.
+   Requires fixed layouts. */
 ind_status ind__lowered_split(ind__lowered *p, const ind__split *split);
 ind_status ind__lowered_verify(const ind__lowered *p);
-/* The unbacked symbols in the ranges and indices of a body, as bits. */
+/* Returns the unbacked symbols in the ranges and indices of a body, as a bit mask. */
 uint64_t ind__body_unbacked(const ind__lowered *p, const ind_body *body);
-/* Bytes that the buffer takes at most, whatever the data are. Error: IND_NOT_SUPPORTED. */
+/* Returns an upper bound of the buffer's bytes for all data. Error: IND_NOT_SUPPORTED. */
 ind_expr ind__buffer_most_bytes(const ind__lowered *p, const ind__buffer *b);
-/* Names of the op that a graph node is, or of the tensors that it makes ("values, indices"); NULL: not known. */
+/* Returns the name of a graph node's op, or of its results ("values, indices"); NULL: unknown. */
 typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
-/* "h (linear), y (gelu)": what the nodes make; without names of results (NULL) "linear, gelu". */
+/* Prints the nodes' results and ops: "h (linear), y (gelu)"; if result_name is NULL, "linear, gelu". */
 void ind__print_made(ind__text *t, const uint32_t *node, uint32_t num, ind__node_name_fn origin_name,
                      ind__node_name_fn result_name, void *user);
-/* Both functions may be NULL; with them each loop says what it makes. */
+/* Both functions may be NULL; with them each loop lists its results. */
 void ind__lowered_print(ind__text *t, const ind__lowered *p, ind__node_name_fn origin_name,
                         ind__node_name_fn result_name, void *user);
-/* The version of the buffer in whose memory all its versions lie: the last one if that is an output, else the first. */
+/* Returns the version whose memory all versions of the buffer share: the last if it is an output, else the first. */
 uint32_t ind__buffer_home(const ind__lowered *p, uint32_t buffer);
 ind_expr ind__buffer_numel(const ind__buffer *b); /* elements the layout spans */
 ind_expr ind__buffer_bytes(const ind__buffer *b);
 
 /* TensorBox: a view of a storage. The view is a map: the storage's index as expressions in the box's index symbols. The
-   storage is either a body that was not stored yet (users inline it) or a buffer. Realising switches it for all views.
- */
+   storage is either an unrealised body (users inline it) or a buffer. Realising switches it for all views. */
 typedef struct ind__storage {
     ind_dtype dtype; /* as stored */
     int rank;
@@ -141,7 +140,7 @@ typedef struct ind__storage {
     ind_body *body;              /* unrealised: result over size */
     uint32_t buffer;             /* realised: buffer number */
     uint32_t num_reads, num_ops; /* of body */
-    double read_bytes, bytes;    /* what the body reads, and what storing its result would write, at the hints */
+    double read_bytes, bytes;    /* read by the body; written by storing its result; at the hints */
     uint32_t last_reader;        /* for lowerings: the last graph node that reads it in any view */
     uint32_t *origin;
     uint32_t num_origins;
@@ -174,20 +173,20 @@ typedef struct ind__reduction_desc {
     void *user;
 } ind__reduction_desc;
 ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind__box **results);
-/* Scatter: for every point of `size`, fn stores into the buffer through ind__emit_scatter(o, d->version, ..) at the
-   indices that it computes (usually ind_op_indirect). What is not stored keeps the value it has in x, which must be a
-   whole buffer (x->identity) that nobody reads from then on. fn is run again, after all that is not stored yet and
-   reads x was stored, if it reads other elements of x than the one that the same point stores: so what it loads must
-   be such boxes, not x itself. *result is the new version. */
+/* Scatter: for every point of `size`, fn stores into the buffer through ind__emit_scatter(o, d->version, ..) at
+   computed indices (usually ind_op_indirect). Other elements keep their value in x, which must be a whole buffer
+   (x->identity) without later readers. If fn reads elements of x other than the one that the same point stores, all
+   unrealised readers of x are stored first and fn is run again. So fn must load such boxes, not x itself. *result is
+   the new version. */
 typedef struct ind__scatter_desc {
     const ind_expr *size;
     int rank;
     void (*fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t version, void *user);
     void *user;
-    bool each_once; /* no two points store the same element, so that it may be read at the same point */
+    bool each_once; /* no two points store the same element, so a point may read the element that it stores */
 } ind__scatter_desc;
 ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_desc *d, ind__box **result);
-/* A box over a buffer of its own that holds a copy of x. */
+/* Returns a box over a new buffer that holds a copy of x. */
 ind__box *ind__box_copy(ind__lowered *p, ind__box *x);
 /* Scan or sort along dimension `dim` of `size`: fn gets rank indices and returns the element. Every result has `size`;
    results[0] is stored as `dtype`, positions as i64. Sorts compare elements as they are stored. */
@@ -200,10 +199,10 @@ typedef struct ind__scan_desc {
     void *user;
 } ind__scan_desc;
 ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results);
-/* Scan of num values an element along dimension `dim` of `size`, results[k] stored as dtype[k]. `states` values are
-   carried, the first num of them are the results' (the others are for combine alone, as a flag where a segment begins).
-   element and combine fill `states` values, combine from `states` left and as many right ones. finish (exclusive only)
-   says what stands where nothing, or nothing of the same segment, comes before. Reverse: from the last to the first. */
+/* Scan of num values per element along dimension `dim` of `size`, results[k] stored as dtype[k]. A state has `states`
+   values: the first num are the results, the others are for combine only (a flag at the begin of a segment). element
+   and combine fill `states` values, combine from `states` left and `states` right ones. finish (exclusive only) gives
+   the result of points without predecessors in their segment. reverse: from the last to the first. */
 typedef struct ind__combine_desc {
     int num, states;
     const ind_dtype *dtype;
@@ -216,7 +215,7 @@ typedef struct ind__combine_desc {
     void *user;
 } ind__combine_desc;
 ind_status ind__box_combine(ind__lowered *p, const ind__combine_desc *d, ind__box **results);
-/* Opaque call. An input k with overwrites[k] must be a whole buffer that may be changed (as for a scatter); its new
+/* Extern call. An input k with overwrites[k] must be a whole buffer that may be changed (as for a scatter). Its new
    version is the next result after the declared ones. workspace: bytes, invalid for none. */
 typedef struct ind__call_desc {
     const char *name;
@@ -228,15 +227,15 @@ typedef struct ind__call_desc {
     ind_expr workspace;
 } ind__call_desc;
 ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **results);
-/* A view with new sizes: map[k] gives x's index k in the symbols i0.. of the new sizes. */
+/* Returns a view with new sizes: map[k] is x's index k in the symbols i0.. of the new sizes. */
 ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int rank, const ind_expr *map);
-/* Row-major reshape. Over a buffer whose order is still free and that is seen through a permutation, the order is
-   chosen so that the reshape needs no division. */
+/* Row-major reshape. For a permuted view of a buffer whose order is not fixed, the order is chosen so that the reshape
+   needs no division. */
 ind__box *ind__box_reshape(ind__lowered *p, ind__box *x, const ind_expr *size, int rank);
 ind_status ind__box_realise(ind__lowered *p, ind__box *x);
-/* Applies the policy for a value that `users` later ops will read. */
+/* Applies the realise policy to a value that `users` later ops will read. */
 ind_status ind__box_mark_use(ind__lowered *p, ind__box *x, int users);
-/* Element of x inside a loop function (inlines x's body or loads its buffer). */
+/* Returns an element of x inside a loop function (inlines x's body or loads its buffer). */
 ind_value ind__box_load(ind_ops *o, const ind__box *x, const ind_expr *index, int rank);
-/* Makes x an output of the graph: stored contiguously under this name; copies only where it must. */
+/* Makes x an output of the graph: stored contiguously under this name; copies only if necessary. */
 ind_status ind__box_output(ind__lowered *p, ind__box *x, const char *name, uint32_t position);

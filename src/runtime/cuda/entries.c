@@ -1,6 +1,6 @@
 /* ------------------------------------------------------------------------------------------- >>cuda-device */
 
-/* The entry of a source in the context's table, made if need be. */
+/* Returns the entry of a source in the context's table, created if missing. */
 static ind__kernel_entry *rt__cuda_entry(ind_context *c, rt__runtime *r, const ind__variant *v, const char *arch) {
     uint64_t key[2];
     rt__pack_key(v->source, v->source_bytes, arch, key);
@@ -8,7 +8,7 @@ static ind__kernel_entry *rt__cuda_entry(ind_context *c, rt__runtime *r, const i
     return e ? e : rt__pack_add(c, r, key, v->entry, arch);
 }
 
-/* Takes the results of finished jobs over into their entries. The first failure is the one reported. */
+/* Moves the results of finished jobs to their entries. Reports the first failure. */
 static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kernel_entry **entry, uint32_t num) {
     ind_status status = IND_OK;
     for (uint32_t i = 0; i < num; i++) {
@@ -19,7 +19,7 @@ static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kerne
     return status;
 }
 
-/* The entry of a variant, compiled here if no module has been so far: *built. Needs no GPU. */
+/* Returns the entry of a variant; compiles it if no module has, then *built is true. Needs no GPU. */
 static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind__kernel_entry **entry, bool *built) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
@@ -57,7 +57,7 @@ ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void *
     return status;
 }
 
-/* Compiles what has no cubin yet: each distinct source once, on all workers. */
+/* Compiles entries without a cubin: each distinct source once, on all workers. */
 static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
                                    uint32_t num) {
     ind_context *c = m->context;
@@ -99,8 +99,8 @@ static void rt__cuda_report_resources(ind_context *c, rt__runtime *r, const ind_
         ind__log(c, 3, "cuda: kernel %s uses %d registers", e->name, registers);
 }
 
-/* Adds to the message of a refused cubin, where that is the likely reason, that its compiler is newer than the driver:
-   drivers only load cubins of their own major version of CUDA and of earlier ones. */
+/* Adds the likely reason to the message of a refused cubin: its compiler is newer than the driver. Drivers only load
+   cubins of their own CUDA major version and of earlier ones. */
 static ind_status rt__cuda_refused(ind_context *c, const rt__runtime *r, const ind__kernel_entry *e,
                                    ind_status status) {
     int nvrtc = e->nvrtc_version / 100, driver = r->driver.version / 1000;
@@ -130,7 +130,7 @@ static ind_status rt__cuda_load(ind_context *c, rt__runtime *r, ind__kernel_entr
     return IND_OK;
 }
 
-/* As cuda_load; a cubin from the pack that the driver refuses is compiled again. */
+/* Like rt__cuda_load, but compiles again if the driver refuses a cubin from the pack. */
 static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, const ind__variant *v) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
@@ -156,8 +156,7 @@ static int64_t rt__most_shared(const ind__variant *v) {
     return most;
 }
 
-/* What a block takes of a multiprocessor's shared memory beside its own: a kilobyte of the driver's, and up to a unit
-   in which it is given out. */
+/* Shared memory per block of an SM besides the block's own: 1 KiB for the driver, and at most one allocation unit. */
 #define IND__RT_BLOCK_SHARED (1024 + 256)
 
 /* More than 48 KB of shared memory, what is declared in the source included, must be asked for: the most that the

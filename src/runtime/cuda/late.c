@@ -1,6 +1,6 @@
 /* ---- variants that a launch is the first to need */
 
-/* One way to make it, compiled unless it is known, and loaded; *local: bytes of local memory that its build needs. */
+/* Compiles one variant or fallback unless it is compiled, and loads it; *local: bytes of local memory of its build. */
 static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
     const ind__variant *v = x->plan;
     char arch[16];
@@ -18,14 +18,14 @@ static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, v
     return status;
 }
 
-/* The way that needs the least local memory: the first that needs none, as rt__cuda_replace_spilling has it; of those
-   whose clusters, if they need any, have a place. */
+/* Selects the fallback with the least local memory, stopping at the first that needs none, as
+   rt__cuda_replace_spilling does. Skips variants whose clusters do not fit on the device. */
 static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
     rt__exec_variant *best = NULL;
     void *function = NULL, *best_function = NULL;
     int local, least = 1;
     ind_status status = IND_OK;
-    for (rt__exec_variant *x = first; x && !status && least > 0; x = x->otherwise) {
+    for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
         int places = 1;
         status = rt__cuda_build_way(m, x, &function, &local);
         if (!status && x->plan->cluster > 1)
@@ -35,10 +35,11 @@ static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
         best_function = function;
         least = local;
     }
+    if (!status && !best) return rt__cuda_crowded(m, first->plan);
     return status ? status : rt__cuda_take_function(m, first, best, best_function);
 }
 
-/* What the launch is for that needs a variant other than the module was built with. */
+/* Adds to the message that the launch needs a variant the module was not built with. */
 static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, ind_status status) {
     char reason[2048];
     snprintf(reason, sizeof reason, "%.2000s", ind_error(c));
@@ -48,9 +49,8 @@ static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, in
                      v->entry, ind__strategy_text(v->strategy), reason);
 }
 
-/* Builds a variant for the launches that need it from now on; the threads that need it at the same time wait. The
-   caller's stream may be capturing, where a thread may load a kernel only if it says that it knows what it does:
-   nothing here waits for a stream. */
+/* Builds a variant on demand; concurrent threads that need it wait. The caller's stream may be capturing. Loading a
+   kernel is then allowed only in relaxed capture mode; nothing here waits for a stream. */
 static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     rt__runtime *r = m->executable->runtime;
     int mode = IND__CUDA_CAPTURE_RELAXED;
@@ -75,11 +75,11 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     return status;
 }
 
-/* Where what comes before on the stream is a kernel of ours, one that waits for it may begin early. The graphs of
-   earlier drivers cannot have such launches. */
+/* Minimum driver for programmatic dependent launch after a kernel of this library. Graphs of earlier drivers do not
+   support it. */
 #define IND__CUDA_DEPENDENT_LAUNCH_DRIVER 12030
 
-/* Is the stream being captured? last: the node that comes before, if there is one alone. */
+/* Is the stream being captured? last: the preceding node, if there is exactly one. */
 static bool rt__cuda_captured(const rt__cuda_driver *d, void *stream, rt__recorded *last) {
     int status = 0;
     void *const *node = NULL;
@@ -103,7 +103,7 @@ static bool rt__cuda_is_ours(rt__runtime *r, const rt__recorded *last) {
     return ours;
 }
 
-/* The node that the stream's capture now ends with is a kernel of ours. */
+/* Records the last node of the stream's capture as a kernel of this library. */
 static void rt__cuda_record(rt__runtime *r, void *stream) {
     rt__recorded last;
     uint32_t at = 0;
@@ -129,7 +129,7 @@ static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_varia
     return d->cuLaunchKernelEx(&config, v->function, params, NULL);
 }
 
-/* Does a launch of another module surely not write what is read here as what stays as it is? */
+/* Are all constants the module's own copies, so that no other launch writes them? */
 static bool rt__owns_constants(const ind_instance *n) {
     const ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
@@ -139,8 +139,8 @@ static bool rt__owns_constants(const ind_instance *n) {
     return true;
 }
 
-/* A kernel behind what others may have put on the stream, an opaque call too, waits for all of that: it need not have
-   waited for what came before it. Kernels of ours have, or began when that was done. */
+/* Launches the steps. A kernel after foreign work on the stream, including an extern call, waits for all of it: that
+   work may not have waited for its predecessors. Kernels of this library have waited, or began after them. */
 static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
     ind__executable *x = n->module->executable;
     rt__runtime *r = x->runtime;

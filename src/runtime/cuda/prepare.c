@@ -30,10 +30,10 @@ static ind_status rt__cuda_prepare_steps(ind_module *m, ind__kernel_entry **entr
     return status;
 }
 
-/* What was found for the variant, or for what is built in its place if it spills. */
+/* Returns the tuning result of the variant or of one of its fallbacks. */
 static const rt__tuned *rt__tuned_for(const rt__runtime *r, const ind__variant *v, const char *arch) {
     const rt__tuned *t = NULL;
-    for (; v && !t; v = v->otherwise) {
+    for (; v && !t; v = v->fallback) {
         uint64_t key[2];
         rt__pack_key(v->source, v->source_bytes, arch, key);
         t = rt__find_tuned(r, key);
@@ -41,7 +41,7 @@ static const rt__tuned *rt__tuned_for(const rt__runtime *r, const ind__variant *
     return t;
 }
 
-/* Kernels that tuning has found a faster way for are planned anew. */
+/* Plans kernels again that have a tuning result. */
 static ind_status rt__apply_tuned(ind_module *m) {
     ind_plan *p = m->desc.plan;
     const rt__runtime *r = m->executable->runtime;
@@ -60,7 +60,7 @@ static ind_status rt__apply_tuned(ind_module *m) {
     return r->num_tuned && ind__verifying(m->context) ? ind__plan_verify(p) : IND_OK;
 }
 
-/* NVRTC may have been opened while a kernel was found to be missing in the pack. */
+/* NVRTC may have been opened when the pack lacked a kernel. */
 static void rt__report_opening(rt__runtime *r, ind_module_stats *stats) {
     stats->device_ms = r->device_ms;
     stats->library_ms = r->library_ms;
@@ -74,15 +74,15 @@ static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, co
     return status;
 }
 
-/* A variant whose clusters have no place on the device (on a part of one, a group of multiprocessors may have fewer
-   than a cluster has blocks) becomes the first of its ways that needs none. */
+/* Replaces a variant whose clusters do not fit on the device by its first fallback without clusters. On a part of a
+   device, a GPC may have fewer SMs than a cluster has blocks. */
 static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
     const ind__variant *way = v;
     int clusters = 0;
     if (v->cluster < 2) return IND_OK;
     ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
     if (status || clusters > 0) return status;
-    while (way && way->cluster > 1) way = way->otherwise;
+    while (way && way->cluster > 1) way = way->fallback;
     const bool last = !way;
     if (last) way = v->alone;
     if (!way) return rt__cuda_crowded(m, v);
@@ -90,8 +90,8 @@ static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *f
              v->cluster, ind__strategy_text(way->strategy));
     const int blocks = v->cluster;
     *v = *way;
-    if (last) v->otherwise = NULL; /* they have been tried */
-    v->crowded = blocks;
+    if (last) v->fallback = NULL; /* they have been tried */
+    v->replaced_cluster = blocks;
     *left = true;
     return IND_OK;
 }
@@ -109,7 +109,7 @@ static ind_status rt__cuda_leave_clusters(ind_module *m, ind__kernel_entry **ent
     return status;
 }
 
-/* What takes their places is compiled and loaded as they were; if it spills, a way with a cluster may follow. */
+/* Compiles and loads the replacements in the same way. If one spills, a fallback with a cluster may follow. */
 static ind_status rt__cuda_replace_crowded(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
                                            uint32_t *of) {
     for (;;) {
@@ -155,7 +155,7 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     return status;
 }
 
-/* The variants that the hints select are compiled and loaded here, all of them if the module is to have all. */
+/* Compiles and loads the variants that the hints select, or all variants if the module asks for all. */
 static ind_status rt__cuda_prepare(ind_module *m) {
     ind_context *c = m->context;
     const ind_plan *p = m->desc.plan;

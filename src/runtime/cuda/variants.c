@@ -27,10 +27,10 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
 }
 
 static bool rt__stays_in_clusters(const ind__variant *v) {
-    return v->stays && v->cluster > 1;
+    return v->persistent && v->cluster > 1;
 }
 
-/* How many clusters of the variant the device runs at once. */
+/* Counts the clusters of the variant that the device runs at once. */
 static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, int64_t most_shared, void *function,
                                           int *clusters) {
     const rt__runtime *r = m->executable->runtime;
@@ -54,14 +54,14 @@ static ind_status rt__cuda_crowded(ind_module *m, const ind__variant *v) {
                      v->entry, v->cluster);
 }
 
-/* A persistent grid has as many clusters as the device runs at once: those that find no place in a group of
-   multiprocessors (GPC) would only start when others have done all their rows. */
+/* Sets the clusters of a persistent grid to the number that the device runs at once. A cluster that does not fit in a
+   GPC would only start after others have finished all their rows. */
 static ind_status rt__cuda_fit_resident(ind_module *m, rt__exec_variant *x, void *function) {
     ind_status status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &x->resident);
     return !status && x->resident < 1 ? rt__cuda_crowded(m, x->plan) : status;
 }
 
-/* What a launch needs of the variant besides its function; nothing is asked of the device. */
+/* Prepares the launch data of the variant, except its function; does not query the device. */
 static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind__executable *x = m->executable;
     ind_context *c = m->context;
@@ -87,18 +87,18 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     return status;
 }
 
-/* The same for all ways to make a variant of which none is built yet: which it will be shows in the build. */
+/* Prepares all fallbacks of an unbuilt variant too: the build decides which one is used. */
 static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind_status status = rt__cuda_prepare_variant(m, v, out);
-    while (!status && (v = v->otherwise) != NULL) {
-        out->otherwise = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->otherwise);
-        out = out->otherwise;
+    while (!status && (v = v->fallback) != NULL) {
+        out->fallback = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->fallback);
+        out = out->fallback;
         status = out ? rt__cuda_prepare_variant(m, v, out) : IND_OUT_OF_MEMORY;
     }
     return status;
 }
 
-/* From here on launches may run it. */
+/* Sets the function and publishes the variant: launches may run it from here on. */
 static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
     ind_status status = x->plan->cluster > 1 ? rt__cuda_fit_resident(m, x, function)
                                              : rt__cuda_ask_shared(m, x->plan, x->most_shared, function);
@@ -108,7 +108,7 @@ static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first,
     return IND_OK;
 }
 
-/* Does the launch of the kernel before this one likely run it, too? */
+/* Does the launch of the previous kernel probably run this one too? */
 static bool rt__likely_taken(const ind_module *m, const ind_kernel_plan *k) {
     if (k == m->desc.plan->kernel || !k[-1].num_variants) return false;
     return k[-1].variant[ind__plan_likely(k - 1)].takes_next;
@@ -119,7 +119,7 @@ static bool rt__builds_now(const ind_module *m, const ind_kernel_plan *k, int va
     return m->desc.all_variants || (variant == ind__plan_likely(k) && !rt__likely_taken(m, k));
 }
 
-/* The distinct sources that are built now; of[i] is the number of the i-th variant's entry among them. */
+/* Collects the distinct sources to build now; of[i] is the index of the i-th variant's entry. */
 static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant, uint32_t *of,
                                   uint32_t *num) {
     const ind_plan *p = m->desc.plan;
@@ -163,19 +163,19 @@ static int rt__local_bytes(const ind__kernel_entry *e) {
     return local;
 }
 
-/* Bytes of local memory that the variant's build needs where there is another way to make it, else 0. */
+/* Bytes of local memory of the variant's build if it has a fallback, else 0. */
 static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const char *arch) {
     uint64_t key[2];
-    if (!v->otherwise) return 0;
+    if (!v->fallback) return 0;
     rt__pack_key(v->source, v->source_bytes, arch, key);
     int local = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
     return local > 0 ? local : 0;
 }
 
-/* The variant becomes what was built for it in its place, or, if that needs as much, loses that way, but for the first
-   that needs no cluster: should the device have no place for one. */
+/* Replaces the variant by its built fallback. If that needs as much local memory, removes the fallback instead, but
+   keeps the first one without clusters, in case the device has no capacity for a cluster. */
 static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
-    ind__variant *way = v->otherwise, *alone = v->alone;
+    ind__variant *way = v->fallback, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
     uint64_t key[2];
     if (!local) return;
@@ -184,16 +184,16 @@ static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) 
     ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->entry, local, less);
     if (less < local) {
         *v = *way;
-        v->spilled = local;
+        v->replaced_local_bytes = local;
     } else {
-        v->otherwise = way->otherwise;
+        v->fallback = way->fallback;
         if (!alone && way->cluster < 2) alone = way;
     }
     v->alone = alone;
 }
 
-/* Variants built now whose build spills are replaced, as long as there are other ways to make them: what is built
-   otherwise is built for all of them side by side. The arrays have room for every variant. */
+/* Replaces variants whose build spills, as long as they have fallbacks. Fallbacks of all variants are built in
+   parallel. The arrays have capacity for every variant. */
 static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant) {
     ind_plan *p = m->desc.plan;
     char arch[16];
@@ -204,7 +204,7 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
             for (int k = 0; k < p->kernel[i].num_variants; k++) {
                 if (!rt__builds_now(m, &p->kernel[i], k) || !rt__cuda_spills(m, &p->kernel[i].variant[k], arch))
                     continue;
-                const ind__variant *way = variant[num] = p->kernel[i].variant[k].otherwise;
+                const ind__variant *way = variant[num] = p->kernel[i].variant[k].fallback;
                 entry[num] = rt__cuda_entry(m->context, m->executable->runtime, way, arch);
                 if (!entry[num]) return IND_OUT_OF_MEMORY;
                 uint32_t n = 0;

@@ -16,7 +16,7 @@ static ind_status rt__host_run_list(ind__eval *e, const rt__host_list *l, int la
     return l->num ? ind__eval_run(e, l->inst, l->num, lanes) : IND_OK;
 }
 
-/* Lane 0 of the values that the row loop uses goes to every lane. */
+/* Broadcasts lane 0 of the values that the row loop uses. */
 static void rt__host_spread(ind__eval *e, const rt__host_list *l) {
     for (uint32_t k = 0; k < l->num; k++) {
         ind__lanes *v = &e->value[l->inst[k]];
@@ -72,7 +72,7 @@ static ind_status rt__host_row(const rt__host_task *t, rt__host_worker *w, int64
     return IND_OK;
 }
 
-/* A block of points, one per lane; the row is walked element by element. */
+/* Processes a block of points, one per lane; iterates over the row element by element. */
 static ind_status rt__host_block_pass(const rt__host_task *t, rt__host_worker *w, const rt__host_stage *s, int lanes) {
     ind__eval *e = &w->eval;
     const int rank = t->kernel->body->rank, rrank = t->kernel->body->rrank;

@@ -21,7 +21,7 @@ static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt_
     w->status = IND_OK;
 }
 
-/* Memory for the rows that the workers sort: a loop on workers allocates nothing. */
+/* Grows the memory for rows that the workers sort: a parallel loop may not allocate. */
 static ind_status rt__host_need_rows(ind_instance *n, int64_t elements) {
     ind_context *c = n->module->context;
     for (int i = 0; i < n->num_workers; i++) {
@@ -127,7 +127,7 @@ static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
     return rt__host_task_end(&t, step);
 }
 
-/* Sizes that this step has just counted become known: what depends on them is computed anew. */
+/* Sets the sizes that this step has counted, and recomputes the values that depend on them. */
 static ind_status rt__host_learn_sizes(ind_instance *n, uint32_t step) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;

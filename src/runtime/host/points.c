@@ -32,7 +32,7 @@ static void rt__host_lanes(ind__eval *e, const int *var, int n, const int64_t *e
 
 typedef struct rt__host_accumulator {
     double d[IND__LANES], e[IND__LANES]; /* sum, product, extreme, mean | sum of squared deviations, of exponentials */
-    int64_t i[IND__LANES], at[IND__LANES]; /* the same for integers | position of the extreme, -1 none */
+    int64_t i[IND__LANES], at[IND__LANES]; /* the same for integers | position of the extreme, -1: none */
 } rt__host_accumulator;
 
 static char rt__value_class(ind_dtype d) {
@@ -66,7 +66,7 @@ static bool rt__argmax_better(double x, double best) {
     return x > best || (x != x && best == best);
 }
 
-/* iteration: how many values every lane has had before. */
+/* iteration: number of values that every lane has had before. */
 static void rt__accumulate_float(rt__host_accumulator *a, ind_reduction r, const double *x, const double *y, int lanes,
                                  const int64_t *at, int64_t iteration) {
     double inverse = 1.0 / (double)(iteration + 1);
@@ -135,7 +135,7 @@ static void rt__host_accumulate(const ind__eval *e, uint32_t reduce, rt__host_ac
     rt__accumulate_float(a, (ind_reduction)i->reduction, vx, vy, lanes, at, iteration);
 }
 
-/* Adds lane l to lane 0; na and nb are the numbers of values in each (Chan et al. for the squared deviations). */
+/* Combines lane l into lane 0; na and nb are the numbers of values in each (Chan et al. for the squared deviations). */
 static void rt__accumulator_merge(rt__host_accumulator *a, ind_reduction r, bool is_float, int l, double na,
                                   double nb) {
     double delta = a->d[l] - a->d[0];

@@ -1,12 +1,12 @@
 /* ------------------------------------------------------------------------------------------- >>host-device */
-/* Walks the schedule and evaluates the fused bodies in blocks of IND__LANES points. It shares nothing with the CUDA
-   emitter, so that each checks the other. A kernel is cut into stages: every REDUCE ends a pass over the row, and
+/* Iterates over the schedule and evaluates the fused bodies in blocks of IND__LANES points. It shares no code with the
+   CUDA emitter, so that each checks the other. A kernel is split into stages. Every REDUCE ends a pass over the row;
    values that depend on its result belong to the next stage. */
 
 typedef struct rt__host_deps {
     uint32_t source[64]; /* instructions whose values this one needs */
     uint32_t num;
-    uint32_t vars; /* bit v: mentions loop variable v itself */
+    uint32_t vars; /* bit v: uses loop variable v itself */
 } rt__host_deps;
 
 static ind_status rt__deps_add_expr(rt__host_deps *d, const ind_body *b, uint32_t self, ind_expr e) {
@@ -41,12 +41,12 @@ static ind_status rt__host_find_deps(const ind_body *b, uint32_t n, rt__host_dep
 /* What is known about each instruction while a kernel is being prepared. */
 typedef struct rt__host_facts {
     uint32_t vars;  /* loop variables that the value depends on */
-    uint32_t level; /* REDUCEs before it, in the longest chain */
+    uint32_t level; /* number of REDUCEs before it, in the longest chain */
     bool live, looped, crossing, wanted;
     bool outer;           /* something uses it that is not per element of the row, .. */
     bool rooted;          /* .. and is stored, or checked, of a row without elements, too */
-    bool scanned, behind; /* comes from the results of a scan; from what is reduced of them. Entry 0: is that needed
-                             per element, or reduced again, so that the scan runs in several passes? */
+    bool scanned, behind; /* depends on results of a scan; on reductions of them. Entry 0: true if elements or another
+                             reduction need the latter, so that the scan runs in several passes */
 } rt__host_facts;
 
 static uint32_t rt__reduced_vars(const ind_body *b) {
@@ -62,7 +62,7 @@ static bool rt__is_scanned(const ind_body *b, uint32_t i) {
     return b->inst[i].op == IND_LOOP_SCAN || b->inst[i].op == IND_LOOP_STATE || b->inst[i].op == IND_LOOP_PAIR;
 }
 
-/* Is it the index of the row's elements alone? */
+/* Does it only index elements of the row? */
 static bool rt__is_spare_index(const ind_body *b, const rt__host_facts *f, uint32_t i) {
     return b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing && !f[i].outer;
 }
@@ -125,7 +125,7 @@ static uint32_t rt__host_element_stage(const ind_body *b, rt__host_facts *f) {
     return stage;
 }
 
-/* Marks as `wanted` what the marked instructions need, through instructions for which looped is as given (or any). */
+/* Marks the operands of marked instructions as `wanted`: all of them, or only looped ones. */
 static void rt__host_mark(const ind_body *b, rt__host_facts *f, bool only_looped) {
     rt__host_deps d;
     for (uint32_t i = b->num_inst; i-- > 1;) {
@@ -250,7 +250,7 @@ static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__ho
     return status;
 }
 
-/* Where an access goes, if that is linear in the loop variables. */
+/* Fills the offset of an access, if it is linear in the loop variables. */
 static ind_status rt__host_make_linear(ind_module *m, const ind_body *b, const ind__inst *i, rt__host_direct *d) {
     d->buffer = i->source;
     ind_expr rest = b->index[i->index], stride[2 * IND_MAX_RANK];
@@ -273,7 +273,7 @@ static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, 
     return rt__host_make_linear(m, b, i, d);
 }
 
-/* The values that a combine function is given and gives: STATEs that it does not use are 0. */
+/* Finds the inputs and results of a combine function: STATEs that it does not use are 0. */
 static void rt__host_find_states(rt__host_kernel *h) {
     const ind_body *b = h->body;
     for (uint32_t p = b->inst[h->scan].arg[0]; p; p = b->inst[p].arg[2]) {
@@ -284,7 +284,7 @@ static void rt__host_find_states(rt__host_kernel *h) {
         if (b->inst[i].op == IND_LOOP_STATE) h->state[b->inst[i].imm.i] = i;
 }
 
-/* Moves what is computed from STATEs from `before` to a list of its own. */
+/* Moves the instructions that depend on STATEs from `before` to a list of their own. */
 static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     bool *from_state = (bool *)ind__alloc(m->context, b->num_inst * sizeof *from_state);
@@ -309,7 +309,7 @@ static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
     return from_state && inst ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
-/* With a combine function: cuts the loop of the scan in two, and finds its results. */
+/* With a combine function: splits the loop of the scan in two, and finds its results. */
 static ind_status rt__host_make_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     const rt__host_list *loop = &h->stage[h->element_stage].loop;
@@ -385,7 +385,7 @@ static ind_status rt__host_prepare(ind_module *m) {
         if (!status)
             status = ind__eval_init(&h->eval, c, h->body, x->symbol, zeros, x->num_symbols, NULL, x->num_buffers);
         if (status) break;
-        /* What differs between workers is not kept here. */
+        /* State that differs between workers is not stored here. */
         ind__free(c, h->eval.value);
         ind__free(c, h->eval.slots);
         ind__free(c, h->eval.stamp);

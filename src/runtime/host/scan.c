@@ -1,6 +1,6 @@
 /* ---- scans and sorts: a row at a time, a lane per element */
 
-/* What the elements so far amount to, in double or 64-bit integers. */
+/* State of a scan after the elements so far, in double or 64-bit integers. */
 typedef union rt__host_lane {
     int64_t i;
     double d;
@@ -19,7 +19,7 @@ static double rt__log_add_exp(double a, double b) {
     return low == high && isinf(low) ? low : high + log1p(exp(low - high));
 }
 
-/* Joins the element x or i at position `at`. */
+/* Combines the state with element x or i at position `at`. */
 static void rt__scan_join(rt__host_scan *s, ind_scan kind, bool is_float, double x, int64_t i, int64_t at) {
     bool up = kind == IND_SCAN_MAX;
     switch (kind) {
@@ -38,7 +38,7 @@ static void rt__scan_join(rt__host_scan *s, ind_scan kind, bool is_float, double
     }
 }
 
-/* Where the results of a SCAN, element and position, are found: its PARTs if there are any. NULL: nobody reads it. */
+/* Finds the results of a SCAN, element and position: its PARTs if there are any. NULL: unused. */
 static void rt__host_scanned(ind__eval *e, uint32_t scan, ind__lanes *part[2]) {
     part[0] = &e->value[scan], part[1] = NULL;
     for (uint32_t i = scan + 1; i < e->body->num_inst; i++)
@@ -92,7 +92,7 @@ static void rt__set_lane(ind_dtype d, ind__lanes *v, int lane, rt__host_lane x) 
         v->i[lane] = x.i;
 }
 
-/* What the elements so far amount to becomes that with the element of a lane behind it. */
+/* Combines the state with the element of a lane. */
 static ind_status rt__host_combine(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, bool first, int lane) {
     const ind__inst *inst = h->body->inst;
     uint32_t n = h->num_states;
@@ -126,7 +126,7 @@ static ind_status rt__host_combine_lanes(const rt__host_kernel *h, ind__eval *e,
     return status;
 }
 
-/* An element of a row that is sorted, and where it stood. */
+/* An element of a row to be sorted, and its original position. */
 typedef struct rt__host_sorted {
     rt__host_lane key;
     int64_t at;
@@ -142,7 +142,7 @@ static float rt__round_key(ind_dtype d, float x) {
     }
 }
 
-/* Elements of a row as they come, with their positions: what a sort starts from. */
+/* Copies elements of a row to the sort's input, with their positions. */
 static void rt__host_sort_lanes(const rt__host_kernel *h, const ind__eval *e, rt__host_sorted *row, int64_t r,
                                 int lanes) {
     const ind__inst *sort = &h->body->inst[h->sort];
@@ -200,7 +200,7 @@ static ind_status rt__host_combine_chunk(const rt__host_kernel *h, ind__eval *e,
     return status ? status : rt__host_run_list(e, &h->after, lanes);
 }
 
-/* Elements r .. r + lanes - 1 of a pass: the loop, cut where scans stand. */
+/* Elements r .. r + lanes - 1 of a pass: the loop, split at the scans. */
 static ind_status rt__host_scan_chunk(const rt__host_stage *s, ind__eval *e, rt__host_scan *state, int64_t r,
                                       int lanes) {
     ind_status status = IND_OK;
@@ -215,7 +215,7 @@ static ind_status rt__host_scan_chunk(const rt__host_stage *s, ind__eval *e, rt_
     return status;
 }
 
-/* A pass over the row: what is reduced of scans' results is so on the way. */
+/* Runs a pass over the row; reductions of the scans' results run in the same pass. */
 static ind_status rt__host_scan_pass(const rt__host_task *t, rt__host_worker *w, uint32_t stage) {
     const rt__host_kernel *h = t->kernel;
     const rt__host_stage *s = &h->stage[stage];

@@ -43,25 +43,25 @@ static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
     return false;
 }
 
-/* May a kernel over the domain read the element at this index and change it where it lies? One for each point of its
-   rows is read in any pass and stored in the last, by threads that a barrier keeps behind those that read it; one for
-   each row is read before the passes and stored behind them. */
+/* May a kernel over the domain read the element at this index and change it in place? An element per point is read in
+   any pass and stored in the last, after a barrier that waits for its readers. An element per row is read before the
+   passes and stored after them. */
 static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
     int along = 0;
     for (int v = d->rank; v < d->rank + d->rrank; v++) along += ind__expr_depends(index, d->var[v]);
     return !along || along == d->rrank;
 }
 
-/* Does the access, of a group whose variables are `map` in the kernel, read the old version just where it is changed?
-   What is read once for a whole row must not be under a mask that changes along the row: with rows there is none. */
+/* Does the access read exactly the old element that is changed in place? `map` has the variables of its group in the
+   kernel. In kernels with rows it must not be masked: a per-row read must not have a mask that varies along the row. */
 static bool sched__reads_changed(sched__fuser *f, const ind__access *at, const sched__domain *own, const ind_expr *map,
                                  ind_expr changed, bool rows) {
     if (at->write || at->whole || at->size || at->operand || at->indirect || (rows && at->masked)) return false;
     return ind_expr_same(sched__index_in(f, at, own, map), changed);
 }
 
-/* Group b changes `old` in place, which group a reads: is all that either one reads of it the element that the same
-   point stores? */
+/* Group b changes `old` in place, which group a reads. Is every read of it, by either group, of the element that the
+   same point stores? */
 static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
     const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
@@ -74,20 +74,20 @@ static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sc
     return true;
 }
 
-/* May a read of what a loop has changed in place be of the value that it has stored? */
+/* May a read of the new version take the value that the loop has stored? */
 static bool sched__forwards(const sched__fuser *f, uint32_t version) {
     const ind__access *store = &f->access[f->written[version] - 1];
     return !f->policy.disable_mutation && !store->partly && !store->indirect;
 }
 
-/* Is the element of access w of b the one that a makes at the same point of the domain of both? */
+/* Does access `at` of b read the element that a computes at the same point of the common domain? */
 static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
     ind_expr made = sched__index_in(f, &f->access[f->written[at->buffer] - 1], fit->a, fit->map_a);
     return ind_expr_same(made, sched__index_in(f, at, fit->b, fit->map_b));
 }
 
-/* All that b reads of what a writes must be the element at hand, and b may change nothing that a reads. Returns
-   FUSED_VERTICAL, FUSED_HORIZONTAL if it reads nothing, or the reason against it. */
+/* Every read by b of a's results must be of the element at hand, and b must not change a's inputs. Returns
+   FUSED_VERTICAL, FUSED_HORIZONTAL if b reads no result of a, or the reason against fusion. */
 static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason reason = IND_FUSION_FUSED_HORIZONTAL;
     for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
@@ -100,7 +100,7 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
         if (w.at->whole || (version && !sched__forwards(f, w.at->buffer))) return IND_FUSION_MUTATION;
         if (w.at->operand) return IND_FUSION_PROLOGUE;
         if (w.at->indirect) return IND_FUSION_INDIRECT;
-        if (f->program->buffer[w.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* known when all rows are done */
+        if (f->program->buffer[w.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* complete after all rows */
         reason = IND_FUSION_FUSED_VERTICAL;
         if (!fit->domain) continue;
         if (!sched__is_at_hand(f, w.at, fit)) return IND_FUSION_INDEX_DIFFERS;
@@ -108,9 +108,9 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
     return reason;
 }
 
-/* May what the group changes in place be changed by a kernel over the rows of d? That must not combine it with what is
-   there, and read of it only the element that the same point stores; as epilogue of a matrix product, which handles
-   each element once, it may read any that is no operand. */
+/* May a kernel over the rows of d make the in-place changes of the group? They must not combine with the old value, and
+   must read only the element that the same point stores. The epilogue of a matrix product handles each element once and
+   may read any that is no operand. */
 static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
                                 bool product) {
     const sched__domain *own = f->group[g].domain;
@@ -160,7 +160,7 @@ static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uin
     return IND_FUSION_FUSED_VERTICAL;
 }
 
-/* Buffers that the kernel of both would have as arguments, counted up to the limit. */
+/* True if the fused kernel would have too many loops or buffers. */
 static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     int args = 0;
     const sched__group *x = &f->group[a], *y = &f->group[b];
@@ -179,17 +179,18 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     return args > f->policy.max_args;
 }
 
-/* Do blocks keep rows together that are few? Then they are read once, if there are blocks for two turns of a machine of
-   twice FEW_ROWS: while one row is joined, the next must be on its way. (batch_norm of 32 and 16 channels of 401408 f32
-   by clusters of 16: 76 and 79 % of a copy, in two kernels 53 and 51; rows that are walked along: 50, in two 62.) */
+/* Do several blocks share each row, so that few rows are read only once? There must be blocks for two rounds on a GPU
+   of twice FEW_ROWS blocks: the next row is loaded while one is combined. (batch_norm of 32 and 16 channels of 401408
+   f32 by clusters of 16: 76 and 79 % of copy bandwidth, in two kernels 53 and 51; rows read again in each pass: 50, in
+   two kernels 62.) */
 static bool sched__keeps_rows(const sched__fuser *f, int64_t rows, int64_t length) {
     const int64_t most = f->policy.row_blocks, parts = length / IND__SCHED_LONG_ROW,
                   blocks = parts < most ? parts : most;
     return length <= most * IND__SCHED_KEPT_ROW && rows * blocks >= 4 * IND__SCHED_FEW_ROWS;
 }
 
-/* An elementwise loop does not join a few very long rows, which only a few blocks would work on, if it must be stored
-   anyway: the kernel saved is not worth the idle processors. */
+/* True if fusing an elementwise loop with a few very long rows leaves multiprocessors idle and does not save its store.
+   The saved launch is worth less. */
 static bool sched__starves(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *flat = &f->group[fit->a->rrank ? b : a];
     if (!fit->elementwise || fit->domain->hint >= IND__SCHED_FEW_ROWS || fit->domain->rhint <= IND__SCHED_LONG_ROW ||
@@ -215,7 +216,7 @@ typedef enum sched__search_result {
 typedef struct sched__search {
     bool forward;
     uint32_t from, to;
-    uint32_t *list, num; /* groups between the two in the topological order that can be reached from `from` */
+    uint32_t *list, num; /* groups that are reachable from `from`, between the two in the topological order */
     uint32_t steps;
     sched__search_result result;
 } sched__search;
@@ -268,9 +269,9 @@ static sched__search_result sched__search_run(sched__fuser *f, sched__search *s)
     }
 }
 
-/* Looks between a and b for a third group that must run after the one and before the other. What it finds lets
-   sched__reorder put the joint group into the topological order (Pearce and Kelly 2006): it can stand where b stood if
-   nothing in between needs a, where a stood if b needs nothing in between, else both sides are known and move. */
+/* Searches for a third group that must run after a and before b. The groups found let sched__reorder place the fused
+   group in the topological order (Pearce and Kelly 2006). It takes b's position if no group in between needs a, and a's
+   if b needs none of them; otherwise both sets are known and move. */
 static ind_fusion_reason sched__check_cycle(sched__fuser *f, uint32_t a, uint32_t b) {
     sched__search after = {.forward = true, .from = a, .to = b, .list = f->after};
     sched__search before = {.from = b, .to = a, .list = f->before};
@@ -285,7 +286,7 @@ static ind_fusion_reason sched__check_cycle(sched__fuser *f, uint32_t a, uint32_
     return IND_FUSION_TOO_FAR;
 }
 
-/* Bytes that both read at the same place, at the hints. */
+/* Bytes that both read at the same points, at the hints. */
 static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = 0;
     f->epoch++;
@@ -305,19 +306,19 @@ static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, cons
     return bytes;
 }
 
-/* How scarce memory is where the two groups run. */
+/* Scarcity of memory for the two groups: the larger `care`. */
 static uint8_t sched__care(const sched__fuser *f, uint32_t a, uint32_t b) {
     return f->group[a].care > f->group[b].care ? f->group[a].care : f->group[b].care;
 }
 
-/* A group whose runs of rows made what this one reduces further; SCHED_NONE: there is none. */
+/* Group whose partial results of runs this group reduces; SCHED_NONE: none. */
 static uint32_t sched__first_stage_of(sched__fuser *f, uint32_t g) {
     for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
         if (!w.at->write && f->program->buffer[w.at->buffer].run) return f->group_of[sched__writer(f, w.at->buffer)];
     return IND__SCHED_NONE;
 }
 
-/* Second stages of one kernel's columns share no reads, but save a launch. */
+/* Second stages of the same kernel's columns share no reads, but fusing them saves a launch. */
 static bool sched__are_second_stages(sched__fuser *f, uint32_t a, uint32_t b) {
     uint32_t first = sched__first_stage_of(f, a);
     return first != IND__SCHED_NONE && first == sched__first_stage_of(f, b);

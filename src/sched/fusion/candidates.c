@@ -1,13 +1,13 @@
 /* ============================================================================================== >>candidates */
 
-/* Neighbouring kernels: pairs of loops that share a buffer, as the groups that the loops are in now. */
+/* Candidate pairs: groups of loops that share a buffer. */
 typedef struct sched__pairs {
     sched__candidate *items;
     uint32_t num, capacity;
     uint32_t round;
 } sched__pairs;
 
-/* Settles most pairs before they are sorted. */
+/* A cheap test that rejects most pairs before they are sorted. */
 static bool sched__may_fit(const sched__domain *a, const sched__domain *b) {
     if (a == b || a->hint == b->hint) return true;
     const sched__domain *flat = a->rrank ? b : a, *rows = a->rrank ? a : b;
@@ -28,13 +28,13 @@ static bool sched__changed(const sched__fuser *f, const sched__pairs *p, uint32_
     return !p->round || f->group[g].changed >= p->round;
 }
 
-/* In later rounds only what changed in the last one is tried again. */
+/* Later rounds try only the groups that changed in the last one. */
 static bool sched__add_pair(sched__fuser *f, sched__pairs *p, uint32_t x, uint32_t y) {
     uint32_t a = f->group_of[x], b = f->group_of[y];
     return (!sched__changed(f, p, a) && !sched__changed(f, p, b)) || sched__put_pair(f, p, a, b);
 }
 
-/* Second stages of the columns that one kernel joins, neighbours without a buffer of both. */
+/* Adds the second stages of one kernel's columns as neighbours; they share no buffer. */
 static bool sched__add_second_stages(sched__fuser *f, sched__pairs *p, uint32_t buffer) {
     uint32_t writer = sched__writer(f, buffer);
     uint32_t l = writer == IND__SCHED_NONE ? writer : f->next_loop[writer], read = f->reader[f->first_reader[buffer]];

@@ -8,8 +8,8 @@ static ind_edge *sched__add_edge(sched__fuser *f, uint32_t from, uint32_t to, ui
     return e;
 }
 
-/* Why loop l was not made in two stages, the first of which could join the rows that loop r reduces; DOMAINS_DIFFER: it
-   has no such. The questions are those of ind__split_reductions, asked of the program as it is. */
+/* Why loop l is not a two-stage reduction whose first stage shares the rows of loop r; DOMAINS_DIFFER: not applicable.
+   Asks the questions of ind__split_reductions of the program as it is. */
 static ind_fusion_reason sched__why_whole(const sched__splitter *s, uint32_t l, uint32_t r) {
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     ind_expr to[IND__SCHED_DIMS];

@@ -13,8 +13,8 @@ static void sched__sort_groups(const sched__fuser *f, uint32_t *list, uint32_t n
     }
 }
 
-/* Gives the joint group `a` its place, and moves what the cycle test has found: all that b needed before it, all that
-   needed a behind it, on the positions that they and the two groups had. */
+/* Places the fused group `a` and moves the groups that the cycle test found: b's dependencies before it, a's dependents
+   after it. They share their positions with those of the two groups. */
 static void sched__reorder(sched__fuser *f, uint32_t a, uint32_t b) {
     uint32_t slot[2 * IND__SCHED_VISITS + 2], n = 0;
     uint32_t order_a = f->group[a].order, order_b = f->group[b].order;
@@ -31,7 +31,7 @@ static void sched__reorder(sched__fuser *f, uint32_t a, uint32_t b) {
     for (uint32_t i = 0; i < f->num_after; i++) f->group[f->after[i]].order = slot[n - f->num_after + i];
 }
 
-/* Puts all that belongs to the group's loops onto the variables of the common domain. */
+/* Rewrites the accesses and variables of the group in those of the common domain. */
 static bool sched__move_to(sched__fuser *f, uint32_t g, const ind_expr *map) {
     const sched__domain *own = f->group[g].domain;
     int n = own->rank + own->rrank;
@@ -101,8 +101,8 @@ static bool sched__fuse_round(sched__fuser *f, sched__pairs *p, bool *changed) {
     return !f->failed;
 }
 
-/* Computes in the product `dot` what it reads as operands and only it reads. Accesses of a prologue are those of an
-   operand from then on. */
+/* Fuses prologues into the product `dot`: groups whose results only it reads, as operands. Their accesses count as
+   operand accesses from then on. */
 static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round) {
     for (uint32_t i = f->first_access[dot]; i < f->first_access[dot + 1] && !f->failed; i++) {
         uint32_t writer = sched__writer(f, f->access[i].buffer), a, b = f->group_of[dot];

@@ -1,9 +1,8 @@
-/* ---- prefixes: topk is a sort whose first elements are used. What works on these is computed for all elements, under
+/* ---- prefixes: topk is a sort of which the first elements are used. Work on these is computed for all elements, under
    a mask. */
 
-/* May the loop do nothing beyond the first elements of a row? What is reduced must have a value that changes nothing;
-   a scan's first results do not depend on the elements behind; an index that is checked could be wrong where there is
-   no element. */
+/* May the loop ignore all but the first elements of a row? Its reductions need a neutral value. The first results of a
+   scan do not depend on later elements. A checked index could be out of range for a missing element. */
 static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
     const ind_body *body = f->program->loop[l].body;
     if (body->call || ind__ok(f->bound[l])) return false;
@@ -18,7 +17,7 @@ static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
     return true;
 }
 
-/* Lays b, whose rows are the first elements of a's, over a. */
+/* Fits b onto a; the rows of b are the first elements of a's. */
 static bool sched__fit_prefix(sched__fuser *f, sched__fit *fit) {
     const sched__domain *a = fit->a, *b = fit->b;
     const sched__walk_order plain = sched__as_it_stands();
@@ -42,7 +41,7 @@ static bool sched__fit_prefix(sched__fuser *f, sched__fit *fit) {
     return true;
 }
 
-/* As sched__check_fit, for what works on the first elements of the rows that a sorts. */
+/* sched__check_fit for a group on the first elements of the rows that a sorts. */
 static ind_fusion_reason sched__check_prefix(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (f->policy.disable_prefixes || y->mutates || y->dot != IND__SCHED_NONE) return IND_FUSION_DOMAINS_DIFFER;
@@ -58,7 +57,7 @@ static ind_fusion_reason sched__check_prefix(sched__fuser *f, uint32_t a, uint32
     return reason;
 }
 
-/* May a and b (a before b in the topological order) be one kernel? A FUSED reason, or why not. */
+/* May a and b (a before b in the topological order) be one kernel? Returns a FUSED reason, or the reason against it. */
 static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     *fit = sched__fit_of(f, f->group[a].domain, f->group[b].domain);
     if (!*fit) return IND_FUSION_DOMAINS_DIFFER;

@@ -1,6 +1,6 @@
 /* ---- prologues: what a matrix product reads is computed where it loads it. */
 
-/* May the loop be computed again for each tile, and is all it stores read by the product alone? Else the reason. */
+/* May the loop be computed again for each tile, and does only the product read its stores? Else returns the reason. */
 static ind_fusion_reason sched__check_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
     const ind_body *body = f->program->loop[l].body;
     for (uint32_t i = 1; i < body->num_inst; i++) {
@@ -16,7 +16,7 @@ static ind_fusion_reason sched__check_inlinable(const sched__fuser *f, uint32_t 
     return IND_FUSION_FUSED_PROLOGUE;
 }
 
-/* Why the group cannot be computed where a product loads its operands, whatever the product is. */
+/* Reasons against a prologue that depend on the group alone, not on the product. */
 static ind_fusion_reason sched__check_pointwise(const sched__group *x) {
     if (x->domain->rrank || x->scans) return IND_FUSION_PROLOGUE_REDUCED;
     if (x->mutates) return IND_FUSION_MUTATION;
@@ -24,16 +24,17 @@ static ind_fusion_reason sched__check_pointwise(const sched__group *x) {
     return x->dot == IND__SCHED_NONE ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_TWO_TEMPLATES;
 }
 
-/* Is the access the only kind that a prologue serves, a plain load of an operand? Else the reason. */
+/* Is the access a plain load of an operand, the only kind that a prologue supports? Else returns the reason. */
 static ind_fusion_reason sched__check_operand(const ind__access *at, bool product) {
     if (at->masked) return IND_FUSION_PROLOGUE_PADDED;
     if (at->indirect) return IND_FUSION_PROLOGUE_GATHERED;
     return at->operand && product ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_PROLOGUE_SHARED;
 }
 
-/* The domain's variables at the element with linear index `read` of a buffer that is written at `made`, if that is
-   every element once: the strides are then those of the dimensions in some order, and the index is taken apart. Not
-   where there are none; what may have none for some sizes is divided by 1 there, as nothing is read then. */
+/* Computes the domain's variables at the element with linear index `read`, for a buffer written at `made`. The write
+   must cover every element once, so its strides are those of the dimensions in some order. The index is then
+   decomposed. Fails for empty dimensions; a size that may be 0 is replaced by 1 in divisions, as nothing is read
+   then. */
 static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made, ind_expr read, ind_expr *map) {
     ind_expr stride[IND__SCHED_DIMS], one = ind_int(f->context, 1), next = one, rest = made;
     int left = d->rank;
@@ -58,7 +59,7 @@ static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made
     return !left;
 }
 
-/* Is every access of the group as regular in the product's variables as it was in its own? */
+/* Is every access that is affine in the group's variables also affine in the product's? */
 static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *fit) {
     for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
         ind_expr own = w.at->index, mapped = sched__index_in(f, w.at, fit->a, fit->map_a), step;
@@ -71,7 +72,8 @@ static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *f
     return true;
 }
 
-/* Points of the domain's variables that the index depends on, at the hints; P: of the others among P. */
+/* Points of the variables that the index depends on, at the hints; `others`: of those in P that it does not depend
+   on. */
 static double sched__points_of(const sched__domain *d, ind_expr index, bool others) {
     double n = 1;
     for (int v = 0; v < (others ? d->rank : d->rank + d->rrank); v++)
@@ -79,7 +81,7 @@ static double sched__points_of(const sched__domain *d, ind_expr index, bool othe
     return n;
 }
 
-/* f32 operations for one element of the loop: divisions, functions of libm and the user's count as several. */
+/* f32 operations per element of the loop; divisions, libm functions and user functions count as several. */
 static double sched__element_ops(const ind_body *body) {
     enum { FUNCTION = 8, RANDOM = 64 };
     double n = 0;
@@ -93,12 +95,12 @@ static double sched__element_ops(const ind_body *body) {
     return n;
 }
 
-/* Bytes that a buffer of this size costs a kernel that reads it `times`: the first time from memory. */
+/* Bytes that `times` reads of a buffer cost: the first read from memory, the others from the L2 if it fits. */
 static double sched__reread(const sched__fuser *f, double bytes, double times) {
     return bytes * (1 + (times - 1) * (bytes <= (double)f->policy.l2_bytes ? 0.5 : 1));
 }
 
-/* What one prologue means, at the hints. */
+/* Cost of one prologue, at the hints. */
 typedef struct sched__inlining {
     double points, times;       /* elements of the operand; how often each of them is computed */
     double inputs, made, inner; /* bytes read by the prologue and written; operations for an element */
@@ -129,9 +131,9 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
         n->inner += sched__element_ops(f->program->loop[l].body);
 }
 
-/* Does the prologue cost less, in bytes that memory moves meanwhile? Apart: its inputs once, its result to memory and
-   back, and again for every tile of the product's other dimension, and a launch. Together: its inputs for every tile,
-   the operations as often; and for 16 bits the copies in the background, and steps that wait for their tile. */
+/* Does the prologue cost less, in bytes of memory traffic in the same time? Apart: its inputs once, its result written
+   and read back, read again for every tile of the product's other dimension, and a launch. Together: its inputs and
+   operations for every tile; for 16 bits also the lost asynchronous copies and steps that wait for their tile. */
 static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
@@ -146,8 +148,8 @@ static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *
     return together <= apart;
 }
 
-/* May the pointwise group a be computed where the matrix product of b loads its operands? FUSED_PROLOGUE with *fit how,
-   or why not. */
+/* May the pointwise group a be computed in the operand load of b's matrix product? Returns FUSED_PROLOGUE and *fit, or
+   the reason against it. */
 static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     const ind__access *read = NULL;

@@ -1,7 +1,7 @@
 /* ---- reordering: loops are exchanged where the two then meet the same elements at the same point. */
 
-/* The dimensions sorted by how far apart in memory the access's neighbours are; those that it does not depend on first.
-   joint: P and R as one list. Hints decide: whatever the order, equal indices are proven afterwards. */
+/* Sorts the dimensions by the access's stride in memory, largest first; independent ones come first. joint: P and R as
+   one list. Uses hints; equality of the indices is proven afterwards. */
 static bool sched__order_of_access(const sched__domain *d, ind_expr index, bool joint, sched__walk_order *order) {
     int64_t step[IND__SCHED_DIMS];
     *order = sched__as_it_stands();
@@ -22,8 +22,8 @@ static bool sched__order_of_access(const sched__domain *d, ind_expr index, bool 
     return true;
 }
 
-/* The accesses by which the two can be matched: what b reads of a's results (attempt 0), the largest buffer that both
-   read (attempt 1). */
+/* Finds the accesses by which the two are matched: b's read of a result of a (attempt 0), or the largest buffer that
+   both read (attempt 1). */
 static bool sched__shared_access(sched__fuser *f, uint32_t a, uint32_t b, int attempt, const ind__access **x,
                                  const ind__access **y) {
     int64_t most = 0;
@@ -46,8 +46,8 @@ static bool sched__shared_access(sched__fuser *f, uint32_t a, uint32_t b, int at
     return most > 0;
 }
 
-/* Bytes that accesses in steps move beyond what is wanted, added up for each variable that may tell neighbouring
-   threads apart: memory moves in sectors. Loads of a kernel without R can go through a tile. */
+/* Adds up the excess bytes of strided accesses, for each variable that may vary between adjacent threads: memory moves
+   whole sectors. Loads of a kernel without R can go through a shared-memory tile. */
 static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
                                  const ind_expr *map, int64_t extra[IND__SCHED_DIMS]) {
     for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
@@ -85,8 +85,8 @@ static bool sched__scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched
     return sched__least(extra, d->rank + d->rrank) > sched__add_hint(before, saved);
 }
 
-/* Tries to lay the two over one another with the loops of both in the order in which a shared access walks through
-   memory. *fit is changed if that makes them one kernel. */
+/* Tries to fit the two with their loops in the memory order of a shared access. Sets *fit if that makes them one
+   kernel. */
 static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit,
                                                 ind_fusion_reason plain) {
     const sched__domain *x = f->group[a].domain, *y = f->group[b].domain;

@@ -1,7 +1,7 @@
 /* ---- scans: what shares a kernel with one works on the same rows. */
 
-/* What a loop's results come from: 0, nothing that is scanned; SCANNED, results of a scan; BEHIND, what is reduced of
-   them, which nothing that is computed per element may need if the pass of the scan is the last one. */
+/* Origin of a loop's results: 0, no scan; SCANNED, results of a scan; BEHIND, reductions of scan results. If the pass
+   of the scan is the last one, no per-element value may need BEHIND. */
 enum { IND__SCHED_SCANNED = 1, IND__SCHED_BEHIND = 2 };
 
 /* Does loop l, of the group g, compute a value for each element of a row? */
@@ -21,7 +21,7 @@ static bool sched__has_op(const ind_body *body, ind_loop_op op) {
     return false;
 }
 
-/* Follows the loop's results, whose origin is noted in `found`. once: no scan may run again. */
+/* Records the origin of the loop's results in `found`. once: no scan may run again. */
 static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit, bool once) {
     const ind_body *body = f->program->loop[l].body;
     bool scans = sched__has_op(body, IND_LOOP_SCAN), reduces = sched__has_op(body, IND_LOOP_REDUCE);
@@ -42,7 +42,7 @@ static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_
     return IND_FUSION_FUSED_VERTICAL;
 }
 
-/* Does every access of the group lie contiguously along the rows, as far as it changes along them? */
+/* Is every access of the group that varies along the rows contiguous along them? */
 static bool sched__along_rows(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
     for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
         ind_expr step, r = d->var[d->rank];
@@ -60,13 +60,13 @@ static int64_t sched__least(const int64_t *extra, int n);
 static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
                                  const ind_expr *map, int64_t extra[IND__SCHED_DIMS]);
 
-/* Few rows that do not lie contiguously are scanned by neighbouring threads that reach for memory far apart. What they
-   then move for the sake of the other group must not be more than what is saved. */
+/* Few strided rows are scanned by adjacent threads with accesses far apart. Their excess bytes for the other group must
+   not exceed the saved bytes. */
 static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t alone[2][IND__SCHED_DIMS] = {{0}}, joint[IND__SCHED_DIMS] = {0};
     const sched__domain *x = fit->a, *y = fit->b, *d = fit->domain;
     bool scan_first = f->group[a].scans;
-    if (d->hint >= IND__SCAN_COLUMNS) return false; /* neighbouring threads walk along neighbouring rows */
+    if (d->hint >= IND__SCAN_COLUMNS) return false; /* adjacent threads iterate over adjacent rows */
     sched__add_scattered(f, a, a, a, x, NULL, alone[0]);
     sched__add_scattered(f, b, b, b, y, NULL, alone[1]);
     sched__add_scattered(f, a, a, b, d, fit->map_a, joint);
@@ -77,7 +77,7 @@ static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const 
     return joint[d->rank] > sched__add_hint(before, saved);
 }
 
-/* Both in one kernel with the scan of either? Their domains fit. */
+/* May both share a kernel with the scan of either? Their domains fit. */
 static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__domain *d = fit->domain;
     const sched__group *first = &f->group[a], *second = &f->group[b];
@@ -92,14 +92,14 @@ static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t
     }
     if (sched__along_rows(f, a, fit->map_a, d) && sched__along_rows(f, b, fit->map_b, d))
         return IND_FUSION_FUSED_VERTICAL;
-    if (first->sorts || second->sorts) return IND_FUSION_COALESCING; /* a block walks along each row */
+    if (first->sorts || second->sorts) return IND_FUSION_COALESCING; /* a block iterates over each row */
     bool reduces = first->reduces || second->reduces;
     if (reduces && d->rhint > f->policy.max_scan_stride) return IND_FUSION_COALESCING;
     return sched__scan_scatters(f, a, b, fit) ? IND_FUSION_COALESCING : IND_FUSION_FUSED_VERTICAL;
 }
 
-/* Does the access walk through what dimension `whole` of a product became, steps of the common domain, as through one?
-   Then they are merged again. */
+/* Is the access affine in `whole`, a dimension of a product that was split in the common domain? Then its parts are
+   merged again. */
 static bool sched__walks_as_one(const sched__domain *d, ind_expr whole, ind_expr index) {
     ind_expr inner = {NULL, 0}, inner_step = inner, at, step;
     for (int v = d->rank - 1; v >= 0; v--) {
@@ -113,20 +113,20 @@ static bool sched__walks_as_one(const sched__domain *d, ind_expr whole, ind_expr
     return true;
 }
 
-/* Is it one of several versions? */
+/* Does the buffer have several versions? */
 static bool sched__versioned(const sched__fuser *f, uint32_t buffer) {
     return f->program->buffer[buffer].mutates || f->program->buffer[buffer].mutated_by;
 }
 
-/* Does the group store into a buffer of several versions that lies in the arena? It lives from the first one on. */
+/* Does the group store into a versioned buffer of the arena? That lives from its first version on. */
 static bool sched__keeps_version(const sched__fuser *f, uint32_t g) {
     for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
         if (w.at->write && sched__versioned(f, w.at->buffer) && sched__in_arena(f, w.at->buffer)) return true;
     return false;
 }
 
-/* A matrix product whose rows or columns must be taken apart for what it changes in place would have the tiles of many
-   small ones: the copy that this saves is not worth it. */
+/* True if the in-place change does not split rows or columns of the matrix product. Split ones would have the tiles of
+   many small products, which costs more than the saved copy. */
 static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     bool first = f->group[a].dot != IND__SCHED_NONE;
     const sched__domain *product = first ? fit->a : fit->b, *other = first ? fit->b : fit->a;
@@ -140,7 +140,7 @@ static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sc
     return true;
 }
 
-/* Does a run of P points in a row, and no other one, store at this index for each point of R? */
+/* Does exactly one run of consecutive P points store at this index for each point of R? */
 static bool sched__is_run_index(ind_context *c, const ind_expr *var, const ind_expr *size, int rank, int rrank,
                                 int64_t run, ind_expr index) {
     ind_expr none[IND__SCHED_DIMS], columns = ind_expr_product(c, size + rank, rrank);
@@ -150,7 +150,7 @@ static bool sched__is_run_index(ind_context *c, const ind_expr *var, const ind_e
     return ind_expr_same(index, ind_expr_add(ind_expr_mul(number, columns), column));
 }
 
-/* In the common domain, do the columns that the group joins have the same runs of rows as before? */
+/* Do the columns that the group combines have the same runs of rows in the common domain? */
 static bool sched__keeps_runs(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
     for (sched__walk w = sched__first(f, g); f->group[g].run && w.at; sched__next(f, &w)) {
         int64_t run = f->program->buffer[w.at->buffer].run;
@@ -161,7 +161,7 @@ static bool sched__keeps_runs(sched__fuser *f, uint32_t g, const ind_expr *map, 
     return true;
 }
 
-/* Everything but size and cycles, for one way to lay the two over one another. */
+/* Checks everything but size and cycles, for one fit of the two. */
 static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b, fit);
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;

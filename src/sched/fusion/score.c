@@ -1,7 +1,7 @@
 /* =================================================================================================== >>score */
 
-/* Bytes that the fusion saves, at the hints: reads of what the other just made, its write if nobody else wants it, and
-   reads of the same data. */
+/* Bytes that the fusion saves, at the hints: reads of the other's results, their writes if no other group needs them,
+   and reads of the same data. */
 static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = sched__shared_reads(f, a, b, fit);
     f->epoch++;
@@ -16,8 +16,8 @@ static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const
     return bytes;
 }
 
-/* TorchInductor's key: a saving more than 16 times larger wins; then kernels of one kind, and no matrix product; then
-   the bytes; then what stands closer together. Comparing powers of 16 instead of ratios keeps the order transitive. */
+/* TorchInductor's key: a more than 16 times larger saving wins; then kernels of one kind without a matrix product; then
+   the bytes; then the smaller distance. Powers of 16 instead of ratios keep the order transitive. */
 static void sched__score_fusion(sched__fuser *f, sched__candidate *c, const sched__fit *fit) {
     const sched__group *x = &f->group[c->a], *y = &f->group[c->b];
     bool product = x->dot != IND__SCHED_NONE || y->dot != IND__SCHED_NONE;

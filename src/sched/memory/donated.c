@@ -1,7 +1,7 @@
 /* ---- in place */
 
-/* stage[i]: how many reductions instruction i comes after; it is computed in the stage-th pass over the row. pass[i]:
-   the last pass that needs its value. A kernel may read a row again in every pass. */
+/* stage[i]: number of reductions before instruction i, which is computed in pass `stage` over the row. pass[i]: the
+   last pass that needs its value. A kernel may read a row again in every pass. */
 static void sched__find_passes(const ind_body *body, uint32_t *stage, uint32_t *pass) {
     for (uint32_t i = 0; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
@@ -31,10 +31,10 @@ static uint32_t sched__only_store(const ind_body *body, uint32_t buffer) {
     return at;
 }
 
-/* May `out` be written over `in`? Every read must be of the very element that the same point writes, and come before
-   the write: also in later passes over a row, and for rows only if the write is elementwise, since other threads read
-   what belongs to a whole row. With a scan, all writes per element are in the last pass. Operands of a matrix product
-   are read by all. A sort moves what it has written. */
+/* May `out` overwrite `in`? Every read must be of the very element that the same point writes, and come before the
+   write, also in later passes. With rows the write must be elementwise, since other threads read per-row values. With a
+   scan, all per-element writes are in the last pass. All threads read the operands of a matrix product. A sort moves
+   elements that it has written. */
 static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t in, uint32_t out, uint32_t *stage,
                                  uint32_t *pass, uint8_t *operand) {
     const ind_body *body = k->body;
@@ -72,7 +72,7 @@ static bool sched__taken(const ind_schedule *s, const ind_kernel *k, uint32_t ro
     return false;
 }
 
-/* New versions of buffers lie where the old ones do. */
+/* New versions of buffers share the memory of the old ones. */
 static void sched__join_versions(sched__fuser *f, uint32_t k, sched__life *life) {
     ind_schedule *s = f->schedule;
     for (uint32_t o = s->kernel[k].num_reads; o < s->kernel[k].num_args; o++) {
@@ -99,7 +99,7 @@ static bool sched__find_gifts(sched__fuser *f, sched__life *life) {
     return true;
 }
 
-/* A donated input, read before the launch of kernel k for the last time, in whose memory `out` fits; 0: none. */
+/* A donated input in whose memory `out` fits and whose last read is before the launch of kernel k; 0: none. */
 static uint32_t sched__find_gift(sched__fuser *f, uint32_t k, uint32_t out, const sched__life *life) {
     int tries = 0;
     for (uint32_t i = 0; i < f->num_gifts && tries < IND__SCHED_GIFTS; i++) {
@@ -112,8 +112,8 @@ static uint32_t sched__find_gift(sched__fuser *f, uint32_t k, uint32_t out, cons
     return 0;
 }
 
-/* The memory that `out` lies in from kernel k on: that of `root`, for as long as it lives; an output only if the caller
-   binds it there, so for good. */
+/* Places `out` in the memory of `root` from kernel k on. An intermediate stays there for its lifetime, an output for
+   good, as the caller may bind it there. */
 static void sched__settle(sched__fuser *f, uint32_t out, uint32_t root, sched__life *life) {
     ind_schedule *s = f->schedule;
     bool output = !ind__ok(life[out].size);
@@ -122,8 +122,8 @@ static void sched__settle(sched__fuser *f, uint32_t out, uint32_t root, sched__l
     life[root].end = output ? IND__SCHED_NONE : life[out].end;
 }
 
-/* May the buffer be placed freely: in the arena, or an output that the caller may bind to a donated input? Not a size:
-   it is read back after a run, when a donated input may be gone. */
+/* May the buffer be placed freely: in the arena, or as an output that the caller may bind to a donated input? Not a
+   size: it is read back after a run, when a donated input may be gone. */
 static bool sched__placed_freely(const sched__fuser *f, uint32_t b, const sched__life *life) {
     const ind__buffer *info = &f->program->buffer[b];
     if (info->mutates || sched__is_size(f->program, b)) return false;
@@ -139,7 +139,7 @@ static bool sched__used_beside(const ind_schedule *s, uint32_t k, uint32_t root)
     return false;
 }
 
-/* Lets each output of kernel k take over the memory of an input that it is the last to read. */
+/* Lets each output of kernel k reuse the memory of an input whose last reader is k. */
 static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
     ind_schedule *s = f->schedule;
     const ind_kernel *kernel = &s->kernel[k];

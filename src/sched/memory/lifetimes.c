@@ -11,7 +11,7 @@ static int sched__compare_term(const void *p, const void *q) {
     return (a->e.id > b->e.id) - (a->e.id < b->e.id);
 }
 
-/* Drops terms that another one is proven to reach. */
+/* Drops terms that are proven not to exceed another one. */
 static uint32_t sched__prune_terms(sched__term *t, uint32_t num) {
     uint32_t kept = 0;
     sched__sort(t, num, sizeof *t, sched__compare_term);
@@ -24,8 +24,8 @@ static uint32_t sched__prune_terms(sched__term *t, uint32_t num) {
     return kept;
 }
 
-/* Max of the terms; 0 of none. An expression holds 62 at most: the small ones beyond that are added up, which is an
-   upper bound of their maximum. */
+/* Maximum of the terms; 0 for none. An expression holds at most 62 terms. The smallest ones beyond that are summed,
+   which is an upper bound of their maximum. */
 static ind_expr sched__max_of(sched__fuser *f, sched__term *t, uint32_t num) {
     enum { IND__MOST = 48 };
     num = sched__prune_terms(t, num);
@@ -75,8 +75,8 @@ static uint32_t sched__last_reader(const sched__fuser *f, uint32_t buffer, uint3
     return last > least ? last : least;
 }
 
-/* Partial results of columns that are joined while the same data is read: all of them are live until the last is
-   reduced, which saves reading that data for each. */
+/* Extends the lifetime of partial results of columns of the same data: all of them are live until the last one is
+   reduced. That saves reading the data for each. */
 static void sched__live_with_runs(const sched__fuser *f, uint32_t writer, sched__life *life) {
     for (uint32_t i = f->first_access[writer]; i < f->first_access[writer + 1]; i++) {
         if (f->access[i].write) continue;
@@ -91,8 +91,8 @@ static void sched__live_with_runs(const sched__fuser *f, uint32_t writer, sched_
     }
 }
 
-/* What running the loops one by one would take: each stores its results, each buffer is freed after its last reader.
-   The stages of a reduction stand one after the other. */
+/* Computes the unfused peak: each loop stores its results, each buffer is freed after its last reader. The stages of a
+   reduction run one after the other. */
 static bool sched__op_by_op(sched__fuser *f) {
     uint32_t n = 0, loops = f->program->num_loops;
     sched__life *life = sched__scratch(f, f->program->num_buffers, sizeof *life);
@@ -100,7 +100,7 @@ static bool sched__op_by_op(sched__fuser *f) {
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         uint32_t writer = sched__writer(f, b), end = writer;
         if (!sched__in_arena(f, b) || f->program->buffer[b].mutates) continue;
-        for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) { /* all versions are one memory */
+        for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) { /* all versions share one memory */
             if (sched__num_readers(f, v) && f->reader[f->first_reader[v + 1] - 1] > end)
                 end = f->reader[f->first_reader[v + 1] - 1];
             if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
@@ -125,7 +125,8 @@ static uint32_t sched__launch_last(const ind_schedule *s, uint32_t k) {
     return k;
 }
 
-/* In the arena: what is stored and is not an output. life is by buffer; end of the last reader's launch. */
+/* Lifetimes of buffers in the arena, by buffer: stored buffers that are not outputs. They end with the launch of the
+   last reader. */
 static bool sched__find_lives(sched__fuser *f, sched__life *life) {
     ind_schedule *s = f->schedule;
     for (uint32_t k = 0; k < s->num_kernels; k++) {

@@ -1,13 +1,13 @@
 /* ---- never more memory than op by op */
 
-/* Where the plan takes the most memory, and which loops had a hand in it. */
+/* The peak of a plan, and the loops that contribute to it. */
 typedef struct sched__blame {
     const ind_schedule *s;
     int point;
-    uint32_t *begin, *end;  /* of memory, by buffer that it is named after; end is one more than the last kernel */
-    int64_t *live;          /* by kernel, and one more: change of the bytes in the arena */
-    uint32_t *peak;         /* kernels that run while the most memory is in use */
-    uint32_t *peaks_before; /* by kernel, and one more */
+    uint32_t *begin, *end;  /* lifetime of memory, by the buffer in `storage`; end is one after the last kernel */
+    int64_t *live;          /* by kernel, one more than kernels: change of the bytes in the arena */
+    uint32_t *peak;         /* kernels at the peak */
+    uint32_t *peaks_before; /* by kernel, one more than kernels */
     uint32_t *last_reader;  /* by buffer: loop; 0 where there is none */
     uint8_t *blamed;        /* by loop */
 } sched__blame;
@@ -57,7 +57,7 @@ static void sched__find_peaks(sched__blame *m) {
     m->peaks_before[m->s->num_kernels] = n;
 }
 
-/* Which loop is the last to need each buffer, for its data or for its memory. */
+/* Finds the last loop that needs each buffer, for its data or for its memory. */
 static void sched__find_last_readers(sched__blame *m) {
     const ind__lowered *p = m->s->program;
     for (uint32_t l = 0; l < p->num_loops; l++) {
@@ -71,8 +71,8 @@ static void sched__find_last_readers(sched__blame *m) {
     }
 }
 
-/* Is the buffer there at a peak, but would not be op by op when the loops of that kernel run? Then its writer runs too
-   early, or the last of its readers too late. */
+/* Is the buffer live at a peak, but not in an unfused run of the loops of that kernel? Then its writer runs too early,
+   or its last reader too late. */
 static void sched__blame_buffer(sched__blame *m, uint32_t b) {
     const ind_schedule *s = m->s;
     uint32_t first = m->peaks_before[s->first_use[b]], end = m->peaks_before[s->last_use[b] + 1];
@@ -88,7 +88,7 @@ static void sched__blame_kernel(sched__blame *m, uint32_t k) {
     for (uint32_t i = 0; kernel->num_loops > 1 && i < kernel->num_loops; i++) m->blamed[kernel->loop[i]] = 1;
 }
 
-/* All that runs at a peak; or also all that begins or ends what is live there. */
+/* Blames the kernels that run at a peak; `around`: also the first and last users of buffers that are live there. */
 static void sched__blame_kernels(sched__blame *m, bool around) {
     const ind_schedule *s = m->s;
     for (uint32_t i = 0; i < m->peaks_before[s->num_kernels]; i++) sched__blame_kernel(m, m->peak[i]);
@@ -99,7 +99,7 @@ static void sched__blame_kernels(sched__blame *m, bool around) {
     }
 }
 
-/* More care for the loops that are blamed. False: there is no more. */
+/* Increases the care of the blamed loops. False: all have the most. */
 static bool sched__take_blame(sched__blame *m, uint8_t *care) {
     bool more = false;
     for (uint32_t l = 0; l < m->s->program->num_loops; l++)
@@ -107,7 +107,8 @@ static bool sched__take_blame(sched__blame *m, uint8_t *care) {
     return more;
 }
 
-/* Says where the next schedule has to take care, as far as this one shows: of single loops, then of kernels. */
+/* Chooses the loops with more care in the next schedule, from the peaks of this one: first single loops, then
+   kernels. */
 static bool sched__take_care(sched__fuser *f, const ind_schedule *s, uint8_t *care) {
     sched__blame m = {.s = s};
     while (m.point + 1 < IND__SCHED_NUM_POINTS && !sched__above(s, s->peak_bytes, m.point)) m.point++;
@@ -124,7 +125,7 @@ static bool sched__take_care(sched__fuser *f, const ind_schedule *s, uint8_t *ca
     return sched__take_blame(&m, care);
 }
 
-/* Another schedule, kept if it is better. */
+/* Makes another schedule and keeps the better one. */
 static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
     ind_schedule *other;
     ind_status status = sched__create(f, &other);
@@ -136,10 +137,10 @@ static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
     return IND_OK;
 }
 
-/* A fusion may take memory: its operands are kept until all of it runs, what shares reads is made at the same time,
-   and what is stored in parts lives from the first one on. Where the plan so comes to take more than running op by op,
-   at the hints or at the ends of the ranges, loops around the peak are left apart, a few more each time, and in the end
-   all of them; each time another schedule is made, as only the whole plan shows what it takes. */
+/* Limits the peak to the unfused peak. A fusion may take memory: all its operands live until the kernel runs,
+   horizontal fusion computes results at the same time, and buffers stored in parts live from the first part on. If the
+   plan exceeds the unfused peak, at the hints or at the ends of the ranges, loops around the peak are left unfused: a
+   few more each time, in the end all. Each attempt makes a new schedule, as only a whole plan shows its memory. */
 static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
     ind_status status = IND_OK;
     if (!sched__num_above(*s, (*s)->peak_bytes)) return IND_OK;

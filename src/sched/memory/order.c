@@ -8,7 +8,7 @@ static int sched__compare_place(const void *a, const void *b) {
     return sched__compare_u32(&((const sched__place *)a)->order, &((const sched__place *)b)->order);
 }
 
-/* The program's own order, as far as fusion left it: that of the topological order kept while fusing. */
+/* The program's own order as fusion left it: the topological order maintained while fusing. */
 static bool sched__program_order(sched__fuser *f, uint32_t *list) {
     sched__place *place = sched__scratch(f, f->program->num_loops, sizeof *place);
     uint32_t n = 0;
@@ -36,10 +36,10 @@ static bool sched__is_sink(const sched__fuser *f, uint32_t g) {
 }
 
 typedef struct sched__visit {
-    uint32_t group, loop, need; /* where the walk over what must run before the group has come to */
+    uint32_t group, loop, need; /* position in the iteration over the groups that must run before it */
 } sched__visit;
 
-/* Number i of the loops that must run before loop l, or SCHED_NONE; one per access, then those it waits for. */
+/* Number i of the loops that must run before loop l, or SCHED_NONE: one per access, then the loops of `waits`. */
 static uint32_t sched__needed(const sched__fuser *f, uint32_t l, uint32_t i) {
     uint32_t accesses = f->first_access[l + 1] - f->first_access[l];
     if (i >= accesses) return f->waits[f->first_wait[l] + i - accesses];
@@ -51,7 +51,7 @@ static uint32_t sched__num_needed(const sched__fuser *f, uint32_t l) {
     return f->first_access[l + 1] - f->first_access[l] + f->first_wait[l + 1] - f->first_wait[l];
 }
 
-/* The next group that must run before `v` and that was not visited; SCHED_NONE: all were. */
+/* The next unvisited group that must run before `v`; SCHED_NONE: all are visited. */
 static uint32_t sched__next_needed(sched__fuser *f, sched__visit *v) {
     for (; v->loop != IND__SCHED_NONE; v->loop = f->next_loop[v->loop], v->need = 0) {
         while (v->need < sched__num_needed(f, v->loop)) {
@@ -63,7 +63,7 @@ static uint32_t sched__next_needed(sched__fuser *f, sched__visit *v) {
     return IND__SCHED_NONE;
 }
 
-/* Depth first from the results: each value is made just before it is used. */
+/* Depth first from the results: each value is computed just before its use. */
 static bool sched__depth_first(sched__fuser *f, const uint32_t *program_order, uint32_t *list) {
     sched__visit *stack = sched__scratch(f, f->num_order, sizeof *stack);
     uint32_t n = 0;
@@ -93,16 +93,15 @@ typedef struct sched__ready {
     uint32_t group;
 } sched__ready;
 
-/* Who follows whom, and what each group does to memory. Lists are joined: those of i lie from first[i] to first[i+1].
- */
+/* Dependents of each group and its effect on memory. Lists are concatenated: list i is first[i]..first[i+1]. */
 typedef struct sched__flow {
     uint32_t *first_next, *next; /* by group: those that must run after it */
-    uint32_t *pending;           /* by group: how many that it must run after have not run */
-    uint32_t *first_user, *user; /* by buffer in the arena: groups that need its memory, but for the first */
+    uint32_t *pending;           /* by group: number of its dependencies that have not run */
+    uint32_t *first_user, *user; /* by buffer in the arena: groups that need its memory, except for the first */
     uint32_t *first_used, *used; /* by group: the buffers of which it is a user */
     uint32_t *left;              /* by buffer: users that have not run */
-    int64_t *net;                /* by group: bytes that it makes less those that only it still needs */
-    sched__ready *heap;          /* the least key on top */
+    int64_t *net;                /* by group: bytes that it allocates less the bytes that it would free as last user */
+    sched__ready *heap;          /* the least key is on top */
     uint32_t num_heap, num_pairs;
 } sched__flow;
 
@@ -149,12 +148,12 @@ static void sched__put_next(sched__flow *w, uint32_t before, uint32_t g) {
     w->next[w->first_next[before]++] = g;
 }
 
-/* Turns counts at [i + 1] into firsts. */
+/* Turns counts at [i + 1] into offsets. */
 static void sched__sum_up(uint32_t *first, uint32_t num) {
     for (uint32_t i = 0; i < num; i++) first[i + 1] += first[i];
 }
 
-/* After each list was filled through its first. */
+/* Restores the offsets after the lists were filled through them. */
 static void sched__set_back(uint32_t *first, uint32_t num) {
     for (uint32_t i = num; i > 0; i--) first[i] = first[i - 1];
     first[0] = 0;
@@ -174,7 +173,7 @@ static bool sched__find_next(sched__fuser *f, sched__flow *w) {
     return true;
 }
 
-/* Does the buffer begin a piece of memory in the arena? Later versions of it lie there too. */
+/* Does the buffer allocate memory in the arena? Its later versions share it. */
 static bool sched__begins_memory(sched__fuser *f, uint32_t b) {
     return sched__in_arena(f, b) && !f->program->buffer[b].mutates &&
            sched__stored(f, b, IND__SCHED_NONE, IND__SCHED_NONE);
@@ -232,7 +231,7 @@ static bool sched__find_users(sched__fuser *f, sched__flow *w) {
     return true;
 }
 
-/* Only one group still needs the buffer: it frees it. */
+/* If only one group still needs the buffer, that group will free it. */
 static void sched__find_last_user(sched__fuser *f, sched__flow *w, uint32_t buffer, bool by_memory) {
     for (uint32_t i = w->first_user[buffer]; i < w->first_user[buffer + 1]; i++) {
         uint32_t g = w->user[i];
@@ -255,7 +254,8 @@ static void sched__start_flow(sched__fuser *f, sched__flow *w, uint32_t *pending
     }
 }
 
-/* Always the group next that is ready first (breadth first), or that adds the least to what is live. */
+/* Runs the ready groups in order: the first one ready (breadth first), or the one that adds the least to the live
+   bytes. */
 static void sched__run_ready(sched__fuser *f, sched__flow *w, uint32_t *pending, bool by_memory, uint32_t *list) {
     uint32_t n = 0;
     int64_t turn = 0;
@@ -264,7 +264,7 @@ static void sched__run_ready(sched__fuser *f, sched__flow *w, uint32_t *pending,
         if (!w->pending[f->order[i]]) sched__push_ready(f, w, by_memory ? w->net[f->order[i]] : turn, f->order[i]);
     while (w->num_heap) {
         uint32_t g = sched__pop_ready(f, w).group;
-        if (w->pending[g] == IND__SCHED_NONE) continue; /* it was on the list with an older key, too */
+        if (w->pending[g] == IND__SCHED_NONE) continue; /* it was also in the heap with an older key */
         w->pending[g] = IND__SCHED_NONE;
         list[n++] = g, turn++;
         for (uint32_t i = w->first_used[g]; i < w->first_used[g + 1]; i++)
@@ -305,7 +305,7 @@ static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *pe
     return true;
 }
 
-/* Takes the order over into `best` if its peak is lower than *least. */
+/* Copies the order into `best` if its peak is lower than *least. */
 static bool sched__judge_order(sched__fuser *f, const uint32_t *list, uint32_t *best, int64_t *least) {
     int64_t peak;
     if (!sched__order_peak(f, list, &peak)) return false;
@@ -313,8 +313,8 @@ static bool sched__judge_order(sched__fuser *f, const uint32_t *list, uint32_t *
     return true;
 }
 
-/* Chooses the order with the lowest peak, the first one of these where there is no difference: the program's own, depth
-   first, the least more memory first, breadth first. TorchInductor's orders (reorder_for_peak_memory). */
+/* Chooses the order with the lowest peak, the first such in this sequence: the program's own, depth first, smallest
+   memory increase first, breadth first. TorchInductor's orders (reorder_for_peak_memory). */
 static bool sched__choose_order(sched__fuser *f) {
     uint32_t loops = f->program->num_loops;
     uint32_t *list = sched__scratch(f, loops, sizeof *list), *pending = sched__scratch(f, loops, sizeof *pending);

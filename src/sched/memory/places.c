@@ -6,8 +6,8 @@ typedef struct sched__placed {
     int64_t offset_hint, end_hint;
 } sched__placed;
 
-/* Placed lifetimes, found by step: a segment tree over the steps, whose nodes hold the lifetimes that cover them, finds
-   those that are live at one step; and lists by first step find those that begin later. */
+/* Placed lifetimes, by step. A segment tree over the steps finds the lifetimes that are live at one step: each node
+   lists the lifetimes that cover it. Lists by first step find those that begin later. */
 typedef struct sched__index {
     uint32_t leaves;        /* a power of two, at least the number of steps */
     uint32_t *node, *begin; /* first entry of each node; 1 + first item that begins at each step */
@@ -22,7 +22,7 @@ typedef struct sched__arena {
     sched__placed *item;
     uint32_t num;
     sched__index index;
-    uint32_t *overlap; /* items that are live together with the one to be placed, by offset */
+    uint32_t *overlap; /* items that are live at the same time as the new one, by offset */
     uint32_t num_overlap;
     sched__term *term;
     ind_expr bytes;
@@ -72,7 +72,7 @@ static bool sched__is_free(const sched__arena *m, ind_expr offset, ind_expr size
     return ind__ok(end);
 }
 
-/* By offset at the hints; heapsort with the items at hand. */
+/* Sorts by offset at the hints. */
 static void sched__sort_overlaps(sched__arena *m) {
     for (uint32_t i = 0; i < m->num_overlap; i++) {
         const sched__placed *p = &m->item[m->overlap[i]];
@@ -96,7 +96,8 @@ static bool sched__try_place(sched__fuser *f, sched__arena *m, int64_t at, const
     return false;
 }
 
-/* The lowest place, at the hints, that is proven to be free for all sizes; behind everything else where none is. */
+/* The lowest offset, at the hints, that is proven to be free for all sizes; if none is, the end of all overlapping
+   items. */
 static ind_expr sched__find_place(sched__fuser *f, sched__arena *m, const sched__life *life) {
     ind_expr offset;
     int64_t at = 0;
@@ -141,7 +142,7 @@ static int sched__compare_length(const void *p, const void *q) {
     return sched__compare_size(p, q);
 }
 
-/* One after another in the given order, each at the lowest free place. */
+/* Places the lifetimes in the given order, each at the lowest free offset. */
 static bool sched__place_all(sched__fuser *f, sched__arena *m, const sched__life *life, uint32_t num) {
     for (uint32_t i = 0; i < num; i++) {
         ind_expr offset = sched__find_place(f, m, &life[i]), end = ind_expr_add(offset, life[i].size);
@@ -155,8 +156,8 @@ static bool sched__place_all(sched__fuser *f, sched__arena *m, const sched__life
     return !f->failed;
 }
 
-/* What sizes a plan is tried at: the hints; ends of the ranges, all at the same one or every other at another; and
-   within them, where rounding up counts for most and in between. */
+/* Sizes at which a plan is tried: the hints; the ends of the ranges, all at the same end or alternating; and points
+   within them, near the lower end, where rounding up counts most, and in between. */
 enum {
     IND__SCHED_AT_HINT,
     IND__SCHED_AT_LEAST,
@@ -187,14 +188,14 @@ static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
     return true;
 }
 
-/* Are so many bytes more than op by op takes, with the sizes at this point? Sums that overflow say nothing. */
+/* Are the bytes more than the unfused peak, with the sizes at this point? Sums that overflow decide nothing. */
 static bool sched__above(const ind_schedule *s, ind_expr bytes, int point) {
     int64_t n, most;
     return !ind_expr_eval(bytes, sched__corner_value, &point, &n) &&
            !ind_expr_eval(s->op_by_op_bytes, sched__corner_value, &point, &most) && n > most;
 }
 
-/* At how many points they are. */
+/* Number of points at which they are. */
 static uint32_t sched__num_above(const ind_schedule *s, ind_expr bytes) {
     uint32_t n = 0;
     if (ind__known_le_max(bytes, s->op_by_op_bytes)) return 0;
@@ -202,8 +203,8 @@ static uint32_t sched__num_above(const ind_schedule *s, ind_expr bytes) {
     return n;
 }
 
-/* Is an arena of so many bytes better than the one at hand? If they are equal at the hints, one that is proven for all
-   sizes to take no more than op by op is. */
+/* Is an arena of this size better than the current one? If both are equal at the hints, one that is proven not to
+   exceed the unfused peak for all sizes is better. */
 static bool sched__better_arena(const ind_schedule *s, ind_expr arena) {
     if (!ind__ok(s->arena_bytes)) return true;
     uint32_t above = sched__num_above(s, arena), had = sched__num_above(s, s->arena_bytes);
@@ -226,9 +227,9 @@ static bool sched__try_order(sched__fuser *f, sched__life *life, uint32_t num,
     return true;
 }
 
-/* The best, at the hints, of three orders: large ones first leaves small gaps; what lives long first lets all that
-   comes and goes share the rest, also where sizes cannot be compared; first come first served is what an allocator
-   would do. */
+/* Tries three orders and keeps the best at the hints. Largest first leaves small gaps. Longest lifetime first lets
+   short-lived buffers share the rest, also if sizes cannot be compared. First come first served is an allocator's
+   order. */
 static bool sched__place_best(sched__fuser *f, sched__life *life, uint32_t num) {
     return sched__try_order(f, life, num, sched__compare_size) &&
            sched__try_order(f, life, num, sched__compare_length) &&

@@ -1,5 +1,5 @@
-/* ---- a batch: several rows of the same lanes, neighbours in the grid's rows, whose loads all start before the first
-   of them is reduced */
+/* ---- a batch: several rows of the same lanes, neighbours in the grid's rows. All their loads start before the first
+   row is reduced. */
 
 /* Opens the loop over the rows of the batch, and declares the row. */
 static void cg__begin_batch(ind__writer *w, bool loads) {
@@ -18,7 +18,7 @@ static void cg__begin_batch(ind__writer *w, bool loads) {
         cg__split_linear(w, "p", 0, w->plan->domain.rank);
 }
 
-/* The loads of sweep s that need nothing of other sweeps, of all rows of the batch. */
+/* Writes the loads of pass s that need no result of other passes, for all rows of the batch. */
 static void cg__emit_batch_loads(ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, vectors = w->variant->per_thread / n, num = 0;
     cg__need_sweep(w, s);
@@ -53,7 +53,7 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     for (int s = 0; s < n; s++) cg__emit_shared_states(w, &sweep[s]);
     cg__emit_team_columns(w);
     cg__emit_row_position(w);
-    if (w->variant->shifted && w->variant->strategy != IND_STRATEGY_ROW_STAGED) cg__emit_edges(w);
+    if (w->variant->misaligned && w->variant->strategy != IND_STRATEGY_ROW_STAGED) cg__emit_edges(w);
     if (w->variant->batch) cg__emit_batch_loads(w, &sweep[0]);
     if (w->variant->batch) cg__begin_batch(w, false);
     cg__emit_kept_arrays(w);

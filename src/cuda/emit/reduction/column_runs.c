@@ -1,7 +1,7 @@
-/* ---- columns that a block joins along its run of rows (ind_kernel.run): each thread meets the same columns in every
-   row, so that their states stay in its registers, or, where a row is too long for that, in memory. */
+/* ---- columns that a block combines over its run of rows (ind_kernel.run). Each thread has the same columns in every
+   row. Their states stay in its registers, or in memory if a row is too long. */
 
-/* The partial result of the column at hand: "out0[run * 1024 + r0]". */
+/* Returns the partial result of the current column: "out0[run * 1024 + r0]". */
 static const char *cg__column_element(ind__writer *w, uint32_t i) {
     ind_expr zero[IND_MAX_RANK];
     for (int v = 0; v < w->plan->domain.rank; v++) zero[v] = ind_int(w->context, 0);
@@ -32,12 +32,12 @@ static bool cg__has_teams(const ind__writer *w) {
     return w->kernel->run && w->variant->strategy == IND_STRATEGY_ROW_WARP;
 }
 
-/* Columns of a team's states in shared memory. */
+/* Returns the columns of a team's states in shared memory. */
 static int cg__team_columns(const ind__writer *w) {
     return w->variant->per_thread * cg__row_threads(w);
 }
 
-/* The states of all columns, before the first row. */
+/* Declares the states of all columns, before the first row. */
 static void cg__emit_columns(ind__writer *w) {
     const ind__variant *v = w->variant;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -49,8 +49,8 @@ static void cg__emit_columns(ind__writer *w) {
     }
 }
 
-/* Opens the loop over the rows of the block's run, and declares the row. Warps take turns; a block as a whole takes one
-   row after the other. */
+/* Opens the loop over the rows of the block's run, and declares the row. Warps take rows in turn; without teams the
+   block takes one row after the other. */
 static void cg__begin_run(ind__writer *w) {
     bool one = w->plan->domain.rank == 1, teams = cg__has_teams(w);
     const char *name = one ? "i0" : "p", *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
@@ -63,7 +63,7 @@ static void cg__begin_run(ind__writer *w) {
     ind__textf(&w->code, "if (%s >= %s) break;\n", name, rows);
 }
 
-/* Partial results out of the registers of a block. */
+/* Stores the partial results from the registers of a block. */
 static void cg__store_columns(ind__writer *w) {
     int n = w->variant->vector, last = cg__num_vars(w) - 1, scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -85,7 +85,7 @@ static void cg__store_columns(ind__writer *w) {
     while (scopes--) cg__end(w);
 }
 
-/* Partial results of the warps of a block, joined in shared memory, always in the same order. */
+/* Stores the partial results of the warps of a block, combined in shared memory in a fixed order. */
 static void cg__store_team_columns(ind__writer *w, uint32_t i) {
     const ind__variant *v = w->variant;
     int n = v->vector, columns = cg__team_columns(w);
@@ -113,10 +113,11 @@ static void cg__store_team_columns(ind__writer *w, uint32_t i) {
 static void cg__end_run(ind__writer *w) {
     bool reduces = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) reduces |= cg__inst(w, i)->op == IND_LOOP_REDUCE;
-    if (reduces && cg__shares_states(w)) ind__textf(&w->code, "__syncthreads();\n"); /* the next row's come there */
+    if (reduces && cg__shares_states(w))
+        ind__textf(&w->code, "__syncthreads();\n"); /* the next row's states go to the same memory */
     cg__end(w);
     if (!cg__in_registers(w)) return;
-    ind__textf(&w->code, "// What the run has joined of each column.\n");
+    ind__textf(&w->code, "// Results of each column over the block's rows.\n");
     if (!cg__has_teams(w)) {
         cg__store_columns(w);
         return;
@@ -132,7 +133,7 @@ static void cg__emit_team_columns(ind__writer *w) {
                        cg__team_columns(w));
 }
 
-/* Which row (P point) this thread works on, and which part of it. */
+/* Declares the row (P point) that this thread works on, and its part of it. */
 static void cg__emit_row_position(ind__writer *w) {
     const ind__variant *v = w->variant;
     bool one = w->plan->domain.rank == 1, column = v->strategy == IND_STRATEGY_COLUMN;
@@ -160,7 +161,7 @@ static void cg__emit_row_position(ind__writer *w) {
         ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
     } else if (v->strategy == IND_STRATEGY_ROW_STAGED) {
         cg__begin_staged_rows(w, name);
-        if (v->shifted) return;
+        if (v->misaligned) return;
     } else if (cg__has_cluster(w)) {
         cg__begin_cluster(w);
         if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, v->cluster);

@@ -1,16 +1,17 @@
 /* ---- columns */
 
-/* Columns of a block. */
+/* Returns the columns of a block. */
 static int cg__split_columns(const ind__writer *w) {
     return w->variant->rows;
 }
 
-/* Rows of the arrays in shared memory: warps, and, of columns that are as many as lanes or more, threads to each. */
+/* Returns the rows of the arrays in shared memory: warps, and, if the columns are at least as many as lanes, threads
+   per column. */
 static int cg__split_shared_rows(const ind__writer *w) {
     return w->variant->threads / 32;
 }
 
-/* One row: the vector of neighbouring columns that start at `column`. */
+/* Writes one row: the vector of neighbouring columns that start at `column`. */
 static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
     int v = w->plan->domain.rank - 1, n = w->variant->vector;
     const char *base = w->var[v];
@@ -38,7 +39,7 @@ static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
     cg__forget_vectors(w);
 }
 
-/* The loop of a thread over its rows: those of a block, and the blocks, take turns. */
+/* Writes the loop of a thread over its rows. Rows are interleaved within a block and between blocks. */
 static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
     const ind__variant *v = w->variant;
     int rows = v->threads / (cg__split_columns(w) / v->vector);
@@ -55,7 +56,8 @@ static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
     cg__end(w);
 }
 
-/* Through shared memory: the state of column c of the block, in the threads that are c modulo their number. */
+/* Combines states through shared memory. The state of column c of the block is then in the threads that are c modulo
+   the number of columns. */
 static void cg__join_columns(ind__writer *w) {
     const ind__variant *v = w->variant;
     int columns = cg__split_columns(w), x = columns / v->vector;
@@ -79,7 +81,7 @@ static void cg__join_columns(ind__writer *w) {
                        cg__split_shared_rows(w), columns, i, columns);
 }
 
-/* The last block: as many threads to each column as there are. */
+/* Combines the states of all blocks in the last block. All threads are divided among the columns. */
 static void cg__join_column_splits(ind__writer *w) {
     int columns = cg__split_columns(w), groups = w->variant->threads / columns;
     const char *splits = cg__expr_string(w, w->variant->splits);
@@ -104,7 +106,7 @@ static void cg__join_column_splits(ind__writer *w) {
     cg__end(w);
 }
 
-/* A thread for each column writes what is stored once for it. */
+/* Writes the values that are stored once per column, one thread for each. */
 static void cg__emit_column_stores(ind__writer *w) {
     int columns = cg__split_columns(w);
     const char *type = cg__int(w);

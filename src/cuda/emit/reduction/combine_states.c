@@ -6,7 +6,7 @@ static bool cg__is_fitted(const ind__writer *w) {
 }
 
 /* Vectors in each of the pieces of a row, 0: it is one, or how long they are is not known. */
-static int64_t cg__piece_vectors(const ind__writer *w) {
+static int64_t cg__segment_vectors(const ind__writer *w) {
     int64_t length;
     if (w->plan->domain.rrank != 2 || !ind_expr_is_int(w->plan->domain.extent[w->plan->domain.rank + 1], &length))
         return 0;
@@ -15,13 +15,13 @@ static int64_t cg__piece_vectors(const ind__writer *w) {
 
 /* Lanes of a row that take a vector of it in each round. */
 static int cg__round_lanes(const ind__writer *w) {
-    const int pieces = w->variant->pieces;
-    return pieces ? pieces * (int)cg__piece_vectors(w) : cg__row_threads(w);
+    const int pieces = w->variant->segments;
+    return pieces ? pieces * (int)cg__segment_vectors(w) : cg__row_threads(w);
 }
 
 /* Do the lanes of a piece begin where a sector of memory does, not where the piece does? */
 static bool cg__begins_at_sector(const ind__writer *w) {
-    return w->variant->pieces && w->variant->piece_lanes > cg__piece_vectors(w);
+    return w->variant->segments && w->variant->segment_lanes > cg__segment_vectors(w);
 }
 
 static bool cg__shares_states(const ind__writer *w) {

@@ -1,7 +1,7 @@
-/* ---- what leaves the L2 last */
+/* ---- L2 eviction priority */
 
-/* Is what a kernel has of a buffer larger than the L2, and is each place of it used once? By what is computed alone: a
-   kernel that computes the same of other buffers has the same text. */
+/* Is the kernel's part of a buffer larger than the L2, and is each element used once? Only the computation decides
+   this, as a kernel with equal computations on other buffers has the same text. */
 static bool cg__streams(const ind__writer *w, uint32_t arg) {
     bool streams = false;
     if (w->arg[arg].kind != IND__ARG_BUFFER || cg__shares_memory(w, arg)) return false;
@@ -18,13 +18,13 @@ static bool cg__streams(const ind__writer *w, uint32_t arg) {
     return streams;
 }
 
-/* Rows and tiles are read, waited for, and written: so the L2 fills with lines that have been read and lines that wait
-   to be written. What is larger than the L2 and used once is not found there again, so that what is kept is only a
-   matter of order: where lines that were read go last, what is written goes to memory sooner (% of a copy, H200:
+/* Does the kernel read with L2 evict_last? Rows and tiles are read, waited for, and written, so the L2 fills with lines
+   already read and lines waiting to be written. A buffer larger than the L2 and used once is not hit again, so only the
+   eviction order matters. If read lines are evicted last, written lines go to memory sooner (% of a copy, H200:
    rms_norm of 4096 f32 96.4 and 100.2, bf16 96.7 and 100.6; softmax of 2048 f32 97.0 and 100.6; add and layer_norm of
    4096 bf16 96.4 and 100.3; cumsum of 16384 f32 96.7 and 99.7; a transpose 100.8 and 101.8). Four tensors in turn gain
-   as much as one, so it is not that something is found again. A kernel that lives in the L2 takes the same time after
-   it (eight copies of 16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and those that write little. */
+   as much as one, so cache hits are not the cause. A later kernel that uses the L2 takes the same time (eight copies of
+   16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and kernels that write little. */
 static bool cg__evicts_last(const ind__writer *w) {
     switch (w->variant->strategy) {
     case IND_STRATEGY_ROW_WARP:

@@ -15,8 +15,8 @@ static int cg__unroll_steps(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w))
             bytes += w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
-    const int under_way = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w) ? 64 : 32;
-    while (steps > 2 && steps * bytes > under_way) steps /= 2;
+    const int in_flight = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w) ? 64 : 32;
+    while (steps > 2 && steps * bytes > in_flight) steps /= 2;
     return steps;
 }
 
@@ -24,8 +24,8 @@ static int cg__unroll_steps(const ind__writer *w) {
    far apart, which takes no registers for where that is. */
 
 static void cg__emit_piece(ind__writer *w) {
-    const int n = w->variant->vector, lanes = w->variant->piece_lanes;
-    if (!w->variant->pieces) return;
+    const int n = w->variant->vector, lanes = w->variant->segment_lanes;
+    if (!w->variant->segments) return;
     ind__textf(&w->code, "const int piece = (unsigned)lane / %du", lanes);
     if (!cg__begins_at_sector(w))
         ind__textf(&w->code, n > 1 ? ", within = (lane - piece * %d) * %d" : ", within = lane - piece * %d", lanes, n);
@@ -40,7 +40,7 @@ static uint32_t cg__piece_store(const ind__writer *w) {
 }
 
 /* Where piece `piece` of the row lies, of access i. */
-static ind_expr cg__piece_start(const ind__writer *w, uint32_t i, int piece) {
+static ind_expr cg__segment_start(const ind__writer *w, uint32_t i, int piece) {
     const ind_expr at[2] = {ind_int(w->context, piece), ind_int(w->context, 0)};
     return ind__substitute(cg__index_of(w, i), w->plan->domain.var + w->plan->domain.rank, at, 2);
 }
@@ -53,19 +53,19 @@ static int cg__sector_elements(const ind__writer *w, uint32_t i) {
 static void cg__emit_within(ind__writer *w) {
     if (!cg__begins_at_sector(w)) return;
     const uint32_t i = cg__piece_store(w);
-    ind__textf(&w->code, "const int within = lane %% %d - (int)((%s) & %d);\n", w->variant->piece_lanes,
-               cg__expr_string(w, cg__piece_start(w, i, 0)), cg__sector_elements(w, i) - 1);
+    ind__textf(&w->code, "const int within = lane %% %d - (int)((%s) & %d);\n", w->variant->segment_lanes,
+               cg__expr_string(w, cg__segment_start(w, i, 0)), cg__sector_elements(w, i) - 1);
 }
 
 /* The condition under which a lane has a vector of a piece, of the round at hand; "" if all have. */
 static const char *cg__piece_condition(ind__writer *w, int rounds) {
-    const int lanes = w->variant->pieces * w->variant->piece_lanes;
+    const int lanes = w->variant->segments * w->variant->segment_lanes;
     const long long whole = (long long)cg__whole_rounds(w);
     const char *all = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]), *live = "", *inside = "",
                *last = "";
     if (lanes < cg__row_threads(w)) live = cg__string(w, "lane < %d", lanes);
     if (cg__begins_at_sector(w))
-        inside = cg__string(w, "%s(unsigned)within < %lldu", *live ? " && " : "", (long long)cg__piece_vectors(w));
+        inside = cg__string(w, "%s(unsigned)within < %lldu", *live ? " && " : "", (long long)cg__segment_vectors(w));
     const char *join = *live || *inside ? " && " : "";
     if (!whole)
         last = cg__string(w, "%sr0 < %s", join, all);
@@ -75,13 +75,13 @@ static const char *cg__piece_condition(ind__writer *w, int rounds) {
 }
 
 /* Opens the loop over the rounds; returns how many scopes that are. */
-static int cg__begin_pieces(ind__writer *w) {
+static int cg__begin_segments(ind__writer *w) {
     const ind__variant *v = w->variant;
     const int rounds = v->per_thread / v->vector, first = w->plan->domain.rank;
     const char *condition = cg__piece_condition(w, rounds);
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", rounds);
-    ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), v->pieces);
+    ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), v->segments);
     w->var[first] = "r0";
     w->var[first + 1] = "within";
     if (!*condition) return 1;
@@ -162,13 +162,13 @@ static int cg__emit_sweep_loops(ind__writer *w) {
     } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
         const char *step = cg__is_fitted(w) ? cg__string(w, "threads * %d", n) : cg__string(w, "%d", threads * n);
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
-        if (v->shifted)
+        if (v->misaligned)
             cg__begin(w, "for (%s %s = head + lane%s; %s + %d <= %s; %s += %s)", type, r, times, r,
-                      cg__shifted_reach(w), extent, r, step);
+                      cg__misaligned_reach(w), extent, r, step);
         else
             cg__begin(w, "for (%s %s = lane%s; %s < %s; %s += %s)", type, r, times, r, extent, r, step);
-    } else if (v->pieces) {
-        return cg__begin_pieces(w);
+    } else if (v->segments) {
+        return cg__begin_segments(w);
     } else {
         int64_t row = 0;
         bool exact = ind_expr_is_int(cg__r_numel(w), &row) && row == (int64_t)threads * v->per_thread;
@@ -176,10 +176,10 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         cg__begin(w, "for (int k = 0; k < %d; k++)", v->per_thread / n);
         ind__textf(&w->code, n > 1 ? "const %s %s = (k * %s + lane)%s%s;\n" : "const %s %s = k * %s + lane%s%s;\n",
                    type, r, cg__is_fitted(w) ? "threads" : cg__string(w, "%d", threads), times,
-                   v->shifted ? " + head" : "");
-        exact &= !v->shifted;
+                   v->misaligned ? " + head" : "");
+        exact &= !v->misaligned;
         const char *sure = cg__whole_rounds(w) ? cg__string(w, "k < %lld || ", (long long)cg__whole_rounds(w)) : "";
-        const char *end = v->shifted ? cg__string(w, " + %d <=", cg__shifted_reach(w)) : " <";
+        const char *end = v->misaligned ? cg__string(w, " + %d <=", cg__misaligned_reach(w)) : " <";
         if (!exact) cg__begin(w, "if (%s%s%s %s)", sure, r, end, extent);
         scopes += !exact;
     }
@@ -241,8 +241,8 @@ static bool cg__is_common(const ind__writer *w, uint32_t i) {
 
 /* Rounds in which the lanes of a row take all of its edges, 0: it has none. */
 static int cg__edge_rounds(const ind__writer *w) {
-    if (!w->variant->shifted) return 0;
-    const int lanes = cg__row_threads(w), most = cg__boundary(w) + cg__shifted_reach(w) - 2;
+    if (!w->variant->misaligned) return 0;
+    const int lanes = cg__row_threads(w), most = cg__boundary(w) + cg__misaligned_reach(w) - 2;
     return (most + lanes - 1) / lanes;
 }
 
@@ -292,7 +292,7 @@ static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w
 /* The loop that starts the loads which are chosen. */
 static void cg__start_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     const int n = w->variant->vector;
-    if (w->variant->shifted) cg__emit_edge_loads(w, chosen);
+    if (w->variant->misaligned) cg__emit_edge_loads(w, chosen);
     int scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!chosen(w, i)) continue;

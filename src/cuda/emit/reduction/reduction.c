@@ -1,13 +1,13 @@
 /* ---------------------------------------------------------------------------------------------- >>reduction */
 
-/* A reduction kernel runs over its row in sweeps. Sweep A of stage s computes every reduction whose operand needs s
-   finished ones; where the row stays in registers, welford and online softmax take two exact steps, mean (or maximum)
-   in A and the sum around it in B. The last sweep also writes what is stored per element. */
+/* A reduction kernel runs over its row in passes. Pass A of stage s computes every reduction whose operand needs s
+   finished ones. If the row is in registers, welford and online softmax take two exact steps: the mean (or maximum) in
+   A, the sum around it in B. The last pass also stores the results per element. */
 typedef struct cg__sweep {
     int stage;
     bool second; /* B */
     bool stores;
-    bool halves; /* 16-bit values have joined their maxima */
+    bool halves; /* 16-bit maxima are already combined */
 } cg__sweep;
 
 #define IND__CG_MAX_SWEEPS 64
@@ -38,7 +38,7 @@ static bool cg__two_step(const ind__inst *inst) {
     return inst->reduction == IND_REDUCE_WELFORD || inst->reduction == IND_REDUCE_ONLINE_SOFTMAX;
 }
 
-/* The REDUCE at i belongs to this sweep. */
+/* True if pass s computes the REDUCE at i. */
 static bool cg__reduces_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_REDUCE || w->plan->stage[i] != s->stage + 1) return false;
@@ -63,8 +63,8 @@ static int cg__sweeps(const ind__writer *w, cg__sweep *sweep) {
     return n;
 }
 
-/* In registers, the terms exp(x - m) of a softmax's sum are those that its result is made of: then the EXP of the body
-   is computed in sweep B, and kept. 0: the body has no such EXP. */
+/* Returns the EXP of the body that is a term exp(x - m) of a softmax's sum. In registers, pass B computes this EXP,
+   adds it to the sum and keeps it for the result. 0: the body has no such EXP. */
 static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce) {
     for (uint32_t i = reduce + 1; i < w->body->num_inst; i++) {
         const ind__inst *difference = cg__inst(w, cg__inst(w, i)->arg[0]);
@@ -97,13 +97,13 @@ static bool cg__expensive(const ind__inst *inst) {
     return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && !rounding;
 }
 
-/* A load that is the same in every row of a run: it is repeated, from a cache, as registers are needed for columns. */
+/* Is the load the same in every row of a run? It is repeated, from a cache, as the columns need the registers. */
 static bool cg__repeats(const ind__writer *w, uint32_t i) {
     return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w));
 }
 
-/* 32-bit registers that the loads of a row take per element of it: those that wait in registers for their sweep as they
-   lie in memory, other kept ones as values; and those for the columns that a run of rows joins. */
+/* Returns the 32-bit registers per element of a row: for loads, which stay in registers as they are in memory until
+   their pass; for other kept instructions, as values; and for the columns that a run of rows combines. */
 static double cg__kept_words(const ind__writer *w) {
     double words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -114,7 +114,7 @@ static double cg__kept_words(const ind__writer *w) {
         if (!w->plan->kept[i] && !vector) continue;
         int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
         words +=
-            (vector || bytes > 4 ? bytes : 4) / (w->plan->kept[i] ? 4.0 : 8.0); /* others wait for one sweep only */
+            (vector || bytes > 4 ? bytes : 4) / (w->plan->kept[i] ? 4.0 : 8.0); /* others are kept for one pass only */
     }
     return words;
 }

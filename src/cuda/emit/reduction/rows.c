@@ -1,6 +1,6 @@
 /* ---- rows */
 
-/* The elements behind the last whole vector, by the first block. */
+/* Writes the elements after the last whole vector; the first block takes them. */
 static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, last = w->plan->domain.rank;
     ind_expr row = cg__r_numel(w);
@@ -18,17 +18,18 @@ static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
     cg__end(w);
 }
 
-/* Do the blocks of a row meet through words, one for each thread of the last of them? */
+/* Do the blocks of a row exchange states through words in memory (a mailbox)? The last block has at least one thread
+   per block. */
 static bool cg__meets_in_words(const ind__writer *w) {
     return cg__shares_results(w) && w->variant->split_blocks <= w->variant->threads;
 }
 
-/* Where the words of 8 bytes begin, behind the counters of 4. */
+/* Returns the offset of the 8-byte words, after the 4-byte counters. */
 static int cg__words_from(int64_t blocks) {
     return (int)(blocks + 1) / 2 * 2;
 }
 
-/* Words of a block's states. */
+/* Returns the number of words of a block's states. */
 static int cg__split_words(const ind__writer *w) {
     int words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -36,10 +37,10 @@ static int cg__split_words(const ind__writer *w) {
     return words;
 }
 
-/* The block that began last takes what the others leave: one from each thread, its own as lane 0 would leave it. (Lanes
-   that join means or softmaxes differ in the last bits, and any block may be the last.) In words that are there once
-   their upper half is not 0, as of FINISH: so nothing is counted once a block is done, which takes a fence and two
-   trips to the L2 more. */
+/* Writes the exchange through words. The block that began last combines the states of all others, one per thread, with
+   its own in the form that lane 0 would send. (Lanes that combine means or softmaxes differ in the last bits, and any
+   block may be the last.) A word is ready once its upper half is not 0, as in FINISH. So no counter is needed at the
+   end of a block, which would take a fence and two more trips to the L2. */
 static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     const char *splits = cg__expr_string(w, w->variant->splits);
     const int64_t blocks = w->variant->split_blocks;
@@ -109,7 +110,7 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     cg__need_sweep(w, s);
     cg__emit_states(w, s);
     cg__emit_lanes(w);
-    ind__textf(&w->code, "// The blocks of a row take turns, so that together they read neighbours.\n");
+    ind__textf(&w->code, "// The blocks of a row read it interleaved: together they read consecutive memory.\n");
     cg__emit_split_loop(w, s, cg__string(w, "((%s)blockIdx.y * %d + lane) * %d", type, w->variant->threads, n),
                         cg__string(w, "%s * %d", splits, w->variant->threads * n),
                         whole ? extent : cg__string(w, "%s / %d * %d", extent, n, n), cg__emit_chunk);

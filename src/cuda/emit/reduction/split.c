@@ -1,12 +1,12 @@
-/* ---- rows, or columns, that several blocks share: each joins what it reads, and leaves the states in memory; the last
-   one (to finish with columns, to begin with a row) joins these, always in the same order, and does the rest alone. So
-   it is one launch, with equal results in every run. */
+/* ---- rows, or columns, that several blocks share. Each block reduces its part and leaves the states in memory. The
+   last block (to finish for columns, to begin for a row) combines these in a fixed order and does the rest alone. So it
+   is one launch, with equal results in every run. */
 
 static bool cg__splits_rows(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_SPLIT || w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT;
 }
 
-/* Can there be several blocks to a row? Else a launch formula made this one of a whole. */
+/* Can a row have several blocks? If not, a launch formula chose this variant for the whole row. */
 static bool cg__shares_results(const ind__writer *w) {
     return cg__upper_bound(w->variant->splits) > 1;
 }
@@ -15,7 +15,7 @@ static bool cg__is_reduce(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_REDUCE;
 }
 
-/* Bytes that are read for each element of a row. */
+/* Returns the bytes that are read for each element of a row. */
 static int cg__element_bytes(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -24,8 +24,8 @@ static int cg__element_bytes(const ind__writer *w) {
     return bytes ? bytes : 1;
 }
 
-/* Steps of a loop along the row that are unrolled, so that a thread has split_flight bytes (ind_thresholds) in flight,
-   no more than that in chunks, and 40 registers at most for what is under way and the states of lanes: of 128,
+/* Returns the unrolled steps of the loop over the row. A thread then has split_flight bytes (ind_thresholds) in flight,
+   at most as many in chunks, and at most 40 registers for loads in flight and the states of lanes. Of 128 registers,
    addresses and 64-bit values on their way into the states take the rest (u8 values that are added and multiplied as
    i64). */
 static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
@@ -41,7 +41,7 @@ static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
     return steps;
 }
 
-/* One step of the loop along a row, at `r`. */
+/* Writes one step of the loop over a row, at `r`. */
 static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk)(ind__writer *, const cg__sweep *)) {
     if (w->plan->domain.rrank == 1)
         w->var[w->plan->domain.rank] = "r";
@@ -50,7 +50,7 @@ static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk
     chunk(w, s);
 }
 
-/* The chunks of a round, of each lane its own where they are columns. */
+/* Declares the chunks of one group of unrolled steps; columns have one chunk per lane. */
 static void cg__emit_round_arrays(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__takes_chunks(w, i, s)) continue;
@@ -73,8 +73,8 @@ static void cg__emit_round_adds(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* The loop along a row from `first` on, `step` at a time: as many steps together as a thread has loads under way, also
-   of those that are left over in the end, as short rows have no others. */
+/* Writes the loop over a row from `first` on, `step` at a time. As many steps are unrolled as a thread has loads in
+   flight. The remainder is unrolled too, as short rows consist of nothing else. */
 static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *first, const char *step,
                                 const char *extent, void (*chunk)(ind__writer *, const cg__sweep *)) {
     const char *type = cg__int(w);
@@ -102,7 +102,7 @@ static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *
     cg__end(w);
 }
 
-/* The states of the lanes, before the first element. */
+/* Declares the states of the lanes, with neutral values. */
 static void cg__emit_lanes(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
@@ -113,12 +113,12 @@ static void cg__emit_lanes(ind__writer *w) {
     }
 }
 
-/* Bytes of the states that all blocks leave of one reduction, of `own` results each. */
+/* Returns the bytes of the states that all blocks leave for one reduction, with `own` results each. */
 static int64_t cg__partial_bytes(const ind__writer *w, uint32_t i, int own) {
     return (w->variant->split_blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
 }
 
-/* What a block leaves: the states of its `own` results, by its place along y and x of the grid. */
+/* Writes the states of a block's `own` results, indexed by its position along y and x of the grid. */
 static void cg__leave_partials(ind__writer *w, int own, const char *mine, const char *at) {
     int64_t offset = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -134,8 +134,8 @@ static void cg__leave_partials(ind__writer *w, int own, const char *mine, const 
                cg__expr_string(w, w->variant->splits));
 }
 
-/* Joins what the blocks have left: the threads of a group take turns, and have 4 loads under way if they have so many
-   turns; with fewer, to unroll the loop would only take NVRTC time (a seventh of that for the sum of 4096 columns). */
+/* Combines the states of all blocks. The threads of a group take turns. They have 4 loads in flight if they take at
+   least 4 turns. With fewer, unrolling would only cost NVRTC time (a seventh of it for the sum of 4096 columns). */
 static void cg__take_partials(ind__writer *w, const char *group, int groups, const char *at) {
     const bool several = ind_hint(w->variant->splits) >= 4 * groups;
     for (uint32_t i = 1; i < w->body->num_inst; i++)

@@ -75,7 +75,7 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
    behind them it came 2 % later than started ahead. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->cluster <= (w->plan->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->shifted) return false;
+    if (v->cluster <= (w->plan->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->misaligned) return false;
     return w->plan->domain.rank == 1 || v->blocks_per_sm == 1;
 }
 
@@ -130,7 +130,7 @@ static void cg__use_next_edges(ind__writer *w) {
 /* Is what all rows use held as a row lies between boundaries? Rows that are a vector's elements apart lie equally: each
    block takes an equal share of all, and those of its share that lie equally one after another. */
 static bool cg__orders_rows(const ind__writer *w) {
-    return w->variant->stays && w->variant->shifted && w->variant->once;
+    return w->variant->persistent && w->variant->misaligned && w->variant->once;
 }
 
 /* "first" and "end" of the share of a block, or cluster, of places in that order, "start", the row at the first, and
@@ -166,7 +166,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     cg__begin(w, "if (%s < %s)", row, cg__orders_rows(w) ? "end" : cg__expr_string(w, cg__p_numel(w)));
     if (cg__orders_rows(w)) row = "to";
     cg__name_rows(w, row);
-    if (w->variant->shifted) cg__load_next_edges(w);
+    if (w->variant->misaligned) cg__load_next_edges(w);
     cg__declare_own_place(w, turn);
     int scopes = cg__emit_sweep_loops(w);
     cg__emit_copies(w, turn);
@@ -180,7 +180,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
 
 /* Must a row move to registers when its turn comes, to make place for the next one? */
 static bool cg__leaves_place(const ind__writer *w) {
-    return w->variant->stays && w->variant->stages == 1;
+    return w->variant->persistent && w->variant->stages == 1;
 }
 
 /* Sweeps that reduce. A join follows each of them, but for one of two where warps meet once. */
@@ -233,7 +233,7 @@ static void cg__emit_keeps(ind__writer *w) {
 /* What all rows use is loaded ahead of them, or where it is declared only, by cg__use_next_edges. */
 static void cg__emit_first_common(ind__writer *w) {
     if (!w->variant->once) return;
-    if (!w->variant->shifted) {
+    if (!w->variant->misaligned) {
         cg__emit_loads(w, cg__is_common);
         return;
     }
@@ -251,16 +251,16 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
                   type, name, name, name);
     else
         cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
-    if (v->shifted) cg__name_rows(w, name);
-    if (v->shifted) cg__use_next_edges(w);
+    if (v->misaligned) cg__name_rows(w, name);
+    if (v->misaligned) cg__use_next_edges(w);
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", beside);
     if (cg__leaves_place(w)) cg__emit_loads(w, cg__is_staged);
     ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, orders ? "place" : name, beside ? "2 * " : "");
-    if (!beside && v->stays) cg__emit_stage(w, "next", "(turn + 1)");
+    if (!beside && v->persistent) cg__emit_stage(w, "next", "(turn + 1)");
 }
 
 static void cg__end_turn(ind__writer *w) {
-    if (!w->variant->stays) cg__emit_stage(w, "next", "0");
+    if (!w->variant->persistent) cg__emit_stage(w, "next", "0");
     cg__end(w);
 }
 
@@ -287,7 +287,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
         ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type, v->cluster,
                    v->cluster);
     const bool beside = cg__copies_beside(w);
-    if (v->shifted) cg__declare_next_edges(w);
+    if (v->misaligned) cg__declare_next_edges(w);
     cg__emit_stage(w, "first", "0");
     if (beside) cg__emit_stage(w, "(first + step)", "1");
     cg__emit_first_common(w);
@@ -494,9 +494,9 @@ static void cg__need_all(ind__writer *w) {
         if (cg__inst(w, i)->op == IND_LOOP_STORE) w->needed[i] = 0;
 }
 
-/* "// Sweep: s2 = maximum, s5 = any." */
+/* "// Pass: s2 = maximum, s5 = any." */
 static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
-    const char *before = "// Sweep: ";
+    const char *before = "// Pass: ";
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         char letter;
@@ -504,14 +504,14 @@ static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
         ind_reduction r = cg__step(w, i, s, &letter);
         bool welford = inst->reduction == IND_REDUCE_WELFORD, steps = cg__in_registers(w) && cg__two_step(inst);
         const char *what = !steps                 ? ind__reduction_name(r)
-                           : cg__meets_once(w, i) ? (s->second ? "sum of squared deviations from the warp's mean"
-                                                               : "sum, for the warp's mean")
+                           : cg__meets_once(w, i) ? (s->second ? "sum of squared deviations from the mean of the warp"
+                                                               : "sum for the mean of the warp")
                            : s->second            ? (welford ? "sum of squared deviations" : "sum of exp")
-                                                  : (welford ? "sum, for the mean" : "max");
+                                                  : (welford ? "sum for the mean" : "max");
         ind__textf(&w->code, "%s%c%u = %s", before, letter, i, what);
         before = ", ";
     }
-    ind__textf(&w->code, before[0] == '/' ? "// Sweep: results.\n" : s->stores ? "; results.\n" : ".\n");
+    ind__textf(&w->code, before[0] == '/' ? "// Pass: results.\n" : s->stores ? "; results.\n" : ".\n");
 }
 
 /* Do loads of the row start ahead of what else is read for it, as an index that must be there for another load? Then

@@ -1,6 +1,6 @@
 /* ---- states */
 
-/* How each reduction is spelled in the text: its state's type, and the results as %u = number of the REDUCE. */
+/* The type of each reduction's state in the source, and its results; %u is the number of the REDUCE. */
 static const struct {
     int piece;
     const char *state, *result[2];
@@ -16,7 +16,7 @@ static const struct {
     [IND_REDUCE_DOT] = {IND__CG_SUM, "ind_sum", {"s%u.value", NULL}},
 };
 
-/* The reduction that sweep s really computes for REDUCE i, and the letter of its state's name. */
+/* Returns the reduction that pass s really computes for REDUCE i, and the letter of its state's name. */
 static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     *letter = s->second ? 'd' : 's';
@@ -26,14 +26,15 @@ static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep 
     return r;
 }
 
-/* Do integers wrap around in this reduction? They are unsigned then, whose overflow has a meaning in C++. */
+/* Do integers wrap around in this reduction? They are then unsigned, whose overflow is defined in C++. */
 static bool cg__wraps(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     bool grows = r == IND_REDUCE_SUM || r == IND_REDUCE_PROD || r == IND_REDUCE_DOT;
     return grows && !ind_dtype_is_float((ind_dtype)cg__inst(w, i)->dtype);
 }
 
-/* Type of a state's value: narrow integers are reduced as int (and cut where they are used), ANY counts as int. */
+/* Returns the type of a state's value. Narrow integers are reduced as int (and truncated where they are used). ANY
+   counts as int. */
 static const char *cg__state_type(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     bool operand = inst->reduction == IND_REDUCE_ARGMAX || inst->reduction == IND_REDUCE_ANY;
@@ -43,7 +44,7 @@ static const char *cg__state_type(const ind__writer *w, uint32_t i) {
     return cg__types[t].value;
 }
 
-/* The value that changes nothing, of MAX and MIN: the far end of the type. */
+/* Returns the neutral element of MAX and MIN: the far end of the type. */
 static const char *cg__far_end(const ind__writer *w, uint32_t i, bool lowest) {
     switch (cg__inst(w, i)->dtype) {
     case IND_BOOL: return lowest ? "0" : "1";
@@ -68,14 +69,14 @@ static const char *cg__neutral(ind__writer *w, uint32_t i, ind_reduction r) {
     }
 }
 
-/* "ind_sum<float>": the state of REDUCE i, or of what joins columns. */
+/* Returns the state type of REDUCE i, or of a reduction over columns: "ind_sum<float>". */
 static const char *cg__state_spelling(ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     cg__use(w, cg__states[r].piece);
     return cg__string(w, "%s<%s>", cg__states[r].state, cg__state_type(w, i));
 }
 
-/* sizeof of that. */
+/* Returns the size of that type. */
 static int cg__state_bytes_of(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     const char *type = cg__state_type(w, i);
@@ -98,25 +99,25 @@ static int cg__row_threads(const ind__writer *w) {
     return several ? v->threads * (v->batch ? v->batch : 1) / v->rows : v->threads;
 }
 
-/* Blocks that stay have the states of even rows and those of odd ones in memory of their own: so they meet once per
-   join, not again before the next one. */
+/* True for persistent blocks: the states of even and odd rows have separate memory. Blocks then synchronise once per
+   combination, not again before the next one. */
 static bool cg__is_parted(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_STAGED;
 }
 
-#define IND__CG_WARP_STATES 128 /* of a row: four for each lane of a warp */
+#define IND__CG_WARP_STATES 128 /* per row: four for each lane of a warp */
 
-/* Does each warp of a cluster send its states to all blocks, and join those of all warps itself? That is one wait, in
-   place of a barrier in the block, a join of its warps and then the wait for other blocks: where there is but one join,
-   as of rms_norm, 81 to 87 % of a copy with 4 or 8 blocks (131072 f32). Of two blocks the wait is short, and more
-   states than a warp joins at once, four a lane, cost more than the barrier (both lost 2 to 10 %). Blocks that walk
-   along a row meet once a sweep, which is rare. */
+/* Does each warp of a cluster send its states to all blocks, and combine those of all warps itself? That is one wait.
+   Otherwise there is a block barrier, a combination of the block's warps, and a wait for other blocks. With only one
+   combination, as in rms_norm, this gives 81 to 87 % of a copy with 4 or 8 blocks (131072 f32). With two blocks the
+   wait is short. More than four states per lane cost more than the barrier. Both of these lost 2 to 10 %. Blocks that
+   loop over a row synchronise only once per pass. */
 static bool cg__warps_meet(const ind__writer *w) {
     return cg__is_parted(w) && w->variant->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
 }
 
-/* Lanes of a warp that join the states of warps that meet, and states of all of those lanes: behind those of the warps
-   are some that change nothing. */
+/* Returns the lanes of a warp that combine the states of warps. cg__meeting_states is the number of states of all these
+   lanes, padded with neutral ones. */
 static int cg__meeting_lanes(const ind__writer *w) {
     const int warps = cg__row_threads(w) / 32;
     return warps > 16 ? 32 : cg__pow2_at_least(warps, 1, 16);
@@ -127,19 +128,19 @@ static int cg__meeting_states(const ind__writer *w) {
     return (cg__row_threads(w) / 32 + lanes - 1) / lanes * lanes;
 }
 
-/* Do warps that meet exchange a mean and the squares of deviations from it in one state? Each of them has its own mean,
-   and deviations from that (Chan et al. 1979), so that they wait for one another once (layer_norm of 98317 bf16 on an
-   H200: 83 and 86 % of a copy, of 200003 f16 77 and 80; others vary by 1 %). */
+/* Do warps exchange a mean and its squared deviations in one state? Each warp has its own mean, and deviations from it
+   (Chan et al. 1979), so that warps wait for each other once (layer_norm of 98317 bf16 on an H200: 83 and 86 % of a
+   copy, of 200003 f16 77 and 80; others vary by 1 %). */
 static bool cg__meets_once(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->reduction == IND_REDUCE_WELFORD && cg__warps_meet(w);
 }
 
-/* Does a state of REDUCE i go from warp to warp behind this sweep? */
+/* Do warps exchange a state of REDUCE i after this pass? */
 static bool cg__exchanges(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     return cg__reduces_in(w, i, s) && (!cg__meets_once(w, i) || s->second);
 }
 
-/* What that is the state of, and the letter of its name. */
+/* Returns the reduction of the exchanged state, and the letter of its name. */
 static ind_reduction cg__exchanged(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
     const ind_reduction r = cg__step(w, i, s, letter);
     if (!cg__meets_once(w, i)) return r;
@@ -159,21 +160,21 @@ static void cg__emit_states(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Reductions that take a whole chunk of elements at once, gathered in an array a<number>: neighbours, or what a thread
-   reads in a round of steps (ind__writer.steps). */
+/* True for reductions that take a whole chunk of elements at once. An array a<number> collects it: neighbours, or the
+   reads of a thread in one group of steps (ind__writer.steps). */
 static bool cg__takes_chunks(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     return !cg__in_registers(w) && cg__reduces_in(w, i, s) && cg__two_step(cg__inst(w, i));
 }
 
-/* Are its states in an array, one for each neighbour: for each column, or of a row as chains of additions are shorter,
-   and more accurate, then? */
+/* Are its states in an array with one state per neighbour? This is so for columns. For sums and products of a row,
+   chains of additions are shorter and more accurate that way. */
 static bool cg__has_lanes(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     return w->lanes > 1 &&
            (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT || r == IND_REDUCE_SUM || r == IND_REDUCE_PROD);
 }
 
-/* The place of an element in a<number>: "[j]". */
+/* Returns the subscript of an element in a<number>: "[j]". */
 static const char *cg__chunk_place(ind__writer *w, uint32_t i) {
     int n = w->variant->vector;
     if (!w->steps) return n > 1 ? "[j]" : "[0]";
@@ -193,7 +194,7 @@ static void cg__emit_chunk_adds(ind__writer *w, const cg__sweep *s) {
             ind__textf(&w->code, cg__has_lanes(w, i) ? "l%u[j].add(a%u);\n" : "s%u.add(a%u);\n", i, i);
 }
 
-/* What an element adds to the sum of sweep B. */
+/* Writes the term that an element adds to the sum of pass B. */
 static void cg__emit_second_term(ind__writer *w, uint32_t i) {
     uint32_t x = cg__inst(w, i)->arg[0], term = cg__softmax_term(w, i);
     if (cg__inst(w, i)->reduction == IND_REDUCE_WELFORD) {

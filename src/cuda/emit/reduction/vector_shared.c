@@ -1,5 +1,5 @@
-/* ---- what all neighbours in a vector share, as a channel's weight: behind the joins of a row there is nothing to do
-   while it is on its way, so that it is loaded ahead of them (group_norm of 262144 bf16: 79 to 83 % of a copy). */
+/* ---- operands shared by all elements of a vector, as a channel's weight. They are loaded before the states of a row
+   are combined: after that, no other work hides their latency (group_norm of 262144 bf16: 79 to 83 % of a copy). */
 
 static int cg__spare_registers(const ind__writer *w);
 
@@ -9,7 +9,7 @@ static bool cg__is_shared_load(const ind__writer *w, uint32_t i) {
            !w->memory[i] && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* Is there a register for each of them in every round? */
+/* Is there a register for each of them in every iteration? */
 static bool cg__shared_come_ahead(const ind__writer *w) {
     int num = 0;
     if (w->variant->strategy != IND_STRATEGY_ROW_STAGED) return false;
@@ -32,15 +32,15 @@ static void cg__emit_shared_loads(ind__writer *w) {
     while (scopes--) cg__end(w);
 }
 
-/* Is what all rows use read where it is used, of a row in shared memory? ptxas would start all of that at once, in
-   registers that it has not; it starts little ahead of something that may be a barrier. (layer_norm of 24576 bf16,
-   three blocks of 256 threads: 80 registers and a spill, and 64 and none.) */
+/* Are operands shared by all rows read at their use, while the row is in shared memory? ptxas would start all these
+   loads at once, in registers that it does not have. It moves few loads before a possible barrier. (layer_norm of 24576
+   bf16, three blocks of 256 threads: 80 registers and a spill, and 64 and none.) */
 static bool cg__reads_apart(const ind__writer *w) {
-    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !w->variant->stays && !w->variant->once;
+    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !w->variant->persistent && !w->variant->once;
 }
 
-/* Is `user`, computed once for a row, of something that is read for the row? Then it would wait for that. A check whose
-   index nothing uses is done ahead all the same: no result asks for it. */
+/* Unmarks `user` if it is computed once for a row from a load of the row, as it would wait for that load. A check whose
+   index is unused is still done early, as no result needs it. */
 static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
     ind__writer *w = (ind__writer *)self;
     const bool row = !((w->plan->varies[user] | w->plan->varies[used]) & ~cg__p_mask(w)),
@@ -49,9 +49,9 @@ static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
     if (cg__inst(w, used)->op == IND_LOOP_LOAD || !w->needed[used]) w->needed[user] = 0;
 }
 
-/* What is computed once for a row ahead of its sweep. A block that walks along it once asks for an index that is read
-   from memory, but does not wait for it: what that index finds is read when the results are (cross entropy of 160001
-   f32: 84 and 98 % of a copy, H200); but for what the sweep itself uses. */
+/* Marks the values that are computed once for a row before its pass. A block that loops over the row once starts the
+   load of an index but does not wait for it. The elements at that index are read together with the results (cross
+   entropy of 160001 f32: 84 and 98 % of a copy, H200). Exception: values that the pass itself uses. */
 static void cg__need_ahead(ind__writer *w) {
     cg__need_all(w);
     if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) return;
@@ -62,11 +62,11 @@ static void cg__need_ahead(ind__writer *w) {
     cg__close_needed(w);
 }
 
-/* A row of narrow elements that stays in registers is converted again in each sweep: as f32 it takes twice as many
+/* A row of 16-bit elements in registers is converted again in each pass. As f32 it takes twice as many registers
    (layer_norm of 200003 bf16: 88 bytes spilled, and none). */
 static void cg__emit_row_keeps(ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || !v->stays || v->held < 2) return;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !v->persistent || v->held < 2) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i) || !w->memory[i] || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
         cg__use(w, IND__CG_KEEP);
@@ -98,21 +98,21 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
         if ((scopes == 1 && apart) || (scopes == 2 && cg__takes_rows(w))) ind__textf(&w->code, "__syncwarp();\n");
     }
     if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
-    if (w->variant->shifted) cg__emit_edge(w, s);
+    if (w->variant->misaligned) cg__emit_edge(w, s);
     cg__use_kept_values(w);
     cg__emit_join(w, s);
     cg__emit_results(w, s);
 }
 
-/* Does the instruction store where the kernel also reads? */
+/* Does the instruction store to memory that the kernel also reads? */
 static bool cg__stores_over(const ind__writer *w, uint32_t i) {
     for (uint32_t a = w->kernel->num_reads; a < w->kernel->num_args; a++)
         if (w->kernel->arg[a] == cg__inst(w, i)->source) return cg__shares_memory(w, a);
     return false;
 }
 
-/* What is stored once per row is written by its first thread, after all sweeps, and what they have found is checked;
-   where others may read it still, once all are there. */
+/* Writes values stored once per row, in its first thread after all passes, and remaining checks. If other threads may
+   still read the memory, a barrier comes first. */
 static void cg__emit_row_stores(ind__writer *w) {
     bool any = false, over = false;
     cg__need_none(w);

@@ -6,7 +6,7 @@ static ind_status ind__rule_cast(ind__infer *in) {
     return IND_OK;
 }
 
-/* fill and copy: a value or src that expands to self's shape, converted to its type. */
+/* fill and copy: the value or src expands to self's shape and converts to its type. */
 static ind_status ind__rule_fill(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind__shape s = {0};
@@ -50,7 +50,7 @@ static ind_value graph__lower_cast_op(ind_ops *o, const ind_expr *index, int ran
                        l->result->dtype);
 }
 
-/* The last operand in the type of the result: clone, copy and fill. */
+/* The last operand in the result's type: for clone, copy and fill. */
 static ind_value graph__lower_copy(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     uint32_t k = l->node->num_operands - 1;
     const ind__node *from = &l->w->graph->node[graph__lower_operand_info(l, k)->node];
@@ -75,5 +75,5 @@ static ind_status graph__lower_alias(graph__lower_ctx *l, ind__box **results) {
     X(CLONE, ind__rule_pointwise, graph__lower_pointwise, graph__lower_copy, NONE, NONE)                               \
     X(ALIAS, ind__rule_full_like, graph__lower_alias, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_COPIES(X) X(TYPE_AS, ind__expand_type_as)

@@ -9,11 +9,11 @@
 
 #define IND_COMPOSITES_COPIES(X) X(TYPE_AS, "type_as", "self other", "", 1, "EQ")
 
-/* torch.<name>; broadcasting and type promotion as PyTorch does them. */
+/* torch.<name>, with PyTorch's broadcasting and type promotion. */
 IND_API ind_tensor ind_cast(ind_tensor a, ind_dtype dtype);
 
-/* Copies. alias and clone are a itself to a graph whose tensors never change; copy is b, expanded to the shape of a and
-   in its type; fill is a number or 0-d tensor likewise. */
+/* Copies. Tensors of a graph are immutable, so alias and clone return a. copy returns b, expanded to the shape of a and
+   cast to its type; fill does the same with a number or a 0-d tensor. */
 IND_API ind_tensor ind_clone(ind_tensor a);
 IND_API ind_tensor ind_alias(ind_tensor a);
 IND_API ind_tensor ind_copy(ind_tensor a, ind_tensor b);

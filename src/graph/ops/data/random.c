@@ -50,7 +50,7 @@ static ind_status ind__rule_randperm(ind__infer *in) {
     return IND_OK;
 }
 
-/* bernoulli, native_dropout: the type and size of operand 0. */
+/* bernoulli, native_dropout: type and size of operand 0. */
 static ind_status ind__rule_random_like(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (ind__need_float(in, 0) || ind__need_seed(in, 1)) return in->status;
@@ -133,7 +133,7 @@ ind_tensor ind_philox(ind_tensor key, ind_tensor stream, ind_tensor position, in
 
 /* ---- random numbers: lowerings */
 
-/* Bits [first, first + width) for the element at `index` of the result; operand k is the seed, the last attribute the
+/* Bits [first, first + width) for the element at `index` of the result. Operand k is the seed, the last attribute the
    stream. */
 static ind_value graph__random_bits(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index, int rank,
                                     int first, int width) {
@@ -143,7 +143,7 @@ static ind_value graph__random_bits(ind_ops *o, const graph__lower_ctx *l, uint3
     return ind_op_philox(o, seed, stream, ind_op_index(o, at, IND_I64), first, width);
 }
 
-/* The topmost `width` bits of a half, plus `add`, times 2^-width. */
+/* The top `width` bits of a half, plus `add`, times 2^-width. */
 static ind_value graph__random_fraction(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
                                         int rank, int half, int width, int add) {
     ind_value bits = graph__random_bits(o, l, k, index, rank, 64 * half + 64 - width, width);
@@ -225,7 +225,7 @@ static ind_value graph__weight(ind_ops *o, const ind_expr *index, int rank, void
     return graph__lower_operand_as(o, user, 0, index, rank, IND_F64);
 }
 
-/* The first place at which the running sum of the weights exceeds a random part of the whole. */
+/* The first position at which the prefix sum of the weights exceeds a random fraction of their sum. */
 static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     graph__search s = {.sequence = l->part[0], .right = true, .dim = rank - 1, .size = l->part[0]->size[rank - 1]};
     ind_expr one = ind_int(l->context, 1), last = ind_expr_sub(s.size, one);
@@ -241,7 +241,7 @@ static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int
     ind_value place = graph__search_steps(o, &s, ind_op_mul(o, u, all));
     place = ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
     if (ind_known_true(some)) return place;
-    ind_expr at = ind_op_indirect(o, place, s.size, false); /* nothing can be drawn from nothing: reported */
+    ind_expr at = ind_op_indirect(o, place, s.size, false); /* an empty row: reported */
     return ind__ok(at) ? ind_op_index(o, at, IND_I64) : (ind_value){0};
 }
 
@@ -250,7 +250,7 @@ static ind_value graph__multinomial_key(ind_ops *o, const ind_expr *index, int r
     const ind__tensor_info *y = l->result, *x = graph__lower_operand_info(l, 0);
     ind_value p = graph__weight(o, index, rank, l), zero = ind_op_constant(o, 0, IND_F64);
     l->compute = IND_F64;
-    l->result = x; /* numbers are drawn for its elements */
+    l->result = x; /* the random numbers belong to its elements */
     ind_value v = graph__random_fraction(o, l, 1, index, rank, 0, 53, 1);
     l->result = y;
     return ind_op_where(o, ind_op_gt(o, p, zero), ind_op_div(o, p, ind_op_neg(o, ind_op_log(o, v))), zero);

@@ -9,7 +9,7 @@ static ind_status ind__rule_scalar(ind__infer *in) {
     return IND_OK;
 }
 
-/* full and its kin, new_full and its kin: the size is the first attribute, the dtype the last. */
+/* The full and new_full families: the size is the first attribute, the dtype the last. */
 static ind_status ind__rule_full(ind__infer *in) {
     const ind__attr *size = &in->attr[0];
     if (ind__need_sizes(in, size->list, size->count)) return in->status;
@@ -165,7 +165,7 @@ ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_expr ste
 
 /* ---- sources: expansions */
 
-/* Of integers the ends are such, and what comes between is cut off. */
+/* For integers the ends are truncated first, and the values between them are truncated too. */
 static void ind__expand_logspace(ind__expansion *e) {
     const ind_dtype dtype = (ind_dtype)e->a[4].i;
     const bool whole = !ind_dtype_is_float(dtype);
@@ -196,7 +196,7 @@ static ind_value graph__lower_eye(ind_ops *o, const ind_expr *index, int rank, g
     return ind_op_index(o, ind_expr_eq(index[0], index[1]), l->compute);
 }
 
-/* start + i * step in the first half, end - (steps - 1 - i) * step in the second, so that both ends are met; integers
+/* start + i * step in the first half, end - (steps - 1 - i) * step in the second, so that both ends are exact. Integers
    are computed as floats (ATen/native/RangeFactories). */
 static ind_value graph__lower_linspace(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__attr *a = l->node->attr;
@@ -248,5 +248,5 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(EMPTY_STRIDED, ind__rule_full, graph__lower_pointwise, graph__lower_full, NONE, NONE)                            \
     X(SCALAR_TENSOR, ind__rule_scalar_tensor, graph__lower_pointwise, graph__lower_full, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_SOURCES(X) X(LOGSPACE, ind__expand_logspace)

@@ -117,7 +117,7 @@ static void ind__expand_glu(ind__expansion *e) {
     e->y = ind_mul(ind_slice(e->x[0], dim, none, half, none), ind_sigmoid(ind_slice(e->x[0], dim, half, none, none)));
 }
 
-/* One weight for all, or one for every place of dimension 1. */
+/* One weight for all elements, or one per index of dimension 1. */
 static void ind__expand_prelu(ind__expansion *e) {
     ind_tensor x = e->x[0], w = e->x[1];
     int rank = ind_tensor_rank(x), own = ind_tensor_rank(w);
@@ -144,7 +144,7 @@ static void ind__expand_prelu(ind__expansion *e) {
 
 /* ---- activations: lowerings */
 
-/* maximum(x, 0), which keeps NaN as torch.relu does. */
+/* maximum(x, 0), which propagates NaN as torch.relu does. */
 static ind_value graph__lower_relu(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     return ind_op_maximum(o, x, graph__lower_number(o, (graph__typed_number){IND_I64, 0, 0}, l->compute));
@@ -195,7 +195,7 @@ static ind_value graph__lower_leaky_relu(ind_ops *o, const ind_expr *index, int 
     return ind_op_where(o, ind_op_gt(o, x, graph__lower_int(o, l, 0)), x, ind_op_mul(o, x, graph__lower_attr(o, l, 0)));
 }
 
-/* scale * (x > 0 ? x : alpha * expm1(input_scale * x)); selu has the constants of Klambauer et al. 2017. */
+/* scale * (x > 0 ? x : alpha * expm1(input_scale * x)); selu uses the constants of Klambauer et al. 2017. */
 static ind_value graph__lower_elu(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     double alpha = 1.6732632423543772848, scale = 1.0507009873554804934, input_scale = 1;
     if (l->node->op != IND_OP_SELU) alpha = l->node->attr[0].f, scale = 1;
@@ -208,7 +208,7 @@ static ind_value graph__lower_elu(ind_ops *o, const ind_expr *index, int rank, g
                         ind_op_mul(o, below, graph__lower_float(o, l, alpha * scale)));
 }
 
-/* log(1 + exp(beta x)) / beta, x itself beyond the threshold; mish: x tanh(log(1 + exp(x))) */
+/* log(1 + exp(beta x)) / beta, and x above the threshold; mish: x tanh(log(1 + exp(x))) */
 static ind_value graph__lower_softplus(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     if (l->node->op == IND_OP_MISH) return ind_op_mul(o, x, ind_op_tanh(o, ind_op_log1p(o, ind_op_exp(o, x))));
@@ -244,7 +244,7 @@ static ind_value graph__lower_log_sigmoid(ind_ops *o, const ind_expr *index, int
     X(MISH, ind__rule_pointwise, graph__lower_pointwise, graph__lower_softplus, NONE, NONE)                            \
     X(LOG_SIGMOID, ind__rule_pointwise, graph__lower_pointwise, graph__lower_log_sigmoid, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_ACTIVATIONS(X)                                                                                   \
     X(SOFTSIGN, ind__expand_softsign)                                                                                  \
     X(TANHSHRINK, ind__expand_tanhshrink)                                                                              \

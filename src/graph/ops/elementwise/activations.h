@@ -25,13 +25,13 @@
     X(GLU, "glu", "self", "dim:int=-1", 1, "Ef")                                                                       \
     X(PRELU, "prelu", "self weight", "", 1, "Efo")
 
-/* torch.<name>; broadcasting and type promotion as PyTorch does them. */
+/* torch.<name>, with PyTorch's broadcasting and type promotion. */
 IND_API ind_tensor ind_relu(ind_tensor a);
 typedef enum ind_gelu_form { IND_GELU_ERF, IND_GELU_TANH } ind_gelu_form;
 IND_API ind_tensor ind_gelu(ind_tensor a, ind_gelu_form form);
 IND_API ind_tensor ind_silu(ind_tensor a);
 
-/* torch.nn.functional.<name>. hardtanh, relu6 and threshold take integers too. */
+/* torch.nn.functional.<name>. hardtanh, relu6 and threshold also take integers. */
 IND_API ind_tensor ind_threshold(ind_tensor a, double threshold, double value); /* value where a <= threshold */
 IND_API ind_tensor ind_hardtanh(ind_tensor a, double min_val, double max_val);
 IND_API ind_tensor ind_relu6(ind_tensor a);

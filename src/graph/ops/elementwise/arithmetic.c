@@ -80,7 +80,7 @@ static ind_status ind__rule_lerp(ind__infer *in) {
     return ind__infer_pointwise(in, 0, ind__check_lerp);
 }
 
-/* It is pow(self, 2), and 2 is a number: bool gives i64. */
+/* square is pow(self, 2), and 2 is a number: bool gives i64. */
 static ind_status ind__rule_square(ind__infer *in) {
     if (ind__rule_pointwise(in)) return in->status;
     if (in->result[0].dtype == IND_BOOL) in->result[0].dtype = IND_I64;
@@ -168,7 +168,7 @@ static void ind__expand_ldexp(ind__expansion *e) {
     e->y = ind__to(ind_mul(ind__to(e->x[0], compute), ind_exp2(ind__to(e->x[1], compute))), dtype);
 }
 
-/* As maximum and minimum, but a NaN gives way to a number. */
+/* As maximum and minimum, but the number wins over a NaN. */
 static void ind__expand_fmax(ind__expansion *e) {
     ind_tensor a = e->x[0], b = e->x[1];
     ind_tensor both = e->node->op == IND_OP_FMAX ? ind_maximum(a, b) : ind_minimum(a, b);
@@ -194,7 +194,7 @@ static void ind__expand_clamp_max(ind__expansion *e) {
 
 /* ---- arithmetic, rounding, extremes of two: lowerings */
 
-/* self + alpha * other, and the same with minus. */
+/* self + alpha * other, or self - alpha * other. */
 static ind_value graph__lower_add(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
     graph__typed_number alpha = graph__typed_number_of(&l->node->attr[0]);
@@ -203,7 +203,7 @@ static ind_value graph__lower_add(ind_ops *o, const ind_expr *index, int rank, g
     return ind__emit2(o, l->row->op, a, b);
 }
 
-/* The exponents that PyTorch's pow_tensor_scalar treats apart, on every device. */
+/* The exponents that PyTorch's pow_tensor_scalar special-cases, here on every device. */
 static ind_value graph__pow_special(ind_ops *o, ind_value x, double exponent) {
     ind_value square = ind_op_mul(o, x, x);
     if (exponent == 2) return square;
@@ -227,7 +227,7 @@ static ind_value graph__lower_pow(ind_ops *o, const ind_expr *index, int rank, g
     return ind_op_pow(o, x, graph__lower_operand(o, l, 1, index, rank));
 }
 
-/* floor, ceil, trunc and round leave integers as they are. */
+/* floor, ceil, trunc and round return integers unchanged. */
 static ind_value graph__lower_to_whole(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     if (!ind_dtype_is_float(l->compute)) return x;
@@ -252,29 +252,28 @@ static ind_value graph__lower_square(ind_ops *o, const ind_expr *index, int rank
     return ind_op_mul(o, x, x);
 }
 
-/* |a / gcd(a, b) * b|; of two zeros 0, as x / 0 is. */
+/* |a / gcd(a, b) * b|; lcm(0, 0) is 0, because x / 0 is 0. */
 static ind_value graph__lower_lcm(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
     return ind_op_abs(o, ind_op_mul(o, ind_op_div(o, a, ind_op_gcd(o, a, b)), b));
 }
 
-/* Is the remainder r of a division not 0, with another sign than the divisor? */
+/* Is the remainder r of a division nonzero, with the sign opposite to the divisor's? */
 static ind_value graph__lower_astray(ind_ops *o, const graph__lower_ctx *l, ind_value r, ind_value divisor) {
     ind_value zero = graph__lower_int(o, l, 0);
     ind_value below = ind_op_and(o, ind_op_lt(o, r, zero), ind_op_gt(o, divisor, zero));
     return ind_op_or(o, below, ind_op_and(o, ind_op_gt(o, r, zero), ind_op_lt(o, divisor, zero)));
 }
 
-/* a - b floor(a / b): the sign of the divisor. x % 0 is x on integers (PyTorch: an error or anything), NaN on
- * floats.
- */
+/* a - b floor(a / b): has the sign of the divisor. x % 0 is x for integers (PyTorch: an error or undefined), NaN for
+   floats. */
 static ind_value graph__lower_remainder(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
     ind_value r = ind_op_fmod(o, a, b);
     return ind_op_where(o, graph__lower_astray(o, l, r, b), ind_op_add(o, r, b), r);
 }
 
-/* The largest whole number not above a / b, from the exact remainder (Python's float_floor_div). */
+/* The largest integer <= a / b, from the exact remainder (Python's float_floor_div). */
 static ind_value graph__float_floor_div(ind_ops *o, graph__lower_ctx *l, ind_value a, ind_value b) {
     ind_value zero = graph__lower_int(o, l, 0), one = graph__lower_int(o, l, 1);
     ind_value ratio = ind_op_div(o, a, b), r = ind_op_fmod(o, a, b);
@@ -287,7 +286,7 @@ static ind_value graph__float_floor_div(ind_ops *o, graph__lower_ctx *l, ind_val
     return ind_op_where(o, ind_op_eq(o, b, zero), ratio, whole);
 }
 
-/* x // 0 is 0 on integers, where PyTorch fails on the CPU and gives anything on a GPU. */
+/* For integers x // 0 is 0; PyTorch raises on the CPU and leaves it undefined on a GPU. */
 static ind_value graph__lower_div(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
     bool of_float = ind_dtype_is_float(l->compute);
@@ -301,7 +300,7 @@ static ind_value graph__lower_div(ind_ops *o, const ind_expr *index, int rank, g
     return ind_op_sub(o, ind_op_div(o, a, b), ind_op_cast(o, astray, l->compute));
 }
 
-/* minimum(maximum(x, min), max): NaN of any operand is the result, and max counts where min > max. */
+/* minimum(maximum(x, min), max): propagates NaN of any operand; max wins if min > max. */
 static ind_value graph__lower_clamp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     bool logic = l->compute == IND_BOOL;
@@ -312,7 +311,7 @@ static ind_value graph__lower_clamp(ind_ops *o, const ind_expr *index, int rank,
     return x;
 }
 
-/* From the end that is nearer, so that weights 0 and 1 give the ends. */
+/* Interpolates from the nearer end, so that weights 0 and 1 give the ends exactly. */
 static ind_value graph__lower_lerp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
     ind_value w = graph__lower_operand(o, l, 2, index, rank), d = ind_op_sub(o, b, a);
@@ -330,8 +329,8 @@ static ind_value graph__lower_addcmul(ind_ops *o, const ind_expr *index, int ran
     return ind_op_add(o, x, l->node->op == IND_OP_ADDCDIV ? ind_op_div(o, a, b) : ind_op_mul(o, a, b));
 }
 
-/* The neighbour of size > 0 in f16 or bf16, computed in f32: 0.7 to 1.4 units in the last place away, and rounded; one
-   smallest number away among the subnormal ones; below infinity the largest. */
+/* The neighbour of size > 0 in f16 or bf16, computed in f32. It adds 0.7 to 1.4 ulp and rounds. Subnormal numbers are
+   one smallest number apart; the inward neighbour of infinity is the largest finite number. */
 static ind_value graph__narrow_neighbour(ind_ops *o, const graph__lower_ctx *l, ind_value size, bool outward) {
     ind_dtype t = l->result->dtype;
     double unit = t == IND_F16 ? 0x1p-10 : 0x1p-7, normal = t == IND_F16 ? 0x1p-14 : 0x1p-126, sign = outward ? 1 : -1;
@@ -391,7 +390,7 @@ static ind_value graph__lower_nextafter(ind_ops *o, const ind_expr *index, int r
     X(ADDCMUL, ind__rule_alpha, graph__lower_pointwise, graph__lower_addcmul, NONE, NONE)                              \
     X(ADDCDIV, ind__rule_pointwise, graph__lower_pointwise, graph__lower_addcmul, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_ARITHMETIC(X)                                                                                    \
     X(RSUB, ind__expand_rsub)                                                                                          \
     X(FLOAT_POWER, ind__expand_float_power)                                                                            \

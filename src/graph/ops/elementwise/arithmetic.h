@@ -42,13 +42,13 @@
     X(CLAMP_MIN, "clamp_min", "self min", "", 1, "PE")                                                                 \
     X(CLAMP_MAX, "clamp_max", "self max", "", 1, "PE")
 
-/* torch.<name>; broadcasting and type promotion as PyTorch does them. */
+/* torch.<name>, with PyTorch's broadcasting and type promotion. */
 IND_API ind_tensor ind_add(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_sub(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_div(ind_tensor a, ind_tensor b); /* true division: integers give f32 */
-/* The quotient rounded toward zero or down, in the type that a and b promote to (torch.div's rounding_mode). On
-   integers x / 0 is 0, and the remainder of it x: PyTorch raises on the CPU and leaves it undefined on a GPU. */
+/* The quotient rounded toward zero or down (torch.div's rounding_mode), in the promoted type of a and b. For integers x
+   / 0 is 0 and its remainder x. PyTorch raises on the CPU and leaves it undefined on a GPU. */
 typedef enum ind_rounding { IND_ROUND_NONE, IND_ROUND_TRUNC, IND_ROUND_FLOOR } ind_rounding;
 IND_API ind_tensor ind_div_mode(ind_tensor a, ind_tensor b, ind_rounding mode);
 IND_API ind_tensor ind_pow(ind_tensor a, ind_tensor b);
@@ -57,8 +57,8 @@ IND_API ind_tensor ind_minimum(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_neg(ind_tensor a);
 IND_API ind_tensor ind_reciprocal(ind_tensor a);
 
-/* torch.<name>, of one tensor: integers come out as f32, or as they are from abs, the roundings, sign and square. bool
-   is refused where PyTorch refuses it; bitwise ops refuse floats. */
+/* torch.<name> of one tensor. Integers give f32; abs, the roundings, sign and square keep their type. bool is refused
+   where PyTorch refuses it; bitwise ops refuse floats. */
 IND_API ind_tensor ind_abs(ind_tensor a);
 IND_API ind_tensor ind_ceil(ind_tensor a);
 IND_API ind_tensor ind_floor(ind_tensor a);
@@ -67,17 +67,17 @@ IND_API ind_tensor ind_round(ind_tensor a, int decimals); /* half to even; decim
 IND_API ind_tensor ind_sign(ind_tensor a);                /* -1, 0 or 1; 0 for NaN */
 IND_API ind_tensor ind_square(ind_tensor a);
 
-/* torch.<name>, of two tensors or numbers (ind_scalar). */
+/* torch.<name> of two tensors or numbers (ind_scalar). */
 IND_API ind_tensor ind_copysign(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_gcd(ind_tensor a, ind_tensor b);          /* of integers, >= 0; gcd(0, 0) is 0 */
-IND_API ind_tensor ind_lcm(ind_tensor a, ind_tensor b);          /* >= 0, wraps around; 0 if one is 0 */
+IND_API ind_tensor ind_lcm(ind_tensor a, ind_tensor b);          /* >= 0, wraps around; 0 if a or b is 0 */
 IND_API ind_tensor ind_floor_divide(ind_tensor a, ind_tensor b); /* ind_div_mode with IND_ROUND_FLOOR */
 IND_API ind_tensor ind_fmod(ind_tensor a, ind_tensor b);         /* has the sign of a */
 IND_API ind_tensor ind_remainder(ind_tensor a, ind_tensor b);    /* has the sign of b */
 IND_API ind_tensor ind_hypot(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_nextafter(ind_tensor a, ind_tensor b);
 
-/* Of three. min or max may be IND_NO_TENSOR, not both; max counts where min > max. */
+/* Ops of three operands. min or max may be IND_NO_TENSOR, not both; max wins if min > max. */
 IND_API ind_tensor ind_clamp(ind_tensor a, ind_tensor min, ind_tensor max);
 IND_API ind_tensor ind_lerp(ind_tensor a, ind_tensor end, ind_tensor weight);
 IND_API ind_tensor ind_addcmul(ind_tensor a, ind_tensor b, ind_tensor c, double value); /* a + value * b * c */

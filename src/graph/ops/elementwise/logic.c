@@ -11,7 +11,7 @@ static ind_status ind__rule_where(ind__infer *in) {
     return ind__infer_pointwise(in, 1, ind__check_where);
 }
 
-/* A value that goes into a tensor of self's type: a number or a 0-d tensor, of no higher class than self. */
+/* The value must fit self's type: a number or a 0-d tensor, of no higher class than self. */
 static ind_status ind__check_filled(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, 0), *v = ind__operand(in, k);
     if (v->rank != 0) return ind__need_rank(in, k, 0);
@@ -78,7 +78,7 @@ static void ind__expand_heaviside(ind__expansion *e) {
     e->y = ind_where(ind_eq(x, zero), e->x[1], step);
 }
 
-/* |a - b| <= atol + rtol |b|; equal infinities are close, and with equal_nan NaN is to NaN. */
+/* |a - b| <= atol + rtol |b|; equal infinities are close, and with equal_nan two NaNs are. */
 static void ind__expand_isclose(ind__expansion *e) {
     ind_tensor a = e->x[0], b = e->x[1];
     const double rtol = e->a[0].f, atol = e->a[1].f;
@@ -140,7 +140,7 @@ static ind_value graph__lower_masked_fill(ind_ops *o, const ind_expr *index, int
                         graph__lower_operand(o, l, 0, index, rank));
 }
 
-/* What nan_to_num puts in the place of an infinity: attribute i, or the largest finite number of the type. */
+/* The replacement of an infinity in nan_to_num: attribute i, or the largest finite number of the type. */
 static ind_value graph__lower_finite(ind_ops *o, const graph__lower_ctx *l, uint32_t i, double sign) {
     const ind__attr *a = &l->node->attr[i];
     double v = a->kind == IND__ATTR_NONE ? sign * graph__largest(l->result->dtype) : a->f;
@@ -184,7 +184,7 @@ static ind_value graph__lower_nan_to_num(ind_ops *o, const ind_expr *index, int 
     X(MASKED_FILL, ind__rule_masked_fill, graph__lower_pointwise, graph__lower_masked_fill, NONE, NONE)                \
     X(NAN_TO_NUM, ind__rule_pointwise, graph__lower_pointwise, graph__lower_nan_to_num, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_LOGIC(X)                                                                                         \
     X(HEAVISIDE, ind__expand_heaviside)                                                                                \
     X(ISCLOSE, ind__expand_isclose)                                                                                    \

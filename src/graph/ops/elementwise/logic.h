@@ -31,7 +31,7 @@
     X(ISPOSINF, "isposinf", "self", "", 1, "E")                                                                        \
     X(ISNEGINF, "isneginf", "self", "", 1, "E")
 
-/* torch.<name>; broadcasting and type promotion as PyTorch does them. */
+/* torch.<name>, with PyTorch's broadcasting and type promotion. */
 IND_API ind_tensor ind_eq(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_ne(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_lt(ind_tensor a, ind_tensor b);
@@ -40,26 +40,26 @@ IND_API ind_tensor ind_gt(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_ge(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_where(ind_tensor condition, ind_tensor a, ind_tensor b);
 
-/* torch.<name>, of one tensor: integers come out as f32, or as they are from abs, the roundings, sign and square. bool
-   is refused where PyTorch refuses it; bitwise ops refuse floats. */
+/* torch.<name> of one tensor. Integers give f32; abs, the roundings, sign and square keep their type. bool is refused
+   where PyTorch refuses it; bitwise ops refuse floats. */
 IND_API ind_tensor ind_isnan(ind_tensor a);
 IND_API ind_tensor ind_isinf(ind_tensor a);
 IND_API ind_tensor ind_isfinite(ind_tensor a);
 IND_API ind_tensor ind_logical_not(ind_tensor a);
 IND_API ind_tensor ind_bitwise_not(ind_tensor a);
-IND_API ind_tensor ind_signbit(ind_tensor a); /* true for -0 too */
+IND_API ind_tensor ind_signbit(ind_tensor a); /* true for -0 as well */
 
-/* A number in the place of NaN, of infinity and of -infinity; NULL: the largest and the smallest finite number. */
+/* Replaces NaN, infinity and -infinity by numbers. NULL: the largest and the smallest finite number. */
 IND_API ind_tensor ind_nan_to_num(ind_tensor a, double nan, const double *posinf, const double *neginf);
 
-/* torch.<name>, of two tensors or numbers (ind_scalar). */
+/* torch.<name> of two tensors or numbers (ind_scalar). */
 IND_API ind_tensor ind_logical_and(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_logical_or(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_logical_xor(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bitwise_and(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bitwise_or(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bitwise_xor(ind_tensor a, ind_tensor b);
-IND_API ind_tensor ind_bitwise_left_shift(ind_tensor a, ind_tensor b);  /* by b < 0 or the width and more: 0 .. */
-IND_API ind_tensor ind_bitwise_right_shift(ind_tensor a, ind_tensor b); /* .. and -1 for negative a to the right */
+IND_API ind_tensor ind_bitwise_left_shift(ind_tensor a, ind_tensor b);  /* 0 if b < 0 or b >= the width .. */
+IND_API ind_tensor ind_bitwise_right_shift(ind_tensor a, ind_tensor b); /* .. -1 then for negative a, to the right */
 
 IND_API ind_tensor ind_masked_fill(ind_tensor a, ind_tensor mask, ind_tensor value); /* value: number or 0-d */

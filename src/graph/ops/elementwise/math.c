@@ -34,7 +34,7 @@ ind_tensor ind_logit(ind_tensor a, double eps) {
 
 /* ---- exponentials, logarithms, trigonometry: expansions */
 
-/* log2(2^a + 2^b): the larger plus log2(1 + 2^-|difference|); equal infinities have no difference. */
+/* log2(2^a + 2^b): the larger plus log2(1 + 2^-|difference|); equal infinities have no difference and need a case. */
 static void ind__expand_logaddexp2(ind__expansion *e) {
     ind_tensor a = ind__as_number(e, 0), b = ind__as_number(e, 1), most = ind_maximum(a, b);
     ind_tensor more =
@@ -44,7 +44,7 @@ static void ind__expand_logaddexp2(ind__expansion *e) {
 
 /* ---- exponentials, logarithms, trigonometry: lowerings */
 
-/* sin(pi x) / (pi x), 1 at 0 */
+/* sin(pi x) / (pi x), and 1 at 0 */
 static ind_value graph__lower_sinc(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     ind_value angle = ind_op_mul(o, x, graph__lower_float(o, l, 3.14159265358979323846));
@@ -52,7 +52,7 @@ static ind_value graph__lower_sinc(ind_ops *o, const ind_expr *index, int rank, 
                         ind_op_div(o, ind_op_sin(o, angle), angle));
 }
 
-/* log(x / (1 - x)), with x clamped to [eps, 1 - eps] where eps is given */
+/* log(x / (1 - x)), with x clamped to [eps, 1 - eps] if eps is given */
 static ind_value graph__lower_logit(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank), one = graph__lower_int(o, l, 1);
     if (l->node->attr[0].kind != IND__ATTR_NONE) {
@@ -70,7 +70,7 @@ static ind_value graph__lower_xlogy(ind_ops *o, const ind_expr *index, int rank,
     return ind_op_where(o, ind_op_ne(o, y, y), y, v);
 }
 
-/* log(exp(a) + exp(b)) = max(a, b) + log1p(exp(-|a - b|)); equal infinities are themselves */
+/* log(exp(a) + exp(b)) = max(a, b) + log1p(exp(-|a - b|)); equal infinities give themselves */
 static ind_value graph__lower_logaddexp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
     ind_value gap = ind_op_neg(o, ind_op_abs(o, ind_op_sub(o, a, b)));
@@ -111,5 +111,5 @@ static ind_value graph__lower_logaddexp(ind_ops *o, const ind_expr *index, int r
     X(XLOGY, ind__rule_pointwise, graph__lower_pointwise, graph__lower_xlogy, NONE, NONE)                              \
     X(LOGADDEXP, ind__rule_pointwise, graph__lower_pointwise, graph__lower_logaddexp, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_MATH(X) X(LOGADDEXP2, ind__expand_logaddexp2)

@@ -31,7 +31,7 @@
 
 #define IND_COMPOSITES_MATH(X) X(LOGADDEXP2, "logaddexp2", "self other", "", 1, "Ef")
 
-/* torch.<name>; broadcasting and type promotion as PyTorch does them. */
+/* torch.<name>, with PyTorch's broadcasting and type promotion. */
 IND_API ind_tensor ind_exp(ind_tensor a);
 IND_API ind_tensor ind_log(ind_tensor a);
 IND_API ind_tensor ind_sqrt(ind_tensor a);
@@ -39,8 +39,8 @@ IND_API ind_tensor ind_rsqrt(ind_tensor a);
 IND_API ind_tensor ind_tanh(ind_tensor a);
 IND_API ind_tensor ind_sigmoid(ind_tensor a);
 
-/* torch.<name>, of one tensor: integers come out as f32, or as they are from abs, the roundings, sign and square. bool
-   is refused where PyTorch refuses it; bitwise ops refuse floats. */
+/* torch.<name> of one tensor. Integers give f32; abs, the roundings, sign and square keep their type. bool is refused
+   where PyTorch refuses it; bitwise ops refuse floats. */
 IND_API ind_tensor ind_acos(ind_tensor a);
 IND_API ind_tensor ind_acosh(ind_tensor a);
 IND_API ind_tensor ind_asin(ind_tensor a);
@@ -58,9 +58,9 @@ IND_API ind_tensor ind_sin(ind_tensor a);
 IND_API ind_tensor ind_sinh(ind_tensor a);
 IND_API ind_tensor ind_tan(ind_tensor a);
 IND_API ind_tensor ind_sinc(ind_tensor a);              /* sin(pi x) / (pi x) */
-IND_API ind_tensor ind_logit(ind_tensor a, double eps); /* clamped to [eps, 1 - eps]; eps < 0: not */
+IND_API ind_tensor ind_logit(ind_tensor a, double eps); /* clamps a to [eps, 1 - eps]; eps < 0: no clamp */
 
-/* torch.<name>, of two tensors or numbers (ind_scalar). */
+/* torch.<name> of two tensors or numbers (ind_scalar). */
 IND_API ind_tensor ind_atan2(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_xlogy(ind_tensor a, ind_tensor b); /* a log(b), 0 where a is 0 */
 IND_API ind_tensor ind_logaddexp(ind_tensor a, ind_tensor b);

@@ -36,7 +36,7 @@ ind_tensor ind_polygamma(int n, ind_tensor a) {
 
 /* ---- special functions: expansions */
 
-/* -x log(x), 0 at 0, -infinity below. */
+/* -x log(x); 0 at 0, -infinity for x < 0. */
 static void ind__expand_special_entr(ind__expansion *e) {
     ind_tensor x = e->x[0], below = ind_scalar(e->g, -INFINITY);
     e->y = ind_where(ind_lt(x, ind__num(e, 0)), below, ind_neg(ind_xlogy(x, x)));
@@ -45,7 +45,7 @@ static void ind__expand_special_entr(ind__expansion *e) {
 static void ind__expand_special_xlog1py(ind__expansion *e) {
     const ind_dtype dtype = ind__float_of_both(e);
     ind_tensor v[2], zero = ind_scalar(e->g, 0);
-    for (int k = 0; k < 2; k++) { /* a number becomes a tensor without dimensions */
+    for (int k = 0; k < 2; k++) { /* a number becomes a 0-d tensor */
         const ind__tensor_info *t = ind__tensor_of(e->x[k]);
         const ind__attr *number = t && t->weak ? &e->g->node[t->node].attr[0] : NULL;
         double value = !number ? 0 : number->is_int ? (double)number->i : number->f;
@@ -61,7 +61,7 @@ static void ind__expand_special_ndtr(ind__expansion *e) {
 
 /* ---- special functions: lowerings */
 
-/* I0 and I1 in two factors of exp(|x| / 2), so that they overflow no sooner than they must. */
+/* I0 and I1, scaled by exp(|x| / 2) twice: this avoids early overflow. */
 static ind_value graph__lower_bessel(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank), size = ind_op_abs(o, x);
     ind_value root = ind_op_exp(o, ind_op_mul(o, size, graph__lower_float(o, l, 0.5)));
@@ -101,7 +101,7 @@ static ind_value graph__lower_polygamma(ind_ops *o, const ind_expr *index, int r
     X(IGAMMA, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, IGAMMA, NONE)                          \
     X(IGAMMAC, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, IGAMMAC, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_SPECIAL(X)                                                                                       \
     X(SPECIAL_ENTR, ind__expand_special_entr)                                                                          \
     X(SPECIAL_XLOG1PY, ind__expand_special_xlog1py)                                                                    \

@@ -24,11 +24,11 @@
     X(SPECIAL_XLOG1PY, "special_xlog1py", "self other", "", 1, "PE")                                                   \
     X(SPECIAL_NDTR, "special_ndtr", "self", "", 1, "E")
 
-/* torch.<name>; broadcasting and type promotion as PyTorch does them. */
+/* torch.<name>, with PyTorch's broadcasting and type promotion. */
 IND_API ind_tensor ind_erf(ind_tensor a);
 
-/* torch.<name>, of one tensor: integers come out as f32, or as they are from abs, the roundings, sign and square. bool
-   is refused where PyTorch refuses it; bitwise ops refuse floats. */
+/* torch.<name> of one tensor. Integers give f32; abs, the roundings, sign and square keep their type. bool is refused
+   where PyTorch refuses it; bitwise ops refuse floats. */
 IND_API ind_tensor ind_erfc(ind_tensor a);
 IND_API ind_tensor ind_lgamma(ind_tensor a);
 IND_API ind_tensor ind_erfinv(ind_tensor a);
@@ -43,7 +43,7 @@ IND_API ind_tensor ind_special_bessel_y0(ind_tensor a);
 IND_API ind_tensor ind_special_bessel_y1(ind_tensor a);
 IND_API ind_tensor ind_polygamma(int n, ind_tensor a); /* the n-th derivative of digamma */
 
-/* torch.<name>, of two tensors or numbers (ind_scalar). */
-IND_API ind_tensor ind_special_zeta(ind_tensor a, ind_tensor b); /* Hurwitz': sum of (b + k) ** -a */
+/* torch.<name> of two tensors or numbers (ind_scalar). */
+IND_API ind_tensor ind_special_zeta(ind_tensor a, ind_tensor b); /* Hurwitz zeta: sum of (b + k) ** -a */
 IND_API ind_tensor ind_igamma(ind_tensor a, ind_tensor b);       /* regularised; igammac is 1 - igamma */
 IND_API ind_tensor ind_igammac(ind_tensor a, ind_tensor b);

@@ -255,5 +255,5 @@ static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box 
     X(EMBEDDING, ind__rule_embedding, graph__lower_pointwise, graph__lower_embedding, NONE, NONE)                      \
     X(EMBEDDING_DENSE_BACKWARD, ind__rule_embedding_backward, graph__lower_embedding_backward, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_EMBEDDING(X) X(EMBEDDING_BAG, ind__expand_embedding_bag)

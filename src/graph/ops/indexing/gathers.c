@@ -290,5 +290,5 @@ static ind_value graph__lower_take(ind_ops *o, const ind_expr *index, int rank, 
     X(INDEX, ind__rule_index, graph__lower_pointwise, graph__lower_index, NONE, NONE)                                  \
     X(TAKE, ind__rule_take, graph__lower_pointwise, graph__lower_take, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_GATHERS(X) X(TAKE_ALONG_DIM, ind__expand_take_along_dim)

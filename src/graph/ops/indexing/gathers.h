@@ -11,8 +11,8 @@
 IND_API ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index);
 IND_API ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index);
 
-/* x[indices]: one index tensor per leading dimension, IND_NO_TENSOR for all of it; the index tensors broadcast, and
-   their dimensions stand where the first of them stood, or in front if there is a gap between them. Negative indices
-   count from the end. Masks (bool) have a size that depends on data: IND_NOT_SUPPORTED. */
+/* x[indices]: one index tensor per leading dimension, or IND_NO_TENSOR for the whole dimension. The index tensors
+   broadcast. Their dimensions replace the first indexed one, or come first if the indexed ones are not adjacent.
+   Negative indices count from the end. Masks (bool) have a data-dependent size: IND_NOT_SUPPORTED. */
 IND_API ind_tensor ind_index(ind_tensor x, const ind_tensor *indices, int num);
-IND_API ind_tensor ind_take(ind_tensor x, ind_tensor index); /* of x flattened; negative ones from the end */
+IND_API ind_tensor ind_take(ind_tensor x, ind_tensor index); /* from x flattened; negative indices count from the end */

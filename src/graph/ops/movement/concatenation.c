@@ -161,7 +161,7 @@ static ind_value graph__lower_stack(ind_ops *o, const ind_expr *index, int rank,
     X(CAT, ind__rule_cat, graph__lower_parts, graph__lower_cat, NONE, NONE)                                            \
     X(STACK, ind__rule_stack, graph__lower_parts, graph__lower_stack, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_CONCATENATION(X)                                                                                 \
     X(HSTACK, ind__expand_stacks)                                                                                      \
     X(VSTACK, ind__expand_stacks)                                                                                      \

@@ -215,7 +215,7 @@ static ind_status graph__lower_pixel_shuffle(graph__lower_ctx *l, ind__box **res
     X(PIXEL_SHUFFLE, ind__rule_pixel_shuffle, graph__lower_pixel_shuffle, NULL, NONE, NONE)                            \
     X(PIXEL_UNSHUFFLE, ind__rule_pixel_shuffle, graph__lower_pixel_shuffle, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_MOVES(X)                                                                                         \
     X(FLIPLR, ind__expand_flips)                                                                                       \
     X(FLIPUD, ind__expand_flips)                                                                                       \

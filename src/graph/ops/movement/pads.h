@@ -10,7 +10,7 @@
     X(REPLICATION_PAD2D, "replication_pad2d", "self", "padding:sizes", 1, "D")                                         \
     X(REPLICATION_PAD3D, "replication_pad3d", "self", "padding:sizes", 1, "D")
 
-/* torch.nn.functional.pad and its modes. pad: before and after the last dimension, then the one before it, and so on;
-   negative ones crop. value: for IND_PAD_CONSTANT. */
+/* torch.nn.functional.pad and its modes. pad: before and after the last dimension, then the one before it, and so on.
+   Negative numbers crop. value: for IND_PAD_CONSTANT. */
 typedef enum ind_pad_mode { IND_PAD_CONSTANT, IND_PAD_REFLECT, IND_PAD_REPLICATE, IND_PAD_CIRCULAR } ind_pad_mode;
 IND_API ind_tensor ind_pad(ind_tensor x, const ind_expr *pad, int num_pad, ind_pad_mode mode, double value);

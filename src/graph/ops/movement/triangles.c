@@ -117,7 +117,7 @@ static ind_value graph__lower_one_hot(ind_ops *o, const ind_expr *index, int ran
     X(TRIU, ind__rule_tril, graph__lower_pointwise, graph__lower_triangle, NONE, NONE)                                 \
     X(ONE_HOT, ind__rule_one_hot, graph__lower_pointwise, graph__lower_one_hot, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_TRIANGLES(X)                                                                                     \
     X(DIAG, ind__expand_diag)                                                                                          \
     X(DIAG_EMBED, ind__expand_diag_embed)                                                                              \

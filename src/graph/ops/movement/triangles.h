@@ -13,5 +13,5 @@
 /* torch.<name>; src takes the element type of x. */
 IND_API ind_tensor ind_tril(ind_tensor x, ind_expr diagonal); /* zeroed: 0 */
 IND_API ind_tensor ind_triu(ind_tensor x, ind_expr diagonal);
-/* i64 with one more dimension of num_classes; a class outside of it is an index out of range at run time. */
+/* i64 with one more dimension of num_classes. A class out of range is an index out of range at run time. */
 IND_API ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes);

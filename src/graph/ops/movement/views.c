@@ -789,7 +789,7 @@ static ind_status graph__lower_as_strided(graph__lower_ctx *l, ind__box **result
     X(DIAGONAL, ind__rule_diagonal, graph__lower_diagonal, NULL, NONE, NONE)                                           \
     X(AS_STRIDED, ind__rule_as_strided, graph__lower_as_strided, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_VIEWS(X)                                                                                         \
     X(T, ind__expand_t)                                                                                                \
     X(ADJOINT, ind__expand_adjoint)                                                                                    \

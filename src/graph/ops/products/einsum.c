@@ -334,7 +334,7 @@ static void ind__expand_einsum(ind__expansion *e) {
 
 /* ---- einsum and tensordot: implementations */
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_EINSUM(X)                                                                                        \
     X(TENSORDOT, ind__expand_tensordot)                                                                                \
     X(EINSUM, ind__expand_einsum)

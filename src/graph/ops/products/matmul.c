@@ -370,7 +370,7 @@ static ind_status graph__lower_addmm(graph__lower_ctx *l, ind__box **results) {
     X(ADDMM, ind__rule_addmm, graph__lower_addmm, NULL, NONE, NONE)                                                    \
     X(LINEAR, ind__rule_linear, graph__lower_linear, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_MATMUL(X)                                                                                        \
     X(DOT, ind__expand_dot)                                                                                            \
     X(INNER, ind__expand_inner)                                                                                        \

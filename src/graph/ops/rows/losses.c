@@ -1,6 +1,6 @@
 /* ---- losses: shape rules */
 
-/* The loss of every element, or of all together. reduction: which attribute says so. */
+/* Sets the result: the loss of every element, or one reduced loss. reduction: the attribute that selects it. */
 static ind_status ind__set_loss(ind__infer *in, const ind__attr *reduction, ind_dtype dtype, const ind_expr *size,
                                 int rank) {
     const char *how = reduction->s ? reduction->s : "";
@@ -21,12 +21,12 @@ static ind_status ind__rule_distance_loss(ind__infer *in) {
     return ind__set_loss(in, &in->attr[0], dtype, s.size, s.rank);
 }
 
-/* Where the classes of a loss stand: [C] or [N, C, ..]. */
+/* The class dimension of a loss: [C] or [N, C, ..]. */
 static int ind__class_dim(int rank) {
     return rank > 1;
 }
 
-/* Classes, or for cross_entropy probabilities. */
+/* The target holds classes, or for cross_entropy also probabilities. */
 static ind_status ind__check_loss_target(ind__infer *in, const ind_expr *rows, int num_rows) {
     const ind__tensor_info *x = ind__operand(in, 0), *t = ind__operand(in, 1);
     bool probabilities = in->op == IND_OP_CROSS_ENTROPY && ind_dtype_is_float(t->dtype);
@@ -105,7 +105,7 @@ ind_tensor ind_cross_entropy(ind_tensor x, ind_tensor target, ind_tensor weight,
 
 /* ---- losses: expansions */
 
-/* The loss of every element, their mean or their sum. */
+/* The loss of every element, the mean or the sum. */
 static ind_tensor ind__reduced_loss(ind__expansion *e, int k, ind_tensor loss) {
     const char *how = e->a[k].s ? e->a[k].s : "";
     if (!strcmp(how, "none")) return loss;
@@ -120,7 +120,7 @@ static ind_tensor ind__weighted(const ind__expansion *e, int k, ind_tensor loss)
     return ind__given(e, k) ? ind_mul(loss, e->x[k]) : loss;
 }
 
-/* d^2 / 2 where |d| < threshold, else linear: smooth_l1_loss divides that by beta, huber_loss multiplies by delta. */
+/* d^2 / 2 if |d| < threshold, else linear. smooth_l1_loss divides by beta, huber_loss multiplies by delta. */
 static void ind__expand_smooth_loss(ind__expansion *e) {
     const bool huber = e->node->op == IND_OP_HUBER_LOSS;
     const double t = e->a[1].f;
@@ -144,7 +144,7 @@ static void ind__expand_smooth_loss(ind__expansion *e) {
     e->y = ind__reduced_loss(e, 0, d);
 }
 
-/* (t - 1) * max(log(1 - x), -100) - t * max(log(x), -100), as ATen bounds it. */
+/* (t - 1) * max(log(1 - x), -100) - t * max(log(x), -100), with ATen's bounds. */
 static void ind__expand_binary_cross_entropy(ind__expansion *e) {
     ind_tensor x = e->x[0], t = e->x[1], low = ind__num(e, -100);
     const ind_dtype dtype = ind_tensor_dtype(x);
@@ -192,7 +192,7 @@ static void ind__expand_poisson_nll_loss(ind__expansion *e) {
     } else {
         loss = ind_sub(x, ind_mul(t, ind_log(ind__plus(e, x, e->a[2].f))));
     }
-    if (e->a[1].i) { /* Stirling's term, for t above 1 */
+    if (e->a[1].i) { /* Stirling's term, for t > 1 */
         ind_tensor turn = ind__times(e, ind_log(ind__times(e, t, ind__two_pi)), 0.5);
         ind_tensor stirling = ind_add(ind_sub(ind_mul(t, ind_log(t)), t), turn);
         stirling = ind_where(ind_gt(t, ind__num(e, 1)), stirling, ind_scalar(e->g, 0));
@@ -215,7 +215,7 @@ static void ind__expand_gaussian_nll_loss(ind__expansion *e) {
 
 static void ind__expand_hinge_embedding_loss(ind__expansion *e) {
     ind_tensor x = e->x[0], t = e->x[1], zero = ind__num(e, 0);
-    const bool whole = !ind_dtype_is_float(ind_tensor_dtype(x)); /* margin is of the type of x */
+    const bool whole = !ind_dtype_is_float(ind_tensor_dtype(x)); /* margin has the type of x */
     ind_tensor margin = whole ? ind__num(e, trunc(e->a[0].f)) : ind_scalar(e->g, e->a[0].f);
     ind_tensor apart = ind_maximum(ind_sub(margin, x), zero);
     ind_tensor off = ind_where(ind_ne(t, ind__num(e, 1)), apart, zero);
@@ -266,13 +266,13 @@ static ind_value graph__distance_loss_element(ind_ops *o, const ind_expr *index,
     return l->node->op == IND_OP_MSE_LOSS ? ind_op_mul(o, d, d) : ind_op_abs(o, d);
 }
 
-/* The reduced sum, or the mean: over part 1 where that is given, else over the number of elements. */
+/* The reduced sum, or the mean: divided by part 1 if there is one, else by the number of elements. */
 static ind_value graph__loss_mean(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value sum = ind__box_load(o, l->part[0], index, rank);
     return ind_op_div(o, sum, l->part[1] ? ind__box_load(o, l->part[1], index, rank) : graph__lower_count(o, l));
 }
 
-/* element: the loss at an index; weight: what it counts in the mean, NULL for 1. */
+/* element: the loss at an index; weight: its weight in the mean, NULL for 1. */
 static ind_status graph__lower_loss(graph__lower_ctx *l, const char *how, const ind_expr *size, int rank,
                                     graph__lower_element_fn element, graph__lower_element_fn weight,
                                     ind__box **results) {
@@ -298,23 +298,23 @@ static ind_status graph__lower_distance_loss(graph__lower_ctx *l, ind__box **res
     return graph__lower_loss(l, l->node->attr[0].s, size, longer->rank, graph__distance_loss_element, NULL, results);
 }
 
-/* Index of the scores: that of a row with a class put into it. */
+/* The index of the scores: the row's index with the class inserted. */
 static void graph__class_index(const graph__lower_ctx *l, const ind_expr *row, ind_expr class_, ind_expr *at) {
     for (int d = 0; d <= l->loss.rank; d++) at[d] = d == l->loss.classes ? class_ : row[d - (d > l->loss.classes)];
 }
 
-/* weight[class], which is given. */
+/* weight[class]; the op has a weight. */
 static ind_value graph__class_weight(ind_ops *o, const graph__lower_ctx *l, ind_expr class_) {
     return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), &class_, 1), l->compute);
 }
 
-/* Is a row not ignored? *t: its class. */
+/* True if the row is not ignored. *t: its class. */
 static ind_value graph__target_counts(ind_ops *o, const graph__lower_ctx *l, const ind_expr *row, ind_value *t) {
     *t = graph__lower_operand_as(o, l, 1, row, l->loss.rank, IND_I64);
     return ind_op_ne(o, *t, ind_op_constant_int(o, l->node->attr[0].i, IND_I64));
 }
 
-/* The class of a row, checked; one that is ignored reads the first instead. *counts: it is not ignored. */
+/* The class of a row, checked; an ignored row reads class 0 instead. *counts: the row is not ignored. */
 static ind_expr graph__target_class(ind_ops *o, const graph__lower_ctx *l, const ind_expr *row, ind_value *counts) {
     ind_value t;
     *counts = graph__target_counts(o, l, row, &t);
@@ -326,14 +326,14 @@ static double graph__label_smoothing(const graph__lower_ctx *l) {
     return l->node->op == IND_OP_CROSS_ENTROPY ? l->node->attr[2].f : 0;
 }
 
-/* label_smoothing / number of classes. */
+/* label_smoothing / the number of classes. */
 static ind_value graph__smooth_share(ind_ops *o, const graph__lower_ctx *l) {
     ind_expr classes = graph__lower_operand_info(l, 0)->size[l->loss.classes];
     ind_value n = ind_op_cast(o, ind_op_index(o, classes, IND_I64), l->compute);
     return ind_op_div(o, graph__lower_float(o, l, graph__label_smoothing(l)), n);
 }
 
-/* -weight[t] * score[t]; with smoothing (1 - e) times that, minus e / C times the sum over all classes. */
+/* -weight[t] * score[t]. With smoothing: (1 - e) times that, minus e / C times the sum over all classes. */
 static ind_value graph__class_loss_element(ind_ops *o, const ind_expr *row, int rank, graph__lower_ctx *l) {
     ind_value counts, zero = graph__lower_float(o, l, 0);
     ind_expr at[IND_MAX_RANK], t = graph__target_class(o, l, row, &counts);
@@ -348,7 +348,7 @@ static ind_value graph__class_loss_element(ind_ops *o, const ind_expr *row, int 
     return ind_op_where(o, counts, ind_op_neg(o, score), zero);
 }
 
-/* The losses, whose sum the mean takes, check each class: it is not checked again to count its row. */
+/* The weight of a row. The losses, whose sum the mean takes, already check each class, so this does not. */
 static ind_value graph__class_loss_weight(ind_ops *o, const ind_expr *row, int rank, graph__lower_ctx *l) {
     ind_value counts, t, weight = graph__lower_float(o, l, 1);
     (void)rank;
@@ -381,7 +381,7 @@ static ind_value graph__weighted_score(ind_ops *o, const ind_expr *index, int ra
     return ind_op_mul(o, score, graph__class_weight(o, l, index[l->loss.classes]));
 }
 
-/* The same times the target's probability, smoothed. */
+/* The weighted score times the smoothed probability of the target. */
 static ind_value graph__expected_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value p = graph__lower_operand(o, l, 1, index, rank), score = graph__weighted_score(o, index, rank, l);
     if (graph__label_smoothing(l) != 0) {
@@ -421,7 +421,7 @@ static ind_status graph__lower_cross_entropy(graph__lower_ctx *l, ind__box **res
     X(NLL_LOSS, ind__rule_class_loss, graph__lower_nll_loss, NULL, NONE, NONE)                                         \
     X(CROSS_ENTROPY, ind__rule_class_loss, graph__lower_cross_entropy, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_LOSSES(X)                                                                                        \
     X(SMOOTH_L1_LOSS, ind__expand_smooth_loss)                                                                         \
     X(HUBER_LOSS, ind__expand_smooth_loss)                                                                             \

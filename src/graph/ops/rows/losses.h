@@ -30,10 +30,10 @@
 typedef enum ind_loss_reduction { IND_LOSS_MEAN, IND_LOSS_SUM, IND_LOSS_NONE } ind_loss_reduction;
 IND_API ind_tensor ind_mse_loss(ind_tensor x, ind_tensor target, ind_loss_reduction reduction);
 IND_API ind_tensor ind_l1_loss(ind_tensor x, ind_tensor target, ind_loss_reduction reduction);
-/* x: [C] or [N, C, ..], log-probabilities of classes; target: [] or [N, ..], classes, those equal to ignore_index
-   (PyTorch's default: -100) counting nothing; weight: [C] or IND_NO_TENSOR. */
+/* x: log-probabilities of classes, [C] or [N, C, ..]. target: classes, [] or [N, ..]; a class equal to ignore_index
+   (PyTorch's default: -100) is ignored. weight: [C] or IND_NO_TENSOR. */
 IND_API ind_tensor ind_nll_loss(ind_tensor x, ind_tensor target, ind_tensor weight, int ignore_index,
                                 ind_loss_reduction reduction);
-/* As ind_nll_loss of the log_softmax of x; target may also be probabilities, of x's shape and type. */
+/* ind_nll_loss of the log_softmax of x; target may also hold probabilities, of x's shape and type. */
 IND_API ind_tensor ind_cross_entropy(ind_tensor x, ind_tensor target, ind_tensor weight, int ignore_index,
                                      ind_loss_reduction reduction, double label_smoothing);

@@ -1,6 +1,6 @@
 /* ---- layer, group, batch and instance norm: shape rules */
 
-/* weight and bias of a norm: the normalised shape, and the input's type or f32 beside f16 and bf16 input. */
+/* weight and bias of a norm have the normalised shape. Their type is the input's, or f32 with f16 and bf16 input. */
 static ind_status ind__check_norm_parameter(ind__infer *in, uint32_t k, const ind__attr *shape) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, k);
     bool fits = w->rank == shape->count;
@@ -43,7 +43,7 @@ static ind_status ind__rule_norm(ind__infer *in) {
     return IND_OK;
 }
 
-/* Results besides the output: mean and 1 / sqrt(variance + eps), with the normalised dimensions kept. */
+/* Further results: mean and 1 / sqrt(variance + eps), with the normalised dimensions as size 1. */
 static ind_status ind__rule_native_layer_norm(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr size[IND_MAX_RANK];
@@ -54,7 +54,7 @@ static ind_status ind__rule_native_layer_norm(ind__infer *in) {
     return IND_OK;
 }
 
-/* Weight, bias and statistics of a norm over channels: one number per channel, of the input's type or f32. */
+/* Weight, bias and statistics of a norm over channels have one number per channel, of the input's type or f32. */
 static ind_status ind__check_channel_parameter(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, k);
     if (w->rank != 1 || !ind_known_eq(w->size[0], x->size[1])) {
@@ -82,7 +82,7 @@ static ind_status ind__check_channel_norm(ind__infer *in) {
     return IND_OK;
 }
 
-/* The type of mean and rstd: f32 where a parameter beside f16 or bf16 input is f32. */
+/* The type of mean and rstd: f32 if f16 or bf16 input has an f32 parameter. */
 static ind_dtype ind__mixed_type(const ind__infer *in) {
     ind_dtype dtype = ind__operand(in, 0)->dtype;
     for (uint32_t k = 1; k < in->num_operands; k++) {
@@ -91,7 +91,7 @@ static ind_dtype ind__mixed_type(const ind__infer *in) {
     return dtype;
 }
 
-/* N, C and HxW of native_group_norm say again what the input's sizes are. */
+/* N, C and HxW of native_group_norm must repeat the input's sizes. */
 static ind_status ind__check_group_sizes(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr have[3] = {x->size[0], x->size[1], ind_expr_product(in->c, x->size + 2, x->rank - 2)};
@@ -107,7 +107,7 @@ static ind_status ind__check_group_sizes(ind__infer *in) {
     return IND_OK;
 }
 
-/* Groups must divide the channels; the lowering needs a dimension for them. */
+/* The number of groups must divide the channels; the lowering needs one more dimension for the groups. */
 static ind_status ind__check_groups(ind__infer *in, int64_t groups) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
@@ -127,7 +127,7 @@ static ind_status ind__rule_group_norm(ind__infer *in) {
     return IND_OK;
 }
 
-/* Whether a norm takes mean and variance from its operands 3 and 4: where training, or use_input_stats, is false. */
+/* True if a norm takes mean and variance from operands 3 and 4: training, or use_input_stats, is false. */
 static bool ind__uses_running(ind_graph_op op, const ind__attr *attr) {
     return op == IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING || attr[0].i == 0;
 }
@@ -157,7 +157,7 @@ static ind_status ind__rule_batch_norm(ind__infer *in) {
     return IND_OK;
 }
 
-/* Operand k has this shape, and the type of operand 0 or the one that is computed in. */
+/* Operand k has this shape, and the type of operand 0 or its compute type. */
 static ind_status ind__check_like(ind__infer *in, uint32_t k, const ind_expr *size, int rank) {
     const ind__tensor_info *x = ind__operand(in, 0), *t = ind__operand(in, k);
     bool fits = t->rank == rank && (t->dtype == x->dtype || t->dtype == ind_dtype_compute(x->dtype));
@@ -169,15 +169,16 @@ static ind_status ind__check_like(ind__infer *in, uint32_t k, const ind_expr *si
                        want);
 }
 
-/* Is gradient r (of the input, the weight, the bias) asked for? That of a weight of layer norm only where there is one.
- */
+/* True if gradient r (of the input, the weight, the bias) is requested. Layer norm gives those of weight and bias only
+   if the operand exists. */
 static bool ind__gives_gradient(ind_graph_op op, const uint32_t *operand, const ind__attr *mask, uint32_t r) {
     int64_t wanted = 0;
     (void)ind_expr_is_int(mask->list[r], &wanted);
     return wanted && (op == IND_OP_NATIVE_GROUP_NORM_BACKWARD || r == 0 || operand[3 + r]);
 }
 
-/* What is common to the gradients of norms: operands grad_out, input, mean, rstd; what is not asked for is empty. */
+/* The checks common to gradients of norms. Operands: grad_out, input, mean, rstd. A gradient that is not requested is
+   empty. */
 static ind_status ind__check_norm_backward(ind__infer *in, const ind__attr *mask, const ind_expr *statistics,
                                            int rank) {
     const ind__tensor_info *x = ind__operand(in, 0);
@@ -225,7 +226,7 @@ static ind_status ind__rule_group_norm_backward(ind__infer *in) {
 
 /* ---- layer, group, batch and instance norm: builders */
 
-/* The last num_dims sizes of x as a normalized_shape; num_dims that do not exist give an empty one, which is rejected.
+/* The last num_dims sizes of x as a normalized_shape. An invalid num_dims gives an empty one, which the rule rejects.
  */
 static ind__attr ind__last_sizes(ind_tensor x, int num_dims, ind_expr *size) {
     const ind__tensor_info *t = ind__tensor_of(x);
@@ -266,7 +267,7 @@ ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_t
     return ind__call(IND_OP_GROUP_NORM, operands, 3, a, 2);
 }
 
-/* N, C and HxW are what x says; of a tensor of fewer dimensions the rule says what is missing. */
+/* N, C and HxW of x. With too few dimensions the rule reports the error. */
 static void ind__group_attrs(ind_tensor x, int num_groups, ind__attr a[4]) {
     const ind__tensor_info *t = ind__tensor_of(x);
     ind_expr one = ind_int(x.graph ? x.graph->context : NULL, 1);
@@ -289,7 +290,7 @@ ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight
     return y;
 }
 
-/* output_mask: the gradient of x always, the others where they have a place to go. */
+/* output_mask: always the gradient of x, the others if their pointers are not NULL. */
 static ind__attr ind__gradient_mask(ind_tensor x, const ind_tensor *weight, const ind_tensor *bias, ind_expr list[3]) {
     ind_context *c = x.graph ? x.graph->context : NULL;
     list[0] = ind_int(c, 1);
@@ -365,7 +366,7 @@ ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, i
 
 /* ---- layer, group, batch and instance norm: lowerings */
 
-/* Bits of the last dimensions that normalized_shape names. */
+/* Bitmask of the last dimensions that normalized_shape covers. */
 static uint32_t graph__normalised_mask(const graph__lower_ctx *l) {
     int rank = l->result->rank, count = l->node->attr[0].count;
     return ((1u << rank) - 1) & ~((1u << (rank - count)) - 1);
@@ -391,7 +392,7 @@ static ind_value graph__square_element(ind_ops *o, const ind_expr *index, int ra
     return ind_op_mul(o, x, x);
 }
 
-/* eps left out: the epsilon of the type computed in (torch.rms_norm). */
+/* The default of eps is the epsilon of the compute type (torch.rms_norm). */
 static ind_value graph__rms_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__attr *given = &l->node->attr[1];
     double eps = given->kind != IND__ATTR_NONE ? given->f : l->compute == IND_F64 ? DBL_EPSILON : FLT_EPSILON;
@@ -419,7 +420,7 @@ static ind_value graph__norm_rstd_element(ind_ops *o, const ind_expr *index, int
     return graph__norm_rstd(o, l, ind__box_load(o, l->part[1], index, rank));
 }
 
-/* The rows' mean and graph__norm_rstd as results 1 and 2, where the op has them. */
+/* Results 1 and 2, if the op has them: the mean of the rows and graph__norm_rstd. */
 static ind_status graph__lower_norm_statistics(graph__lower_ctx *l, ind__box **results) {
     ind_status status = IND_OK;
     for (uint32_t k = 1; status == IND_OK && k < 3 && k < l->node->num_results; k++) {
@@ -437,7 +438,7 @@ static ind_status graph__lower_native_layer_norm(graph__lower_ctx *l, ind__box *
 
 /* ---- norms over channels: group, instance and batch norm */
 
-/* Operand k, [N, C, ..], seen as [N, groups, C / groups, ..]. */
+/* Operand k, [N, C, ..], viewed as [N, groups, C / groups, ..]. */
 static ind__box *graph__split_channels(graph__lower_ctx *l, uint32_t k, int64_t groups) {
     const ind__tensor_info *x = graph__lower_operand_info(l, k);
     ind_expr map[IND_MAX_RANK], size[IND_MAX_RANK];
@@ -457,7 +458,7 @@ static ind_value graph__norm_input(ind_ops *o, const ind_expr *index, int rank, 
     return graph__lower_cast(o, ind__box_load(o, l->norm.x, index, rank), l->compute);
 }
 
-/* Operand k, which has one element per channel. */
+/* Operand k, with one element per channel. */
 static ind_value graph__norm_parameter(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index) {
     ind_expr channel = index[1];
     if (l->norm.grouped) channel = ind_expr_add(ind_expr_mul(index[1], l->norm.x->size[2]), index[2]);
@@ -483,21 +484,21 @@ static ind_value graph__frozen_norm_element(ind_ops *o, const ind_expr *index, i
     return graph__norm_scaled(o, l, ind_op_mul(o, x, ind_op_rsqrt(o, variance)), index);
 }
 
-/* Back from groups to channels. */
+/* Reshapes groups back to channels. */
 static ind_status graph__lower_ungroup(graph__lower_ctx *l, const ind__tensor_info *to, ind__box **x) {
     if ((*x)->rank == to->rank) return IND_OK;
     *x = ind__box_reshape(l->w->program, *x, to->size, to->rank);
     return *x ? IND_OK : ind__failed(l->context);
 }
 
-/* Result r without elements: what PyTorch leaves undefined or empty. */
+/* Result r without elements, which PyTorch leaves undefined or empty. */
 static ind_status graph__lower_empty_result(graph__lower_ctx *l, uint32_t r, ind__box **results) {
     graph__typed_number zero = {l->result[r].dtype, 0, 0};
     results[r] = ind__box_pointwise(l->w->program, zero.dtype, l->result[r].size, 1, graph__neutral_element, &zero);
     return results[r] ? IND_OK : ind__failed(l->context);
 }
 
-/* Statistics over the dimensions of `mask` of l->norm.x. */
+/* Statistics over the dimensions `mask` of l->norm.x. */
 static ind_status graph__lower_channel_norm(graph__lower_ctx *l, uint32_t mask, ind__box **results) {
     const ind__box *x = l->norm.x;
     graph__split_sizes(l, x->size, x->rank, mask);
@@ -535,7 +536,7 @@ static ind_value graph__running_var_element(ind_ops *o, const ind_expr *index, i
     return graph__running_element(o, l, 4, index, graph__mean_of_some(o, l, variance));
 }
 
-/* Results 3 and 4, where the op has them: the statistics as they are or, in training, brought up to date. */
+/* Results 3 and 4, if the op has them: the running statistics, unchanged or, in training, updated. */
 static ind_status graph__lower_running(graph__lower_ctx *l, bool training, ind__box **results) {
     ind_status status = IND_OK;
     for (uint32_t k = 3; status == IND_OK && k < l->node->num_results; k++) {
@@ -547,8 +548,8 @@ static ind_status graph__lower_running(graph__lower_ctx *l, bool training, ind__
     return status;
 }
 
-/* Batch norm keeps channels, instance norm samples and channels. Where statistics are given, the results for those of
-   the batch are empty, as PyTorch's are. */
+/* Batch norm has statistics per channel, instance norm per sample and channel. With given statistics the results for
+   those of the batch are empty, as in PyTorch. */
 static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **results) {
     uint32_t kept = l->node->op == IND_OP_INSTANCE_NORM ? 3u : 2u;
     l->norm.x = graph__lower_operand_box(l, 0);
@@ -566,7 +567,7 @@ static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **result
 
 /* ---- gradients of layer norm and group norm: operands grad_out, input, mean, rstd, weight */
 
-/* Operand k, mean or rstd, of the row that `index` lies in. */
+/* Operand k, mean or rstd, of the row that contains `index`. */
 static ind_value graph__norm_statistic(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index) {
     const ind__box *box = graph__lower_operand_box(l, k);
     ind_expr at[IND_MAX_RANK];
@@ -619,7 +620,8 @@ static ind_status graph__lower_input_gradient(graph__lower_ctx *l, ind__box **re
     return status ? status : graph__lower_ungroup(l, l->result, results);
 }
 
-/* Sums over all that shares an element of weight or bias: the rows, or samples and positions of a channel. */
+/* Sums over all elements that share an element of weight or bias: over the rows, or a channel's samples and positions.
+ */
 static ind_status graph__lower_parameter_gradient(graph__lower_ctx *l, uint32_t r, ind__box **results) {
     const ind__box *x = l->norm.x;
     uint32_t all = (1u << x->rank) - 1, kept = l->norm.grouped ? 6u : all & ~((1u << l->norm.rows) - 1);

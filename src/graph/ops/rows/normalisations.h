@@ -22,41 +22,40 @@
     X(NATIVE_GROUP_NORM_BACKWARD, "native_group_norm_backward", "grad_out input mean rstd weight?",                    \
       "N:size C:size HxW:size group:int output_mask:ints", 3, "C")
 
-/* weight, bias: IND_NO_TENSOR to leave out. Normalises over the last num_dims dimensions. */
+/* Normalises over the last num_dims dimensions. weight and bias may be IND_NO_TENSOR. */
 IND_API ind_tensor ind_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps);
 /* As ind_layer_norm, without mean and bias. eps < 0: the epsilon of x's type. */
 IND_API ind_tensor ind_rms_norm(ind_tensor x, int num_dims, ind_tensor weight, double eps);
-/* As ind_layer_norm; *mean and *rstd (either may be NULL) are of the type computed in and keep the dimensions. */
+/* As ind_layer_norm. *mean and *rstd (either may be NULL) have the compute type and keep the dimensions. */
 IND_API ind_tensor ind_native_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps,
                                          ind_tensor *mean, ind_tensor *rstd);
-/* x is [N, C, ..], weight and bias [C]; each group of C / num_groups channels of a sample is normalised. */
+/* x is [N, C, ..], weight and bias [C]. Normalises each group of C / num_groups channels of a sample. */
 IND_API ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps);
 /* As ind_group_norm; *mean and *rstd (may be NULL) are [N, num_groups]. */
 IND_API ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps,
                                          ind_tensor *mean, ind_tensor *rstd);
-/* x is [N, C, ..], all others [C]. With mean and variance given they are used, else those of the batch are. Statistics
-   are not updated. */
+/* x is [N, C, ..], all others [C]. Uses running_mean and running_var if given, else the batch's statistics. Does not
+   update them. */
 IND_API ind_tensor ind_batch_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
                                   ind_tensor running_var, double eps);
-/* As ind_batch_norm; *mean and *rstd (may be NULL) are those of the batch, [C], or empty where running ones are used.
- */
+/* As ind_batch_norm. *mean and *rstd (may be NULL) are the batch's, [C], or empty if running statistics are used. */
 IND_API ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tensor bias,
                                                ind_tensor running_mean, ind_tensor running_var, double eps,
                                                ind_tensor *mean, ind_tensor *rstd);
-/* As ind_native_batch_norm_legit in training; *new_mean and *new_var (may be NULL) are what running_mean and
-   running_var become: (1 - momentum) times themselves plus momentum times the batch's, for ind_mutate. */
+/* As ind_native_batch_norm_legit in training. *new_mean and *new_var (may be NULL) are the updated running_mean and
+   running_var, for ind_mutate: (1 - momentum) times the old plus momentum times the batch's. */
 IND_API ind_tensor ind_native_batch_norm_legit_functional(ind_tensor x, ind_tensor weight, ind_tensor bias,
                                                           ind_tensor running_mean, ind_tensor running_var,
                                                           double momentum, double eps, ind_tensor *new_mean,
                                                           ind_tensor *new_var);
-/* Gradients: the result is that of x, *weight_grad and *bias_grad (NULL: not wanted) those of weight and bias. mean and
-   rstd are what the forward op gave. */
+/* Returns the gradient of x; *weight_grad and *bias_grad (NULL: not computed) are those of weight and bias. mean and
+   rstd come from the forward op. */
 IND_API ind_tensor ind_native_layer_norm_backward(ind_tensor grad_out, ind_tensor x, int num_dims, ind_tensor mean,
                                                   ind_tensor rstd, ind_tensor weight, ind_tensor bias,
                                                   ind_tensor *weight_grad, ind_tensor *bias_grad);
 IND_API ind_tensor ind_native_group_norm_backward(ind_tensor grad_out, ind_tensor x, ind_tensor mean, ind_tensor rstd,
                                                   ind_tensor weight, int num_groups, ind_tensor *weight_grad,
                                                   ind_tensor *bias_grad);
-/* As ind_batch_norm, but every channel of every sample by itself. */
+/* As ind_batch_norm, but per channel and sample. */
 IND_API ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
                                      ind_tensor running_var, double eps);

@@ -45,7 +45,7 @@ static ind_status ind__rule_cdist(ind__infer *in) {
     return IND_OK;
 }
 
-/* Every pair of rows once: N * (N - 1) / 2. */
+/* One result for each pair of rows: N * (N - 1) / 2. */
 static ind_status ind__rule_pdist(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (ind__need_rank(in, 0, 2) || ind__need_float(in, 0) || ind__check_distance(in, in->attr[0].f)) return in->status;
@@ -126,12 +126,12 @@ static void ind__expand_dist(ind__expansion *e) {
 
 /* ---- p-norms and distances: lowerings */
 
-/* The order of the norm that the node takes: an attribute of its own kind in each op, always the first. */
+/* The order of the node's norm: always the first attribute, whose kind differs between ops. */
 static double graph__order(const graph__lower_ctx *l) {
     return ind__norm_order(&l->node->attr[0]);
 }
 
-/* What is reduced: |x|^p by a sum, |x| by a maximum or minimum, x != 0 counted. */
+/* The term to reduce: |x|^p for a sum, |x| for a maximum or minimum, x != 0 for a count. */
 static ind_value graph__norm_term(ind_ops *o, const graph__lower_ctx *l, ind_value x) {
     double p = graph__order(l);
     if (p == 0) return graph__lower_cast(o, ind_op_cast(o, x, IND_BOOL), l->compute);
@@ -145,7 +145,7 @@ static ind_reduction graph__norm_reduction(const graph__lower_ctx *l) {
     return !isinf(p) ? IND_REDUCE_SUM : p > 0 ? IND_REDUCE_MAX : IND_REDUCE_MIN;
 }
 
-/* The root of the sum; the largest |x| of nothing is 0. */
+/* The root of the sum. Without elements the largest |x| is 0. */
 static ind_value graph__norm_root(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = ind__box_load(o, l->part[0], index, rank);
     double p = graph__order(l);
@@ -183,7 +183,7 @@ static ind_value graph__cdist_element(ind_ops *o, const ind_expr *index, int ran
     return graph__norm_term(o, l, ind_op_sub(o, row[0], row[1]));
 }
 
-/* Reduces over the columns of operand 0 what the element function gives for an element of the result and a column. */
+/* Reduces over the columns of operand 0. The element function takes an index of the result and a column. */
 static ind_status graph__lower_distance(graph__lower_ctx *l, graph__lower_element_fn element, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr size[IND_MAX_RANK];
@@ -198,8 +198,8 @@ static ind_status graph__lower_cdist(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_distance(l, graph__cdist_element, results);
 }
 
-/* Row i of pair k of n rows, the pairs (i, j) with i < j being counted row by row: the root of i(2n - i - 1)/2 = k,
-   rounded down. With b = n - 1/2 it is b - sqrt(b^2 - 1 - 2k), the 1 keeping it above i where k is the first of its row
+/* Row i of pair k of n rows; the pairs (i, j) with i < j are numbered row by row. It is the root of i(2n - i - 1)/2 =
+   k, rounded down: b - sqrt(b^2 - 1 - 2k) with b = n - 1/2. The 1 keeps it above i for the first k of a row
    (ATen/native/cpu/DistanceOpsKernel.cpp). */
 static ind_value graph__pair_row(ind_ops *o, ind_value k, ind_expr n) {
     ind_value b = ind_op_sub(o, ind_op_cast(o, ind_op_index(o, n, IND_I64), IND_F64), ind_op_constant(o, 0.5, IND_F64));
@@ -240,7 +240,7 @@ static ind_status graph__lower_pdist(graph__lower_ctx *l, ind__box **results) {
     X(CDIST_FORWARD, ind__rule_cdist, graph__lower_cdist, NULL, NONE, NONE)                                            \
     X(PDIST_FORWARD, ind__rule_pdist, graph__lower_pdist, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_NORMS(X)                                                                                         \
     X(COSINE_SIMILARITY, ind__expand_cosine_similarity)                                                                \
     X(PAIRWISE_DISTANCE, ind__expand_pairwise_distance)                                                                \

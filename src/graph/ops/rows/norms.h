@@ -14,11 +14,11 @@
     X(NORMALIZE, "normalize", "input", "p:float=2 dim:int=1 eps:float=1e-12", 1, "E")                                  \
     X(DIST, "dist", "self other", "p:float=2", 1, "E")
 
-/* (sum |x|^ord)^(1/ord); 0 counts what is not 0, INFINITY and -INFINITY are the largest and smallest |x|. */
+/* (sum |x|^ord)^(1/ord); 0 counts the nonzero elements, INFINITY and -INFINITY give the largest and smallest |x|. */
 IND_API ind_tensor ind_linalg_vector_norm(ind_tensor x, double ord, const int *dims, int num_dims, bool keepdim,
                                           ind_dtype dtype);
 IND_API ind_tensor ind_norm(ind_tensor x, double p, const int *dims, int num_dims, bool keepdim, ind_dtype dtype);
-/* [.., P, M], [.., R, M]: the p-norms (p >= 0) of the differences of all rows, [.., P, R]. */
+/* [.., P, M], [.., R, M]: the p-norms (p >= 0) of the differences of all pairs of rows, [.., P, R]. */
 IND_API ind_tensor ind_cdist(ind_tensor x1, ind_tensor x2, double p);
-/* [N, M]: those of rows i < j, [N * (N - 1) / 2]. torch.pdist, which is _pdist_forward in the text form. */
+/* [N, M]: the p-norms for rows i < j, [N * (N - 1) / 2]. torch.pdist; the text form calls it _pdist_forward. */
 IND_API ind_tensor ind_pdist(ind_tensor x, double p);

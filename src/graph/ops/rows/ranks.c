@@ -1,6 +1,6 @@
 /* ---- order statistics: shape rules */
 
-/* median, nanmedian, mode, kthvalue: values and positions along a dimension; without dim (median) values alone. */
+/* median, nanmedian, mode, kthvalue: values and positions along a dimension; median without dim: values only. */
 static ind_status ind__rule_ranked(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     bool kth = in->op == IND_OP_KTHVALUE;
@@ -60,11 +60,11 @@ static ind_status ind__rule_quantile(ind__infer *in) {
                            "interpolation is \"%.40s\"; allowed: linear, lower, higher, nearest, midpoint",
                            in->attr[2].s ? in->attr[2].s : "");
     if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
-    for (int d = 0; d < x->rank; d++) /* one is read, whatever q is */
+    for (int d = 0; d < x->rank; d++) /* every q reads one element */
         if ((mask >> d & 1) && ind__need_positive(in, x->size[d], "a dimension of")) return in->status;
     ind__reduced(in, mask, in->attr[1].i != 0, x->dtype, 0);
     reduced = in->result[0];
-    if (all && in->attr[1].i) /* then every dimension is kept */
+    if (all && in->attr[1].i) /* keepdim keeps every dimension */
         for (int d = 0; d < x->rank; d++) reduced.size[d] = ind_int(in->c, 1);
     if (q->rank && reduced.rank == IND_MAX_RANK) return ind__too_many_dims(in, reduced.rank + 1);
     ind_expr size[IND_MAX_RANK];
@@ -119,7 +119,7 @@ ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, co
 
 /* ---- ranks: what stands at a place of the sorted row */
 
-/* Operand 0, or all of it as one row, sorted along the dimension that the attribute names. */
+/* Sorts operand 0, or all of it as one row, along the dimension of the attribute. */
 static ind_status graph__rank_operand(graph__ranked *u, const ind__attr *along) {
     graph__lower_ctx *l = u->l;
     ind__box *x = graph__lower_operand_box(l, 0);
@@ -135,7 +135,7 @@ static ind_status graph__rank_operand(graph__ranked *u, const ind__attr *along) 
     return graph__sort_rows(u, IND_SCAN_ASCENDING);
 }
 
-/* From an index of what remains of the dimensions (they may be kept as 1) to one of the row's first element. */
+/* The index of the row's first element, from an index of the remaining dimensions (reduced ones may be kept as 1). */
 static void graph__row_at(const graph__ranked *u, const ind_expr *index, ind_expr *at) {
     for (int d = 0, k = 0; d < u->x->rank; d++) {
         bool own = d == u->dim;
@@ -148,15 +148,15 @@ static ind_expr graph__row_size(const graph__ranked *u) {
     return u->x->rank ? u->x->size[u->dim] : ind_int(u->l->context, 1);
 }
 
-/* Value or position `place` of the sorted row. */
+/* Value or position number `place` of the sorted row. */
 static ind_value graph__row_element(ind_ops *o, const graph__ranked *u, ind_expr *at, ind_value place) {
-    ind_expr some = ind_expr_max(graph__row_size(u), ind_int(u->l->context, 1)); /* of none nothing is read */
+    ind_expr some = ind_expr_max(graph__row_size(u), ind_int(u->l->context, 1)); /* an empty row is never read */
     if (u->x->rank) at[u->dim] = ind_op_indirect(o, place, some, false);
     if (u->x->rank && !ind__ok(at[u->dim])) return (ind_value){0};
     return ind__box_load(o, u->sorted[u->which], at, u->x->rank);
 }
 
-/* How many elements of the sorted row are not NaN: it ends with those that are. */
+/* The number of elements of the sorted row that are not NaN: NaN sorts last. */
 static ind_value graph__row_numbers(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
     graph__search s = {.sequence = u->sorted[0], .size = graph__row_size(u), .dim = u->dim, .numbers = true};
     for (int d = 0; d < u->x->rank; d++) s.at[d] = at[d];
@@ -167,7 +167,8 @@ static ind_value graph__row_numbers(ind_ops *o, const graph__ranked *u, const in
     return ind_op_cast(o, ind_op_eq(o, v, v), IND_I64);
 }
 
-/* The place of a median: the middle of the row, or of its numbers; the first NaN where that is not wanted. */
+/* The position of a median: the middle of the row (nanmedian: of its numbers). A median with a NaN takes the first NaN.
+ */
 static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
     ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
     ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
@@ -188,7 +189,7 @@ static ind_value graph__ranked_place(ind_ops *o, const graph__ranked *u, const i
     return ind__box_load(o, u->place, outer, u->x->rank - 1);
 }
 
-/* The median of nothing is NaN. */
+/* The median of an empty row is NaN. */
 static ind_value graph__ranked_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
     ind_expr at[IND_MAX_RANK], some = ind_expr_lt(ind_int(u->l->context, 0), graph__row_size(u));
@@ -205,7 +206,7 @@ static ind_value graph__ranked_element(ind_ops *o, const ind_expr *index, int ra
 
 /* ---- mode: runs of equal elements in the sorted row */
 
-/* 0 where a run goes on at this element, else its place: their maximum so far is where the run began. */
+/* 0 if this element continues a run, else its position; the running maximum is the start of the run. */
 static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
     ind_expr at[IND_MAX_RANK], one = ind_int(u->l->context, 1), place = index[u->dim];
@@ -218,7 +219,7 @@ static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, v
     return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, place, IND_I64));
 }
 
-/* Twice the length of the run up to here; a NaN, always alone, comes before other single ones. */
+/* Twice the length of the run so far. A NaN is always a run of its own and ranks before other single elements. */
 static ind_value graph__run_length(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
     ind_expr at[IND_MAX_RANK];
@@ -267,7 +268,7 @@ static ind_status graph__lower_ranked(graph__lower_ctx *l, ind__box **results) {
     return status;
 }
 
-/* As PyTorch has it: a place q * (n - 1) in x's type; between its neighbours torch.lerp. */
+/* As in PyTorch: position q * (n - 1) in x's type; torch.lerp between its neighbours. */
 static ind_value graph__quantile_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     graph__ranked *u = user;
     graph__lower_ctx *l = u->l;

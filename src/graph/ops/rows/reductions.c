@@ -126,7 +126,7 @@ ind_tensor ind_argmax(ind_tensor x, int dim, bool keepdim) {
     return ind__call(IND_OP_ARGMAX, &x, 1, a, 2);
 }
 
-/* An op with one dimension, or all, and keepdim; dtype or none as its third attribute. */
+/* Calls an op with one dimension, or all, and keepdim; the third attribute is a dtype or none. */
 static ind_tensor ind__call_dim(ind_graph_op op, ind_tensor x, int dim, bool keepdim, ind_dtype dtype) {
     ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(keepdim), ind__attr_dtype(dtype)};
     if (dim == IND_ALL_DIMS) a[0].kind = IND__ATTR_NONE;
@@ -211,7 +211,7 @@ static void ind__expand_trace(ind__expansion *e) {
     if (ind__need_rank_of(e, 0, 2, 2)) e->y = ind__sum_last(ind_diagonal(e->x[0], 0, 0, 1), 0, false);
 }
 
-/* Over what is no NaN. */
+/* The sum without NaN. */
 static void ind__expand_nansum(ind__expansion *e) {
     const ind__attr *dim = &e->a[0];
     int dims[IND_MAX_RANK], n = dim->kind == IND__ATTR_NONE ? 0 : dim->count;
@@ -234,12 +234,12 @@ static void ind__expand_nansum(ind__expansion *e) {
 
 /* ---- reductions: lowerings */
 
-/* Part k, an earlier result of the same shape as this one. */
+/* part[0], an earlier result of the same shape, in this result's compute type. */
 static ind_value graph__lower_part(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     return graph__lower_cast(o, ind__box_load(o, l->part[0], index, rank), ind_dtype_compute(l->result->dtype));
 }
 
-/* sum, prod, amax, amin: one reduction. Bools are reduced as u8 and turned back; their sum as bool is any. */
+/* sum, prod, amax, amin: one reduction. Bools are reduced as u8 and cast back; their sum as bool is any. */
 static ind_status graph__lower_reduction(graph__lower_ctx *l, ind_reduction type, ind__box **results) {
     if (l->compute == IND_BOOL && type == IND_REDUCE_SUM) type = IND_REDUCE_ANY;
     bool as_u8 = l->compute == IND_BOOL && type != IND_REDUCE_ANY;
@@ -271,8 +271,8 @@ static ind_value graph__lower_not_part(ind_ops *o, const ind_expr *index, int ra
                              ind_dtype_compute(l->result->dtype));
 }
 
-/* torch.any and torch.all give u8 for u8 and bool for all others; all is none that is not. An empty list of dimensions
-   is one, unlike in the other reductions. */
+/* torch.any and torch.all give u8 for u8 and bool for all others. all(x) is not any(not x). Unlike in the other
+   reductions, an empty list of dimensions reduces none. */
 static ind_status graph__lower_any(graph__lower_ctx *l, ind__box **results) {
     const ind__attr *dims = &l->node->attr[0];
     bool all = l->node->op == IND_OP_ALL, none = dims->kind != IND__ATTR_NONE && dims->count == 0;
@@ -287,7 +287,7 @@ static ind_status graph__lower_any(graph__lower_ctx *l, ind__box **results) {
                              all ? graph__lower_not_part : graph__lower_part, results);
 }
 
-/* Operand 0 in the opposite order: -x, and -1 - x of integers, which does not overflow. */
+/* Operand 0 in reverse order: -x for floats; -1 - x for integers, which does not overflow. */
 static ind_value graph__lower_reversed(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     if (ind_dtype_is_float(l->compute)) return ind_op_neg(o, x);
@@ -304,13 +304,13 @@ static ind_status graph__lower_argmax(graph__lower_ctx *l, ind__box **results) {
     return status ? status : graph__lower_keep_dims(l, results);
 }
 
-/* Values and indices: two reductions over the same rows, which share a kernel. */
+/* Values and indices: two reductions over the same rows, fused into one kernel. */
 static ind_status graph__lower_max(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_amax(l, &results[0]);
     return status || l->node->num_results == 1 ? status : graph__lower_argmax(l, &results[1]);
 }
 
-/* Smallest and largest likewise. */
+/* Minimum and maximum, fused in the same way. */
 static ind_status graph__lower_aminmax(graph__lower_ctx *l, ind__box **results) {
     ind_dtype compute = l->compute;
     graph__split_dims(l, 0);
@@ -345,7 +345,7 @@ static ind_status graph__lower_mean(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__mean_element, results);
 }
 
-/* max(n - correction, 0), as PyTorch clamps it: what the sum of squared deviations is divided by. */
+/* The divisor of the sum of squared deviations: max(n - correction, 0), clamped as in PyTorch. */
 static ind_value graph__degrees_of_freedom(ind_ops *o, const graph__lower_ctx *l) {
     const ind__attr *unbiased = &l->node->attr[1], *correction = &l->node->attr[3];
     double c = correction->kind != IND__ATTR_NONE ? ind__norm_order(correction)
@@ -363,7 +363,7 @@ static ind_value graph__variance_element(ind_ops *o, const ind_expr *index, int 
     return root ? ind_op_sqrt(o, v) : v;
 }
 
-/* var, std, var_mean, std_mean: one pass (Welford), which gives both results. */
+/* var, std, var_mean, std_mean: one pass (Welford) gives both results. */
 static ind_status graph__lower_var(graph__lower_ctx *l, ind__box **results) {
     graph__split_dims(l, 0);
     ind_status status = graph__lower_reduce(l, IND_REDUCE_WELFORD, l->compute, graph__lower_self, l->part);
@@ -375,7 +375,7 @@ static ind_status graph__lower_var(graph__lower_ctx *l, ind__box **results) {
     return status;
 }
 
-/* max + log(sum of exp(x - max)); an infinite maximum is the result itself, as x - max has no meaning then. */
+/* max + log(sum of exp(x - max)). An infinite maximum is the result itself, because x - max is then NaN. */
 static ind_value graph__logsumexp_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value m = ind__box_load(o, l->part[0], index, rank), sum = ind__box_load(o, l->part[1], index, rank);
     ind_value infinite = ind_op_eq(o, ind_op_abs(o, m), graph__lower_float(o, l, INFINITY));
@@ -413,7 +413,7 @@ static ind_status graph__lower_logsumexp(graph__lower_ctx *l, ind__box **results
     X(STD_MEAN, ind__rule_var, graph__lower_var, NULL, NONE, NONE)                                                     \
     X(LOGSUMEXP, ind__rule_logsumexp, graph__lower_logsumexp, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_REDUCTIONS(X)                                                                                    \
     X(TRACE, ind__expand_trace)                                                                                        \
     X(NANSUM, ind__expand_nansum)                                                                                      \

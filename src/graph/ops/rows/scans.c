@@ -36,7 +36,7 @@ static ind_status ind__rule_diff(ind__infer *in) {
         return ind__reject(in, IND_LIMIT, "n is %lld; 0 to %d are possible", (long long)n, IND__MAX_DIFFS);
     for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
     for (uint32_t k = 1; k < 3; k++) {
-        if (!ind__has_operand(in, k) || n == 0) continue; /* PyTorch looks at neither where there is nothing to do */
+        if (!ind__has_operand(in, k) || n == 0) continue; /* PyTorch ignores both if n is 0 */
         const ind__tensor_info *y = ind__operand(in, k);
         if (ind__need_same_dtype(in, 0, k)) return in->status;
         bool fits = y->rank == x->rank;
@@ -87,7 +87,7 @@ ind_tensor ind_diff(ind_tensor x, int n, int dim, ind_tensor prepend, ind_tensor
 
 /* ---- scans and differences: expansions */
 
-/* The distances between places in x, to go with those between neighbours in y: x of one dimension lies along dim. */
+/* The differences between neighbours in x, one per pair of neighbours in y. A one-dimensional x lies along dim. */
 static bool ind__trapezoid_steps(ind__expansion *e, int dim, ind_tensor *steps) {
     const int rank = ind_tensor_rank(e->x[0]), own = ind_tensor_rank(e->x[1]);
     ind_tensor x = e->x[1];
@@ -139,7 +139,7 @@ static ind_status graph__lower_cumulate(graph__lower_ctx *l, ind__box **results)
     return graph__lower_scan(l, kind, &l->node->attr[0], results);
 }
 
-/* Element index[dim] of prepend, self and append one behind the other. */
+/* Element index[dim] of the concatenation of prepend, self and append. */
 static ind_value graph__diff_operand(ind_ops *o, const ind_expr *index, int rank, int dim, graph__lower_ctx *l) {
     static const uint32_t order[] = {1, 0, 2};
     ind_expr at[IND_MAX_RANK], start = ind_int(l->context, 0);
@@ -175,7 +175,7 @@ static ind_value graph__lower_diff(ind_ops *o, const ind_expr *index, int rank, 
         for (int k = 0; k < left; k++) {
             if (l->compute == IND_BOOL)
                 v[k] = ind_op_ne(o, v[k + 1], v[k]);
-            else /* PyTorch stores the differences between the steps */
+            else /* PyTorch rounds the differences between the steps */
                 v[k] = ind_op_cast(o, ind_op_sub(o, v[k + 1], v[k]), l->result->dtype);
         }
     return v[0];
@@ -192,7 +192,7 @@ static ind_value graph__lower_diff(ind_ops *o, const ind_expr *index, int rank, 
     X(LOGCUMSUMEXP, ind__rule_cummax, graph__lower_cumulate, NULL, NONE, NONE)                                         \
     X(DIFF, ind__rule_diff, graph__lower_pointwise, graph__lower_diff, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_SCANS(X)                                                                                         \
     X(TRAPEZOID, ind__expand_trapezoid)                                                                                \
     X(CUMULATIVE_TRAPEZOID, ind__expand_trapezoid)

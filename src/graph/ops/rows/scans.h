@@ -12,15 +12,15 @@
     X(TRAPEZOID, "trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")                                                 \
     X(CUMULATIVE_TRAPEZOID, "cumulative_trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")
 
-/* Running sums, products and extremes along one dimension, first to last, each with its own element (torch.cumsum ..).
-   dtype NONE: PyTorch's default, i64 for integers and bool. Results have x's size; indices may be NULL, else i64
-   positions along dim: of equal values the last so far, and of the last NaN once one was met. */
+/* Inclusive scans along one dimension: sums, products and extremes (torch.cumsum ..). dtype NONE: PyTorch's default,
+   i64 for integers and bool. Results have x's size. indices may be NULL, else i64 positions along dim: of equal values
+   the last so far, and after a NaN the last NaN. */
 IND_API ind_tensor ind_cumsum(ind_tensor x, int dim, ind_dtype dtype);
 IND_API ind_tensor ind_cumprod(ind_tensor x, int dim, ind_dtype dtype);
 IND_API ind_tensor ind_cummax(ind_tensor x, int dim, ind_tensor *indices);
 IND_API ind_tensor ind_cummin(ind_tensor x, int dim, ind_tensor *indices);
 IND_API ind_tensor ind_logcumsumexp(ind_tensor x, int dim); /* floats only */
 
-/* Differences of neighbours along dim, n times over (0 to 16); prepend and append (IND_NO_TENSOR: none), of x's type,
-   are put before and behind it first. Of bools: whether they differ. */
+/* The n-th differences of neighbours along dim, n from 0 to 16. prepend and append (IND_NO_TENSOR: none) have x's type
+   and are concatenated with x first. For bools: whether neighbours differ. */
 IND_API ind_tensor ind_diff(ind_tensor x, int n, int dim, ind_tensor prepend, ind_tensor append);

@@ -1,6 +1,6 @@
 /* ---- searches and histograms: shape rules */
 
-/* Sequence s is one-dimensional, or has the leading dimensions of x. */
+/* Sequence s has one dimension, or the leading dimensions of x. */
 static ind_status ind__check_sequence(ind__infer *in, uint32_t s, uint32_t x) {
     const ind__tensor_info *a = ind__operand(in, s), *b = ind__operand(in, x);
     bool fits = a->rank == 1 || (a->rank > 1 && a->rank == b->rank && in->op == IND_OP_SEARCHSORTED);
@@ -49,8 +49,8 @@ ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bo
 
 /* ---- searches and histograms: expansions */
 
-/* The range of the bins as tensors without dimensions: the one given or, if it is empty, that of the data; one number
-   becomes a range of two. */
+/* The range of the bins as 0-d tensors: the given one or, if it is empty, that of the data. A single number becomes a
+   range of width two. */
 static bool ind__histc_range(ind__expansion *e, ind_tensor x, ind_tensor range[2]) {
     const double low = e->a[1].f, high = e->a[2].f;
     const ind_dtype dtype = ind_tensor_dtype(x);
@@ -76,8 +76,8 @@ static bool ind__histc_range(ind__expansion *e, ind_tensor x, ind_tensor range[2
     return true;
 }
 
-/* Bins of one width; a number on an inner edge counts to the upper bin, the largest to the last. What is outside, or no
-   number, counts nowhere; neither does anything where the data's range is not finite. */
+/* Bins of equal width. A number on an inner edge counts for the upper bin, the largest for the last. Numbers out of
+   range and NaN are not counted; nothing is if the data's range is not finite. */
 static void ind__expand_histc(ind__expansion *e) {
     const int64_t bins = e->a[0].i;
     const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
@@ -101,7 +101,7 @@ static void ind__expand_histc(ind__expansion *e) {
     e->y = ind_cast(counts, dtype);
 }
 
-/* Zeros, minlength or one more than the largest of x, whichever is more: an element is repeated as often. */
+/* max(minlength, largest of x + 1) zeros: made by repeating an element. */
 static ind_tensor ind__bincount_zeros(const ind__expansion *e, ind_tensor x, ind_dtype dtype) {
     ind_expr least = e->a[0].e, one = ind__e(e, 1), none = {0};
     if (e->a[1].kind == IND__ATTR_NONE) return ind_full(e->g, &least, 1, 0, dtype);
@@ -126,7 +126,7 @@ static void ind__expand_bincount(ind__expansion *e) {
         return;
     }
     ind_tensor x = ind_cast(e->x[0], IND_I64), weights = ind_full(e->g, &size, 1, 1, IND_I64);
-    if (e->a[1].kind != IND__ATTR_NONE) /* what is out of range is reported before the length hangs on it */
+    if (e->a[1].kind != IND__ATTR_NONE) /* reports values out of range before the length depends on them */
         x = ind_gather(ind_arange(e->g, ind__e(e, 0), e->a[1].e, ind__e(e, 1), IND_I64), 0, x);
     if (ind__given(e, 1)) weights = e->x[1];
     if (ind__given(e, 1) && ind_tensor_dtype(weights) != IND_F32) weights = ind_cast(weights, IND_F64);
@@ -151,7 +151,7 @@ static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, 
     return v.id ? graph__search_steps(o, &s, v) : v;
 }
 
-/* The sequence is read many times at places that data decide: it must be in memory. */
+/* The sequence is read repeatedly at data-dependent positions, so it must be in memory. */
 static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
     uint32_t sequence = l->node->op == IND_OP_SEARCHSORTED ? 0 : 1;
     ind_status status = ind__box_realise(l->w->program, graph__lower_operand_box(l, sequence));
@@ -166,7 +166,7 @@ static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
     X(SEARCHSORTED, ind__rule_searchsorted, graph__lower_search, NULL, NONE, NONE)                                     \
     X(BUCKETIZE, ind__rule_searchsorted, graph__lower_search, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_SEARCHES(X)                                                                                      \
     X(HISTC, ind__expand_histc)                                                                                        \
     X(BINCOUNT, ind__expand_bincount)

@@ -47,8 +47,8 @@ static void ind__expand_softmin(ind__expansion *e) {
 
 /* ---- softmax: lowerings */
 
-/* A row whose largest value is infinite is NaN throughout, as inf - inf is; the one-pass sum does not see that, m -
- * m does. */
+/* A row with an infinite maximum is NaN throughout, because inf - inf is. The one-pass sum does not see that; m - m
+   adds the NaN. */
 static ind_value graph__log_softmax_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value m = graph__lower_row_part(o, l, 0, index);
     ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
@@ -79,5 +79,5 @@ static ind_status graph__lower_softmax(graph__lower_ctx *l, ind__box **results) 
     X(SOFTMAX, ind__rule_softmax, graph__lower_softmax, NULL, NONE, NONE)                                              \
     X(LOG_SOFTMAX, ind__rule_softmax, graph__lower_softmax, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_SOFTMAX(X) X(SOFTMIN, ind__expand_softmin)

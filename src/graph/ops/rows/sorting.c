@@ -72,10 +72,10 @@ static ind_status graph__lower_topk(graph__lower_ctx *l, ind__box **results) {
 
 typedef struct graph__ranked {
     graph__lower_ctx *l;
-    ind__box *x, *sorted[2]; /* sorted along dim: values, positions */
-    int dim, which;          /* which of the two is wanted */
+    ind__box *x, *sorted[2]; /* the sorted values and positions along dim */
+    int dim, which;          /* which: index into sorted */
     bool keepdim, all;       /* all: x is flat */
-    ind__box *start, *place; /* mode: where the run of each begins; at which place of the row the longest ends */
+    ind__box *start, *place; /* mode: start of each element's run; position at which the row's longest run ends */
 } graph__ranked;
 
 static ind_status graph__sort_rows(graph__ranked *u, ind_scan kind) {

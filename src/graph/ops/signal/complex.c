@@ -23,7 +23,7 @@ static void ind__expand_complex(ind__expansion *e) {
 
 /* ---- complex numbers as pairs: implementations */
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_COMPLEX(X)                                                                                       \
     X(VIEW_AS_REAL, ind__expand_view_as_pairs)                                                                         \
     X(VIEW_AS_COMPLEX, ind__expand_view_as_pairs)                                                                      \

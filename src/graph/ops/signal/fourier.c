@@ -425,7 +425,7 @@ static ind_value graph__lower_dft_matrix(ind_ops *o, const ind_expr *index, int 
 #define IND__LOWERED_FOURIER(X)                                                                                        \
     X(DFT_MATRIX, ind__rule_dft_matrix, graph__lower_pointwise, graph__lower_dft_matrix, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_FOURIER(X)                                                                                       \
     X(FFT_R2C, ind__expand_fft_core)                                                                                   \
     X(FFT_C2R, ind__expand_fft_core)                                                                                   \

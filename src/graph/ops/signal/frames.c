@@ -176,7 +176,7 @@ static void ind__expand_istft(ind__expansion *e) {
 
 /* ---- window functions and short-time Fourier transforms: implementations */
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_FRAMES(X)                                                                                        \
     X(HANN_WINDOW, ind__expand_window)                                                                                 \
     X(HAMMING_WINDOW, ind__expand_window)                                                                              \

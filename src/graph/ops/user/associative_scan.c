@@ -270,8 +270,8 @@ typedef struct graph__combine {
     ind_value *out;
 } graph__combine;
 
-/* Does a segment begin at this place, in the direction of the scan? In reverse it does where the next one's first
-   element came before; what the very last place is said to be is of no account. */
+/* True if a segment begins at this position, in scan direction. In reverse it begins after the next segment's first
+   element; the value at the very last position does not matter. */
 static ind_value graph__combine_flag(ind_ops *o, const graph__combine *u, const ind_expr *index) {
     ind_expr at[IND_MAX_RANK], next = ind_expr_add(index[u->dim], ind_int(ind_op_context(o), 1));
     uint32_t k = u->l->node->num_operands - 1;
@@ -308,7 +308,7 @@ static void graph__combine_result(ind_ops *o, const ind__inst *inst, const ind_e
     u->out[inst->source].id = inst->arg[0];
 }
 
-/* (flag, x) of a segmented scan joins to (either flag, right x where a segment begins there, else the joined x). */
+/* (flag, x) of a segmented scan combines to: either flag; right x if a segment begins there, else the combined x. */
 static bool graph__combine_run(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {
     graph__combine *u = user;
     ind__replay replay = {
@@ -323,7 +323,7 @@ static bool graph__combine_run(ind_ops *o, const ind_value *left, const ind_valu
     return !u->segmented || out[u->num].id;
 }
 
-/* Where nothing comes before the place, in all or in its segment, stands the identity. */
+/* The identity if nothing precedes the position, in the row or in its segment. */
 static ind_value graph__combine_finish(ind_ops *o, const ind_expr *index, int which, ind_value v, void *user) {
     const graph__combine *u = user;
     ind_context *c = ind_op_context(o);
@@ -335,7 +335,7 @@ static ind_value graph__combine_finish(ind_ops *o, const ind_expr *index, int wh
     return ind_op_where(o, begins, none, v);
 }
 
-/* The only element, or (exclusive) the identity, where there is no other. */
+/* The only element or, if exclusive, the identity. */
 static ind_value graph__combine_alone(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     return graph__lower_operand(o, l, (uint32_t)l->number_int, index, rank);
 }

@@ -23,7 +23,7 @@ typedef struct ind_scan_desc {
     int dim; /* may be negative */
     bool reverse, exclusive;
     const ind_tensor *identity;  /* exclusive: num entries */
-    ind_tensor segments, starts; /* IND_NO_TENSOR: there is one segment */
+    ind_tensor segments, starts; /* IND_NO_TENSOR: one segment */
     ind_combine_fn combine;
     void *user; /* only needed until the call returns */
 } ind_scan_desc;

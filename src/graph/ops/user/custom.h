@@ -4,9 +4,9 @@
     X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "PQ") /* ind_pointwise: a loop function of the user */            \
     X(CALL, "call", "inputs*", "function:str", 1, "PQ")    /* ind_call: a device function of the user */
 
-/* An op of one's own. fn is called once, at once, to record the body; user_bytes of *user are only needed until then.
-   The result has the size of `like` (or size/rank) and dtype (IND_DTYPE_NONE: that of `like`). The body may load any
-   tensor of the graph at any index (ind_op_load). It fuses like every other op. */
+/* A custom op. ind_pointwise calls fn once, immediately, to record the body; *user (user_bytes) is only needed until
+   then. The result has the size of `like` (or size/rank) and dtype (IND_DTYPE_NONE: that of `like`). The body may load
+   any tensor of the graph at any index (ind_op_load). It fuses like every other op. */
 typedef struct ind_loop_desc {
     const char *name;
     ind_tensor like;

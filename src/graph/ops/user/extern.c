@@ -1,6 +1,6 @@
 /* ---- extern calls: shape rules */
 
-/* An opaque call's declared results: for each a dtype, a rank and the sizes. */
+/* The declared results of an extern call: for each a dtype, a rank and the sizes. */
 static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, int *at, uint32_t k) {
     int64_t dtype = 0, rank = -1;
     bool ok = *at + 2 <= types->count && ind_expr_is_int(types->list[*at], &dtype) &&
@@ -67,8 +67,8 @@ typedef struct ind__extern_build {
     uint32_t *operand;
     uint32_t num_operands;
     ind_extern_type type[IND_MAX_EXTERN_RESULTS]; /* declared results */
-    int num_types;                                /* -1: the shape rule says */
-    ind_expr workspace;                           /* invalid: the shape rule says, or 0 */
+    int num_types;                                /* -1: from the shape rule */
+    ind_expr workspace;                           /* invalid: from the shape rule, or 0 */
     ind_expr mutates[IND_MAX_EXTERN_RESULTS];
     int num_mutates;
 } ind__extern_build;
@@ -80,7 +80,7 @@ static ind_status ind__extern_rule_failed(ind__extern_build *b, ind_status statu
     return ind__graph_fail(b->g, status, "%s: the shape rule failed: %s", b->name, copy);
 }
 
-/* What was said must agree with the rule. */
+/* The declared types must agree with the rule. */
 static bool ind__extern_agrees(const ind__extern_build *b, const ind_extern_type *type, int num) {
     bool same = b->num_types == num;
     for (int k = 0; same && k < num; k++) {
@@ -90,7 +90,7 @@ static bool ind__extern_agrees(const ind__extern_build *b, const ind_extern_type
     return same;
 }
 
-/* Asks the shape rule of the registered call, where there is one. */
+/* Calls the shape rule of the registered call, if there is one. */
 static ind_status ind__extern_rule(ind__extern_build *b) {
     ind_graph *g = b->g;
     const ind__extern *e = ind__extern_find(g->context, b->name);

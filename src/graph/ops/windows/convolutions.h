@@ -24,13 +24,13 @@
 typedef struct ind_conv_desc {
     int stride[3], padding[3], dilation[3], output_padding[3]; /* as many as the weight has spatial dimensions */
     int groups;
-    bool transposed; /* torch.conv_transpose*d; output_padding is for it alone */
+    bool transposed; /* torch.conv_transpose*d; only it uses output_padding */
 } ind_conv_desc;
 /* torch.convolution: x [batch?, channels, sizes..], weight [out, in / groups, kernel..] or, transposed, [in, out /
-   groups, kernel..]; bias: IND_NO_TENSOR to leave out. conv may be NULL. */
+   groups, kernel..]. bias may be IND_NO_TENSOR, conv NULL. */
 IND_API ind_tensor ind_convolution(ind_tensor x, ind_tensor weight, ind_tensor bias, const ind_conv_desc *conv);
 
-/* aten::convolution_backward; what of the gradients is not used is not computed.
-   Gradients of x, weight and bias: ind_result(.., 0), 1 and 2. conv may be NULL. */
+/* aten::convolution_backward; unused gradients are not computed. Gradients of x, weight and bias: ind_result(.., 0), 1
+   and 2. conv may be NULL. */
 IND_API ind_tensor ind_convolution_backward(ind_tensor grad_output, ind_tensor x, ind_tensor weight,
                                             const ind_conv_desc *conv);

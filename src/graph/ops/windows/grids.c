@@ -241,7 +241,7 @@ static ind_status graph__lower_grid_sampler(graph__lower_ctx *l, ind__box **resu
     X(GRID_SAMPLER_2D, ind__rule_grid_sampler, graph__lower_grid_sampler, NULL, NONE, NONE)                            \
     X(GRID_SAMPLER_3D, ind__rule_grid_sampler, graph__lower_grid_sampler, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_GRIDS(X)                                                                                         \
     X(GRID_SAMPLER, ind__expand_grid_sampler)                                                                          \
     X(AFFINE_GRID, ind__expand_affine_grid)

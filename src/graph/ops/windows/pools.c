@@ -530,7 +530,7 @@ static ind_status graph__lower_max_pool_backward(graph__lower_ctx *l, ind__box *
     X(ADAPTIVE_AVG_POOL2D_BACKWARD, ind__rule_pool_backward, graph__lower_avg_pool_backward, NULL, NONE, NONE)         \
     X(MAX_POOL2D_WITH_INDICES_BACKWARD, ind__rule_pool_backward, graph__lower_max_pool_backward, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_POOLS(X)                                                                                         \
     X(LP_POOL1D, ind__expand_lp_pool)                                                                                  \
     X(LP_POOL2D, ind__expand_lp_pool)                                                                                  \

@@ -47,23 +47,22 @@
     X(LOCAL_RESPONSE_NORM, "local_response_norm", "input", "size:int alpha:float=1e-4 beta:float=0.75 k:float=1", 1,   \
       "E")
 
-/* The windows of a pool. Zero is the default: stride that of the kernel, dilation 1, the padding counted in averages.
- */
+/* The windows of a pool. Zero is the default: stride = kernel size, dilation 1, averages count the padding. */
 typedef struct ind_pool_desc {
     int kernel_size[3], stride[3], padding[3], dilation[3]; /* as many as the pool has dimensions */
     bool ceil_mode, count_exclude_pad;
     int divisor_override; /* of averages; 0: the number of elements */
 } ind_pool_desc;
 /* torch.nn.functional.<name> over the last `dims` (1 to 3) dimensions of an image with channels, with or without a
-   batch. indices (may be NULL): positions in the input's plane, i64; the first of equals, of NaN too. Averages are of
-   floats, those of ind_avg_pool and its gradient also of i64, which are rounded toward 0. */
+   batch. indices (may be NULL): i64 positions in the input's plane, of equal values (also NaN) the first. Averages take
+   floats; ind_avg_pool and its gradient also take i64, rounded toward 0. */
 IND_API ind_tensor ind_max_pool(ind_tensor x, int dims, const ind_pool_desc *pool, ind_tensor *indices);
 IND_API ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool);
 IND_API ind_tensor ind_adaptive_max_pool(ind_tensor x, const ind_expr *output_size, int dims, ind_tensor *indices);
 IND_API ind_tensor ind_adaptive_avg_pool(ind_tensor x, const ind_expr *output_size, int dims);
 
-/* Gradients of pools over the last two dimensions with respect to x: zeros, to which every window adds its own.
-   indices: as ind_max_pool gave them. */
+/* Gradients of pools over the last two dimensions with respect to x: every window adds its own to zeros. indices: from
+   ind_max_pool. */
 IND_API ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool);
 IND_API ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x);
 IND_API ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool,

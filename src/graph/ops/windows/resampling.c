@@ -477,7 +477,7 @@ static ind_status graph__lower_upsample(graph__lower_ctx *l, ind__box **results)
     X(UPSAMPLE_TRILINEAR3D, ind__rule_upsample, graph__lower_upsample, NULL, NONE, NONE)                               \
     X(INTERPOLATE, ind__rule_upsample, graph__lower_upsample, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_RESAMPLING(X)                                                                                    \
     X(UPSAMPLE_BICUBIC2D, ind__expand_upsample_bicubic)                                                                \
     X(UPSAMPLE_BILINEAR2D_AA, ind__expand_upsample_aa)                                                                 \
