@@ -106,12 +106,13 @@ $(BUILD)/tests/%: tests/%.c $(HEADERS) $(TEST_OBJECTS)
 
 $(BUILD)/tests/fuzz/fuzz_ops: tests/fuzz/own_ops.h
 
-# Without AddressSanitizer, which does not go with compute-sanitizer.
-PLAIN := $(addprefix $(BUILD)/plain/unit/,test_scans test_ordered test_data_sizes test_splits)
+# Without AddressSanitizer, which does not go with compute-sanitizer and doubles the time of NVRTC.
+PLAIN       := $(addprefix $(BUILD)/plain/unit/,test_scans test_ordered test_data_sizes test_splits)
+PLAIN_NVRTC := $(BUILD)/plain/gpu/cubins $(addprefix $(BUILD)/plain/unit/,test_codegen test_scans test_ordered)
 
 $(BUILD)/plain/%: tests/%.c $(HEADERS) $(LIBRARY_OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(STRICT) -I. $< $(LIBRARY_OBJECTS) -o $@ $(LIBS)
+	$(CC) $(CFLAGS) $(STRICT) -I. $< $(call OBJECTS,$(BUILD)/objects,$<) -o $@ $(LIBS)
 
 # ThreadSanitizer does not go with the other sanitizers.
 $(BUILD)/tsan/threads: tests/threads/threads.c $(HEADERS)
@@ -168,7 +169,7 @@ PYTEST   = $(TEST_ENV) $(PYTHON) -m pytest -q $(PYTEST_FLAGS)
 # The programs are built first, in parallel and as far as they go; one that does not build then fails as its test. The tests of
 # a file share what they start from, and so a process.
 test: | $(PYTHON)
-	@$(QUIET_MAKE) -k -j2 $(EXAMPLES) $(TEST_PROGRAMS) $(EMULATED) || true
+	@$(QUIET_MAKE) -k -j2 $(EXAMPLES) $(TEST_PROGRAMS) $(PLAIN_NVRTC) $(EMULATED) || true
 	@$(GET_MODEL) || true
 	@case '$(TESTS)' in tests|*html*) $(GET_BROWSER) ;; esac
 	@$(PYTEST) -n $(JOBS) --dist loadfile -m 'not long' $(TESTS)
