@@ -154,7 +154,7 @@ static ind_status cg__check_launch(const ind_plan *p, uint32_t from, uint32_t to
         bool same = a->num_variants == b->num_variants && a->first - from == b->first - to && !a->part == !b->part;
         for (int i = 0; same && i < a->num_variants; i++) {
             const ind__variant *x = &a->variant[i], *y = &b->variant[i];
-            same = !strcmp(x->source, y->source) && x->num_args == y->num_args;
+            same = !strcmp(x->source.text, y->source.text) && x->num_args == y->num_args;
             for (uint32_t j = 0; same && j < x->num_args; j++)
                 same = x->arg[j].kind != IND__ARG_BUFFER ||
                        cg__buffer_there(p, from, to, num, x->arg[j].buffer) == y->arg[j].buffer;
