@@ -541,7 +541,7 @@ static bool has_frame(const char *source) {
 static void check_compiles(const nvrtc *n, const char *name, const ind__variant *v, const char *arch) {
     bool ok;
     char *log = compile(n, v, arch, &ok);
-    CHECK(ok, "%s for %s:\n%s\n%s", name, arch, log ? log : "", v->source);
+    CHECK(ok, "%s for %s:\n%s\n%s", name, arch, log ? log : "", v->source.text);
     const char *want = " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads";
     bool clean = log && strstr(log, has_frame(v->source.text) ? strstr(want, " 0 bytes spill stores") : want);
     if (ok && !clean && v->fallback) { /* is built in its place */
@@ -549,7 +549,7 @@ static void check_compiles(const nvrtc *n, const char *name, const ind__variant 
         check_compiles(n, name, v->fallback, arch);
         return;
     }
-    CHECK(!ok || clean, "%s for %s uses local memory:\n%s\n%s", name, arch, log ? log : "", v->source);
+    CHECK(!ok || clean, "%s for %s uses local memory:\n%s\n%s", name, arch, log ? log : "", v->source.text);
     if (getenv("IND_TEST_VERBOSE")) printf("%s %s %s", name, arch, log ? log : "");
     free(log);
 }
@@ -806,7 +806,7 @@ static void test_masked_store(const nvrtc *compiler, const char *arch) {
         const ind__variant *v = &s.plan->kernel[0].variant[0];
         CHECK(v->vector == 8 && strstr(v->source.text, " = ind_load<8>(&in0[") && strstr(v->source.text, "ind_store(&out0[") &&
                   !strstr(v->source.text, "ind_bf16_to_f32(in0["),
-              "%s", v->source);
+              "%s", v->source.text);
         if (compiler->library) check_compiles(compiler, t.name, v, arch);
     }
     CHECK(s.plan, "%s", ind_error(c));
