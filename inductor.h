@@ -20391,7 +20391,7 @@ static bool ind__need_combine_name(ind__combine_text *c, ind_value *v) {
         if (ind__same_name(c->made[k].name, c->made[k].length, name, strlen(name))) *v = c->made[k].value;
     if (v->id) return true;
     return ind__parse_error(&c->p, at, IND_PARSE,
-                            "%s is no value; there are l0 to l%d, r0 to r%d, and what stands before",
+                            "%s is no value; there are l0 to l%d, r0 to r%d, and the names of earlier lines",
                             ind__found(at, found, sizeof found), c->num - 1, c->num - 1);
 }
 
@@ -24511,7 +24511,7 @@ static const char *const graph__page_script[] = {
     "  const strategy = add(r, 'td', '', 'line'), launch = add(r, 'td', '', 'num wide-only');\n",
     "  cells.push(() => {\n",
     "    const v = variant(n);\n",
-    "    strategy.textContent = v ? (P.kernels[n].part || v).strategy : 'opaque call';\n",
+    "    strategy.textContent = v ? (P.kernels[n].part || v).strategy : 'extern call';\n",
     "    const first = P.kernels[n].launch;\n",
     "    const blocks = v ? v.grid.map(value).filter(g => g !== 1n).concat(v.threads).join(' \\u00d7 ') : '';\n",
     "    launch.textContent = first !== n ? 'with kernel ' + first : blocks;\n",
@@ -24756,7 +24756,7 @@ static const char *const graph__page_script[] = {
     "const facts = document.querySelector('.facts');\n",
     "[['predicted', P.time_ns, time], ['read', D.bytes_read, bytes], ['written', D.bytes_written, bytes],\n",
     "  ['flops', D.flops, flops], ['arena', S.arena_bytes, bytes], ['peak', S.peak_bytes, bytes],\n",
-    "  ['op by op', S.op_by_op_bytes, bytes]].forEach(f => {\n",
+    "  ['unfused', S.op_by_op_bytes, bytes]].forEach(f => {\n",
     "  const e = add(facts, 'span', f[0] + ' ');\n",
     "  cell(e, 'b', f[1], f[2]).id = 'total-' + f[0].replace(/ /g, '-');\n",
     "});\n",

@@ -119,7 +119,7 @@ S.kernels.forEach((k, n) => {
   const strategy = add(r, 'td', '', 'line'), launch = add(r, 'td', '', 'num wide-only');
   cells.push(() => {
     const v = variant(n);
-    strategy.textContent = v ? (P.kernels[n].part || v).strategy : 'opaque call';
+    strategy.textContent = v ? (P.kernels[n].part || v).strategy : 'extern call';
     const first = P.kernels[n].launch;
     const blocks = v ? v.grid.map(value).filter(g => g !== 1n).concat(v.threads).join(' \u00d7 ') : '';
     launch.textContent = first !== n ? 'with kernel ' + first : blocks;
@@ -364,7 +364,7 @@ document.querySelector('h1').textContent = S.kernels.length + ' kernels' +
 const facts = document.querySelector('.facts');
 [['predicted', P.time_ns, time], ['read', D.bytes_read, bytes], ['written', D.bytes_written, bytes],
   ['flops', D.flops, flops], ['arena', S.arena_bytes, bytes], ['peak', S.peak_bytes, bytes],
-  ['op by op', S.op_by_op_bytes, bytes]].forEach(f => {
+  ['unfused', S.op_by_op_bytes, bytes]].forEach(f => {
   const e = add(facts, 'span', f[0] + ' ');
   cell(e, 'b', f[1], f[2]).id = 'total-' + f[0].replace(/ /g, '-');
 });
