@@ -431,15 +431,15 @@ typedef struct sched__domain {
 
 /* Order in which the dimensions of a domain are matched with those of another: the original one, or the memory order of
    an access. */
-typedef struct sched__walk_order {
+typedef struct sched__dim_order {
     uint8_t dim[IND__SCHED_DIMS];
-} sched__walk_order;
+} sched__dim_order;
 
 /* Mapping of two domains onto a common domain, and the variables of both in it. */
 typedef struct sched__fit {
     struct sched__fit *next;
     const sched__domain *a, *b, *domain; /* domain NULL: they do not fit */
-    sched__walk_order order_a, order_b;
+    sched__dim_order order_a, order_b;
     bool reordered;   /* one of the orders is not the original one */
     bool elementwise; /* the points of one are the rows times the row elements of the other */
     ind_expr map_a[IND__SCHED_DIMS], map_b[IND__SCHED_DIMS];
@@ -1488,15 +1488,15 @@ static bool sched__make_fit(sched__fuser *f, sched__fit *fit) {
     return ind_known_eq(flat->numel, ind_expr_mul(rows->numel, rows->rnumel)) && sched__fit_rows(f, fit);
 }
 
-static sched__walk_order sched__as_it_stands(void) {
-    sched__walk_order order;
+static sched__dim_order sched__original_order(void) {
+    sched__dim_order order;
     for (int k = 0; k < IND__SCHED_DIMS; k++) order.dim[k] = (uint8_t)k;
     return order;
 }
 
 /* Cached, as a program has few different domains and orders. NULL on failure. */
-static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain *a, const sched__walk_order *order_a,
-                                            const sched__domain *b, const sched__walk_order *order_b) {
+static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain *a, const sched__dim_order *order_a,
+                                            const sched__domain *b, const sched__dim_order *order_b) {
     uint32_t key[2] = {a->number, b->number};
     uint64_t h =
         ind__hash(key, sizeof key, ind__hash(order_a, sizeof *order_a, ind__hash(order_b, sizeof *order_b, 0)));
@@ -1505,7 +1505,7 @@ static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain
         bool same = fit->a == a && fit->b == b && !memcmp(&fit->order_a, order_a, sizeof *order_a);
         if (same && !memcmp(&fit->order_b, order_b, sizeof *order_b)) return fit;
     }
-    const sched__walk_order plain = sched__as_it_stands();
+    const sched__dim_order plain = sched__original_order();
     sched__fit *fit = sched__scratch(f, 1, sizeof *fit);
     if (!fit) return NULL;
     *fit = (sched__fit){.next = f->fits[h], .a = a, .b = b, .order_a = *order_a, .order_b = *order_b};
@@ -1516,7 +1516,7 @@ static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain
 }
 
 static const sched__fit *sched__fit_of(sched__fuser *f, const sched__domain *a, const sched__domain *b) {
-    const sched__walk_order plain = sched__as_it_stands();
+    const sched__dim_order plain = sched__original_order();
     return sched__fit_ordered(f, a, &plain, b, &plain);
 }
 
@@ -1587,31 +1587,32 @@ static bool sched__fused(ind_fusion_reason r) {
     return r <= IND_FUSION_FUSED_HORIZONTAL;
 }
 
-/* Iterates over the accesses of a group: for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)). */
-typedef struct sched__walk {
+/* Iterates over the accesses of a group: for (sched__access_iter it = sched__first_access(f, g); it.at;
+ * sched__next_access(f, &it)). */
+typedef struct sched__access_iter {
     uint32_t loop, end;
     const ind__access *at;
-} sched__walk;
+} sched__access_iter;
 
-static void sched__walk_loop(const sched__fuser *f, sched__walk *w) {
-    for (; w->loop != IND__SCHED_NONE; w->loop = f->next_loop[w->loop]) {
-        w->end = f->first_access[w->loop + 1];
-        w->at = f->access + f->first_access[w->loop];
-        if (f->first_access[w->loop] < w->end) return;
+static void sched__seek_access(const sched__fuser *f, sched__access_iter *it) {
+    for (; it->loop != IND__SCHED_NONE; it->loop = f->next_loop[it->loop]) {
+        it->end = f->first_access[it->loop + 1];
+        it->at = f->access + f->first_access[it->loop];
+        if (f->first_access[it->loop] < it->end) return;
     }
-    w->at = NULL;
+    it->at = NULL;
 }
 
-static sched__walk sched__first(const sched__fuser *f, uint32_t g) {
-    sched__walk w = {.loop = f->group[g].head};
-    sched__walk_loop(f, &w);
-    return w;
+static sched__access_iter sched__first_access(const sched__fuser *f, uint32_t g) {
+    sched__access_iter it = {.loop = f->group[g].head};
+    sched__seek_access(f, &it);
+    return it;
 }
 
-static void sched__next(const sched__fuser *f, sched__walk *w) {
-    if (++w->at < f->access + w->end) return;
-    w->loop = f->next_loop[w->loop];
-    sched__walk_loop(f, w);
+static void sched__next_access(const sched__fuser *f, sched__access_iter *it) {
+    if (++it->at < f->access + it->end) return;
+    it->loop = f->next_loop[it->loop];
+    sched__seek_access(f, it);
 }
 
 static ind_expr sched__index_in(sched__fuser *f, const ind__access *a, const sched__domain *own, const ind_expr *map) {
@@ -1653,8 +1654,8 @@ static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sc
     ind_expr changed = sched__index_in(f, store, fit->b, fit->map_b);
     bool rows = fit->domain->rrank && !product;
     if (rows && (f->policy.disable_row_mutation || !sched__changes_in_rows(fit->domain, changed))) return false;
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w))
-        if (w.at->buffer == old && !sched__reads_changed(f, w.at, fit->a, fit->map_a, changed, rows)) return false;
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
+        if (it.at->buffer == old && !sched__reads_changed(f, it.at, fit->a, fit->map_a, changed, rows)) return false;
     return true;
 }
 
@@ -1674,20 +1675,20 @@ static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sche
    Returns FUSED_VERTICAL, FUSED_HORIZONTAL if b reads no result of a, or the reason against fusion. */
 static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason reason = IND_FUSION_FUSED_HORIZONTAL;
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t writer = sched__writer(f, w.at->buffer);
-        if (w.at->whole && sched__reads(f, a, w.at->buffer) && !sched__changes_own(f, a, b, fit, w.at->buffer))
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t writer = sched__writer(f, it.at->buffer);
+        if (it.at->whole && sched__reads(f, a, it.at->buffer) && !sched__changes_own(f, a, b, fit, it.at->buffer))
             return IND_FUSION_MUTATION;
-        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
-        if (w.at->size) return IND_FUSION_SIZE;
-        bool version = f->program->buffer[w.at->buffer].mutates;
-        if (w.at->whole || (version && !sched__forwards(f, w.at->buffer))) return IND_FUSION_MUTATION;
-        if (w.at->operand) return IND_FUSION_PROLOGUE;
-        if (w.at->indirect) return IND_FUSION_INDIRECT;
-        if (f->program->buffer[w.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* complete after all rows */
+        if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        if (it.at->size) return IND_FUSION_SIZE;
+        bool version = f->program->buffer[it.at->buffer].mutates;
+        if (it.at->whole || (version && !sched__forwards(f, it.at->buffer))) return IND_FUSION_MUTATION;
+        if (it.at->operand) return IND_FUSION_PROLOGUE;
+        if (it.at->indirect) return IND_FUSION_INDIRECT;
+        if (f->program->buffer[it.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* complete after all rows */
         reason = IND_FUSION_FUSED_VERTICAL;
         if (!fit->domain) continue;
-        if (!sched__is_at_hand(f, w.at, fit)) return IND_FUSION_INDEX_DIFFERS;
+        if (!sched__is_at_hand(f, it.at, fit)) return IND_FUSION_INDEX_DIFFERS;
     }
     return reason;
 }
@@ -1699,15 +1700,15 @@ static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain
                                 bool product) {
     const sched__domain *own = f->group[g].domain;
     if (f->group[g].mutates && f->policy.disable_mutation) return false;
-    for (sched__walk w = sched__first(f, g); f->group[g].mutates && w.at; sched__next(f, &w)) {
-        const ind__buffer *b = &f->program->buffer[w.at->buffer];
-        if (w.at->write && b->mutates && (w.at->partly || w.at->indirect)) return false;
-        if (product && !w.at->operand) continue;
-        uint32_t mutator = w.at->write || w.at->whole ? IND__SCHED_NONE : sched__mutator(f, w.at->buffer);
+    for (sched__access_iter it = sched__first_access(f, g); f->group[g].mutates && it.at; sched__next_access(f, &it)) {
+        const ind__buffer *b = &f->program->buffer[it.at->buffer];
+        if (it.at->write && b->mutates && (it.at->partly || it.at->indirect)) return false;
+        if (product && !it.at->operand) continue;
+        uint32_t mutator = it.at->write || it.at->whole ? IND__SCHED_NONE : sched__mutator(f, it.at->buffer);
         if (mutator == IND__SCHED_NONE || f->group_of[mutator] != g) continue;
         if (product || f->policy.disable_row_mutation) return false;
         ind_expr changed = sched__index_in(f, &f->access[f->written[b->mutated_by] - 1], own, map);
-        if (!sched__changes_in_rows(d, changed) || !sched__reads_changed(f, w.at, own, map, changed, true))
+        if (!sched__changes_in_rows(d, changed) || !sched__reads_changed(f, it.at, own, map, changed, true))
             return false;
     }
     return true;
@@ -1752,8 +1753,8 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     if ((x->sorts || y->sorts) && x->count + y->count > IND__SCHED_SORTED_LOOPS) return true;
     f->epoch++;
     for (int half = 0; half < 2; half++) {
-        for (sched__walk w = sched__first(f, half ? b : a); w.at; sched__next(f, &w)) {
-            uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
+        for (sched__access_iter it = sched__first_access(f, half ? b : a); it.at; sched__next_access(f, &it)) {
+            uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
             if (f->mark[buffer] == f->epoch) continue;
             f->mark[buffer] = f->epoch;
             bool own = writer != IND__SCHED_NONE && (f->group_of[writer] == a || f->group_of[writer] == b);
@@ -1874,16 +1875,16 @@ static ind_fusion_reason sched__check_cycle(sched__fuser *f, uint32_t a, uint32_
 static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = 0;
     f->epoch++;
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        if (w.at->write || w.at->operand || w.at->whole || w.at->size) continue;
-        f->mark[w.at->buffer] = f->epoch;
-        f->found[w.at->buffer] = (uint32_t)(w.at - f->access);
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
+        if (it.at->write || it.at->operand || it.at->whole || it.at->size) continue;
+        f->mark[it.at->buffer] = f->epoch;
+        f->found[it.at->buffer] = (uint32_t)(it.at - f->access);
     }
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t buffer = w.at->buffer;
-        if (w.at->write || w.at->operand || w.at->whole || w.at->size || f->mark[buffer] != f->epoch) continue;
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t buffer = it.at->buffer;
+        if (it.at->write || it.at->operand || it.at->whole || it.at->size || f->mark[buffer] != f->epoch) continue;
         ind_expr x = sched__index_in(f, &f->access[f->found[buffer]], fit->a, fit->map_a);
-        if (!ind_expr_same(x, sched__index_in(f, w.at, fit->b, fit->map_b))) continue;
+        if (!ind_expr_same(x, sched__index_in(f, it.at, fit->b, fit->map_b))) continue;
         f->mark[buffer] = 0;
         bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
     }
@@ -1897,8 +1898,8 @@ static uint8_t sched__care(const sched__fuser *f, uint32_t a, uint32_t b) {
 
 /* Group whose partial results of runs this group reduces; SCHED_NONE: none. */
 static uint32_t sched__first_stage_of(sched__fuser *f, uint32_t g) {
-    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
-        if (!w.at->write && f->program->buffer[w.at->buffer].run) return f->group_of[sched__writer(f, w.at->buffer)];
+    for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it))
+        if (!it.at->write && f->program->buffer[it.at->buffer].run) return f->group_of[sched__writer(f, it.at->buffer)];
     return IND__SCHED_NONE;
 }
 
@@ -1965,10 +1966,10 @@ static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_
 
 /* True if every access of the group that varies along the rows is contiguous along them. */
 static bool sched__along_rows(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
-    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
+    for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)) {
         ind_expr step, r = d->var[d->rank];
-        if (w.at->whole || w.at->size || w.at->indirect) continue;
-        ind_expr index = sched__index_in(f, w.at, f->group[g].domain, map);
+        if (it.at->whole || it.at->size || it.at->indirect) continue;
+        ind_expr index = sched__index_in(f, it.at, f->group[g].domain, map);
         if (!ind__expr_depends(index, r)) continue;
         int64_t hint = ind__affine(index, r, &step, NULL) ? ind_hint(step) : 0;
         if (hint != 1 && hint != -1) return false;
@@ -2021,7 +2022,7 @@ static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t
 
 /* True if the access is affine in `whole`, a dimension of a product that was split in the common domain: then its parts
    are merged again. */
-static bool sched__walks_as_one(const sched__domain *d, ind_expr whole, ind_expr index) {
+static bool sched__affine_in_dim(const sched__domain *d, ind_expr whole, ind_expr index) {
     ind_expr inner = {NULL, 0}, inner_step = inner, at, step;
     for (int v = d->rank - 1; v >= 0; v--) {
         if (!ind__affine(whole, d->var[v], &at, NULL)) return false;
@@ -2041,8 +2042,8 @@ static bool sched__versioned(const sched__fuser *f, uint32_t buffer) {
 
 /* True if the group stores into a versioned buffer of the arena, which is live from its first version on. */
 static bool sched__keeps_version(const sched__fuser *f, uint32_t g) {
-    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
-        if (w.at->write && sched__versioned(f, w.at->buffer) && sched__in_arena(f, w.at->buffer)) return true;
+    for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it))
+        if (it.at->write && sched__versioned(f, it.at->buffer) && sched__in_arena(f, it.at->buffer)) return true;
     return false;
 }
 
@@ -2052,11 +2053,11 @@ static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sc
     bool first = f->group[a].dot != IND__SCHED_NONE;
     const sched__domain *product = first ? fit->a : fit->b, *other = first ? fit->b : fit->a;
     const ind_expr *map = first ? fit->map_a : fit->map_b, *map_other = first ? fit->map_b : fit->map_a;
-    for (sched__walk w = sched__first(f, first ? b : a); w.at; sched__next(f, &w)) {
-        if (!w.at->write || !sched__versioned(f, w.at->buffer)) continue;
-        ind_expr index = sched__index_in(f, w.at, other, map_other);
+    for (sched__access_iter it = sched__first_access(f, first ? b : a); it.at; sched__next_access(f, &it)) {
+        if (!it.at->write || !sched__versioned(f, it.at->buffer)) continue;
+        ind_expr index = sched__index_in(f, it.at, other, map_other);
         for (int v = 0; v < product->rank; v++)
-            if (!sched__walks_as_one(fit->domain, map[v], index)) return false;
+            if (!sched__affine_in_dim(fit->domain, map[v], index)) return false;
     }
     return true;
 }
@@ -2073,10 +2074,10 @@ static bool sched__is_run_index(ind_context *c, const ind_expr *var, const ind_e
 
 /* True if the columns that the group combines have the same runs of rows in the common domain. */
 static bool sched__keeps_runs(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
-    for (sched__walk w = sched__first(f, g); f->group[g].run && w.at; sched__next(f, &w)) {
-        int64_t run = f->program->buffer[w.at->buffer].run;
-        if (!w.at->write || !run) continue;
-        ind_expr index = sched__index_in(f, w.at, f->group[g].domain, map);
+    for (sched__access_iter it = sched__first_access(f, g); f->group[g].run && it.at; sched__next_access(f, &it)) {
+        int64_t run = f->program->buffer[it.at->buffer].run;
+        if (!it.at->write || !run) continue;
+        ind_expr index = sched__index_in(f, it.at, f->group[g].domain, map);
         if (!sched__is_run_index(f->context, d->var, d->size, d->rank, d->rrank, run, index)) return false;
     }
     return true;
@@ -2106,9 +2107,9 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
 
 /* Sorts the dimensions by the access's stride in memory, largest first; independent ones come first. joint: P and R as
    one list. Uses hints; equality of the indices is proven afterwards. */
-static bool sched__order_of_access(const sched__domain *d, ind_expr index, bool joint, sched__walk_order *order) {
+static bool sched__order_of_access(const sched__domain *d, ind_expr index, bool joint, sched__dim_order *order) {
     int64_t step[IND__SCHED_DIMS];
-    *order = sched__as_it_stands();
+    *order = sched__original_order();
     for (int k = 0; k < d->rank + d->rrank; k++) {
         ind_expr c;
         if (!ind__affine(index, d->var[k], &c, &index)) return false;
@@ -2132,20 +2133,20 @@ static bool sched__shared_access(sched__fuser *f, uint32_t a, uint32_t b, int at
                                  const ind__access **y) {
     int64_t most = 0;
     f->epoch++;
-    for (sched__walk w = sched__first(f, a); attempt && w.at; sched__next(f, &w)) {
-        if (w.at->write || w.at->operand || w.at->whole || w.at->size || w.at->indirect) continue;
-        f->mark[w.at->buffer] = f->epoch;
-        f->found[w.at->buffer] = (uint32_t)(w.at - f->access);
+    for (sched__access_iter it = sched__first_access(f, a); attempt && it.at; sched__next_access(f, &it)) {
+        if (it.at->write || it.at->operand || it.at->whole || it.at->size || it.at->indirect) continue;
+        f->mark[it.at->buffer] = f->epoch;
+        f->found[it.at->buffer] = (uint32_t)(it.at - f->access);
     }
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
-        if (w.at->write || w.at->operand || w.at->whole || w.at->size || w.at->indirect ||
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
+        if (it.at->write || it.at->operand || it.at->whole || it.at->size || it.at->indirect ||
             f->bytes_hint[buffer] <= most)
             continue;
         bool made = writer != IND__SCHED_NONE && f->group_of[writer] == a;
         if (attempt ? f->mark[buffer] != f->epoch : !made) continue;
         most = f->bytes_hint[buffer];
-        *x = &f->access[attempt ? f->found[buffer] : f->written[buffer] - 1], *y = w.at;
+        *x = &f->access[attempt ? f->found[buffer] : f->written[buffer] - 1], *y = it.at;
     }
     return most > 0;
 }
@@ -2154,14 +2155,14 @@ static bool sched__shared_access(sched__fuser *f, uint32_t a, uint32_t b, int at
    transfers whole sectors. Loads of a kernel without R can go through a shared-memory tile. */
 static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
                                  const ind_expr *map, int64_t extra[IND__SCHED_DIMS]) {
-    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
-        uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
+    for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)) {
+        uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
         uint32_t from = writer == IND__SCHED_NONE ? writer : f->group_of[writer];
-        if (w.at->whole || w.at->size || w.at->indirect || w.at->operand || (!w.at->write && !d->rrank)) continue;
-        if (w.at->write ? !sched__stored(f, buffer, a, b) : from != IND__SCHED_NONE && (from == a || from == b))
+        if (it.at->whole || it.at->size || it.at->indirect || it.at->operand || (!it.at->write && !d->rrank)) continue;
+        if (it.at->write ? !sched__stored(f, buffer, a, b) : from != IND__SCHED_NONE && (from == a || from == b))
             continue;
         int64_t bytes = ind_dtype_bytes(f->program->buffer[buffer].dtype), sector = IND__SCHED_SECTOR / bytes - 1;
-        ind_expr index = map ? sched__index_in(f, w.at, f->group[g].domain, map) : w.at->index, step;
+        ind_expr index = map ? sched__index_in(f, it.at, f->group[g].domain, map) : it.at->index, step;
         for (int v = 0; v < d->rank + d->rrank; v++) {
             bool contiguous = ind__affine(index, d->var[v], &step, NULL) && sched__hint(step) <= 1;
             int64_t count = f->bytes_hint[buffer];
@@ -2197,7 +2198,7 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
     bool joint = !x->rrank != !y->rrank && x->hint != y->hint;
     for (int attempt = 0; attempt < 2 && !f->failed; attempt++) {
         const ind__access *in_a, *in_b;
-        sched__walk_order order_a, order_b;
+        sched__dim_order order_a, order_b;
         if (!sched__shared_access(f, a, b, attempt, &in_a, &in_b)) continue;
         if (!sched__order_of_access(x, in_a->index, joint, &order_a)) continue;
         if (!sched__order_of_access(y, in_b->index, joint, &order_b)) continue;
@@ -2239,7 +2240,7 @@ static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
 /* Fits b onto a; the rows of b are the first elements of a's. */
 static bool sched__fit_prefix(sched__fuser *f, sched__fit *fit) {
     const sched__domain *a = fit->a, *b = fit->b;
-    const sched__walk_order plain = sched__as_it_stands();
+    const sched__dim_order plain = sched__original_order();
     ind_expr size[IND__SCHED_DIMS];
     sched__parts p;
     int outer = b->rrank ? b->rank : b->rank - 1;
@@ -2360,8 +2361,8 @@ static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made
 
 /* True if every access that is affine in the group's variables is also affine in the product's. */
 static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *fit) {
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        ind_expr own = w.at->index, mapped = sched__index_in(f, w.at, fit->a, fit->map_a), step;
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
+        ind_expr own = it.at->index, mapped = sched__index_in(f, it.at, fit->a, fit->map_a), step;
         bool was = true, is = true;
         for (int v = 0; was && v < fit->a->rank; v++) was = ind__affine(own, fit->a->var[v], &step, &own);
         for (int v = 0; is && v < fit->b->rank + fit->b->rrank; v++)
@@ -2416,15 +2417,15 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
     n->times = n->times < 1 ? 1 : n->times;
     n->blocks = ceil(rows / tile) * n->times;
     n->steps = ceil((double)d->rhint / f->policy.product_depth), n->macs = (double)d->hint * (double)d->rhint;
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype),
-               own = (double)f->bytes_hint[w.at->buffer];
-        uint32_t writer = sched__writer(f, w.at->buffer);
-        bool inside = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
-        if (inside || (w.at->write && !sched__stored(f, w.at->buffer, a, a))) continue; /* never reaches memory */
-        double touched = size * sched__points_of(d, sched__index_in(f, w.at, fit->a, fit->map_a), false);
-        n->half |= w.at->write && size == 2;
-        *(w.at->write ? &n->made : &n->inputs) += w.at->write || own < touched ? own : touched;
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
+        double size = ind_dtype_bytes(f->program->buffer[it.at->buffer].dtype),
+               own = (double)f->bytes_hint[it.at->buffer];
+        uint32_t writer = sched__writer(f, it.at->buffer);
+        bool inside = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (inside || (it.at->write && !sched__stored(f, it.at->buffer, a, a))) continue; /* never reaches memory */
+        double touched = size * sched__points_of(d, sched__index_in(f, it.at, fit->a, fit->map_a), false);
+        n->half |= it.at->write && size == 2;
+        *(it.at->write ? &n->made : &n->inputs) += it.at->write || own < touched ? own : touched;
     }
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
         n->inner += sched__element_ops(&f->policy, f->program->loop[l].body);
@@ -2460,12 +2461,12 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
         reason = sched__check_inlinable(f, l, a, b);
         if (!sched__fused(reason)) return reason;
     }
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t writer = sched__writer(f, w.at->buffer);
-        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
-        reason = sched__check_operand(w.at, w.loop == y->dot);
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t writer = sched__writer(f, it.at->buffer);
+        if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        reason = sched__check_operand(it.at, it.loop == y->dot);
         if (!sched__fused(reason)) return reason;
-        read = w.at;
+        read = it.at;
     }
     if (!read) return IND_FUSION_PROLOGUE;
     sched__fit *own = sched__scratch(f, 1, sizeof *own);
@@ -2474,10 +2475,10 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     memcpy(own->map_b, y->domain->var, sizeof own->map_b);
     if (!sched__invert(f, x->domain, f->access[f->written[read->buffer] - 1].index, read->index, own->map_a))
         return IND_FUSION_PROLOGUE;
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t writer = sched__writer(f, w.at->buffer);
-        bool made = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
-        if (made && !sched__is_at_hand(f, w.at, own)) return IND_FUSION_PROLOGUE;
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t writer = sched__writer(f, it.at->buffer);
+        bool made = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (made && !sched__is_at_hand(f, it.at, own)) return IND_FUSION_PROLOGUE;
     }
     if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
     if (sched__care(f, a, b)) return IND_FUSION_MEMORY;
@@ -2497,9 +2498,9 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
 static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = sched__shared_reads(f, a, b, fit);
     f->epoch++;
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
-        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a || f->mark[buffer] == f->epoch)
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
+        if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a || f->mark[buffer] == f->epoch)
             continue;
         f->mark[buffer] = f->epoch;
         bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
@@ -2736,7 +2737,8 @@ static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round)
         if (f->access[i].write || !f->access[i].operand || writer == IND__SCHED_NONE) continue;
         a = f->group_of[writer];
         if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE) continue;
-        for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) f->access[w.at - f->access].operand = true;
+        for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
+            f->access[it.at - f->access].operand = true;
         if (!sched__fuse_pair(f, a, b, fit, round)) return false;
     }
     return !f->failed;

@@ -35,15 +35,15 @@ typedef struct sched__domain {
 
 /* Order in which the dimensions of a domain are matched with those of another: the original one, or the memory order of
    an access. */
-typedef struct sched__walk_order {
+typedef struct sched__dim_order {
     uint8_t dim[IND__SCHED_DIMS];
-} sched__walk_order;
+} sched__dim_order;
 
 /* Mapping of two domains onto a common domain, and the variables of both in it. */
 typedef struct sched__fit {
     struct sched__fit *next;
     const sched__domain *a, *b, *domain; /* domain NULL: they do not fit */
-    sched__walk_order order_a, order_b;
+    sched__dim_order order_a, order_b;
     bool reordered;   /* one of the orders is not the original one */
     bool elementwise; /* the points of one are the rows times the row elements of the other */
     ind_expr map_a[IND__SCHED_DIMS], map_b[IND__SCHED_DIMS];

@@ -4,31 +4,32 @@ static bool sched__fused(ind_fusion_reason r) {
     return r <= IND_FUSION_FUSED_HORIZONTAL;
 }
 
-/* Iterates over the accesses of a group: for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)). */
-typedef struct sched__walk {
+/* Iterates over the accesses of a group: for (sched__access_iter it = sched__first_access(f, g); it.at;
+ * sched__next_access(f, &it)). */
+typedef struct sched__access_iter {
     uint32_t loop, end;
     const ind__access *at;
-} sched__walk;
+} sched__access_iter;
 
-static void sched__walk_loop(const sched__fuser *f, sched__walk *w) {
-    for (; w->loop != IND__SCHED_NONE; w->loop = f->next_loop[w->loop]) {
-        w->end = f->first_access[w->loop + 1];
-        w->at = f->access + f->first_access[w->loop];
-        if (f->first_access[w->loop] < w->end) return;
+static void sched__seek_access(const sched__fuser *f, sched__access_iter *it) {
+    for (; it->loop != IND__SCHED_NONE; it->loop = f->next_loop[it->loop]) {
+        it->end = f->first_access[it->loop + 1];
+        it->at = f->access + f->first_access[it->loop];
+        if (f->first_access[it->loop] < it->end) return;
     }
-    w->at = NULL;
+    it->at = NULL;
 }
 
-static sched__walk sched__first(const sched__fuser *f, uint32_t g) {
-    sched__walk w = {.loop = f->group[g].head};
-    sched__walk_loop(f, &w);
-    return w;
+static sched__access_iter sched__first_access(const sched__fuser *f, uint32_t g) {
+    sched__access_iter it = {.loop = f->group[g].head};
+    sched__seek_access(f, &it);
+    return it;
 }
 
-static void sched__next(const sched__fuser *f, sched__walk *w) {
-    if (++w->at < f->access + w->end) return;
-    w->loop = f->next_loop[w->loop];
-    sched__walk_loop(f, w);
+static void sched__next_access(const sched__fuser *f, sched__access_iter *it) {
+    if (++it->at < f->access + it->end) return;
+    it->loop = f->next_loop[it->loop];
+    sched__seek_access(f, it);
 }
 
 static ind_expr sched__index_in(sched__fuser *f, const ind__access *a, const sched__domain *own, const ind_expr *map) {
@@ -70,8 +71,8 @@ static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sc
     ind_expr changed = sched__index_in(f, store, fit->b, fit->map_b);
     bool rows = fit->domain->rrank && !product;
     if (rows && (f->policy.disable_row_mutation || !sched__changes_in_rows(fit->domain, changed))) return false;
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w))
-        if (w.at->buffer == old && !sched__reads_changed(f, w.at, fit->a, fit->map_a, changed, rows)) return false;
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
+        if (it.at->buffer == old && !sched__reads_changed(f, it.at, fit->a, fit->map_a, changed, rows)) return false;
     return true;
 }
 
@@ -91,20 +92,20 @@ static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sche
    Returns FUSED_VERTICAL, FUSED_HORIZONTAL if b reads no result of a, or the reason against fusion. */
 static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason reason = IND_FUSION_FUSED_HORIZONTAL;
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t writer = sched__writer(f, w.at->buffer);
-        if (w.at->whole && sched__reads(f, a, w.at->buffer) && !sched__changes_own(f, a, b, fit, w.at->buffer))
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t writer = sched__writer(f, it.at->buffer);
+        if (it.at->whole && sched__reads(f, a, it.at->buffer) && !sched__changes_own(f, a, b, fit, it.at->buffer))
             return IND_FUSION_MUTATION;
-        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
-        if (w.at->size) return IND_FUSION_SIZE;
-        bool version = f->program->buffer[w.at->buffer].mutates;
-        if (w.at->whole || (version && !sched__forwards(f, w.at->buffer))) return IND_FUSION_MUTATION;
-        if (w.at->operand) return IND_FUSION_PROLOGUE;
-        if (w.at->indirect) return IND_FUSION_INDIRECT;
-        if (f->program->buffer[w.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* complete after all rows */
+        if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        if (it.at->size) return IND_FUSION_SIZE;
+        bool version = f->program->buffer[it.at->buffer].mutates;
+        if (it.at->whole || (version && !sched__forwards(f, it.at->buffer))) return IND_FUSION_MUTATION;
+        if (it.at->operand) return IND_FUSION_PROLOGUE;
+        if (it.at->indirect) return IND_FUSION_INDIRECT;
+        if (f->program->buffer[it.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* complete after all rows */
         reason = IND_FUSION_FUSED_VERTICAL;
         if (!fit->domain) continue;
-        if (!sched__is_at_hand(f, w.at, fit)) return IND_FUSION_INDEX_DIFFERS;
+        if (!sched__is_at_hand(f, it.at, fit)) return IND_FUSION_INDEX_DIFFERS;
     }
     return reason;
 }
@@ -116,15 +117,15 @@ static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain
                                 bool product) {
     const sched__domain *own = f->group[g].domain;
     if (f->group[g].mutates && f->policy.disable_mutation) return false;
-    for (sched__walk w = sched__first(f, g); f->group[g].mutates && w.at; sched__next(f, &w)) {
-        const ind__buffer *b = &f->program->buffer[w.at->buffer];
-        if (w.at->write && b->mutates && (w.at->partly || w.at->indirect)) return false;
-        if (product && !w.at->operand) continue;
-        uint32_t mutator = w.at->write || w.at->whole ? IND__SCHED_NONE : sched__mutator(f, w.at->buffer);
+    for (sched__access_iter it = sched__first_access(f, g); f->group[g].mutates && it.at; sched__next_access(f, &it)) {
+        const ind__buffer *b = &f->program->buffer[it.at->buffer];
+        if (it.at->write && b->mutates && (it.at->partly || it.at->indirect)) return false;
+        if (product && !it.at->operand) continue;
+        uint32_t mutator = it.at->write || it.at->whole ? IND__SCHED_NONE : sched__mutator(f, it.at->buffer);
         if (mutator == IND__SCHED_NONE || f->group_of[mutator] != g) continue;
         if (product || f->policy.disable_row_mutation) return false;
         ind_expr changed = sched__index_in(f, &f->access[f->written[b->mutated_by] - 1], own, map);
-        if (!sched__changes_in_rows(d, changed) || !sched__reads_changed(f, w.at, own, map, changed, true))
+        if (!sched__changes_in_rows(d, changed) || !sched__reads_changed(f, it.at, own, map, changed, true))
             return false;
     }
     return true;
@@ -169,8 +170,8 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     if ((x->sorts || y->sorts) && x->count + y->count > IND__SCHED_SORTED_LOOPS) return true;
     f->epoch++;
     for (int half = 0; half < 2; half++) {
-        for (sched__walk w = sched__first(f, half ? b : a); w.at; sched__next(f, &w)) {
-            uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
+        for (sched__access_iter it = sched__first_access(f, half ? b : a); it.at; sched__next_access(f, &it)) {
+            uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
             if (f->mark[buffer] == f->epoch) continue;
             f->mark[buffer] = f->epoch;
             bool own = writer != IND__SCHED_NONE && (f->group_of[writer] == a || f->group_of[writer] == b);
@@ -291,16 +292,16 @@ static ind_fusion_reason sched__check_cycle(sched__fuser *f, uint32_t a, uint32_
 static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = 0;
     f->epoch++;
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        if (w.at->write || w.at->operand || w.at->whole || w.at->size) continue;
-        f->mark[w.at->buffer] = f->epoch;
-        f->found[w.at->buffer] = (uint32_t)(w.at - f->access);
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
+        if (it.at->write || it.at->operand || it.at->whole || it.at->size) continue;
+        f->mark[it.at->buffer] = f->epoch;
+        f->found[it.at->buffer] = (uint32_t)(it.at - f->access);
     }
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t buffer = w.at->buffer;
-        if (w.at->write || w.at->operand || w.at->whole || w.at->size || f->mark[buffer] != f->epoch) continue;
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t buffer = it.at->buffer;
+        if (it.at->write || it.at->operand || it.at->whole || it.at->size || f->mark[buffer] != f->epoch) continue;
         ind_expr x = sched__index_in(f, &f->access[f->found[buffer]], fit->a, fit->map_a);
-        if (!ind_expr_same(x, sched__index_in(f, w.at, fit->b, fit->map_b))) continue;
+        if (!ind_expr_same(x, sched__index_in(f, it.at, fit->b, fit->map_b))) continue;
         f->mark[buffer] = 0;
         bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
     }
@@ -314,8 +315,8 @@ static uint8_t sched__care(const sched__fuser *f, uint32_t a, uint32_t b) {
 
 /* Group whose partial results of runs this group reduces; SCHED_NONE: none. */
 static uint32_t sched__first_stage_of(sched__fuser *f, uint32_t g) {
-    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
-        if (!w.at->write && f->program->buffer[w.at->buffer].run) return f->group_of[sched__writer(f, w.at->buffer)];
+    for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it))
+        if (!it.at->write && f->program->buffer[it.at->buffer].run) return f->group_of[sched__writer(f, it.at->buffer)];
     return IND__SCHED_NONE;
 }
 

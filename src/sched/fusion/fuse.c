@@ -110,7 +110,8 @@ static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round)
         if (f->access[i].write || !f->access[i].operand || writer == IND__SCHED_NONE) continue;
         a = f->group_of[writer];
         if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE) continue;
-        for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) f->access[w.at - f->access].operand = true;
+        for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
+            f->access[it.at - f->access].operand = true;
         if (!sched__fuse_pair(f, a, b, fit, round)) return false;
     }
     return !f->failed;

@@ -20,7 +20,7 @@ static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
 /* Fits b onto a; the rows of b are the first elements of a's. */
 static bool sched__fit_prefix(sched__fuser *f, sched__fit *fit) {
     const sched__domain *a = fit->a, *b = fit->b;
-    const sched__walk_order plain = sched__as_it_stands();
+    const sched__dim_order plain = sched__original_order();
     ind_expr size[IND__SCHED_DIMS];
     sched__parts p;
     int outer = b->rrank ? b->rank : b->rank - 1;

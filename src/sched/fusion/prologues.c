@@ -63,8 +63,8 @@ static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made
 
 /* True if every access that is affine in the group's variables is also affine in the product's. */
 static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *fit) {
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        ind_expr own = w.at->index, mapped = sched__index_in(f, w.at, fit->a, fit->map_a), step;
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
+        ind_expr own = it.at->index, mapped = sched__index_in(f, it.at, fit->a, fit->map_a), step;
         bool was = true, is = true;
         for (int v = 0; was && v < fit->a->rank; v++) was = ind__affine(own, fit->a->var[v], &step, &own);
         for (int v = 0; is && v < fit->b->rank + fit->b->rrank; v++)
@@ -119,15 +119,15 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
     n->times = n->times < 1 ? 1 : n->times;
     n->blocks = ceil(rows / tile) * n->times;
     n->steps = ceil((double)d->rhint / f->policy.product_depth), n->macs = (double)d->hint * (double)d->rhint;
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype),
-               own = (double)f->bytes_hint[w.at->buffer];
-        uint32_t writer = sched__writer(f, w.at->buffer);
-        bool inside = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
-        if (inside || (w.at->write && !sched__stored(f, w.at->buffer, a, a))) continue; /* never reaches memory */
-        double touched = size * sched__points_of(d, sched__index_in(f, w.at, fit->a, fit->map_a), false);
-        n->half |= w.at->write && size == 2;
-        *(w.at->write ? &n->made : &n->inputs) += w.at->write || own < touched ? own : touched;
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
+        double size = ind_dtype_bytes(f->program->buffer[it.at->buffer].dtype),
+               own = (double)f->bytes_hint[it.at->buffer];
+        uint32_t writer = sched__writer(f, it.at->buffer);
+        bool inside = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (inside || (it.at->write && !sched__stored(f, it.at->buffer, a, a))) continue; /* never reaches memory */
+        double touched = size * sched__points_of(d, sched__index_in(f, it.at, fit->a, fit->map_a), false);
+        n->half |= it.at->write && size == 2;
+        *(it.at->write ? &n->made : &n->inputs) += it.at->write || own < touched ? own : touched;
     }
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
         n->inner += sched__element_ops(&f->policy, f->program->loop[l].body);
@@ -163,12 +163,12 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
         reason = sched__check_inlinable(f, l, a, b);
         if (!sched__fused(reason)) return reason;
     }
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t writer = sched__writer(f, w.at->buffer);
-        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
-        reason = sched__check_operand(w.at, w.loop == y->dot);
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t writer = sched__writer(f, it.at->buffer);
+        if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        reason = sched__check_operand(it.at, it.loop == y->dot);
         if (!sched__fused(reason)) return reason;
-        read = w.at;
+        read = it.at;
     }
     if (!read) return IND_FUSION_PROLOGUE;
     sched__fit *own = sched__scratch(f, 1, sizeof *own);
@@ -177,10 +177,10 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     memcpy(own->map_b, y->domain->var, sizeof own->map_b);
     if (!sched__invert(f, x->domain, f->access[f->written[read->buffer] - 1].index, read->index, own->map_a))
         return IND_FUSION_PROLOGUE;
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t writer = sched__writer(f, w.at->buffer);
-        bool made = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
-        if (made && !sched__is_at_hand(f, w.at, own)) return IND_FUSION_PROLOGUE;
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t writer = sched__writer(f, it.at->buffer);
+        bool made = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (made && !sched__is_at_hand(f, it.at, own)) return IND_FUSION_PROLOGUE;
     }
     if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
     if (sched__care(f, a, b)) return IND_FUSION_MEMORY;

@@ -44,10 +44,10 @@ static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_
 
 /* True if every access of the group that varies along the rows is contiguous along them. */
 static bool sched__along_rows(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
-    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
+    for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)) {
         ind_expr step, r = d->var[d->rank];
-        if (w.at->whole || w.at->size || w.at->indirect) continue;
-        ind_expr index = sched__index_in(f, w.at, f->group[g].domain, map);
+        if (it.at->whole || it.at->size || it.at->indirect) continue;
+        ind_expr index = sched__index_in(f, it.at, f->group[g].domain, map);
         if (!ind__expr_depends(index, r)) continue;
         int64_t hint = ind__affine(index, r, &step, NULL) ? ind_hint(step) : 0;
         if (hint != 1 && hint != -1) return false;
@@ -100,7 +100,7 @@ static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t
 
 /* True if the access is affine in `whole`, a dimension of a product that was split in the common domain: then its parts
    are merged again. */
-static bool sched__walks_as_one(const sched__domain *d, ind_expr whole, ind_expr index) {
+static bool sched__affine_in_dim(const sched__domain *d, ind_expr whole, ind_expr index) {
     ind_expr inner = {NULL, 0}, inner_step = inner, at, step;
     for (int v = d->rank - 1; v >= 0; v--) {
         if (!ind__affine(whole, d->var[v], &at, NULL)) return false;
@@ -120,8 +120,8 @@ static bool sched__versioned(const sched__fuser *f, uint32_t buffer) {
 
 /* True if the group stores into a versioned buffer of the arena, which is live from its first version on. */
 static bool sched__keeps_version(const sched__fuser *f, uint32_t g) {
-    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
-        if (w.at->write && sched__versioned(f, w.at->buffer) && sched__in_arena(f, w.at->buffer)) return true;
+    for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it))
+        if (it.at->write && sched__versioned(f, it.at->buffer) && sched__in_arena(f, it.at->buffer)) return true;
     return false;
 }
 
@@ -131,11 +131,11 @@ static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sc
     bool first = f->group[a].dot != IND__SCHED_NONE;
     const sched__domain *product = first ? fit->a : fit->b, *other = first ? fit->b : fit->a;
     const ind_expr *map = first ? fit->map_a : fit->map_b, *map_other = first ? fit->map_b : fit->map_a;
-    for (sched__walk w = sched__first(f, first ? b : a); w.at; sched__next(f, &w)) {
-        if (!w.at->write || !sched__versioned(f, w.at->buffer)) continue;
-        ind_expr index = sched__index_in(f, w.at, other, map_other);
+    for (sched__access_iter it = sched__first_access(f, first ? b : a); it.at; sched__next_access(f, &it)) {
+        if (!it.at->write || !sched__versioned(f, it.at->buffer)) continue;
+        ind_expr index = sched__index_in(f, it.at, other, map_other);
         for (int v = 0; v < product->rank; v++)
-            if (!sched__walks_as_one(fit->domain, map[v], index)) return false;
+            if (!sched__affine_in_dim(fit->domain, map[v], index)) return false;
     }
     return true;
 }
@@ -152,10 +152,10 @@ static bool sched__is_run_index(ind_context *c, const ind_expr *var, const ind_e
 
 /* True if the columns that the group combines have the same runs of rows in the common domain. */
 static bool sched__keeps_runs(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
-    for (sched__walk w = sched__first(f, g); f->group[g].run && w.at; sched__next(f, &w)) {
-        int64_t run = f->program->buffer[w.at->buffer].run;
-        if (!w.at->write || !run) continue;
-        ind_expr index = sched__index_in(f, w.at, f->group[g].domain, map);
+    for (sched__access_iter it = sched__first_access(f, g); f->group[g].run && it.at; sched__next_access(f, &it)) {
+        int64_t run = f->program->buffer[it.at->buffer].run;
+        if (!it.at->write || !run) continue;
+        ind_expr index = sched__index_in(f, it.at, f->group[g].domain, map);
         if (!sched__is_run_index(f->context, d->var, d->size, d->rank, d->rrank, run, index)) return false;
     }
     return true;
