@@ -601,7 +601,7 @@ static bool sched__is_access(const ind__inst *i) {
 }
 
 /* True for a store that combines the values of a run of rows. */
-static bool sched__joins_run(const ind__inst *i) {
+static bool sched__combines_run(const ind__inst *i) {
     return i->op == IND_LOOP_STORE && (i->flags & IND__INST_RUN);
 }
 
@@ -626,10 +626,10 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
 typedef struct sched__splitter {
     const ind__lowered *program;
     ind_fusion_policy policy;
-    ind__split *split;      /* by loop: as for ind__lowered_split */
-    uint8_t *joined;        /* by loop: a first stage was created for its rows */
-    uint32_t *reader;       /* loops that reduce values loaded from a buffer, ascending */
-    uint32_t *first_reader; /* by buffer, one more than buffers */
+    ind__split *split;        /* by loop: as for ind__lowered_split */
+    uint8_t *has_first_stage; /* by loop: a first stage was created for its rows */
+    uint32_t *reader;         /* loops that reduce values loaded from a buffer, ascending */
+    uint32_t *first_reader;   /* by buffer, one more than buffers */
 } sched__splitter;
 
 static bool sched__reduces_rows(const ind__loop *l) {
@@ -696,8 +696,8 @@ static bool sched__has_access(const ind_body *rows, ind_loop_op op, uint32_t buf
 }
 
 /* Bytes that `whole` reads at the same points as `rows`; -1: they are not certain to fuse. */
-static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows,
-                                const ind_expr *to) {
+static int64_t sched__shared_load_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows,
+                                        const ind_expr *to) {
     int64_t bytes = 0;
     for (uint32_t i = 1; i < whole->num_inst; i++) {
         const ind__inst *in = &whole->inst[i];
@@ -722,7 +722,7 @@ static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole,
 
 /* True if another loop reduces the same data over the same dimensions, so that both fuse unsplit. Unless `any`, only
    loops that cannot be split count. */
-static bool sched__reduced_whole_too(const sched__splitter *s, uint32_t l, bool any) {
+static bool sched__reduced_unsplit_too(const sched__splitter *s, uint32_t l, bool any) {
     const ind_body *b = s->program->loop[l].body;
     int64_t points = sched__points_hint(b, b->rank, b->rank + b->rrank);
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -747,11 +747,12 @@ static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
     if (r == l || s->split[r].outer || distance > (uint32_t)s->policy.max_distance) return 0;
     int outer = sched__rows_within(whole, rows, to);
     if (!outer) return 0;
-    int64_t partials = sched__points_hint(whole, 0, whole->rank + outer), met = sched__met_bytes(s, whole, rows, to);
+    int64_t partials = sched__points_hint(whole, 0, whole->rank + outer),
+            shared = sched__shared_load_bytes(s, whole, rows, to);
     int bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
     /* loops that would share a kernel then have a second stage each */
-    if (met < s->policy.launch_bytes && sched__reduced_whole_too(s, l, true)) return 0;
-    return met / s->policy.split_share / bytes >= partials ? outer : 0;
+    if (shared < s->policy.launch_bytes && sched__reduced_unsplit_too(s, l, true)) return 0;
+    return shared / s->policy.split_share / bytes >= partials ? outer : 0;
 }
 
 /* True if a user of the result reads the loop's data again, as a normalisation does. Then one unsplit kernel is better,
@@ -775,7 +776,7 @@ static bool sched__data_read_after(const sched__splitter *s, uint32_t l) {
 }
 
 /* Tries the loops that reduce data that loop l reads. */
-static int sched__split_to_rows(sched__splitter *s, uint32_t l) {
+static int sched__split_for_rows(sched__splitter *s, uint32_t l) {
     const ind_body *b = s->program->loop[l].body;
     for (uint32_t i = 1; i < b->num_inst; i++) {
         uint32_t x = b->inst[i].source;
@@ -786,7 +787,7 @@ static int sched__split_to_rows(sched__splitter *s, uint32_t l) {
             int outer = sched__split_for(s, l, s->reader[at]);
             if (!outer) continue;
             if (sched__data_read_after(s, l)) return 0;
-            s->joined[s->reader[at]] = 1;
+            s->has_first_stage[s->reader[at]] = 1;
             return outer;
         }
     }
@@ -799,7 +800,7 @@ static bool sched__may_split(const sched__splitter *s, uint32_t l) {
     if (!sched__reduces_rows(loop) || loop->body->rank + loop->body->rrank > IND_MAX_RANK) return false;
     int n = sched__long_vars(loop->body, var, &p);
     if (n - p < 2 || !ind__body_splits(loop->body)) return false;
-    return !s->joined[l] && !ind__body_unbacked(s->program, loop->body);
+    return !s->has_first_stage[l] && !ind__body_unbacked(s->program, loop->body);
 }
 
 /* ---- columns: their reduction is fused into a kernel over the rows. Each of its blocks iterates over a run of rows
@@ -808,7 +809,7 @@ static bool sched__may_split(const sched__splitter *s, uint32_t l) {
 
 /* True if `whole` reduces the columns of data whose rows `rows` reduces, or that `rows` computes per element. to: its
    variables expressed in those of `rows`. */
-static bool sched__crosses(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
+static bool sched__reduces_columns_of(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
     int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
     int n = sched__long_vars(whole, mine, &my_p), m = sched__long_vars(rows, theirs, &their_p), my_r = n - my_p;
     if (n != m || !my_p || !my_r || (their_p != my_r && their_p != n)) return false;
@@ -822,17 +823,17 @@ static bool sched__crosses(const ind_body *whole, const ind_body *rows, ind_expr
 }
 
 /* Bytes that `whole` loads at points at which `rows` loads or stores them. */
-static int64_t sched__crossed_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows) {
+static int64_t sched__shared_column_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows) {
     ind_expr to[IND__SCHED_DIMS];
     int64_t bytes = 0;
-    if (!sched__crosses(whole, rows, to)) return 0;
+    if (!sched__reduces_columns_of(whole, rows, to)) return 0;
     for (uint32_t i = 1; i < whole->num_inst; i++) {
         const ind__inst *in = &whole->inst[i];
         if (in->op != IND_LOOP_LOAD) continue;
         ind_expr at = ind__substitute(whole->index[in->index], whole->var, to, whole->rank + whole->rrank);
-        bool met = sched__has_access(rows, IND_LOOP_LOAD, in->source, at) ||
-                   sched__has_access(rows, IND_LOOP_STORE, in->source, at);
-        if (met) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(&s->program->buffer[in->source])));
+        bool shared = sched__has_access(rows, IND_LOOP_LOAD, in->source, at) ||
+                      sched__has_access(rows, IND_LOOP_STORE, in->source, at);
+        if (shared) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(&s->program->buffer[in->source])));
     }
     return bytes;
 }
@@ -845,7 +846,7 @@ static bool sched__on_rows(const ind_body *b, int64_t rows, int64_t columns) {
 
 /* True if a kernel of column loop l, row loop r and the loops on the same rows between them would depend on another
    kernel in between. */
-static bool sched__must_wait(const sched__splitter *s, uint32_t l, uint32_t r) {
+static bool sched__needs_kernel_between(const sched__splitter *s, uint32_t l, uint32_t r) {
     enum {
         FOLLOWS = 1,
         OUTSIDE = 2
@@ -917,14 +918,14 @@ static int64_t sched__balanced_run(const ind_fusion_policy *p, int64_t rows, int
 
 /* Rows per block as above; 0 if too few blocks remain for all multiprocessors, or if the saved reads are not worth the
    partial results. */
-static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, int64_t met) {
+static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, int64_t shared) {
     const ind_fusion_policy *p = &s->policy;
     int64_t columns = sched__points_hint(whole, 0, whole->rank);
     int64_t rows = sched__points_hint(whole, whole->rank, whole->rank + whole->rrank);
-    if (!columns || met < p->mix_from) return 0;
+    if (!columns || shared < p->mix_from) return 0;
     int64_t bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
     int64_t run = sched__balanced_run(p, rows, columns);
-    return rows / run >= p->fill_blocks / 4 && met / p->split_share / bytes / columns >= rows / run ? run : 0;
+    return rows / run >= p->fill_blocks / 4 && shared / p->split_share / bytes / columns >= rows / run ? run : 0;
 }
 
 /* The run for loop l with row loop r, if r reduces rows of the same data; 0: none. made: the loop body that computes
@@ -933,10 +934,12 @@ static int64_t sched__mix_with(const sched__splitter *s, uint32_t l, uint32_t r,
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     ind_expr to[IND__SCHED_DIMS];
     bool split = s->split[r].outer || s->split[r].run;
-    if (r == l || split || !rows->rrank || !sched__crosses(whole, rows, to) || sched__must_wait(s, l, r)) return 0;
-    int64_t met = sched__crossed_bytes(s, whole, rows);
-    if (made) met = sched__add_hint(met, sched__crossed_bytes(s, whole, made));
-    return sched__run_for(s, whole, met);
+    if (r == l || split || !rows->rrank || !sched__reduces_columns_of(whole, rows, to) ||
+        sched__needs_kernel_between(s, l, r))
+        return 0;
+    int64_t shared = sched__shared_column_bytes(s, whole, rows);
+    if (made) shared = sched__add_hint(shared, sched__shared_column_bytes(s, whole, made));
+    return sched__run_for(s, whole, shared);
 }
 
 /* Tries the loops that reduce rows of buffer x, which loop l reads, and the loops whose results x is computed from. */
@@ -961,9 +964,9 @@ static int64_t sched__mix(const sched__splitter *s, uint32_t l) {
     const ind_body *b = loop->body;
     uint32_t reduce = sched__reduces_rows(loop) ? ind__body_splits(b) : 0;
     int64_t run = 0;
-    if (s->policy.disable_mix || !reduce || b->rank + b->rrank > IND_MAX_RANK || s->joined[l]) return 0;
+    if (s->policy.disable_mix || !reduce || b->rank + b->rrank > IND_MAX_RANK || s->has_first_stage[l]) return 0;
     if (!ind__can_scatter((ind_reduction)b->inst[reduce].reduction) || ind__body_unbacked(s->program, b)) return 0;
-    if (!sched__along_columns(s, b) || !sched__short_rows(s, b) || sched__reduced_whole_too(s, l, false)) return 0;
+    if (!sched__along_columns(s, b) || !sched__short_rows(s, b) || sched__reduced_unsplit_too(s, l, false)) return 0;
     for (uint32_t i = 1; i < b->num_inst && !run; i++)
         if (b->inst[i].op == IND_LOOP_LOAD) run = sched__mix_over(s, l, b->inst[i].source);
     return run;
@@ -1002,11 +1005,11 @@ ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *polic
     sched__policy_defaults(&s.policy);
     if (s.policy.disable || s.policy.disable_split) return IND_OK;
     s.split = ind__arena_alloc(&memory, ((size_t)p->num_loops + 1) * sizeof *s.split);
-    s.joined = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
+    s.has_first_stage = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
     s.first_reader = ind__arena_alloc(&memory, ((size_t)p->num_buffers + 1) * sizeof *s.first_reader);
-    bool ok = s.split && s.joined && s.first_reader && sched__find_reducers(&s, &memory);
+    bool ok = s.split && s.has_first_stage && s.first_reader && sched__find_reducers(&s, &memory);
     for (uint32_t l = 0; ok && l < p->num_loops; l++) {
-        int outer = sched__may_split(&s, l) ? sched__split_to_rows(&s, l) : 0;
+        int outer = sched__may_split(&s, l) ? sched__split_for_rows(&s, l) : 0;
         s.split[l] = (ind__split){.outer = outer, .run = outer ? 0 : sched__mix(&s, l)};
     }
     ind_status status = ok ? ind__lowered_split(p, s.split) : ind__failed(p->context);
@@ -1137,8 +1140,8 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     ind__access *a = f->access + f->first_access[l];
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        g->reduces |= (in->op == IND_LOOP_REDUCE && in->reduction != IND_REDUCE_DOT) || sched__joins_run(in);
-        if (sched__joins_run(in)) g->run = f->program->buffer[in->source].run;
+        g->reduces |= (in->op == IND_LOOP_REDUCE && in->reduction != IND_REDUCE_DOT) || sched__combines_run(in);
+        if (sched__combines_run(in)) g->run = f->program->buffer[in->source].run;
         g->scans |= in->op == IND_LOOP_SCAN;
         g->num_scans += in->op == IND_LOOP_SCAN;
         g->combines |= in->op == IND_LOOP_SCAN && in->reduction == IND_SCAN_COMBINE;
@@ -1587,8 +1590,8 @@ static bool sched__fused(ind_fusion_reason r) {
     return r <= IND_FUSION_FUSED_HORIZONTAL;
 }
 
-/* Iterates over the accesses of a group: for (sched__access_iter it = sched__first_access(f, g); it.at;
- * sched__next_access(f, &it)). */
+/* Iterates over the accesses of a group:
+   for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)). */
 typedef struct sched__access_iter {
     uint32_t loop, end;
     const ind__access *at;
@@ -1806,7 +1809,7 @@ typedef struct sched__search {
     sched__search_result result;
 } sched__search;
 
-static void sched__meet(sched__fuser *f, sched__search *s, uint32_t at, uint32_t next) {
+static void sched__reach(sched__fuser *f, sched__search *s, uint32_t at, uint32_t next) {
     if (++s->steps > IND__SCHED_STEPS && s->result == IND__SCHED_SEARCH_DONE) s->result = IND__SCHED_SEARCH_LIMIT;
     if (next == at || next == s->from || f->mark[next] == f->epoch) return;
     if (next == s->to) {
@@ -1823,33 +1826,33 @@ static void sched__meet(sched__fuser *f, sched__search *s, uint32_t at, uint32_t
     s->list[s->num++] = next;
 }
 
-static void sched__meet_readers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
+static void sched__reach_readers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
     const ind__loop *loop = &f->program->loop[l];
     for (uint32_t o = 0; o < loop->num_outputs; o++) {
         uint32_t b = loop->output[o];
         for (uint32_t r = f->first_reader[b]; r < f->first_reader[b + 1] && s->result == IND__SCHED_SEARCH_DONE; r++)
-            sched__meet(f, s, at, f->group_of[f->reader[r]]);
+            sched__reach(f, s, at, f->group_of[f->reader[r]]);
     }
     for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1] && s->result == IND__SCHED_SEARCH_DONE; a++) {
         uint32_t mutator = f->access[a].write ? IND__SCHED_NONE : sched__mutator(f, f->access[a].buffer);
-        if (mutator != IND__SCHED_NONE && mutator != l) sched__meet(f, s, at, f->group_of[mutator]);
+        if (mutator != IND__SCHED_NONE && mutator != l) sched__reach(f, s, at, f->group_of[mutator]);
     }
 }
 
-static void sched__meet_writers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
+static void sched__reach_writers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
     for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1] && s->result == IND__SCHED_SEARCH_DONE; a++) {
         uint32_t writer = f->access[a].write ? IND__SCHED_NONE : sched__writer(f, f->access[a].buffer);
-        if (writer != IND__SCHED_NONE) sched__meet(f, s, at, f->group_of[writer]);
+        if (writer != IND__SCHED_NONE) sched__reach(f, s, at, f->group_of[writer]);
     }
     for (uint32_t i = f->first_wait[l]; i < f->first_wait[l + 1] && s->result == IND__SCHED_SEARCH_DONE; i++)
-        sched__meet(f, s, at, f->group_of[f->waits[i]]);
+        sched__reach(f, s, at, f->group_of[f->waits[i]]);
 }
 
 static sched__search_result sched__search_run(sched__fuser *f, sched__search *s) {
     f->epoch++;
     for (uint32_t i = 0, at = s->from;; at = s->list[i++]) {
         for (uint32_t l = f->group[at].head; l != IND__SCHED_NONE; l = f->next_loop[l])
-            (s->forward ? sched__meet_readers : sched__meet_writers)(f, s, at, l);
+            (s->forward ? sched__reach_readers : sched__reach_writers)(f, s, at, l);
         if (s->result != IND__SCHED_SEARCH_DONE || i == s->num) return s->result;
     }
 }
@@ -2674,7 +2677,7 @@ static bool sched__move_to(sched__fuser *f, uint32_t g, const ind_expr *map) {
     return true;
 }
 
-static void sched__join_lists(sched__fuser *f, uint32_t a, uint32_t b) {
+static void sched__concatenate_loops(sched__fuser *f, uint32_t a, uint32_t b) {
     uint32_t x = f->group[a].head, y = f->group[b].head, head = IND__SCHED_NONE, last = IND__SCHED_NONE;
     while (x != IND__SCHED_NONE || y != IND__SCHED_NONE) {
         uint32_t *from = x < y ? &x : &y, l = *from; /* SCHED_NONE is the largest number */
@@ -2694,7 +2697,7 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
     for (uint32_t l = y->head; ind__ok(fit->bound) && l != IND__SCHED_NONE; l = f->next_loop[l])
         f->bound[l] = fit->bound;
     sched__reorder(f, a, b);
-    sched__join_lists(f, a, b);
+    sched__concatenate_loops(f, a, b);
     x->domain = fit->domain;
     x->count += y->count;
     x->dot = x->dot == IND__SCHED_NONE ? y->dot : x->dot;
@@ -2770,7 +2773,7 @@ static ind_edge *sched__add_edge(sched__fuser *f, uint32_t from, uint32_t to, ui
 
 /* The reason why loop l is not a two-stage reduction whose first stage shares the rows of loop r; DOMAINS_DIFFER: not
    applicable. Applies the checks of ind__split_reductions to the current program. */
-static ind_fusion_reason sched__why_whole(const sched__splitter *s, uint32_t l, uint32_t r) {
+static ind_fusion_reason sched__why_unsplit(const sched__splitter *s, uint32_t l, uint32_t r) {
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     ind_expr to[IND__SCHED_DIMS];
     bool reduce = sched__reduces_rows(&s->program->loop[l]) && sched__reduces_rows(&s->program->loop[r]);
@@ -2780,22 +2783,23 @@ static ind_fusion_reason sched__why_whole(const sched__splitter *s, uint32_t l, 
     if (s->policy.disable_split) return IND_FUSION_SPLIT_DISABLED;
     if (!dot) return IND_FUSION_SPLIT_KIND;
     if (distance > (uint32_t)s->policy.max_distance) return IND_FUSION_TOO_FAR;
-    int64_t met = sched__met_bytes(s, whole, rows, to), partials = sched__points_hint(whole, 0, whole->rank + outer);
-    if (met < 0) return IND_FUSION_SPLIT_ORDER;
-    if (met < s->policy.launch_bytes && sched__reduced_whole_too(s, l, true)) return IND_FUSION_SPLIT_SHARED;
-    if (met / s->policy.split_share / ind_dtype_bytes((ind_dtype)whole->inst[dot].dtype) < partials)
+    int64_t shared = sched__shared_load_bytes(s, whole, rows, to),
+            partials = sched__points_hint(whole, 0, whole->rank + outer);
+    if (shared < 0) return IND_FUSION_SPLIT_ORDER;
+    if (shared < s->policy.launch_bytes && sched__reduced_unsplit_too(s, l, true)) return IND_FUSION_SPLIT_SHARED;
+    if (shared / s->policy.split_share / ind_dtype_bytes((ind_dtype)whole->inst[dot].dtype) < partials)
         return IND_FUSION_SPLIT_PARTIALS;
     return sched__data_read_after(s, l) ? IND_FUSION_SPLIT_READ_AGAIN : IND_FUSION_DOMAINS_DIFFER;
 }
 
-static ind_fusion_reason sched__why_apart(sched__fuser *f, uint32_t from, uint32_t to) {
+static ind_fusion_reason sched__why_unfused(sched__fuser *f, uint32_t from, uint32_t to) {
     const sched__fit *fit;
     uint32_t a = f->group_of[from], b = f->group_of[to];
     bool swap = f->group[a].order > f->group[b].order;
     ind_fusion_reason r = sched__can_fuse(f, swap ? b : a, swap ? a : b, &fit);
     if (r == IND_FUSION_PROLOGUE) r = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
-    if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_whole(f->splitter, from, to);
-    if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_whole(f->splitter, to, from);
+    if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_unsplit(f->splitter, from, to);
+    if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_unsplit(f->splitter, to, from);
     return sched__fused(r) ? IND_FUSION_NO_GAIN : r; /* still possible after the last round */
 }
 
@@ -2806,7 +2810,7 @@ static bool sched__explain_vertical(sched__fuser *f, uint32_t buffer) {
         ind_edge *e = sched__add_edge(f, writer, reader, buffer);
         if (!e) return false;
         if (g != f->group_of[reader]) {
-            e->reason = sched__why_apart(f, writer, reader);
+            e->reason = sched__why_unfused(f, writer, reader);
             continue;
         }
         e->reason = f->group[g].dot == IND__SCHED_NONE          ? IND_FUSION_FUSED_VERTICAL
@@ -2832,7 +2836,7 @@ static bool sched__explain_horizontal(sched__fuser *f, uint32_t buffer) {
         ind_edge *e = sched__add_edge(f, from, to, buffer);
         if (!e) return false;
         bool fused = f->group_of[from] == f->group_of[to];
-        e->reason = fused ? IND_FUSION_FUSED_HORIZONTAL : sched__why_apart(f, from, to);
+        e->reason = fused ? IND_FUSION_FUSED_HORIZONTAL : sched__why_unfused(f, from, to);
     }
     return true;
 }
@@ -3050,7 +3054,7 @@ static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         if (!sched__is_access(in) || in->source != buffer) continue;
-        if (sched__joins_run(in)) return all;
+        if (sched__combines_run(in)) return all;
         uint32_t m = sched__expr_mask(body, mask, i, body->index[in->index]);
         total = ind_expr_add(total, sched__points(body, m));
         masked = masked || in->arg[in->op == IND_LOOP_STORE];
@@ -3063,7 +3067,7 @@ static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint
 static bool sched__combines(const ind_body *body, uint32_t buffer) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        if (in->op != IND_LOOP_STORE || in->source != buffer || sched__joins_run(in)) continue;
+        if (in->op != IND_LOOP_STORE || in->source != buffer || sched__combines_run(in)) continue;
         if (in->reduction != IND_REDUCE_NONE) return true;
     }
     return false;
@@ -3088,7 +3092,7 @@ static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     for (uint32_t i = 1; i < body->num_inst && !body->call; i++) {
         const ind__inst *in = &body->inst[i];
         char class = ind__loop_op_class((ind_loop_op)in->op);
-        if (in->op == IND_LOOP_SCAN || sched__joins_run(in))
+        if (in->op == IND_LOOP_SCAN || sched__combines_run(in))
             per_element++;
         else if (in->op == IND_LOOP_REDUCE)
             per_element += in->reduction == IND_REDUCE_DOT ? 2 : 1;
@@ -3754,7 +3758,7 @@ static bool sched__taken(const ind_schedule *s, const ind_kernel *k, uint32_t ro
 }
 
 /* New versions of buffers share the memory of the old ones. */
-static void sched__join_versions(sched__fuser *f, uint32_t k, sched__life *life) {
+static void sched__alias_versions(sched__fuser *f, uint32_t k, sched__life *life) {
     ind_schedule *s = f->schedule;
     for (uint32_t o = s->kernel[k].num_reads; o < s->kernel[k].num_args; o++) {
         uint32_t b = s->kernel[k].arg[o], old = f->program->buffer[b].mutates;
@@ -4095,7 +4099,7 @@ static bool sched__plan_memory(sched__fuser *f) {
     s->takes_over = sched__keep(f, NULL, buffers, sizeof *s->takes_over);
     if (f->failed || !sched__find_lives(f, life) || !sched__find_gifts(f, life)) return false;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
-        sched__join_versions(f, k, life);
+        sched__alias_versions(f, k, life);
         if (!f->policy.disable_inplace && !sched__take_over(f, k, life)) return false;
     }
     for (uint32_t b = 1; b < buffers; b++) {
@@ -4166,7 +4170,7 @@ static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kerne
 }
 
 /* True if both are likely to be one device function with different arguments. */
-static bool sched__alike(const ind_kernel *a, const ind_kernel *b) {
+static bool sched__likely_same_function(const ind_kernel *a, const ind_kernel *b) {
     return a->kind == b->kind && a->num_args == b->num_args && a->num_reads == b->num_reads &&
            a->body->num_inst == b->body->num_inst;
 }
@@ -4182,18 +4186,19 @@ static bool sched__share_read(const ind_kernel *a, const ind_kernel *b) {
    one function and one tile size serve all. Large pointwise kernels must be alike and read a common buffer: the second
    one occupies the multiprocessors that the end of the first leaves idle (rotary embedding of queries and keys, 336
    MiB, H200: 87.6 us, two launches 89.1 us). Small kernels need nothing in common. */
-static bool sched__go_together(const sched__combiner *x, uint32_t i, uint32_t k) {
+static bool sched__may_share_launch(const sched__combiner *x, uint32_t i, uint32_t k) {
     const ind_kernel *a = &x->f->schedule->kernel[i], *b = &x->f->schedule->kernel[k];
     if ((a->kind == IND_KERNEL_MATMUL) != (b->kind == IND_KERNEL_MATMUL)) return false;
     if (a->kind == IND_KERNEL_MATMUL)
         return sched__share_read(a, b) && a->body->rank == b->body->rank && ind_expr_same(a->rnumel, b->rnumel);
     const bool large = x->large[i];
-    return large == x->large[k] && (!large || (sched__alike(a, b) && sched__share_read(a, b)));
+    return large == x->large[k] && (!large || (sched__likely_same_function(a, b) && sched__share_read(a, b)));
 }
 
 static bool sched__is_new_function(const sched__combiner *x, uint32_t launch, uint32_t k) {
     const ind_kernel *kernel = x->f->schedule->kernel;
-    return !sched__alike(&kernel[launch], &kernel[k]) && !sched__alike(&kernel[x->tail[launch]], &kernel[k]);
+    return !sched__likely_same_function(&kernel[launch], &kernel[k]) &&
+           !sched__likely_same_function(&kernel[x->tail[launch]], &kernel[k]);
 }
 
 /* True if the loop of this version stores only into its own part of the concatenation. */
@@ -4211,27 +4216,27 @@ static bool sched__stores_part(const ind__lowered *p, uint32_t version) {
 }
 
 /* True if two versions of one buffer are disjoint parts of a concatenation: then their order does not matter. */
-static bool sched__parts_apart(const ind__lowered *p, uint32_t a, uint32_t b) {
+static bool sched__parts_disjoint(const ind__lowered *p, uint32_t a, uint32_t b) {
     const ind__buffer *x = &p->buffer[a], *y = &p->buffer[b];
     if (!ind__ok(x->part_end) || !ind__ok(y->part_end)) return false;
     if (!ind_known_le(x->part_end, y->part_begin) && !ind_known_le(y->part_end, x->part_begin)) return false;
     return sched__stores_part(p, a) && sched__stores_part(p, b);
 }
 
-static void sched__after(const sched__combiner *x, uint32_t kernel, uint32_t k, uint32_t *least) {
+static void sched__run_after(const sched__combiner *x, uint32_t kernel, uint32_t k, uint32_t *least) {
     if (kernel != k && x->launch[kernel] + 1 > *least) *least = x->launch[kernel] + 1;
 }
 
 /* Kernel k writes a new version of `old`, so it runs after the writer and all readers of `old`. Both may be in one
    launch if they store parts of a concatenation. */
-static void sched__after_version(const sched__combiner *x, uint32_t version, uint32_t k, uint32_t *least) {
+static void sched__run_after_version(const sched__combiner *x, uint32_t version, uint32_t k, uint32_t *least) {
     const ind__lowered *p = x->f->program;
     uint32_t old = p->buffer[version].mutates;
-    for (uint32_t r = 0; r < x->written[old]; r++) sched__after(x, x->reader[x->first_reader[old] + r], k, least);
+    for (uint32_t r = 0; r < x->written[old]; r++) sched__run_after(x, x->reader[x->first_reader[old] + r], k, least);
     for (int n = 0; old && x->maker[old]; old = p->buffer[old].mutates, n++) {
         uint32_t maker = x->maker[old] - 1;
-        if (n == IND__SCHED_NEIGHBOURS || !sched__parts_apart(p, old, version)) {
-            sched__after(x, maker, k, least);
+        if (n == IND__SCHED_NEIGHBOURS || !sched__parts_disjoint(p, old, version)) {
+            sched__run_after(x, maker, k, least);
             return;
         }
         if (x->launch[maker] > *least) *least = x->launch[maker];
@@ -4240,21 +4245,21 @@ static void sched__after_version(const sched__combiner *x, uint32_t version, uin
 
 /* The first position at which kernel k can run: after its dependencies, and after all readers of buffers that it
    changes. */
-static uint32_t sched__earliest(const sched__combiner *x, uint32_t k) {
+static uint32_t sched__earliest_launch(const sched__combiner *x, uint32_t k) {
     const ind_kernel *kernel = &x->f->schedule->kernel[k];
     uint32_t least = 0;
     for (uint32_t i = 0; i < kernel->num_args; i++) {
         uint32_t b = kernel->arg[i];
         if (i >= kernel->num_reads)
-            sched__after_version(x, b, k, &least);
+            sched__run_after_version(x, b, k, &least);
         else if (x->maker[b])
-            sched__after(x, x->maker[b] - 1, k, &least);
+            sched__run_after(x, x->maker[b] - 1, k, &least);
     }
     return least;
 }
 
 /* Records kernel k at its original position, since later kernels may depend on it. */
-static void sched__note_kernel(sched__combiner *x, uint32_t k) {
+static void sched__record_kernel(sched__combiner *x, uint32_t k) {
     const ind_kernel *kernel = &x->f->schedule->kernel[k];
     for (uint32_t i = 0; i < kernel->num_args; i++) {
         uint32_t b = kernel->arg[i];
@@ -4275,16 +4280,16 @@ static bool sched__fits_below_peak(const sched__combiner *x, uint32_t launch, ui
 
 /* The launch that kernel k is added to: the last one with a similar kernel, else the last possible one. k if there is
    none, with the reason in *why. */
-static uint32_t sched__launch_to_join(const sched__combiner *x, uint32_t k, ind_combo_reason *why) {
+static uint32_t sched__choose_launch(const sched__combiner *x, uint32_t k, ind_combo_reason *why) {
     const sched__fuser *f = x->f;
     const ind_kernel *kernel = &f->schedule->kernel[k];
-    uint32_t least = sched__earliest(x, k), best = k, tries = 0;
+    uint32_t least = sched__earliest_launch(x, k), best = k, tries = 0;
     *why = x->large[k] ? IND_COMBO_LARGE : IND_COMBO_NEEDED;
     for (uint32_t i = x->num_open; i-- > 0 && tries < IND__SCHED_COMBO_TRIES; tries++) {
         uint32_t at = x->open[i];
         if (at < least || k - at > IND__SCHED_COMBO_DISTANCE) break;
         const ind_kernel *first = &f->schedule->kernel[at];
-        if (!sched__go_together(x, at, k) || (best != k && !sched__alike(first, kernel))) continue;
+        if (!sched__may_share_launch(x, at, k) || (best != k && !sched__likely_same_function(first, kernel))) continue;
         if (x->parts[at] >= (uint32_t)f->policy.max_parts ||
             x->functions[at] + sched__is_new_function(x, at, k) > (uint32_t)f->policy.max_functions ||
             x->words[at] + sched__combo_words(kernel) > IND__SCHED_COMBO_WORDS) {
@@ -4293,13 +4298,13 @@ static uint32_t sched__launch_to_join(const sched__combiner *x, uint32_t k, ind_
             if (best == k) *why = IND_COMBO_MEMORY;
         } else {
             best = at;
-            if (sched__alike(first, kernel)) break;
+            if (sched__likely_same_function(first, kernel)) break;
         }
     }
     return best;
 }
 
-static void sched__join_launch(sched__combiner *x, uint32_t launch, uint32_t k) {
+static void sched__add_to_launch(sched__combiner *x, uint32_t launch, uint32_t k) {
     ind_schedule *s = x->f->schedule;
     x->launch[k] = launch;
     x->functions[launch] += sched__is_new_function(x, launch, k);
@@ -4381,12 +4386,12 @@ static void sched__choose_launches(sched__combiner *x) {
         x->parts[k] = x->functions[k] = 1, x->words[k] = sched__combo_words(&s->kernel[k]);
         s->combo[k] = sched__combinable(x->f, &s->kernel[k]);
         x->large[k] = s->combo[k] == IND_COMBO_LARGE && s->kernel[k].kind == IND_KERNEL_POINTWISE;
-        if (s->combo[k] == IND_COMBO_COMBINED || x->large[k]) launch = sched__launch_to_join(x, k, &s->combo[k]);
+        if (s->combo[k] == IND_COMBO_COMBINED || x->large[k]) launch = sched__choose_launch(x, k, &s->combo[k]);
         if (launch != k)
-            sched__join_launch(x, launch, k);
+            sched__add_to_launch(x, launch, k);
         else if (s->combo[k] >= IND_COMBO_NEEDED || x->large[k])
             x->open[x->num_open++] = k;
-        sched__note_kernel(x, k);
+        sched__record_kernel(x, k);
     }
 }
 
@@ -4407,7 +4412,7 @@ static bool sched__gather_launches(const sched__combiner *x, ind_kernel *kernel,
     return s->num_launches < s->num_kernels;
 }
 
-static void sched__launch_each(ind_schedule *s) {
+static void sched__launch_separately(ind_schedule *s) {
     for (uint32_t k = 0; k < s->num_kernels; k++) s->launch[k] = k;
     s->num_launches = s->num_kernels;
 }
@@ -4431,7 +4436,7 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
     if (sched__no_larger(s, &before)) return true;
     before.arena = s->arena; /* it may have grown; the schedule still owns its new allocations */
     *s = before;
-    sched__launch_each(s);
+    sched__launch_separately(s);
     for (uint32_t k = 0; k < s->num_kernels; k++)
         if (s->combo[k] == IND_COMBO_COMBINED) s->combo[k] = IND_COMBO_MEMORY;
     return true;
@@ -4639,7 +4644,7 @@ static bool sched__check_older(sched__check *v, uint32_t version) {
     for (uint32_t old = p->buffer[version].mutates; old; old = p->buffer[old].mutates) {
         const ind__buffer *b = &p->buffer[v->buffer = old];
         if (b->kind != IND__BUFFER_COMPUTED || !sched__side_by_side(v, b->loop, p->buffer[version].loop)) break;
-        if (!sched__parts_apart(p, old, version)) return false;
+        if (!sched__parts_disjoint(p, old, version)) return false;
     }
     return true;
 }
@@ -4770,11 +4775,11 @@ static bool sched__check_numbers(const sched__check *v, uint32_t a, uint32_t b) 
 }
 
 /* True if the kernel stores only other parts of b's concatenation into b's memory. */
-static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint32_t b) {
+static bool sched__stores_other_parts(const sched__check *v, const ind_kernel *k, uint32_t b) {
     bool stores = false;
     for (uint32_t o = k->num_reads; o < k->num_args; o++) {
         if (v->s->storage[k->arg[o]] != v->s->storage[b]) continue;
-        if (!sched__parts_apart(v->s->program, k->arg[o], b)) return false;
+        if (!sched__parts_disjoint(v->s->program, k->arg[o], b)) return false;
         stores = true;
     }
     return stores;
@@ -4785,11 +4790,11 @@ static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint
 static bool sched__check_taken_over(const sched__check *v, const sched__life *a, const sched__life *b) {
     const uint32_t made = v->made[b->buffer] - 1, before = v->made[a->buffer] - 1;
     if (before != made && v->s->launch[before] == v->s->launch[made])
-        return sched__parts_apart(v->s->program, a->buffer, b->buffer);
+        return sched__parts_disjoint(v->s->program, a->buffer, b->buffer);
     if (a->end != v->last[made] || b->begin != v->s->launch[made]) return false;
     for (uint32_t k = v->s->launch[made]; k <= v->last[made]; k++)
         if (k != made && sched__has_arg(&v->s->kernel[k], a->buffer, false) &&
-            !sched__stores_apart(v, &v->s->kernel[k], b->buffer))
+            !sched__stores_other_parts(v, &v->s->kernel[k], b->buffer))
             return false;
     return true;
 }
@@ -4977,7 +4982,7 @@ static bool sched__check_runs(sched__check *v) {
         for (int d = 0; d < b->rank + b->rrank; d++) size[d] = sched__extent(b->var[d]);
         for (uint32_t i = 1; i < b->num_inst; i++) {
             const ind__inst *in = &b->inst[i];
-            if (!sched__joins_run(in)) continue;
+            if (!sched__combines_run(in)) continue;
             any = true, v->buffer = in->source;
             if (v->s->program->buffer[in->source].run != k->run || sched__only_store(b, in->source) != i) return false;
             if (k->kind != IND_KERNEL_REDUCTION || sched__has_arg(k, in->source, false)) return false;
@@ -5458,7 +5463,7 @@ void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_nam
 
 /* ================================================================================================== src/sched/run.c */
 /* Records for the explanation of the schedule: the kernel of each loop, the first and last kernel of each buffer. */
-static bool sched__note_uses(sched__fuser *f) {
+static bool sched__record_uses(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
     s->kernel_of = sched__keep(f, NULL, loops, sizeof(uint32_t));
@@ -5484,7 +5489,7 @@ static ind_status sched__run(sched__fuser *f) {
     const uint32_t refusals = ind__refusals(f->context);
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
               sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f) &&
-              sched__combine(f) && sched__note_uses(f);
+              sched__combine(f) && sched__record_uses(f);
     return ok ? ind__refused_since(f->context, refusals) : ind__failed(f->context);
 }
 

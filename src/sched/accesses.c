@@ -120,8 +120,8 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     ind__access *a = f->access + f->first_access[l];
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        g->reduces |= (in->op == IND_LOOP_REDUCE && in->reduction != IND_REDUCE_DOT) || sched__joins_run(in);
-        if (sched__joins_run(in)) g->run = f->program->buffer[in->source].run;
+        g->reduces |= (in->op == IND_LOOP_REDUCE && in->reduction != IND_REDUCE_DOT) || sched__combines_run(in);
+        if (sched__combines_run(in)) g->run = f->program->buffer[in->source].run;
         g->scans |= in->op == IND_LOOP_SCAN;
         g->num_scans += in->op == IND_LOOP_SCAN;
         g->combines |= in->op == IND_LOOP_SCAN && in->reduction == IND_SCAN_COMBINE;

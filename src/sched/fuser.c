@@ -205,7 +205,7 @@ static bool sched__is_access(const ind__inst *i) {
 }
 
 /* True for a store that combines the values of a run of rows. */
-static bool sched__joins_run(const ind__inst *i) {
+static bool sched__combines_run(const ind__inst *i) {
     return i->op == IND_LOOP_STORE && (i->flags & IND__INST_RUN);
 }
 

@@ -94,7 +94,7 @@ static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         if (!sched__is_access(in) || in->source != buffer) continue;
-        if (sched__joins_run(in)) return all;
+        if (sched__combines_run(in)) return all;
         uint32_t m = sched__expr_mask(body, mask, i, body->index[in->index]);
         total = ind_expr_add(total, sched__points(body, m));
         masked = masked || in->arg[in->op == IND_LOOP_STORE];
@@ -107,7 +107,7 @@ static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint
 static bool sched__combines(const ind_body *body, uint32_t buffer) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        if (in->op != IND_LOOP_STORE || in->source != buffer || sched__joins_run(in)) continue;
+        if (in->op != IND_LOOP_STORE || in->source != buffer || sched__combines_run(in)) continue;
         if (in->reduction != IND_REDUCE_NONE) return true;
     }
     return false;
@@ -132,7 +132,7 @@ static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     for (uint32_t i = 1; i < body->num_inst && !body->call; i++) {
         const ind__inst *in = &body->inst[i];
         char class = ind__loop_op_class((ind_loop_op)in->op);
-        if (in->op == IND_LOOP_SCAN || sched__joins_run(in))
+        if (in->op == IND_LOOP_SCAN || sched__combines_run(in))
             per_element++;
         else if (in->op == IND_LOOP_REDUCE)
             per_element += in->reduction == IND_REDUCE_DOT ? 2 : 1;

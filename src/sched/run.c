@@ -1,5 +1,5 @@
 /* Records for the explanation of the schedule: the kernel of each loop, the first and last kernel of each buffer. */
-static bool sched__note_uses(sched__fuser *f) {
+static bool sched__record_uses(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
     s->kernel_of = sched__keep(f, NULL, loops, sizeof(uint32_t));
@@ -25,7 +25,7 @@ static ind_status sched__run(sched__fuser *f) {
     const uint32_t refusals = ind__refusals(f->context);
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
               sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f) &&
-              sched__combine(f) && sched__note_uses(f);
+              sched__combine(f) && sched__record_uses(f);
     return ok ? ind__refused_since(f->context, refusals) : ind__failed(f->context);
 }
 

@@ -184,7 +184,7 @@ static bool sched__check_older(sched__check *v, uint32_t version) {
     for (uint32_t old = p->buffer[version].mutates; old; old = p->buffer[old].mutates) {
         const ind__buffer *b = &p->buffer[v->buffer = old];
         if (b->kind != IND__BUFFER_COMPUTED || !sched__side_by_side(v, b->loop, p->buffer[version].loop)) break;
-        if (!sched__parts_apart(p, old, version)) return false;
+        if (!sched__parts_disjoint(p, old, version)) return false;
     }
     return true;
 }
@@ -315,11 +315,11 @@ static bool sched__check_numbers(const sched__check *v, uint32_t a, uint32_t b) 
 }
 
 /* True if the kernel stores only other parts of b's concatenation into b's memory. */
-static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint32_t b) {
+static bool sched__stores_other_parts(const sched__check *v, const ind_kernel *k, uint32_t b) {
     bool stores = false;
     for (uint32_t o = k->num_reads; o < k->num_args; o++) {
         if (v->s->storage[k->arg[o]] != v->s->storage[b]) continue;
-        if (!sched__parts_apart(v->s->program, k->arg[o], b)) return false;
+        if (!sched__parts_disjoint(v->s->program, k->arg[o], b)) return false;
         stores = true;
     }
     return stores;
@@ -330,11 +330,11 @@ static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint
 static bool sched__check_taken_over(const sched__check *v, const sched__life *a, const sched__life *b) {
     const uint32_t made = v->made[b->buffer] - 1, before = v->made[a->buffer] - 1;
     if (before != made && v->s->launch[before] == v->s->launch[made])
-        return sched__parts_apart(v->s->program, a->buffer, b->buffer);
+        return sched__parts_disjoint(v->s->program, a->buffer, b->buffer);
     if (a->end != v->last[made] || b->begin != v->s->launch[made]) return false;
     for (uint32_t k = v->s->launch[made]; k <= v->last[made]; k++)
         if (k != made && sched__has_arg(&v->s->kernel[k], a->buffer, false) &&
-            !sched__stores_apart(v, &v->s->kernel[k], b->buffer))
+            !sched__stores_other_parts(v, &v->s->kernel[k], b->buffer))
             return false;
     return true;
 }
@@ -522,7 +522,7 @@ static bool sched__check_runs(sched__check *v) {
         for (int d = 0; d < b->rank + b->rrank; d++) size[d] = sched__extent(b->var[d]);
         for (uint32_t i = 1; i < b->num_inst; i++) {
             const ind__inst *in = &b->inst[i];
-            if (!sched__joins_run(in)) continue;
+            if (!sched__combines_run(in)) continue;
             any = true, v->buffer = in->source;
             if (v->s->program->buffer[in->source].run != k->run || sched__only_store(b, in->source) != i) return false;
             if (k->kind != IND_KERNEL_REDUCTION || sched__has_arg(k, in->source, false)) return false;

@@ -4,8 +4,8 @@ static bool sched__fused(ind_fusion_reason r) {
     return r <= IND_FUSION_FUSED_HORIZONTAL;
 }
 
-/* Iterates over the accesses of a group: for (sched__access_iter it = sched__first_access(f, g); it.at;
- * sched__next_access(f, &it)). */
+/* Iterates over the accesses of a group:
+   for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)). */
 typedef struct sched__access_iter {
     uint32_t loop, end;
     const ind__access *at;
@@ -223,7 +223,7 @@ typedef struct sched__search {
     sched__search_result result;
 } sched__search;
 
-static void sched__meet(sched__fuser *f, sched__search *s, uint32_t at, uint32_t next) {
+static void sched__reach(sched__fuser *f, sched__search *s, uint32_t at, uint32_t next) {
     if (++s->steps > IND__SCHED_STEPS && s->result == IND__SCHED_SEARCH_DONE) s->result = IND__SCHED_SEARCH_LIMIT;
     if (next == at || next == s->from || f->mark[next] == f->epoch) return;
     if (next == s->to) {
@@ -240,33 +240,33 @@ static void sched__meet(sched__fuser *f, sched__search *s, uint32_t at, uint32_t
     s->list[s->num++] = next;
 }
 
-static void sched__meet_readers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
+static void sched__reach_readers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
     const ind__loop *loop = &f->program->loop[l];
     for (uint32_t o = 0; o < loop->num_outputs; o++) {
         uint32_t b = loop->output[o];
         for (uint32_t r = f->first_reader[b]; r < f->first_reader[b + 1] && s->result == IND__SCHED_SEARCH_DONE; r++)
-            sched__meet(f, s, at, f->group_of[f->reader[r]]);
+            sched__reach(f, s, at, f->group_of[f->reader[r]]);
     }
     for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1] && s->result == IND__SCHED_SEARCH_DONE; a++) {
         uint32_t mutator = f->access[a].write ? IND__SCHED_NONE : sched__mutator(f, f->access[a].buffer);
-        if (mutator != IND__SCHED_NONE && mutator != l) sched__meet(f, s, at, f->group_of[mutator]);
+        if (mutator != IND__SCHED_NONE && mutator != l) sched__reach(f, s, at, f->group_of[mutator]);
     }
 }
 
-static void sched__meet_writers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
+static void sched__reach_writers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
     for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1] && s->result == IND__SCHED_SEARCH_DONE; a++) {
         uint32_t writer = f->access[a].write ? IND__SCHED_NONE : sched__writer(f, f->access[a].buffer);
-        if (writer != IND__SCHED_NONE) sched__meet(f, s, at, f->group_of[writer]);
+        if (writer != IND__SCHED_NONE) sched__reach(f, s, at, f->group_of[writer]);
     }
     for (uint32_t i = f->first_wait[l]; i < f->first_wait[l + 1] && s->result == IND__SCHED_SEARCH_DONE; i++)
-        sched__meet(f, s, at, f->group_of[f->waits[i]]);
+        sched__reach(f, s, at, f->group_of[f->waits[i]]);
 }
 
 static sched__search_result sched__search_run(sched__fuser *f, sched__search *s) {
     f->epoch++;
     for (uint32_t i = 0, at = s->from;; at = s->list[i++]) {
         for (uint32_t l = f->group[at].head; l != IND__SCHED_NONE; l = f->next_loop[l])
-            (s->forward ? sched__meet_readers : sched__meet_writers)(f, s, at, l);
+            (s->forward ? sched__reach_readers : sched__reach_writers)(f, s, at, l);
         if (s->result != IND__SCHED_SEARCH_DONE || i == s->num) return s->result;
     }
 }

@@ -47,7 +47,7 @@ static bool sched__move_to(sched__fuser *f, uint32_t g, const ind_expr *map) {
     return true;
 }
 
-static void sched__join_lists(sched__fuser *f, uint32_t a, uint32_t b) {
+static void sched__concatenate_loops(sched__fuser *f, uint32_t a, uint32_t b) {
     uint32_t x = f->group[a].head, y = f->group[b].head, head = IND__SCHED_NONE, last = IND__SCHED_NONE;
     while (x != IND__SCHED_NONE || y != IND__SCHED_NONE) {
         uint32_t *from = x < y ? &x : &y, l = *from; /* SCHED_NONE is the largest number */
@@ -67,7 +67,7 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
     for (uint32_t l = y->head; ind__ok(fit->bound) && l != IND__SCHED_NONE; l = f->next_loop[l])
         f->bound[l] = fit->bound;
     sched__reorder(f, a, b);
-    sched__join_lists(f, a, b);
+    sched__concatenate_loops(f, a, b);
     x->domain = fit->domain;
     x->count += y->count;
     x->dot = x->dot == IND__SCHED_NONE ? y->dot : x->dot;

@@ -73,7 +73,7 @@ static bool sched__taken(const ind_schedule *s, const ind_kernel *k, uint32_t ro
 }
 
 /* New versions of buffers share the memory of the old ones. */
-static void sched__join_versions(sched__fuser *f, uint32_t k, sched__life *life) {
+static void sched__alias_versions(sched__fuser *f, uint32_t k, sched__life *life) {
     ind_schedule *s = f->schedule;
     for (uint32_t o = s->kernel[k].num_reads; o < s->kernel[k].num_args; o++) {
         uint32_t b = s->kernel[k].arg[o], old = f->program->buffer[b].mutates;

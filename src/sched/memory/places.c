@@ -245,7 +245,7 @@ static bool sched__plan_memory(sched__fuser *f) {
     s->takes_over = sched__keep(f, NULL, buffers, sizeof *s->takes_over);
     if (f->failed || !sched__find_lives(f, life) || !sched__find_gifts(f, life)) return false;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
-        sched__join_versions(f, k, life);
+        sched__alias_versions(f, k, life);
         if (!f->policy.disable_inplace && !sched__take_over(f, k, life)) return false;
     }
     for (uint32_t b = 1; b < buffers; b++) {
