@@ -401,21 +401,21 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 #define IND__SCHED_BUCKETS 4096 /* of the hash tables of domains and of fits: short chains up to a million loops */
 
 enum {
-    IND__SCHED_ROUNDS = 10,       /* of fusion, at most; TorchInductor's number */
-    IND__SCHED_NEIGHBOURS = 16,   /* readers of one buffer that are tried against each other */
-    IND__SCHED_VISITS = 128,      /* kernels that one cycle test may visit, in each direction */
-    IND__SCHED_STEPS = 2048,      /* edges that it may follow */
-    IND__SCHED_RUN_WARPS = 4,     /* warps of a block if each warp has one row */
-    IND__SCHED_WINDOW = 64,       /* readers of a result are searched in so many loops after it */
-    IND__SCHED_GIFTS = 16,        /* donated inputs that are tried for one buffer */
-    IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
-    IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that each new term is compared to */
-    IND__SCHED_SORTED_LOOPS = 64, /* with a sort: their reductions and the row share the shared memory of a block */
-    IND__SCHED_SECTOR = 32,       /* bytes; smallest memory transaction */
-    IND__SCHED_CARE = 1,          /* memory is scarce: no fusion for shared reads, concatenation parts or prologues */
-    IND__SCHED_APART = 2,         /* no fusion at all */
-    IND__SCHED_SAVINGS = 6,       /* schedules that are tried for less memory */
-    IND__SCHED_OPEN_END = 1 << 16 /* value of a size without an upper bound */
+    IND__SCHED_ROUNDS = 10,        /* of fusion, at most; TorchInductor's number */
+    IND__SCHED_NEIGHBOURS = 16,    /* readers of one buffer that are tried against each other */
+    IND__SCHED_VISITS = 128,       /* kernels that one cycle test may visit, in each direction */
+    IND__SCHED_STEPS = 2048,       /* edges that it may follow */
+    IND__SCHED_RUN_WARPS = 4,      /* warps of a block if each warp has one row */
+    IND__SCHED_WINDOW = 64,        /* readers of a result are searched in so many loops after it */
+    IND__SCHED_DONATED_TRIES = 16, /* donated inputs that are tried for one buffer */
+    IND__SCHED_GAP_TRIES = 16,     /* gaps in the arena that are tried for one buffer */
+    IND__SCHED_DOMINATORS = 16,    /* terms of a maximum that each new term is compared to */
+    IND__SCHED_SORTED_LOOPS = 64,  /* with a sort: their reductions and the row share the shared memory of a block */
+    IND__SCHED_SECTOR = 32,        /* bytes; smallest memory transaction */
+    IND__SCHED_SCARCE = 1,         /* memory is scarce: no fusion for shared reads, concatenation parts or prologues */
+    IND__SCHED_UNFUSED = 2,        /* no fusion at all */
+    IND__SCHED_MEMORY_TRIES = 6,   /* schedules that are tried for less memory */
+    IND__SCHED_UNBOUNDED = 1 << 16 /* value of a size without an upper bound */
 };
 
 /* Iteration space of a kernel: sizes of P, then of R, none of them 1, and their index symbols. Interned, so that equal
@@ -471,11 +471,11 @@ typedef struct sched__candidate {
 } sched__candidate;
 
 /* Lifetime of a memory block: the steps from its first write to its last read. */
-typedef struct sched__life {
+typedef struct sched__lifetime {
     uint32_t buffer, begin, end;
     ind_expr size; /* rounded up */
     int64_t hint;
-} sched__life;
+} sched__lifetime;
 
 typedef struct sched__fuser {
     ind_context *context;
@@ -487,7 +487,7 @@ typedef struct sched__fuser {
     ind__arena scratch;
     bool failed;
     bool keep_order;     /* of the program */
-    const uint8_t *care; /* by loop: 0, or IND__SCHED_CARE or more if memory is scarce; NULL: 0 for all */
+    const uint8_t *care; /* by loop: 0, or IND__SCHED_SCARCE or more if memory is scarce; NULL: 0 for all */
 
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
@@ -1895,7 +1895,7 @@ static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, cons
 }
 
 /* Scarcity of memory for the two groups: the larger `care`. */
-static uint8_t sched__care(const sched__fuser *f, uint32_t a, uint32_t b) {
+static uint8_t sched__memory_scarcity(const sched__fuser *f, uint32_t a, uint32_t b) {
     return f->group[a].care > f->group[b].care ? f->group[a].care : f->group[b].care;
 }
 
@@ -1916,7 +1916,7 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
     const sched__group *x = &f->group[a], *y = &f->group[b];
     uint32_t distance = x->tail < y->head ? y->head - x->tail : y->tail < x->head ? x->head - y->tail : 0;
     if (distance > (uint32_t)f->policy.max_distance) return IND_FUSION_TOO_FAR;
-    if (sched__care(f, a, b)) return IND_FUSION_MEMORY;
+    if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
     if (sched__shared_reads(f, a, b, fit) < f->policy.min_saved && !sched__are_second_stages(f, a, b))
         return IND_FUSION_NO_GAIN;
     return IND_FUSION_FUSED_HORIZONTAL;
@@ -1925,9 +1925,9 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
 /* ========================================================================================= src/sched/fusion/scans.c */
 /* ---- scans: groups that share a kernel with a scan compute on the same rows */
 
-/* Origin of a loop's results: 0, no scan; SCANNED, results of a scan; BEHIND, reductions of scan results. If the scan
-   runs in the last pass only, no per-element value may depend on BEHIND. */
-enum { IND__SCHED_SCANNED = 1, IND__SCHED_BEHIND = 2 };
+/* Origin of a loop's results: 0, no scan; SCANNED, results of a scan; AFTER_REDUCE, reductions of scan results. If the
+   scan runs in the last pass only, no per-element value may depend on AFTER_REDUCE. */
+enum { IND__SCHED_SCANNED = 1, IND__SCHED_AFTER_REDUCE = 2 };
 
 /* True if loop l of group g computes a value for each element of a row. */
 static bool sched__per_element(const sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit) {
@@ -1956,10 +1956,10 @@ static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_
         if (f->access[a].write && f->access[a].indirect) return IND_FUSION_INDIRECT;
         if (!f->access[a].write && f->mark[b] == f->epoch && f->found[b] > from) from = f->found[b];
     }
-    if (once && from == IND__SCHED_BEHIND && (scans || reduces || sched__per_element(f, l, g, fit)))
+    if (once && from == IND__SCHED_AFTER_REDUCE && (scans || reduces || sched__per_element(f, l, g, fit)))
         return IND_FUSION_SCAN_REDUCED;
     if (scans) from = IND__SCHED_SCANNED;
-    if (from && reduces) from = IND__SCHED_BEHIND;
+    if (from && reduces) from = IND__SCHED_AFTER_REDUCE;
     for (uint32_t o = 0; o < f->program->loop[l].num_outputs; o++) {
         f->mark[f->program->loop[l].output[o]] = f->epoch;
         f->found[f->program->loop[l].output[o]] = from;
@@ -2097,7 +2097,8 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
     if (product && !sched__keeps_tiles(f, a, b, fit)) return IND_FUSION_DOMAINS_DIFFER;
     if (!sched__keeps_runs(f, a, fit->map_a, fit->domain) || !sched__keeps_runs(f, b, fit->map_b, fit->domain))
         return IND_FUSION_RUNS;
-    if (sched__care(f, a, b) && (sched__keeps_version(f, a) || sched__keeps_version(f, b))) return IND_FUSION_MEMORY;
+    if (sched__memory_scarcity(f, a, b) && (sched__keeps_version(f, a) || sched__keeps_version(f, b)))
+        return IND_FUSION_MEMORY;
     if (!sched__fused(kind)) return kind;
     if (!ind__ok(fit->bound) && sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
     if (f->group[a].scans || f->group[b].scans) reason = sched__check_scan(f, a, b, fit);
@@ -2286,7 +2287,7 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     *fit = sched__fit_of(f, f->group[a].domain, f->group[b].domain);
     if (!*fit) return IND_FUSION_DOMAINS_DIFFER;
     if (f->policy.disable) return IND_FUSION_DISABLED;
-    if (sched__care(f, a, b) == IND__SCHED_APART) return IND_FUSION_MEMORY;
+    if (sched__memory_scarcity(f, a, b) == IND__SCHED_UNFUSED) return IND_FUSION_MEMORY;
     ind_fusion_reason kind = sched__check_fit(f, a, b, *fit), reason;
     bool other = kind == IND_FUSION_DOMAINS_DIFFER || kind == IND_FUSION_INDEX_DIFFERS || kind == IND_FUSION_NO_GAIN;
     if (other && !f->policy.disable_reorder) kind = sched__check_reordered(f, a, b, fit, kind);
@@ -2484,7 +2485,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
         if (made && !sched__is_at_hand(f, it.at, own)) return IND_FUSION_PROLOGUE;
     }
     if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
-    if (sched__care(f, a, b)) return IND_FUSION_MEMORY;
+    if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
     if (!sched__inlining_pays(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);
@@ -3191,24 +3192,24 @@ static bool sched__make_kernels(sched__fuser *f) {
 /* ========================================================================================= src/sched/memory/order.c */
 /* =================================================================================================== >>order */
 
-typedef struct sched__place {
+typedef struct sched__ordered_group {
     uint32_t group, order;
-} sched__place;
+} sched__ordered_group;
 
-static int sched__compare_place(const void *a, const void *b) {
-    return sched__compare_u32(&((const sched__place *)a)->order, &((const sched__place *)b)->order);
+static int sched__compare_group_order(const void *a, const void *b) {
+    return sched__compare_u32(&((const sched__ordered_group *)a)->order, &((const sched__ordered_group *)b)->order);
 }
 
 /* The program's order after fusion: the topological order maintained while fusing. */
 static bool sched__program_order(sched__fuser *f, uint32_t *list) {
-    sched__place *place = sched__scratch(f, f->program->num_loops, sizeof *place);
+    sched__ordered_group *ordered = sched__scratch(f, f->program->num_loops, sizeof *ordered);
     uint32_t n = 0;
-    if (!place) return false;
+    if (!ordered) return false;
     for (uint32_t l = 0; l < f->program->num_loops; l++) {
-        if (f->group_of[l] == l) place[n++] = (sched__place){l, f->group[l].order};
+        if (f->group_of[l] == l) ordered[n++] = (sched__ordered_group){l, f->group[l].order};
     }
-    sched__sort(place, n, sizeof *place, sched__compare_place);
-    for (uint32_t i = 0; i < n; i++) list[i] = place[i].group;
+    sched__sort(ordered, n, sizeof *ordered, sched__compare_group_order);
+    for (uint32_t i = 0; i < n; i++) list[i] = ordered[i].group;
     f->num_order = n;
     return true;
 }
@@ -3365,7 +3366,7 @@ static bool sched__find_next(sched__fuser *f, sched__flow *w) {
 }
 
 /* True if the buffer allocates memory in the arena; its later versions share it. */
-static bool sched__begins_memory(sched__fuser *f, uint32_t b) {
+static bool sched__allocates(sched__fuser *f, uint32_t b) {
     return sched__in_arena(f, b) && !f->program->buffer[b].mutates &&
            sched__stored(f, b, IND__SCHED_NONE, IND__SCHED_NONE);
 }
@@ -3389,7 +3390,7 @@ static void sched__add_user(sched__fuser *f, sched__flow *w, uint32_t buffer, ui
 static void sched__each_user(sched__fuser *f, sched__flow *w) {
     w->num_pairs = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
-        if (!sched__begins_memory(f, b)) continue;
+        if (!sched__allocates(f, b)) continue;
         f->mark[f->group_of[sched__writer(f, b)]] = ++f->epoch;
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) {
             if (sched__writer(f, v) != IND__SCHED_NONE) sched__add_user(f, w, b, sched__writer(f, v));
@@ -3438,7 +3439,7 @@ static void sched__start_flow(sched__fuser *f, sched__flow *w, uint32_t *pending
     w->num_heap = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         w->left[b] = w->first_user[b + 1] - w->first_user[b];
-        if (!sched__begins_memory(f, b)) continue;
+        if (!sched__allocates(f, b)) continue;
         int64_t *net = &w->net[f->group_of[sched__writer(f, b)]];
         *net = sched__add_hint(*net, sched__memory_hint(f, b));
         if (w->left[b] == 1) sched__find_last_user(f, w, b, false);
@@ -3476,7 +3477,7 @@ static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *pe
     for (uint32_t i = 0; i < f->num_order; i++) step[list[i]] = i;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         uint32_t writer = sched__writer(f, b), end;
-        if (!sched__begins_memory(f, b)) continue;
+        if (!sched__allocates(f, b)) continue;
         end = step[f->group_of[writer]];
         made[end] = sched__add_hint(made[end], sched__memory_hint(f, b));
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) {
@@ -3497,7 +3498,7 @@ static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *pe
 }
 
 /* Copies the order into `best` if its peak is lower than *least. */
-static bool sched__judge_order(sched__fuser *f, const uint32_t *list, uint32_t *best, int64_t *least) {
+static bool sched__keep_if_better(sched__fuser *f, const uint32_t *list, uint32_t *best, int64_t *least) {
     int64_t peak;
     if (!sched__order_peak(f, list, &peak)) return false;
     if (peak < *least) memcpy(best, list, f->num_order * sizeof *list), *least = peak;
@@ -3515,14 +3516,14 @@ static bool sched__choose_order(sched__fuser *f) {
     if (f->failed || !sched__program_order(f, f->order) || !sched__order_peak(f, f->order, &least)) return false;
     memcpy(best, f->order, f->num_order * sizeof *best);
     if (f->keep_order) return true;
-    if (!sched__depth_first(f, f->order, list) || !sched__judge_order(f, list, best, &least)) return false;
+    if (!sched__depth_first(f, f->order, list) || !sched__keep_if_better(f, list, best, &least)) return false;
     if (!sched__find_next(f, &flow) || !sched__find_users(f, &flow)) return false;
     flow.heap = sched__scratch(f, (size_t)loops + flow.num_pairs, sizeof *flow.heap);
     if (!flow.heap) return false;
     memcpy(pending, flow.pending, loops * sizeof *pending);
     for (int by_memory = 1; by_memory >= 0; by_memory--) {
         sched__run_ready(f, &flow, pending, by_memory, list);
-        if (!sched__judge_order(f, list, best, &least)) return false;
+        if (!sched__keep_if_better(f, list, best, &least)) return false;
     }
     memcpy(f->order, best, f->num_order * sizeof *best);
     return true;
@@ -3571,13 +3572,13 @@ static ind_expr sched__max_of(sched__fuser *f, sched__term *t, uint32_t num) {
 /* ---- lifetimes */
 
 static int sched__compare_begin(const void *p, const void *q) {
-    const sched__life *a = p, *b = q;
+    const sched__lifetime *a = p, *b = q;
     if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
     return (a->buffer > b->buffer) - (a->buffer < b->buffer);
 }
 
 /* Sum of all live sizes, maximised over the steps. */
-static ind_expr sched__peak(sched__fuser *f, sched__life *life, uint32_t num, uint32_t steps) {
+static ind_expr sched__peak(sched__fuser *f, sched__lifetime *life, uint32_t num, uint32_t steps) {
     uint32_t *last = sched__scratch(f, (size_t)steps + 1, sizeof *last); /* by step: 1 + a life that ends there */
     uint32_t *next = sched__scratch(f, num, sizeof *next);
     sched__term *term = sched__scratch(f, steps, sizeof *term);
@@ -3608,7 +3609,7 @@ static uint32_t sched__last_reader(const sched__fuser *f, uint32_t buffer, uint3
 
 /* Extends the lifetime of partial results of columns of the same data: all of them are live until the last one is
    reduced. That saves reading the data for each. */
-static void sched__live_with_runs(const sched__fuser *f, uint32_t writer, sched__life *life) {
+static void sched__extend_run_lifetime(const sched__fuser *f, uint32_t writer, sched__lifetime *life) {
     for (uint32_t i = f->first_access[writer]; i < f->first_access[writer + 1]; i++) {
         if (f->access[i].write) continue;
         uint32_t at = f->first_reader[f->access[i].buffer], end = f->first_reader[f->access[i].buffer + 1];
@@ -3624,9 +3625,9 @@ static void sched__live_with_runs(const sched__fuser *f, uint32_t writer, sched_
 
 /* Computes the unfused peak: each loop stores its results, each buffer is freed after its last reader. The stages of a
    reduction run one after the other. */
-static bool sched__op_by_op(sched__fuser *f) {
+static bool sched__find_unfused_peak(sched__fuser *f) {
     uint32_t n = 0, loops = f->program->num_loops;
-    sched__life *life = sched__scratch(f, f->program->num_buffers, sizeof *life);
+    sched__lifetime *life = sched__scratch(f, f->program->num_buffers, sizeof *life);
     if (!life) return false;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         uint32_t writer = sched__writer(f, b), end = writer;
@@ -3637,8 +3638,8 @@ static bool sched__op_by_op(sched__fuser *f) {
             if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
         }
         if (sched__is_size(f->program, b)) end = loops - 1; /* read back after a run */
-        life[n] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
-        if (f->program->buffer[b].run) sched__live_with_runs(f, writer, &life[n]);
+        life[n] = (sched__lifetime){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
+        if (f->program->buffer[b].run) sched__extend_run_lifetime(f, writer, &life[n]);
         n++;
     }
     f->schedule->op_by_op_bytes = sched__peak(f, life, n, loops);
@@ -3658,7 +3659,7 @@ static uint32_t sched__launch_last(const ind_schedule *s, uint32_t k) {
 
 /* Lifetimes of buffers in the arena, by buffer: stored buffers that are not outputs. They end with the launch of the
    last reader. */
-static bool sched__find_lives(sched__fuser *f, sched__life *life) {
+static bool sched__find_lifetimes(sched__fuser *f, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
         const uint32_t first = sched__launch_first(s, k), last = sched__launch_last(s, k);
@@ -3668,7 +3669,7 @@ static bool sched__find_lives(sched__fuser *f, sched__life *life) {
             if (!sched__in_arena(f, b)) continue;
             if (i >= s->kernel[k].num_reads) {
                 life[f->program->buffer[b].mutates].end = last;
-                life[b] = (sched__life){b, first, last, ind__align_up(f->bytes[b], IND__ALIGNMENT), 0};
+                life[b] = (sched__lifetime){b, first, last, ind__align_up(f->bytes[b], IND__ALIGNMENT), 0};
                 life[b].hint = sched__hint(life[b].size);
                 if (!ind__ok(life[b].size)) return sched__fail(f);
             }
@@ -3746,19 +3747,19 @@ static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t 
 }
 
 /* True if the buffer uses this memory or may be bound to it. */
-static bool sched__lies_in(const ind_schedule *s, uint32_t b, uint32_t root) {
+static bool sched__uses_memory(const ind_schedule *s, uint32_t b, uint32_t root) {
     return s->storage[b] == root || s->takes_over[b] == root;
 }
 
-static bool sched__taken(const ind_schedule *s, const ind_kernel *k, uint32_t root) {
+static bool sched__is_reused(const ind_schedule *s, const ind_kernel *k, uint32_t root) {
     for (uint32_t o = k->num_reads; o < k->num_args; o++) {
-        if (sched__lies_in(s, k->arg[o], root)) return true;
+        if (sched__uses_memory(s, k->arg[o], root)) return true;
     }
     return false;
 }
 
 /* New versions of buffers share the memory of the old ones. */
-static void sched__alias_versions(sched__fuser *f, uint32_t k, sched__life *life) {
+static void sched__alias_versions(sched__fuser *f, uint32_t k, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     for (uint32_t o = s->kernel[k].num_reads; o < s->kernel[k].num_args; o++) {
         uint32_t b = s->kernel[k].arg[o], old = f->program->buffer[b].mutates;
@@ -3770,7 +3771,7 @@ static void sched__alias_versions(sched__fuser *f, uint32_t k, sched__life *life
 
 /* ---- memory of donated inputs */
 
-static bool sched__find_gifts(sched__fuser *f, sched__life *life) {
+static bool sched__list_donated(sched__fuser *f, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     f->gift = sched__scratch(f, f->program->num_buffers, sizeof *f->gift);
     f->num_gifts = 0;
@@ -3785,21 +3786,21 @@ static bool sched__find_gifts(sched__fuser *f, sched__life *life) {
 }
 
 /* A donated input in whose memory `out` fits and whose last read is before the launch of kernel k; 0: none. */
-static uint32_t sched__find_gift(sched__fuser *f, uint32_t k, uint32_t out, const sched__life *life) {
+static uint32_t sched__find_donated(sched__fuser *f, uint32_t k, uint32_t out, const sched__lifetime *life) {
     int tries = 0;
-    for (uint32_t i = 0; i < f->num_gifts && tries < IND__SCHED_GIFTS; i++) {
-        uint32_t gift = f->gift[i];
-        bool empty = !f->schedule->storage[gift]; /* no kernel reads it */
-        if (!empty && life[gift].end >= sched__launch_first(f->schedule, k)) continue;
+    for (uint32_t i = 0; i < f->num_gifts && tries < IND__SCHED_DONATED_TRIES; i++) {
+        uint32_t donated = f->gift[i];
+        bool empty = !f->schedule->storage[donated]; /* no kernel reads it */
+        if (!empty && life[donated].end >= sched__launch_first(f->schedule, k)) continue;
         tries++;
-        if (ind_known_le(f->bytes[out], f->bytes[gift])) return gift;
+        if (ind_known_le(f->bytes[out], f->bytes[donated])) return donated;
     }
     return 0;
 }
 
 /* Places `out` in the memory of `root` from kernel k on. An intermediate uses it for its lifetime, an output
    permanently, as the caller may bind it there. */
-static void sched__settle(sched__fuser *f, uint32_t out, uint32_t root, sched__life *life) {
+static void sched__reuse_memory(sched__fuser *f, uint32_t out, uint32_t root, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     bool output = !ind__ok(life[out].size);
     *(output ? &s->takes_over[out] : &s->storage[out]) = root;
@@ -3809,23 +3810,23 @@ static void sched__settle(sched__fuser *f, uint32_t out, uint32_t root, sched__l
 
 /* True if the buffer may be placed freely: in the arena, or as an output that the caller may bind to a donated input.
    False for a size: it is read back after a run, when a donated input may no longer exist. */
-static bool sched__placed_freely(const sched__fuser *f, uint32_t b, const sched__life *life) {
+static bool sched__may_reuse_memory(const sched__fuser *f, uint32_t b, const sched__lifetime *life) {
     const ind__buffer *info = &f->program->buffer[b];
     if (info->mutates || sched__is_size(f->program, b)) return false;
     return ind__ok(life[b].size) || (f->num_gifts && info->output && !info->mutated_by);
 }
 
 /* True if another kernel of the launch of kernel k uses this memory. */
-static bool sched__used_beside(const ind_schedule *s, uint32_t k, uint32_t root) {
+static bool sched__used_in_launch(const ind_schedule *s, uint32_t k, uint32_t root) {
     const uint32_t last = sched__launch_last(s, k);
     for (uint32_t other = sched__launch_first(s, k); other <= last; other++)
         for (uint32_t i = 0; other != k && i < s->kernel[other].num_args; i++)
-            if (sched__lies_in(s, s->kernel[other].arg[i], root)) return true;
+            if (sched__uses_memory(s, s->kernel[other].arg[i], root)) return true;
     return false;
 }
 
 /* Lets each output of kernel k reuse the memory of an input whose last reader is k. */
-static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
+static bool sched__reuse_inputs(sched__fuser *f, uint32_t k, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     const ind_kernel *kernel = &s->kernel[k];
     size_t n = kernel->body->num_inst;
@@ -3833,19 +3834,19 @@ static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
     if (!stage) return sched__fail(f);
     for (uint32_t o = kernel->num_reads; o < kernel->num_args; o++) {
         uint32_t out = kernel->arg[o];
-        bool open = sched__placed_freely(f, out, life);
+        bool open = sched__may_reuse_memory(f, out, life);
         for (uint32_t i = 0; open && i < kernel->num_reads; i++) {
             uint32_t in = kernel->arg[i], root = s->storage[in];
-            bool gift = f->program->buffer[root].donated;
-            if (!gift && !(ind__ok(life[in].size) && ind__ok(life[out].size))) continue;
+            bool donated = f->program->buffer[root].donated;
+            if (!donated && !(ind__ok(life[in].size) && ind__ok(life[out].size))) continue;
             if (life[in].end != sched__launch_last(s, k) || life[root].end != life[in].end) continue;
-            if (sched__taken(s, kernel, root) || sched__used_beside(s, k, root)) continue;
+            if (sched__is_reused(s, kernel, root) || sched__used_in_launch(s, k, root)) continue;
             if (!sched__may_overwrite(f, kernel, in, out, stage, stage + n, (uint8_t *)(stage + 2 * n))) continue;
-            sched__settle(f, out, root, life);
+            sched__reuse_memory(f, out, root, life);
             open = false;
         }
-        uint32_t gift = open ? sched__find_gift(f, k, out, life) : 0;
-        if (gift) sched__settle(f, out, gift, life);
+        uint32_t donated = open ? sched__find_donated(f, k, out, life) : 0;
+        if (donated) sched__reuse_memory(f, out, donated, life);
     }
     ind__free(f->context, stage);
     return true;
@@ -3854,11 +3855,11 @@ static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
 /* ======================================================================================== src/sched/memory/places.c */
 /* ---- offsets in the arena */
 
-typedef struct sched__placed {
-    sched__life life;
+typedef struct sched__arena_item {
+    sched__lifetime life;
     ind_expr offset, end;
     int64_t offset_hint, end_hint;
-} sched__placed;
+} sched__arena_item;
 
 /* Placed lifetimes, by step. A segment tree over the steps finds the lifetimes that are live at one step: each node
    lists the lifetimes that cover it. Lists by first step find those that start later. */
@@ -3873,7 +3874,7 @@ typedef struct sched__index {
 } sched__index;
 
 typedef struct sched__arena {
-    sched__placed *item;
+    sched__arena_item *item;
     uint32_t num;
     sched__index index;
     uint32_t *overlap; /* items that are live at the same time as the new one, by offset */
@@ -3882,7 +3883,7 @@ typedef struct sched__arena {
     ind_expr bytes;
 } sched__arena;
 
-static bool sched__enter_node(sched__fuser *f, sched__index *x, uint32_t node, uint32_t item) {
+static bool sched__index_in_node(sched__fuser *f, sched__index *x, uint32_t node, uint32_t item) {
     if (!ind__grow(f->context, (void **)&x->entry, &x->num_entries, &x->cap_entries, sizeof *x->entry, 1))
         return sched__fail(f);
     x->entry[x->num_entries - 1].item = item;
@@ -3891,18 +3892,18 @@ static bool sched__enter_node(sched__fuser *f, sched__index *x, uint32_t node, u
     return true;
 }
 
-static bool sched__enter(sched__fuser *f, sched__arena *m, uint32_t item) {
+static bool sched__index_item(sched__fuser *f, sched__arena *m, uint32_t item) {
     sched__index *x = &m->index;
     uint32_t lo = m->item[item].life.begin, hi = m->item[item].life.end;
     x->next_begin[item] = x->begin[lo], x->begin[lo] = item + 1;
     for (lo += x->leaves, hi += x->leaves + 1; lo < hi; lo /= 2, hi /= 2) {
-        if (lo & 1 && !sched__enter_node(f, x, lo++, item)) return false;
-        if (hi & 1 && !sched__enter_node(f, x, --hi, item)) return false;
+        if (lo & 1 && !sched__index_in_node(f, x, lo++, item)) return false;
+        if (hi & 1 && !sched__index_in_node(f, x, --hi, item)) return false;
     }
     return true;
 }
 
-static void sched__find_overlaps(sched__arena *m, const sched__life *life) {
+static void sched__find_overlaps(sched__arena *m, const sched__lifetime *life) {
     const sched__index *x = &m->index;
     m->num_overlap = 0;
     for (uint32_t node = x->leaves + life->begin; node; node /= 2) {
@@ -3914,14 +3915,14 @@ static void sched__find_overlaps(sched__arena *m, const sched__life *life) {
     }
 }
 
-static bool sched__apart(const sched__placed *p, ind_expr offset, ind_expr end) {
+static bool sched__disjoint(const sched__arena_item *p, ind_expr offset, ind_expr end) {
     return ind__known_le_max(p->end, offset) || ind__known_le_max(end, p->offset);
 }
 
 static bool sched__is_free(const sched__arena *m, ind_expr offset, ind_expr size) {
     ind_expr end = ind_expr_add(offset, size);
     for (uint32_t i = 0; i < m->num_overlap; i++) {
-        if (!sched__apart(&m->item[m->overlap[i]], offset, end)) return false;
+        if (!sched__disjoint(&m->item[m->overlap[i]], offset, end)) return false;
     }
     return ind__ok(end);
 }
@@ -3929,7 +3930,7 @@ static bool sched__is_free(const sched__arena *m, ind_expr offset, ind_expr size
 /* Sorts by offset at the hints. */
 static void sched__sort_overlaps(sched__arena *m) {
     for (uint32_t i = 0; i < m->num_overlap; i++) {
-        const sched__placed *p = &m->item[m->overlap[i]];
+        const sched__arena_item *p = &m->item[m->overlap[i]];
         m->term[i] = (sched__term){{NULL, m->overlap[i]}, p->offset_hint == INT64_MAX ? 0 : -p->offset_hint};
     }
     sched__sort(m->term, m->num_overlap, sizeof *m->term, sched__compare_term);
@@ -3937,12 +3938,13 @@ static void sched__sort_overlaps(sched__arena *m) {
 }
 
 /* Tries 0, or the ends of placed items whose hint is `at` bytes. */
-static bool sched__try_place(sched__fuser *f, sched__arena *m, int64_t at, const sched__life *life, ind_expr *offset) {
+static bool sched__try_offset(sched__fuser *f, sched__arena *m, int64_t at, const sched__lifetime *life,
+                              ind_expr *offset) {
     int tries = 0;
     *offset = ind_int(f->context, 0);
     if (!at && sched__is_free(m, *offset, life->size)) return true;
     for (uint32_t i = 0; i < m->num_overlap && tries < 4; i++) {
-        const sched__placed *p = &m->item[m->overlap[i]];
+        const sched__arena_item *p = &m->item[m->overlap[i]];
         if (p->end_hint != at || ind_expr_same(p->end, *offset)) continue;
         *offset = p->end, tries++;
         if (sched__is_free(m, *offset, life->size)) return true;
@@ -3952,20 +3954,20 @@ static bool sched__try_place(sched__fuser *f, sched__arena *m, int64_t at, const
 
 /* The lowest offset, at the hints, that is proven to be free for all sizes; if none is, the end of all overlapping
    items. */
-static ind_expr sched__find_place(sched__fuser *f, sched__arena *m, const sched__life *life) {
+static ind_expr sched__find_offset(sched__fuser *f, sched__arena *m, const sched__lifetime *life) {
     ind_expr offset;
     int64_t at = 0;
     int tries = 0;
     sched__find_overlaps(m, life);
     sched__sort_overlaps(m);
-    for (uint32_t i = 0; i <= m->num_overlap && tries < IND__SCHED_PLACES; i++) {
-        const sched__placed *p = i < m->num_overlap ? &m->item[m->overlap[i]] : NULL;
+    for (uint32_t i = 0; i <= m->num_overlap && tries < IND__SCHED_GAP_TRIES; i++) {
+        const sched__arena_item *p = i < m->num_overlap ? &m->item[m->overlap[i]] : NULL;
         bool gap = !p || (p->offset_hint > at && p->offset_hint - at >= life->hint);
-        if (gap && ++tries && sched__try_place(f, m, at, life, &offset)) return offset;
+        if (gap && ++tries && sched__try_offset(f, m, at, life, &offset)) return offset;
         if (p && p->end_hint > at) at = p->end_hint;
     }
     for (uint32_t i = 0; i < m->num_overlap; i++) {
-        const sched__placed *p = &m->item[m->overlap[i]];
+        const sched__arena_item *p = &m->item[m->overlap[i]];
         m->term[i] = (sched__term){p->end, p->end_hint};
     }
     return sched__max_of(f, m->term, m->num_overlap);
@@ -3984,26 +3986,26 @@ static bool sched__arena_init(sched__fuser *f, sched__arena *m, uint32_t num, ui
 }
 
 static int sched__compare_size(const void *p, const void *q) {
-    const sched__life *a = p, *b = q;
+    const sched__lifetime *a = p, *b = q;
     if (a->hint != b->hint) return a->hint > b->hint ? -1 : 1;
     return sched__compare_begin(p, q);
 }
 
 static int sched__compare_length(const void *p, const void *q) {
-    const sched__life *a = p, *b = q;
+    const sched__lifetime *a = p, *b = q;
     uint32_t x = a->end - a->begin, y = b->end - b->begin;
     if (x != y) return x > y ? -1 : 1;
     return sched__compare_size(p, q);
 }
 
 /* Places the lifetimes in the given order, each at the lowest free offset. */
-static bool sched__place_all(sched__fuser *f, sched__arena *m, const sched__life *life, uint32_t num) {
+static bool sched__assign_offsets(sched__fuser *f, sched__arena *m, const sched__lifetime *life, uint32_t num) {
     for (uint32_t i = 0; i < num; i++) {
-        ind_expr offset = sched__find_place(f, m, &life[i]), end = ind_expr_add(offset, life[i].size);
+        ind_expr offset = sched__find_offset(f, m, &life[i]), end = ind_expr_add(offset, life[i].size);
         if (!ind__ok(end)) return sched__fail(f);
-        m->item[i] = (sched__placed){life[i], offset, end, sched__hint(offset), sched__hint(end)};
+        m->item[i] = (sched__arena_item){life[i], offset, end, sched__hint(offset), sched__hint(end)};
         m->num++;
-        if (!sched__enter(f, m, i)) return false;
+        if (!sched__index_item(f, m, i)) return false;
     }
     for (uint32_t i = 0; i < num; i++) m->term[i] = (sched__term){m->item[i].end, m->item[i].end_hint};
     m->bytes = sched__max_of(f, m->term, num);
@@ -4014,46 +4016,45 @@ static bool sched__place_all(sched__fuser *f, sched__arena *m, const sched__life
    within them, near the lower end, where rounding up matters most, and in between. */
 enum {
     IND__SCHED_AT_HINT,
-    IND__SCHED_AT_LEAST,
-    IND__SCHED_AT_MOST,
-    IND__SCHED_EVEN_LEAST,
-    IND__SCHED_ODD_LEAST,
+    IND__SCHED_AT_MIN,
+    IND__SCHED_AT_MAX,
+    IND__SCHED_EVEN_MIN,
+    IND__SCHED_ODD_MIN,
     IND__SCHED_NUM_CORNERS,
-    IND__SCHED_NEAR_LEAST = IND__SCHED_NUM_CORNERS, /* and the next two sizes */
-    IND__SCHED_WITHIN = IND__SCHED_NEAR_LEAST + 3,  /* at one, two and three quarters of the range */
-    IND__SCHED_NUM_POINTS = IND__SCHED_WITHIN + 3
+    IND__SCHED_NEAR_MIN = IND__SCHED_NUM_CORNERS,  /* and the next two sizes */
+    IND__SCHED_QUARTERS = IND__SCHED_NEAR_MIN + 3, /* at one, two and three quarters of the range */
+    IND__SCHED_NUM_POINTS = IND__SCHED_QUARTERS + 3
 };
 
 static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
     int corner = *(const int *)user;
     int64_t step = s->multiple_of > 1 ? s->multiple_of : 1;
     int64_t lo = s->lo > 0 ? (s->lo + step - 1) / step * step : s->lo;
-    int64_t hi = s->hi < IND__SCHED_OPEN_END ? s->hi : IND__SCHED_OPEN_END > s->lo ? IND__SCHED_OPEN_END : s->lo;
+    int64_t hi = s->hi < IND__SCHED_UNBOUNDED ? s->hi : IND__SCHED_UNBOUNDED > s->lo ? IND__SCHED_UNBOUNDED : s->lo;
     int64_t steps = hi / step - lo / step;
-    bool least =
-        corner == IND__SCHED_AT_LEAST || corner == (s->slot & 1 ? IND__SCHED_ODD_LEAST : IND__SCHED_EVEN_LEAST);
+    bool least = corner == IND__SCHED_AT_MIN || corner == (s->slot & 1 ? IND__SCHED_ODD_MIN : IND__SCHED_EVEN_MIN);
     if (least)
         steps = 0;
-    else if (corner >= IND__SCHED_WITHIN)
-        steps = steps * (corner - IND__SCHED_WITHIN + 1) / 4;
-    else if (corner >= IND__SCHED_NEAR_LEAST && corner - IND__SCHED_NEAR_LEAST + 1 < steps)
-        steps = corner - IND__SCHED_NEAR_LEAST + 1;
+    else if (corner >= IND__SCHED_QUARTERS)
+        steps = steps * (corner - IND__SCHED_QUARTERS + 1) / 4;
+    else if (corner >= IND__SCHED_NEAR_MIN && corner - IND__SCHED_NEAR_MIN + 1 < steps)
+        steps = corner - IND__SCHED_NEAR_MIN + 1;
     *out = corner == IND__SCHED_AT_HINT ? s->hint : lo + steps * step;
     return true;
 }
 
 /* True if the bytes exceed the unfused peak, with the sizes at this point. False if the evaluation overflows. */
-static bool sched__above(const ind_schedule *s, ind_expr bytes, int point) {
+static bool sched__exceeds_unfused(const ind_schedule *s, ind_expr bytes, int point) {
     int64_t n, most;
     return !ind_expr_eval(bytes, sched__corner_value, &point, &n) &&
            !ind_expr_eval(s->op_by_op_bytes, sched__corner_value, &point, &most) && n > most;
 }
 
 /* Number of points at which the bytes exceed the unfused peak. */
-static uint32_t sched__num_above(const ind_schedule *s, ind_expr bytes) {
+static uint32_t sched__num_exceeding(const ind_schedule *s, ind_expr bytes) {
     uint32_t n = 0;
     if (ind__known_le_max(bytes, s->op_by_op_bytes)) return 0;
-    for (int point = 0; point < IND__SCHED_NUM_POINTS; point++) n += sched__above(s, bytes, point);
+    for (int point = 0; point < IND__SCHED_NUM_POINTS; point++) n += sched__exceeds_unfused(s, bytes, point);
     return n;
 }
 
@@ -4061,19 +4062,19 @@ static uint32_t sched__num_above(const ind_schedule *s, ind_expr bytes) {
    to exceed the unfused peak for all sizes is better. */
 static bool sched__better_arena(const ind_schedule *s, ind_expr arena) {
     if (!ind__ok(s->arena_bytes)) return true;
-    uint32_t above = sched__num_above(s, arena), had = sched__num_above(s, s->arena_bytes);
+    uint32_t above = sched__num_exceeding(s, arena), had = sched__num_exceeding(s, s->arena_bytes);
     if (above != had) return above < had;
     int64_t bytes = ind_hint(arena), least = ind_hint(s->arena_bytes);
     if (bytes != least || ind_expr_same(arena, s->arena_bytes)) return bytes < least;
     return !ind__known_le_max(s->arena_bytes, s->op_by_op_bytes) && ind__known_le_max(arena, s->op_by_op_bytes);
 }
 
-static bool sched__try_order(sched__fuser *f, sched__life *life, uint32_t num,
+static bool sched__try_order(sched__fuser *f, sched__lifetime *life, uint32_t num,
                              int (*order)(const void *, const void *)) {
     ind_schedule *s = f->schedule;
     sched__arena m = {0};
     sched__sort(life, num, sizeof *life, order);
-    bool ok = sched__arena_init(f, &m, num, s->num_kernels) && sched__place_all(f, &m, life, num);
+    bool ok = sched__arena_init(f, &m, num, s->num_kernels) && sched__assign_offsets(f, &m, life, num);
     ind__free(f->context, m.index.entry);
     if (!ok || !sched__better_arena(s, m.bytes)) return ok;
     s->arena_bytes = m.bytes;
@@ -4084,7 +4085,7 @@ static bool sched__try_order(sched__fuser *f, sched__life *life, uint32_t num,
 /* Tries three orders and keeps the best at the hints. Largest first leaves small gaps. Longest lifetime first lets
    short-lived buffers share the rest, also if sizes cannot be compared. First come first served is an allocator's
    order. */
-static bool sched__place_best(sched__fuser *f, sched__life *life, uint32_t num) {
+static bool sched__choose_offsets(sched__fuser *f, sched__lifetime *life, uint32_t num) {
     return sched__try_order(f, life, num, sched__compare_size) &&
            sched__try_order(f, life, num, sched__compare_length) &&
            sched__try_order(f, life, num, sched__compare_begin);
@@ -4093,20 +4094,20 @@ static bool sched__place_best(sched__fuser *f, sched__life *life, uint32_t num) 
 static bool sched__plan_memory(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     uint32_t buffers = f->program->num_buffers, n = 0;
-    sched__life *life = sched__scratch(f, buffers, sizeof *life), *root = sched__scratch(f, buffers, sizeof *root);
+    sched__lifetime *life = sched__scratch(f, buffers, sizeof *life), *root = sched__scratch(f, buffers, sizeof *root);
     s->offset = sched__keep(f, NULL, buffers, sizeof *s->offset);
     s->storage = sched__keep(f, NULL, buffers, sizeof *s->storage);
     s->takes_over = sched__keep(f, NULL, buffers, sizeof *s->takes_over);
-    if (f->failed || !sched__find_lives(f, life) || !sched__find_gifts(f, life)) return false;
+    if (f->failed || !sched__find_lifetimes(f, life) || !sched__list_donated(f, life)) return false;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
         sched__alias_versions(f, k, life);
-        if (!f->policy.disable_inplace && !sched__take_over(f, k, life)) return false;
+        if (!f->policy.disable_inplace && !sched__reuse_inputs(f, k, life)) return false;
     }
     for (uint32_t b = 1; b < buffers; b++) {
         if (ind__ok(life[b].size) && s->storage[b] == b) root[n++] = life[b];
     }
     s->peak_bytes = sched__peak(f, root, n, s->num_kernels);
-    if (f->failed || !sched__place_best(f, root, n)) return false;
+    if (f->failed || !sched__choose_offsets(f, root, n)) return false;
     for (uint32_t b = 1; b < buffers; b++) {
         if (ind__ok(life[b].size)) s->offset[b] = s->offset[s->storage[b]];
     }
@@ -4323,7 +4324,7 @@ static int64_t sched__at_corner(ind_expr e, int corner) {
     return ind_expr_eval(e, sched__corner_value, &corner, &value) ? INT64_MAX : value > 0 ? value : 0;
 }
 
-static int64_t sched__place_bytes(const sched__fuser *f, uint32_t buffer, int corner) {
+static int64_t sched__aligned_bytes_at(const sched__fuser *f, uint32_t buffer, int corner) {
     return sched__at_corner(ind__align_up(f->bytes[buffer], IND__ALIGNMENT), corner);
 }
 
@@ -4340,7 +4341,7 @@ static bool sched__find_live(sched__combiner *x, int c) {
         for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
             uint32_t b = s->kernel[k].arg[i];
             if (!ind__ok(s->offset[b])) continue;
-            const int64_t bytes = sched__place_bytes(f, b, c);
+            const int64_t bytes = sched__aligned_bytes_at(f, b, c);
             if (i >= s->kernel[k].num_reads && !f->program->buffer[b].mutates)
                 x->made[c][k] = sched__add_hint(x->made[c][k], bytes);
             if (!end[s->storage[b]]) x->live[c][k] = sched__add_hint(x->live[c][k], bytes);
@@ -4348,7 +4349,7 @@ static bool sched__find_live(sched__combiner *x, int c) {
         }
     }
     for (uint32_t b = 1; b < f->program->num_buffers; b++)
-        if (end[b]) freed[end[b]] = sched__add_hint(freed[end[b]], sched__place_bytes(f, b, c));
+        if (end[b]) freed[end[b]] = sched__add_hint(freed[end[b]], sched__aligned_bytes_at(f, b, c));
     for (uint32_t k = 0; k < s->num_kernels; k++) {
         live = x->live[c][k] = sched__add_hint(live > freed[k] ? live - freed[k] : 0, x->live[c][k]);
         if (live > x->limit[c]) x->limit[c] = live;
@@ -4466,11 +4467,11 @@ typedef struct sched__numbers {
 
 typedef struct sched__check {
     const ind_schedule *s;
-    uint32_t *step;    /* by loop: 1 + kernel */
-    uint32_t *made;    /* by buffer: 1 + kernel that stores it */
-    uint32_t *last;    /* by kernel: the last one of its launch */
-    sched__life *life; /* by buffer: lifetime in the arena; size invalid: not in the arena. From the first kernel of the
-                          launch that writes it to the last kernel of the last launch that uses it */
+    uint32_t *step;        /* by loop: 1 + kernel */
+    uint32_t *made;        /* by buffer: 1 + kernel that stores it */
+    uint32_t *last;        /* by kernel: the last one of its launch */
+    sched__lifetime *life; /* by buffer: lifetime in the arena; size invalid: not in the arena. From the first kernel of
+                          the launch that writes it to the last kernel of the last launch that uses it */
     sched__numbers *number;         /* by buffer: bytes in the arena */
     uint32_t kernel, buffer, other; /* location of the failure */
 } sched__check;
@@ -4693,7 +4694,7 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
 }
 
 /* The donated input whose memory the buffer uses or may be bound to; 0: none. */
-static uint32_t sched__in_gift(const ind_schedule *s, uint32_t b) {
+static uint32_t sched__donated_storage(const ind_schedule *s, uint32_t b) {
     if (s->takes_over[b]) return s->takes_over[b];
     return b != s->storage[b] && s->program->buffer[s->storage[b]].donated ? s->storage[b] : 0;
 }
@@ -4707,7 +4708,7 @@ static bool sched__check_versions(sched__check *v) {
         if (old->mutated_by != b || !sched__reads_own(&v->s->kernel[k], buffer->mutates, b)) return false;
         if (old->kind == IND__BUFFER_COMPUTED && (!v->made[buffer->mutates] || v->made[buffer->mutates] > k))
             return false;
-        bool free = ind__ok(v->s->offset[b]) || sched__in_gift(v->s, b) == v->s->storage[b];
+        bool free = ind__ok(v->s->offset[b]) || sched__donated_storage(v->s, b) == v->s->storage[b];
         if (v->s->storage[b] != (free ? v->s->storage[buffer->mutates] : home)) return false;
         v->life[buffer->mutates].end = v->last[k];
     }
@@ -4718,7 +4719,8 @@ static bool sched__check_outputs(sched__check *v) {
     for (uint32_t b = v->buffer = 1; b < v->s->program->num_buffers; v->buffer = ++b) {
         const ind__buffer *buffer = &v->s->program->buffer[b];
         const ind__buffer *home = &v->s->program->buffer[ind__buffer_home(v->s->program, b)];
-        bool arena = v->made[b] && home->kind == IND__BUFFER_COMPUTED && !home->output && !sched__in_gift(v->s, b);
+        bool arena =
+            v->made[b] && home->kind == IND__BUFFER_COMPUTED && !home->output && !sched__donated_storage(v->s, b);
         if (buffer->kind == IND__BUFFER_COMPUTED && buffer->output && !v->made[b]) return false;
         if (arena != ind__ok(v->s->offset[b])) return false;
         if (!arena) continue;
@@ -4787,7 +4789,7 @@ static bool sched__stores_other_parts(const sched__check *v, const ind_kernel *k
 
 /* True if b may reuse the memory of a in the kernel that writes b: that kernel must be the only user of a in its
    launch, except for kernels that store other parts there. */
-static bool sched__check_taken_over(const sched__check *v, const sched__life *a, const sched__life *b) {
+static bool sched__check_reuse(const sched__check *v, const sched__lifetime *a, const sched__lifetime *b) {
     const uint32_t made = v->made[b->buffer] - 1, before = v->made[a->buffer] - 1;
     if (before != made && v->s->launch[before] == v->s->launch[made])
         return sched__parts_disjoint(v->s->program, a->buffer, b->buffer);
@@ -4800,11 +4802,11 @@ static bool sched__check_taken_over(const sched__check *v, const sched__life *a,
 }
 
 /* Two buffers that are live in one kernel must not overlap, unless one reuses the other's memory in that kernel. */
-static bool sched__check_pair(sched__check *v, const sched__life *a, const sched__life *b) {
+static bool sched__check_pair(sched__check *v, const sched__lifetime *a, const sched__lifetime *b) {
     const ind_expr *offset = v->s->offset;
     v->buffer = a->buffer, v->other = b->buffer;
     if (v->s->storage[a->buffer] == v->s->storage[b->buffer])
-        return sched__check_taken_over(v, a, b) && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
+        return sched__check_reuse(v, a, b) && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
                ind_known_eq(a->size, b->size);
     ind_expr a_end = ind_expr_add(offset[a->buffer], a->size), b_end = ind_expr_add(offset[b->buffer], b->size);
     if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
@@ -4822,7 +4824,7 @@ static bool sched__check_memory(sched__check *v) {
     }
     sched__sort(v->life, num, sizeof *v->life, sched__compare_begin);
     for (uint32_t i = 0; i < num; i++) { /* life[0..live) are not over yet */
-        sched__life at = v->life[i];
+        sched__lifetime at = v->life[i];
         uint32_t kept = 0;
         for (uint32_t k = 0; k < live; k++) {
             if (v->life[k].end < at.begin) continue;
@@ -4836,23 +4838,24 @@ static bool sched__check_memory(sched__check *v) {
 }
 
 /* True if kernel k may write `b` into the memory of the donated input, given its previous contents. */
-static bool sched__check_gift(const sched__check *v, uint32_t k, uint32_t b, uint32_t gift) {
-    const ind__buffer *x = &v->s->program->buffer[gift], *y = &v->s->program->buffer[b];
-    const sched__life *there = &v->life[gift];
+static bool sched__check_donated_use(const sched__check *v, uint32_t k, uint32_t b, uint32_t donated) {
+    const ind__buffer *x = &v->s->program->buffer[donated], *y = &v->s->program->buffer[b];
+    const sched__lifetime *there = &v->life[donated];
     const uint32_t first = sched__launch_first(v->s, k);
     ind_expr all = ind__buffer_most_bytes(v->s->program, x), bytes = ind__buffer_most_bytes(v->s->program, y);
     if (!x->donated || x->mutated_by || !ind_known_le(bytes, all)) return false;
     if (sched__is_size(v->s->program, b)) return false; /* read back after a run, when the input may no longer exist */
     if ((v->s->takes_over[b] != 0) != (y->output != 0)) return false;
-    if (y->mutates || !v->made[gift] || there->end < first) return true; /* a version; or nothing is live there */
-    ind_expr had = ind__buffer_most_bytes(v->s->program, &v->s->program->buffer[there->buffer ? there->buffer : gift]);
+    if (y->mutates || !v->made[donated] || there->end < first) return true; /* a version; or nothing is live there */
+    ind_expr had =
+        ind__buffer_most_bytes(v->s->program, &v->s->program->buffer[there->buffer ? there->buffer : donated]);
     return there->end == v->last[k] && there->begin <= first && ind_known_eq(bytes, had) &&
-           !sched__used_beside(v->s, k, gift);
+           !sched__used_in_launch(v->s, k, donated);
 }
 
 /* In kernel order. The lifetime of a donated input becomes that of its current contents and starts one later. made: the
    input is read, or its memory was used. */
-static bool sched__check_gifts(sched__check *v) {
+static bool sched__check_donated(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t k = 0; k < v->s->num_kernels; k++)
         for (uint32_t i = 0; i < v->s->kernel[k].num_reads; i++)
@@ -4860,13 +4863,13 @@ static bool sched__check_gifts(sched__check *v) {
     for (uint32_t k = v->kernel = 0; k < v->s->num_kernels; v->kernel = ++k) {
         const ind_kernel *kernel = &v->s->kernel[k];
         for (uint32_t i = kernel->num_reads; i < kernel->num_args; i++) {
-            uint32_t b = v->buffer = kernel->arg[i], gift = v->other = sched__in_gift(v->s, b);
-            if (!gift) continue;
-            if (!sched__check_gift(v, k, b, gift)) return false;
-            v->made[gift] = 1;
-            v->life[gift].buffer = b;
-            v->life[gift].begin = sched__launch_first(v->s, k) + 1;
-            v->life[gift].end = v->s->takes_over[b] ? IND__SCHED_NONE : v->life[b].end;
+            uint32_t b = v->buffer = kernel->arg[i], donated = v->other = sched__donated_storage(v->s, b);
+            if (!donated) continue;
+            if (!sched__check_donated_use(v, k, b, donated)) return false;
+            v->made[donated] = 1;
+            v->life[donated].buffer = b;
+            v->life[donated].begin = sched__launch_first(v->s, k) + 1;
+            v->life[donated].end = v->s->takes_over[b] ? IND__SCHED_NONE : v->life[b].end;
         }
     }
     return true;
@@ -4920,9 +4923,9 @@ static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *
             uint32_t index = sched__index_from(body, from, i, body->index[in->index + k]);
             if (index > from[i]) from[i] = index;
         }
-        if (from[i] == IND__SCHED_BEHIND && (reduces || scans || (mask[i] & ~outer))) return false;
+        if (from[i] == IND__SCHED_AFTER_REDUCE && (reduces || scans || (mask[i] & ~outer))) return false;
         if (scans) from[i] = IND__SCHED_SCANNED;
-        if (reduces && from[i]) from[i] = IND__SCHED_BEHIND;
+        if (reduces && from[i]) from[i] = IND__SCHED_AFTER_REDUCE;
     }
     return true;
 }
@@ -5009,7 +5012,8 @@ static const struct {
     {"what is changed in place was written before, is not read after, and keeps its memory", sched__check_versions},
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
     {"offsets are aligned and end within the arena", sched__check_offsets},
-    {"a buffer in a donated input's memory fits, and is written after the last read of the input", sched__check_gifts},
+    {"a buffer in a donated input's memory fits, and is written after the last read of the input",
+     sched__check_donated},
     {"buffers that live at the same time do not overlap", sched__check_memory},
     {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
     {"a sort of rows that may be long stores both results, what is stored of its first elements is under a mask, and "
@@ -5266,16 +5270,16 @@ static void sched__print_kept(const sched__printer *p) {
 static void sched__print_buffers(const sched__printer *p) {
     for (uint32_t b = 1; b < p->s->program->num_buffers; b++) {
         const ind__buffer *buffer = &p->s->program->buffer[b];
-        uint32_t gift = sched__in_gift(p->s, b);
-        if (!ind__ok(p->s->offset[b]) && !gift) continue;
+        uint32_t donated = sched__donated_storage(p->s, b);
+        if (!ind__ok(p->s->offset[b]) && !donated) continue;
         sched__print_buffer(p, b);
-        if (gift)
+        if (donated)
             ind__textf(p->t, "  %s donated %s", p->s->takes_over[b] ? "may be" : "in",
-                       p->s->program->buffer[gift].name);
+                       p->s->program->buffer[donated].name);
         else
             sched__print_formula(p, "  at ", p->s->offset[b]);
         sched__print_formula(p, "  bytes ", ind__buffer_bytes(buffer));
-        if (!gift && p->s->storage[b] != b)
+        if (!donated && p->s->storage[b] != b)
             ind__textf(p->t, "  in place of %s", p->s->program->buffer[p->s->storage[b]].name);
         ind__textf(p->t, "\n");
     }
@@ -5488,8 +5492,8 @@ static bool sched__record_uses(sched__fuser *f) {
 static ind_status sched__run(sched__fuser *f) {
     const uint32_t refusals = ind__refusals(f->context);
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
-              sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f) &&
-              sched__combine(f) && sched__record_uses(f);
+              sched__choose_order(f) && sched__make_kernels(f) && sched__find_unfused_peak(f) &&
+              sched__plan_memory(f) && sched__combine(f) && sched__record_uses(f);
     return ok ? ind__refused_since(f->context, refusals) : ind__failed(f->context);
 }
 
@@ -5627,37 +5631,37 @@ static void sched__blame_kernels(sched__blame *m, bool around) {
 }
 
 /* Increases the care of the blamed loops. False: all already have the maximum. */
-static bool sched__take_blame(sched__blame *m, uint8_t *care) {
+static bool sched__raise_blamed(sched__blame *m, uint8_t *care) {
     bool more = false;
     for (uint32_t l = 0; l < m->s->program->num_loops; l++)
-        if (m->blamed[l] && care[l] < IND__SCHED_APART) care[l]++, more = true;
+        if (m->blamed[l] && care[l] < IND__SCHED_UNFUSED) care[l]++, more = true;
     return more;
 }
 
 /* Chooses the loops that get more care in the next schedule, from the peaks of this one: first single loops, then
    kernels. */
-static bool sched__take_care(sched__fuser *f, const ind_schedule *s, uint8_t *care) {
+static bool sched__raise_scarcity(sched__fuser *f, const ind_schedule *s, uint8_t *care) {
     sched__blame m = {.s = s};
-    while (m.point + 1 < IND__SCHED_NUM_POINTS && !sched__above(s, s->peak_bytes, m.point)) m.point++;
+    while (m.point + 1 < IND__SCHED_NUM_POINTS && !sched__exceeds_unfused(s, s->peak_bytes, m.point)) m.point++;
     if (!sched__blame_alloc(f, &m)) return false;
     sched__find_memory(&m);
     sched__find_peaks(&m);
     sched__find_last_readers(&m);
     for (uint32_t b = 1; b < s->program->num_buffers; b++)
         if (ind__ok(s->offset[b])) sched__blame_buffer(&m, b);
-    if (sched__take_blame(&m, care)) return true;
+    if (sched__raise_blamed(&m, care)) return true;
     sched__blame_kernels(&m, false);
-    if (sched__take_blame(&m, care)) return true;
+    if (sched__raise_blamed(&m, care)) return true;
     sched__blame_kernels(&m, true);
-    return sched__take_blame(&m, care);
+    return sched__raise_blamed(&m, care);
 }
 
 /* Builds another schedule and keeps the better one. */
-static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
+static ind_status sched__reschedule(const sched__fuser *f, ind_schedule **s) {
     ind_schedule *other;
     ind_status status = sched__create(f, &other);
     if (status) return status;
-    uint32_t above = sched__num_above(other, other->peak_bytes), had = sched__num_above(*s, (*s)->peak_bytes);
+    uint32_t above = sched__num_exceeding(other, other->peak_bytes), had = sched__num_exceeding(*s, (*s)->peak_bytes);
     bool better = above < had || (above == had && ind_hint(other->arena_bytes) < ind_hint((*s)->arena_bytes));
     ind__schedule_free(better ? *s : other);
     if (better) *s = other;
@@ -5671,19 +5675,19 @@ static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
    memory. */
 static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
     ind_status status = IND_OK;
-    if (!sched__num_above(*s, (*s)->peak_bytes)) return IND_OK;
+    if (!sched__num_exceeding(*s, (*s)->peak_bytes)) return IND_OK;
     uint8_t *care = sched__scratch(f, f->program->num_loops, 1);
     bool more = care != NULL;
     f->care = care;
-    for (int i = 0; i < IND__SCHED_SAVINGS && !status && more && sched__num_above(*s, (*s)->peak_bytes); i++) {
-        more = sched__take_care(f, *s, care);
-        if (!f->failed && more) status = sched__try_again(f, s);
+    for (int i = 0; i < IND__SCHED_MEMORY_TRIES && !status && more && sched__num_exceeding(*s, (*s)->peak_bytes); i++) {
+        more = sched__raise_scarcity(f, *s, care);
+        if (!f->failed && more) status = sched__reschedule(f, s);
     }
     if (f->failed) return ind__failed(f->context);
-    if (status || !sched__num_above(*s, (*s)->peak_bytes)) return status;
-    memset(care, IND__SCHED_APART, f->program->num_loops);
+    if (status || !sched__num_exceeding(*s, (*s)->peak_bytes)) return status;
+    memset(care, IND__SCHED_UNFUSED, f->program->num_loops);
     f->keep_order = true;
-    return sched__try_again(f, s);
+    return sched__reschedule(f, s);
 }
 
 ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, const ind_fusion_policy *policy,

@@ -207,7 +207,7 @@ static int64_t sched__at_corner(ind_expr e, int corner) {
     return ind_expr_eval(e, sched__corner_value, &corner, &value) ? INT64_MAX : value > 0 ? value : 0;
 }
 
-static int64_t sched__place_bytes(const sched__fuser *f, uint32_t buffer, int corner) {
+static int64_t sched__aligned_bytes_at(const sched__fuser *f, uint32_t buffer, int corner) {
     return sched__at_corner(ind__align_up(f->bytes[buffer], IND__ALIGNMENT), corner);
 }
 
@@ -224,7 +224,7 @@ static bool sched__find_live(sched__combiner *x, int c) {
         for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
             uint32_t b = s->kernel[k].arg[i];
             if (!ind__ok(s->offset[b])) continue;
-            const int64_t bytes = sched__place_bytes(f, b, c);
+            const int64_t bytes = sched__aligned_bytes_at(f, b, c);
             if (i >= s->kernel[k].num_reads && !f->program->buffer[b].mutates)
                 x->made[c][k] = sched__add_hint(x->made[c][k], bytes);
             if (!end[s->storage[b]]) x->live[c][k] = sched__add_hint(x->live[c][k], bytes);
@@ -232,7 +232,7 @@ static bool sched__find_live(sched__combiner *x, int c) {
         }
     }
     for (uint32_t b = 1; b < f->program->num_buffers; b++)
-        if (end[b]) freed[end[b]] = sched__add_hint(freed[end[b]], sched__place_bytes(f, b, c));
+        if (end[b]) freed[end[b]] = sched__add_hint(freed[end[b]], sched__aligned_bytes_at(f, b, c));
     for (uint32_t k = 0; k < s->num_kernels; k++) {
         live = x->live[c][k] = sched__add_hint(live > freed[k] ? live - freed[k] : 0, x->live[c][k]);
         if (live > x->limit[c]) x->limit[c] = live;

@@ -5,21 +5,21 @@
 #define IND__SCHED_BUCKETS 4096 /* of the hash tables of domains and of fits: short chains up to a million loops */
 
 enum {
-    IND__SCHED_ROUNDS = 10,       /* of fusion, at most; TorchInductor's number */
-    IND__SCHED_NEIGHBOURS = 16,   /* readers of one buffer that are tried against each other */
-    IND__SCHED_VISITS = 128,      /* kernels that one cycle test may visit, in each direction */
-    IND__SCHED_STEPS = 2048,      /* edges that it may follow */
-    IND__SCHED_RUN_WARPS = 4,     /* warps of a block if each warp has one row */
-    IND__SCHED_WINDOW = 64,       /* readers of a result are searched in so many loops after it */
-    IND__SCHED_GIFTS = 16,        /* donated inputs that are tried for one buffer */
-    IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
-    IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that each new term is compared to */
-    IND__SCHED_SORTED_LOOPS = 64, /* with a sort: their reductions and the row share the shared memory of a block */
-    IND__SCHED_SECTOR = 32,       /* bytes; smallest memory transaction */
-    IND__SCHED_CARE = 1,          /* memory is scarce: no fusion for shared reads, concatenation parts or prologues */
-    IND__SCHED_APART = 2,         /* no fusion at all */
-    IND__SCHED_SAVINGS = 6,       /* schedules that are tried for less memory */
-    IND__SCHED_OPEN_END = 1 << 16 /* value of a size without an upper bound */
+    IND__SCHED_ROUNDS = 10,        /* of fusion, at most; TorchInductor's number */
+    IND__SCHED_NEIGHBOURS = 16,    /* readers of one buffer that are tried against each other */
+    IND__SCHED_VISITS = 128,       /* kernels that one cycle test may visit, in each direction */
+    IND__SCHED_STEPS = 2048,       /* edges that it may follow */
+    IND__SCHED_RUN_WARPS = 4,      /* warps of a block if each warp has one row */
+    IND__SCHED_WINDOW = 64,        /* readers of a result are searched in so many loops after it */
+    IND__SCHED_DONATED_TRIES = 16, /* donated inputs that are tried for one buffer */
+    IND__SCHED_GAP_TRIES = 16,     /* gaps in the arena that are tried for one buffer */
+    IND__SCHED_DOMINATORS = 16,    /* terms of a maximum that each new term is compared to */
+    IND__SCHED_SORTED_LOOPS = 64,  /* with a sort: their reductions and the row share the shared memory of a block */
+    IND__SCHED_SECTOR = 32,        /* bytes; smallest memory transaction */
+    IND__SCHED_SCARCE = 1,         /* memory is scarce: no fusion for shared reads, concatenation parts or prologues */
+    IND__SCHED_UNFUSED = 2,        /* no fusion at all */
+    IND__SCHED_MEMORY_TRIES = 6,   /* schedules that are tried for less memory */
+    IND__SCHED_UNBOUNDED = 1 << 16 /* value of a size without an upper bound */
 };
 
 /* Iteration space of a kernel: sizes of P, then of R, none of them 1, and their index symbols. Interned, so that equal
@@ -75,11 +75,11 @@ typedef struct sched__candidate {
 } sched__candidate;
 
 /* Lifetime of a memory block: the steps from its first write to its last read. */
-typedef struct sched__life {
+typedef struct sched__lifetime {
     uint32_t buffer, begin, end;
     ind_expr size; /* rounded up */
     int64_t hint;
-} sched__life;
+} sched__lifetime;
 
 typedef struct sched__fuser {
     ind_context *context;
@@ -91,7 +91,7 @@ typedef struct sched__fuser {
     ind__arena scratch;
     bool failed;
     bool keep_order;     /* of the program */
-    const uint8_t *care; /* by loop: 0, or IND__SCHED_CARE or more if memory is scarce; NULL: 0 for all */
+    const uint8_t *care; /* by loop: 0, or IND__SCHED_SCARCE or more if memory is scarce; NULL: 0 for all */
 
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */

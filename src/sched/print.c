@@ -218,16 +218,16 @@ static void sched__print_kept(const sched__printer *p) {
 static void sched__print_buffers(const sched__printer *p) {
     for (uint32_t b = 1; b < p->s->program->num_buffers; b++) {
         const ind__buffer *buffer = &p->s->program->buffer[b];
-        uint32_t gift = sched__in_gift(p->s, b);
-        if (!ind__ok(p->s->offset[b]) && !gift) continue;
+        uint32_t donated = sched__donated_storage(p->s, b);
+        if (!ind__ok(p->s->offset[b]) && !donated) continue;
         sched__print_buffer(p, b);
-        if (gift)
+        if (donated)
             ind__textf(p->t, "  %s donated %s", p->s->takes_over[b] ? "may be" : "in",
-                       p->s->program->buffer[gift].name);
+                       p->s->program->buffer[donated].name);
         else
             sched__print_formula(p, "  at ", p->s->offset[b]);
         sched__print_formula(p, "  bytes ", ind__buffer_bytes(buffer));
-        if (!gift && p->s->storage[b] != b)
+        if (!donated && p->s->storage[b] != b)
             ind__textf(p->t, "  in place of %s", p->s->program->buffer[p->s->storage[b]].name);
         ind__textf(p->t, "\n");
     }

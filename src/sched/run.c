@@ -24,8 +24,8 @@ static bool sched__record_uses(sched__fuser *f) {
 static ind_status sched__run(sched__fuser *f) {
     const uint32_t refusals = ind__refusals(f->context);
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
-              sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f) &&
-              sched__combine(f) && sched__record_uses(f);
+              sched__choose_order(f) && sched__make_kernels(f) && sched__find_unfused_peak(f) &&
+              sched__plan_memory(f) && sched__combine(f) && sched__record_uses(f);
     return ok ? ind__refused_since(f->context, refusals) : ind__failed(f->context);
 }
 

@@ -6,11 +6,11 @@ typedef struct sched__numbers {
 
 typedef struct sched__check {
     const ind_schedule *s;
-    uint32_t *step;    /* by loop: 1 + kernel */
-    uint32_t *made;    /* by buffer: 1 + kernel that stores it */
-    uint32_t *last;    /* by kernel: the last one of its launch */
-    sched__life *life; /* by buffer: lifetime in the arena; size invalid: not in the arena. From the first kernel of the
-                          launch that writes it to the last kernel of the last launch that uses it */
+    uint32_t *step;        /* by loop: 1 + kernel */
+    uint32_t *made;        /* by buffer: 1 + kernel that stores it */
+    uint32_t *last;        /* by kernel: the last one of its launch */
+    sched__lifetime *life; /* by buffer: lifetime in the arena; size invalid: not in the arena. From the first kernel of
+                          the launch that writes it to the last kernel of the last launch that uses it */
     sched__numbers *number;         /* by buffer: bytes in the arena */
     uint32_t kernel, buffer, other; /* location of the failure */
 } sched__check;
@@ -233,7 +233,7 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
 }
 
 /* The donated input whose memory the buffer uses or may be bound to; 0: none. */
-static uint32_t sched__in_gift(const ind_schedule *s, uint32_t b) {
+static uint32_t sched__donated_storage(const ind_schedule *s, uint32_t b) {
     if (s->takes_over[b]) return s->takes_over[b];
     return b != s->storage[b] && s->program->buffer[s->storage[b]].donated ? s->storage[b] : 0;
 }
@@ -247,7 +247,7 @@ static bool sched__check_versions(sched__check *v) {
         if (old->mutated_by != b || !sched__reads_own(&v->s->kernel[k], buffer->mutates, b)) return false;
         if (old->kind == IND__BUFFER_COMPUTED && (!v->made[buffer->mutates] || v->made[buffer->mutates] > k))
             return false;
-        bool free = ind__ok(v->s->offset[b]) || sched__in_gift(v->s, b) == v->s->storage[b];
+        bool free = ind__ok(v->s->offset[b]) || sched__donated_storage(v->s, b) == v->s->storage[b];
         if (v->s->storage[b] != (free ? v->s->storage[buffer->mutates] : home)) return false;
         v->life[buffer->mutates].end = v->last[k];
     }
@@ -258,7 +258,8 @@ static bool sched__check_outputs(sched__check *v) {
     for (uint32_t b = v->buffer = 1; b < v->s->program->num_buffers; v->buffer = ++b) {
         const ind__buffer *buffer = &v->s->program->buffer[b];
         const ind__buffer *home = &v->s->program->buffer[ind__buffer_home(v->s->program, b)];
-        bool arena = v->made[b] && home->kind == IND__BUFFER_COMPUTED && !home->output && !sched__in_gift(v->s, b);
+        bool arena =
+            v->made[b] && home->kind == IND__BUFFER_COMPUTED && !home->output && !sched__donated_storage(v->s, b);
         if (buffer->kind == IND__BUFFER_COMPUTED && buffer->output && !v->made[b]) return false;
         if (arena != ind__ok(v->s->offset[b])) return false;
         if (!arena) continue;
@@ -327,7 +328,7 @@ static bool sched__stores_other_parts(const sched__check *v, const ind_kernel *k
 
 /* True if b may reuse the memory of a in the kernel that writes b: that kernel must be the only user of a in its
    launch, except for kernels that store other parts there. */
-static bool sched__check_taken_over(const sched__check *v, const sched__life *a, const sched__life *b) {
+static bool sched__check_reuse(const sched__check *v, const sched__lifetime *a, const sched__lifetime *b) {
     const uint32_t made = v->made[b->buffer] - 1, before = v->made[a->buffer] - 1;
     if (before != made && v->s->launch[before] == v->s->launch[made])
         return sched__parts_disjoint(v->s->program, a->buffer, b->buffer);
@@ -340,11 +341,11 @@ static bool sched__check_taken_over(const sched__check *v, const sched__life *a,
 }
 
 /* Two buffers that are live in one kernel must not overlap, unless one reuses the other's memory in that kernel. */
-static bool sched__check_pair(sched__check *v, const sched__life *a, const sched__life *b) {
+static bool sched__check_pair(sched__check *v, const sched__lifetime *a, const sched__lifetime *b) {
     const ind_expr *offset = v->s->offset;
     v->buffer = a->buffer, v->other = b->buffer;
     if (v->s->storage[a->buffer] == v->s->storage[b->buffer])
-        return sched__check_taken_over(v, a, b) && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
+        return sched__check_reuse(v, a, b) && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
                ind_known_eq(a->size, b->size);
     ind_expr a_end = ind_expr_add(offset[a->buffer], a->size), b_end = ind_expr_add(offset[b->buffer], b->size);
     if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
@@ -362,7 +363,7 @@ static bool sched__check_memory(sched__check *v) {
     }
     sched__sort(v->life, num, sizeof *v->life, sched__compare_begin);
     for (uint32_t i = 0; i < num; i++) { /* life[0..live) are not over yet */
-        sched__life at = v->life[i];
+        sched__lifetime at = v->life[i];
         uint32_t kept = 0;
         for (uint32_t k = 0; k < live; k++) {
             if (v->life[k].end < at.begin) continue;
@@ -376,23 +377,24 @@ static bool sched__check_memory(sched__check *v) {
 }
 
 /* True if kernel k may write `b` into the memory of the donated input, given its previous contents. */
-static bool sched__check_gift(const sched__check *v, uint32_t k, uint32_t b, uint32_t gift) {
-    const ind__buffer *x = &v->s->program->buffer[gift], *y = &v->s->program->buffer[b];
-    const sched__life *there = &v->life[gift];
+static bool sched__check_donated_use(const sched__check *v, uint32_t k, uint32_t b, uint32_t donated) {
+    const ind__buffer *x = &v->s->program->buffer[donated], *y = &v->s->program->buffer[b];
+    const sched__lifetime *there = &v->life[donated];
     const uint32_t first = sched__launch_first(v->s, k);
     ind_expr all = ind__buffer_most_bytes(v->s->program, x), bytes = ind__buffer_most_bytes(v->s->program, y);
     if (!x->donated || x->mutated_by || !ind_known_le(bytes, all)) return false;
     if (sched__is_size(v->s->program, b)) return false; /* read back after a run, when the input may no longer exist */
     if ((v->s->takes_over[b] != 0) != (y->output != 0)) return false;
-    if (y->mutates || !v->made[gift] || there->end < first) return true; /* a version; or nothing is live there */
-    ind_expr had = ind__buffer_most_bytes(v->s->program, &v->s->program->buffer[there->buffer ? there->buffer : gift]);
+    if (y->mutates || !v->made[donated] || there->end < first) return true; /* a version; or nothing is live there */
+    ind_expr had =
+        ind__buffer_most_bytes(v->s->program, &v->s->program->buffer[there->buffer ? there->buffer : donated]);
     return there->end == v->last[k] && there->begin <= first && ind_known_eq(bytes, had) &&
-           !sched__used_beside(v->s, k, gift);
+           !sched__used_in_launch(v->s, k, donated);
 }
 
 /* In kernel order. The lifetime of a donated input becomes that of its current contents and starts one later. made: the
    input is read, or its memory was used. */
-static bool sched__check_gifts(sched__check *v) {
+static bool sched__check_donated(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t k = 0; k < v->s->num_kernels; k++)
         for (uint32_t i = 0; i < v->s->kernel[k].num_reads; i++)
@@ -400,13 +402,13 @@ static bool sched__check_gifts(sched__check *v) {
     for (uint32_t k = v->kernel = 0; k < v->s->num_kernels; v->kernel = ++k) {
         const ind_kernel *kernel = &v->s->kernel[k];
         for (uint32_t i = kernel->num_reads; i < kernel->num_args; i++) {
-            uint32_t b = v->buffer = kernel->arg[i], gift = v->other = sched__in_gift(v->s, b);
-            if (!gift) continue;
-            if (!sched__check_gift(v, k, b, gift)) return false;
-            v->made[gift] = 1;
-            v->life[gift].buffer = b;
-            v->life[gift].begin = sched__launch_first(v->s, k) + 1;
-            v->life[gift].end = v->s->takes_over[b] ? IND__SCHED_NONE : v->life[b].end;
+            uint32_t b = v->buffer = kernel->arg[i], donated = v->other = sched__donated_storage(v->s, b);
+            if (!donated) continue;
+            if (!sched__check_donated_use(v, k, b, donated)) return false;
+            v->made[donated] = 1;
+            v->life[donated].buffer = b;
+            v->life[donated].begin = sched__launch_first(v->s, k) + 1;
+            v->life[donated].end = v->s->takes_over[b] ? IND__SCHED_NONE : v->life[b].end;
         }
     }
     return true;
@@ -460,9 +462,9 @@ static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *
             uint32_t index = sched__index_from(body, from, i, body->index[in->index + k]);
             if (index > from[i]) from[i] = index;
         }
-        if (from[i] == IND__SCHED_BEHIND && (reduces || scans || (mask[i] & ~outer))) return false;
+        if (from[i] == IND__SCHED_AFTER_REDUCE && (reduces || scans || (mask[i] & ~outer))) return false;
         if (scans) from[i] = IND__SCHED_SCANNED;
-        if (reduces && from[i]) from[i] = IND__SCHED_BEHIND;
+        if (reduces && from[i]) from[i] = IND__SCHED_AFTER_REDUCE;
     }
     return true;
 }
@@ -549,7 +551,8 @@ static const struct {
     {"what is changed in place was written before, is not read after, and keeps its memory", sched__check_versions},
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
     {"offsets are aligned and end within the arena", sched__check_offsets},
-    {"a buffer in a donated input's memory fits, and is written after the last read of the input", sched__check_gifts},
+    {"a buffer in a donated input's memory fits, and is written after the last read of the input",
+     sched__check_donated},
     {"buffers that live at the same time do not overlap", sched__check_memory},
     {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
     {"a sort of rows that may be long stores both results, what is stored of its first elements is under a mask, and "

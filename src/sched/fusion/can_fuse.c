@@ -309,7 +309,7 @@ static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, cons
 }
 
 /* Scarcity of memory for the two groups: the larger `care`. */
-static uint8_t sched__care(const sched__fuser *f, uint32_t a, uint32_t b) {
+static uint8_t sched__memory_scarcity(const sched__fuser *f, uint32_t a, uint32_t b) {
     return f->group[a].care > f->group[b].care ? f->group[a].care : f->group[b].care;
 }
 
@@ -330,7 +330,7 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
     const sched__group *x = &f->group[a], *y = &f->group[b];
     uint32_t distance = x->tail < y->head ? y->head - x->tail : y->tail < x->head ? x->head - y->tail : 0;
     if (distance > (uint32_t)f->policy.max_distance) return IND_FUSION_TOO_FAR;
-    if (sched__care(f, a, b)) return IND_FUSION_MEMORY;
+    if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
     if (sched__shared_reads(f, a, b, fit) < f->policy.min_saved && !sched__are_second_stages(f, a, b))
         return IND_FUSION_NO_GAIN;
     return IND_FUSION_FUSED_HORIZONTAL;

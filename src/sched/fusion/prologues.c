@@ -183,7 +183,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
         if (made && !sched__is_at_hand(f, it.at, own)) return IND_FUSION_PROLOGUE;
     }
     if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
-    if (sched__care(f, a, b)) return IND_FUSION_MEMORY;
+    if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
     if (!sched__inlining_pays(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);

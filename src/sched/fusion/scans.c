@@ -1,8 +1,8 @@
 /* ---- scans: groups that share a kernel with a scan compute on the same rows */
 
-/* Origin of a loop's results: 0, no scan; SCANNED, results of a scan; BEHIND, reductions of scan results. If the scan
-   runs in the last pass only, no per-element value may depend on BEHIND. */
-enum { IND__SCHED_SCANNED = 1, IND__SCHED_BEHIND = 2 };
+/* Origin of a loop's results: 0, no scan; SCANNED, results of a scan; AFTER_REDUCE, reductions of scan results. If the
+   scan runs in the last pass only, no per-element value may depend on AFTER_REDUCE. */
+enum { IND__SCHED_SCANNED = 1, IND__SCHED_AFTER_REDUCE = 2 };
 
 /* True if loop l of group g computes a value for each element of a row. */
 static bool sched__per_element(const sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit) {
@@ -31,10 +31,10 @@ static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_
         if (f->access[a].write && f->access[a].indirect) return IND_FUSION_INDIRECT;
         if (!f->access[a].write && f->mark[b] == f->epoch && f->found[b] > from) from = f->found[b];
     }
-    if (once && from == IND__SCHED_BEHIND && (scans || reduces || sched__per_element(f, l, g, fit)))
+    if (once && from == IND__SCHED_AFTER_REDUCE && (scans || reduces || sched__per_element(f, l, g, fit)))
         return IND_FUSION_SCAN_REDUCED;
     if (scans) from = IND__SCHED_SCANNED;
-    if (from && reduces) from = IND__SCHED_BEHIND;
+    if (from && reduces) from = IND__SCHED_AFTER_REDUCE;
     for (uint32_t o = 0; o < f->program->loop[l].num_outputs; o++) {
         f->mark[f->program->loop[l].output[o]] = f->epoch;
         f->found[f->program->loop[l].output[o]] = from;
@@ -172,7 +172,8 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
     if (product && !sched__keeps_tiles(f, a, b, fit)) return IND_FUSION_DOMAINS_DIFFER;
     if (!sched__keeps_runs(f, a, fit->map_a, fit->domain) || !sched__keeps_runs(f, b, fit->map_b, fit->domain))
         return IND_FUSION_RUNS;
-    if (sched__care(f, a, b) && (sched__keeps_version(f, a) || sched__keeps_version(f, b))) return IND_FUSION_MEMORY;
+    if (sched__memory_scarcity(f, a, b) && (sched__keeps_version(f, a) || sched__keeps_version(f, b)))
+        return IND_FUSION_MEMORY;
     if (!sched__fused(kind)) return kind;
     if (!ind__ok(fit->bound) && sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
     if (f->group[a].scans || f->group[b].scans) reason = sched__check_scan(f, a, b, fit);

@@ -1,23 +1,23 @@
 /* =================================================================================================== >>order */
 
-typedef struct sched__place {
+typedef struct sched__ordered_group {
     uint32_t group, order;
-} sched__place;
+} sched__ordered_group;
 
-static int sched__compare_place(const void *a, const void *b) {
-    return sched__compare_u32(&((const sched__place *)a)->order, &((const sched__place *)b)->order);
+static int sched__compare_group_order(const void *a, const void *b) {
+    return sched__compare_u32(&((const sched__ordered_group *)a)->order, &((const sched__ordered_group *)b)->order);
 }
 
 /* The program's order after fusion: the topological order maintained while fusing. */
 static bool sched__program_order(sched__fuser *f, uint32_t *list) {
-    sched__place *place = sched__scratch(f, f->program->num_loops, sizeof *place);
+    sched__ordered_group *ordered = sched__scratch(f, f->program->num_loops, sizeof *ordered);
     uint32_t n = 0;
-    if (!place) return false;
+    if (!ordered) return false;
     for (uint32_t l = 0; l < f->program->num_loops; l++) {
-        if (f->group_of[l] == l) place[n++] = (sched__place){l, f->group[l].order};
+        if (f->group_of[l] == l) ordered[n++] = (sched__ordered_group){l, f->group[l].order};
     }
-    sched__sort(place, n, sizeof *place, sched__compare_place);
-    for (uint32_t i = 0; i < n; i++) list[i] = place[i].group;
+    sched__sort(ordered, n, sizeof *ordered, sched__compare_group_order);
+    for (uint32_t i = 0; i < n; i++) list[i] = ordered[i].group;
     f->num_order = n;
     return true;
 }
@@ -174,7 +174,7 @@ static bool sched__find_next(sched__fuser *f, sched__flow *w) {
 }
 
 /* True if the buffer allocates memory in the arena; its later versions share it. */
-static bool sched__begins_memory(sched__fuser *f, uint32_t b) {
+static bool sched__allocates(sched__fuser *f, uint32_t b) {
     return sched__in_arena(f, b) && !f->program->buffer[b].mutates &&
            sched__stored(f, b, IND__SCHED_NONE, IND__SCHED_NONE);
 }
@@ -198,7 +198,7 @@ static void sched__add_user(sched__fuser *f, sched__flow *w, uint32_t buffer, ui
 static void sched__each_user(sched__fuser *f, sched__flow *w) {
     w->num_pairs = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
-        if (!sched__begins_memory(f, b)) continue;
+        if (!sched__allocates(f, b)) continue;
         f->mark[f->group_of[sched__writer(f, b)]] = ++f->epoch;
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) {
             if (sched__writer(f, v) != IND__SCHED_NONE) sched__add_user(f, w, b, sched__writer(f, v));
@@ -247,7 +247,7 @@ static void sched__start_flow(sched__fuser *f, sched__flow *w, uint32_t *pending
     w->num_heap = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         w->left[b] = w->first_user[b + 1] - w->first_user[b];
-        if (!sched__begins_memory(f, b)) continue;
+        if (!sched__allocates(f, b)) continue;
         int64_t *net = &w->net[f->group_of[sched__writer(f, b)]];
         *net = sched__add_hint(*net, sched__memory_hint(f, b));
         if (w->left[b] == 1) sched__find_last_user(f, w, b, false);
@@ -285,7 +285,7 @@ static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *pe
     for (uint32_t i = 0; i < f->num_order; i++) step[list[i]] = i;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         uint32_t writer = sched__writer(f, b), end;
-        if (!sched__begins_memory(f, b)) continue;
+        if (!sched__allocates(f, b)) continue;
         end = step[f->group_of[writer]];
         made[end] = sched__add_hint(made[end], sched__memory_hint(f, b));
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) {
@@ -306,7 +306,7 @@ static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *pe
 }
 
 /* Copies the order into `best` if its peak is lower than *least. */
-static bool sched__judge_order(sched__fuser *f, const uint32_t *list, uint32_t *best, int64_t *least) {
+static bool sched__keep_if_better(sched__fuser *f, const uint32_t *list, uint32_t *best, int64_t *least) {
     int64_t peak;
     if (!sched__order_peak(f, list, &peak)) return false;
     if (peak < *least) memcpy(best, list, f->num_order * sizeof *list), *least = peak;
@@ -324,14 +324,14 @@ static bool sched__choose_order(sched__fuser *f) {
     if (f->failed || !sched__program_order(f, f->order) || !sched__order_peak(f, f->order, &least)) return false;
     memcpy(best, f->order, f->num_order * sizeof *best);
     if (f->keep_order) return true;
-    if (!sched__depth_first(f, f->order, list) || !sched__judge_order(f, list, best, &least)) return false;
+    if (!sched__depth_first(f, f->order, list) || !sched__keep_if_better(f, list, best, &least)) return false;
     if (!sched__find_next(f, &flow) || !sched__find_users(f, &flow)) return false;
     flow.heap = sched__scratch(f, (size_t)loops + flow.num_pairs, sizeof *flow.heap);
     if (!flow.heap) return false;
     memcpy(pending, flow.pending, loops * sizeof *pending);
     for (int by_memory = 1; by_memory >= 0; by_memory--) {
         sched__run_ready(f, &flow, pending, by_memory, list);
-        if (!sched__judge_order(f, list, best, &least)) return false;
+        if (!sched__keep_if_better(f, list, best, &least)) return false;
     }
     memcpy(f->order, best, f->num_order * sizeof *best);
     return true;
