@@ -538,7 +538,7 @@ static void *sched__scratch(sched__fuser *f, size_t count, size_t bytes) {
 }
 
 /* Copies a result to the schedule's own memory. */
-static void *sched__keep(sched__fuser *f, const void *data, size_t count, size_t bytes) {
+static void *sched__schedule_alloc(sched__fuser *f, const void *data, size_t count, size_t bytes) {
     size_t total;
     void *p = ind__size_mul(count ? count : 1, bytes, &total) ? ind__arena_alloc(&f->schedule->arena, total) : NULL;
     if (!p) return sched__fail(f), NULL;
@@ -875,7 +875,7 @@ static bool sched__needs_kernel_between(const sched__splitter *s, uint32_t l, ui
 
 /* True if every load that varies along the columns is contiguous along the last of them, and none of the loaded buffers
    may change in place. */
-static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
+static bool sched__contiguous_in_columns(const sched__splitter *s, const ind_body *b) {
     int var[IND__SCHED_DIMS], p;
     sched__long_vars(b, var, &p);
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -892,7 +892,7 @@ static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
 }
 
 /* True if the rows fit into registers. */
-static bool sched__short_rows(const sched__splitter *s, const ind_body *whole) {
+static bool sched__rows_fit_registers(const sched__splitter *s, const ind_body *whole) {
     ind_expr size[IND__SCHED_DIMS];
     int64_t most;
     for (int v = 0; v < whole->rank; v++) size[v] = sched__extent(whole->var[v]);
@@ -966,7 +966,9 @@ static int64_t sched__mix(const sched__splitter *s, uint32_t l) {
     int64_t run = 0;
     if (s->policy.disable_mix || !reduce || b->rank + b->rrank > IND_MAX_RANK || s->has_first_stage[l]) return 0;
     if (!ind__can_scatter((ind_reduction)b->inst[reduce].reduction) || ind__body_unbacked(s->program, b)) return 0;
-    if (!sched__along_columns(s, b) || !sched__short_rows(s, b) || sched__reduced_unsplit_too(s, l, false)) return 0;
+    if (!sched__contiguous_in_columns(s, b) || !sched__rows_fit_registers(s, b) ||
+        sched__reduced_unsplit_too(s, l, false))
+        return 0;
     for (uint32_t i = 1; i < b->num_inst && !run; i++)
         if (b->inst[i].op == IND_LOOP_LOAD) run = sched__mix_over(s, l, b->inst[i].source);
     return run;
@@ -1090,17 +1092,17 @@ static const sched__domain *sched__domain_of(sched__fuser *f, const ind_expr *si
 /* The loop's own domain, and its variables in it. Dimensions of size 1 are dropped; a reduction keeps at least one. */
 static const sched__domain *sched__loop_domain(sched__fuser *f, const ind_body *body, ind_expr *var) {
     ind_expr size[IND__SCHED_DIMS];
-    int rank = 0, n = 0, kept[IND__SCHED_DIMS], last = body->rank + body->rrank - 1;
+    int rank = 0, n = 0, position[IND__SCHED_DIMS], last = body->rank + body->rrank - 1;
     for (int v = 0; v <= last; v++) {
         ind_expr e = sched__extent(body->var[v]);
         bool needed = v == last && body->rrank && n == rank;
-        kept[v] = sched__is_one(e) && !needed ? -1 : n;
-        if (kept[v] >= 0) size[n++] = e;
+        position[v] = sched__is_one(e) && !needed ? -1 : n;
+        if (position[v] >= 0) size[n++] = e;
         if (v < body->rank) rank = n;
     }
     const sched__domain *d = sched__domain_of(f, size, rank, n - rank);
     ind_expr zero = ind_int(f->context, 0);
-    for (int v = 0; d && v < body->rank + body->rrank; v++) var[v] = kept[v] < 0 ? zero : d->var[kept[v]];
+    for (int v = 0; d && v < body->rank + body->rrank; v++) var[v] = position[v] < 0 ? zero : d->var[position[v]];
     return ind__ok(zero) ? d : (sched__fail(f), NULL);
 }
 
@@ -1552,7 +1554,7 @@ static bool sched__merge_loops(sched__fuser *f, const ind_body *body, ind__loops
 }
 
 /* Ends a recording; NULL if it failed. */
-static ind_body *sched__recorded(sched__fuser *f, ind__recorder *r, bool ok) {
+static ind_body *sched__end_recording(sched__fuser *f, ind__recorder *r, bool ok) {
     if (ok) return ind__record_end(r);
     ind__record_abort(r);
     return sched__fail(f), NULL;
@@ -1570,7 +1572,7 @@ static ind_body *sched__record_loops(sched__fuser *f, const ind_body *body, cons
         ok = ok && ind__ok(var[v]);
     }
     ok = ok && ind__body_replay(&r.ops, &(ind__replay){.body = body, .var = var}).id;
-    return sched__recorded(f, &r, ok);
+    return sched__end_recording(f, &r, ok);
 }
 
 static ind_body *sched__record_merged(sched__fuser *f, const ind_body *body) {
@@ -1633,7 +1635,7 @@ static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
 /* True if a kernel over the domain may read the element at this index and change it in place. An element per point is
    read in any pass and stored in the last, after a barrier that waits for its readers. An element per row is read
    before the passes and stored after them. */
-static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
+static bool sched__may_mutate_at(const sched__domain *d, ind_expr index) {
     int along = 0;
     for (int v = d->rank; v < d->rank + d->rrank; v++) along += ind__expr_depends(index, d->var[v]);
     return !along || along == d->rrank;
@@ -1642,23 +1644,24 @@ static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
 /* True if the access reads exactly the old element that is changed in place. `map` has the variables of its group in
    the kernel. In kernels with rows it must not be masked: a per-row read must not have a mask that varies along the
    row. */
-static bool sched__reads_changed(sched__fuser *f, const ind__access *at, const sched__domain *own, const ind_expr *map,
-                                 ind_expr changed, bool rows) {
+static bool sched__reads_mutated_element(sched__fuser *f, const ind__access *at, const sched__domain *own,
+                                         const ind_expr *map, ind_expr changed, bool rows) {
     if (at->write || at->whole || at->size || at->operand || at->indirect || (rows && at->masked)) return false;
     return ind_expr_same(sched__index_in(f, at, own, map), changed);
 }
 
 /* Group b changes `old` in place, which group a reads. True if both groups read only the element that the same point
    stores. */
-static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
+static bool sched__mutates_pointwise(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
     const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (f->policy.disable_mutation || !fit->domain || store->partly || store->indirect) return false;
     ind_expr changed = sched__index_in(f, store, fit->b, fit->map_b);
     bool rows = fit->domain->rrank && !product;
-    if (rows && (f->policy.disable_row_mutation || !sched__changes_in_rows(fit->domain, changed))) return false;
+    if (rows && (f->policy.disable_row_mutation || !sched__may_mutate_at(fit->domain, changed))) return false;
     for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
-        if (it.at->buffer == old && !sched__reads_changed(f, it.at, fit->a, fit->map_a, changed, rows)) return false;
+        if (it.at->buffer == old && !sched__reads_mutated_element(f, it.at, fit->a, fit->map_a, changed, rows))
+            return false;
     return true;
 }
 
@@ -1669,7 +1672,7 @@ static bool sched__forwards(const sched__fuser *f, uint32_t version) {
 }
 
 /* True if access `at` of b reads the element that a computes at the same point of the common domain. */
-static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
+static bool sched__reads_same_point(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
     ind_expr made = sched__index_in(f, &f->access[f->written[at->buffer] - 1], fit->a, fit->map_a);
     return ind_expr_same(made, sched__index_in(f, at, fit->b, fit->map_b));
 }
@@ -1680,7 +1683,7 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
     ind_fusion_reason reason = IND_FUSION_FUSED_HORIZONTAL;
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         uint32_t writer = sched__writer(f, it.at->buffer);
-        if (it.at->whole && sched__reads(f, a, it.at->buffer) && !sched__changes_own(f, a, b, fit, it.at->buffer))
+        if (it.at->whole && sched__reads(f, a, it.at->buffer) && !sched__mutates_pointwise(f, a, b, fit, it.at->buffer))
             return IND_FUSION_MUTATION;
         if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
         if (it.at->size) return IND_FUSION_SIZE;
@@ -1691,7 +1694,7 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
         if (f->program->buffer[it.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* complete after all rows */
         reason = IND_FUSION_FUSED_VERTICAL;
         if (!fit->domain) continue;
-        if (!sched__is_at_hand(f, it.at, fit)) return IND_FUSION_INDEX_DIFFERS;
+        if (!sched__reads_same_point(f, it.at, fit)) return IND_FUSION_INDEX_DIFFERS;
     }
     return reason;
 }
@@ -1699,8 +1702,8 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
 /* True if a kernel over the rows of d may do the in-place changes of the group. They must not combine with the old
    value, and must read only the element that the same point stores. The epilogue of a matrix product handles each
    element once and may read any that is no operand. */
-static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
-                                bool product) {
+static bool sched__rows_may_mutate(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
+                                   bool product) {
     const sched__domain *own = f->group[g].domain;
     if (f->group[g].mutates && f->policy.disable_mutation) return false;
     for (sched__access_iter it = sched__first_access(f, g); f->group[g].mutates && it.at; sched__next_access(f, &it)) {
@@ -1711,13 +1714,13 @@ static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain
         if (mutator == IND__SCHED_NONE || f->group_of[mutator] != g) continue;
         if (product || f->policy.disable_row_mutation) return false;
         ind_expr changed = sched__index_in(f, &f->access[f->written[b->mutated_by] - 1], own, map);
-        if (!sched__changes_in_rows(d, changed) || !sched__reads_changed(f, it.at, own, map, changed, true))
+        if (!sched__may_mutate_at(d, changed) || !sched__reads_mutated_element(f, it.at, own, map, changed, true))
             return false;
     }
     return true;
 }
 
-static ind_fusion_reason sched__scans_together(const sched__fuser *f, const sched__group *x, const sched__group *y) {
+static ind_fusion_reason sched__check_scan_pair(const sched__fuser *f, const sched__group *x, const sched__group *y) {
     if (x->combines || y->combines) return IND_FUSION_SCAN_FUNCTION;
     if (x->sorts && y->sorts) return IND_FUSION_TWO_SORTS;
     return x->num_scans + y->num_scans <= f->policy.max_scans ? IND_FUSION_FUSED_VERTICAL : IND_FUSION_TWO_SCANS;
@@ -1729,8 +1732,8 @@ static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uin
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
     const sched__domain *d = fit->domain;
     bool rows = d && d->rrank, product = x_dot || y_dot;
-    if (rows &&
-        (!sched__row_versions(f, a, d, fit->map_a, product) || !sched__row_versions(f, b, d, fit->map_b, product)))
+    if (rows && (!sched__rows_may_mutate(f, a, d, fit->map_a, product) ||
+                 !sched__rows_may_mutate(f, b, d, fit->map_b, product)))
         return IND_FUSION_MUTATION;
     if ((x->run || y->run) && (x->scans || y->scans)) return IND_FUSION_RUNS_SCAN;
     if ((x->run || y->run) && product) return IND_FUSION_RUNS_PRODUCT;
@@ -1738,7 +1741,7 @@ static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uin
     if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
     if ((x->sorts || y->sorts) && f->policy.disable_sorts) return IND_FUSION_SCAN;
     if ((x->sorts || y->sorts) && (x->mutates || y->mutates)) return IND_FUSION_MUTATION;
-    const ind_fusion_reason scans = x->scans && y->scans ? sched__scans_together(f, x, y) : IND_FUSION_FUSED_VERTICAL;
+    const ind_fusion_reason scans = x->scans && y->scans ? sched__check_scan_pair(f, x, y) : IND_FUSION_FUSED_VERTICAL;
     if (!sched__fused(scans)) return scans;
     if (x->scans && y_dot) return IND_FUSION_PROLOGUE;
     if (x_dot && y->scans) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
@@ -1771,7 +1774,7 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
    must be two waves of them on a GPU that runs twice few_rows blocks at a time, as the next row is loaded while one is
    combined. (batch_norm of 32 and 16 channels of 401408 f32 by clusters of 16: 76 and 79 % of copy bandwidth, in two
    kernels 53 and 51; rows read again in each pass: 50, in two kernels 62.) */
-static bool sched__keeps_rows(const sched__fuser *f, int64_t rows, int64_t length) {
+static bool sched__rows_fit_shared(const sched__fuser *f, int64_t rows, int64_t length) {
     const int64_t most = f->policy.row_blocks, parts = length / f->policy.long_row,
                   blocks = parts < most ? parts : most;
     return length <= most * f->policy.kept_row && rows * blocks >= 4 * f->policy.few_rows;
@@ -1779,10 +1782,10 @@ static bool sched__keeps_rows(const sched__fuser *f, int64_t rows, int64_t lengt
 
 /* True if fusing an elementwise loop with a few very long rows leaves multiprocessors idle and does not save its store.
    The saved launch is worth less. */
-static bool sched__starves(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+static bool sched__underfills_gpu(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *flat = &f->group[fit->a->rrank ? b : a];
     if (!fit->elementwise || fit->domain->hint >= f->policy.few_rows || fit->domain->rhint <= f->policy.long_row ||
-        sched__keeps_rows(f, fit->domain->hint, fit->domain->rhint))
+        sched__rows_fit_shared(f, fit->domain->hint, fit->domain->rhint))
         return false;
     for (uint32_t l = flat->head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
         const ind__loop *loop = &f->program->loop[l];
@@ -1947,7 +1950,7 @@ static bool sched__has_op(const ind_body *body, ind_loop_op op) {
 }
 
 /* Records the origin of the loop's results in `found`. once: no scan may run again. */
-static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit, bool once) {
+static ind_fusion_reason sched__track_scan(sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit, bool once) {
     const ind_body *body = f->program->loop[l].body;
     bool scans = sched__has_op(body, IND_LOOP_SCAN), reduces = sched__has_op(body, IND_LOOP_REDUCE);
     uint32_t from = 0;
@@ -1968,7 +1971,7 @@ static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_
 }
 
 /* True if every access of the group that varies along the rows is contiguous along them. */
-static bool sched__along_rows(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
+static bool sched__contiguous_in_rows(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
     for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)) {
         ind_expr step, r = d->var[d->rank];
         if (it.at->whole || it.at->size || it.at->indirect) continue;
@@ -1981,23 +1984,23 @@ static bool sched__along_rows(sched__fuser *f, uint32_t g, const ind_expr *map, 
 }
 
 static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit);
-static int64_t sched__least(const int64_t *extra, int n);
-static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
-                                 const ind_expr *map, int64_t extra[IND__SCHED_DIMS]);
+static int64_t sched__min_of(const int64_t *extra, int n);
+static void sched__add_strided_excess(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
+                                      const ind_expr *map, int64_t extra[IND__SCHED_DIMS]);
 
 /* True if fusion scatters accesses too much. If there are few strided rows, adjacent threads scan with accesses far
    apart. Their excess bytes for the other group must not exceed the saved bytes. */
-static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+static bool sched__scan_uncoalesced(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t alone[2][IND__SCHED_DIMS] = {{0}}, joint[IND__SCHED_DIMS] = {0};
     const sched__domain *x = fit->a, *y = fit->b, *d = fit->domain;
     bool scan_first = f->group[a].scans;
     if (d->hint >= IND__SCAN_COLUMNS) return false; /* adjacent threads iterate over adjacent rows */
-    sched__add_scattered(f, a, a, a, x, NULL, alone[0]);
-    sched__add_scattered(f, b, b, b, y, NULL, alone[1]);
-    sched__add_scattered(f, a, a, b, d, fit->map_a, joint);
-    sched__add_scattered(f, b, a, b, d, fit->map_b, joint);
-    int64_t before = scan_first ? sched__add_hint(alone[0][x->rank], sched__least(alone[1], y->rank + y->rrank))
-                                : sched__add_hint(alone[1][y->rank], sched__least(alone[0], x->rank + x->rrank));
+    sched__add_strided_excess(f, a, a, a, x, NULL, alone[0]);
+    sched__add_strided_excess(f, b, b, b, y, NULL, alone[1]);
+    sched__add_strided_excess(f, a, a, b, d, fit->map_a, joint);
+    sched__add_strided_excess(f, b, a, b, d, fit->map_b, joint);
+    int64_t before = scan_first ? sched__add_hint(alone[0][x->rank], sched__min_of(alone[1], y->rank + y->rrank))
+                                : sched__add_hint(alone[1][y->rank], sched__min_of(alone[0], x->rank + x->rrank));
     int64_t saved = sched__add_hint(sched__saved_bytes(f, a, b, fit), f->policy.launch_bytes);
     return joint[d->rank] > sched__add_hint(before, saved);
 }
@@ -2011,16 +2014,16 @@ static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t
     f->epoch++;
     for (uint32_t x = f->group[a].head, y = f->group[b].head; x != IND__SCHED_NONE || y != IND__SCHED_NONE;) {
         uint32_t *from = x < y ? &x : &y, l = *from, g = from == &x ? a : b;
-        ind_fusion_reason reason = sched__follow_scan(f, l, g, fit, once);
+        ind_fusion_reason reason = sched__track_scan(f, l, g, fit, once);
         if (!sched__fused(reason)) return reason;
         *from = f->next_loop[l];
     }
-    if (sched__along_rows(f, a, fit->map_a, d) && sched__along_rows(f, b, fit->map_b, d))
+    if (sched__contiguous_in_rows(f, a, fit->map_a, d) && sched__contiguous_in_rows(f, b, fit->map_b, d))
         return IND_FUSION_FUSED_VERTICAL;
     if (first->sorts || second->sorts) return IND_FUSION_COALESCING; /* a block iterates over each row */
     bool reduces = first->reduces || second->reduces;
     if (reduces && d->rhint > f->policy.max_scan_stride) return IND_FUSION_COALESCING;
-    return sched__scan_scatters(f, a, b, fit) ? IND_FUSION_COALESCING : IND_FUSION_FUSED_VERTICAL;
+    return sched__scan_uncoalesced(f, a, b, fit) ? IND_FUSION_COALESCING : IND_FUSION_FUSED_VERTICAL;
 }
 
 /* True if the access is affine in `whole`, a dimension of a product that was split in the common domain: then its parts
@@ -2044,7 +2047,7 @@ static bool sched__versioned(const sched__fuser *f, uint32_t buffer) {
 }
 
 /* True if the group stores into a versioned buffer of the arena, which is live from its first version on. */
-static bool sched__keeps_version(const sched__fuser *f, uint32_t g) {
+static bool sched__stores_arena_version(const sched__fuser *f, uint32_t g) {
     for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it))
         if (it.at->write && sched__versioned(f, it.at->buffer) && sched__in_arena(f, it.at->buffer)) return true;
     return false;
@@ -2052,7 +2055,7 @@ static bool sched__keeps_version(const sched__fuser *f, uint32_t g) {
 
 /* True if the in-place change does not split rows or columns of the matrix product. Split ones would have the tiles of
    many small products, which costs more than the saved copy. */
-static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+static bool sched__preserves_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     bool first = f->group[a].dot != IND__SCHED_NONE;
     const sched__domain *product = first ? fit->a : fit->b, *other = first ? fit->b : fit->a;
     const ind_expr *map = first ? fit->map_a : fit->map_b, *map_other = first ? fit->map_b : fit->map_a;
@@ -2076,7 +2079,7 @@ static bool sched__is_run_index(ind_context *c, const ind_expr *var, const ind_e
 }
 
 /* True if the columns that the group combines have the same runs of rows in the common domain. */
-static bool sched__keeps_runs(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
+static bool sched__preserves_runs(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
     for (sched__access_iter it = sched__first_access(f, g); f->group[g].run && it.at; sched__next_access(f, &it)) {
         int64_t run = f->program->buffer[it.at->buffer].run;
         if (!it.at->write || !run) continue;
@@ -2091,16 +2094,16 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
     ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b, fit);
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (!sched__fused(reason)) return reason;
-    bool apart = kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT || kind == IND_FUSION_MUTATION;
-    if (apart || kind == IND_FUSION_SIZE) return kind;
+    bool separate = kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT || kind == IND_FUSION_MUTATION;
+    if (separate || kind == IND_FUSION_SIZE) return kind;
     if (!fit->domain || (product && fit->elementwise)) return IND_FUSION_DOMAINS_DIFFER;
-    if (product && !sched__keeps_tiles(f, a, b, fit)) return IND_FUSION_DOMAINS_DIFFER;
-    if (!sched__keeps_runs(f, a, fit->map_a, fit->domain) || !sched__keeps_runs(f, b, fit->map_b, fit->domain))
+    if (product && !sched__preserves_tiles(f, a, b, fit)) return IND_FUSION_DOMAINS_DIFFER;
+    if (!sched__preserves_runs(f, a, fit->map_a, fit->domain) || !sched__preserves_runs(f, b, fit->map_b, fit->domain))
         return IND_FUSION_RUNS;
-    if (sched__memory_scarcity(f, a, b) && (sched__keeps_version(f, a) || sched__keeps_version(f, b)))
+    if (sched__memory_scarcity(f, a, b) && (sched__stores_arena_version(f, a) || sched__stores_arena_version(f, b)))
         return IND_FUSION_MEMORY;
     if (!sched__fused(kind)) return kind;
-    if (!ind__ok(fit->bound) && sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
+    if (!ind__ok(fit->bound) && sched__underfills_gpu(f, a, b, fit)) return IND_FUSION_NO_GAIN;
     if (f->group[a].scans || f->group[b].scans) reason = sched__check_scan(f, a, b, fit);
     if (!sched__fused(reason)) return reason;
     return kind == IND_FUSION_FUSED_HORIZONTAL ? sched__check_horizontal(f, a, b, fit) : kind;
@@ -2157,8 +2160,8 @@ static bool sched__shared_access(sched__fuser *f, uint32_t a, uint32_t b, int at
 
 /* Adds up the excess bytes of strided accesses, for each variable that may vary between adjacent threads: memory
    transfers whole sectors. Loads of a kernel without R can go through a shared-memory tile. */
-static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
-                                 const ind_expr *map, int64_t extra[IND__SCHED_DIMS]) {
+static void sched__add_strided_excess(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
+                                      const ind_expr *map, int64_t extra[IND__SCHED_DIMS]) {
     for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)) {
         uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
         uint32_t from = writer == IND__SCHED_NONE ? writer : f->group_of[writer];
@@ -2175,23 +2178,23 @@ static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32
     }
 }
 
-static int64_t sched__least(const int64_t *extra, int n) {
+static int64_t sched__min_of(const int64_t *extra, int n) {
     int64_t least = n ? extra[0] : 0;
     for (int v = 1; v < n; v++) least = extra[v] < least ? extra[v] : least;
     return least;
 }
 
-static bool sched__scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, int64_t saved) {
+static bool sched__uncoalesced(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, int64_t saved) {
     int64_t extra_a[IND__SCHED_DIMS] = {0}, extra_b[IND__SCHED_DIMS] = {0}, extra[IND__SCHED_DIMS] = {0};
     const sched__domain *x = fit->a, *y = fit->b, *d = fit->domain;
-    sched__add_scattered(f, a, a, a, x, NULL, extra_a);
-    sched__add_scattered(f, b, b, b, y, NULL, extra_b);
-    sched__add_scattered(f, a, a, b, d, fit->map_a, extra);
-    sched__add_scattered(f, b, a, b, d, fit->map_b, extra);
+    sched__add_strided_excess(f, a, a, a, x, NULL, extra_a);
+    sched__add_strided_excess(f, b, b, b, y, NULL, extra_b);
+    sched__add_strided_excess(f, a, a, b, d, fit->map_a, extra);
+    sched__add_strided_excess(f, b, a, b, d, fit->map_b, extra);
     int64_t before =
-        sched__add_hint(sched__least(extra_a, x->rank + x->rrank), sched__least(extra_b, y->rank + y->rrank));
+        sched__add_hint(sched__min_of(extra_a, x->rank + x->rrank), sched__min_of(extra_b, y->rank + y->rrank));
     saved = sched__add_hint(saved, f->policy.launch_bytes);
-    return sched__least(extra, d->rank + d->rrank) > sched__add_hint(before, saved);
+    return sched__min_of(extra, d->rank + d->rrank) > sched__add_hint(before, saved);
 }
 
 /* Tries to fit the two with their loops in the memory order of a shared access. Sets *fit if they can then be one
@@ -2211,7 +2214,7 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
         ind_fusion_reason reason = sched__check_fit(f, a, b, other);
         if (reason == IND_FUSION_COALESCING || reason == IND_FUSION_SCAN_REDUCED) plain = reason;
         if (!sched__fused(reason)) continue;
-        if (sched__scatters(f, a, b, other, sched__saved_bytes(f, a, b, other))) {
+        if (sched__uncoalesced(f, a, b, other, sched__saved_bytes(f, a, b, other))) {
             plain = IND_FUSION_COALESCING;
             continue;
         }
@@ -2227,7 +2230,7 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
 
 /* True if the loop may ignore all but the first elements of a row. Its reductions need a neutral value. The first
    results of a scan do not depend on later elements. A checked index could be out of range for a missing element. */
-static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
+static bool sched__may_use_prefix(const sched__fuser *f, uint32_t l) {
     const ind_body *body = f->program->loop[l].body;
     if (body->call || ind__ok(f->bound[l])) return false;
     for (uint32_t i = 1; i < body->num_inst; i++) {
@@ -2270,7 +2273,7 @@ static ind_fusion_reason sched__check_prefix(sched__fuser *f, uint32_t a, uint32
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (f->policy.disable_prefixes || y->mutates || y->dot != IND__SCHED_NONE) return IND_FUSION_DOMAINS_DIFFER;
     for (uint32_t l = y->head; l != IND__SCHED_NONE; l = f->next_loop[l])
-        if (!sched__may_end_early(f, l)) return IND_FUSION_DOMAINS_DIFFER;
+        if (!sched__may_use_prefix(f, l)) return IND_FUSION_DOMAINS_DIFFER;
     sched__fit *own = sched__scratch(f, 1, sizeof *own);
     if (!own) return IND_FUSION_DOMAINS_DIFFER;
     *own = (sched__fit){.a = x->domain, .b = y->domain};
@@ -2438,18 +2441,18 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
 /* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: its inputs once, its result
    written and read back, read again for every tile of the product's other dimension, and a launch. Fused: its inputs
    and operations for every tile; for 16 bits also the lost asynchronous copies and steps that wait for their tile. */
-static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
+static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
     sched__measure_inlining(f, a, fit, read, &n);
     double busy = n.blocks < p->fill_blocks ? n.blocks / p->fill_blocks : 1, waves = n.blocks / p->fill_blocks;
-    double apart = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
-    double together = sched__reread(f, n.inputs, n.times);
+    double unfused = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
+    double fused = sched__reread(f, n.inputs, n.times);
     double computing = busy > 0 ? n.points * n.times * n.inner / p->ops_per_byte / busy : 0;
     double waiting = n.half ? n.steps * (double)p->step_bytes * (waves > 1 ? waves : 1) : 0;
-    together += computing > waiting ? computing : waiting;
-    if (n.half) together += n.macs / p->macs_per_byte;
-    return together <= apart;
+    fused += computing > waiting ? computing : waiting;
+    if (n.half) fused += n.macs / p->macs_per_byte;
+    return fused <= unfused;
 }
 
 /* Checks whether the pointwise group a may be computed in the operand load of b's matrix product. Returns
@@ -2482,11 +2485,11 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         uint32_t writer = sched__writer(f, it.at->buffer);
         bool made = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
-        if (made && !sched__is_at_hand(f, it.at, own)) return IND_FUSION_PROLOGUE;
+        if (made && !sched__reads_same_point(f, it.at, own)) return IND_FUSION_PROLOGUE;
     }
     if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
-    if (!sched__inlining_pays(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
+    if (!sched__inlining_is_profitable(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);
     if (!sched__fused(reason)) return reason;
@@ -2947,7 +2950,7 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
         user.within = sched__record_within(f, &r.ops, l, user.row);
         ok = ind__body_replay(&r.ops, &replay).id;
     }
-    return sched__recorded(f, &r, ok);
+    return sched__end_recording(f, &r, ok);
 }
 
 static ind_body *sched__make_body(sched__fuser *f, uint32_t g) {
@@ -2969,11 +2972,11 @@ static uint32_t sched__collect_loops(const sched__fuser *f, uint32_t g, uint32_t
 
 static bool sched__set_loops(sched__fuser *f, ind_kernel *k, uint32_t g) {
     uint32_t origins = 0, n = 0;
-    k->loop = sched__keep(f, NULL, f->group[g].count, sizeof *k->loop);
+    k->loop = sched__schedule_alloc(f, NULL, f->group[g].count, sizeof *k->loop);
     if (!k->loop) return false;
     k->num_loops = sched__collect_loops(f, g, k->loop);
     for (uint32_t i = 0; i < k->num_loops; i++) origins += f->program->loop[k->loop[i]].num_origins;
-    k->origin = sched__keep(f, NULL, origins, sizeof *k->origin);
+    k->origin = sched__schedule_alloc(f, NULL, origins, sizeof *k->origin);
     if (!k->origin) return false;
     for (uint32_t i = 0; i < k->num_loops; i++) {
         const ind__loop *l = &f->program->loop[k->loop[i]];
@@ -3048,7 +3051,7 @@ static ind_expr sched__points(const ind_body *body, uint32_t mask) {
 
 /* Elements of the buffer that the body accesses: the points of the variables in its indices, at most the whole
    buffer. */
-static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
+static ind_expr sched__accessed_elements(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
     ind_expr total = ind_int(f->context, 0), all = ind__buffer_numel(&f->program->buffer[buffer]);
     bool masked = false;
     if (body->call) return buffer == body->call->workspace ? total : all;
@@ -3074,12 +3077,12 @@ static bool sched__combines(const ind_body *body, uint32_t buffer) {
     return false;
 }
 
-static ind_expr sched__touched_bytes(sched__fuser *f, const ind_kernel *k, const uint32_t *mask, bool written) {
+static ind_expr sched__accessed_bytes(sched__fuser *f, const ind_kernel *k, const uint32_t *mask, bool written) {
     ind_expr sum = ind_int(f->context, 0);
     for (uint32_t i = written ? k->num_reads : 0; i < k->num_args; i++) {
         if (!written && i >= k->num_reads && !sched__combines(k->body, k->arg[i])) continue;
         int64_t bytes = ind_dtype_bytes(f->program->buffer[k->arg[i]].dtype);
-        ind_expr n = sched__touched(f, k->body, mask, k->arg[i]);
+        ind_expr n = sched__accessed_elements(f, k->body, mask, k->arg[i]);
         sum = ind_expr_add(sum, ind_expr_mul(n, ind_int(f->context, bytes)));
     }
     return sum;
@@ -3118,7 +3121,7 @@ static void sched__collect_args(sched__fuser *f, ind_kernel *k, ind_loop_op op, 
 static bool sched__set_args(sched__fuser *f, ind_kernel *k) {
     uint32_t accesses = 0;
     for (uint32_t i = 1; i < k->body->num_inst; i++) accesses += sched__is_access(&k->body->inst[i]);
-    k->arg = sched__keep(f, NULL, accesses + sched__num_sizes(f, k->body), sizeof *k->arg);
+    k->arg = sched__schedule_alloc(f, NULL, accesses + sched__num_sizes(f, k->body), sizeof *k->arg);
     if (!k->arg) return false;
     sched__collect_args(f, k, IND_LOOP_LOAD, k->arg);
     uint64_t sizes = ind__body_unbacked(f->program, k->body);
@@ -3133,18 +3136,18 @@ static bool sched__set_args(sched__fuser *f, ind_kernel *k) {
 
 /* An amount of work as a formula in the declared sizes: an upper bound if it depends on data, 0 if no bound is
    found. */
-static ind_expr sched__most(sched__fuser *f, ind_expr e) {
+static ind_expr sched__upper_bound(sched__fuser *f, ind_expr e) {
     ind_expr most = ind__most(f->program->unbacked, f->program->num_unbacked, e);
     return ind__ok(e) && !ind__ok(most) ? ind_int(f->context, 0) : most;
 }
 
-static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *mask) {
+static bool sched__set_work(sched__fuser *f, ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
     k->numel = sched__points(body, (1u << body->rank) - 1);
     k->rnumel = sched__points(body, ((1u << body->rrank) - 1) << body->rank);
-    k->bytes_read = sched__most(f, sched__touched_bytes(f, k, mask, false));
-    k->bytes_written = sched__most(f, sched__touched_bytes(f, k, mask, true));
-    k->flops = sched__most(f, sched__flops(k, mask));
+    k->bytes_read = sched__upper_bound(f, sched__accessed_bytes(f, k, mask, false));
+    k->bytes_written = sched__upper_bound(f, sched__accessed_bytes(f, k, mask, true));
+    k->flops = sched__upper_bound(f, sched__flops(k, mask));
     bool ok = ind__ok(k->numel) && ind__ok(k->rnumel) && ind__ok(k->bytes_read) && ind__ok(k->bytes_written) &&
               ind__ok(k->flops);
     if (!ok && ind_error_status(f->context) == IND_OVERFLOW)
@@ -3173,14 +3176,14 @@ static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
     sched__set_matmul(k, mask);
     bool ok = sched__set_loops(f, k, g) && sched__set_args(f, k);
     if (ok) sched__set_name(f, k);
-    ok = ok && sched__set_amounts(f, k, mask);
+    ok = ok && sched__set_work(f, k, mask);
     ind__free(f->context, mask);
     return ok;
 }
 
 static bool sched__make_kernels(sched__fuser *f) {
     ind_schedule *s = f->schedule;
-    s->kernel = sched__keep(f, NULL, f->num_order, sizeof *s->kernel);
+    s->kernel = sched__schedule_alloc(f, NULL, f->num_order, sizeof *s->kernel);
     if (!s->kernel) return false;
     for (uint32_t i = 0; i < f->num_order; i++) {
         s->num_kernels = i + 1;
@@ -3232,22 +3235,22 @@ typedef struct sched__visit {
 } sched__visit;
 
 /* Number i of the loops that must run before loop l, or SCHED_NONE: one per access, then the loops of `waits`. */
-static uint32_t sched__needed(const sched__fuser *f, uint32_t l, uint32_t i) {
+static uint32_t sched__dependency(const sched__fuser *f, uint32_t l, uint32_t i) {
     uint32_t accesses = f->first_access[l + 1] - f->first_access[l];
     if (i >= accesses) return f->waits[f->first_wait[l] + i - accesses];
     const ind__access *a = &f->access[f->first_access[l] + i];
     return a->write ? IND__SCHED_NONE : sched__writer(f, a->buffer);
 }
 
-static uint32_t sched__num_needed(const sched__fuser *f, uint32_t l) {
+static uint32_t sched__num_dependencies(const sched__fuser *f, uint32_t l) {
     return f->first_access[l + 1] - f->first_access[l] + f->first_wait[l + 1] - f->first_wait[l];
 }
 
 /* The next unvisited group that must run before `v`; SCHED_NONE: all are visited. */
-static uint32_t sched__next_needed(sched__fuser *f, sched__visit *v) {
+static uint32_t sched__next_dependency(sched__fuser *f, sched__visit *v) {
     for (; v->loop != IND__SCHED_NONE; v->loop = f->next_loop[v->loop], v->need = 0) {
-        while (v->need < sched__num_needed(f, v->loop)) {
-            uint32_t before = sched__needed(f, v->loop, v->need++);
+        while (v->need < sched__num_dependencies(f, v->loop)) {
+            uint32_t before = sched__dependency(f, v->loop, v->need++);
             if (before == IND__SCHED_NONE || f->mark[f->group_of[before]] == f->epoch) continue;
             return f->group_of[before];
         }
@@ -3272,7 +3275,7 @@ static bool sched__depth_first(sched__fuser *f, const uint32_t *program_order, u
                 list[n++] = stack[--depth].group;
                 if (!depth) break;
             }
-            next = sched__next_needed(f, &stack[depth - 1]);
+            next = sched__next_dependency(f, &stack[depth - 1]);
         }
     }
     return true;
@@ -3322,11 +3325,11 @@ static sched__ready sched__pop_ready(const sched__fuser *f, sched__flow *w) {
 }
 
 /* Calls visit with each group that must run before `g`, once. */
-static void sched__each_needed(sched__fuser *f, sched__flow *w, uint32_t g,
-                               void (*visit)(sched__flow *w, uint32_t before, uint32_t g)) {
+static void sched__each_dependency(sched__fuser *f, sched__flow *w, uint32_t g,
+                                   void (*visit)(sched__flow *w, uint32_t before, uint32_t g)) {
     sched__visit at = {g, f->group[g].head, 0};
     f->mark[g] = ++f->epoch;
-    for (uint32_t before; (before = sched__next_needed(f, &at)) != IND__SCHED_NONE;) {
+    for (uint32_t before; (before = sched__next_dependency(f, &at)) != IND__SCHED_NONE;) {
         f->mark[before] = f->epoch;
         visit(w, before, g);
     }
@@ -3341,12 +3344,12 @@ static void sched__put_next(sched__flow *w, uint32_t before, uint32_t g) {
 }
 
 /* Turns counts at [i + 1] into offsets. */
-static void sched__sum_up(uint32_t *first, uint32_t num) {
+static void sched__prefix_sum(uint32_t *first, uint32_t num) {
     for (uint32_t i = 0; i < num; i++) first[i + 1] += first[i];
 }
 
 /* Restores the offsets after the lists were filled through them. */
-static void sched__set_back(uint32_t *first, uint32_t num) {
+static void sched__restore_offsets(uint32_t *first, uint32_t num) {
     for (uint32_t i = num; i > 0; i--) first[i] = first[i - 1];
     first[0] = 0;
 }
@@ -3356,12 +3359,12 @@ static bool sched__find_next(sched__fuser *f, sched__flow *w) {
     w->first_next = sched__scratch(f, (size_t)loops + 1, sizeof *w->next);
     w->pending = sched__scratch(f, loops, sizeof *w->pending);
     if (f->failed) return false;
-    for (uint32_t i = 0; i < f->num_order; i++) sched__each_needed(f, w, f->order[i], sched__count_next);
+    for (uint32_t i = 0; i < f->num_order; i++) sched__each_dependency(f, w, f->order[i], sched__count_next);
     w->next = sched__scratch(f, w->num_pairs, sizeof *w->next);
     if (!w->next) return false;
-    sched__sum_up(w->first_next, loops);
-    for (uint32_t i = 0; i < f->num_order; i++) sched__each_needed(f, w, f->order[i], sched__put_next);
-    sched__set_back(w->first_next, loops);
+    sched__prefix_sum(w->first_next, loops);
+    for (uint32_t i = 0; i < f->num_order; i++) sched__each_dependency(f, w, f->order[i], sched__put_next);
+    sched__restore_offsets(w->first_next, loops);
     return true;
 }
 
@@ -3411,15 +3414,15 @@ static bool sched__find_users(sched__fuser *f, sched__flow *w) {
     uint32_t *user = sched__scratch(f, w->num_pairs, sizeof *w->user);
     w->used = sched__scratch(f, w->num_pairs, sizeof *w->used);
     if (f->failed) return false;
-    sched__sum_up(w->first_user, buffers);
+    sched__prefix_sum(w->first_user, buffers);
     w->user = user;
     sched__each_user(f, w);
-    sched__set_back(w->first_user, buffers);
+    sched__restore_offsets(w->first_user, buffers);
     for (uint32_t i = 0; i < w->num_pairs; i++) w->first_used[w->user[i] + 1]++;
-    sched__sum_up(w->first_used, loops);
+    sched__prefix_sum(w->first_used, loops);
     for (uint32_t b = 0; b < buffers; b++)
         for (uint32_t i = w->first_user[b]; i < w->first_user[b + 1]; i++) w->used[w->first_used[w->user[i]]++] = b;
-    sched__set_back(w->first_used, loops);
+    sched__restore_offsets(w->first_used, loops);
     return true;
 }
 
@@ -4095,9 +4098,9 @@ static bool sched__plan_memory(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     uint32_t buffers = f->program->num_buffers, n = 0;
     sched__lifetime *life = sched__scratch(f, buffers, sizeof *life), *root = sched__scratch(f, buffers, sizeof *root);
-    s->offset = sched__keep(f, NULL, buffers, sizeof *s->offset);
-    s->storage = sched__keep(f, NULL, buffers, sizeof *s->storage);
-    s->takes_over = sched__keep(f, NULL, buffers, sizeof *s->takes_over);
+    s->offset = sched__schedule_alloc(f, NULL, buffers, sizeof *s->offset);
+    s->storage = sched__schedule_alloc(f, NULL, buffers, sizeof *s->storage);
+    s->takes_over = sched__schedule_alloc(f, NULL, buffers, sizeof *s->takes_over);
     if (f->failed || !sched__find_lifetimes(f, life) || !sched__list_donated(f, life)) return false;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
         sched__alias_versions(f, k, life);
@@ -4448,10 +4451,10 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
 static bool sched__combine(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     sched__combiner x;
-    s->launch = sched__keep(f, NULL, s->num_kernels, sizeof *s->launch);
-    s->combo = sched__keep(f, NULL, s->num_kernels, sizeof *s->combo);
-    ind_kernel *kernel = sched__keep(f, NULL, s->num_kernels, sizeof *kernel);
-    ind_combo_reason *combo = sched__keep(f, NULL, s->num_kernels, sizeof *combo);
+    s->launch = sched__schedule_alloc(f, NULL, s->num_kernels, sizeof *s->launch);
+    s->combo = sched__schedule_alloc(f, NULL, s->num_kernels, sizeof *s->combo);
+    ind_kernel *kernel = sched__schedule_alloc(f, NULL, s->num_kernels, sizeof *kernel);
+    ind_combo_reason *combo = sched__schedule_alloc(f, NULL, s->num_kernels, sizeof *combo);
     if (f->failed || !sched__combiner_init(&x, f)) return false;
     sched__choose_launches(&x);
     if (sched__gather_launches(&x, kernel, combo)) return sched__plan_combined(f, kernel, combo);
@@ -4461,9 +4464,9 @@ static bool sched__combine(sched__fuser *f) {
 /* =============================================================================================== src/sched/verify.c */
 /* ================================================================================================== >>verify */
 
-typedef struct sched__numbers {
+typedef struct sched__range_values {
     int64_t begin[IND__SCHED_NUM_CORNERS], end[IND__SCHED_NUM_CORNERS];
-} sched__numbers;
+} sched__range_values;
 
 typedef struct sched__check {
     const ind_schedule *s;
@@ -4472,7 +4475,7 @@ typedef struct sched__check {
     uint32_t *last;        /* by kernel: the last one of its launch */
     sched__lifetime *life; /* by buffer: lifetime in the arena; size invalid: not in the arena. From the first kernel of
                           the launch that writes it to the last kernel of the last launch that uses it */
-    sched__numbers *number;         /* by buffer: bytes in the arena */
+    sched__range_values *number;    /* by buffer: bytes in the arena */
     uint32_t kernel, buffer, other; /* location of the failure */
 } sched__check;
 
@@ -4569,7 +4572,7 @@ static bool sched__is_operand(const ind_body *body, uint32_t load) {
 
 /* True if a kernel with rows may read the element that it then changes in place: one per point of its rows, or one per
    row whose read is unmasked. */
-static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr index) {
+static bool sched__row_mutation_is_safe(const ind_kernel *k, uint32_t old, ind_expr index) {
     const ind_body *b = k->body;
     int along = 0;
     for (int v = b->rank; v < b->rank + b->rrank; v++) along += ind__expr_depends(index, b->var[v]);
@@ -4581,7 +4584,7 @@ static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr 
 
 /* True if the kernel reads only those elements of the changed buffer that the same points store, and before the
    store. */
-static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
+static bool sched__reads_only_mutated(const ind_kernel *k, uint32_t old, uint32_t version) {
     if (!sched__has_arg(k, old, false)) return true;
     uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
     if (k->kind == IND_KERNEL_EXTERN) return load && store;
@@ -4590,14 +4593,14 @@ static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version
     if (k->kind == IND_KERNEL_MATMUL && sched__is_operand(k->body, load)) return false;
     bool rows = k->kind == IND_KERNEL_REDUCTION || k->kind == IND_KERNEL_SCAN;
     return ind_expr_same(k->body->index[k->body->inst[load].index], index) &&
-           (!rows || sched__changes_rows_own(k, old, index));
+           (!rows || sched__row_mutation_is_safe(k, old, index));
 }
 
 /* True if the kernel that writes the version may also contain readers of the old one. */
-static bool sched__changes_in_step(const sched__check *v, uint32_t version) {
+static bool sched__mutation_is_safe(const sched__check *v, uint32_t version) {
     const ind_kernel *k = &v->s->kernel[v->kernel];
     return k->kind != IND_KERNEL_EXTERN && sched__stores_plainly(k, version) &&
-           sched__reads_own(k, v->s->program->buffer[version].mutates, version);
+           sched__reads_only_mutated(k, v->s->program->buffer[version].mutates, version);
 }
 
 /* Based on the loops before fusion. A reader of a buffer runs in or after the kernel of its writer, and not after the
@@ -4618,7 +4621,7 @@ static bool sched__check_order(sched__check *v) {
             if (read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] > v->step[l]) return false;
             uint32_t changes = read->mutated_by ? p->buffer[read->mutated_by].loop : l;
             if (changes != l && v->step[changes] < v->step[l]) return false;
-            if (changes != l && v->step[changes] == v->step[l] && !sched__changes_in_step(v, read->mutated_by))
+            if (changes != l && v->step[changes] == v->step[l] && !sched__mutation_is_safe(v, read->mutated_by))
                 return false;
             bool forwarded = read->mutates && v->step[read->loop] == v->step[l];
             if (forwarded && !sched__stores_plainly(&v->s->kernel[v->kernel], body->inst[i].source)) return false;
@@ -4634,7 +4637,7 @@ static bool sched__check_order(sched__check *v) {
 }
 
 /* True if the loops are in one launch, but not in one kernel. */
-static bool sched__side_by_side(const sched__check *v, uint32_t a, uint32_t b) {
+static bool sched__in_same_launch(const sched__check *v, uint32_t a, uint32_t b) {
     return v->step[a] != v->step[b] && v->s->launch[v->step[a] - 1] == v->s->launch[v->step[b] - 1];
 }
 
@@ -4644,7 +4647,7 @@ static bool sched__check_older(sched__check *v, uint32_t version) {
     const ind__lowered *p = v->s->program;
     for (uint32_t old = p->buffer[version].mutates; old; old = p->buffer[old].mutates) {
         const ind__buffer *b = &p->buffer[v->buffer = old];
-        if (b->kind != IND__BUFFER_COMPUTED || !sched__side_by_side(v, b->loop, p->buffer[version].loop)) break;
+        if (b->kind != IND__BUFFER_COMPUTED || !sched__in_same_launch(v, b->loop, p->buffer[version].loop)) break;
         if (!sched__parts_disjoint(p, old, version)) return false;
     }
     return true;
@@ -4662,8 +4665,8 @@ static bool sched__check_parts(sched__check *v) {
             const ind__buffer *read = &p->buffer[v->buffer = body->inst[i].source];
             if (body->inst[i].op != IND_LOOP_LOAD) continue;
             if (!sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false)) continue; /* no kernel uses it */
-            if (read->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, read->loop, l)) return false;
-            if (read->mutated_by && sched__side_by_side(v, p->buffer[read->mutated_by].loop, l)) return false;
+            if (read->kind == IND__BUFFER_COMPUTED && sched__in_same_launch(v, read->loop, l)) return false;
+            if (read->mutated_by && sched__in_same_launch(v, p->buffer[read->mutated_by].loop, l)) return false;
         }
         for (uint32_t o = 0; o < p->loop[l].num_outputs; o++)
             if (!sched__check_older(v, p->loop[l].output[o])) return false;
@@ -4705,7 +4708,7 @@ static bool sched__check_versions(sched__check *v) {
         const ind__buffer *buffer = &v->s->program->buffer[b], *old = &v->s->program->buffer[buffer->mutates];
         if (!buffer->mutates || !v->made[b]) continue;
         uint32_t k = v->kernel = v->made[b] - 1, home = ind__buffer_home(v->s->program, b);
-        if (old->mutated_by != b || !sched__reads_own(&v->s->kernel[k], buffer->mutates, b)) return false;
+        if (old->mutated_by != b || !sched__reads_only_mutated(&v->s->kernel[k], buffer->mutates, b)) return false;
         if (old->kind == IND__BUFFER_COMPUTED && (!v->made[buffer->mutates] || v->made[buffer->mutates] > k))
             return false;
         bool free = ind__ok(v->s->offset[b]) || sched__donated_storage(v->s, b) == v->s->storage[b];
@@ -4731,7 +4734,7 @@ static bool sched__check_outputs(sched__check *v) {
 }
 
 /* end <= begin, possibly proven only by the facts in force: offsets omit maxima that the facts decide. */
-static bool sched__follows(ind_expr end, ind_expr begin) {
+static bool sched__ends_before(ind_expr end, ind_expr begin) {
     return ind_known_true(ind_expr_le(end, begin));
 }
 
@@ -4739,7 +4742,7 @@ static bool sched__follows(ind_expr end, ind_expr begin) {
    nonnegative. `chain`: most such steps. */
 static bool sched__ends_inside(const sched__check *v, uint32_t b, int chain) {
     ind_expr end = ind_expr_add(v->s->offset[b], v->life[b].size);
-    if (ind__known_le_max(end, v->s->arena_bytes) || sched__follows(end, v->s->arena_bytes)) return true;
+    if (ind__known_le_max(end, v->s->arena_bytes) || sched__ends_before(end, v->s->arena_bytes)) return true;
     for (uint32_t next = 1; chain && next < v->s->program->num_buffers; next++)
         if (next != b && ind__ok(v->s->offset[next]) && ind_expr_same(v->s->offset[next], end) &&
             sched__ends_inside(v, next, chain - 1))
@@ -4758,7 +4761,7 @@ static bool sched__check_offsets(sched__check *v) {
 
 /* Begin and end of the buffer in the arena with the sizes at each corner. If they overflow, the buffer counts as empty
    at that corner. */
-static void sched__find_numbers(sched__check *v, uint32_t buffer) {
+static void sched__evaluate_range(sched__check *v, uint32_t buffer) {
     for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++) {
         int64_t at, bytes;
         bool known = !ind_expr_eval(v->s->offset[buffer], sched__corner_value, &corner, &at) &&
@@ -4769,8 +4772,8 @@ static void sched__find_numbers(sched__check *v, uint32_t buffer) {
 }
 
 /* Compares numbers, independently of the proofs. */
-static bool sched__check_numbers(const sched__check *v, uint32_t a, uint32_t b) {
-    const sched__numbers *x = &v->number[a], *y = &v->number[b];
+static bool sched__check_range_values(const sched__check *v, uint32_t a, uint32_t b) {
+    const sched__range_values *x = &v->number[a], *y = &v->number[b];
     for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++)
         if (x->end[corner] > y->begin[corner] && y->end[corner] > x->begin[corner]) return false;
     return true;
@@ -4810,16 +4813,16 @@ static bool sched__check_pair(sched__check *v, const sched__lifetime *a, const s
                ind_known_eq(a->size, b->size);
     ind_expr a_end = ind_expr_add(offset[a->buffer], a->size), b_end = ind_expr_add(offset[b->buffer], b->size);
     if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
-        !sched__follows(a_end, offset[b->buffer]) && !sched__follows(b_end, offset[a->buffer]))
+        !sched__ends_before(a_end, offset[b->buffer]) && !sched__ends_before(b_end, offset[a->buffer]))
         return false;
-    return sched__check_numbers(v, a->buffer, b->buffer);
+    return sched__check_range_values(v, a->buffer, b->buffer);
 }
 
 static bool sched__check_memory(sched__check *v) {
     uint32_t num = 0, live = 0;
     for (uint32_t b = 1; b < v->s->program->num_buffers; b++) {
         if (!ind__ok(v->life[b].size)) continue;
-        sched__find_numbers(v, b);
+        sched__evaluate_range(v, b);
         v->life[num++] = v->life[b];
     }
     sched__sort(v->life, num, sizeof *v->life, sched__compare_begin);
@@ -4931,7 +4934,7 @@ static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *
 }
 
 /* True if a result of the sort is stored along the row at one stride, so that it can be sorted there. */
-static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
+static bool sched__sort_is_stored(const ind_body *body, uint32_t sort, int part) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i], *value = &body->inst[in->arg[0]];
         ind_expr stride;
@@ -4943,7 +4946,7 @@ static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
 }
 
 /* In a kernel with a sort: true if each per-element store is masked or its buffer has as many elements as the rows. */
-static bool sched__ends_early(const ind__lowered *p, const ind_kernel *k) {
+static bool sched__masks_prefix_stores(const ind__lowered *p, const ind_kernel *k) {
     ind_expr points = ind_expr_mul(k->numel, k->rnumel);
     for (uint32_t i = 1; i < k->body->num_inst; i++) {
         const ind__inst *in = &k->body->inst[i];
@@ -4962,9 +4965,9 @@ static bool sched__check_scans(sched__check *v) {
         bool holds = true;
         if ((k->kind == IND_KERNEL_SCAN) != (scan && !sort) || (k->kind == IND_KERNEL_SORT) != (sort != 0))
             return false;
-        if (sort && !sched__ends_early(v->s->program, k)) return false;
+        if (sort && !sched__masks_prefix_stores(v->s->program, k)) return false;
         for (int part = 0; part < 2 && sched__sorts_long(k->body); part++)
-            if (!sched__keeps_sorted(k->body, sort, part)) return false;
+            if (!sched__sort_is_stored(k->body, sort, part)) return false;
         if (!scan || k->body->inst[scan].reduction != IND_SCAN_COMBINE) continue;
         uint32_t *mask = ind__alloc(v->s->context, (size_t)k->body->num_inst * 2 * sizeof *mask);
         if (mask) holds = sched__scan_is_last(k->body, mask, mask + k->body->num_inst);
@@ -5220,8 +5223,8 @@ static bool sched__link_edges(const ind_schedule *s, uint32_t **first, uint32_t 
 }
 
 /* "; reads 2048*B bytes of x, buf4 (h)" */
-static void sched__print_moved(const sched__printer *p, const char *how, const uint32_t *buffer, uint32_t num,
-                               ind_expr bytes) {
+static void sched__print_traffic(const sched__printer *p, const char *how, const uint32_t *buffer, uint32_t num,
+                                 ind_expr bytes) {
     ind__textf(p->t, "; %s", how);
     sched__print_formula(p, " ", bytes);
     ind__textf(p->t, " bytes");
@@ -5237,8 +5240,8 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     sched__print_domain(p, k->body);
     ind__textf(p->t, "\n  makes ");
     ind__print_made(p->t, k->origin, k->num_origins, p->origin_name, p->result_name, p->user);
-    sched__print_moved(p, "reads", k->arg, k->num_reads, k->bytes_read);
-    sched__print_moved(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads, k->bytes_written);
+    sched__print_traffic(p, "reads", k->arg, k->num_reads, k->bytes_read);
+    sched__print_traffic(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads, k->bytes_written);
     sched__print_formula(p, "; flops ", k->flops);
     const char *before = "";
     for (uint32_t i = 0; i < k->num_loops; i++) {
@@ -5254,7 +5257,7 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
 }
 
 /* Prints the ops that were not done in place, and the readers that prevent it. */
-static void sched__print_kept(const sched__printer *p) {
+static void sched__print_not_in_place(const sched__printer *p) {
     for (uint32_t i = 0; i < p->s->program->num_kept; i++) {
         const ind__kept *x = &p->s->program->kept[i];
         const char *op = p->origin_name ? p->origin_name(x->op, p->user) : NULL;
@@ -5287,8 +5290,8 @@ static void sched__print_buffers(const sched__printer *p) {
 
 /* True if this edge is already printed: loops of a kernel that read the same buffer, unfused for the same reason, share
    a line. */
-static bool sched__edge_said(const sched__printer *p, const ind_kernel *k, uint32_t loop, const ind_edge *e,
-                             const uint32_t *first, const uint32_t *next) {
+static bool sched__edge_printed(const sched__printer *p, const ind_kernel *k, uint32_t loop, const ind_edge *e,
+                                const uint32_t *first, const uint32_t *next) {
     for (uint32_t i = 0; i < loop && !sched__fused(e->reason); i++) {
         for (uint32_t d = first[k->loop[i]]; d; d = next[d - 1]) {
             const ind_edge *other = &p->s->edge[d - 1];
@@ -5302,7 +5305,8 @@ static void sched__print_edges(const sched__printer *p, const ind_kernel *k, con
                                const uint32_t *next) {
     for (uint32_t i = 0; i < k->num_loops; i++) {
         for (uint32_t e = first[k->loop[i]]; e; e = next[e - 1]) {
-            if (!sched__edge_said(p, k, i, &p->s->edge[e - 1], first, next)) sched__print_edge(p, &p->s->edge[e - 1]);
+            if (!sched__edge_printed(p, k, i, &p->s->edge[e - 1], first, next))
+                sched__print_edge(p, &p->s->edge[e - 1]);
         }
     }
 }
@@ -5319,7 +5323,7 @@ void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn 
         sched__print_kernel(&p, k);
         sched__print_edges(&p, &s->kernel[k], first, next);
     }
-    sched__print_kept(&p);
+    sched__print_not_in_place(&p);
     sched__print_buffers(&p);
     sched__print_formula(&p, "arena ", s->arena_bytes);
     sched__print_formula(&p, " bytes; peak ", s->peak_bytes);
@@ -5470,9 +5474,9 @@ void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_nam
 static bool sched__record_uses(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
-    s->kernel_of = sched__keep(f, NULL, loops, sizeof(uint32_t));
-    s->first_use = sched__keep(f, NULL, buffers, sizeof(uint32_t));
-    s->last_use = sched__keep(f, NULL, buffers, sizeof(uint32_t));
+    s->kernel_of = sched__schedule_alloc(f, NULL, loops, sizeof(uint32_t));
+    s->first_use = sched__schedule_alloc(f, NULL, buffers, sizeof(uint32_t));
+    s->last_use = sched__schedule_alloc(f, NULL, buffers, sizeof(uint32_t));
     if (f->failed) return false;
     for (uint32_t b = 0; b < buffers; b++) s->first_use[b] = s->last_use[b] = IND__SCHED_NONE;
     for (uint32_t k = 0; k < s->num_kernels; k++) {

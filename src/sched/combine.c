@@ -331,10 +331,10 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
 static bool sched__combine(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     sched__combiner x;
-    s->launch = sched__keep(f, NULL, s->num_kernels, sizeof *s->launch);
-    s->combo = sched__keep(f, NULL, s->num_kernels, sizeof *s->combo);
-    ind_kernel *kernel = sched__keep(f, NULL, s->num_kernels, sizeof *kernel);
-    ind_combo_reason *combo = sched__keep(f, NULL, s->num_kernels, sizeof *combo);
+    s->launch = sched__schedule_alloc(f, NULL, s->num_kernels, sizeof *s->launch);
+    s->combo = sched__schedule_alloc(f, NULL, s->num_kernels, sizeof *s->combo);
+    ind_kernel *kernel = sched__schedule_alloc(f, NULL, s->num_kernels, sizeof *kernel);
+    ind_combo_reason *combo = sched__schedule_alloc(f, NULL, s->num_kernels, sizeof *combo);
     if (f->failed || !sched__combiner_init(&x, f)) return false;
     sched__choose_launches(&x);
     if (sched__gather_launches(&x, kernel, combo)) return sched__plan_combined(f, kernel, combo);

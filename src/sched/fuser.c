@@ -142,7 +142,7 @@ static void *sched__scratch(sched__fuser *f, size_t count, size_t bytes) {
 }
 
 /* Copies a result to the schedule's own memory. */
-static void *sched__keep(sched__fuser *f, const void *data, size_t count, size_t bytes) {
+static void *sched__schedule_alloc(sched__fuser *f, const void *data, size_t count, size_t bytes) {
     size_t total;
     void *p = ind__size_mul(count ? count : 1, bytes, &total) ? ind__arena_alloc(&f->schedule->arena, total) : NULL;
     if (!p) return sched__fail(f), NULL;

@@ -200,7 +200,7 @@ static bool sched__merge_loops(sched__fuser *f, const ind_body *body, ind__loops
 }
 
 /* Ends a recording; NULL if it failed. */
-static ind_body *sched__recorded(sched__fuser *f, ind__recorder *r, bool ok) {
+static ind_body *sched__end_recording(sched__fuser *f, ind__recorder *r, bool ok) {
     if (ok) return ind__record_end(r);
     ind__record_abort(r);
     return sched__fail(f), NULL;
@@ -218,7 +218,7 @@ static ind_body *sched__record_loops(sched__fuser *f, const ind_body *body, cons
         ok = ok && ind__ok(var[v]);
     }
     ok = ok && ind__body_replay(&r.ops, &(ind__replay){.body = body, .var = var}).id;
-    return sched__recorded(f, &r, ok);
+    return sched__end_recording(f, &r, ok);
 }
 
 static ind_body *sched__record_merged(sched__fuser *f, const ind_body *body) {

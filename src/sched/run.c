@@ -2,9 +2,9 @@
 static bool sched__record_uses(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
-    s->kernel_of = sched__keep(f, NULL, loops, sizeof(uint32_t));
-    s->first_use = sched__keep(f, NULL, buffers, sizeof(uint32_t));
-    s->last_use = sched__keep(f, NULL, buffers, sizeof(uint32_t));
+    s->kernel_of = sched__schedule_alloc(f, NULL, loops, sizeof(uint32_t));
+    s->first_use = sched__schedule_alloc(f, NULL, buffers, sizeof(uint32_t));
+    s->last_use = sched__schedule_alloc(f, NULL, buffers, sizeof(uint32_t));
     if (f->failed) return false;
     for (uint32_t b = 0; b < buffers; b++) s->first_use[b] = s->last_use[b] = IND__SCHED_NONE;
     for (uint32_t k = 0; k < s->num_kernels; k++) {

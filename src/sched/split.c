@@ -254,7 +254,7 @@ static bool sched__needs_kernel_between(const sched__splitter *s, uint32_t l, ui
 
 /* True if every load that varies along the columns is contiguous along the last of them, and none of the loaded buffers
    may change in place. */
-static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
+static bool sched__contiguous_in_columns(const sched__splitter *s, const ind_body *b) {
     int var[IND__SCHED_DIMS], p;
     sched__long_vars(b, var, &p);
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -271,7 +271,7 @@ static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
 }
 
 /* True if the rows fit into registers. */
-static bool sched__short_rows(const sched__splitter *s, const ind_body *whole) {
+static bool sched__rows_fit_registers(const sched__splitter *s, const ind_body *whole) {
     ind_expr size[IND__SCHED_DIMS];
     int64_t most;
     for (int v = 0; v < whole->rank; v++) size[v] = sched__extent(whole->var[v]);
@@ -345,7 +345,9 @@ static int64_t sched__mix(const sched__splitter *s, uint32_t l) {
     int64_t run = 0;
     if (s->policy.disable_mix || !reduce || b->rank + b->rrank > IND_MAX_RANK || s->has_first_stage[l]) return 0;
     if (!ind__can_scatter((ind_reduction)b->inst[reduce].reduction) || ind__body_unbacked(s->program, b)) return 0;
-    if (!sched__along_columns(s, b) || !sched__short_rows(s, b) || sched__reduced_unsplit_too(s, l, false)) return 0;
+    if (!sched__contiguous_in_columns(s, b) || !sched__rows_fit_registers(s, b) ||
+        sched__reduced_unsplit_too(s, l, false))
+        return 0;
     for (uint32_t i = 1; i < b->num_inst && !run; i++)
         if (b->inst[i].op == IND_LOOP_LOAD) run = sched__mix_over(s, l, b->inst[i].source);
     return run;

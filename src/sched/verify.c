@@ -1,8 +1,8 @@
 /* ================================================================================================== >>verify */
 
-typedef struct sched__numbers {
+typedef struct sched__range_values {
     int64_t begin[IND__SCHED_NUM_CORNERS], end[IND__SCHED_NUM_CORNERS];
-} sched__numbers;
+} sched__range_values;
 
 typedef struct sched__check {
     const ind_schedule *s;
@@ -11,7 +11,7 @@ typedef struct sched__check {
     uint32_t *last;        /* by kernel: the last one of its launch */
     sched__lifetime *life; /* by buffer: lifetime in the arena; size invalid: not in the arena. From the first kernel of
                           the launch that writes it to the last kernel of the last launch that uses it */
-    sched__numbers *number;         /* by buffer: bytes in the arena */
+    sched__range_values *number;    /* by buffer: bytes in the arena */
     uint32_t kernel, buffer, other; /* location of the failure */
 } sched__check;
 
@@ -108,7 +108,7 @@ static bool sched__is_operand(const ind_body *body, uint32_t load) {
 
 /* True if a kernel with rows may read the element that it then changes in place: one per point of its rows, or one per
    row whose read is unmasked. */
-static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr index) {
+static bool sched__row_mutation_is_safe(const ind_kernel *k, uint32_t old, ind_expr index) {
     const ind_body *b = k->body;
     int along = 0;
     for (int v = b->rank; v < b->rank + b->rrank; v++) along += ind__expr_depends(index, b->var[v]);
@@ -120,7 +120,7 @@ static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr 
 
 /* True if the kernel reads only those elements of the changed buffer that the same points store, and before the
    store. */
-static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
+static bool sched__reads_only_mutated(const ind_kernel *k, uint32_t old, uint32_t version) {
     if (!sched__has_arg(k, old, false)) return true;
     uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
     if (k->kind == IND_KERNEL_EXTERN) return load && store;
@@ -129,14 +129,14 @@ static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version
     if (k->kind == IND_KERNEL_MATMUL && sched__is_operand(k->body, load)) return false;
     bool rows = k->kind == IND_KERNEL_REDUCTION || k->kind == IND_KERNEL_SCAN;
     return ind_expr_same(k->body->index[k->body->inst[load].index], index) &&
-           (!rows || sched__changes_rows_own(k, old, index));
+           (!rows || sched__row_mutation_is_safe(k, old, index));
 }
 
 /* True if the kernel that writes the version may also contain readers of the old one. */
-static bool sched__changes_in_step(const sched__check *v, uint32_t version) {
+static bool sched__mutation_is_safe(const sched__check *v, uint32_t version) {
     const ind_kernel *k = &v->s->kernel[v->kernel];
     return k->kind != IND_KERNEL_EXTERN && sched__stores_plainly(k, version) &&
-           sched__reads_own(k, v->s->program->buffer[version].mutates, version);
+           sched__reads_only_mutated(k, v->s->program->buffer[version].mutates, version);
 }
 
 /* Based on the loops before fusion. A reader of a buffer runs in or after the kernel of its writer, and not after the
@@ -157,7 +157,7 @@ static bool sched__check_order(sched__check *v) {
             if (read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] > v->step[l]) return false;
             uint32_t changes = read->mutated_by ? p->buffer[read->mutated_by].loop : l;
             if (changes != l && v->step[changes] < v->step[l]) return false;
-            if (changes != l && v->step[changes] == v->step[l] && !sched__changes_in_step(v, read->mutated_by))
+            if (changes != l && v->step[changes] == v->step[l] && !sched__mutation_is_safe(v, read->mutated_by))
                 return false;
             bool forwarded = read->mutates && v->step[read->loop] == v->step[l];
             if (forwarded && !sched__stores_plainly(&v->s->kernel[v->kernel], body->inst[i].source)) return false;
@@ -173,7 +173,7 @@ static bool sched__check_order(sched__check *v) {
 }
 
 /* True if the loops are in one launch, but not in one kernel. */
-static bool sched__side_by_side(const sched__check *v, uint32_t a, uint32_t b) {
+static bool sched__in_same_launch(const sched__check *v, uint32_t a, uint32_t b) {
     return v->step[a] != v->step[b] && v->s->launch[v->step[a] - 1] == v->s->launch[v->step[b] - 1];
 }
 
@@ -183,7 +183,7 @@ static bool sched__check_older(sched__check *v, uint32_t version) {
     const ind__lowered *p = v->s->program;
     for (uint32_t old = p->buffer[version].mutates; old; old = p->buffer[old].mutates) {
         const ind__buffer *b = &p->buffer[v->buffer = old];
-        if (b->kind != IND__BUFFER_COMPUTED || !sched__side_by_side(v, b->loop, p->buffer[version].loop)) break;
+        if (b->kind != IND__BUFFER_COMPUTED || !sched__in_same_launch(v, b->loop, p->buffer[version].loop)) break;
         if (!sched__parts_disjoint(p, old, version)) return false;
     }
     return true;
@@ -201,8 +201,8 @@ static bool sched__check_parts(sched__check *v) {
             const ind__buffer *read = &p->buffer[v->buffer = body->inst[i].source];
             if (body->inst[i].op != IND_LOOP_LOAD) continue;
             if (!sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false)) continue; /* no kernel uses it */
-            if (read->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, read->loop, l)) return false;
-            if (read->mutated_by && sched__side_by_side(v, p->buffer[read->mutated_by].loop, l)) return false;
+            if (read->kind == IND__BUFFER_COMPUTED && sched__in_same_launch(v, read->loop, l)) return false;
+            if (read->mutated_by && sched__in_same_launch(v, p->buffer[read->mutated_by].loop, l)) return false;
         }
         for (uint32_t o = 0; o < p->loop[l].num_outputs; o++)
             if (!sched__check_older(v, p->loop[l].output[o])) return false;
@@ -244,7 +244,7 @@ static bool sched__check_versions(sched__check *v) {
         const ind__buffer *buffer = &v->s->program->buffer[b], *old = &v->s->program->buffer[buffer->mutates];
         if (!buffer->mutates || !v->made[b]) continue;
         uint32_t k = v->kernel = v->made[b] - 1, home = ind__buffer_home(v->s->program, b);
-        if (old->mutated_by != b || !sched__reads_own(&v->s->kernel[k], buffer->mutates, b)) return false;
+        if (old->mutated_by != b || !sched__reads_only_mutated(&v->s->kernel[k], buffer->mutates, b)) return false;
         if (old->kind == IND__BUFFER_COMPUTED && (!v->made[buffer->mutates] || v->made[buffer->mutates] > k))
             return false;
         bool free = ind__ok(v->s->offset[b]) || sched__donated_storage(v->s, b) == v->s->storage[b];
@@ -270,7 +270,7 @@ static bool sched__check_outputs(sched__check *v) {
 }
 
 /* end <= begin, possibly proven only by the facts in force: offsets omit maxima that the facts decide. */
-static bool sched__follows(ind_expr end, ind_expr begin) {
+static bool sched__ends_before(ind_expr end, ind_expr begin) {
     return ind_known_true(ind_expr_le(end, begin));
 }
 
@@ -278,7 +278,7 @@ static bool sched__follows(ind_expr end, ind_expr begin) {
    nonnegative. `chain`: most such steps. */
 static bool sched__ends_inside(const sched__check *v, uint32_t b, int chain) {
     ind_expr end = ind_expr_add(v->s->offset[b], v->life[b].size);
-    if (ind__known_le_max(end, v->s->arena_bytes) || sched__follows(end, v->s->arena_bytes)) return true;
+    if (ind__known_le_max(end, v->s->arena_bytes) || sched__ends_before(end, v->s->arena_bytes)) return true;
     for (uint32_t next = 1; chain && next < v->s->program->num_buffers; next++)
         if (next != b && ind__ok(v->s->offset[next]) && ind_expr_same(v->s->offset[next], end) &&
             sched__ends_inside(v, next, chain - 1))
@@ -297,7 +297,7 @@ static bool sched__check_offsets(sched__check *v) {
 
 /* Begin and end of the buffer in the arena with the sizes at each corner. If they overflow, the buffer counts as empty
    at that corner. */
-static void sched__find_numbers(sched__check *v, uint32_t buffer) {
+static void sched__evaluate_range(sched__check *v, uint32_t buffer) {
     for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++) {
         int64_t at, bytes;
         bool known = !ind_expr_eval(v->s->offset[buffer], sched__corner_value, &corner, &at) &&
@@ -308,8 +308,8 @@ static void sched__find_numbers(sched__check *v, uint32_t buffer) {
 }
 
 /* Compares numbers, independently of the proofs. */
-static bool sched__check_numbers(const sched__check *v, uint32_t a, uint32_t b) {
-    const sched__numbers *x = &v->number[a], *y = &v->number[b];
+static bool sched__check_range_values(const sched__check *v, uint32_t a, uint32_t b) {
+    const sched__range_values *x = &v->number[a], *y = &v->number[b];
     for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++)
         if (x->end[corner] > y->begin[corner] && y->end[corner] > x->begin[corner]) return false;
     return true;
@@ -349,16 +349,16 @@ static bool sched__check_pair(sched__check *v, const sched__lifetime *a, const s
                ind_known_eq(a->size, b->size);
     ind_expr a_end = ind_expr_add(offset[a->buffer], a->size), b_end = ind_expr_add(offset[b->buffer], b->size);
     if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
-        !sched__follows(a_end, offset[b->buffer]) && !sched__follows(b_end, offset[a->buffer]))
+        !sched__ends_before(a_end, offset[b->buffer]) && !sched__ends_before(b_end, offset[a->buffer]))
         return false;
-    return sched__check_numbers(v, a->buffer, b->buffer);
+    return sched__check_range_values(v, a->buffer, b->buffer);
 }
 
 static bool sched__check_memory(sched__check *v) {
     uint32_t num = 0, live = 0;
     for (uint32_t b = 1; b < v->s->program->num_buffers; b++) {
         if (!ind__ok(v->life[b].size)) continue;
-        sched__find_numbers(v, b);
+        sched__evaluate_range(v, b);
         v->life[num++] = v->life[b];
     }
     sched__sort(v->life, num, sizeof *v->life, sched__compare_begin);
@@ -470,7 +470,7 @@ static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *
 }
 
 /* True if a result of the sort is stored along the row at one stride, so that it can be sorted there. */
-static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
+static bool sched__sort_is_stored(const ind_body *body, uint32_t sort, int part) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i], *value = &body->inst[in->arg[0]];
         ind_expr stride;
@@ -482,7 +482,7 @@ static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
 }
 
 /* In a kernel with a sort: true if each per-element store is masked or its buffer has as many elements as the rows. */
-static bool sched__ends_early(const ind__lowered *p, const ind_kernel *k) {
+static bool sched__masks_prefix_stores(const ind__lowered *p, const ind_kernel *k) {
     ind_expr points = ind_expr_mul(k->numel, k->rnumel);
     for (uint32_t i = 1; i < k->body->num_inst; i++) {
         const ind__inst *in = &k->body->inst[i];
@@ -501,9 +501,9 @@ static bool sched__check_scans(sched__check *v) {
         bool holds = true;
         if ((k->kind == IND_KERNEL_SCAN) != (scan && !sort) || (k->kind == IND_KERNEL_SORT) != (sort != 0))
             return false;
-        if (sort && !sched__ends_early(v->s->program, k)) return false;
+        if (sort && !sched__masks_prefix_stores(v->s->program, k)) return false;
         for (int part = 0; part < 2 && sched__sorts_long(k->body); part++)
-            if (!sched__keeps_sorted(k->body, sort, part)) return false;
+            if (!sched__sort_is_stored(k->body, sort, part)) return false;
         if (!scan || k->body->inst[scan].reduction != IND_SCAN_COMBINE) continue;
         uint32_t *mask = ind__alloc(v->s->context, (size_t)k->body->num_inst * 2 * sizeof *mask);
         if (mask) holds = sched__scan_is_last(k->body, mask, mask + k->body->num_inst);

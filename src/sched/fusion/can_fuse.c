@@ -47,7 +47,7 @@ static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
 /* True if a kernel over the domain may read the element at this index and change it in place. An element per point is
    read in any pass and stored in the last, after a barrier that waits for its readers. An element per row is read
    before the passes and stored after them. */
-static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
+static bool sched__may_mutate_at(const sched__domain *d, ind_expr index) {
     int along = 0;
     for (int v = d->rank; v < d->rank + d->rrank; v++) along += ind__expr_depends(index, d->var[v]);
     return !along || along == d->rrank;
@@ -56,23 +56,24 @@ static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
 /* True if the access reads exactly the old element that is changed in place. `map` has the variables of its group in
    the kernel. In kernels with rows it must not be masked: a per-row read must not have a mask that varies along the
    row. */
-static bool sched__reads_changed(sched__fuser *f, const ind__access *at, const sched__domain *own, const ind_expr *map,
-                                 ind_expr changed, bool rows) {
+static bool sched__reads_mutated_element(sched__fuser *f, const ind__access *at, const sched__domain *own,
+                                         const ind_expr *map, ind_expr changed, bool rows) {
     if (at->write || at->whole || at->size || at->operand || at->indirect || (rows && at->masked)) return false;
     return ind_expr_same(sched__index_in(f, at, own, map), changed);
 }
 
 /* Group b changes `old` in place, which group a reads. True if both groups read only the element that the same point
    stores. */
-static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
+static bool sched__mutates_pointwise(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
     const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (f->policy.disable_mutation || !fit->domain || store->partly || store->indirect) return false;
     ind_expr changed = sched__index_in(f, store, fit->b, fit->map_b);
     bool rows = fit->domain->rrank && !product;
-    if (rows && (f->policy.disable_row_mutation || !sched__changes_in_rows(fit->domain, changed))) return false;
+    if (rows && (f->policy.disable_row_mutation || !sched__may_mutate_at(fit->domain, changed))) return false;
     for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
-        if (it.at->buffer == old && !sched__reads_changed(f, it.at, fit->a, fit->map_a, changed, rows)) return false;
+        if (it.at->buffer == old && !sched__reads_mutated_element(f, it.at, fit->a, fit->map_a, changed, rows))
+            return false;
     return true;
 }
 
@@ -83,7 +84,7 @@ static bool sched__forwards(const sched__fuser *f, uint32_t version) {
 }
 
 /* True if access `at` of b reads the element that a computes at the same point of the common domain. */
-static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
+static bool sched__reads_same_point(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
     ind_expr made = sched__index_in(f, &f->access[f->written[at->buffer] - 1], fit->a, fit->map_a);
     return ind_expr_same(made, sched__index_in(f, at, fit->b, fit->map_b));
 }
@@ -94,7 +95,7 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
     ind_fusion_reason reason = IND_FUSION_FUSED_HORIZONTAL;
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         uint32_t writer = sched__writer(f, it.at->buffer);
-        if (it.at->whole && sched__reads(f, a, it.at->buffer) && !sched__changes_own(f, a, b, fit, it.at->buffer))
+        if (it.at->whole && sched__reads(f, a, it.at->buffer) && !sched__mutates_pointwise(f, a, b, fit, it.at->buffer))
             return IND_FUSION_MUTATION;
         if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
         if (it.at->size) return IND_FUSION_SIZE;
@@ -105,7 +106,7 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
         if (f->program->buffer[it.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* complete after all rows */
         reason = IND_FUSION_FUSED_VERTICAL;
         if (!fit->domain) continue;
-        if (!sched__is_at_hand(f, it.at, fit)) return IND_FUSION_INDEX_DIFFERS;
+        if (!sched__reads_same_point(f, it.at, fit)) return IND_FUSION_INDEX_DIFFERS;
     }
     return reason;
 }
@@ -113,8 +114,8 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
 /* True if a kernel over the rows of d may do the in-place changes of the group. They must not combine with the old
    value, and must read only the element that the same point stores. The epilogue of a matrix product handles each
    element once and may read any that is no operand. */
-static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
-                                bool product) {
+static bool sched__rows_may_mutate(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
+                                   bool product) {
     const sched__domain *own = f->group[g].domain;
     if (f->group[g].mutates && f->policy.disable_mutation) return false;
     for (sched__access_iter it = sched__first_access(f, g); f->group[g].mutates && it.at; sched__next_access(f, &it)) {
@@ -125,13 +126,13 @@ static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain
         if (mutator == IND__SCHED_NONE || f->group_of[mutator] != g) continue;
         if (product || f->policy.disable_row_mutation) return false;
         ind_expr changed = sched__index_in(f, &f->access[f->written[b->mutated_by] - 1], own, map);
-        if (!sched__changes_in_rows(d, changed) || !sched__reads_changed(f, it.at, own, map, changed, true))
+        if (!sched__may_mutate_at(d, changed) || !sched__reads_mutated_element(f, it.at, own, map, changed, true))
             return false;
     }
     return true;
 }
 
-static ind_fusion_reason sched__scans_together(const sched__fuser *f, const sched__group *x, const sched__group *y) {
+static ind_fusion_reason sched__check_scan_pair(const sched__fuser *f, const sched__group *x, const sched__group *y) {
     if (x->combines || y->combines) return IND_FUSION_SCAN_FUNCTION;
     if (x->sorts && y->sorts) return IND_FUSION_TWO_SORTS;
     return x->num_scans + y->num_scans <= f->policy.max_scans ? IND_FUSION_FUSED_VERTICAL : IND_FUSION_TWO_SCANS;
@@ -143,8 +144,8 @@ static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uin
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
     const sched__domain *d = fit->domain;
     bool rows = d && d->rrank, product = x_dot || y_dot;
-    if (rows &&
-        (!sched__row_versions(f, a, d, fit->map_a, product) || !sched__row_versions(f, b, d, fit->map_b, product)))
+    if (rows && (!sched__rows_may_mutate(f, a, d, fit->map_a, product) ||
+                 !sched__rows_may_mutate(f, b, d, fit->map_b, product)))
         return IND_FUSION_MUTATION;
     if ((x->run || y->run) && (x->scans || y->scans)) return IND_FUSION_RUNS_SCAN;
     if ((x->run || y->run) && product) return IND_FUSION_RUNS_PRODUCT;
@@ -152,7 +153,7 @@ static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uin
     if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
     if ((x->sorts || y->sorts) && f->policy.disable_sorts) return IND_FUSION_SCAN;
     if ((x->sorts || y->sorts) && (x->mutates || y->mutates)) return IND_FUSION_MUTATION;
-    const ind_fusion_reason scans = x->scans && y->scans ? sched__scans_together(f, x, y) : IND_FUSION_FUSED_VERTICAL;
+    const ind_fusion_reason scans = x->scans && y->scans ? sched__check_scan_pair(f, x, y) : IND_FUSION_FUSED_VERTICAL;
     if (!sched__fused(scans)) return scans;
     if (x->scans && y_dot) return IND_FUSION_PROLOGUE;
     if (x_dot && y->scans) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
@@ -185,7 +186,7 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
    must be two waves of them on a GPU that runs twice few_rows blocks at a time, as the next row is loaded while one is
    combined. (batch_norm of 32 and 16 channels of 401408 f32 by clusters of 16: 76 and 79 % of copy bandwidth, in two
    kernels 53 and 51; rows read again in each pass: 50, in two kernels 62.) */
-static bool sched__keeps_rows(const sched__fuser *f, int64_t rows, int64_t length) {
+static bool sched__rows_fit_shared(const sched__fuser *f, int64_t rows, int64_t length) {
     const int64_t most = f->policy.row_blocks, parts = length / f->policy.long_row,
                   blocks = parts < most ? parts : most;
     return length <= most * f->policy.kept_row && rows * blocks >= 4 * f->policy.few_rows;
@@ -193,10 +194,10 @@ static bool sched__keeps_rows(const sched__fuser *f, int64_t rows, int64_t lengt
 
 /* True if fusing an elementwise loop with a few very long rows leaves multiprocessors idle and does not save its store.
    The saved launch is worth less. */
-static bool sched__starves(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+static bool sched__underfills_gpu(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *flat = &f->group[fit->a->rrank ? b : a];
     if (!fit->elementwise || fit->domain->hint >= f->policy.few_rows || fit->domain->rhint <= f->policy.long_row ||
-        sched__keeps_rows(f, fit->domain->hint, fit->domain->rhint))
+        sched__rows_fit_shared(f, fit->domain->hint, fit->domain->rhint))
         return false;
     for (uint32_t l = flat->head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
         const ind__loop *loop = &f->program->loop[l];

@@ -136,18 +136,18 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
 /* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: its inputs once, its result
    written and read back, read again for every tile of the product's other dimension, and a launch. Fused: its inputs
    and operations for every tile; for 16 bits also the lost asynchronous copies and steps that wait for their tile. */
-static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
+static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
     sched__measure_inlining(f, a, fit, read, &n);
     double busy = n.blocks < p->fill_blocks ? n.blocks / p->fill_blocks : 1, waves = n.blocks / p->fill_blocks;
-    double apart = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
-    double together = sched__reread(f, n.inputs, n.times);
+    double unfused = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
+    double fused = sched__reread(f, n.inputs, n.times);
     double computing = busy > 0 ? n.points * n.times * n.inner / p->ops_per_byte / busy : 0;
     double waiting = n.half ? n.steps * (double)p->step_bytes * (waves > 1 ? waves : 1) : 0;
-    together += computing > waiting ? computing : waiting;
-    if (n.half) together += n.macs / p->macs_per_byte;
-    return together <= apart;
+    fused += computing > waiting ? computing : waiting;
+    if (n.half) fused += n.macs / p->macs_per_byte;
+    return fused <= unfused;
 }
 
 /* Checks whether the pointwise group a may be computed in the operand load of b's matrix product. Returns
@@ -180,11 +180,11 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         uint32_t writer = sched__writer(f, it.at->buffer);
         bool made = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
-        if (made && !sched__is_at_hand(f, it.at, own)) return IND_FUSION_PROLOGUE;
+        if (made && !sched__reads_same_point(f, it.at, own)) return IND_FUSION_PROLOGUE;
     }
     if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
     if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
-    if (!sched__inlining_pays(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
+    if (!sched__inlining_is_profitable(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);
     if (!sched__fused(reason)) return reason;

@@ -48,8 +48,8 @@ static bool sched__shared_access(sched__fuser *f, uint32_t a, uint32_t b, int at
 
 /* Adds up the excess bytes of strided accesses, for each variable that may vary between adjacent threads: memory
    transfers whole sectors. Loads of a kernel without R can go through a shared-memory tile. */
-static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
-                                 const ind_expr *map, int64_t extra[IND__SCHED_DIMS]) {
+static void sched__add_strided_excess(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
+                                      const ind_expr *map, int64_t extra[IND__SCHED_DIMS]) {
     for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)) {
         uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
         uint32_t from = writer == IND__SCHED_NONE ? writer : f->group_of[writer];
@@ -66,23 +66,23 @@ static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32
     }
 }
 
-static int64_t sched__least(const int64_t *extra, int n) {
+static int64_t sched__min_of(const int64_t *extra, int n) {
     int64_t least = n ? extra[0] : 0;
     for (int v = 1; v < n; v++) least = extra[v] < least ? extra[v] : least;
     return least;
 }
 
-static bool sched__scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, int64_t saved) {
+static bool sched__uncoalesced(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, int64_t saved) {
     int64_t extra_a[IND__SCHED_DIMS] = {0}, extra_b[IND__SCHED_DIMS] = {0}, extra[IND__SCHED_DIMS] = {0};
     const sched__domain *x = fit->a, *y = fit->b, *d = fit->domain;
-    sched__add_scattered(f, a, a, a, x, NULL, extra_a);
-    sched__add_scattered(f, b, b, b, y, NULL, extra_b);
-    sched__add_scattered(f, a, a, b, d, fit->map_a, extra);
-    sched__add_scattered(f, b, a, b, d, fit->map_b, extra);
+    sched__add_strided_excess(f, a, a, a, x, NULL, extra_a);
+    sched__add_strided_excess(f, b, b, b, y, NULL, extra_b);
+    sched__add_strided_excess(f, a, a, b, d, fit->map_a, extra);
+    sched__add_strided_excess(f, b, a, b, d, fit->map_b, extra);
     int64_t before =
-        sched__add_hint(sched__least(extra_a, x->rank + x->rrank), sched__least(extra_b, y->rank + y->rrank));
+        sched__add_hint(sched__min_of(extra_a, x->rank + x->rrank), sched__min_of(extra_b, y->rank + y->rrank));
     saved = sched__add_hint(saved, f->policy.launch_bytes);
-    return sched__least(extra, d->rank + d->rrank) > sched__add_hint(before, saved);
+    return sched__min_of(extra, d->rank + d->rrank) > sched__add_hint(before, saved);
 }
 
 /* Tries to fit the two with their loops in the memory order of a shared access. Sets *fit if they can then be one
@@ -102,7 +102,7 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
         ind_fusion_reason reason = sched__check_fit(f, a, b, other);
         if (reason == IND_FUSION_COALESCING || reason == IND_FUSION_SCAN_REDUCED) plain = reason;
         if (!sched__fused(reason)) continue;
-        if (sched__scatters(f, a, b, other, sched__saved_bytes(f, a, b, other))) {
+        if (sched__uncoalesced(f, a, b, other, sched__saved_bytes(f, a, b, other))) {
             plain = IND_FUSION_COALESCING;
             continue;
         }

@@ -40,22 +40,22 @@ typedef struct sched__visit {
 } sched__visit;
 
 /* Number i of the loops that must run before loop l, or SCHED_NONE: one per access, then the loops of `waits`. */
-static uint32_t sched__needed(const sched__fuser *f, uint32_t l, uint32_t i) {
+static uint32_t sched__dependency(const sched__fuser *f, uint32_t l, uint32_t i) {
     uint32_t accesses = f->first_access[l + 1] - f->first_access[l];
     if (i >= accesses) return f->waits[f->first_wait[l] + i - accesses];
     const ind__access *a = &f->access[f->first_access[l] + i];
     return a->write ? IND__SCHED_NONE : sched__writer(f, a->buffer);
 }
 
-static uint32_t sched__num_needed(const sched__fuser *f, uint32_t l) {
+static uint32_t sched__num_dependencies(const sched__fuser *f, uint32_t l) {
     return f->first_access[l + 1] - f->first_access[l] + f->first_wait[l + 1] - f->first_wait[l];
 }
 
 /* The next unvisited group that must run before `v`; SCHED_NONE: all are visited. */
-static uint32_t sched__next_needed(sched__fuser *f, sched__visit *v) {
+static uint32_t sched__next_dependency(sched__fuser *f, sched__visit *v) {
     for (; v->loop != IND__SCHED_NONE; v->loop = f->next_loop[v->loop], v->need = 0) {
-        while (v->need < sched__num_needed(f, v->loop)) {
-            uint32_t before = sched__needed(f, v->loop, v->need++);
+        while (v->need < sched__num_dependencies(f, v->loop)) {
+            uint32_t before = sched__dependency(f, v->loop, v->need++);
             if (before == IND__SCHED_NONE || f->mark[f->group_of[before]] == f->epoch) continue;
             return f->group_of[before];
         }
@@ -80,7 +80,7 @@ static bool sched__depth_first(sched__fuser *f, const uint32_t *program_order, u
                 list[n++] = stack[--depth].group;
                 if (!depth) break;
             }
-            next = sched__next_needed(f, &stack[depth - 1]);
+            next = sched__next_dependency(f, &stack[depth - 1]);
         }
     }
     return true;
@@ -130,11 +130,11 @@ static sched__ready sched__pop_ready(const sched__fuser *f, sched__flow *w) {
 }
 
 /* Calls visit with each group that must run before `g`, once. */
-static void sched__each_needed(sched__fuser *f, sched__flow *w, uint32_t g,
-                               void (*visit)(sched__flow *w, uint32_t before, uint32_t g)) {
+static void sched__each_dependency(sched__fuser *f, sched__flow *w, uint32_t g,
+                                   void (*visit)(sched__flow *w, uint32_t before, uint32_t g)) {
     sched__visit at = {g, f->group[g].head, 0};
     f->mark[g] = ++f->epoch;
-    for (uint32_t before; (before = sched__next_needed(f, &at)) != IND__SCHED_NONE;) {
+    for (uint32_t before; (before = sched__next_dependency(f, &at)) != IND__SCHED_NONE;) {
         f->mark[before] = f->epoch;
         visit(w, before, g);
     }
@@ -149,12 +149,12 @@ static void sched__put_next(sched__flow *w, uint32_t before, uint32_t g) {
 }
 
 /* Turns counts at [i + 1] into offsets. */
-static void sched__sum_up(uint32_t *first, uint32_t num) {
+static void sched__prefix_sum(uint32_t *first, uint32_t num) {
     for (uint32_t i = 0; i < num; i++) first[i + 1] += first[i];
 }
 
 /* Restores the offsets after the lists were filled through them. */
-static void sched__set_back(uint32_t *first, uint32_t num) {
+static void sched__restore_offsets(uint32_t *first, uint32_t num) {
     for (uint32_t i = num; i > 0; i--) first[i] = first[i - 1];
     first[0] = 0;
 }
@@ -164,12 +164,12 @@ static bool sched__find_next(sched__fuser *f, sched__flow *w) {
     w->first_next = sched__scratch(f, (size_t)loops + 1, sizeof *w->next);
     w->pending = sched__scratch(f, loops, sizeof *w->pending);
     if (f->failed) return false;
-    for (uint32_t i = 0; i < f->num_order; i++) sched__each_needed(f, w, f->order[i], sched__count_next);
+    for (uint32_t i = 0; i < f->num_order; i++) sched__each_dependency(f, w, f->order[i], sched__count_next);
     w->next = sched__scratch(f, w->num_pairs, sizeof *w->next);
     if (!w->next) return false;
-    sched__sum_up(w->first_next, loops);
-    for (uint32_t i = 0; i < f->num_order; i++) sched__each_needed(f, w, f->order[i], sched__put_next);
-    sched__set_back(w->first_next, loops);
+    sched__prefix_sum(w->first_next, loops);
+    for (uint32_t i = 0; i < f->num_order; i++) sched__each_dependency(f, w, f->order[i], sched__put_next);
+    sched__restore_offsets(w->first_next, loops);
     return true;
 }
 
@@ -219,15 +219,15 @@ static bool sched__find_users(sched__fuser *f, sched__flow *w) {
     uint32_t *user = sched__scratch(f, w->num_pairs, sizeof *w->user);
     w->used = sched__scratch(f, w->num_pairs, sizeof *w->used);
     if (f->failed) return false;
-    sched__sum_up(w->first_user, buffers);
+    sched__prefix_sum(w->first_user, buffers);
     w->user = user;
     sched__each_user(f, w);
-    sched__set_back(w->first_user, buffers);
+    sched__restore_offsets(w->first_user, buffers);
     for (uint32_t i = 0; i < w->num_pairs; i++) w->first_used[w->user[i] + 1]++;
-    sched__sum_up(w->first_used, loops);
+    sched__prefix_sum(w->first_used, loops);
     for (uint32_t b = 0; b < buffers; b++)
         for (uint32_t i = w->first_user[b]; i < w->first_user[b + 1]; i++) w->used[w->first_used[w->user[i]]++] = b;
-    sched__set_back(w->first_used, loops);
+    sched__restore_offsets(w->first_used, loops);
     return true;
 }
 

@@ -240,9 +240,9 @@ static bool sched__plan_memory(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     uint32_t buffers = f->program->num_buffers, n = 0;
     sched__lifetime *life = sched__scratch(f, buffers, sizeof *life), *root = sched__scratch(f, buffers, sizeof *root);
-    s->offset = sched__keep(f, NULL, buffers, sizeof *s->offset);
-    s->storage = sched__keep(f, NULL, buffers, sizeof *s->storage);
-    s->takes_over = sched__keep(f, NULL, buffers, sizeof *s->takes_over);
+    s->offset = sched__schedule_alloc(f, NULL, buffers, sizeof *s->offset);
+    s->storage = sched__schedule_alloc(f, NULL, buffers, sizeof *s->storage);
+    s->takes_over = sched__schedule_alloc(f, NULL, buffers, sizeof *s->takes_over);
     if (f->failed || !sched__find_lifetimes(f, life) || !sched__list_donated(f, life)) return false;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
         sched__alias_versions(f, k, life);
