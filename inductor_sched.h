@@ -222,7 +222,7 @@ typedef struct ind_fusion_policy {
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
     X(DISABLED, "fusion is disabled")                                                                                  \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
-    X(SPLIT_DISABLED, "a two-stage reduction could share its rows: disabled")                                          \
+    X(SPLIT_DISABLED, "a two-stage reduction could share its rows: two-stage reductions are disabled")                 \
     X(SPLIT_KIND, "a two-stage reduction could share its rows: this kind of reduction has one stage")                  \
     X(SPLIT_ORDER, "a two-stage reduction could share its rows: another kernel must run in between")                   \
     X(SPLIT_SHARED, "a two-stage reduction could share its rows: it shares its data with another reduction")           \
@@ -242,19 +242,19 @@ typedef struct ind_fusion_policy {
     X(TWO_SCANS, "too many scans for one kernel")                                                                      \
     X(TWO_SORTS, "two sorts")                                                                                          \
     X(SCAN_FUNCTION, "a scan with a user function shares its kernel with no other scan")                               \
-    X(SCAN_REDUCED, "it needs a reduction of the scan's results, which is complete after the last element")            \
-    X(EXTERN, "an extern call is a kernel of its own")                                                                 \
+    X(SCAN_REDUCED, "it reads a reduction of the scan's results, which is complete only after the last element")       \
+    X(EXTERN, "an extern call is a separate kernel")                                                                   \
     X(CYCLE, "another kernel must run in between")                                                                     \
     X(TOO_LARGE, "too many loops or buffers for one kernel")                                                           \
     X(NO_GAIN, "saves too few bytes")                                                                                  \
     X(COALESCING, "the accesses of neighbouring threads would not be coalesced")                                       \
     X(MEMORY, "fusion would raise peak memory")                                                                        \
     X(TOO_FAR, "too far apart in the program")                                                                         \
-    X(MUTATION, "one writes in place what the other reads or writes")                                                  \
-    X(RUNS, "columns are reduced over blocks of rows that the other does not have")                                    \
-    X(RUNS_SCAN, "columns are reduced over blocks of rows: not in one kernel with a scan")                             \
-    X(RUNS_PRODUCT, "columns are reduced over blocks of rows: not in one kernel with a matrix product")                \
-    X(SIZE, "the consumer's sizes depend on what the producer counts")
+    X(MUTATION, "one changes in place a buffer that the other accesses")                                               \
+    X(RUNS, "a column reduction runs over blocks of rows that the other loop does not have")                           \
+    X(RUNS_SCAN, "a column reduction over blocks of rows does not share a kernel with a scan")                         \
+    X(RUNS_PRODUCT, "a column reduction over blocks of rows does not share a kernel with a matrix product")            \
+    X(SIZE, "the consumer's sizes depend on the producer's results")
 
 typedef enum ind_fusion_reason {
 #define X(name, text) IND_FUSION_##name,
@@ -266,10 +266,10 @@ typedef enum ind_fusion_reason {
 #define IND_COMBO_REASONS(X)                                                                                           \
     X(COMBINED, "one launch with others")                                                                              \
     X(DISABLED, "combining launches is disabled")                                                                      \
-    X(KIND, "a sort has a launch of its own")                                                                          \
-    X(EXTERN, "an extern call has a launch of its own")                                                                \
-    X(DATA_SIZES, "its sizes come from data")                                                                          \
-    X(LARGE, "it takes longer than a launch")                                                                          \
+    X(KIND, "a sort is a separate launch")                                                                             \
+    X(EXTERN, "an extern call is a separate launch")                                                                   \
+    X(DATA_SIZES, "its sizes depend on data")                                                                          \
+    X(LARGE, "its predicted time exceeds the launch overhead")                                                         \
     X(FILLS, "it fills the GPU by itself")                                                                             \
     X(NEEDED, "dependencies separate it from every other small kernel")                                                \
     X(FULL, "every launch that it could share is full")                                                                \
@@ -351,7 +351,7 @@ const char *ind__kernel_kind_text(ind_kernel_kind k);
    code of the reason why it shares a launch or not}], "buffers": [{"name", "tensor", "bytes", "offset", "storage",
    "takes_over" (if it may use the memory of a donated input), "first", "last", "results"}], "edges": [{"from", "to",
    "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "tensor", "vertical", "fused", "code", "reason",
-   "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. "results" are the graph tensors of
+   "bytes"}], "arena_bytes", "peak_bytes", "unfused_bytes"}; formulas are strings. "results" are the graph tensors of
    the origins, named by result_name (may be NULL). "tensor" is the graph tensor of which an internal buffer holds the
    value or a part; the text prints it as "buf4 (h)". */
 void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
@@ -5006,24 +5006,27 @@ static const struct {
     bool (*holds)(sched__check *v);
 } sched__rules[] = {
     {"each loop runs in exactly one kernel", sched__check_loops},
-    {"the parts of a launch are consecutive, and none is an extern call", sched__check_launches},
+    {"the kernels of a launch are consecutive, and an extern call is a separate launch", sched__check_launches},
     {"every body is valid", sched__check_bodies},
-    {"a kernel's arguments are what its body reads and writes, and it writes something", sched__check_args},
-    {"loops run after those whose results they read, and before those that change what they read", sched__check_order},
-    {"the parts of a launch need nothing of one another", sched__check_parts},
-    {"what a kernel reads is given or was written before, once", sched__check_reads_follow_writes},
-    {"what is changed in place was written before, is not read after, and keeps its memory", sched__check_versions},
+    {"a kernel's arguments are the buffers that its body accesses, and it writes at least one", sched__check_args},
+    {"a loop runs after the writers of its inputs, and before the loops that change them in place", sched__check_order},
+    {"the kernels of a launch are independent", sched__check_parts},
+    {"each buffer that a kernel reads is an input or was written once, by an earlier kernel",
+     sched__check_reads_follow_writes},
+    {"an old version is written before the in-place change, is not read after it, and shares its memory",
+     sched__check_versions},
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
     {"offsets are aligned and end within the arena", sched__check_offsets},
     {"a buffer in a donated input's memory fits, and is written after the last read of the input",
      sched__check_donated},
-    {"buffers that live at the same time do not overlap", sched__check_memory},
-    {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
-    {"a sort of rows that may be long stores both results, what is stored of its first elements is under a mask, and "
-     "the "
-     "pass of a scan with a combine function is the last",
+    {"buffers with overlapping lifetimes do not overlap in the arena", sched__check_memory},
+    {"each dimension of a matrix product is rows, columns or batch, and no store varies along the depth",
+     sched__check_matmul},
+    {"a long sort stores both results, stores of its first elements are masked, and a scan with a combine function "
+     "runs "
+     "in the last pass",
      sched__check_scans},
-    {"columns are reduced over blocks of rows, in partial results of one kernel", sched__check_runs},
+    {"a column reduction over blocks of rows stores the partial results of one kernel", sched__check_runs},
 };
 
 ind_status ind__schedule_verify(const ind_schedule *s) {
@@ -5253,7 +5256,7 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     ind__textf(p->t, "\n");
     if (p->s->launch[number] != number) ind__textf(p->t, "  in one launch with kernel %u\n", p->s->launch[number]);
     if (p->s->combo[number] >= IND_COMBO_FULL)
-        ind__textf(p->t, "  a launch of its own: %s\n", ind__combo_reason_text(p->s->combo[number]));
+        ind__textf(p->t, "  separate launch: %s\n", ind__combo_reason_text(p->s->combo[number]));
 }
 
 /* Prints the ops that were not done in place, and the readers that prevent it. */
@@ -5263,9 +5266,9 @@ static void sched__print_not_in_place(const sched__printer *p) {
         const char *op = p->origin_name ? p->origin_name(x->op, p->user) : NULL;
         const char *reader = x->reader != UINT32_MAX && p->origin_name ? p->origin_name(x->reader, p->user) : NULL;
         ind__textf(p->t, "%s of %s not in place: %s%s\n", op ? op : "?", p->s->program->buffer[x->buffer].name,
-                   reader ? reader : "its old contents are handed out",
+                   reader ? reader : "its old contents are an output",
                    !reader              ? ""
-                   : x->op == x->reader ? " itself reads it elsewhere"
+                   : x->op == x->reader ? " itself reads other elements of it"
                                         : " reads its old contents later");
     }
 }
@@ -5463,7 +5466,7 @@ void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_nam
     ind__textf(t, "]");
     sched__json_formula(&p, "arena_bytes", s->arena_bytes);
     sched__json_formula(&p, "peak_bytes", s->peak_bytes);
-    sched__json_formula(&p, "op_by_op_bytes", s->op_by_op_bytes);
+    sched__json_formula(&p, "unfused_bytes", s->op_by_op_bytes);
     ind__textf(t, "}\n");
 }
 
@@ -5699,7 +5702,7 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
     if (out) *out = NULL;
     if (!c) return IND_INVALID_ARGUMENT;
     if (!program || !out)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: no program, or nowhere to put the schedule");
+        return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: the program or the result pointer is NULL");
     if (!program->layouts_fixed)
         return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: the program's layouts are not fixed");
     sched__fuser *f = ind__alloc(c, sizeof *f);

@@ -198,7 +198,7 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     ind__textf(p->t, "\n");
     if (p->s->launch[number] != number) ind__textf(p->t, "  in one launch with kernel %u\n", p->s->launch[number]);
     if (p->s->combo[number] >= IND_COMBO_FULL)
-        ind__textf(p->t, "  a launch of its own: %s\n", ind__combo_reason_text(p->s->combo[number]));
+        ind__textf(p->t, "  separate launch: %s\n", ind__combo_reason_text(p->s->combo[number]));
 }
 
 /* Prints the ops that were not done in place, and the readers that prevent it. */
@@ -208,9 +208,9 @@ static void sched__print_not_in_place(const sched__printer *p) {
         const char *op = p->origin_name ? p->origin_name(x->op, p->user) : NULL;
         const char *reader = x->reader != UINT32_MAX && p->origin_name ? p->origin_name(x->reader, p->user) : NULL;
         ind__textf(p->t, "%s of %s not in place: %s%s\n", op ? op : "?", p->s->program->buffer[x->buffer].name,
-                   reader ? reader : "its old contents are handed out",
+                   reader ? reader : "its old contents are an output",
                    !reader              ? ""
-                   : x->op == x->reader ? " itself reads it elsewhere"
+                   : x->op == x->reader ? " itself reads other elements of it"
                                         : " reads its old contents later");
     }
 }

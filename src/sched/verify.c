@@ -542,24 +542,27 @@ static const struct {
     bool (*holds)(sched__check *v);
 } sched__rules[] = {
     {"each loop runs in exactly one kernel", sched__check_loops},
-    {"the parts of a launch are consecutive, and none is an extern call", sched__check_launches},
+    {"the kernels of a launch are consecutive, and an extern call is a separate launch", sched__check_launches},
     {"every body is valid", sched__check_bodies},
-    {"a kernel's arguments are what its body reads and writes, and it writes something", sched__check_args},
-    {"loops run after those whose results they read, and before those that change what they read", sched__check_order},
-    {"the parts of a launch need nothing of one another", sched__check_parts},
-    {"what a kernel reads is given or was written before, once", sched__check_reads_follow_writes},
-    {"what is changed in place was written before, is not read after, and keeps its memory", sched__check_versions},
+    {"a kernel's arguments are the buffers that its body accesses, and it writes at least one", sched__check_args},
+    {"a loop runs after the writers of its inputs, and before the loops that change them in place", sched__check_order},
+    {"the kernels of a launch are independent", sched__check_parts},
+    {"each buffer that a kernel reads is an input or was written once, by an earlier kernel",
+     sched__check_reads_follow_writes},
+    {"an old version is written before the in-place change, is not read after it, and shares its memory",
+     sched__check_versions},
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
     {"offsets are aligned and end within the arena", sched__check_offsets},
     {"a buffer in a donated input's memory fits, and is written after the last read of the input",
      sched__check_donated},
-    {"buffers that live at the same time do not overlap", sched__check_memory},
-    {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
-    {"a sort of rows that may be long stores both results, what is stored of its first elements is under a mask, and "
-     "the "
-     "pass of a scan with a combine function is the last",
+    {"buffers with overlapping lifetimes do not overlap in the arena", sched__check_memory},
+    {"each dimension of a matrix product is rows, columns or batch, and no store varies along the depth",
+     sched__check_matmul},
+    {"a long sort stores both results, stores of its first elements are masked, and a scan with a combine function "
+     "runs "
+     "in the last pass",
      sched__check_scans},
-    {"columns are reduced over blocks of rows, in partial results of one kernel", sched__check_runs},
+    {"a column reduction over blocks of rows stores the partial results of one kernel", sched__check_runs},
 };
 
 ind_status ind__schedule_verify(const ind_schedule *s) {

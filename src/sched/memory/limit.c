@@ -164,7 +164,7 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
     if (out) *out = NULL;
     if (!c) return IND_INVALID_ARGUMENT;
     if (!program || !out)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: no program, or nowhere to put the schedule");
+        return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: the program or the result pointer is NULL");
     if (!program->layouts_fixed)
         return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: the program's layouts are not fixed");
     sched__fuser *f = ind__alloc(c, sizeof *f);
