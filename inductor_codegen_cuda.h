@@ -4826,7 +4826,7 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
 static bool cg__is_staged(const ind__writer *w, uint32_t i);
 static const char *cg__staged_element(ind__writer *w, uint32_t i);
 static bool cg__holds_across(const ind__writer *w);
-static int cg__looped_sweeps(const ind__writer *w);
+static int cg__looped_passes(const ind__writer *w);
 static int cg__row_threads(const ind__writer *w);
 
 /* Bytes that must be in flight to keep memory busy: 3.8 MB on an H200, 29 KB per SM. */
@@ -4854,7 +4854,7 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
     if (w->plan->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i)) != 16 || w->plan->across[i] ||
         (w->plan->varies[i] & all) != all)
         return false;
-    if (arg >= w->kernel->num_reads || cg__shares_memory(w, arg) || cg__looped_sweeps(w) != 1) return false;
+    if (arg >= w->kernel->num_reads || cg__shares_memory(w, arg) || cg__looped_passes(w) != 1) return false;
     if (cg__lanes_abreast(w) * 16 < IND__CG_LINE_BYTES) return false;
     if (row * (double)ind_hint(cg__p_numel(w)) < 2.0 * (double)cg__bytes_in_flight(w)) return false;
     for (uint32_t k = 1; k < w->body->num_inst; k++) {
@@ -5672,14 +5672,14 @@ static void cg__choose_tile_loads(cg__decider *d, int x, int y) {
 /* A reduction kernel runs over its row in passes. Pass A of stage s computes every reduction whose operand needs s
    finished ones. If the row is in registers, welford and online softmax take two exact steps: the mean (or maximum) in
    A, the sum around it in B. The last pass also stores the results per element. */
-typedef struct cg__sweep {
+typedef struct cg__pass {
     int stage;
     bool second; /* B */
     bool stores;
     bool halves; /* 16-bit maxima are already combined */
-} cg__sweep;
+} cg__pass;
 
-#define IND__CG_MAX_SWEEPS 64
+#define IND__CG_MAX_PASSES 64
 
 /* Marks of cg__choose_kept in ind__writer.kept while it works. */
 enum { IND__CG_MADE = 1, IND__CG_FRONT = 2, IND__CG_KEPT = 4, IND__CG_READ = 8, IND__CG_KEPT_LOAD = 16 };
@@ -5705,26 +5705,26 @@ static bool cg__two_step(const ind__inst *inst) {
 }
 
 /* True if pass s computes the REDUCE at i. */
-static bool cg__reduces_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+static bool cg__reduces_in(const ind__writer *w, uint32_t i, const cg__pass *s) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_REDUCE || w->plan->stage[i] != s->stage + 1) return false;
     return !s->second || (cg__in_registers(w) && cg__two_step(inst));
 }
 
-static bool cg__reduces_any(const ind__writer *w, const cg__sweep *s) {
+static bool cg__reduces_any(const ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__reduces_in(w, i, s)) return true;
     return false;
 }
 
-static int cg__sweeps(const ind__writer *w, cg__sweep *sweep) {
+static int cg__passes(const ind__writer *w, cg__pass *pass) {
     int n = 0, last = cg__last_stage(w);
-    for (int s = 0; s <= last && n + 2 <= IND__CG_MAX_SWEEPS; s++) {
+    for (int s = 0; s <= last && n + 2 <= IND__CG_MAX_PASSES; s++) {
         bool second = false;
-        sweep[n++] = (cg__sweep){.stage = s, .stores = s == last};
+        pass[n++] = (cg__pass){.stage = s, .stores = s == last};
         for (uint32_t i = 1; i < w->body->num_inst; i++)
-            second |= cg__reduces_in(w, i, &(cg__sweep){.stage = s, .second = true});
-        if (second) sweep[n++] = (cg__sweep){.stage = s, .second = true};
+            second |= cg__reduces_in(w, i, &(cg__pass){.stage = s, .second = true});
+        if (second) pass[n++] = (cg__pass){.stage = s, .second = true};
     }
     return n;
 }
@@ -5743,7 +5743,7 @@ static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce) {
     return 0;
 }
 
-static void cg__need_sweep(ind__writer *w, const cg__sweep *s) {
+static void cg__need_pass(ind__writer *w, const cg__pass *s) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (s->stores && cg__stores_per_element(w, i)) cg__need(w, i);
@@ -5795,7 +5795,7 @@ static void cg__mark_front(void *self, uint32_t user, uint32_t used) {
 
 /* The front of a pass: values of earlier passes (IND__CG_MADE) that it uses directly. They are kept in registers if
    that takes fewer registers than the loads that they are computed from, or saves expensive work. */
-static void cg__keep_front(cg__decider *d, const cg__sweep *s) {
+static void cg__keep_front(cg__decider *d, const cg__pass *s) {
     int values = 0, loads = 0;
     bool expensive = false;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
@@ -5823,15 +5823,15 @@ static void cg__keep_front(cg__decider *d, const cg__sweep *s) {
 /* Chooses which values of the row stay in registers between passes: fronts (see above), and loads that several passes
    still need. The search from the values that a pass computes stops at finished reductions. */
 static void cg__choose_kept(cg__decider *d) {
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    int n = cg__sweeps(&d->w, sweep);
+    cg__pass pass[IND__CG_MAX_PASSES];
+    int n = cg__passes(&d->w, pass);
     uint32_t innermost = d->plan->domain.rrank ? 1u << (cg__num_vars(&d->w) - 1) : 0, num = d->w.body->num_inst;
     memset(d->plan->kept, 0, num);
     for (uint32_t i = 1; i < num; i++)
         if (cg__inst(&d->w, i)->op == IND_LOOP_REDUCE) d->w.value[i] = "";
     for (int s = 0; s < n; s++) {
-        cg__need_sweep(&d->w, &sweep[s]);
-        cg__keep_front(d, &sweep[s]);
+        cg__need_pass(&d->w, &pass[s]);
+        cg__keep_front(d, &pass[s]);
         for (uint32_t i = 1; i < num; i++)
             if (d->w.needed[i] && d->plan->varies[i] & innermost && cg__inst(&d->w, i)->op != IND_LOOP_STORE)
                 d->plan->kept[i] |= IND__CG_MADE;
@@ -5839,7 +5839,7 @@ static void cg__choose_kept(cg__decider *d) {
     for (int s = 0; s < n; s++) {
         for (uint32_t i = 1; i < num; i++)
             if (d->plan->kept[i] & IND__CG_KEPT) d->w.value[i] = d->plan->kept[i] & IND__CG_READ ? "" : NULL;
-        cg__need_sweep(&d->w, &sweep[s]);
+        cg__need_pass(&d->w, &pass[s]);
         for (uint32_t i = 1; i < num; i++) {
             if (!d->w.needed[i]) continue;
             bool load = cg__inst(&d->w, i)->op == IND_LOOP_LOAD && d->plan->varies[i] & innermost;
@@ -5874,7 +5874,7 @@ static const struct {
 };
 
 /* Returns the reduction that pass s computes for REDUCE i, and the letter of its state's name. */
-static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
+static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__pass *s, char *letter) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     *letter = s->second ? 'd' : 's';
     if (!cg__in_registers(w)) return r;
@@ -5993,19 +5993,19 @@ static bool cg__meets_once(const ind__writer *w, uint32_t i) {
 }
 
 /* True if warps exchange a state of REDUCE i after this pass. */
-static bool cg__exchanges(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+static bool cg__exchanges(const ind__writer *w, uint32_t i, const cg__pass *s) {
     return cg__reduces_in(w, i, s) && (!cg__meets_once(w, i) || s->second);
 }
 
 /* Returns the reduction of the exchanged state, and the letter of its name. */
-static ind_reduction cg__exchanged(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
+static ind_reduction cg__exchanged(const ind__writer *w, uint32_t i, const cg__pass *s, char *letter) {
     const ind_reduction r = cg__step(w, i, s, letter);
     if (!cg__meets_once(w, i)) return r;
     *letter = 'w';
     return IND_REDUCE_WELFORD;
 }
 
-static void cg__emit_states(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_states(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
         if (!cg__reduces_in(w, i, s)) continue;
@@ -6019,7 +6019,7 @@ static void cg__emit_states(ind__writer *w, const cg__sweep *s) {
 
 /* True for reductions that take a whole chunk of elements at once. An array a<number> collects it: neighbours, or the
    reads of a thread in one group of steps (ind__writer.steps). */
-static bool cg__takes_chunks(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+static bool cg__takes_chunks(const ind__writer *w, uint32_t i, const cg__pass *s) {
     return !cg__in_registers(w) && cg__reduces_in(w, i, s) && cg__two_step(cg__inst(w, i));
 }
 
@@ -6039,13 +6039,13 @@ static const char *cg__chunk_place(ind__writer *w, uint32_t i) {
     return n > 1 ? cg__string(w, "[k * %d + j]", n) : "[k]";
 }
 
-static void cg__emit_chunk_arrays(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_chunk_arrays(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst && !w->split.steps; i++)
         if (cg__takes_chunks(w, i, s))
             ind__textf(&w->code, "%s a%u[%d];\n", cg__state_type(w, i), i, w->variant->vector);
 }
 
-static void cg__emit_chunk_adds(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_chunk_adds(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst && !w->split.steps; i++)
         if (cg__takes_chunks(w, i, s))
             ind__textf(&w->code, cg__has_lanes(w, i) ? "l%u[j].add(a%u);\n" : "s%u.add(a%u);\n", i, i);
@@ -6113,7 +6113,7 @@ static const char *cg__part_of(const ind__writer *w) {
     return cg__is_parted(w) ? "[turn & 1]" : "";
 }
 
-static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_shared_states(ind__writer *w, const cg__pass *s) {
     if (!cg__shares_states(w)) return;
     const ind__variant *v = w->variant;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -6137,7 +6137,7 @@ static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
 }
 
 /* Calls f for every state of the pass. */
-static void cg__each_state(ind__writer *w, const cg__sweep *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
+static void cg__each_state(ind__writer *w, const cg__pass *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
         if (!cg__reduces_in(w, i, s)) continue;
@@ -6147,7 +6147,7 @@ static void cg__each_state(ind__writer *w, const cg__sweep *s, void (*f)(ind__wr
 }
 
 /* Calls f for every state that warps exchange. */
-static void cg__each_exchanged(ind__writer *w, const cg__sweep *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
+static void cg__each_exchanged(ind__writer *w, const cg__pass *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
         if (!cg__exchanges(w, i, s)) continue;
@@ -6227,7 +6227,7 @@ static void cg__emit_cluster_wait(ind__writer *w) {
 /* Combines the states of a cluster's blocks. Persistent blocks have separate barriers for even and odd rows, whose
    phase changes every other row. No block can be two rows ahead of another, as it needs that block's states for each
    row. */
-static void cg__emit_cluster_join(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_cluster_join(ind__writer *w, const cg__pass *s) {
     const int cluster = cg__row(w)->cluster;
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
@@ -6277,7 +6277,7 @@ static void cg__warp_moments_line(ind__writer *w, uint32_t i, char letter) {
                i, i);
 }
 
-static bool cg__exchanges_any(const ind__writer *w, const cg__sweep *s) {
+static bool cg__exchanges_any(const ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__exchanges(w, i, s)) return true;
     return false;
@@ -6285,7 +6285,7 @@ static bool cg__exchanges_any(const ind__writer *w, const cg__sweep *s) {
 
 /* Combines the states of a cluster's warps. No warp can be two rows ahead of another, as it needs that warp's states
    for each row. */
-static void cg__emit_warps_join(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_warps_join(ind__writer *w, const cg__pass *s) {
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
     ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part,
@@ -6300,7 +6300,7 @@ static void cg__emit_warps_join(ind__writer *w, const cg__sweep *s) {
     w->join++;
 }
 
-static void cg__emit_join(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_join(ind__writer *w, const cg__pass *s) {
     bool column = w->variant->strategy == IND_STRATEGY_COLUMN;
     if (!cg__reduces_any(w, s)) return;
     if (!column) cg__each_state(w, s, cg__join_lanes_line);
@@ -6326,7 +6326,7 @@ static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, co
 }
 
 /* Sets the names of the pass's results. */
-static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_results(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         if (!cg__reduces_in(w, i, s)) continue;
@@ -6502,7 +6502,7 @@ static void cg__emit_looks(ind__writer *w) {
 }
 
 /* Opens the loops over the row; returns the number of scopes. */
-static int cg__emit_sweep_loops(ind__writer *w) {
+static int cg__emit_pass_loops(ind__writer *w) {
     const ind__variant *v = w->variant;
     int threads = cg__row_threads(w), n = v->vector;
     bool one_r = w->plan->domain.rrank == 1;
@@ -6653,7 +6653,7 @@ static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w
 static void cg__start_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     const int n = w->variant->vector;
     if (w->variant->misaligned) cg__emit_edge_loads(w, chosen);
-    int scopes = cg__emit_sweep_loops(w);
+    int scopes = cg__emit_pass_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!chosen(w, i)) continue;
         const char *vector = n > 1 ? cg__load_expression(w, i) : cg__element(w, i);
@@ -6884,7 +6884,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     cg__name_rows(w, row);
     if (w->variant->misaligned) cg__load_next_edges(w);
     cg__declare_own_place(w, turn);
-    int scopes = cg__emit_sweep_loops(w);
+    int scopes = cg__emit_pass_loops(w);
     cg__emit_copies(w, turn);
     while (scopes--) cg__end(w);
     cg__end(w);
@@ -6901,14 +6901,14 @@ static bool cg__leaves_place(const ind__writer *w) {
 
 /* Number of passes that reduce. A combine step follows each of them, except one of two where warps synchronise once. */
 static int cg__num_joins(const ind__writer *w) {
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    int joins = 0, n = cg__sweeps(w, sweep);
-    for (int s = 0; s < n; s++) joins += cg__reduces_any(w, &sweep[s]);
+    cg__pass pass[IND__CG_MAX_PASSES];
+    int joins = 0, n = cg__passes(w, pass);
+    for (int s = 0; s < n; s++) joins += cg__reduces_any(w, &pass[s]);
     return joins;
 }
 
 /* Fills the slots of states that no warp sends. */
-static void cg__emit_idle_states(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_idle_states(ind__writer *w, const cg__pass *s) {
     const int warps = cg__row_threads(w) / 32, idle = cg__meeting_states(w) - warps;
     if (!cg__warps_meet(w) || !idle) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -6923,12 +6923,12 @@ static void cg__emit_idle_states(ind__writer *w, const cg__sweep *s) {
 /* Writes the barriers for the combine steps, and the thread's lane in the cluster. */
 static void cg__begin_cluster(ind__writer *w) {
     const ind__variant *v = w->variant;
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    cg__pass pass[IND__CG_MAX_PASSES];
     const bool parted = cg__is_parted(w);
     int joins = 0;
-    for (int s = cg__sweeps(w, sweep) - 1; s >= 0; s--) {
-        joins += cg__exchanges_any(w, &sweep[s]);
-        cg__emit_idle_states(w, &sweep[s]);
+    for (int s = cg__passes(w, pass) - 1; s >= 0; s--) {
+        joins += cg__exchanges_any(w, &pass[s]);
+        cg__emit_idle_states(w, &pass[s]);
     }
     ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", joins, parted ? "[2]" : "");
     ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * joins : joins);
@@ -7070,7 +7070,7 @@ static void cg__emit_beside_handed(ind__writer *w, int stage) {
 /* Returns the prelude function for a maximum of 16-bit values that are in registers in their memory format, else 0. It
    takes two values with one instruction; conversion and maximum take three or four. The maximum of the floats equals
    that of the 16-bit values, so the result is the same. */
-static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__pass *s) {
     char letter;
     if (!cg__in_registers(w) || s->second || w->variant->vector % 2 || !cg__reduces_in(w, i, s)) return 0;
     const uint32_t load = cg__inst(w, i)->arg[0];
@@ -7080,7 +7080,7 @@ static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__sweep *s
     return memory == IND_BF16 ? IND__CG_MAX_BF16 : memory == IND_F16 ? IND__CG_MAX_F16 : 0;
 }
 
-static void cg__emit_halves(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_halves(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const int piece = cg__joins_halves(w, i, s);
         if (!piece) continue;
@@ -7095,7 +7095,7 @@ static void cg__emit_halves(ind__writer *w, const cg__sweep *s) {
 }
 
 /* True if the pass computes only such maxima. */
-static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
+static bool cg__only_halves(const ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__reduces_in(w, i, s) && !cg__joins_halves(w, i, s)) return false;
         if (cg__keeps_value(w, i) && w->needed[i]) return false;
@@ -7105,7 +7105,7 @@ static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
 }
 
 /* Combines one element with the states of the pass. position: index of the element in the row, for ARGMAX. */
-static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *position) {
+static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *position) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         char letter;
@@ -7138,10 +7138,10 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
 }
 
 /* Writes the elements of a vector, one after another. */
-static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
+static void cg__emit_elements(ind__writer *w, const cg__pass *s, int stage) {
     const int v = cg__num_vars(w) - 1;
     const char *base = w->var[v];
-    cg__sweep rest = *s;
+    cg__pass rest = *s;
     rest.halves = true;
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < %d; j++)", w->variant->vector);
@@ -7154,7 +7154,7 @@ static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
 }
 
 /* The innermost part of a pass: one vector (or one element) of the row, whose first position is w->var. */
-static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_chunk(ind__writer *w, const cg__pass *s) {
     int v = cg__num_vars(w) - 1, n = w->variant->vector;
     bool one_r = w->plan->domain.rrank == 1;
     const char *base = w->var[v];
@@ -7185,7 +7185,7 @@ static void cg__set_staged_edges(ind__writer *w, bool at_edge) {
 }
 
 /* Like cg__emit_chunk for an edge: one element. */
-static void cg__emit_edge(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_edge(ind__writer *w, const cg__pass *s) {
     const ind__variant *rows = w->variant;
     ind__variant scalar;
     int scopes = cg__begin_edge(w);
@@ -7215,7 +7215,7 @@ static void cg__need_all(ind__writer *w) {
 }
 
 /* "// Pass: s2 = maximum, s5 = any." */
-static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_pass_comment(ind__writer *w, const cg__pass *s) {
     const char *before = "// Pass: ";
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
@@ -7236,13 +7236,13 @@ static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
 
 /* True if loads of the row start before other reads of the row, and depend on none of them. An index read from memory
    that another load needs is such a read. */
-static bool cg__loads_come_first(ind__writer *w, const cg__sweep *s) {
+static bool cg__loads_come_first(ind__writer *w, const cg__pass *s) {
     bool loads = false, others = false;
     cg__need_all(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         others |= w->needed[i] && !w->known[i] && !w->value[i] && cg__inst(w, i)->op == IND_LOOP_LOAD &&
                   !(w->plan->varies[i] & ~cg__p_mask(w)) && w->plan->stage[i] <= s->stage;
-    cg__need_sweep(w, s);
+    cg__need_pass(w, s);
     for (uint32_t i = 1; i < w->body->num_inst && others; i++) {
         if (!cg__starts_here(w, i)) continue;
         if (ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) return false;
@@ -7278,7 +7278,7 @@ static void cg__emit_shared_loads(ind__writer *w) {
         if (cg__is_shared_load(w, i))
             ind__textf(&w->code, "%s b%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, i,
                        w->variant->per_thread / w->variant->vector);
-    int scopes = cg__emit_sweep_loops(w);
+    int scopes = cg__emit_pass_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_shared_load(w, i)) continue;
         ind__textf(&w->code, "b%u[k] = %s;\n", i, cg__element(w, i));
@@ -7309,7 +7309,7 @@ static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
    entropy of 160001 f32: 84 and 98 % of copy bandwidth, H200). Exception: values that the pass itself uses. */
 static void cg__need_ahead(ind__writer *w) {
     cg__need_all(w);
-    if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) return;
+    if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_passes(w) != 1) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->needed[i]) cg__each_use(w, i, cg__mark_late, w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -7330,21 +7330,21 @@ static void cg__emit_row_keeps(ind__writer *w) {
     }
 }
 
-static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_pass(ind__writer *w, const cg__pass *s) {
     const bool first = cg__loads_come_first(w, s);
     if (s->stage || s->second) cg__emit_row_keeps(w);
     cg__emit_shared_loads(w);
-    cg__need_sweep(w, s);
+    cg__need_pass(w, s);
     if (first) cg__emit_loads(w, cg__starts_here);
     cg__need_ahead(w);
     cg__emit(w, cg__p_mask(w), s->stage);
-    cg__emit_sweep_comment(w, s);
-    cg__need_sweep(w, s);
+    cg__emit_pass_comment(w, s);
+    cg__need_pass(w, s);
     if (!first) cg__emit_loads(w, cg__starts_here);
     cg__emit_states(w, s);
     const bool beside = s->stores && cg__copies_beside(w);
     if (beside) cg__declare_own_place(w, "turn");
-    int scopes = cg__emit_sweep_loops(w);
+    int scopes = cg__emit_pass_loops(w);
     cg__emit_chunk(w, s);
     if (beside) cg__emit_copies_beside(w);
     const bool apart = s->stores && cg__reads_apart(w);
@@ -7457,7 +7457,7 @@ static void cg__begin_run(ind__writer *w) {
 
 /* Stores the partial results from the registers of a block. */
 static void cg__store_columns(ind__writer *w) {
-    int n = w->variant->vector, last = cg__num_vars(w) - 1, scopes = cg__emit_sweep_loops(w);
+    int n = w->variant->vector, last = cg__num_vars(w) - 1, scopes = cg__emit_pass_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__joins_run(w, i)) continue;
         ind_dtype memory = cg__memory_dtype(w, i);
@@ -7483,7 +7483,7 @@ static void cg__store_team_columns(ind__writer *w, uint32_t i) {
     int n = v->vector, columns = cg__team_columns(w);
     bool one_r = w->plan->domain.rrank == 1;
     const char *r = one_r ? "r0" : "r";
-    int scopes = cg__emit_sweep_loops(w);
+    int scopes = cg__emit_pass_loops(w);
     if (n > 1) cg__unroll(w);
     if (n > 1) ind__textf(&w->code, "for (int j = 0; j < %d; j++) ", n);
     ind__textf(&w->code, "team_%u[threadIdx.x / 32][%s%s] = c%u[%s];\n", i, r, n > 1 ? " + j" : "", i,
@@ -7602,7 +7602,7 @@ static int cg__element_bytes(const ind__writer *w) {
    at most as many in chunks, and at most 40 registers for loads in flight and the states of lanes. Of 128 registers,
    the rest is for addresses and for 64-bit values that are being added to the states (u8 values that are added and
    multiplied as i64). */
-static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
+static int cg__split_steps(const ind__writer *w, const cg__pass *s) {
     int n = w->variant->vector, bytes = n * cg__element_bytes(w), kept = 0, states = 0, steps = 16;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const int state = n * ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype);
@@ -7617,7 +7617,7 @@ static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
 }
 
 /* Writes one step of the loop over a row, at `r`. */
-static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk)(ind__writer *, const cg__sweep *)) {
+static void cg__emit_split_step(ind__writer *w, const cg__pass *s, void (*chunk)(ind__writer *, const cg__pass *)) {
     if (w->plan->domain.rrank == 1)
         w->var[w->plan->domain.rank] = "r";
     else
@@ -7626,7 +7626,7 @@ static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk
 }
 
 /* Declares the chunks of one group of unrolled steps; columns have one chunk per lane. */
-static void cg__emit_round_arrays(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_round_arrays(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__takes_chunks(w, i, s)) continue;
         bool columns = cg__has_lanes(w, i);
@@ -7636,7 +7636,7 @@ static void cg__emit_round_arrays(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-static void cg__emit_round_adds(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_round_adds(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__takes_chunks(w, i, s)) continue;
         if (cg__has_lanes(w, i)) {
@@ -7650,8 +7650,8 @@ static void cg__emit_round_adds(ind__writer *w, const cg__sweep *s) {
 
 /* Writes a loop over a row from `first` on, `step` at a time. It is unrolled by the loads that a thread has in flight.
    The remainder is unrolled too, as short rows consist of nothing else. */
-static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *first, const char *step,
-                                const char *extent, void (*chunk)(ind__writer *, const cg__sweep *)) {
+static void cg__emit_split_loop(ind__writer *w, const cg__pass *s, const char *first, const char *step,
+                                const char *extent, void (*chunk)(ind__writer *, const cg__pass *)) {
     const char *type = cg__int(w);
     int steps = cg__split_steps(w, s);
     ind__textf(&w->code, "const %s step = %s, end = %s;\n%s next = %s;\n", type, step, extent, type, first);
@@ -7728,7 +7728,7 @@ static void cg__take_partials(ind__writer *w, const char *group, int groups, con
 /* ---- rows */
 
 /* Writes the elements after the last whole vector; the first block takes them. */
-static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_row_rest(ind__writer *w, const cg__pass *s) {
     int n = w->variant->vector, last = w->plan->domain.rank;
     ind_expr row = cg__r_numel(w);
     ind__variant scalar;
@@ -7768,7 +7768,7 @@ static int cg__split_words(const ind__writer *w) {
    its own in the form that lane 0 would send. (Lanes that combine means or softmaxes differ in the last bits, and any
    block may be the last.) A word is valid if its upper half is not 0, as in FINISH. So no counter is needed at the end
    of a block, which would take a fence and two more trips to the L2. */
-static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
+static void cg__join_row_words(ind__writer *w, const cg__pass *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     const int64_t blocks = w->variant->of.split.max_blocks;
     const int words = cg__split_words(w), from = cg__words_from(blocks);
@@ -7803,7 +7803,7 @@ static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     cg__end(w);
 }
 
-static void cg__join_row_splits(ind__writer *w, const cg__sweep *s) {
+static void cg__join_row_splits(ind__writer *w, const cg__pass *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     if (cg__meets_in_words(w)) {
         cg__join_row_words(w, s);
@@ -7816,7 +7816,7 @@ static void cg__join_row_splits(ind__writer *w, const cg__sweep *s) {
     cg__end(w);
 }
 
-static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_row_split(ind__writer *w, const cg__pass *s) {
     int n = w->variant->vector;
     bool one = w->plan->domain.rank == 1, whole = n == 1 || w->plan->domain.rrank > 1;
     const char *extent = cg__expr_string(w, cg__r_numel(w)), *type = cg__int(w);
@@ -7833,8 +7833,8 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
         cg__split_linear(w, "p", 0, w->plan->domain.rank);
     cg__need_all(w);
     cg__emit(w, cg__p_mask(w), s->stage);
-    cg__emit_sweep_comment(w, s);
-    cg__need_sweep(w, s);
+    cg__emit_pass_comment(w, s);
+    cg__need_pass(w, s);
     cg__emit_states(w, s);
     cg__emit_lanes(w);
     ind__textf(&w->code, "// The blocks of a row read it interleaved: together they read consecutive memory.\n");
@@ -7868,7 +7868,7 @@ static int cg__split_shared_rows(const ind__writer *w) {
 }
 
 /* Writes one row: the vector of neighbouring columns that start at `column`. */
-static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_column_chunk(ind__writer *w, const cg__pass *s) {
     int v = w->plan->domain.rank - 1, n = w->variant->vector;
     const char *base = w->var[v];
     ind__variant scalar;
@@ -7896,7 +7896,7 @@ static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
 }
 
 /* Writes the loop of a thread over its rows. Rows are interleaved within a block and between blocks. */
-static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_column_rows(ind__writer *w, const cg__pass *s) {
     const ind__variant *v = w->variant;
     int rows = v->threads / (cg__split_columns(w) / v->vector);
     cg__begin(w, "if (live)");
@@ -7904,7 +7904,7 @@ static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
         w->var[0] = "column";
     else
         cg__split_linear(w, "column", 0, w->plan->domain.rank);
-    cg__need_sweep(w, s);
+    cg__need_pass(w, s);
     cg__emit(w, cg__p_mask(w) & ~(v->vector > 1 ? 1u << (w->plan->domain.rank - 1) : 0), s->stage);
     cg__emit_split_loop(w, s, cg__string(w, "(%s)blockIdx.y * %d + y", cg__int(w), rows),
                         cg__string(w, "%s * %d", cg__expr_string(w, v->of.split.num), rows),
@@ -7981,7 +7981,7 @@ static void cg__emit_column_stores(ind__writer *w) {
     cg__end(w);
 }
 
-static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_column_split(ind__writer *w, const cg__pass *s) {
     const ind__variant *v = w->variant;
     int x = cg__split_columns(w) / v->vector;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -7992,7 +7992,7 @@ static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
     ind__textf(&w->code, v->vector > 1 ? "const %s column = (%s * %d + x) * %d;\n" : "const %s column = %s * %d + x;\n",
                cg__int(w), w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x", x, v->vector);
     ind__textf(&w->code, "const bool live = column < %s;\n", cg__expr_string(w, cg__p_numel(w)));
-    cg__emit_sweep_comment(w, s);
+    cg__emit_pass_comment(w, s);
     cg__emit_states(w, s);
     cg__emit_lanes(w);
     cg__emit_column_rows(w, s);
@@ -8002,7 +8002,7 @@ static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
     cg__emit_column_stores(w);
 }
 
-static ind_status cg__emit_split(ind__writer *w, const cg__sweep *s) {
+static ind_status cg__emit_split(ind__writer *w, const cg__pass *s) {
     w->split.lanes = w->variant->vector;
     if (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) {
         cg__emit_column_split(w, s);
@@ -8035,9 +8035,9 @@ static void cg__begin_batch(ind__writer *w, bool loads) {
 }
 
 /* Writes the loads of pass s that need no result of other passes, for all rows of the batch. */
-static void cg__emit_batch_loads(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_batch_loads(ind__writer *w, const cg__pass *s) {
     int n = w->variant->vector, vectors = w->variant->per_thread / n, num = 0;
-    cg__need_sweep(w, s);
+    cg__need_pass(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         w->needed[i] = w->needed[i] && cg__loads_ahead(w, i);
         if (!w->needed[i]) continue;
@@ -8050,7 +8050,7 @@ static void cg__emit_batch_loads(ind__writer *w, const cg__sweep *s) {
     cg__close_needed(w);
     cg__begin_batch(w, true);
     cg__emit(w, cg__p_mask(w), 0);
-    int scopes = cg__emit_sweep_loops(w) + 2;
+    int scopes = cg__emit_pass_loops(w) + 2;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->needed[i] || !cg__loads_ahead(w, i)) continue;
         const char *element = cg__element(w, i);
@@ -8063,17 +8063,17 @@ static void cg__emit_batch_loads(ind__writer *w, const cg__sweep *s) {
 }
 
 static ind_status cg__emit_reduction(ind__writer *w) {
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    int n = cg__sweeps(w, sweep);
-    if (cg__splits_rows(w)) return cg__emit_split(w, &sweep[0]);
-    for (int s = 0; s < n; s++) cg__emit_shared_states(w, &sweep[s]);
+    cg__pass pass[IND__CG_MAX_PASSES];
+    int n = cg__passes(w, pass);
+    if (cg__splits_rows(w)) return cg__emit_split(w, &pass[0]);
+    for (int s = 0; s < n; s++) cg__emit_shared_states(w, &pass[s]);
     cg__emit_team_columns(w);
     cg__emit_row_position(w);
     if (w->variant->misaligned && w->variant->strategy != IND_STRATEGY_ROW_STAGED) cg__emit_edges(w);
-    if (cg__row(w)->batch) cg__emit_batch_loads(w, &sweep[0]);
+    if (cg__row(w)->batch) cg__emit_batch_loads(w, &pass[0]);
     if (cg__row(w)->batch) cg__begin_batch(w, false);
     cg__emit_kept_arrays(w);
-    for (int s = 0; s < n; s++) cg__emit_sweep(w, &sweep[s]);
+    for (int s = 0; s < n; s++) cg__emit_pass(w, &pass[s]);
     cg__emit_row_stores(w);
     if (cg__row(w)->batch) cg__end(w);
     if (w->kernel->run) cg__end_run(w);
@@ -8324,15 +8324,15 @@ static void cg__emit_scan_position(ind__writer *w) {
 /* ---- other work of a kernel with scans: reductions of the same rows, and uses of their results and the scans' */
 
 /* The last pass over the row, which stores elements. */
-static cg__sweep cg__scan_sweep(const ind__writer *w) {
-    return (cg__sweep){.stage = w->plan->scan_stage, .stores = true};
+static cg__pass cg__last_scan_pass(const ind__writer *w) {
+    return (cg__pass){.stage = w->plan->scan_stage, .stores = true};
 }
 
 /* Declares what passes with scans and sorts share: memory for the states of reductions, and the thread's lane in the
    row. */
 static void cg__emit_row_values(ind__writer *w) {
     if (!cg__has_row_values(w)) return;
-    for (int s = 0; s <= w->plan->scan_stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
+    for (int s = 0; s <= w->plan->scan_stage; s++) cg__emit_shared_states(w, &(cg__pass){.stage = s});
     bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__sorts_rows(w);
     if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
         ind__textf(&w->code, "const int lane = 0;\n");
@@ -8342,7 +8342,7 @@ static void cg__emit_row_values(ind__writer *w) {
 }
 
 /* Writes the values that are the same for the whole row, and declares the states of this pass's reductions. */
-static void cg__begin_scan_sweep(ind__writer *w, const cg__sweep *s) {
+static void cg__begin_pass_states(ind__writer *w, const cg__pass *s) {
     w->var[w->plan->domain.rank] = "r";
     if (!cg__has_row_values(w)) return;
     cg__need_all(w);
@@ -8350,18 +8350,18 @@ static void cg__begin_scan_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_states(w, s);
 }
 
-static void cg__end_scan_sweep(ind__writer *w, const cg__sweep *s) {
+static void cg__end_pass_states(ind__writer *w, const cg__pass *s) {
     cg__emit_join(w, s);
     cg__emit_results(w, s);
 }
 
 /* True if the pass computes the operand of the sort at i. */
-static bool cg__sorts_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+static bool cg__sorts_in(const ind__writer *w, uint32_t i, const cg__pass *s) {
     return cg__is_sort(w, i) && w->plan->stage[i] == s->stage + 1;
 }
 
 /* Marks the values that the pass computes per element: stored, checked, reduced or sorted ones. */
-static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
+static void cg__need_scanned(ind__writer *w, const cg__pass *s) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (s->stores && (cg__stores_per_element(w, i) || w->plan->only_check[i])) cg__need(w, i);
@@ -8373,13 +8373,13 @@ static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
 static void cg__emit_sort_element(ind__writer *w);
 
 /* Writes these values of one element, once the scans' results have names. */
-static void cg__emit_scanned_element(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_scanned_element(ind__writer *w, const cg__pass *s) {
     cg__need_scanned(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stores ? IND__CG_ALL_STAGES : s->stage);
     cg__emit_accumulate(w, s, "r");
 }
 
-static void cg__emit_scanned(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_scanned(ind__writer *w, const cg__pass *s) {
     cg__emit_chunk_arrays(w, s);
     cg__emit_scanned_element(w, s);
     cg__emit_chunk_adds(w, s);
@@ -8388,15 +8388,15 @@ static void cg__emit_scanned(ind__writer *w, const cg__sweep *s) {
 
 /* Writes the values that are known after the row's last element. */
 static void cg__emit_scan_end(ind__writer *w) {
-    cg__sweep last = cg__scan_sweep(w);
-    cg__end_scan_sweep(w, &last);
+    cg__pass last = cg__last_scan_pass(w);
+    cg__end_pass_states(w, &last);
     cg__emit_row_stores(w);
 }
 
 /* ---- passes with scans: a level needs only scans of lower levels */
 
 /* Finds the scans that the pass needs; returns the number of their levels. */
-static int cg__find_runs(ind__writer *w, const cg__sweep *s) {
+static int cg__find_runs(ind__writer *w, const cg__pass *s) {
     int levels = 0;
     cg__need_scanned(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -8419,7 +8419,7 @@ static void cg__need_elements_at(ind__writer *w, int level) {
 }
 
 /* Writes the operands of the scans' elements and of the uses of their results that are the same for the whole row. */
-static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_scanned_rows(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->runs[i]) cg__scan_results_of(w, i, cg__of_scan(w, "t", i));
     cg__need_scanned(w, s);
@@ -8452,7 +8452,7 @@ static bool cg__has_scans(const ind__writer *w) {
 /* How a pass iterates along the row: in chunks. A chunk has a part for each warp, one after another. A part consists of
    lines, one after another. A line has a vector of `run` neighbours for each lane. */
 typedef struct cg__scan_pass {
-    const cg__sweep *sweep;
+    const cg__pass *pass;
     const char *size;         /* elements of the row that the thread works on */
     const char *size_value;   /* the same in the type of indices */
     int levels;               /* of scans that depend on one another */
@@ -8494,10 +8494,10 @@ static int cg__scan_chunk(const ind__writer *w, const cg__scan_pass *p) {
     return cg__scan_warps(w) * p->lanes * p->lines * p->run;
 }
 
-static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__pass *s, int levels, const char *size) {
     const ind__variant *v = w->variant;
     bool sorts = cg__sorts_rows(w);
-    cg__scan_pass p = {.sweep = s, .size = size, .levels = levels, .run = v->vector, .lanes = 32};
+    cg__scan_pass p = {.pass = s, .size = size, .levels = levels, .run = v->vector, .lanes = 32};
     if (sorts) p.run = w->target->thresholds.sort_run;
     p.lines = sorts ? 1 : v->per_thread / v->vector;
     if (v->strategy == IND_STRATEGY_SCAN_WARP) p.lanes = v->threads / v->rows;
@@ -8616,7 +8616,7 @@ static void cg__find_chunk_loads(ind__writer *w, const cg__scan_pass *p) {
         cg__mark_chunk_loads(
             w, p, level == 1 && !p->single && !cg__looks_back(w) ? IND__CG_LOADED_AHEAD : IND__CG_LOADED_FIRST);
     }
-    cg__need_scanned(w, p->sweep);
+    cg__need_scanned(w, p->pass);
     cg__mark_chunk_loads(w, p, IND__CG_LOADED_FIRST);
 }
 
@@ -8699,7 +8699,7 @@ static void cg__emit_run_elements(ind__writer *w, const cg__scan_pass *p, int le
     if (guarded) cg__begin(w, w->plan->shift ? "if (r >= 0 && r < %s)" : "if (r < %s)", p->size);
     cg__emit_run_results(w, p, level - 1);
     cg__need_elements_at(w, level);
-    cg__emit(w, IND__CG_ALL_VARS, p->sweep->stage);
+    cg__emit(w, IND__CG_ALL_VARS, p->pass->stage);
     for (uint32_t i = 1; i < num; i++)
         if (cg__runs_at(w, i, level))
             cg__scan_element(w, i, cg__string(w, "%s[%s] = %s", cg__of_scan(w, "s", i), at, cg__scan_state(w, i)));
@@ -8864,8 +8864,8 @@ static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
     cg__begin_lines(w, p, p->single ? "" : "begin + ");
     if (!p->exact && !w->plan->shift && (vectors || p->team))
         ind__textf(&w->code, p->team ? "if (r >= %s) continue;\n" : "if (r0 >= %s) continue;\n", p->size);
-    cg__need_scanned(w, p->sweep);
-    if (vectors) cg__emit_chunk_arrays(w, p->sweep);
+    cg__need_scanned(w, p->pass);
+    if (vectors) cg__emit_chunk_arrays(w, p->pass);
     if (vectors) cg__vector_sinks(w);
     cg__begin_neighbours(w, p);
     if (w->plan->shift && !p->pads)
@@ -8874,13 +8874,13 @@ static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
         ind__textf(&w->code, "if (r >= %s) continue;\n", p->size);
     cg__emit_run_results(w, p, p->levels);
     if (vectors)
-        cg__emit_scanned_element(w, p->sweep);
+        cg__emit_scanned_element(w, p->pass);
     else
-        cg__emit_scanned(w, p->sweep);
+        cg__emit_scanned(w, p->pass);
     cg__end(w);
     cg__move_back(w, p);
     if (!p->team) w->var[w->plan->domain.rank] = "r0";
-    if (vectors) cg__emit_chunk_adds(w, p->sweep);
+    if (vectors) cg__emit_chunk_adds(w, p->pass);
     if (w->plan->shift)
         cg__store_parts(w, p);
     else if (vectors)
@@ -8902,7 +8902,7 @@ static void cg__emit_scan_chunk(ind__writer *w, const cg__scan_pass *p) {
 
 /* Writes a pass over the row, chunk by chunk. While a chunk is combined and stored, the loads of the next are in
    flight. */
-static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+static void cg__emit_scan_chunks(ind__writer *w, const cg__pass *s, int levels, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, s, levels, size);
     if (w->failed) return;
     cg__use(w, p.team ? IND__CG_SCAN_TEAM : IND__CG_SCAN);
@@ -8936,7 +8936,7 @@ static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels,
 }
 
 /* Writes a pass in which each thread loops over its row. */
-static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+static void cg__emit_scan_walk(ind__writer *w, const cg__pass *s, int levels, const char *size) {
     cg__emit_scanned_rows(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->runs[i])
@@ -8963,7 +8963,7 @@ static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, c
 }
 
 /* Writes a pass with scans. In C it is a scope, except for the last pass, as the next pass scans again. */
-static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+static void cg__emit_scan_pass(ind__writer *w, const cg__pass *s, int levels, const char *size) {
     if (!s->stores) {
         ind__textf(&w->code, "{\n");
         w->code.indent++;
@@ -8979,7 +8979,7 @@ static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, c
 
 static ind_status cg__emit_scan_kernel(ind__writer *w) {
     const char *size = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]);
-    cg__sweep last = cg__scan_sweep(w);
+    cg__pass last = cg__last_scan_pass(w);
     if (cg__combines(w)) cg__emit_combine_state(w);
     cg__emit_scan_shared(w, size);
     if (cg__looks_back(w)) cg__emit_lookback_position(w, size);
@@ -8987,17 +8987,17 @@ static ind_status cg__emit_scan_kernel(ind__writer *w) {
     cg__emit_scan_place(w, size);
     cg__emit_row_values(w);
     for (int stage = 0; stage < last.stage; stage++) {
-        cg__sweep s = {.stage = stage};
+        cg__pass s = {.stage = stage};
         int levels = cg__find_runs(w, &s);
         if (!levels) {
-            cg__emit_sweep(w, &s);
+            cg__emit_pass(w, &s);
             continue;
         }
-        cg__begin_scan_sweep(w, &s);
+        cg__begin_pass_states(w, &s);
         cg__emit_scan_pass(w, &s, levels, size);
-        cg__end_scan_sweep(w, &s);
+        cg__end_pass_states(w, &s);
     }
-    cg__begin_scan_sweep(w, &last);
+    cg__begin_pass_states(w, &last);
     cg__emit_scan_pass(w, &last, cg__find_runs(w, &last), size);
     cg__emit_scan_end(w);
     return IND_OK;
@@ -9105,7 +9105,7 @@ static void cg__emit_sort_row(ind__writer *w, const char *size) {
 }
 
 /* True if the pass uses the sorted row in memory. */
-static bool cg__uses_sorted(ind__writer *w, const cg__sweep *s) {
+static bool cg__uses_sorted(ind__writer *w, const cg__pass *s) {
     bool any = false;
     cg__need_scanned(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++) any = any || w->needed[i];
@@ -9113,13 +9113,13 @@ static bool cg__uses_sorted(ind__writer *w, const cg__sweep *s) {
 }
 
 /* Writes one pass of a kernel with a sort. */
-static void cg__emit_sort_sweep(ind__writer *w, const cg__sweep *s, const char *size) {
+static void cg__emit_sort_pass(ind__writer *w, const cg__pass *s, const char *size) {
     uint32_t sort = ind__body_sort(w->body);
     bool fills = cg__sorts_in(w, sort, s), reduces = false;
     int levels = cg__find_runs(w, s);
     if (!fills && !cg__uses_sorted(w, s)) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) reduces = reduces || cg__reduces_in(w, i, s);
-    cg__begin_scan_sweep(w, s);
+    cg__begin_pass_states(w, s);
     if (levels) {
         cg__emit_scan_pass(w, s, levels, size);
     } else {
@@ -9131,7 +9131,7 @@ static void cg__emit_sort_sweep(ind__writer *w, const cg__sweep *s, const char *
         cg__emit_scanned(w, s);
         cg__end(w);
     }
-    cg__end_scan_sweep(w, s);
+    cg__end_pass_states(w, s);
     if (!fills) return;
     cg__emit_sort_row(w, size);
     if (w->variant->strategy == IND_STRATEGY_SORT_LONG && w->plan->scan_stage > s->stage)
@@ -9150,8 +9150,8 @@ static ind_status cg__emit_sort(ind__writer *w) {
     cg__emit_scan_place(w, size);
     cg__emit_row_values(w);
     for (int stage = 0; stage <= w->plan->scan_stage; stage++) {
-        cg__sweep s = {.stage = stage, .stores = stage == w->plan->scan_stage};
-        cg__emit_sort_sweep(w, &s, size);
+        cg__pass s = {.stage = stage, .stores = stage == w->plan->scan_stage};
+        cg__emit_sort_pass(w, &s, size);
     }
     cg__emit_row_stores(w);
     return IND_OK;
@@ -10935,13 +10935,13 @@ static bool cg__gathers_rows(const ind__writer *w) {
 
 /* ====================================================================================== src/cuda/decide/row_block.c */
 /* Passes that a block makes over memory if it does not keep the row. */
-static int cg__looped_sweeps(const ind__writer *w) {
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+static int cg__looped_passes(const ind__writer *w) {
+    cg__pass pass[IND__CG_MAX_PASSES];
     ind__variant looped = *w->variant;
     ind__writer view = *w;
     looped.strategy = IND_STRATEGY_ROW_LOOPED;
     view.variant = &looped;
-    return cg__sweeps(&view, sweep);
+    return cg__passes(&view, pass);
 }
 
 /* True if few elements per thread suit the row: 16-bit elements that are used again after a combine step. NVRTC takes
@@ -10953,7 +10953,7 @@ static int cg__looped_sweeps(const ind__writer *w) {
 static bool cg__may_have_few(ind__writer *w) {
     const ind__variant *v = w->variant;
     return v->vector > 4 && v->vector <= w->target->thresholds.few_elements && !v->misaligned && !w->plan->part &&
-           !w->kernel->run && cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
+           !w->kernel->run && cg__looped_passes(w) > 1 && !cg__gathers_rows(w);
 }
 
 /* True if the variant has few elements per thread. Some row lengths and tuned variants have more. */
@@ -10989,7 +10989,7 @@ static bool cg__fit_anyway(ind__writer *w) {
    copy bandwidth, 92 by a loop; sum 86 and 105). */
 static bool cg__wish_shifted_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
-    if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_sweeps(&d->w) == 1)
+    if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_passes(&d->w) == 1)
         return false;
     const int many = cg__misaligned_blocks(&d->w, cg__least_registers(&d->w)),
               some = cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers);
@@ -11015,7 +11015,7 @@ static bool cg__wish_shifted_blocks(cg__decider *d) {
 static bool cg__wish_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned) return cg__wish_shifted_blocks(d);
-    const bool reduces = cg__looped_sweeps(&d->w) == 1;
+    const bool reduces = cg__looped_passes(&d->w) == 1;
     const ind_thresholds *t = &d->w.target->thresholds;
     const int least = cg__wished_registers(&d->w, reduces),
               fewest = least < t->full_registers ? 2 : 1; /* fallbacks with a limit */
@@ -11176,7 +11176,7 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
         const int few = cg__threads_of((longest + v->vector - 1) / v->vector, t->few_elements / v->vector);
         if (few >= 32 * t->block_warps && few <= t->few_threads) return few;
     }
-    if (v->vector <= 4 || threads < (v->misaligned ? t->small_block : t->block_threads) || cg__looped_sweeps(w) > 1)
+    if (v->vector <= 4 || threads < (v->misaligned ? t->small_block : t->block_threads) || cg__looped_passes(w) > 1)
         return threads;
     const int fewest = cg__threads_of(longest / v->vector, t->most_elements / v->vector);
     return fewest > t->small_block ? fewest : cg__pow2_at_least(fewest, 32 * t->small_warps, t->small_block);
@@ -11573,7 +11573,7 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     v->of.row.stage.persistent = stays;
     v->of.row.stage.once = v->misaligned; /* assumed while fitting; cg__choose_held decides */
     v->rows = 1;
-    const bool fits = v->vector > 1 && cg__looped_sweeps(&d->w) >= 2 && cg__can_stage(&d->w) &&
+    const bool fits = v->vector > 1 && cg__looped_passes(&d->w) >= 2 && cg__can_stage(&d->w) &&
                       (stays ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
     if (fits) cg__trim_cluster(d, longest);
     if (!fits || !cg__choose_held(d)) {
@@ -11759,7 +11759,7 @@ static double cg__places_taken(const ind__writer *w, double rows, int threads) {
 static int cg__most_walkers(ind__writer *w, int64_t rows) {
     const ind_thresholds *t = &w->target->thresholds;
     if (rows < 2 * w->target->num_sms) return IND__CG_MAX_THREADS;
-    if (cg__looped_sweeps(w) > 1 || !cg__joins_chunks(w)) return t->loop_threads;
+    if (cg__looped_passes(w) > 1 || !cg__joins_chunks(w)) return t->loop_threads;
     const double few = cg__places_taken(w, (double)rows, t->loop_threads),
                  many = cg__places_taken(w, (double)rows, t->loop_small);
     return many + t->loop_idle / 100.0 < few ? t->loop_threads : t->loop_small;
@@ -11794,10 +11794,10 @@ static void cg__choose_row_looped(cg__decider *d) {
 /* True if blocks can share the kernel's reductions: there must be one pass over the rows, and the sizes must be known
    at launch. */
 static bool cg__can_split(cg__decider *d, ind_strategy strategy) {
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    cg__pass pass[IND__CG_MAX_PASSES];
     d->variant->strategy = strategy;
     if (d->w.kernel->run || ind__body_unbacked(d->w.schedule->program, d->w.body)) return false;
-    return d->plan->domain.rrank > 0 && cg__sweeps(&d->w, sweep) == 1;
+    return d->plan->domain.rrank > 0 && cg__passes(&d->w, pass) == 1;
 }
 
 /* Sets the memory through which blocks share results: counters, with words after them or partial results. */
@@ -12481,7 +12481,7 @@ static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     t->indent--;
 }
 
-static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
+static ind_status cg__push_arg(ind__writer *w, ind__kernel_arg arg) {
     ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->args.arg, w->args.num, w->args.cap);
     if (!a) return ind__failed(w->context);
     *a = arg;
@@ -12490,13 +12490,15 @@ static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
 
 /* Adds the arguments that point to the instance's memory, last: error record, lookback words, counters and partial
    results. */
-static ind_status cg__pass_records(ind__writer *w) {
+static ind_status cg__push_memory_args(ind__writer *w) {
     ind_status status = IND_OK;
-    if (w->args.needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
+    if (w->args.needs_error) status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
     if (!status && ind__ok(w->plan->lookback))
-        status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->plan->lookback});
-    if (!status && w->variant->memory.num_counters) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
-    if (!status && w->variant->memory.partial_bytes) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
+        status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->plan->lookback});
+    if (!status && w->variant->memory.num_counters)
+        status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
+    if (!status && w->variant->memory.partial_bytes)
+        status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
     return status;
 }
 
@@ -12664,7 +12666,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     ind__text t = {.context = w->context}, first = t;
     cg__write_data_sizes(w, &first);
     cg__write_evictions(w, &first);
-    if (cg__pass_records(w)) return ind__failed(w->context);
+    if (cg__push_memory_args(w)) return ind__failed(w->context);
     if (cg__has_prelude_set(&w->prelude) || w->calls.num)
         ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(&t, &w->prelude);
@@ -12710,7 +12712,7 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     if (v->blocks_per_sm > 1)
         v->blocks_per_sm = cg__fit_anyway(&d->w)
                                ? 0
-                               : cg__blocks_of(&d->w, cg__wished_registers(&d->w, cg__looped_sweeps(&d->w) == 1));
+                               : cg__blocks_of(&d->w, cg__wished_registers(&d->w, cg__looped_passes(&d->w) == 1));
     return true;
 }
 
@@ -13166,7 +13168,7 @@ static int cg__part_shared(const ind__writer *w) {
 static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     ind__text params = {.context = w->context}, code = params, outside = params;
     cg__write_template_functions(w, &outside);
-    ind_status status = cg__pass_records(w);
+    ind_status status = cg__push_memory_args(w);
     params.indent = 1;
     cg__write_params(w, &params);
     if (w->code.size) cg__part_code(&code, w->code.data);
@@ -13765,10 +13767,10 @@ static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place)
    must be one pass over all rows that reads the results. */
 static bool cg__suits_finish(const ind__writer *w) {
     const cg__handover *h = w->plan->handover;
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    cg__pass pass[IND__CG_MAX_PASSES];
     if (w->calls.num || w->plan->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
     if (h->takes)
-        return w->plan->domain.rank == 0 && w->plan->domain.rrank == 1 && cg__sweeps(w, sweep) == 1 &&
+        return w->plan->domain.rank == 0 && w->plan->domain.rrank == 1 && cg__passes(w, pass) == 1 &&
                ind_expr_same(cg__r_numel(w), h->rows) && cg__hands_each(w, IND_LOOP_LOAD, w->plan->domain.var[0]);
     return cg__has(w, IND__HAS_FINISH) && w->plan->domain.rank == 1 &&
            cg__hands_each(w, IND_LOOP_STORE, w->plan->domain.var[0]);

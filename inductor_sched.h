@@ -222,7 +222,7 @@ typedef struct ind_fusion_policy {
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
     X(DISABLED, "fusion is disabled")                                                                                  \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
-    X(SPLIT_DISABLED, "a two-stage reduction could share its rows: disabled")                                          \
+    X(SPLIT_DISABLED, "a two-stage reduction could share its rows: two-stage reductions are disabled")                 \
     X(SPLIT_KIND, "a two-stage reduction could share its rows: this kind of reduction has one stage")                  \
     X(SPLIT_ORDER, "a two-stage reduction could share its rows: another kernel must run in between")                   \
     X(SPLIT_SHARED, "a two-stage reduction could share its rows: it shares its data with another reduction")           \
@@ -242,19 +242,19 @@ typedef struct ind_fusion_policy {
     X(TWO_SCANS, "too many scans for one kernel")                                                                      \
     X(TWO_SORTS, "two sorts")                                                                                          \
     X(SCAN_FUNCTION, "a scan with a user function shares its kernel with no other scan")                               \
-    X(SCAN_REDUCED, "it needs a reduction of the scan's results, which is complete after the last element")            \
-    X(EXTERN, "an extern call is a kernel of its own")                                                                 \
+    X(SCAN_REDUCED, "it reads a reduction of the scan's results, which is complete only after the last element")       \
+    X(EXTERN, "an extern call is a separate kernel")                                                                   \
     X(CYCLE, "another kernel must run in between")                                                                     \
     X(TOO_LARGE, "too many loops or buffers for one kernel")                                                           \
     X(NO_GAIN, "saves too few bytes")                                                                                  \
     X(COALESCING, "the accesses of neighbouring threads would not be coalesced")                                       \
     X(MEMORY, "fusion would raise peak memory")                                                                        \
     X(TOO_FAR, "too far apart in the program")                                                                         \
-    X(MUTATION, "one writes in place what the other reads or writes")                                                  \
-    X(RUNS, "columns are reduced over blocks of rows that the other does not have")                                    \
-    X(RUNS_SCAN, "columns are reduced over blocks of rows: not in one kernel with a scan")                             \
-    X(RUNS_PRODUCT, "columns are reduced over blocks of rows: not in one kernel with a matrix product")                \
-    X(SIZE, "the consumer's sizes depend on what the producer counts")
+    X(MUTATION, "one changes in place a buffer that the other accesses")                                               \
+    X(RUNS, "a column reduction runs over blocks of rows that the other loop does not have")                           \
+    X(RUNS_SCAN, "a column reduction over blocks of rows does not share a kernel with a scan")                         \
+    X(RUNS_PRODUCT, "a column reduction over blocks of rows does not share a kernel with a matrix product")            \
+    X(SIZE, "the consumer's sizes depend on the producer's results")
 
 typedef enum ind_fusion_reason {
 #define X(name, text) IND_FUSION_##name,
@@ -266,10 +266,10 @@ typedef enum ind_fusion_reason {
 #define IND_COMBO_REASONS(X)                                                                                           \
     X(COMBINED, "one launch with others")                                                                              \
     X(DISABLED, "combining launches is disabled")                                                                      \
-    X(KIND, "a sort has a launch of its own")                                                                          \
-    X(EXTERN, "an extern call has a launch of its own")                                                                \
-    X(DATA_SIZES, "its sizes come from data")                                                                          \
-    X(LARGE, "it takes longer than a launch")                                                                          \
+    X(KIND, "a sort is a separate launch")                                                                             \
+    X(EXTERN, "an extern call is a separate launch")                                                                   \
+    X(DATA_SIZES, "its sizes depend on data")                                                                          \
+    X(LARGE, "its predicted time exceeds the launch overhead")                                                         \
     X(FILLS, "it fills the GPU by itself")                                                                             \
     X(NEEDED, "dependencies separate it from every other small kernel")                                                \
     X(FULL, "every launch that it could share is full")                                                                \
@@ -351,7 +351,7 @@ const char *ind__kernel_kind_text(ind_kernel_kind k);
    code of the reason why it shares a launch or not}], "buffers": [{"name", "tensor", "bytes", "offset", "storage",
    "takes_over" (if it may use the memory of a donated input), "first", "last", "results"}], "edges": [{"from", "to",
    "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "tensor", "vertical", "fused", "code", "reason",
-   "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. "results" are the graph tensors of
+   "bytes"}], "arena_bytes", "peak_bytes", "unfused_bytes"}; formulas are strings. "results" are the graph tensors of
    the origins, named by result_name (may be NULL). "tensor" is the graph tensor of which an internal buffer holds the
    value or a part; the text prints it as "buf4 (h)". */
 void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
@@ -401,21 +401,21 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 #define IND__SCHED_BUCKETS 4096 /* of the hash tables of domains and of fits: short chains up to a million loops */
 
 enum {
-    IND__SCHED_ROUNDS = 10,       /* of fusion, at most; TorchInductor's number */
-    IND__SCHED_NEIGHBOURS = 16,   /* readers of one buffer that are tried against each other */
-    IND__SCHED_VISITS = 128,      /* kernels that one cycle test may visit, in each direction */
-    IND__SCHED_STEPS = 2048,      /* edges that it may follow */
-    IND__SCHED_RUN_WARPS = 4,     /* warps of a block if each warp has one row */
-    IND__SCHED_WINDOW = 64,       /* readers of a result are searched in so many loops after it */
-    IND__SCHED_GIFTS = 16,        /* donated inputs that are tried for one buffer */
-    IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
-    IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that each new term is compared to */
-    IND__SCHED_SORTED_LOOPS = 64, /* with a sort: their reductions and the row share the shared memory of a block */
-    IND__SCHED_SECTOR = 32,       /* bytes; smallest memory transaction */
-    IND__SCHED_CARE = 1,          /* memory is scarce: no fusion for shared reads, concatenation parts or prologues */
-    IND__SCHED_APART = 2,         /* no fusion at all */
-    IND__SCHED_SAVINGS = 6,       /* schedules that are tried for less memory */
-    IND__SCHED_OPEN_END = 1 << 16 /* value of a size without an upper bound */
+    IND__SCHED_ROUNDS = 10,        /* of fusion, at most; TorchInductor's number */
+    IND__SCHED_NEIGHBOURS = 16,    /* readers of one buffer that are tried against each other */
+    IND__SCHED_VISITS = 128,       /* kernels that one cycle test may visit, in each direction */
+    IND__SCHED_STEPS = 2048,       /* edges that it may follow */
+    IND__SCHED_RUN_WARPS = 4,      /* warps of a block if each warp has one row */
+    IND__SCHED_WINDOW = 64,        /* readers of a result are searched in so many loops after it */
+    IND__SCHED_DONATED_TRIES = 16, /* donated inputs that are tried for one buffer */
+    IND__SCHED_GAP_TRIES = 16,     /* gaps in the arena that are tried for one buffer */
+    IND__SCHED_DOMINATORS = 16,    /* terms of a maximum that each new term is compared to */
+    IND__SCHED_SORTED_LOOPS = 64,  /* with a sort: their reductions and the row share the shared memory of a block */
+    IND__SCHED_SECTOR = 32,        /* bytes; smallest memory transaction */
+    IND__SCHED_SCARCE = 1,         /* memory is scarce: no fusion for shared reads, concatenation parts or prologues */
+    IND__SCHED_UNFUSED = 2,        /* no fusion at all */
+    IND__SCHED_MEMORY_TRIES = 6,   /* schedules that are tried for less memory */
+    IND__SCHED_UNBOUNDED = 1 << 16 /* value of a size without an upper bound */
 };
 
 /* Iteration space of a kernel: sizes of P, then of R, none of them 1, and their index symbols. Interned, so that equal
@@ -431,15 +431,15 @@ typedef struct sched__domain {
 
 /* Order in which the dimensions of a domain are matched with those of another: the original one, or the memory order of
    an access. */
-typedef struct sched__walk_order {
+typedef struct sched__dim_order {
     uint8_t dim[IND__SCHED_DIMS];
-} sched__walk_order;
+} sched__dim_order;
 
 /* Mapping of two domains onto a common domain, and the variables of both in it. */
 typedef struct sched__fit {
     struct sched__fit *next;
     const sched__domain *a, *b, *domain; /* domain NULL: they do not fit */
-    sched__walk_order order_a, order_b;
+    sched__dim_order order_a, order_b;
     bool reordered;   /* one of the orders is not the original one */
     bool elementwise; /* the points of one are the rows times the row elements of the other */
     ind_expr map_a[IND__SCHED_DIMS], map_b[IND__SCHED_DIMS];
@@ -471,11 +471,11 @@ typedef struct sched__candidate {
 } sched__candidate;
 
 /* Lifetime of a memory block: the steps from its first write to its last read. */
-typedef struct sched__life {
+typedef struct sched__lifetime {
     uint32_t buffer, begin, end;
     ind_expr size; /* rounded up */
     int64_t hint;
-} sched__life;
+} sched__lifetime;
 
 typedef struct sched__fuser {
     ind_context *context;
@@ -487,7 +487,7 @@ typedef struct sched__fuser {
     ind__arena scratch;
     bool failed;
     bool keep_order;     /* of the program */
-    const uint8_t *care; /* by loop: 0, or IND__SCHED_CARE or more if memory is scarce; NULL: 0 for all */
+    const uint8_t *care; /* by loop: 0, or IND__SCHED_SCARCE or more if memory is scarce; NULL: 0 for all */
 
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
@@ -538,7 +538,7 @@ static void *sched__scratch(sched__fuser *f, size_t count, size_t bytes) {
 }
 
 /* Copies a result to the schedule's own memory. */
-static void *sched__keep(sched__fuser *f, const void *data, size_t count, size_t bytes) {
+static void *sched__schedule_alloc(sched__fuser *f, const void *data, size_t count, size_t bytes) {
     size_t total;
     void *p = ind__size_mul(count ? count : 1, bytes, &total) ? ind__arena_alloc(&f->schedule->arena, total) : NULL;
     if (!p) return sched__fail(f), NULL;
@@ -601,7 +601,7 @@ static bool sched__is_access(const ind__inst *i) {
 }
 
 /* True for a store that combines the values of a run of rows. */
-static bool sched__joins_run(const ind__inst *i) {
+static bool sched__combines_run(const ind__inst *i) {
     return i->op == IND_LOOP_STORE && (i->flags & IND__INST_RUN);
 }
 
@@ -626,10 +626,10 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
 typedef struct sched__splitter {
     const ind__lowered *program;
     ind_fusion_policy policy;
-    ind__split *split;      /* by loop: as for ind__lowered_split */
-    uint8_t *joined;        /* by loop: a first stage was created for its rows */
-    uint32_t *reader;       /* loops that reduce values loaded from a buffer, ascending */
-    uint32_t *first_reader; /* by buffer, one more than buffers */
+    ind__split *split;        /* by loop: as for ind__lowered_split */
+    uint8_t *has_first_stage; /* by loop: a first stage was created for its rows */
+    uint32_t *reader;         /* loops that reduce values loaded from a buffer, ascending */
+    uint32_t *first_reader;   /* by buffer, one more than buffers */
 } sched__splitter;
 
 static bool sched__reduces_rows(const ind__loop *l) {
@@ -696,8 +696,8 @@ static bool sched__has_access(const ind_body *rows, ind_loop_op op, uint32_t buf
 }
 
 /* Bytes that `whole` reads at the same points as `rows`; -1: they are not certain to fuse. */
-static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows,
-                                const ind_expr *to) {
+static int64_t sched__shared_load_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows,
+                                        const ind_expr *to) {
     int64_t bytes = 0;
     for (uint32_t i = 1; i < whole->num_inst; i++) {
         const ind__inst *in = &whole->inst[i];
@@ -722,7 +722,7 @@ static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole,
 
 /* True if another loop reduces the same data over the same dimensions, so that both fuse unsplit. Unless `any`, only
    loops that cannot be split count. */
-static bool sched__reduced_whole_too(const sched__splitter *s, uint32_t l, bool any) {
+static bool sched__reduced_unsplit_too(const sched__splitter *s, uint32_t l, bool any) {
     const ind_body *b = s->program->loop[l].body;
     int64_t points = sched__points_hint(b, b->rank, b->rank + b->rrank);
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -747,11 +747,12 @@ static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
     if (r == l || s->split[r].outer || distance > (uint32_t)s->policy.max_distance) return 0;
     int outer = sched__rows_within(whole, rows, to);
     if (!outer) return 0;
-    int64_t partials = sched__points_hint(whole, 0, whole->rank + outer), met = sched__met_bytes(s, whole, rows, to);
+    int64_t partials = sched__points_hint(whole, 0, whole->rank + outer),
+            shared = sched__shared_load_bytes(s, whole, rows, to);
     int bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
     /* loops that would share a kernel then have a second stage each */
-    if (met < s->policy.launch_bytes && sched__reduced_whole_too(s, l, true)) return 0;
-    return met / s->policy.split_share / bytes >= partials ? outer : 0;
+    if (shared < s->policy.launch_bytes && sched__reduced_unsplit_too(s, l, true)) return 0;
+    return shared / s->policy.split_share / bytes >= partials ? outer : 0;
 }
 
 /* True if a user of the result reads the loop's data again, as a normalisation does. Then one unsplit kernel is better,
@@ -775,7 +776,7 @@ static bool sched__data_read_after(const sched__splitter *s, uint32_t l) {
 }
 
 /* Tries the loops that reduce data that loop l reads. */
-static int sched__split_to_rows(sched__splitter *s, uint32_t l) {
+static int sched__split_for_rows(sched__splitter *s, uint32_t l) {
     const ind_body *b = s->program->loop[l].body;
     for (uint32_t i = 1; i < b->num_inst; i++) {
         uint32_t x = b->inst[i].source;
@@ -786,7 +787,7 @@ static int sched__split_to_rows(sched__splitter *s, uint32_t l) {
             int outer = sched__split_for(s, l, s->reader[at]);
             if (!outer) continue;
             if (sched__data_read_after(s, l)) return 0;
-            s->joined[s->reader[at]] = 1;
+            s->has_first_stage[s->reader[at]] = 1;
             return outer;
         }
     }
@@ -799,7 +800,7 @@ static bool sched__may_split(const sched__splitter *s, uint32_t l) {
     if (!sched__reduces_rows(loop) || loop->body->rank + loop->body->rrank > IND_MAX_RANK) return false;
     int n = sched__long_vars(loop->body, var, &p);
     if (n - p < 2 || !ind__body_splits(loop->body)) return false;
-    return !s->joined[l] && !ind__body_unbacked(s->program, loop->body);
+    return !s->has_first_stage[l] && !ind__body_unbacked(s->program, loop->body);
 }
 
 /* ---- columns: their reduction is fused into a kernel over the rows. Each of its blocks iterates over a run of rows
@@ -808,7 +809,7 @@ static bool sched__may_split(const sched__splitter *s, uint32_t l) {
 
 /* True if `whole` reduces the columns of data whose rows `rows` reduces, or that `rows` computes per element. to: its
    variables expressed in those of `rows`. */
-static bool sched__crosses(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
+static bool sched__reduces_columns_of(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
     int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
     int n = sched__long_vars(whole, mine, &my_p), m = sched__long_vars(rows, theirs, &their_p), my_r = n - my_p;
     if (n != m || !my_p || !my_r || (their_p != my_r && their_p != n)) return false;
@@ -822,17 +823,17 @@ static bool sched__crosses(const ind_body *whole, const ind_body *rows, ind_expr
 }
 
 /* Bytes that `whole` loads at points at which `rows` loads or stores them. */
-static int64_t sched__crossed_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows) {
+static int64_t sched__shared_column_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows) {
     ind_expr to[IND__SCHED_DIMS];
     int64_t bytes = 0;
-    if (!sched__crosses(whole, rows, to)) return 0;
+    if (!sched__reduces_columns_of(whole, rows, to)) return 0;
     for (uint32_t i = 1; i < whole->num_inst; i++) {
         const ind__inst *in = &whole->inst[i];
         if (in->op != IND_LOOP_LOAD) continue;
         ind_expr at = ind__substitute(whole->index[in->index], whole->var, to, whole->rank + whole->rrank);
-        bool met = sched__has_access(rows, IND_LOOP_LOAD, in->source, at) ||
-                   sched__has_access(rows, IND_LOOP_STORE, in->source, at);
-        if (met) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(&s->program->buffer[in->source])));
+        bool shared = sched__has_access(rows, IND_LOOP_LOAD, in->source, at) ||
+                      sched__has_access(rows, IND_LOOP_STORE, in->source, at);
+        if (shared) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(&s->program->buffer[in->source])));
     }
     return bytes;
 }
@@ -845,7 +846,7 @@ static bool sched__on_rows(const ind_body *b, int64_t rows, int64_t columns) {
 
 /* True if a kernel of column loop l, row loop r and the loops on the same rows between them would depend on another
    kernel in between. */
-static bool sched__must_wait(const sched__splitter *s, uint32_t l, uint32_t r) {
+static bool sched__needs_kernel_between(const sched__splitter *s, uint32_t l, uint32_t r) {
     enum {
         FOLLOWS = 1,
         OUTSIDE = 2
@@ -874,7 +875,7 @@ static bool sched__must_wait(const sched__splitter *s, uint32_t l, uint32_t r) {
 
 /* True if every load that varies along the columns is contiguous along the last of them, and none of the loaded buffers
    may change in place. */
-static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
+static bool sched__contiguous_in_columns(const sched__splitter *s, const ind_body *b) {
     int var[IND__SCHED_DIMS], p;
     sched__long_vars(b, var, &p);
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -891,7 +892,7 @@ static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
 }
 
 /* True if the rows fit into registers. */
-static bool sched__short_rows(const sched__splitter *s, const ind_body *whole) {
+static bool sched__rows_fit_registers(const sched__splitter *s, const ind_body *whole) {
     ind_expr size[IND__SCHED_DIMS];
     int64_t most;
     for (int v = 0; v < whole->rank; v++) size[v] = sched__extent(whole->var[v]);
@@ -917,14 +918,14 @@ static int64_t sched__balanced_run(const ind_fusion_policy *p, int64_t rows, int
 
 /* Rows per block as above; 0 if too few blocks remain for all multiprocessors, or if the saved reads are not worth the
    partial results. */
-static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, int64_t met) {
+static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, int64_t shared) {
     const ind_fusion_policy *p = &s->policy;
     int64_t columns = sched__points_hint(whole, 0, whole->rank);
     int64_t rows = sched__points_hint(whole, whole->rank, whole->rank + whole->rrank);
-    if (!columns || met < p->mix_from) return 0;
+    if (!columns || shared < p->mix_from) return 0;
     int64_t bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
     int64_t run = sched__balanced_run(p, rows, columns);
-    return rows / run >= p->fill_blocks / 4 && met / p->split_share / bytes / columns >= rows / run ? run : 0;
+    return rows / run >= p->fill_blocks / 4 && shared / p->split_share / bytes / columns >= rows / run ? run : 0;
 }
 
 /* The run for loop l with row loop r, if r reduces rows of the same data; 0: none. made: the loop body that computes
@@ -933,10 +934,12 @@ static int64_t sched__mix_with(const sched__splitter *s, uint32_t l, uint32_t r,
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     ind_expr to[IND__SCHED_DIMS];
     bool split = s->split[r].outer || s->split[r].run;
-    if (r == l || split || !rows->rrank || !sched__crosses(whole, rows, to) || sched__must_wait(s, l, r)) return 0;
-    int64_t met = sched__crossed_bytes(s, whole, rows);
-    if (made) met = sched__add_hint(met, sched__crossed_bytes(s, whole, made));
-    return sched__run_for(s, whole, met);
+    if (r == l || split || !rows->rrank || !sched__reduces_columns_of(whole, rows, to) ||
+        sched__needs_kernel_between(s, l, r))
+        return 0;
+    int64_t shared = sched__shared_column_bytes(s, whole, rows);
+    if (made) shared = sched__add_hint(shared, sched__shared_column_bytes(s, whole, made));
+    return sched__run_for(s, whole, shared);
 }
 
 /* Tries the loops that reduce rows of buffer x, which loop l reads, and the loops whose results x is computed from. */
@@ -961,9 +964,11 @@ static int64_t sched__mix(const sched__splitter *s, uint32_t l) {
     const ind_body *b = loop->body;
     uint32_t reduce = sched__reduces_rows(loop) ? ind__body_splits(b) : 0;
     int64_t run = 0;
-    if (s->policy.disable_mix || !reduce || b->rank + b->rrank > IND_MAX_RANK || s->joined[l]) return 0;
+    if (s->policy.disable_mix || !reduce || b->rank + b->rrank > IND_MAX_RANK || s->has_first_stage[l]) return 0;
     if (!ind__can_scatter((ind_reduction)b->inst[reduce].reduction) || ind__body_unbacked(s->program, b)) return 0;
-    if (!sched__along_columns(s, b) || !sched__short_rows(s, b) || sched__reduced_whole_too(s, l, false)) return 0;
+    if (!sched__contiguous_in_columns(s, b) || !sched__rows_fit_registers(s, b) ||
+        sched__reduced_unsplit_too(s, l, false))
+        return 0;
     for (uint32_t i = 1; i < b->num_inst && !run; i++)
         if (b->inst[i].op == IND_LOOP_LOAD) run = sched__mix_over(s, l, b->inst[i].source);
     return run;
@@ -1002,11 +1007,11 @@ ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *polic
     sched__policy_defaults(&s.policy);
     if (s.policy.disable || s.policy.disable_split) return IND_OK;
     s.split = ind__arena_alloc(&memory, ((size_t)p->num_loops + 1) * sizeof *s.split);
-    s.joined = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
+    s.has_first_stage = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
     s.first_reader = ind__arena_alloc(&memory, ((size_t)p->num_buffers + 1) * sizeof *s.first_reader);
-    bool ok = s.split && s.joined && s.first_reader && sched__find_reducers(&s, &memory);
+    bool ok = s.split && s.has_first_stage && s.first_reader && sched__find_reducers(&s, &memory);
     for (uint32_t l = 0; ok && l < p->num_loops; l++) {
-        int outer = sched__may_split(&s, l) ? sched__split_to_rows(&s, l) : 0;
+        int outer = sched__may_split(&s, l) ? sched__split_for_rows(&s, l) : 0;
         s.split[l] = (ind__split){.outer = outer, .run = outer ? 0 : sched__mix(&s, l)};
     }
     ind_status status = ok ? ind__lowered_split(p, s.split) : ind__failed(p->context);
@@ -1087,17 +1092,17 @@ static const sched__domain *sched__domain_of(sched__fuser *f, const ind_expr *si
 /* The loop's own domain, and its variables in it. Dimensions of size 1 are dropped; a reduction keeps at least one. */
 static const sched__domain *sched__loop_domain(sched__fuser *f, const ind_body *body, ind_expr *var) {
     ind_expr size[IND__SCHED_DIMS];
-    int rank = 0, n = 0, kept[IND__SCHED_DIMS], last = body->rank + body->rrank - 1;
+    int rank = 0, n = 0, position[IND__SCHED_DIMS], last = body->rank + body->rrank - 1;
     for (int v = 0; v <= last; v++) {
         ind_expr e = sched__extent(body->var[v]);
         bool needed = v == last && body->rrank && n == rank;
-        kept[v] = sched__is_one(e) && !needed ? -1 : n;
-        if (kept[v] >= 0) size[n++] = e;
+        position[v] = sched__is_one(e) && !needed ? -1 : n;
+        if (position[v] >= 0) size[n++] = e;
         if (v < body->rank) rank = n;
     }
     const sched__domain *d = sched__domain_of(f, size, rank, n - rank);
     ind_expr zero = ind_int(f->context, 0);
-    for (int v = 0; d && v < body->rank + body->rrank; v++) var[v] = kept[v] < 0 ? zero : d->var[kept[v]];
+    for (int v = 0; d && v < body->rank + body->rrank; v++) var[v] = position[v] < 0 ? zero : d->var[position[v]];
     return ind__ok(zero) ? d : (sched__fail(f), NULL);
 }
 
@@ -1137,8 +1142,8 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     ind__access *a = f->access + f->first_access[l];
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        g->reduces |= (in->op == IND_LOOP_REDUCE && in->reduction != IND_REDUCE_DOT) || sched__joins_run(in);
-        if (sched__joins_run(in)) g->run = f->program->buffer[in->source].run;
+        g->reduces |= (in->op == IND_LOOP_REDUCE && in->reduction != IND_REDUCE_DOT) || sched__combines_run(in);
+        if (sched__combines_run(in)) g->run = f->program->buffer[in->source].run;
         g->scans |= in->op == IND_LOOP_SCAN;
         g->num_scans += in->op == IND_LOOP_SCAN;
         g->combines |= in->op == IND_LOOP_SCAN && in->reduction == IND_SCAN_COMBINE;
@@ -1488,15 +1493,15 @@ static bool sched__make_fit(sched__fuser *f, sched__fit *fit) {
     return ind_known_eq(flat->numel, ind_expr_mul(rows->numel, rows->rnumel)) && sched__fit_rows(f, fit);
 }
 
-static sched__walk_order sched__as_it_stands(void) {
-    sched__walk_order order;
+static sched__dim_order sched__original_order(void) {
+    sched__dim_order order;
     for (int k = 0; k < IND__SCHED_DIMS; k++) order.dim[k] = (uint8_t)k;
     return order;
 }
 
 /* Cached, as a program has few different domains and orders. NULL on failure. */
-static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain *a, const sched__walk_order *order_a,
-                                            const sched__domain *b, const sched__walk_order *order_b) {
+static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain *a, const sched__dim_order *order_a,
+                                            const sched__domain *b, const sched__dim_order *order_b) {
     uint32_t key[2] = {a->number, b->number};
     uint64_t h =
         ind__hash(key, sizeof key, ind__hash(order_a, sizeof *order_a, ind__hash(order_b, sizeof *order_b, 0)));
@@ -1505,7 +1510,7 @@ static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain
         bool same = fit->a == a && fit->b == b && !memcmp(&fit->order_a, order_a, sizeof *order_a);
         if (same && !memcmp(&fit->order_b, order_b, sizeof *order_b)) return fit;
     }
-    const sched__walk_order plain = sched__as_it_stands();
+    const sched__dim_order plain = sched__original_order();
     sched__fit *fit = sched__scratch(f, 1, sizeof *fit);
     if (!fit) return NULL;
     *fit = (sched__fit){.next = f->fits[h], .a = a, .b = b, .order_a = *order_a, .order_b = *order_b};
@@ -1516,7 +1521,7 @@ static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain
 }
 
 static const sched__fit *sched__fit_of(sched__fuser *f, const sched__domain *a, const sched__domain *b) {
-    const sched__walk_order plain = sched__as_it_stands();
+    const sched__dim_order plain = sched__original_order();
     return sched__fit_ordered(f, a, &plain, b, &plain);
 }
 
@@ -1549,7 +1554,7 @@ static bool sched__merge_loops(sched__fuser *f, const ind_body *body, ind__loops
 }
 
 /* Ends a recording; NULL if it failed. */
-static ind_body *sched__recorded(sched__fuser *f, ind__recorder *r, bool ok) {
+static ind_body *sched__end_recording(sched__fuser *f, ind__recorder *r, bool ok) {
     if (ok) return ind__record_end(r);
     ind__record_abort(r);
     return sched__fail(f), NULL;
@@ -1567,7 +1572,7 @@ static ind_body *sched__record_loops(sched__fuser *f, const ind_body *body, cons
         ok = ok && ind__ok(var[v]);
     }
     ok = ok && ind__body_replay(&r.ops, &(ind__replay){.body = body, .var = var}).id;
-    return sched__recorded(f, &r, ok);
+    return sched__end_recording(f, &r, ok);
 }
 
 static ind_body *sched__record_merged(sched__fuser *f, const ind_body *body) {
@@ -1587,31 +1592,32 @@ static bool sched__fused(ind_fusion_reason r) {
     return r <= IND_FUSION_FUSED_HORIZONTAL;
 }
 
-/* Iterates over the accesses of a group: for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)). */
-typedef struct sched__walk {
+/* Iterates over the accesses of a group:
+   for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)). */
+typedef struct sched__access_iter {
     uint32_t loop, end;
     const ind__access *at;
-} sched__walk;
+} sched__access_iter;
 
-static void sched__walk_loop(const sched__fuser *f, sched__walk *w) {
-    for (; w->loop != IND__SCHED_NONE; w->loop = f->next_loop[w->loop]) {
-        w->end = f->first_access[w->loop + 1];
-        w->at = f->access + f->first_access[w->loop];
-        if (f->first_access[w->loop] < w->end) return;
+static void sched__seek_access(const sched__fuser *f, sched__access_iter *it) {
+    for (; it->loop != IND__SCHED_NONE; it->loop = f->next_loop[it->loop]) {
+        it->end = f->first_access[it->loop + 1];
+        it->at = f->access + f->first_access[it->loop];
+        if (f->first_access[it->loop] < it->end) return;
     }
-    w->at = NULL;
+    it->at = NULL;
 }
 
-static sched__walk sched__first(const sched__fuser *f, uint32_t g) {
-    sched__walk w = {.loop = f->group[g].head};
-    sched__walk_loop(f, &w);
-    return w;
+static sched__access_iter sched__first_access(const sched__fuser *f, uint32_t g) {
+    sched__access_iter it = {.loop = f->group[g].head};
+    sched__seek_access(f, &it);
+    return it;
 }
 
-static void sched__next(const sched__fuser *f, sched__walk *w) {
-    if (++w->at < f->access + w->end) return;
-    w->loop = f->next_loop[w->loop];
-    sched__walk_loop(f, w);
+static void sched__next_access(const sched__fuser *f, sched__access_iter *it) {
+    if (++it->at < f->access + it->end) return;
+    it->loop = f->next_loop[it->loop];
+    sched__seek_access(f, it);
 }
 
 static ind_expr sched__index_in(sched__fuser *f, const ind__access *a, const sched__domain *own, const ind_expr *map) {
@@ -1629,7 +1635,7 @@ static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
 /* True if a kernel over the domain may read the element at this index and change it in place. An element per point is
    read in any pass and stored in the last, after a barrier that waits for its readers. An element per row is read
    before the passes and stored after them. */
-static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
+static bool sched__may_mutate_at(const sched__domain *d, ind_expr index) {
     int along = 0;
     for (int v = d->rank; v < d->rank + d->rrank; v++) along += ind__expr_depends(index, d->var[v]);
     return !along || along == d->rrank;
@@ -1638,23 +1644,24 @@ static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
 /* True if the access reads exactly the old element that is changed in place. `map` has the variables of its group in
    the kernel. In kernels with rows it must not be masked: a per-row read must not have a mask that varies along the
    row. */
-static bool sched__reads_changed(sched__fuser *f, const ind__access *at, const sched__domain *own, const ind_expr *map,
-                                 ind_expr changed, bool rows) {
+static bool sched__reads_mutated_element(sched__fuser *f, const ind__access *at, const sched__domain *own,
+                                         const ind_expr *map, ind_expr changed, bool rows) {
     if (at->write || at->whole || at->size || at->operand || at->indirect || (rows && at->masked)) return false;
     return ind_expr_same(sched__index_in(f, at, own, map), changed);
 }
 
 /* Group b changes `old` in place, which group a reads. True if both groups read only the element that the same point
    stores. */
-static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
+static bool sched__mutates_pointwise(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
     const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (f->policy.disable_mutation || !fit->domain || store->partly || store->indirect) return false;
     ind_expr changed = sched__index_in(f, store, fit->b, fit->map_b);
     bool rows = fit->domain->rrank && !product;
-    if (rows && (f->policy.disable_row_mutation || !sched__changes_in_rows(fit->domain, changed))) return false;
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w))
-        if (w.at->buffer == old && !sched__reads_changed(f, w.at, fit->a, fit->map_a, changed, rows)) return false;
+    if (rows && (f->policy.disable_row_mutation || !sched__may_mutate_at(fit->domain, changed))) return false;
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
+        if (it.at->buffer == old && !sched__reads_mutated_element(f, it.at, fit->a, fit->map_a, changed, rows))
+            return false;
     return true;
 }
 
@@ -1665,7 +1672,7 @@ static bool sched__forwards(const sched__fuser *f, uint32_t version) {
 }
 
 /* True if access `at` of b reads the element that a computes at the same point of the common domain. */
-static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
+static bool sched__reads_same_point(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
     ind_expr made = sched__index_in(f, &f->access[f->written[at->buffer] - 1], fit->a, fit->map_a);
     return ind_expr_same(made, sched__index_in(f, at, fit->b, fit->map_b));
 }
@@ -1674,20 +1681,20 @@ static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sche
    Returns FUSED_VERTICAL, FUSED_HORIZONTAL if b reads no result of a, or the reason against fusion. */
 static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason reason = IND_FUSION_FUSED_HORIZONTAL;
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t writer = sched__writer(f, w.at->buffer);
-        if (w.at->whole && sched__reads(f, a, w.at->buffer) && !sched__changes_own(f, a, b, fit, w.at->buffer))
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t writer = sched__writer(f, it.at->buffer);
+        if (it.at->whole && sched__reads(f, a, it.at->buffer) && !sched__mutates_pointwise(f, a, b, fit, it.at->buffer))
             return IND_FUSION_MUTATION;
-        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
-        if (w.at->size) return IND_FUSION_SIZE;
-        bool version = f->program->buffer[w.at->buffer].mutates;
-        if (w.at->whole || (version && !sched__forwards(f, w.at->buffer))) return IND_FUSION_MUTATION;
-        if (w.at->operand) return IND_FUSION_PROLOGUE;
-        if (w.at->indirect) return IND_FUSION_INDIRECT;
-        if (f->program->buffer[w.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* complete after all rows */
+        if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        if (it.at->size) return IND_FUSION_SIZE;
+        bool version = f->program->buffer[it.at->buffer].mutates;
+        if (it.at->whole || (version && !sched__forwards(f, it.at->buffer))) return IND_FUSION_MUTATION;
+        if (it.at->operand) return IND_FUSION_PROLOGUE;
+        if (it.at->indirect) return IND_FUSION_INDIRECT;
+        if (f->program->buffer[it.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* complete after all rows */
         reason = IND_FUSION_FUSED_VERTICAL;
         if (!fit->domain) continue;
-        if (!sched__is_at_hand(f, w.at, fit)) return IND_FUSION_INDEX_DIFFERS;
+        if (!sched__reads_same_point(f, it.at, fit)) return IND_FUSION_INDEX_DIFFERS;
     }
     return reason;
 }
@@ -1695,25 +1702,25 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
 /* True if a kernel over the rows of d may do the in-place changes of the group. They must not combine with the old
    value, and must read only the element that the same point stores. The epilogue of a matrix product handles each
    element once and may read any that is no operand. */
-static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
-                                bool product) {
+static bool sched__rows_may_mutate(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
+                                   bool product) {
     const sched__domain *own = f->group[g].domain;
     if (f->group[g].mutates && f->policy.disable_mutation) return false;
-    for (sched__walk w = sched__first(f, g); f->group[g].mutates && w.at; sched__next(f, &w)) {
-        const ind__buffer *b = &f->program->buffer[w.at->buffer];
-        if (w.at->write && b->mutates && (w.at->partly || w.at->indirect)) return false;
-        if (product && !w.at->operand) continue;
-        uint32_t mutator = w.at->write || w.at->whole ? IND__SCHED_NONE : sched__mutator(f, w.at->buffer);
+    for (sched__access_iter it = sched__first_access(f, g); f->group[g].mutates && it.at; sched__next_access(f, &it)) {
+        const ind__buffer *b = &f->program->buffer[it.at->buffer];
+        if (it.at->write && b->mutates && (it.at->partly || it.at->indirect)) return false;
+        if (product && !it.at->operand) continue;
+        uint32_t mutator = it.at->write || it.at->whole ? IND__SCHED_NONE : sched__mutator(f, it.at->buffer);
         if (mutator == IND__SCHED_NONE || f->group_of[mutator] != g) continue;
         if (product || f->policy.disable_row_mutation) return false;
         ind_expr changed = sched__index_in(f, &f->access[f->written[b->mutated_by] - 1], own, map);
-        if (!sched__changes_in_rows(d, changed) || !sched__reads_changed(f, w.at, own, map, changed, true))
+        if (!sched__may_mutate_at(d, changed) || !sched__reads_mutated_element(f, it.at, own, map, changed, true))
             return false;
     }
     return true;
 }
 
-static ind_fusion_reason sched__scans_together(const sched__fuser *f, const sched__group *x, const sched__group *y) {
+static ind_fusion_reason sched__check_scan_pair(const sched__fuser *f, const sched__group *x, const sched__group *y) {
     if (x->combines || y->combines) return IND_FUSION_SCAN_FUNCTION;
     if (x->sorts && y->sorts) return IND_FUSION_TWO_SORTS;
     return x->num_scans + y->num_scans <= f->policy.max_scans ? IND_FUSION_FUSED_VERTICAL : IND_FUSION_TWO_SCANS;
@@ -1725,8 +1732,8 @@ static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uin
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
     const sched__domain *d = fit->domain;
     bool rows = d && d->rrank, product = x_dot || y_dot;
-    if (rows &&
-        (!sched__row_versions(f, a, d, fit->map_a, product) || !sched__row_versions(f, b, d, fit->map_b, product)))
+    if (rows && (!sched__rows_may_mutate(f, a, d, fit->map_a, product) ||
+                 !sched__rows_may_mutate(f, b, d, fit->map_b, product)))
         return IND_FUSION_MUTATION;
     if ((x->run || y->run) && (x->scans || y->scans)) return IND_FUSION_RUNS_SCAN;
     if ((x->run || y->run) && product) return IND_FUSION_RUNS_PRODUCT;
@@ -1734,7 +1741,7 @@ static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uin
     if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
     if ((x->sorts || y->sorts) && f->policy.disable_sorts) return IND_FUSION_SCAN;
     if ((x->sorts || y->sorts) && (x->mutates || y->mutates)) return IND_FUSION_MUTATION;
-    const ind_fusion_reason scans = x->scans && y->scans ? sched__scans_together(f, x, y) : IND_FUSION_FUSED_VERTICAL;
+    const ind_fusion_reason scans = x->scans && y->scans ? sched__check_scan_pair(f, x, y) : IND_FUSION_FUSED_VERTICAL;
     if (!sched__fused(scans)) return scans;
     if (x->scans && y_dot) return IND_FUSION_PROLOGUE;
     if (x_dot && y->scans) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
@@ -1752,8 +1759,8 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     if ((x->sorts || y->sorts) && x->count + y->count > IND__SCHED_SORTED_LOOPS) return true;
     f->epoch++;
     for (int half = 0; half < 2; half++) {
-        for (sched__walk w = sched__first(f, half ? b : a); w.at; sched__next(f, &w)) {
-            uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
+        for (sched__access_iter it = sched__first_access(f, half ? b : a); it.at; sched__next_access(f, &it)) {
+            uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
             if (f->mark[buffer] == f->epoch) continue;
             f->mark[buffer] = f->epoch;
             bool own = writer != IND__SCHED_NONE && (f->group_of[writer] == a || f->group_of[writer] == b);
@@ -1767,7 +1774,7 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
    must be two waves of them on a GPU that runs twice few_rows blocks at a time, as the next row is loaded while one is
    combined. (batch_norm of 32 and 16 channels of 401408 f32 by clusters of 16: 76 and 79 % of copy bandwidth, in two
    kernels 53 and 51; rows read again in each pass: 50, in two kernels 62.) */
-static bool sched__keeps_rows(const sched__fuser *f, int64_t rows, int64_t length) {
+static bool sched__rows_fit_shared(const sched__fuser *f, int64_t rows, int64_t length) {
     const int64_t most = f->policy.row_blocks, parts = length / f->policy.long_row,
                   blocks = parts < most ? parts : most;
     return length <= most * f->policy.kept_row && rows * blocks >= 4 * f->policy.few_rows;
@@ -1775,10 +1782,10 @@ static bool sched__keeps_rows(const sched__fuser *f, int64_t rows, int64_t lengt
 
 /* True if fusing an elementwise loop with a few very long rows leaves multiprocessors idle and does not save its store.
    The saved launch is worth less. */
-static bool sched__starves(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+static bool sched__underfills_gpu(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *flat = &f->group[fit->a->rrank ? b : a];
     if (!fit->elementwise || fit->domain->hint >= f->policy.few_rows || fit->domain->rhint <= f->policy.long_row ||
-        sched__keeps_rows(f, fit->domain->hint, fit->domain->rhint))
+        sched__rows_fit_shared(f, fit->domain->hint, fit->domain->rhint))
         return false;
     for (uint32_t l = flat->head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
         const ind__loop *loop = &f->program->loop[l];
@@ -1805,7 +1812,7 @@ typedef struct sched__search {
     sched__search_result result;
 } sched__search;
 
-static void sched__meet(sched__fuser *f, sched__search *s, uint32_t at, uint32_t next) {
+static void sched__reach(sched__fuser *f, sched__search *s, uint32_t at, uint32_t next) {
     if (++s->steps > IND__SCHED_STEPS && s->result == IND__SCHED_SEARCH_DONE) s->result = IND__SCHED_SEARCH_LIMIT;
     if (next == at || next == s->from || f->mark[next] == f->epoch) return;
     if (next == s->to) {
@@ -1822,33 +1829,33 @@ static void sched__meet(sched__fuser *f, sched__search *s, uint32_t at, uint32_t
     s->list[s->num++] = next;
 }
 
-static void sched__meet_readers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
+static void sched__reach_readers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
     const ind__loop *loop = &f->program->loop[l];
     for (uint32_t o = 0; o < loop->num_outputs; o++) {
         uint32_t b = loop->output[o];
         for (uint32_t r = f->first_reader[b]; r < f->first_reader[b + 1] && s->result == IND__SCHED_SEARCH_DONE; r++)
-            sched__meet(f, s, at, f->group_of[f->reader[r]]);
+            sched__reach(f, s, at, f->group_of[f->reader[r]]);
     }
     for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1] && s->result == IND__SCHED_SEARCH_DONE; a++) {
         uint32_t mutator = f->access[a].write ? IND__SCHED_NONE : sched__mutator(f, f->access[a].buffer);
-        if (mutator != IND__SCHED_NONE && mutator != l) sched__meet(f, s, at, f->group_of[mutator]);
+        if (mutator != IND__SCHED_NONE && mutator != l) sched__reach(f, s, at, f->group_of[mutator]);
     }
 }
 
-static void sched__meet_writers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
+static void sched__reach_writers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
     for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1] && s->result == IND__SCHED_SEARCH_DONE; a++) {
         uint32_t writer = f->access[a].write ? IND__SCHED_NONE : sched__writer(f, f->access[a].buffer);
-        if (writer != IND__SCHED_NONE) sched__meet(f, s, at, f->group_of[writer]);
+        if (writer != IND__SCHED_NONE) sched__reach(f, s, at, f->group_of[writer]);
     }
     for (uint32_t i = f->first_wait[l]; i < f->first_wait[l + 1] && s->result == IND__SCHED_SEARCH_DONE; i++)
-        sched__meet(f, s, at, f->group_of[f->waits[i]]);
+        sched__reach(f, s, at, f->group_of[f->waits[i]]);
 }
 
 static sched__search_result sched__search_run(sched__fuser *f, sched__search *s) {
     f->epoch++;
     for (uint32_t i = 0, at = s->from;; at = s->list[i++]) {
         for (uint32_t l = f->group[at].head; l != IND__SCHED_NONE; l = f->next_loop[l])
-            (s->forward ? sched__meet_readers : sched__meet_writers)(f, s, at, l);
+            (s->forward ? sched__reach_readers : sched__reach_writers)(f, s, at, l);
         if (s->result != IND__SCHED_SEARCH_DONE || i == s->num) return s->result;
     }
 }
@@ -1874,16 +1881,16 @@ static ind_fusion_reason sched__check_cycle(sched__fuser *f, uint32_t a, uint32_
 static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = 0;
     f->epoch++;
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        if (w.at->write || w.at->operand || w.at->whole || w.at->size) continue;
-        f->mark[w.at->buffer] = f->epoch;
-        f->found[w.at->buffer] = (uint32_t)(w.at - f->access);
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
+        if (it.at->write || it.at->operand || it.at->whole || it.at->size) continue;
+        f->mark[it.at->buffer] = f->epoch;
+        f->found[it.at->buffer] = (uint32_t)(it.at - f->access);
     }
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t buffer = w.at->buffer;
-        if (w.at->write || w.at->operand || w.at->whole || w.at->size || f->mark[buffer] != f->epoch) continue;
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t buffer = it.at->buffer;
+        if (it.at->write || it.at->operand || it.at->whole || it.at->size || f->mark[buffer] != f->epoch) continue;
         ind_expr x = sched__index_in(f, &f->access[f->found[buffer]], fit->a, fit->map_a);
-        if (!ind_expr_same(x, sched__index_in(f, w.at, fit->b, fit->map_b))) continue;
+        if (!ind_expr_same(x, sched__index_in(f, it.at, fit->b, fit->map_b))) continue;
         f->mark[buffer] = 0;
         bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
     }
@@ -1891,14 +1898,14 @@ static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, cons
 }
 
 /* Scarcity of memory for the two groups: the larger `care`. */
-static uint8_t sched__care(const sched__fuser *f, uint32_t a, uint32_t b) {
+static uint8_t sched__memory_scarcity(const sched__fuser *f, uint32_t a, uint32_t b) {
     return f->group[a].care > f->group[b].care ? f->group[a].care : f->group[b].care;
 }
 
 /* Group whose partial results of runs this group reduces; SCHED_NONE: none. */
 static uint32_t sched__first_stage_of(sched__fuser *f, uint32_t g) {
-    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
-        if (!w.at->write && f->program->buffer[w.at->buffer].run) return f->group_of[sched__writer(f, w.at->buffer)];
+    for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it))
+        if (!it.at->write && f->program->buffer[it.at->buffer].run) return f->group_of[sched__writer(f, it.at->buffer)];
     return IND__SCHED_NONE;
 }
 
@@ -1912,7 +1919,7 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
     const sched__group *x = &f->group[a], *y = &f->group[b];
     uint32_t distance = x->tail < y->head ? y->head - x->tail : y->tail < x->head ? x->head - y->tail : 0;
     if (distance > (uint32_t)f->policy.max_distance) return IND_FUSION_TOO_FAR;
-    if (sched__care(f, a, b)) return IND_FUSION_MEMORY;
+    if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
     if (sched__shared_reads(f, a, b, fit) < f->policy.min_saved && !sched__are_second_stages(f, a, b))
         return IND_FUSION_NO_GAIN;
     return IND_FUSION_FUSED_HORIZONTAL;
@@ -1921,9 +1928,9 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
 /* ========================================================================================= src/sched/fusion/scans.c */
 /* ---- scans: groups that share a kernel with a scan compute on the same rows */
 
-/* Origin of a loop's results: 0, no scan; SCANNED, results of a scan; BEHIND, reductions of scan results. If the scan
-   runs in the last pass only, no per-element value may depend on BEHIND. */
-enum { IND__SCHED_SCANNED = 1, IND__SCHED_BEHIND = 2 };
+/* Origin of a loop's results: 0, no scan; SCANNED, results of a scan; AFTER_REDUCE, reductions of scan results. If the
+   scan runs in the last pass only, no per-element value may depend on AFTER_REDUCE. */
+enum { IND__SCHED_SCANNED = 1, IND__SCHED_AFTER_REDUCE = 2 };
 
 /* True if loop l of group g computes a value for each element of a row. */
 static bool sched__per_element(const sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit) {
@@ -1943,7 +1950,7 @@ static bool sched__has_op(const ind_body *body, ind_loop_op op) {
 }
 
 /* Records the origin of the loop's results in `found`. once: no scan may run again. */
-static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit, bool once) {
+static ind_fusion_reason sched__track_scan(sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit, bool once) {
     const ind_body *body = f->program->loop[l].body;
     bool scans = sched__has_op(body, IND_LOOP_SCAN), reduces = sched__has_op(body, IND_LOOP_REDUCE);
     uint32_t from = 0;
@@ -1952,10 +1959,10 @@ static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_
         if (f->access[a].write && f->access[a].indirect) return IND_FUSION_INDIRECT;
         if (!f->access[a].write && f->mark[b] == f->epoch && f->found[b] > from) from = f->found[b];
     }
-    if (once && from == IND__SCHED_BEHIND && (scans || reduces || sched__per_element(f, l, g, fit)))
+    if (once && from == IND__SCHED_AFTER_REDUCE && (scans || reduces || sched__per_element(f, l, g, fit)))
         return IND_FUSION_SCAN_REDUCED;
     if (scans) from = IND__SCHED_SCANNED;
-    if (from && reduces) from = IND__SCHED_BEHIND;
+    if (from && reduces) from = IND__SCHED_AFTER_REDUCE;
     for (uint32_t o = 0; o < f->program->loop[l].num_outputs; o++) {
         f->mark[f->program->loop[l].output[o]] = f->epoch;
         f->found[f->program->loop[l].output[o]] = from;
@@ -1964,11 +1971,11 @@ static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_
 }
 
 /* True if every access of the group that varies along the rows is contiguous along them. */
-static bool sched__along_rows(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
-    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
+static bool sched__contiguous_in_rows(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
+    for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)) {
         ind_expr step, r = d->var[d->rank];
-        if (w.at->whole || w.at->size || w.at->indirect) continue;
-        ind_expr index = sched__index_in(f, w.at, f->group[g].domain, map);
+        if (it.at->whole || it.at->size || it.at->indirect) continue;
+        ind_expr index = sched__index_in(f, it.at, f->group[g].domain, map);
         if (!ind__expr_depends(index, r)) continue;
         int64_t hint = ind__affine(index, r, &step, NULL) ? ind_hint(step) : 0;
         if (hint != 1 && hint != -1) return false;
@@ -1977,23 +1984,23 @@ static bool sched__along_rows(sched__fuser *f, uint32_t g, const ind_expr *map, 
 }
 
 static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit);
-static int64_t sched__least(const int64_t *extra, int n);
-static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
-                                 const ind_expr *map, int64_t extra[IND__SCHED_DIMS]);
+static int64_t sched__min_of(const int64_t *extra, int n);
+static void sched__add_strided_excess(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
+                                      const ind_expr *map, int64_t extra[IND__SCHED_DIMS]);
 
 /* True if fusion scatters accesses too much. If there are few strided rows, adjacent threads scan with accesses far
    apart. Their excess bytes for the other group must not exceed the saved bytes. */
-static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+static bool sched__scan_uncoalesced(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t alone[2][IND__SCHED_DIMS] = {{0}}, joint[IND__SCHED_DIMS] = {0};
     const sched__domain *x = fit->a, *y = fit->b, *d = fit->domain;
     bool scan_first = f->group[a].scans;
     if (d->hint >= IND__SCAN_COLUMNS) return false; /* adjacent threads iterate over adjacent rows */
-    sched__add_scattered(f, a, a, a, x, NULL, alone[0]);
-    sched__add_scattered(f, b, b, b, y, NULL, alone[1]);
-    sched__add_scattered(f, a, a, b, d, fit->map_a, joint);
-    sched__add_scattered(f, b, a, b, d, fit->map_b, joint);
-    int64_t before = scan_first ? sched__add_hint(alone[0][x->rank], sched__least(alone[1], y->rank + y->rrank))
-                                : sched__add_hint(alone[1][y->rank], sched__least(alone[0], x->rank + x->rrank));
+    sched__add_strided_excess(f, a, a, a, x, NULL, alone[0]);
+    sched__add_strided_excess(f, b, b, b, y, NULL, alone[1]);
+    sched__add_strided_excess(f, a, a, b, d, fit->map_a, joint);
+    sched__add_strided_excess(f, b, a, b, d, fit->map_b, joint);
+    int64_t before = scan_first ? sched__add_hint(alone[0][x->rank], sched__min_of(alone[1], y->rank + y->rrank))
+                                : sched__add_hint(alone[1][y->rank], sched__min_of(alone[0], x->rank + x->rrank));
     int64_t saved = sched__add_hint(sched__saved_bytes(f, a, b, fit), f->policy.launch_bytes);
     return joint[d->rank] > sched__add_hint(before, saved);
 }
@@ -2007,21 +2014,21 @@ static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t
     f->epoch++;
     for (uint32_t x = f->group[a].head, y = f->group[b].head; x != IND__SCHED_NONE || y != IND__SCHED_NONE;) {
         uint32_t *from = x < y ? &x : &y, l = *from, g = from == &x ? a : b;
-        ind_fusion_reason reason = sched__follow_scan(f, l, g, fit, once);
+        ind_fusion_reason reason = sched__track_scan(f, l, g, fit, once);
         if (!sched__fused(reason)) return reason;
         *from = f->next_loop[l];
     }
-    if (sched__along_rows(f, a, fit->map_a, d) && sched__along_rows(f, b, fit->map_b, d))
+    if (sched__contiguous_in_rows(f, a, fit->map_a, d) && sched__contiguous_in_rows(f, b, fit->map_b, d))
         return IND_FUSION_FUSED_VERTICAL;
     if (first->sorts || second->sorts) return IND_FUSION_COALESCING; /* a block iterates over each row */
     bool reduces = first->reduces || second->reduces;
     if (reduces && d->rhint > f->policy.max_scan_stride) return IND_FUSION_COALESCING;
-    return sched__scan_scatters(f, a, b, fit) ? IND_FUSION_COALESCING : IND_FUSION_FUSED_VERTICAL;
+    return sched__scan_uncoalesced(f, a, b, fit) ? IND_FUSION_COALESCING : IND_FUSION_FUSED_VERTICAL;
 }
 
 /* True if the access is affine in `whole`, a dimension of a product that was split in the common domain: then its parts
    are merged again. */
-static bool sched__walks_as_one(const sched__domain *d, ind_expr whole, ind_expr index) {
+static bool sched__affine_in_dim(const sched__domain *d, ind_expr whole, ind_expr index) {
     ind_expr inner = {NULL, 0}, inner_step = inner, at, step;
     for (int v = d->rank - 1; v >= 0; v--) {
         if (!ind__affine(whole, d->var[v], &at, NULL)) return false;
@@ -2040,23 +2047,23 @@ static bool sched__versioned(const sched__fuser *f, uint32_t buffer) {
 }
 
 /* True if the group stores into a versioned buffer of the arena, which is live from its first version on. */
-static bool sched__keeps_version(const sched__fuser *f, uint32_t g) {
-    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
-        if (w.at->write && sched__versioned(f, w.at->buffer) && sched__in_arena(f, w.at->buffer)) return true;
+static bool sched__stores_arena_version(const sched__fuser *f, uint32_t g) {
+    for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it))
+        if (it.at->write && sched__versioned(f, it.at->buffer) && sched__in_arena(f, it.at->buffer)) return true;
     return false;
 }
 
 /* True if the in-place change does not split rows or columns of the matrix product. Split ones would have the tiles of
    many small products, which costs more than the saved copy. */
-static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+static bool sched__preserves_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     bool first = f->group[a].dot != IND__SCHED_NONE;
     const sched__domain *product = first ? fit->a : fit->b, *other = first ? fit->b : fit->a;
     const ind_expr *map = first ? fit->map_a : fit->map_b, *map_other = first ? fit->map_b : fit->map_a;
-    for (sched__walk w = sched__first(f, first ? b : a); w.at; sched__next(f, &w)) {
-        if (!w.at->write || !sched__versioned(f, w.at->buffer)) continue;
-        ind_expr index = sched__index_in(f, w.at, other, map_other);
+    for (sched__access_iter it = sched__first_access(f, first ? b : a); it.at; sched__next_access(f, &it)) {
+        if (!it.at->write || !sched__versioned(f, it.at->buffer)) continue;
+        ind_expr index = sched__index_in(f, it.at, other, map_other);
         for (int v = 0; v < product->rank; v++)
-            if (!sched__walks_as_one(fit->domain, map[v], index)) return false;
+            if (!sched__affine_in_dim(fit->domain, map[v], index)) return false;
     }
     return true;
 }
@@ -2072,11 +2079,11 @@ static bool sched__is_run_index(ind_context *c, const ind_expr *var, const ind_e
 }
 
 /* True if the columns that the group combines have the same runs of rows in the common domain. */
-static bool sched__keeps_runs(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
-    for (sched__walk w = sched__first(f, g); f->group[g].run && w.at; sched__next(f, &w)) {
-        int64_t run = f->program->buffer[w.at->buffer].run;
-        if (!w.at->write || !run) continue;
-        ind_expr index = sched__index_in(f, w.at, f->group[g].domain, map);
+static bool sched__preserves_runs(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
+    for (sched__access_iter it = sched__first_access(f, g); f->group[g].run && it.at; sched__next_access(f, &it)) {
+        int64_t run = f->program->buffer[it.at->buffer].run;
+        if (!it.at->write || !run) continue;
+        ind_expr index = sched__index_in(f, it.at, f->group[g].domain, map);
         if (!sched__is_run_index(f->context, d->var, d->size, d->rank, d->rrank, run, index)) return false;
     }
     return true;
@@ -2087,15 +2094,16 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
     ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b, fit);
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (!sched__fused(reason)) return reason;
-    bool apart = kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT || kind == IND_FUSION_MUTATION;
-    if (apart || kind == IND_FUSION_SIZE) return kind;
+    bool separate = kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT || kind == IND_FUSION_MUTATION;
+    if (separate || kind == IND_FUSION_SIZE) return kind;
     if (!fit->domain || (product && fit->elementwise)) return IND_FUSION_DOMAINS_DIFFER;
-    if (product && !sched__keeps_tiles(f, a, b, fit)) return IND_FUSION_DOMAINS_DIFFER;
-    if (!sched__keeps_runs(f, a, fit->map_a, fit->domain) || !sched__keeps_runs(f, b, fit->map_b, fit->domain))
+    if (product && !sched__preserves_tiles(f, a, b, fit)) return IND_FUSION_DOMAINS_DIFFER;
+    if (!sched__preserves_runs(f, a, fit->map_a, fit->domain) || !sched__preserves_runs(f, b, fit->map_b, fit->domain))
         return IND_FUSION_RUNS;
-    if (sched__care(f, a, b) && (sched__keeps_version(f, a) || sched__keeps_version(f, b))) return IND_FUSION_MEMORY;
+    if (sched__memory_scarcity(f, a, b) && (sched__stores_arena_version(f, a) || sched__stores_arena_version(f, b)))
+        return IND_FUSION_MEMORY;
     if (!sched__fused(kind)) return kind;
-    if (!ind__ok(fit->bound) && sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
+    if (!ind__ok(fit->bound) && sched__underfills_gpu(f, a, b, fit)) return IND_FUSION_NO_GAIN;
     if (f->group[a].scans || f->group[b].scans) reason = sched__check_scan(f, a, b, fit);
     if (!sched__fused(reason)) return reason;
     return kind == IND_FUSION_FUSED_HORIZONTAL ? sched__check_horizontal(f, a, b, fit) : kind;
@@ -2106,9 +2114,9 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
 
 /* Sorts the dimensions by the access's stride in memory, largest first; independent ones come first. joint: P and R as
    one list. Uses hints; equality of the indices is proven afterwards. */
-static bool sched__order_of_access(const sched__domain *d, ind_expr index, bool joint, sched__walk_order *order) {
+static bool sched__order_of_access(const sched__domain *d, ind_expr index, bool joint, sched__dim_order *order) {
     int64_t step[IND__SCHED_DIMS];
-    *order = sched__as_it_stands();
+    *order = sched__original_order();
     for (int k = 0; k < d->rank + d->rrank; k++) {
         ind_expr c;
         if (!ind__affine(index, d->var[k], &c, &index)) return false;
@@ -2132,36 +2140,36 @@ static bool sched__shared_access(sched__fuser *f, uint32_t a, uint32_t b, int at
                                  const ind__access **y) {
     int64_t most = 0;
     f->epoch++;
-    for (sched__walk w = sched__first(f, a); attempt && w.at; sched__next(f, &w)) {
-        if (w.at->write || w.at->operand || w.at->whole || w.at->size || w.at->indirect) continue;
-        f->mark[w.at->buffer] = f->epoch;
-        f->found[w.at->buffer] = (uint32_t)(w.at - f->access);
+    for (sched__access_iter it = sched__first_access(f, a); attempt && it.at; sched__next_access(f, &it)) {
+        if (it.at->write || it.at->operand || it.at->whole || it.at->size || it.at->indirect) continue;
+        f->mark[it.at->buffer] = f->epoch;
+        f->found[it.at->buffer] = (uint32_t)(it.at - f->access);
     }
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
-        if (w.at->write || w.at->operand || w.at->whole || w.at->size || w.at->indirect ||
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
+        if (it.at->write || it.at->operand || it.at->whole || it.at->size || it.at->indirect ||
             f->bytes_hint[buffer] <= most)
             continue;
         bool made = writer != IND__SCHED_NONE && f->group_of[writer] == a;
         if (attempt ? f->mark[buffer] != f->epoch : !made) continue;
         most = f->bytes_hint[buffer];
-        *x = &f->access[attempt ? f->found[buffer] : f->written[buffer] - 1], *y = w.at;
+        *x = &f->access[attempt ? f->found[buffer] : f->written[buffer] - 1], *y = it.at;
     }
     return most > 0;
 }
 
 /* Adds up the excess bytes of strided accesses, for each variable that may vary between adjacent threads: memory
    transfers whole sectors. Loads of a kernel without R can go through a shared-memory tile. */
-static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
-                                 const ind_expr *map, int64_t extra[IND__SCHED_DIMS]) {
-    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
-        uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
+static void sched__add_strided_excess(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
+                                      const ind_expr *map, int64_t extra[IND__SCHED_DIMS]) {
+    for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)) {
+        uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
         uint32_t from = writer == IND__SCHED_NONE ? writer : f->group_of[writer];
-        if (w.at->whole || w.at->size || w.at->indirect || w.at->operand || (!w.at->write && !d->rrank)) continue;
-        if (w.at->write ? !sched__stored(f, buffer, a, b) : from != IND__SCHED_NONE && (from == a || from == b))
+        if (it.at->whole || it.at->size || it.at->indirect || it.at->operand || (!it.at->write && !d->rrank)) continue;
+        if (it.at->write ? !sched__stored(f, buffer, a, b) : from != IND__SCHED_NONE && (from == a || from == b))
             continue;
         int64_t bytes = ind_dtype_bytes(f->program->buffer[buffer].dtype), sector = IND__SCHED_SECTOR / bytes - 1;
-        ind_expr index = map ? sched__index_in(f, w.at, f->group[g].domain, map) : w.at->index, step;
+        ind_expr index = map ? sched__index_in(f, it.at, f->group[g].domain, map) : it.at->index, step;
         for (int v = 0; v < d->rank + d->rrank; v++) {
             bool contiguous = ind__affine(index, d->var[v], &step, NULL) && sched__hint(step) <= 1;
             int64_t count = f->bytes_hint[buffer];
@@ -2170,23 +2178,23 @@ static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32
     }
 }
 
-static int64_t sched__least(const int64_t *extra, int n) {
+static int64_t sched__min_of(const int64_t *extra, int n) {
     int64_t least = n ? extra[0] : 0;
     for (int v = 1; v < n; v++) least = extra[v] < least ? extra[v] : least;
     return least;
 }
 
-static bool sched__scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, int64_t saved) {
+static bool sched__uncoalesced(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, int64_t saved) {
     int64_t extra_a[IND__SCHED_DIMS] = {0}, extra_b[IND__SCHED_DIMS] = {0}, extra[IND__SCHED_DIMS] = {0};
     const sched__domain *x = fit->a, *y = fit->b, *d = fit->domain;
-    sched__add_scattered(f, a, a, a, x, NULL, extra_a);
-    sched__add_scattered(f, b, b, b, y, NULL, extra_b);
-    sched__add_scattered(f, a, a, b, d, fit->map_a, extra);
-    sched__add_scattered(f, b, a, b, d, fit->map_b, extra);
+    sched__add_strided_excess(f, a, a, a, x, NULL, extra_a);
+    sched__add_strided_excess(f, b, b, b, y, NULL, extra_b);
+    sched__add_strided_excess(f, a, a, b, d, fit->map_a, extra);
+    sched__add_strided_excess(f, b, a, b, d, fit->map_b, extra);
     int64_t before =
-        sched__add_hint(sched__least(extra_a, x->rank + x->rrank), sched__least(extra_b, y->rank + y->rrank));
+        sched__add_hint(sched__min_of(extra_a, x->rank + x->rrank), sched__min_of(extra_b, y->rank + y->rrank));
     saved = sched__add_hint(saved, f->policy.launch_bytes);
-    return sched__least(extra, d->rank + d->rrank) > sched__add_hint(before, saved);
+    return sched__min_of(extra, d->rank + d->rrank) > sched__add_hint(before, saved);
 }
 
 /* Tries to fit the two with their loops in the memory order of a shared access. Sets *fit if they can then be one
@@ -2197,7 +2205,7 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
     bool joint = !x->rrank != !y->rrank && x->hint != y->hint;
     for (int attempt = 0; attempt < 2 && !f->failed; attempt++) {
         const ind__access *in_a, *in_b;
-        sched__walk_order order_a, order_b;
+        sched__dim_order order_a, order_b;
         if (!sched__shared_access(f, a, b, attempt, &in_a, &in_b)) continue;
         if (!sched__order_of_access(x, in_a->index, joint, &order_a)) continue;
         if (!sched__order_of_access(y, in_b->index, joint, &order_b)) continue;
@@ -2206,7 +2214,7 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
         ind_fusion_reason reason = sched__check_fit(f, a, b, other);
         if (reason == IND_FUSION_COALESCING || reason == IND_FUSION_SCAN_REDUCED) plain = reason;
         if (!sched__fused(reason)) continue;
-        if (sched__scatters(f, a, b, other, sched__saved_bytes(f, a, b, other))) {
+        if (sched__uncoalesced(f, a, b, other, sched__saved_bytes(f, a, b, other))) {
             plain = IND_FUSION_COALESCING;
             continue;
         }
@@ -2222,7 +2230,7 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
 
 /* True if the loop may ignore all but the first elements of a row. Its reductions need a neutral value. The first
    results of a scan do not depend on later elements. A checked index could be out of range for a missing element. */
-static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
+static bool sched__may_use_prefix(const sched__fuser *f, uint32_t l) {
     const ind_body *body = f->program->loop[l].body;
     if (body->call || ind__ok(f->bound[l])) return false;
     for (uint32_t i = 1; i < body->num_inst; i++) {
@@ -2239,7 +2247,7 @@ static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
 /* Fits b onto a; the rows of b are the first elements of a's. */
 static bool sched__fit_prefix(sched__fuser *f, sched__fit *fit) {
     const sched__domain *a = fit->a, *b = fit->b;
-    const sched__walk_order plain = sched__as_it_stands();
+    const sched__dim_order plain = sched__original_order();
     ind_expr size[IND__SCHED_DIMS];
     sched__parts p;
     int outer = b->rrank ? b->rank : b->rank - 1;
@@ -2265,7 +2273,7 @@ static ind_fusion_reason sched__check_prefix(sched__fuser *f, uint32_t a, uint32
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (f->policy.disable_prefixes || y->mutates || y->dot != IND__SCHED_NONE) return IND_FUSION_DOMAINS_DIFFER;
     for (uint32_t l = y->head; l != IND__SCHED_NONE; l = f->next_loop[l])
-        if (!sched__may_end_early(f, l)) return IND_FUSION_DOMAINS_DIFFER;
+        if (!sched__may_use_prefix(f, l)) return IND_FUSION_DOMAINS_DIFFER;
     sched__fit *own = sched__scratch(f, 1, sizeof *own);
     if (!own) return IND_FUSION_DOMAINS_DIFFER;
     *own = (sched__fit){.a = x->domain, .b = y->domain};
@@ -2282,7 +2290,7 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     *fit = sched__fit_of(f, f->group[a].domain, f->group[b].domain);
     if (!*fit) return IND_FUSION_DOMAINS_DIFFER;
     if (f->policy.disable) return IND_FUSION_DISABLED;
-    if (sched__care(f, a, b) == IND__SCHED_APART) return IND_FUSION_MEMORY;
+    if (sched__memory_scarcity(f, a, b) == IND__SCHED_UNFUSED) return IND_FUSION_MEMORY;
     ind_fusion_reason kind = sched__check_fit(f, a, b, *fit), reason;
     bool other = kind == IND_FUSION_DOMAINS_DIFFER || kind == IND_FUSION_INDEX_DIFFERS || kind == IND_FUSION_NO_GAIN;
     if (other && !f->policy.disable_reorder) kind = sched__check_reordered(f, a, b, fit, kind);
@@ -2360,8 +2368,8 @@ static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made
 
 /* True if every access that is affine in the group's variables is also affine in the product's. */
 static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *fit) {
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        ind_expr own = w.at->index, mapped = sched__index_in(f, w.at, fit->a, fit->map_a), step;
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
+        ind_expr own = it.at->index, mapped = sched__index_in(f, it.at, fit->a, fit->map_a), step;
         bool was = true, is = true;
         for (int v = 0; was && v < fit->a->rank; v++) was = ind__affine(own, fit->a->var[v], &step, &own);
         for (int v = 0; is && v < fit->b->rank + fit->b->rrank; v++)
@@ -2416,15 +2424,15 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
     n->times = n->times < 1 ? 1 : n->times;
     n->blocks = ceil(rows / tile) * n->times;
     n->steps = ceil((double)d->rhint / f->policy.product_depth), n->macs = (double)d->hint * (double)d->rhint;
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype),
-               own = (double)f->bytes_hint[w.at->buffer];
-        uint32_t writer = sched__writer(f, w.at->buffer);
-        bool inside = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
-        if (inside || (w.at->write && !sched__stored(f, w.at->buffer, a, a))) continue; /* never reaches memory */
-        double touched = size * sched__points_of(d, sched__index_in(f, w.at, fit->a, fit->map_a), false);
-        n->half |= w.at->write && size == 2;
-        *(w.at->write ? &n->made : &n->inputs) += w.at->write || own < touched ? own : touched;
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
+        double size = ind_dtype_bytes(f->program->buffer[it.at->buffer].dtype),
+               own = (double)f->bytes_hint[it.at->buffer];
+        uint32_t writer = sched__writer(f, it.at->buffer);
+        bool inside = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (inside || (it.at->write && !sched__stored(f, it.at->buffer, a, a))) continue; /* never reaches memory */
+        double touched = size * sched__points_of(d, sched__index_in(f, it.at, fit->a, fit->map_a), false);
+        n->half |= it.at->write && size == 2;
+        *(it.at->write ? &n->made : &n->inputs) += it.at->write || own < touched ? own : touched;
     }
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
         n->inner += sched__element_ops(&f->policy, f->program->loop[l].body);
@@ -2433,18 +2441,18 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
 /* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: its inputs once, its result
    written and read back, read again for every tile of the product's other dimension, and a launch. Fused: its inputs
    and operations for every tile; for 16 bits also the lost asynchronous copies and steps that wait for their tile. */
-static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
+static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
     sched__measure_inlining(f, a, fit, read, &n);
     double busy = n.blocks < p->fill_blocks ? n.blocks / p->fill_blocks : 1, waves = n.blocks / p->fill_blocks;
-    double apart = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
-    double together = sched__reread(f, n.inputs, n.times);
+    double unfused = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
+    double fused = sched__reread(f, n.inputs, n.times);
     double computing = busy > 0 ? n.points * n.times * n.inner / p->ops_per_byte / busy : 0;
     double waiting = n.half ? n.steps * (double)p->step_bytes * (waves > 1 ? waves : 1) : 0;
-    together += computing > waiting ? computing : waiting;
-    if (n.half) together += n.macs / p->macs_per_byte;
-    return together <= apart;
+    fused += computing > waiting ? computing : waiting;
+    if (n.half) fused += n.macs / p->macs_per_byte;
+    return fused <= unfused;
 }
 
 /* Checks whether the pointwise group a may be computed in the operand load of b's matrix product. Returns
@@ -2460,12 +2468,12 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
         reason = sched__check_inlinable(f, l, a, b);
         if (!sched__fused(reason)) return reason;
     }
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t writer = sched__writer(f, w.at->buffer);
-        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
-        reason = sched__check_operand(w.at, w.loop == y->dot);
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t writer = sched__writer(f, it.at->buffer);
+        if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        reason = sched__check_operand(it.at, it.loop == y->dot);
         if (!sched__fused(reason)) return reason;
-        read = w.at;
+        read = it.at;
     }
     if (!read) return IND_FUSION_PROLOGUE;
     sched__fit *own = sched__scratch(f, 1, sizeof *own);
@@ -2474,14 +2482,14 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     memcpy(own->map_b, y->domain->var, sizeof own->map_b);
     if (!sched__invert(f, x->domain, f->access[f->written[read->buffer] - 1].index, read->index, own->map_a))
         return IND_FUSION_PROLOGUE;
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t writer = sched__writer(f, w.at->buffer);
-        bool made = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
-        if (made && !sched__is_at_hand(f, w.at, own)) return IND_FUSION_PROLOGUE;
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t writer = sched__writer(f, it.at->buffer);
+        bool made = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (made && !sched__reads_same_point(f, it.at, own)) return IND_FUSION_PROLOGUE;
     }
     if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
-    if (sched__care(f, a, b)) return IND_FUSION_MEMORY;
-    if (!sched__inlining_pays(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
+    if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
+    if (!sched__inlining_is_profitable(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);
     if (!sched__fused(reason)) return reason;
@@ -2497,9 +2505,9 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
 static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = sched__shared_reads(f, a, b, fit);
     f->epoch++;
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
-        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a || f->mark[buffer] == f->epoch)
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
+        if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a || f->mark[buffer] == f->epoch)
             continue;
         f->mark[buffer] = f->epoch;
         bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
@@ -2673,7 +2681,7 @@ static bool sched__move_to(sched__fuser *f, uint32_t g, const ind_expr *map) {
     return true;
 }
 
-static void sched__join_lists(sched__fuser *f, uint32_t a, uint32_t b) {
+static void sched__concatenate_loops(sched__fuser *f, uint32_t a, uint32_t b) {
     uint32_t x = f->group[a].head, y = f->group[b].head, head = IND__SCHED_NONE, last = IND__SCHED_NONE;
     while (x != IND__SCHED_NONE || y != IND__SCHED_NONE) {
         uint32_t *from = x < y ? &x : &y, l = *from; /* SCHED_NONE is the largest number */
@@ -2693,7 +2701,7 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
     for (uint32_t l = y->head; ind__ok(fit->bound) && l != IND__SCHED_NONE; l = f->next_loop[l])
         f->bound[l] = fit->bound;
     sched__reorder(f, a, b);
-    sched__join_lists(f, a, b);
+    sched__concatenate_loops(f, a, b);
     x->domain = fit->domain;
     x->count += y->count;
     x->dot = x->dot == IND__SCHED_NONE ? y->dot : x->dot;
@@ -2736,7 +2744,8 @@ static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round)
         if (f->access[i].write || !f->access[i].operand || writer == IND__SCHED_NONE) continue;
         a = f->group_of[writer];
         if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE) continue;
-        for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) f->access[w.at - f->access].operand = true;
+        for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
+            f->access[it.at - f->access].operand = true;
         if (!sched__fuse_pair(f, a, b, fit, round)) return false;
     }
     return !f->failed;
@@ -2768,7 +2777,7 @@ static ind_edge *sched__add_edge(sched__fuser *f, uint32_t from, uint32_t to, ui
 
 /* The reason why loop l is not a two-stage reduction whose first stage shares the rows of loop r; DOMAINS_DIFFER: not
    applicable. Applies the checks of ind__split_reductions to the current program. */
-static ind_fusion_reason sched__why_whole(const sched__splitter *s, uint32_t l, uint32_t r) {
+static ind_fusion_reason sched__why_unsplit(const sched__splitter *s, uint32_t l, uint32_t r) {
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     ind_expr to[IND__SCHED_DIMS];
     bool reduce = sched__reduces_rows(&s->program->loop[l]) && sched__reduces_rows(&s->program->loop[r]);
@@ -2778,22 +2787,23 @@ static ind_fusion_reason sched__why_whole(const sched__splitter *s, uint32_t l, 
     if (s->policy.disable_split) return IND_FUSION_SPLIT_DISABLED;
     if (!dot) return IND_FUSION_SPLIT_KIND;
     if (distance > (uint32_t)s->policy.max_distance) return IND_FUSION_TOO_FAR;
-    int64_t met = sched__met_bytes(s, whole, rows, to), partials = sched__points_hint(whole, 0, whole->rank + outer);
-    if (met < 0) return IND_FUSION_SPLIT_ORDER;
-    if (met < s->policy.launch_bytes && sched__reduced_whole_too(s, l, true)) return IND_FUSION_SPLIT_SHARED;
-    if (met / s->policy.split_share / ind_dtype_bytes((ind_dtype)whole->inst[dot].dtype) < partials)
+    int64_t shared = sched__shared_load_bytes(s, whole, rows, to),
+            partials = sched__points_hint(whole, 0, whole->rank + outer);
+    if (shared < 0) return IND_FUSION_SPLIT_ORDER;
+    if (shared < s->policy.launch_bytes && sched__reduced_unsplit_too(s, l, true)) return IND_FUSION_SPLIT_SHARED;
+    if (shared / s->policy.split_share / ind_dtype_bytes((ind_dtype)whole->inst[dot].dtype) < partials)
         return IND_FUSION_SPLIT_PARTIALS;
     return sched__data_read_after(s, l) ? IND_FUSION_SPLIT_READ_AGAIN : IND_FUSION_DOMAINS_DIFFER;
 }
 
-static ind_fusion_reason sched__why_apart(sched__fuser *f, uint32_t from, uint32_t to) {
+static ind_fusion_reason sched__why_unfused(sched__fuser *f, uint32_t from, uint32_t to) {
     const sched__fit *fit;
     uint32_t a = f->group_of[from], b = f->group_of[to];
     bool swap = f->group[a].order > f->group[b].order;
     ind_fusion_reason r = sched__can_fuse(f, swap ? b : a, swap ? a : b, &fit);
     if (r == IND_FUSION_PROLOGUE) r = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
-    if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_whole(f->splitter, from, to);
-    if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_whole(f->splitter, to, from);
+    if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_unsplit(f->splitter, from, to);
+    if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_unsplit(f->splitter, to, from);
     return sched__fused(r) ? IND_FUSION_NO_GAIN : r; /* still possible after the last round */
 }
 
@@ -2804,7 +2814,7 @@ static bool sched__explain_vertical(sched__fuser *f, uint32_t buffer) {
         ind_edge *e = sched__add_edge(f, writer, reader, buffer);
         if (!e) return false;
         if (g != f->group_of[reader]) {
-            e->reason = sched__why_apart(f, writer, reader);
+            e->reason = sched__why_unfused(f, writer, reader);
             continue;
         }
         e->reason = f->group[g].dot == IND__SCHED_NONE          ? IND_FUSION_FUSED_VERTICAL
@@ -2830,7 +2840,7 @@ static bool sched__explain_horizontal(sched__fuser *f, uint32_t buffer) {
         ind_edge *e = sched__add_edge(f, from, to, buffer);
         if (!e) return false;
         bool fused = f->group_of[from] == f->group_of[to];
-        e->reason = fused ? IND_FUSION_FUSED_HORIZONTAL : sched__why_apart(f, from, to);
+        e->reason = fused ? IND_FUSION_FUSED_HORIZONTAL : sched__why_unfused(f, from, to);
     }
     return true;
 }
@@ -2940,7 +2950,7 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
         user.within = sched__record_within(f, &r.ops, l, user.row);
         ok = ind__body_replay(&r.ops, &replay).id;
     }
-    return sched__recorded(f, &r, ok);
+    return sched__end_recording(f, &r, ok);
 }
 
 static ind_body *sched__make_body(sched__fuser *f, uint32_t g) {
@@ -2962,11 +2972,11 @@ static uint32_t sched__collect_loops(const sched__fuser *f, uint32_t g, uint32_t
 
 static bool sched__set_loops(sched__fuser *f, ind_kernel *k, uint32_t g) {
     uint32_t origins = 0, n = 0;
-    k->loop = sched__keep(f, NULL, f->group[g].count, sizeof *k->loop);
+    k->loop = sched__schedule_alloc(f, NULL, f->group[g].count, sizeof *k->loop);
     if (!k->loop) return false;
     k->num_loops = sched__collect_loops(f, g, k->loop);
     for (uint32_t i = 0; i < k->num_loops; i++) origins += f->program->loop[k->loop[i]].num_origins;
-    k->origin = sched__keep(f, NULL, origins, sizeof *k->origin);
+    k->origin = sched__schedule_alloc(f, NULL, origins, sizeof *k->origin);
     if (!k->origin) return false;
     for (uint32_t i = 0; i < k->num_loops; i++) {
         const ind__loop *l = &f->program->loop[k->loop[i]];
@@ -3041,14 +3051,14 @@ static ind_expr sched__points(const ind_body *body, uint32_t mask) {
 
 /* Elements of the buffer that the body accesses: the points of the variables in its indices, at most the whole
    buffer. */
-static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
+static ind_expr sched__accessed_elements(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
     ind_expr total = ind_int(f->context, 0), all = ind__buffer_numel(&f->program->buffer[buffer]);
     bool masked = false;
     if (body->call) return buffer == body->call->workspace ? total : all;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         if (!sched__is_access(in) || in->source != buffer) continue;
-        if (sched__joins_run(in)) return all;
+        if (sched__combines_run(in)) return all;
         uint32_t m = sched__expr_mask(body, mask, i, body->index[in->index]);
         total = ind_expr_add(total, sched__points(body, m));
         masked = masked || in->arg[in->op == IND_LOOP_STORE];
@@ -3061,18 +3071,18 @@ static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint
 static bool sched__combines(const ind_body *body, uint32_t buffer) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        if (in->op != IND_LOOP_STORE || in->source != buffer || sched__joins_run(in)) continue;
+        if (in->op != IND_LOOP_STORE || in->source != buffer || sched__combines_run(in)) continue;
         if (in->reduction != IND_REDUCE_NONE) return true;
     }
     return false;
 }
 
-static ind_expr sched__touched_bytes(sched__fuser *f, const ind_kernel *k, const uint32_t *mask, bool written) {
+static ind_expr sched__accessed_bytes(sched__fuser *f, const ind_kernel *k, const uint32_t *mask, bool written) {
     ind_expr sum = ind_int(f->context, 0);
     for (uint32_t i = written ? k->num_reads : 0; i < k->num_args; i++) {
         if (!written && i >= k->num_reads && !sched__combines(k->body, k->arg[i])) continue;
         int64_t bytes = ind_dtype_bytes(f->program->buffer[k->arg[i]].dtype);
-        ind_expr n = sched__touched(f, k->body, mask, k->arg[i]);
+        ind_expr n = sched__accessed_elements(f, k->body, mask, k->arg[i]);
         sum = ind_expr_add(sum, ind_expr_mul(n, ind_int(f->context, bytes)));
     }
     return sum;
@@ -3086,7 +3096,7 @@ static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     for (uint32_t i = 1; i < body->num_inst && !body->call; i++) {
         const ind__inst *in = &body->inst[i];
         char class = ind__loop_op_class((ind_loop_op)in->op);
-        if (in->op == IND_LOOP_SCAN || sched__joins_run(in))
+        if (in->op == IND_LOOP_SCAN || sched__combines_run(in))
             per_element++;
         else if (in->op == IND_LOOP_REDUCE)
             per_element += in->reduction == IND_REDUCE_DOT ? 2 : 1;
@@ -3111,7 +3121,7 @@ static void sched__collect_args(sched__fuser *f, ind_kernel *k, ind_loop_op op, 
 static bool sched__set_args(sched__fuser *f, ind_kernel *k) {
     uint32_t accesses = 0;
     for (uint32_t i = 1; i < k->body->num_inst; i++) accesses += sched__is_access(&k->body->inst[i]);
-    k->arg = sched__keep(f, NULL, accesses + sched__num_sizes(f, k->body), sizeof *k->arg);
+    k->arg = sched__schedule_alloc(f, NULL, accesses + sched__num_sizes(f, k->body), sizeof *k->arg);
     if (!k->arg) return false;
     sched__collect_args(f, k, IND_LOOP_LOAD, k->arg);
     uint64_t sizes = ind__body_unbacked(f->program, k->body);
@@ -3126,18 +3136,18 @@ static bool sched__set_args(sched__fuser *f, ind_kernel *k) {
 
 /* An amount of work as a formula in the declared sizes: an upper bound if it depends on data, 0 if no bound is
    found. */
-static ind_expr sched__most(sched__fuser *f, ind_expr e) {
+static ind_expr sched__upper_bound(sched__fuser *f, ind_expr e) {
     ind_expr most = ind__most(f->program->unbacked, f->program->num_unbacked, e);
     return ind__ok(e) && !ind__ok(most) ? ind_int(f->context, 0) : most;
 }
 
-static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *mask) {
+static bool sched__set_work(sched__fuser *f, ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
     k->numel = sched__points(body, (1u << body->rank) - 1);
     k->rnumel = sched__points(body, ((1u << body->rrank) - 1) << body->rank);
-    k->bytes_read = sched__most(f, sched__touched_bytes(f, k, mask, false));
-    k->bytes_written = sched__most(f, sched__touched_bytes(f, k, mask, true));
-    k->flops = sched__most(f, sched__flops(k, mask));
+    k->bytes_read = sched__upper_bound(f, sched__accessed_bytes(f, k, mask, false));
+    k->bytes_written = sched__upper_bound(f, sched__accessed_bytes(f, k, mask, true));
+    k->flops = sched__upper_bound(f, sched__flops(k, mask));
     bool ok = ind__ok(k->numel) && ind__ok(k->rnumel) && ind__ok(k->bytes_read) && ind__ok(k->bytes_written) &&
               ind__ok(k->flops);
     if (!ok && ind_error_status(f->context) == IND_OVERFLOW)
@@ -3166,14 +3176,14 @@ static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
     sched__set_matmul(k, mask);
     bool ok = sched__set_loops(f, k, g) && sched__set_args(f, k);
     if (ok) sched__set_name(f, k);
-    ok = ok && sched__set_amounts(f, k, mask);
+    ok = ok && sched__set_work(f, k, mask);
     ind__free(f->context, mask);
     return ok;
 }
 
 static bool sched__make_kernels(sched__fuser *f) {
     ind_schedule *s = f->schedule;
-    s->kernel = sched__keep(f, NULL, f->num_order, sizeof *s->kernel);
+    s->kernel = sched__schedule_alloc(f, NULL, f->num_order, sizeof *s->kernel);
     if (!s->kernel) return false;
     for (uint32_t i = 0; i < f->num_order; i++) {
         s->num_kernels = i + 1;
@@ -3185,24 +3195,24 @@ static bool sched__make_kernels(sched__fuser *f) {
 /* ========================================================================================= src/sched/memory/order.c */
 /* =================================================================================================== >>order */
 
-typedef struct sched__place {
+typedef struct sched__ordered_group {
     uint32_t group, order;
-} sched__place;
+} sched__ordered_group;
 
-static int sched__compare_place(const void *a, const void *b) {
-    return sched__compare_u32(&((const sched__place *)a)->order, &((const sched__place *)b)->order);
+static int sched__compare_group_order(const void *a, const void *b) {
+    return sched__compare_u32(&((const sched__ordered_group *)a)->order, &((const sched__ordered_group *)b)->order);
 }
 
 /* The program's order after fusion: the topological order maintained while fusing. */
 static bool sched__program_order(sched__fuser *f, uint32_t *list) {
-    sched__place *place = sched__scratch(f, f->program->num_loops, sizeof *place);
+    sched__ordered_group *ordered = sched__scratch(f, f->program->num_loops, sizeof *ordered);
     uint32_t n = 0;
-    if (!place) return false;
+    if (!ordered) return false;
     for (uint32_t l = 0; l < f->program->num_loops; l++) {
-        if (f->group_of[l] == l) place[n++] = (sched__place){l, f->group[l].order};
+        if (f->group_of[l] == l) ordered[n++] = (sched__ordered_group){l, f->group[l].order};
     }
-    sched__sort(place, n, sizeof *place, sched__compare_place);
-    for (uint32_t i = 0; i < n; i++) list[i] = place[i].group;
+    sched__sort(ordered, n, sizeof *ordered, sched__compare_group_order);
+    for (uint32_t i = 0; i < n; i++) list[i] = ordered[i].group;
     f->num_order = n;
     return true;
 }
@@ -3225,22 +3235,22 @@ typedef struct sched__visit {
 } sched__visit;
 
 /* Number i of the loops that must run before loop l, or SCHED_NONE: one per access, then the loops of `waits`. */
-static uint32_t sched__needed(const sched__fuser *f, uint32_t l, uint32_t i) {
+static uint32_t sched__dependency(const sched__fuser *f, uint32_t l, uint32_t i) {
     uint32_t accesses = f->first_access[l + 1] - f->first_access[l];
     if (i >= accesses) return f->waits[f->first_wait[l] + i - accesses];
     const ind__access *a = &f->access[f->first_access[l] + i];
     return a->write ? IND__SCHED_NONE : sched__writer(f, a->buffer);
 }
 
-static uint32_t sched__num_needed(const sched__fuser *f, uint32_t l) {
+static uint32_t sched__num_dependencies(const sched__fuser *f, uint32_t l) {
     return f->first_access[l + 1] - f->first_access[l] + f->first_wait[l + 1] - f->first_wait[l];
 }
 
 /* The next unvisited group that must run before `v`; SCHED_NONE: all are visited. */
-static uint32_t sched__next_needed(sched__fuser *f, sched__visit *v) {
+static uint32_t sched__next_dependency(sched__fuser *f, sched__visit *v) {
     for (; v->loop != IND__SCHED_NONE; v->loop = f->next_loop[v->loop], v->need = 0) {
-        while (v->need < sched__num_needed(f, v->loop)) {
-            uint32_t before = sched__needed(f, v->loop, v->need++);
+        while (v->need < sched__num_dependencies(f, v->loop)) {
+            uint32_t before = sched__dependency(f, v->loop, v->need++);
             if (before == IND__SCHED_NONE || f->mark[f->group_of[before]] == f->epoch) continue;
             return f->group_of[before];
         }
@@ -3265,7 +3275,7 @@ static bool sched__depth_first(sched__fuser *f, const uint32_t *program_order, u
                 list[n++] = stack[--depth].group;
                 if (!depth) break;
             }
-            next = sched__next_needed(f, &stack[depth - 1]);
+            next = sched__next_dependency(f, &stack[depth - 1]);
         }
     }
     return true;
@@ -3315,11 +3325,11 @@ static sched__ready sched__pop_ready(const sched__fuser *f, sched__flow *w) {
 }
 
 /* Calls visit with each group that must run before `g`, once. */
-static void sched__each_needed(sched__fuser *f, sched__flow *w, uint32_t g,
-                               void (*visit)(sched__flow *w, uint32_t before, uint32_t g)) {
+static void sched__each_dependency(sched__fuser *f, sched__flow *w, uint32_t g,
+                                   void (*visit)(sched__flow *w, uint32_t before, uint32_t g)) {
     sched__visit at = {g, f->group[g].head, 0};
     f->mark[g] = ++f->epoch;
-    for (uint32_t before; (before = sched__next_needed(f, &at)) != IND__SCHED_NONE;) {
+    for (uint32_t before; (before = sched__next_dependency(f, &at)) != IND__SCHED_NONE;) {
         f->mark[before] = f->epoch;
         visit(w, before, g);
     }
@@ -3334,12 +3344,12 @@ static void sched__put_next(sched__flow *w, uint32_t before, uint32_t g) {
 }
 
 /* Turns counts at [i + 1] into offsets. */
-static void sched__sum_up(uint32_t *first, uint32_t num) {
+static void sched__prefix_sum(uint32_t *first, uint32_t num) {
     for (uint32_t i = 0; i < num; i++) first[i + 1] += first[i];
 }
 
 /* Restores the offsets after the lists were filled through them. */
-static void sched__set_back(uint32_t *first, uint32_t num) {
+static void sched__restore_offsets(uint32_t *first, uint32_t num) {
     for (uint32_t i = num; i > 0; i--) first[i] = first[i - 1];
     first[0] = 0;
 }
@@ -3349,17 +3359,17 @@ static bool sched__find_next(sched__fuser *f, sched__flow *w) {
     w->first_next = sched__scratch(f, (size_t)loops + 1, sizeof *w->next);
     w->pending = sched__scratch(f, loops, sizeof *w->pending);
     if (f->failed) return false;
-    for (uint32_t i = 0; i < f->num_order; i++) sched__each_needed(f, w, f->order[i], sched__count_next);
+    for (uint32_t i = 0; i < f->num_order; i++) sched__each_dependency(f, w, f->order[i], sched__count_next);
     w->next = sched__scratch(f, w->num_pairs, sizeof *w->next);
     if (!w->next) return false;
-    sched__sum_up(w->first_next, loops);
-    for (uint32_t i = 0; i < f->num_order; i++) sched__each_needed(f, w, f->order[i], sched__put_next);
-    sched__set_back(w->first_next, loops);
+    sched__prefix_sum(w->first_next, loops);
+    for (uint32_t i = 0; i < f->num_order; i++) sched__each_dependency(f, w, f->order[i], sched__put_next);
+    sched__restore_offsets(w->first_next, loops);
     return true;
 }
 
 /* True if the buffer allocates memory in the arena; its later versions share it. */
-static bool sched__begins_memory(sched__fuser *f, uint32_t b) {
+static bool sched__allocates(sched__fuser *f, uint32_t b) {
     return sched__in_arena(f, b) && !f->program->buffer[b].mutates &&
            sched__stored(f, b, IND__SCHED_NONE, IND__SCHED_NONE);
 }
@@ -3383,7 +3393,7 @@ static void sched__add_user(sched__fuser *f, sched__flow *w, uint32_t buffer, ui
 static void sched__each_user(sched__fuser *f, sched__flow *w) {
     w->num_pairs = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
-        if (!sched__begins_memory(f, b)) continue;
+        if (!sched__allocates(f, b)) continue;
         f->mark[f->group_of[sched__writer(f, b)]] = ++f->epoch;
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) {
             if (sched__writer(f, v) != IND__SCHED_NONE) sched__add_user(f, w, b, sched__writer(f, v));
@@ -3404,15 +3414,15 @@ static bool sched__find_users(sched__fuser *f, sched__flow *w) {
     uint32_t *user = sched__scratch(f, w->num_pairs, sizeof *w->user);
     w->used = sched__scratch(f, w->num_pairs, sizeof *w->used);
     if (f->failed) return false;
-    sched__sum_up(w->first_user, buffers);
+    sched__prefix_sum(w->first_user, buffers);
     w->user = user;
     sched__each_user(f, w);
-    sched__set_back(w->first_user, buffers);
+    sched__restore_offsets(w->first_user, buffers);
     for (uint32_t i = 0; i < w->num_pairs; i++) w->first_used[w->user[i] + 1]++;
-    sched__sum_up(w->first_used, loops);
+    sched__prefix_sum(w->first_used, loops);
     for (uint32_t b = 0; b < buffers; b++)
         for (uint32_t i = w->first_user[b]; i < w->first_user[b + 1]; i++) w->used[w->first_used[w->user[i]]++] = b;
-    sched__set_back(w->first_used, loops);
+    sched__restore_offsets(w->first_used, loops);
     return true;
 }
 
@@ -3432,7 +3442,7 @@ static void sched__start_flow(sched__fuser *f, sched__flow *w, uint32_t *pending
     w->num_heap = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         w->left[b] = w->first_user[b + 1] - w->first_user[b];
-        if (!sched__begins_memory(f, b)) continue;
+        if (!sched__allocates(f, b)) continue;
         int64_t *net = &w->net[f->group_of[sched__writer(f, b)]];
         *net = sched__add_hint(*net, sched__memory_hint(f, b));
         if (w->left[b] == 1) sched__find_last_user(f, w, b, false);
@@ -3470,7 +3480,7 @@ static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *pe
     for (uint32_t i = 0; i < f->num_order; i++) step[list[i]] = i;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         uint32_t writer = sched__writer(f, b), end;
-        if (!sched__begins_memory(f, b)) continue;
+        if (!sched__allocates(f, b)) continue;
         end = step[f->group_of[writer]];
         made[end] = sched__add_hint(made[end], sched__memory_hint(f, b));
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) {
@@ -3491,7 +3501,7 @@ static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *pe
 }
 
 /* Copies the order into `best` if its peak is lower than *least. */
-static bool sched__judge_order(sched__fuser *f, const uint32_t *list, uint32_t *best, int64_t *least) {
+static bool sched__keep_if_better(sched__fuser *f, const uint32_t *list, uint32_t *best, int64_t *least) {
     int64_t peak;
     if (!sched__order_peak(f, list, &peak)) return false;
     if (peak < *least) memcpy(best, list, f->num_order * sizeof *list), *least = peak;
@@ -3509,14 +3519,14 @@ static bool sched__choose_order(sched__fuser *f) {
     if (f->failed || !sched__program_order(f, f->order) || !sched__order_peak(f, f->order, &least)) return false;
     memcpy(best, f->order, f->num_order * sizeof *best);
     if (f->keep_order) return true;
-    if (!sched__depth_first(f, f->order, list) || !sched__judge_order(f, list, best, &least)) return false;
+    if (!sched__depth_first(f, f->order, list) || !sched__keep_if_better(f, list, best, &least)) return false;
     if (!sched__find_next(f, &flow) || !sched__find_users(f, &flow)) return false;
     flow.heap = sched__scratch(f, (size_t)loops + flow.num_pairs, sizeof *flow.heap);
     if (!flow.heap) return false;
     memcpy(pending, flow.pending, loops * sizeof *pending);
     for (int by_memory = 1; by_memory >= 0; by_memory--) {
         sched__run_ready(f, &flow, pending, by_memory, list);
-        if (!sched__judge_order(f, list, best, &least)) return false;
+        if (!sched__keep_if_better(f, list, best, &least)) return false;
     }
     memcpy(f->order, best, f->num_order * sizeof *best);
     return true;
@@ -3565,13 +3575,13 @@ static ind_expr sched__max_of(sched__fuser *f, sched__term *t, uint32_t num) {
 /* ---- lifetimes */
 
 static int sched__compare_begin(const void *p, const void *q) {
-    const sched__life *a = p, *b = q;
+    const sched__lifetime *a = p, *b = q;
     if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
     return (a->buffer > b->buffer) - (a->buffer < b->buffer);
 }
 
 /* Sum of all live sizes, maximised over the steps. */
-static ind_expr sched__peak(sched__fuser *f, sched__life *life, uint32_t num, uint32_t steps) {
+static ind_expr sched__peak(sched__fuser *f, sched__lifetime *life, uint32_t num, uint32_t steps) {
     uint32_t *last = sched__scratch(f, (size_t)steps + 1, sizeof *last); /* by step: 1 + a life that ends there */
     uint32_t *next = sched__scratch(f, num, sizeof *next);
     sched__term *term = sched__scratch(f, steps, sizeof *term);
@@ -3602,7 +3612,7 @@ static uint32_t sched__last_reader(const sched__fuser *f, uint32_t buffer, uint3
 
 /* Extends the lifetime of partial results of columns of the same data: all of them are live until the last one is
    reduced. That saves reading the data for each. */
-static void sched__live_with_runs(const sched__fuser *f, uint32_t writer, sched__life *life) {
+static void sched__extend_run_lifetime(const sched__fuser *f, uint32_t writer, sched__lifetime *life) {
     for (uint32_t i = f->first_access[writer]; i < f->first_access[writer + 1]; i++) {
         if (f->access[i].write) continue;
         uint32_t at = f->first_reader[f->access[i].buffer], end = f->first_reader[f->access[i].buffer + 1];
@@ -3618,9 +3628,9 @@ static void sched__live_with_runs(const sched__fuser *f, uint32_t writer, sched_
 
 /* Computes the unfused peak: each loop stores its results, each buffer is freed after its last reader. The stages of a
    reduction run one after the other. */
-static bool sched__op_by_op(sched__fuser *f) {
+static bool sched__find_unfused_peak(sched__fuser *f) {
     uint32_t n = 0, loops = f->program->num_loops;
-    sched__life *life = sched__scratch(f, f->program->num_buffers, sizeof *life);
+    sched__lifetime *life = sched__scratch(f, f->program->num_buffers, sizeof *life);
     if (!life) return false;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         uint32_t writer = sched__writer(f, b), end = writer;
@@ -3631,8 +3641,8 @@ static bool sched__op_by_op(sched__fuser *f) {
             if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
         }
         if (sched__is_size(f->program, b)) end = loops - 1; /* read back after a run */
-        life[n] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
-        if (f->program->buffer[b].run) sched__live_with_runs(f, writer, &life[n]);
+        life[n] = (sched__lifetime){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
+        if (f->program->buffer[b].run) sched__extend_run_lifetime(f, writer, &life[n]);
         n++;
     }
     f->schedule->op_by_op_bytes = sched__peak(f, life, n, loops);
@@ -3652,7 +3662,7 @@ static uint32_t sched__launch_last(const ind_schedule *s, uint32_t k) {
 
 /* Lifetimes of buffers in the arena, by buffer: stored buffers that are not outputs. They end with the launch of the
    last reader. */
-static bool sched__find_lives(sched__fuser *f, sched__life *life) {
+static bool sched__find_lifetimes(sched__fuser *f, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
         const uint32_t first = sched__launch_first(s, k), last = sched__launch_last(s, k);
@@ -3662,7 +3672,7 @@ static bool sched__find_lives(sched__fuser *f, sched__life *life) {
             if (!sched__in_arena(f, b)) continue;
             if (i >= s->kernel[k].num_reads) {
                 life[f->program->buffer[b].mutates].end = last;
-                life[b] = (sched__life){b, first, last, ind__align_up(f->bytes[b], IND__ALIGNMENT), 0};
+                life[b] = (sched__lifetime){b, first, last, ind__align_up(f->bytes[b], IND__ALIGNMENT), 0};
                 life[b].hint = sched__hint(life[b].size);
                 if (!ind__ok(life[b].size)) return sched__fail(f);
             }
@@ -3740,19 +3750,19 @@ static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t 
 }
 
 /* True if the buffer uses this memory or may be bound to it. */
-static bool sched__lies_in(const ind_schedule *s, uint32_t b, uint32_t root) {
+static bool sched__uses_memory(const ind_schedule *s, uint32_t b, uint32_t root) {
     return s->storage[b] == root || s->takes_over[b] == root;
 }
 
-static bool sched__taken(const ind_schedule *s, const ind_kernel *k, uint32_t root) {
+static bool sched__is_reused(const ind_schedule *s, const ind_kernel *k, uint32_t root) {
     for (uint32_t o = k->num_reads; o < k->num_args; o++) {
-        if (sched__lies_in(s, k->arg[o], root)) return true;
+        if (sched__uses_memory(s, k->arg[o], root)) return true;
     }
     return false;
 }
 
 /* New versions of buffers share the memory of the old ones. */
-static void sched__join_versions(sched__fuser *f, uint32_t k, sched__life *life) {
+static void sched__alias_versions(sched__fuser *f, uint32_t k, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     for (uint32_t o = s->kernel[k].num_reads; o < s->kernel[k].num_args; o++) {
         uint32_t b = s->kernel[k].arg[o], old = f->program->buffer[b].mutates;
@@ -3764,7 +3774,7 @@ static void sched__join_versions(sched__fuser *f, uint32_t k, sched__life *life)
 
 /* ---- memory of donated inputs */
 
-static bool sched__find_gifts(sched__fuser *f, sched__life *life) {
+static bool sched__list_donated(sched__fuser *f, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     f->gift = sched__scratch(f, f->program->num_buffers, sizeof *f->gift);
     f->num_gifts = 0;
@@ -3779,21 +3789,21 @@ static bool sched__find_gifts(sched__fuser *f, sched__life *life) {
 }
 
 /* A donated input in whose memory `out` fits and whose last read is before the launch of kernel k; 0: none. */
-static uint32_t sched__find_gift(sched__fuser *f, uint32_t k, uint32_t out, const sched__life *life) {
+static uint32_t sched__find_donated(sched__fuser *f, uint32_t k, uint32_t out, const sched__lifetime *life) {
     int tries = 0;
-    for (uint32_t i = 0; i < f->num_gifts && tries < IND__SCHED_GIFTS; i++) {
-        uint32_t gift = f->gift[i];
-        bool empty = !f->schedule->storage[gift]; /* no kernel reads it */
-        if (!empty && life[gift].end >= sched__launch_first(f->schedule, k)) continue;
+    for (uint32_t i = 0; i < f->num_gifts && tries < IND__SCHED_DONATED_TRIES; i++) {
+        uint32_t donated = f->gift[i];
+        bool empty = !f->schedule->storage[donated]; /* no kernel reads it */
+        if (!empty && life[donated].end >= sched__launch_first(f->schedule, k)) continue;
         tries++;
-        if (ind_known_le(f->bytes[out], f->bytes[gift])) return gift;
+        if (ind_known_le(f->bytes[out], f->bytes[donated])) return donated;
     }
     return 0;
 }
 
 /* Places `out` in the memory of `root` from kernel k on. An intermediate uses it for its lifetime, an output
    permanently, as the caller may bind it there. */
-static void sched__settle(sched__fuser *f, uint32_t out, uint32_t root, sched__life *life) {
+static void sched__reuse_memory(sched__fuser *f, uint32_t out, uint32_t root, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     bool output = !ind__ok(life[out].size);
     *(output ? &s->takes_over[out] : &s->storage[out]) = root;
@@ -3803,23 +3813,23 @@ static void sched__settle(sched__fuser *f, uint32_t out, uint32_t root, sched__l
 
 /* True if the buffer may be placed freely: in the arena, or as an output that the caller may bind to a donated input.
    False for a size: it is read back after a run, when a donated input may no longer exist. */
-static bool sched__placed_freely(const sched__fuser *f, uint32_t b, const sched__life *life) {
+static bool sched__may_reuse_memory(const sched__fuser *f, uint32_t b, const sched__lifetime *life) {
     const ind__buffer *info = &f->program->buffer[b];
     if (info->mutates || sched__is_size(f->program, b)) return false;
     return ind__ok(life[b].size) || (f->num_gifts && info->output && !info->mutated_by);
 }
 
 /* True if another kernel of the launch of kernel k uses this memory. */
-static bool sched__used_beside(const ind_schedule *s, uint32_t k, uint32_t root) {
+static bool sched__used_in_launch(const ind_schedule *s, uint32_t k, uint32_t root) {
     const uint32_t last = sched__launch_last(s, k);
     for (uint32_t other = sched__launch_first(s, k); other <= last; other++)
         for (uint32_t i = 0; other != k && i < s->kernel[other].num_args; i++)
-            if (sched__lies_in(s, s->kernel[other].arg[i], root)) return true;
+            if (sched__uses_memory(s, s->kernel[other].arg[i], root)) return true;
     return false;
 }
 
 /* Lets each output of kernel k reuse the memory of an input whose last reader is k. */
-static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
+static bool sched__reuse_inputs(sched__fuser *f, uint32_t k, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     const ind_kernel *kernel = &s->kernel[k];
     size_t n = kernel->body->num_inst;
@@ -3827,19 +3837,19 @@ static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
     if (!stage) return sched__fail(f);
     for (uint32_t o = kernel->num_reads; o < kernel->num_args; o++) {
         uint32_t out = kernel->arg[o];
-        bool open = sched__placed_freely(f, out, life);
+        bool open = sched__may_reuse_memory(f, out, life);
         for (uint32_t i = 0; open && i < kernel->num_reads; i++) {
             uint32_t in = kernel->arg[i], root = s->storage[in];
-            bool gift = f->program->buffer[root].donated;
-            if (!gift && !(ind__ok(life[in].size) && ind__ok(life[out].size))) continue;
+            bool donated = f->program->buffer[root].donated;
+            if (!donated && !(ind__ok(life[in].size) && ind__ok(life[out].size))) continue;
             if (life[in].end != sched__launch_last(s, k) || life[root].end != life[in].end) continue;
-            if (sched__taken(s, kernel, root) || sched__used_beside(s, k, root)) continue;
+            if (sched__is_reused(s, kernel, root) || sched__used_in_launch(s, k, root)) continue;
             if (!sched__may_overwrite(f, kernel, in, out, stage, stage + n, (uint8_t *)(stage + 2 * n))) continue;
-            sched__settle(f, out, root, life);
+            sched__reuse_memory(f, out, root, life);
             open = false;
         }
-        uint32_t gift = open ? sched__find_gift(f, k, out, life) : 0;
-        if (gift) sched__settle(f, out, gift, life);
+        uint32_t donated = open ? sched__find_donated(f, k, out, life) : 0;
+        if (donated) sched__reuse_memory(f, out, donated, life);
     }
     ind__free(f->context, stage);
     return true;
@@ -3848,11 +3858,11 @@ static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
 /* ======================================================================================== src/sched/memory/places.c */
 /* ---- offsets in the arena */
 
-typedef struct sched__placed {
-    sched__life life;
+typedef struct sched__arena_item {
+    sched__lifetime life;
     ind_expr offset, end;
     int64_t offset_hint, end_hint;
-} sched__placed;
+} sched__arena_item;
 
 /* Placed lifetimes, by step. A segment tree over the steps finds the lifetimes that are live at one step: each node
    lists the lifetimes that cover it. Lists by first step find those that start later. */
@@ -3867,7 +3877,7 @@ typedef struct sched__index {
 } sched__index;
 
 typedef struct sched__arena {
-    sched__placed *item;
+    sched__arena_item *item;
     uint32_t num;
     sched__index index;
     uint32_t *overlap; /* items that are live at the same time as the new one, by offset */
@@ -3876,7 +3886,7 @@ typedef struct sched__arena {
     ind_expr bytes;
 } sched__arena;
 
-static bool sched__enter_node(sched__fuser *f, sched__index *x, uint32_t node, uint32_t item) {
+static bool sched__index_in_node(sched__fuser *f, sched__index *x, uint32_t node, uint32_t item) {
     if (!ind__grow(f->context, (void **)&x->entry, &x->num_entries, &x->cap_entries, sizeof *x->entry, 1))
         return sched__fail(f);
     x->entry[x->num_entries - 1].item = item;
@@ -3885,18 +3895,18 @@ static bool sched__enter_node(sched__fuser *f, sched__index *x, uint32_t node, u
     return true;
 }
 
-static bool sched__enter(sched__fuser *f, sched__arena *m, uint32_t item) {
+static bool sched__index_item(sched__fuser *f, sched__arena *m, uint32_t item) {
     sched__index *x = &m->index;
     uint32_t lo = m->item[item].life.begin, hi = m->item[item].life.end;
     x->next_begin[item] = x->begin[lo], x->begin[lo] = item + 1;
     for (lo += x->leaves, hi += x->leaves + 1; lo < hi; lo /= 2, hi /= 2) {
-        if (lo & 1 && !sched__enter_node(f, x, lo++, item)) return false;
-        if (hi & 1 && !sched__enter_node(f, x, --hi, item)) return false;
+        if (lo & 1 && !sched__index_in_node(f, x, lo++, item)) return false;
+        if (hi & 1 && !sched__index_in_node(f, x, --hi, item)) return false;
     }
     return true;
 }
 
-static void sched__find_overlaps(sched__arena *m, const sched__life *life) {
+static void sched__find_overlaps(sched__arena *m, const sched__lifetime *life) {
     const sched__index *x = &m->index;
     m->num_overlap = 0;
     for (uint32_t node = x->leaves + life->begin; node; node /= 2) {
@@ -3908,14 +3918,14 @@ static void sched__find_overlaps(sched__arena *m, const sched__life *life) {
     }
 }
 
-static bool sched__apart(const sched__placed *p, ind_expr offset, ind_expr end) {
+static bool sched__disjoint(const sched__arena_item *p, ind_expr offset, ind_expr end) {
     return ind__known_le_max(p->end, offset) || ind__known_le_max(end, p->offset);
 }
 
 static bool sched__is_free(const sched__arena *m, ind_expr offset, ind_expr size) {
     ind_expr end = ind_expr_add(offset, size);
     for (uint32_t i = 0; i < m->num_overlap; i++) {
-        if (!sched__apart(&m->item[m->overlap[i]], offset, end)) return false;
+        if (!sched__disjoint(&m->item[m->overlap[i]], offset, end)) return false;
     }
     return ind__ok(end);
 }
@@ -3923,7 +3933,7 @@ static bool sched__is_free(const sched__arena *m, ind_expr offset, ind_expr size
 /* Sorts by offset at the hints. */
 static void sched__sort_overlaps(sched__arena *m) {
     for (uint32_t i = 0; i < m->num_overlap; i++) {
-        const sched__placed *p = &m->item[m->overlap[i]];
+        const sched__arena_item *p = &m->item[m->overlap[i]];
         m->term[i] = (sched__term){{NULL, m->overlap[i]}, p->offset_hint == INT64_MAX ? 0 : -p->offset_hint};
     }
     sched__sort(m->term, m->num_overlap, sizeof *m->term, sched__compare_term);
@@ -3931,12 +3941,13 @@ static void sched__sort_overlaps(sched__arena *m) {
 }
 
 /* Tries 0, or the ends of placed items whose hint is `at` bytes. */
-static bool sched__try_place(sched__fuser *f, sched__arena *m, int64_t at, const sched__life *life, ind_expr *offset) {
+static bool sched__try_offset(sched__fuser *f, sched__arena *m, int64_t at, const sched__lifetime *life,
+                              ind_expr *offset) {
     int tries = 0;
     *offset = ind_int(f->context, 0);
     if (!at && sched__is_free(m, *offset, life->size)) return true;
     for (uint32_t i = 0; i < m->num_overlap && tries < 4; i++) {
-        const sched__placed *p = &m->item[m->overlap[i]];
+        const sched__arena_item *p = &m->item[m->overlap[i]];
         if (p->end_hint != at || ind_expr_same(p->end, *offset)) continue;
         *offset = p->end, tries++;
         if (sched__is_free(m, *offset, life->size)) return true;
@@ -3946,20 +3957,20 @@ static bool sched__try_place(sched__fuser *f, sched__arena *m, int64_t at, const
 
 /* The lowest offset, at the hints, that is proven to be free for all sizes; if none is, the end of all overlapping
    items. */
-static ind_expr sched__find_place(sched__fuser *f, sched__arena *m, const sched__life *life) {
+static ind_expr sched__find_offset(sched__fuser *f, sched__arena *m, const sched__lifetime *life) {
     ind_expr offset;
     int64_t at = 0;
     int tries = 0;
     sched__find_overlaps(m, life);
     sched__sort_overlaps(m);
-    for (uint32_t i = 0; i <= m->num_overlap && tries < IND__SCHED_PLACES; i++) {
-        const sched__placed *p = i < m->num_overlap ? &m->item[m->overlap[i]] : NULL;
+    for (uint32_t i = 0; i <= m->num_overlap && tries < IND__SCHED_GAP_TRIES; i++) {
+        const sched__arena_item *p = i < m->num_overlap ? &m->item[m->overlap[i]] : NULL;
         bool gap = !p || (p->offset_hint > at && p->offset_hint - at >= life->hint);
-        if (gap && ++tries && sched__try_place(f, m, at, life, &offset)) return offset;
+        if (gap && ++tries && sched__try_offset(f, m, at, life, &offset)) return offset;
         if (p && p->end_hint > at) at = p->end_hint;
     }
     for (uint32_t i = 0; i < m->num_overlap; i++) {
-        const sched__placed *p = &m->item[m->overlap[i]];
+        const sched__arena_item *p = &m->item[m->overlap[i]];
         m->term[i] = (sched__term){p->end, p->end_hint};
     }
     return sched__max_of(f, m->term, m->num_overlap);
@@ -3978,26 +3989,26 @@ static bool sched__arena_init(sched__fuser *f, sched__arena *m, uint32_t num, ui
 }
 
 static int sched__compare_size(const void *p, const void *q) {
-    const sched__life *a = p, *b = q;
+    const sched__lifetime *a = p, *b = q;
     if (a->hint != b->hint) return a->hint > b->hint ? -1 : 1;
     return sched__compare_begin(p, q);
 }
 
 static int sched__compare_length(const void *p, const void *q) {
-    const sched__life *a = p, *b = q;
+    const sched__lifetime *a = p, *b = q;
     uint32_t x = a->end - a->begin, y = b->end - b->begin;
     if (x != y) return x > y ? -1 : 1;
     return sched__compare_size(p, q);
 }
 
 /* Places the lifetimes in the given order, each at the lowest free offset. */
-static bool sched__place_all(sched__fuser *f, sched__arena *m, const sched__life *life, uint32_t num) {
+static bool sched__assign_offsets(sched__fuser *f, sched__arena *m, const sched__lifetime *life, uint32_t num) {
     for (uint32_t i = 0; i < num; i++) {
-        ind_expr offset = sched__find_place(f, m, &life[i]), end = ind_expr_add(offset, life[i].size);
+        ind_expr offset = sched__find_offset(f, m, &life[i]), end = ind_expr_add(offset, life[i].size);
         if (!ind__ok(end)) return sched__fail(f);
-        m->item[i] = (sched__placed){life[i], offset, end, sched__hint(offset), sched__hint(end)};
+        m->item[i] = (sched__arena_item){life[i], offset, end, sched__hint(offset), sched__hint(end)};
         m->num++;
-        if (!sched__enter(f, m, i)) return false;
+        if (!sched__index_item(f, m, i)) return false;
     }
     for (uint32_t i = 0; i < num; i++) m->term[i] = (sched__term){m->item[i].end, m->item[i].end_hint};
     m->bytes = sched__max_of(f, m->term, num);
@@ -4008,46 +4019,45 @@ static bool sched__place_all(sched__fuser *f, sched__arena *m, const sched__life
    within them, near the lower end, where rounding up matters most, and in between. */
 enum {
     IND__SCHED_AT_HINT,
-    IND__SCHED_AT_LEAST,
-    IND__SCHED_AT_MOST,
-    IND__SCHED_EVEN_LEAST,
-    IND__SCHED_ODD_LEAST,
+    IND__SCHED_AT_MIN,
+    IND__SCHED_AT_MAX,
+    IND__SCHED_EVEN_MIN,
+    IND__SCHED_ODD_MIN,
     IND__SCHED_NUM_CORNERS,
-    IND__SCHED_NEAR_LEAST = IND__SCHED_NUM_CORNERS, /* and the next two sizes */
-    IND__SCHED_WITHIN = IND__SCHED_NEAR_LEAST + 3,  /* at one, two and three quarters of the range */
-    IND__SCHED_NUM_POINTS = IND__SCHED_WITHIN + 3
+    IND__SCHED_NEAR_MIN = IND__SCHED_NUM_CORNERS,  /* and the next two sizes */
+    IND__SCHED_QUARTERS = IND__SCHED_NEAR_MIN + 3, /* at one, two and three quarters of the range */
+    IND__SCHED_NUM_POINTS = IND__SCHED_QUARTERS + 3
 };
 
 static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
     int corner = *(const int *)user;
     int64_t step = s->multiple_of > 1 ? s->multiple_of : 1;
     int64_t lo = s->lo > 0 ? (s->lo + step - 1) / step * step : s->lo;
-    int64_t hi = s->hi < IND__SCHED_OPEN_END ? s->hi : IND__SCHED_OPEN_END > s->lo ? IND__SCHED_OPEN_END : s->lo;
+    int64_t hi = s->hi < IND__SCHED_UNBOUNDED ? s->hi : IND__SCHED_UNBOUNDED > s->lo ? IND__SCHED_UNBOUNDED : s->lo;
     int64_t steps = hi / step - lo / step;
-    bool least =
-        corner == IND__SCHED_AT_LEAST || corner == (s->slot & 1 ? IND__SCHED_ODD_LEAST : IND__SCHED_EVEN_LEAST);
+    bool least = corner == IND__SCHED_AT_MIN || corner == (s->slot & 1 ? IND__SCHED_ODD_MIN : IND__SCHED_EVEN_MIN);
     if (least)
         steps = 0;
-    else if (corner >= IND__SCHED_WITHIN)
-        steps = steps * (corner - IND__SCHED_WITHIN + 1) / 4;
-    else if (corner >= IND__SCHED_NEAR_LEAST && corner - IND__SCHED_NEAR_LEAST + 1 < steps)
-        steps = corner - IND__SCHED_NEAR_LEAST + 1;
+    else if (corner >= IND__SCHED_QUARTERS)
+        steps = steps * (corner - IND__SCHED_QUARTERS + 1) / 4;
+    else if (corner >= IND__SCHED_NEAR_MIN && corner - IND__SCHED_NEAR_MIN + 1 < steps)
+        steps = corner - IND__SCHED_NEAR_MIN + 1;
     *out = corner == IND__SCHED_AT_HINT ? s->hint : lo + steps * step;
     return true;
 }
 
 /* True if the bytes exceed the unfused peak, with the sizes at this point. False if the evaluation overflows. */
-static bool sched__above(const ind_schedule *s, ind_expr bytes, int point) {
+static bool sched__exceeds_unfused(const ind_schedule *s, ind_expr bytes, int point) {
     int64_t n, most;
     return !ind_expr_eval(bytes, sched__corner_value, &point, &n) &&
            !ind_expr_eval(s->op_by_op_bytes, sched__corner_value, &point, &most) && n > most;
 }
 
 /* Number of points at which the bytes exceed the unfused peak. */
-static uint32_t sched__num_above(const ind_schedule *s, ind_expr bytes) {
+static uint32_t sched__num_exceeding(const ind_schedule *s, ind_expr bytes) {
     uint32_t n = 0;
     if (ind__known_le_max(bytes, s->op_by_op_bytes)) return 0;
-    for (int point = 0; point < IND__SCHED_NUM_POINTS; point++) n += sched__above(s, bytes, point);
+    for (int point = 0; point < IND__SCHED_NUM_POINTS; point++) n += sched__exceeds_unfused(s, bytes, point);
     return n;
 }
 
@@ -4055,19 +4065,19 @@ static uint32_t sched__num_above(const ind_schedule *s, ind_expr bytes) {
    to exceed the unfused peak for all sizes is better. */
 static bool sched__better_arena(const ind_schedule *s, ind_expr arena) {
     if (!ind__ok(s->arena_bytes)) return true;
-    uint32_t above = sched__num_above(s, arena), had = sched__num_above(s, s->arena_bytes);
+    uint32_t above = sched__num_exceeding(s, arena), had = sched__num_exceeding(s, s->arena_bytes);
     if (above != had) return above < had;
     int64_t bytes = ind_hint(arena), least = ind_hint(s->arena_bytes);
     if (bytes != least || ind_expr_same(arena, s->arena_bytes)) return bytes < least;
     return !ind__known_le_max(s->arena_bytes, s->op_by_op_bytes) && ind__known_le_max(arena, s->op_by_op_bytes);
 }
 
-static bool sched__try_order(sched__fuser *f, sched__life *life, uint32_t num,
+static bool sched__try_order(sched__fuser *f, sched__lifetime *life, uint32_t num,
                              int (*order)(const void *, const void *)) {
     ind_schedule *s = f->schedule;
     sched__arena m = {0};
     sched__sort(life, num, sizeof *life, order);
-    bool ok = sched__arena_init(f, &m, num, s->num_kernels) && sched__place_all(f, &m, life, num);
+    bool ok = sched__arena_init(f, &m, num, s->num_kernels) && sched__assign_offsets(f, &m, life, num);
     ind__free(f->context, m.index.entry);
     if (!ok || !sched__better_arena(s, m.bytes)) return ok;
     s->arena_bytes = m.bytes;
@@ -4078,7 +4088,7 @@ static bool sched__try_order(sched__fuser *f, sched__life *life, uint32_t num,
 /* Tries three orders and keeps the best at the hints. Largest first leaves small gaps. Longest lifetime first lets
    short-lived buffers share the rest, also if sizes cannot be compared. First come first served is an allocator's
    order. */
-static bool sched__place_best(sched__fuser *f, sched__life *life, uint32_t num) {
+static bool sched__choose_offsets(sched__fuser *f, sched__lifetime *life, uint32_t num) {
     return sched__try_order(f, life, num, sched__compare_size) &&
            sched__try_order(f, life, num, sched__compare_length) &&
            sched__try_order(f, life, num, sched__compare_begin);
@@ -4087,20 +4097,20 @@ static bool sched__place_best(sched__fuser *f, sched__life *life, uint32_t num) 
 static bool sched__plan_memory(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     uint32_t buffers = f->program->num_buffers, n = 0;
-    sched__life *life = sched__scratch(f, buffers, sizeof *life), *root = sched__scratch(f, buffers, sizeof *root);
-    s->offset = sched__keep(f, NULL, buffers, sizeof *s->offset);
-    s->storage = sched__keep(f, NULL, buffers, sizeof *s->storage);
-    s->takes_over = sched__keep(f, NULL, buffers, sizeof *s->takes_over);
-    if (f->failed || !sched__find_lives(f, life) || !sched__find_gifts(f, life)) return false;
+    sched__lifetime *life = sched__scratch(f, buffers, sizeof *life), *root = sched__scratch(f, buffers, sizeof *root);
+    s->offset = sched__schedule_alloc(f, NULL, buffers, sizeof *s->offset);
+    s->storage = sched__schedule_alloc(f, NULL, buffers, sizeof *s->storage);
+    s->takes_over = sched__schedule_alloc(f, NULL, buffers, sizeof *s->takes_over);
+    if (f->failed || !sched__find_lifetimes(f, life) || !sched__list_donated(f, life)) return false;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
-        sched__join_versions(f, k, life);
-        if (!f->policy.disable_inplace && !sched__take_over(f, k, life)) return false;
+        sched__alias_versions(f, k, life);
+        if (!f->policy.disable_inplace && !sched__reuse_inputs(f, k, life)) return false;
     }
     for (uint32_t b = 1; b < buffers; b++) {
         if (ind__ok(life[b].size) && s->storage[b] == b) root[n++] = life[b];
     }
     s->peak_bytes = sched__peak(f, root, n, s->num_kernels);
-    if (f->failed || !sched__place_best(f, root, n)) return false;
+    if (f->failed || !sched__choose_offsets(f, root, n)) return false;
     for (uint32_t b = 1; b < buffers; b++) {
         if (ind__ok(life[b].size)) s->offset[b] = s->offset[s->storage[b]];
     }
@@ -4164,7 +4174,7 @@ static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kerne
 }
 
 /* True if both are likely to be one device function with different arguments. */
-static bool sched__alike(const ind_kernel *a, const ind_kernel *b) {
+static bool sched__likely_same_function(const ind_kernel *a, const ind_kernel *b) {
     return a->kind == b->kind && a->num_args == b->num_args && a->num_reads == b->num_reads &&
            a->body->num_inst == b->body->num_inst;
 }
@@ -4180,18 +4190,19 @@ static bool sched__share_read(const ind_kernel *a, const ind_kernel *b) {
    one function and one tile size serve all. Large pointwise kernels must be alike and read a common buffer: the second
    one occupies the multiprocessors that the end of the first leaves idle (rotary embedding of queries and keys, 336
    MiB, H200: 87.6 us, two launches 89.1 us). Small kernels need nothing in common. */
-static bool sched__go_together(const sched__combiner *x, uint32_t i, uint32_t k) {
+static bool sched__may_share_launch(const sched__combiner *x, uint32_t i, uint32_t k) {
     const ind_kernel *a = &x->f->schedule->kernel[i], *b = &x->f->schedule->kernel[k];
     if ((a->kind == IND_KERNEL_MATMUL) != (b->kind == IND_KERNEL_MATMUL)) return false;
     if (a->kind == IND_KERNEL_MATMUL)
         return sched__share_read(a, b) && a->body->rank == b->body->rank && ind_expr_same(a->rnumel, b->rnumel);
     const bool large = x->large[i];
-    return large == x->large[k] && (!large || (sched__alike(a, b) && sched__share_read(a, b)));
+    return large == x->large[k] && (!large || (sched__likely_same_function(a, b) && sched__share_read(a, b)));
 }
 
 static bool sched__is_new_function(const sched__combiner *x, uint32_t launch, uint32_t k) {
     const ind_kernel *kernel = x->f->schedule->kernel;
-    return !sched__alike(&kernel[launch], &kernel[k]) && !sched__alike(&kernel[x->tail[launch]], &kernel[k]);
+    return !sched__likely_same_function(&kernel[launch], &kernel[k]) &&
+           !sched__likely_same_function(&kernel[x->tail[launch]], &kernel[k]);
 }
 
 /* True if the loop of this version stores only into its own part of the concatenation. */
@@ -4209,27 +4220,27 @@ static bool sched__stores_part(const ind__lowered *p, uint32_t version) {
 }
 
 /* True if two versions of one buffer are disjoint parts of a concatenation: then their order does not matter. */
-static bool sched__parts_apart(const ind__lowered *p, uint32_t a, uint32_t b) {
+static bool sched__parts_disjoint(const ind__lowered *p, uint32_t a, uint32_t b) {
     const ind__buffer *x = &p->buffer[a], *y = &p->buffer[b];
     if (!ind__ok(x->part_end) || !ind__ok(y->part_end)) return false;
     if (!ind_known_le(x->part_end, y->part_begin) && !ind_known_le(y->part_end, x->part_begin)) return false;
     return sched__stores_part(p, a) && sched__stores_part(p, b);
 }
 
-static void sched__after(const sched__combiner *x, uint32_t kernel, uint32_t k, uint32_t *least) {
+static void sched__run_after(const sched__combiner *x, uint32_t kernel, uint32_t k, uint32_t *least) {
     if (kernel != k && x->launch[kernel] + 1 > *least) *least = x->launch[kernel] + 1;
 }
 
 /* Kernel k writes a new version of `old`, so it runs after the writer and all readers of `old`. Both may be in one
    launch if they store parts of a concatenation. */
-static void sched__after_version(const sched__combiner *x, uint32_t version, uint32_t k, uint32_t *least) {
+static void sched__run_after_version(const sched__combiner *x, uint32_t version, uint32_t k, uint32_t *least) {
     const ind__lowered *p = x->f->program;
     uint32_t old = p->buffer[version].mutates;
-    for (uint32_t r = 0; r < x->written[old]; r++) sched__after(x, x->reader[x->first_reader[old] + r], k, least);
+    for (uint32_t r = 0; r < x->written[old]; r++) sched__run_after(x, x->reader[x->first_reader[old] + r], k, least);
     for (int n = 0; old && x->maker[old]; old = p->buffer[old].mutates, n++) {
         uint32_t maker = x->maker[old] - 1;
-        if (n == IND__SCHED_NEIGHBOURS || !sched__parts_apart(p, old, version)) {
-            sched__after(x, maker, k, least);
+        if (n == IND__SCHED_NEIGHBOURS || !sched__parts_disjoint(p, old, version)) {
+            sched__run_after(x, maker, k, least);
             return;
         }
         if (x->launch[maker] > *least) *least = x->launch[maker];
@@ -4238,21 +4249,21 @@ static void sched__after_version(const sched__combiner *x, uint32_t version, uin
 
 /* The first position at which kernel k can run: after its dependencies, and after all readers of buffers that it
    changes. */
-static uint32_t sched__earliest(const sched__combiner *x, uint32_t k) {
+static uint32_t sched__earliest_launch(const sched__combiner *x, uint32_t k) {
     const ind_kernel *kernel = &x->f->schedule->kernel[k];
     uint32_t least = 0;
     for (uint32_t i = 0; i < kernel->num_args; i++) {
         uint32_t b = kernel->arg[i];
         if (i >= kernel->num_reads)
-            sched__after_version(x, b, k, &least);
+            sched__run_after_version(x, b, k, &least);
         else if (x->maker[b])
-            sched__after(x, x->maker[b] - 1, k, &least);
+            sched__run_after(x, x->maker[b] - 1, k, &least);
     }
     return least;
 }
 
 /* Records kernel k at its original position, since later kernels may depend on it. */
-static void sched__note_kernel(sched__combiner *x, uint32_t k) {
+static void sched__record_kernel(sched__combiner *x, uint32_t k) {
     const ind_kernel *kernel = &x->f->schedule->kernel[k];
     for (uint32_t i = 0; i < kernel->num_args; i++) {
         uint32_t b = kernel->arg[i];
@@ -4273,16 +4284,16 @@ static bool sched__fits_below_peak(const sched__combiner *x, uint32_t launch, ui
 
 /* The launch that kernel k is added to: the last one with a similar kernel, else the last possible one. k if there is
    none, with the reason in *why. */
-static uint32_t sched__launch_to_join(const sched__combiner *x, uint32_t k, ind_combo_reason *why) {
+static uint32_t sched__choose_launch(const sched__combiner *x, uint32_t k, ind_combo_reason *why) {
     const sched__fuser *f = x->f;
     const ind_kernel *kernel = &f->schedule->kernel[k];
-    uint32_t least = sched__earliest(x, k), best = k, tries = 0;
+    uint32_t least = sched__earliest_launch(x, k), best = k, tries = 0;
     *why = x->large[k] ? IND_COMBO_LARGE : IND_COMBO_NEEDED;
     for (uint32_t i = x->num_open; i-- > 0 && tries < IND__SCHED_COMBO_TRIES; tries++) {
         uint32_t at = x->open[i];
         if (at < least || k - at > IND__SCHED_COMBO_DISTANCE) break;
         const ind_kernel *first = &f->schedule->kernel[at];
-        if (!sched__go_together(x, at, k) || (best != k && !sched__alike(first, kernel))) continue;
+        if (!sched__may_share_launch(x, at, k) || (best != k && !sched__likely_same_function(first, kernel))) continue;
         if (x->parts[at] >= (uint32_t)f->policy.max_parts ||
             x->functions[at] + sched__is_new_function(x, at, k) > (uint32_t)f->policy.max_functions ||
             x->words[at] + sched__combo_words(kernel) > IND__SCHED_COMBO_WORDS) {
@@ -4291,13 +4302,13 @@ static uint32_t sched__launch_to_join(const sched__combiner *x, uint32_t k, ind_
             if (best == k) *why = IND_COMBO_MEMORY;
         } else {
             best = at;
-            if (sched__alike(first, kernel)) break;
+            if (sched__likely_same_function(first, kernel)) break;
         }
     }
     return best;
 }
 
-static void sched__join_launch(sched__combiner *x, uint32_t launch, uint32_t k) {
+static void sched__add_to_launch(sched__combiner *x, uint32_t launch, uint32_t k) {
     ind_schedule *s = x->f->schedule;
     x->launch[k] = launch;
     x->functions[launch] += sched__is_new_function(x, launch, k);
@@ -4316,7 +4327,7 @@ static int64_t sched__at_corner(ind_expr e, int corner) {
     return ind_expr_eval(e, sched__corner_value, &corner, &value) ? INT64_MAX : value > 0 ? value : 0;
 }
 
-static int64_t sched__place_bytes(const sched__fuser *f, uint32_t buffer, int corner) {
+static int64_t sched__aligned_bytes_at(const sched__fuser *f, uint32_t buffer, int corner) {
     return sched__at_corner(ind__align_up(f->bytes[buffer], IND__ALIGNMENT), corner);
 }
 
@@ -4333,7 +4344,7 @@ static bool sched__find_live(sched__combiner *x, int c) {
         for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
             uint32_t b = s->kernel[k].arg[i];
             if (!ind__ok(s->offset[b])) continue;
-            const int64_t bytes = sched__place_bytes(f, b, c);
+            const int64_t bytes = sched__aligned_bytes_at(f, b, c);
             if (i >= s->kernel[k].num_reads && !f->program->buffer[b].mutates)
                 x->made[c][k] = sched__add_hint(x->made[c][k], bytes);
             if (!end[s->storage[b]]) x->live[c][k] = sched__add_hint(x->live[c][k], bytes);
@@ -4341,7 +4352,7 @@ static bool sched__find_live(sched__combiner *x, int c) {
         }
     }
     for (uint32_t b = 1; b < f->program->num_buffers; b++)
-        if (end[b]) freed[end[b]] = sched__add_hint(freed[end[b]], sched__place_bytes(f, b, c));
+        if (end[b]) freed[end[b]] = sched__add_hint(freed[end[b]], sched__aligned_bytes_at(f, b, c));
     for (uint32_t k = 0; k < s->num_kernels; k++) {
         live = x->live[c][k] = sched__add_hint(live > freed[k] ? live - freed[k] : 0, x->live[c][k]);
         if (live > x->limit[c]) x->limit[c] = live;
@@ -4379,12 +4390,12 @@ static void sched__choose_launches(sched__combiner *x) {
         x->parts[k] = x->functions[k] = 1, x->words[k] = sched__combo_words(&s->kernel[k]);
         s->combo[k] = sched__combinable(x->f, &s->kernel[k]);
         x->large[k] = s->combo[k] == IND_COMBO_LARGE && s->kernel[k].kind == IND_KERNEL_POINTWISE;
-        if (s->combo[k] == IND_COMBO_COMBINED || x->large[k]) launch = sched__launch_to_join(x, k, &s->combo[k]);
+        if (s->combo[k] == IND_COMBO_COMBINED || x->large[k]) launch = sched__choose_launch(x, k, &s->combo[k]);
         if (launch != k)
-            sched__join_launch(x, launch, k);
+            sched__add_to_launch(x, launch, k);
         else if (s->combo[k] >= IND_COMBO_NEEDED || x->large[k])
             x->open[x->num_open++] = k;
-        sched__note_kernel(x, k);
+        sched__record_kernel(x, k);
     }
 }
 
@@ -4405,7 +4416,7 @@ static bool sched__gather_launches(const sched__combiner *x, ind_kernel *kernel,
     return s->num_launches < s->num_kernels;
 }
 
-static void sched__launch_each(ind_schedule *s) {
+static void sched__launch_separately(ind_schedule *s) {
     for (uint32_t k = 0; k < s->num_kernels; k++) s->launch[k] = k;
     s->num_launches = s->num_kernels;
 }
@@ -4429,7 +4440,7 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
     if (sched__no_larger(s, &before)) return true;
     before.arena = s->arena; /* it may have grown; the schedule still owns its new allocations */
     *s = before;
-    sched__launch_each(s);
+    sched__launch_separately(s);
     for (uint32_t k = 0; k < s->num_kernels; k++)
         if (s->combo[k] == IND_COMBO_COMBINED) s->combo[k] = IND_COMBO_MEMORY;
     return true;
@@ -4440,10 +4451,10 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
 static bool sched__combine(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     sched__combiner x;
-    s->launch = sched__keep(f, NULL, s->num_kernels, sizeof *s->launch);
-    s->combo = sched__keep(f, NULL, s->num_kernels, sizeof *s->combo);
-    ind_kernel *kernel = sched__keep(f, NULL, s->num_kernels, sizeof *kernel);
-    ind_combo_reason *combo = sched__keep(f, NULL, s->num_kernels, sizeof *combo);
+    s->launch = sched__schedule_alloc(f, NULL, s->num_kernels, sizeof *s->launch);
+    s->combo = sched__schedule_alloc(f, NULL, s->num_kernels, sizeof *s->combo);
+    ind_kernel *kernel = sched__schedule_alloc(f, NULL, s->num_kernels, sizeof *kernel);
+    ind_combo_reason *combo = sched__schedule_alloc(f, NULL, s->num_kernels, sizeof *combo);
     if (f->failed || !sched__combiner_init(&x, f)) return false;
     sched__choose_launches(&x);
     if (sched__gather_launches(&x, kernel, combo)) return sched__plan_combined(f, kernel, combo);
@@ -4453,18 +4464,18 @@ static bool sched__combine(sched__fuser *f) {
 /* =============================================================================================== src/sched/verify.c */
 /* ================================================================================================== >>verify */
 
-typedef struct sched__numbers {
+typedef struct sched__range_values {
     int64_t begin[IND__SCHED_NUM_CORNERS], end[IND__SCHED_NUM_CORNERS];
-} sched__numbers;
+} sched__range_values;
 
 typedef struct sched__check {
     const ind_schedule *s;
-    uint32_t *step;    /* by loop: 1 + kernel */
-    uint32_t *made;    /* by buffer: 1 + kernel that stores it */
-    uint32_t *last;    /* by kernel: the last one of its launch */
-    sched__life *life; /* by buffer: lifetime in the arena; size invalid: not in the arena. From the first kernel of the
-                          launch that writes it to the last kernel of the last launch that uses it */
-    sched__numbers *number;         /* by buffer: bytes in the arena */
+    uint32_t *step;        /* by loop: 1 + kernel */
+    uint32_t *made;        /* by buffer: 1 + kernel that stores it */
+    uint32_t *last;        /* by kernel: the last one of its launch */
+    sched__lifetime *life; /* by buffer: lifetime in the arena; size invalid: not in the arena. From the first kernel of
+                          the launch that writes it to the last kernel of the last launch that uses it */
+    sched__range_values *number;    /* by buffer: bytes in the arena */
     uint32_t kernel, buffer, other; /* location of the failure */
 } sched__check;
 
@@ -4561,7 +4572,7 @@ static bool sched__is_operand(const ind_body *body, uint32_t load) {
 
 /* True if a kernel with rows may read the element that it then changes in place: one per point of its rows, or one per
    row whose read is unmasked. */
-static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr index) {
+static bool sched__row_mutation_is_safe(const ind_kernel *k, uint32_t old, ind_expr index) {
     const ind_body *b = k->body;
     int along = 0;
     for (int v = b->rank; v < b->rank + b->rrank; v++) along += ind__expr_depends(index, b->var[v]);
@@ -4573,7 +4584,7 @@ static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr 
 
 /* True if the kernel reads only those elements of the changed buffer that the same points store, and before the
    store. */
-static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
+static bool sched__reads_only_mutated(const ind_kernel *k, uint32_t old, uint32_t version) {
     if (!sched__has_arg(k, old, false)) return true;
     uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
     if (k->kind == IND_KERNEL_EXTERN) return load && store;
@@ -4582,14 +4593,14 @@ static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version
     if (k->kind == IND_KERNEL_MATMUL && sched__is_operand(k->body, load)) return false;
     bool rows = k->kind == IND_KERNEL_REDUCTION || k->kind == IND_KERNEL_SCAN;
     return ind_expr_same(k->body->index[k->body->inst[load].index], index) &&
-           (!rows || sched__changes_rows_own(k, old, index));
+           (!rows || sched__row_mutation_is_safe(k, old, index));
 }
 
 /* True if the kernel that writes the version may also contain readers of the old one. */
-static bool sched__changes_in_step(const sched__check *v, uint32_t version) {
+static bool sched__mutation_is_safe(const sched__check *v, uint32_t version) {
     const ind_kernel *k = &v->s->kernel[v->kernel];
     return k->kind != IND_KERNEL_EXTERN && sched__stores_plainly(k, version) &&
-           sched__reads_own(k, v->s->program->buffer[version].mutates, version);
+           sched__reads_only_mutated(k, v->s->program->buffer[version].mutates, version);
 }
 
 /* Based on the loops before fusion. A reader of a buffer runs in or after the kernel of its writer, and not after the
@@ -4610,7 +4621,7 @@ static bool sched__check_order(sched__check *v) {
             if (read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] > v->step[l]) return false;
             uint32_t changes = read->mutated_by ? p->buffer[read->mutated_by].loop : l;
             if (changes != l && v->step[changes] < v->step[l]) return false;
-            if (changes != l && v->step[changes] == v->step[l] && !sched__changes_in_step(v, read->mutated_by))
+            if (changes != l && v->step[changes] == v->step[l] && !sched__mutation_is_safe(v, read->mutated_by))
                 return false;
             bool forwarded = read->mutates && v->step[read->loop] == v->step[l];
             if (forwarded && !sched__stores_plainly(&v->s->kernel[v->kernel], body->inst[i].source)) return false;
@@ -4626,7 +4637,7 @@ static bool sched__check_order(sched__check *v) {
 }
 
 /* True if the loops are in one launch, but not in one kernel. */
-static bool sched__side_by_side(const sched__check *v, uint32_t a, uint32_t b) {
+static bool sched__in_same_launch(const sched__check *v, uint32_t a, uint32_t b) {
     return v->step[a] != v->step[b] && v->s->launch[v->step[a] - 1] == v->s->launch[v->step[b] - 1];
 }
 
@@ -4636,8 +4647,8 @@ static bool sched__check_older(sched__check *v, uint32_t version) {
     const ind__lowered *p = v->s->program;
     for (uint32_t old = p->buffer[version].mutates; old; old = p->buffer[old].mutates) {
         const ind__buffer *b = &p->buffer[v->buffer = old];
-        if (b->kind != IND__BUFFER_COMPUTED || !sched__side_by_side(v, b->loop, p->buffer[version].loop)) break;
-        if (!sched__parts_apart(p, old, version)) return false;
+        if (b->kind != IND__BUFFER_COMPUTED || !sched__in_same_launch(v, b->loop, p->buffer[version].loop)) break;
+        if (!sched__parts_disjoint(p, old, version)) return false;
     }
     return true;
 }
@@ -4654,8 +4665,8 @@ static bool sched__check_parts(sched__check *v) {
             const ind__buffer *read = &p->buffer[v->buffer = body->inst[i].source];
             if (body->inst[i].op != IND_LOOP_LOAD) continue;
             if (!sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false)) continue; /* no kernel uses it */
-            if (read->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, read->loop, l)) return false;
-            if (read->mutated_by && sched__side_by_side(v, p->buffer[read->mutated_by].loop, l)) return false;
+            if (read->kind == IND__BUFFER_COMPUTED && sched__in_same_launch(v, read->loop, l)) return false;
+            if (read->mutated_by && sched__in_same_launch(v, p->buffer[read->mutated_by].loop, l)) return false;
         }
         for (uint32_t o = 0; o < p->loop[l].num_outputs; o++)
             if (!sched__check_older(v, p->loop[l].output[o])) return false;
@@ -4686,7 +4697,7 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
 }
 
 /* The donated input whose memory the buffer uses or may be bound to; 0: none. */
-static uint32_t sched__in_gift(const ind_schedule *s, uint32_t b) {
+static uint32_t sched__donated_storage(const ind_schedule *s, uint32_t b) {
     if (s->takes_over[b]) return s->takes_over[b];
     return b != s->storage[b] && s->program->buffer[s->storage[b]].donated ? s->storage[b] : 0;
 }
@@ -4697,10 +4708,10 @@ static bool sched__check_versions(sched__check *v) {
         const ind__buffer *buffer = &v->s->program->buffer[b], *old = &v->s->program->buffer[buffer->mutates];
         if (!buffer->mutates || !v->made[b]) continue;
         uint32_t k = v->kernel = v->made[b] - 1, home = ind__buffer_home(v->s->program, b);
-        if (old->mutated_by != b || !sched__reads_own(&v->s->kernel[k], buffer->mutates, b)) return false;
+        if (old->mutated_by != b || !sched__reads_only_mutated(&v->s->kernel[k], buffer->mutates, b)) return false;
         if (old->kind == IND__BUFFER_COMPUTED && (!v->made[buffer->mutates] || v->made[buffer->mutates] > k))
             return false;
-        bool free = ind__ok(v->s->offset[b]) || sched__in_gift(v->s, b) == v->s->storage[b];
+        bool free = ind__ok(v->s->offset[b]) || sched__donated_storage(v->s, b) == v->s->storage[b];
         if (v->s->storage[b] != (free ? v->s->storage[buffer->mutates] : home)) return false;
         v->life[buffer->mutates].end = v->last[k];
     }
@@ -4711,7 +4722,8 @@ static bool sched__check_outputs(sched__check *v) {
     for (uint32_t b = v->buffer = 1; b < v->s->program->num_buffers; v->buffer = ++b) {
         const ind__buffer *buffer = &v->s->program->buffer[b];
         const ind__buffer *home = &v->s->program->buffer[ind__buffer_home(v->s->program, b)];
-        bool arena = v->made[b] && home->kind == IND__BUFFER_COMPUTED && !home->output && !sched__in_gift(v->s, b);
+        bool arena =
+            v->made[b] && home->kind == IND__BUFFER_COMPUTED && !home->output && !sched__donated_storage(v->s, b);
         if (buffer->kind == IND__BUFFER_COMPUTED && buffer->output && !v->made[b]) return false;
         if (arena != ind__ok(v->s->offset[b])) return false;
         if (!arena) continue;
@@ -4722,7 +4734,7 @@ static bool sched__check_outputs(sched__check *v) {
 }
 
 /* end <= begin, possibly proven only by the facts in force: offsets omit maxima that the facts decide. */
-static bool sched__follows(ind_expr end, ind_expr begin) {
+static bool sched__ends_before(ind_expr end, ind_expr begin) {
     return ind_known_true(ind_expr_le(end, begin));
 }
 
@@ -4730,7 +4742,7 @@ static bool sched__follows(ind_expr end, ind_expr begin) {
    nonnegative. `chain`: most such steps. */
 static bool sched__ends_inside(const sched__check *v, uint32_t b, int chain) {
     ind_expr end = ind_expr_add(v->s->offset[b], v->life[b].size);
-    if (ind__known_le_max(end, v->s->arena_bytes) || sched__follows(end, v->s->arena_bytes)) return true;
+    if (ind__known_le_max(end, v->s->arena_bytes) || sched__ends_before(end, v->s->arena_bytes)) return true;
     for (uint32_t next = 1; chain && next < v->s->program->num_buffers; next++)
         if (next != b && ind__ok(v->s->offset[next]) && ind_expr_same(v->s->offset[next], end) &&
             sched__ends_inside(v, next, chain - 1))
@@ -4749,7 +4761,7 @@ static bool sched__check_offsets(sched__check *v) {
 
 /* Begin and end of the buffer in the arena with the sizes at each corner. If they overflow, the buffer counts as empty
    at that corner. */
-static void sched__find_numbers(sched__check *v, uint32_t buffer) {
+static void sched__evaluate_range(sched__check *v, uint32_t buffer) {
     for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++) {
         int64_t at, bytes;
         bool known = !ind_expr_eval(v->s->offset[buffer], sched__corner_value, &corner, &at) &&
@@ -4760,19 +4772,19 @@ static void sched__find_numbers(sched__check *v, uint32_t buffer) {
 }
 
 /* Compares numbers, independently of the proofs. */
-static bool sched__check_numbers(const sched__check *v, uint32_t a, uint32_t b) {
-    const sched__numbers *x = &v->number[a], *y = &v->number[b];
+static bool sched__check_range_values(const sched__check *v, uint32_t a, uint32_t b) {
+    const sched__range_values *x = &v->number[a], *y = &v->number[b];
     for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++)
         if (x->end[corner] > y->begin[corner] && y->end[corner] > x->begin[corner]) return false;
     return true;
 }
 
 /* True if the kernel stores only other parts of b's concatenation into b's memory. */
-static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint32_t b) {
+static bool sched__stores_other_parts(const sched__check *v, const ind_kernel *k, uint32_t b) {
     bool stores = false;
     for (uint32_t o = k->num_reads; o < k->num_args; o++) {
         if (v->s->storage[k->arg[o]] != v->s->storage[b]) continue;
-        if (!sched__parts_apart(v->s->program, k->arg[o], b)) return false;
+        if (!sched__parts_disjoint(v->s->program, k->arg[o], b)) return false;
         stores = true;
     }
     return stores;
@@ -4780,42 +4792,42 @@ static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint
 
 /* True if b may reuse the memory of a in the kernel that writes b: that kernel must be the only user of a in its
    launch, except for kernels that store other parts there. */
-static bool sched__check_taken_over(const sched__check *v, const sched__life *a, const sched__life *b) {
+static bool sched__check_reuse(const sched__check *v, const sched__lifetime *a, const sched__lifetime *b) {
     const uint32_t made = v->made[b->buffer] - 1, before = v->made[a->buffer] - 1;
     if (before != made && v->s->launch[before] == v->s->launch[made])
-        return sched__parts_apart(v->s->program, a->buffer, b->buffer);
+        return sched__parts_disjoint(v->s->program, a->buffer, b->buffer);
     if (a->end != v->last[made] || b->begin != v->s->launch[made]) return false;
     for (uint32_t k = v->s->launch[made]; k <= v->last[made]; k++)
         if (k != made && sched__has_arg(&v->s->kernel[k], a->buffer, false) &&
-            !sched__stores_apart(v, &v->s->kernel[k], b->buffer))
+            !sched__stores_other_parts(v, &v->s->kernel[k], b->buffer))
             return false;
     return true;
 }
 
 /* Two buffers that are live in one kernel must not overlap, unless one reuses the other's memory in that kernel. */
-static bool sched__check_pair(sched__check *v, const sched__life *a, const sched__life *b) {
+static bool sched__check_pair(sched__check *v, const sched__lifetime *a, const sched__lifetime *b) {
     const ind_expr *offset = v->s->offset;
     v->buffer = a->buffer, v->other = b->buffer;
     if (v->s->storage[a->buffer] == v->s->storage[b->buffer])
-        return sched__check_taken_over(v, a, b) && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
+        return sched__check_reuse(v, a, b) && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
                ind_known_eq(a->size, b->size);
     ind_expr a_end = ind_expr_add(offset[a->buffer], a->size), b_end = ind_expr_add(offset[b->buffer], b->size);
     if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
-        !sched__follows(a_end, offset[b->buffer]) && !sched__follows(b_end, offset[a->buffer]))
+        !sched__ends_before(a_end, offset[b->buffer]) && !sched__ends_before(b_end, offset[a->buffer]))
         return false;
-    return sched__check_numbers(v, a->buffer, b->buffer);
+    return sched__check_range_values(v, a->buffer, b->buffer);
 }
 
 static bool sched__check_memory(sched__check *v) {
     uint32_t num = 0, live = 0;
     for (uint32_t b = 1; b < v->s->program->num_buffers; b++) {
         if (!ind__ok(v->life[b].size)) continue;
-        sched__find_numbers(v, b);
+        sched__evaluate_range(v, b);
         v->life[num++] = v->life[b];
     }
     sched__sort(v->life, num, sizeof *v->life, sched__compare_begin);
     for (uint32_t i = 0; i < num; i++) { /* life[0..live) are not over yet */
-        sched__life at = v->life[i];
+        sched__lifetime at = v->life[i];
         uint32_t kept = 0;
         for (uint32_t k = 0; k < live; k++) {
             if (v->life[k].end < at.begin) continue;
@@ -4829,23 +4841,24 @@ static bool sched__check_memory(sched__check *v) {
 }
 
 /* True if kernel k may write `b` into the memory of the donated input, given its previous contents. */
-static bool sched__check_gift(const sched__check *v, uint32_t k, uint32_t b, uint32_t gift) {
-    const ind__buffer *x = &v->s->program->buffer[gift], *y = &v->s->program->buffer[b];
-    const sched__life *there = &v->life[gift];
+static bool sched__check_donated_use(const sched__check *v, uint32_t k, uint32_t b, uint32_t donated) {
+    const ind__buffer *x = &v->s->program->buffer[donated], *y = &v->s->program->buffer[b];
+    const sched__lifetime *there = &v->life[donated];
     const uint32_t first = sched__launch_first(v->s, k);
     ind_expr all = ind__buffer_most_bytes(v->s->program, x), bytes = ind__buffer_most_bytes(v->s->program, y);
     if (!x->donated || x->mutated_by || !ind_known_le(bytes, all)) return false;
     if (sched__is_size(v->s->program, b)) return false; /* read back after a run, when the input may no longer exist */
     if ((v->s->takes_over[b] != 0) != (y->output != 0)) return false;
-    if (y->mutates || !v->made[gift] || there->end < first) return true; /* a version; or nothing is live there */
-    ind_expr had = ind__buffer_most_bytes(v->s->program, &v->s->program->buffer[there->buffer ? there->buffer : gift]);
+    if (y->mutates || !v->made[donated] || there->end < first) return true; /* a version; or nothing is live there */
+    ind_expr had =
+        ind__buffer_most_bytes(v->s->program, &v->s->program->buffer[there->buffer ? there->buffer : donated]);
     return there->end == v->last[k] && there->begin <= first && ind_known_eq(bytes, had) &&
-           !sched__used_beside(v->s, k, gift);
+           !sched__used_in_launch(v->s, k, donated);
 }
 
 /* In kernel order. The lifetime of a donated input becomes that of its current contents and starts one later. made: the
    input is read, or its memory was used. */
-static bool sched__check_gifts(sched__check *v) {
+static bool sched__check_donated(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t k = 0; k < v->s->num_kernels; k++)
         for (uint32_t i = 0; i < v->s->kernel[k].num_reads; i++)
@@ -4853,13 +4866,13 @@ static bool sched__check_gifts(sched__check *v) {
     for (uint32_t k = v->kernel = 0; k < v->s->num_kernels; v->kernel = ++k) {
         const ind_kernel *kernel = &v->s->kernel[k];
         for (uint32_t i = kernel->num_reads; i < kernel->num_args; i++) {
-            uint32_t b = v->buffer = kernel->arg[i], gift = v->other = sched__in_gift(v->s, b);
-            if (!gift) continue;
-            if (!sched__check_gift(v, k, b, gift)) return false;
-            v->made[gift] = 1;
-            v->life[gift].buffer = b;
-            v->life[gift].begin = sched__launch_first(v->s, k) + 1;
-            v->life[gift].end = v->s->takes_over[b] ? IND__SCHED_NONE : v->life[b].end;
+            uint32_t b = v->buffer = kernel->arg[i], donated = v->other = sched__donated_storage(v->s, b);
+            if (!donated) continue;
+            if (!sched__check_donated_use(v, k, b, donated)) return false;
+            v->made[donated] = 1;
+            v->life[donated].buffer = b;
+            v->life[donated].begin = sched__launch_first(v->s, k) + 1;
+            v->life[donated].end = v->s->takes_over[b] ? IND__SCHED_NONE : v->life[b].end;
         }
     }
     return true;
@@ -4913,15 +4926,15 @@ static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *
             uint32_t index = sched__index_from(body, from, i, body->index[in->index + k]);
             if (index > from[i]) from[i] = index;
         }
-        if (from[i] == IND__SCHED_BEHIND && (reduces || scans || (mask[i] & ~outer))) return false;
+        if (from[i] == IND__SCHED_AFTER_REDUCE && (reduces || scans || (mask[i] & ~outer))) return false;
         if (scans) from[i] = IND__SCHED_SCANNED;
-        if (reduces && from[i]) from[i] = IND__SCHED_BEHIND;
+        if (reduces && from[i]) from[i] = IND__SCHED_AFTER_REDUCE;
     }
     return true;
 }
 
 /* True if a result of the sort is stored along the row at one stride, so that it can be sorted there. */
-static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
+static bool sched__sort_is_stored(const ind_body *body, uint32_t sort, int part) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i], *value = &body->inst[in->arg[0]];
         ind_expr stride;
@@ -4933,7 +4946,7 @@ static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
 }
 
 /* In a kernel with a sort: true if each per-element store is masked or its buffer has as many elements as the rows. */
-static bool sched__ends_early(const ind__lowered *p, const ind_kernel *k) {
+static bool sched__masks_prefix_stores(const ind__lowered *p, const ind_kernel *k) {
     ind_expr points = ind_expr_mul(k->numel, k->rnumel);
     for (uint32_t i = 1; i < k->body->num_inst; i++) {
         const ind__inst *in = &k->body->inst[i];
@@ -4952,9 +4965,9 @@ static bool sched__check_scans(sched__check *v) {
         bool holds = true;
         if ((k->kind == IND_KERNEL_SCAN) != (scan && !sort) || (k->kind == IND_KERNEL_SORT) != (sort != 0))
             return false;
-        if (sort && !sched__ends_early(v->s->program, k)) return false;
+        if (sort && !sched__masks_prefix_stores(v->s->program, k)) return false;
         for (int part = 0; part < 2 && sched__sorts_long(k->body); part++)
-            if (!sched__keeps_sorted(k->body, sort, part)) return false;
+            if (!sched__sort_is_stored(k->body, sort, part)) return false;
         if (!scan || k->body->inst[scan].reduction != IND_SCAN_COMBINE) continue;
         uint32_t *mask = ind__alloc(v->s->context, (size_t)k->body->num_inst * 2 * sizeof *mask);
         if (mask) holds = sched__scan_is_last(k->body, mask, mask + k->body->num_inst);
@@ -4975,7 +4988,7 @@ static bool sched__check_runs(sched__check *v) {
         for (int d = 0; d < b->rank + b->rrank; d++) size[d] = sched__extent(b->var[d]);
         for (uint32_t i = 1; i < b->num_inst; i++) {
             const ind__inst *in = &b->inst[i];
-            if (!sched__joins_run(in)) continue;
+            if (!sched__combines_run(in)) continue;
             any = true, v->buffer = in->source;
             if (v->s->program->buffer[in->source].run != k->run || sched__only_store(b, in->source) != i) return false;
             if (k->kind != IND_KERNEL_REDUCTION || sched__has_arg(k, in->source, false)) return false;
@@ -4993,23 +5006,27 @@ static const struct {
     bool (*holds)(sched__check *v);
 } sched__rules[] = {
     {"each loop runs in exactly one kernel", sched__check_loops},
-    {"the parts of a launch are consecutive, and none is an extern call", sched__check_launches},
+    {"the kernels of a launch are consecutive, and an extern call is a separate launch", sched__check_launches},
     {"every body is valid", sched__check_bodies},
-    {"a kernel's arguments are what its body reads and writes, and it writes something", sched__check_args},
-    {"loops run after those whose results they read, and before those that change what they read", sched__check_order},
-    {"the parts of a launch need nothing of one another", sched__check_parts},
-    {"what a kernel reads is given or was written before, once", sched__check_reads_follow_writes},
-    {"what is changed in place was written before, is not read after, and keeps its memory", sched__check_versions},
+    {"a kernel's arguments are the buffers that its body accesses, and it writes at least one", sched__check_args},
+    {"a loop runs after the writers of its inputs, and before the loops that change them in place", sched__check_order},
+    {"the kernels of a launch are independent", sched__check_parts},
+    {"each buffer that a kernel reads is an input or was written once, by an earlier kernel",
+     sched__check_reads_follow_writes},
+    {"an old version is written before the in-place change, is not read after it, and shares its memory",
+     sched__check_versions},
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
     {"offsets are aligned and end within the arena", sched__check_offsets},
-    {"a buffer in a donated input's memory fits, and is written after the last read of the input", sched__check_gifts},
-    {"buffers that live at the same time do not overlap", sched__check_memory},
-    {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
-    {"a sort of rows that may be long stores both results, what is stored of its first elements is under a mask, and "
-     "the "
-     "pass of a scan with a combine function is the last",
+    {"a buffer in a donated input's memory fits, and is written after the last read of the input",
+     sched__check_donated},
+    {"buffers with overlapping lifetimes do not overlap in the arena", sched__check_memory},
+    {"each dimension of a matrix product is rows, columns or batch, and no store varies along the depth",
+     sched__check_matmul},
+    {"a long sort stores both results, stores of its first elements are masked, and a scan with a combine function "
+     "runs "
+     "in the last pass",
      sched__check_scans},
-    {"columns are reduced over blocks of rows, in partial results of one kernel", sched__check_runs},
+    {"a column reduction over blocks of rows stores the partial results of one kernel", sched__check_runs},
 };
 
 ind_status ind__schedule_verify(const ind_schedule *s) {
@@ -5209,8 +5226,8 @@ static bool sched__link_edges(const ind_schedule *s, uint32_t **first, uint32_t 
 }
 
 /* "; reads 2048*B bytes of x, buf4 (h)" */
-static void sched__print_moved(const sched__printer *p, const char *how, const uint32_t *buffer, uint32_t num,
-                               ind_expr bytes) {
+static void sched__print_traffic(const sched__printer *p, const char *how, const uint32_t *buffer, uint32_t num,
+                                 ind_expr bytes) {
     ind__textf(p->t, "; %s", how);
     sched__print_formula(p, " ", bytes);
     ind__textf(p->t, " bytes");
@@ -5226,8 +5243,8 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     sched__print_domain(p, k->body);
     ind__textf(p->t, "\n  makes ");
     ind__print_made(p->t, k->origin, k->num_origins, p->origin_name, p->result_name, p->user);
-    sched__print_moved(p, "reads", k->arg, k->num_reads, k->bytes_read);
-    sched__print_moved(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads, k->bytes_written);
+    sched__print_traffic(p, "reads", k->arg, k->num_reads, k->bytes_read);
+    sched__print_traffic(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads, k->bytes_written);
     sched__print_formula(p, "; flops ", k->flops);
     const char *before = "";
     for (uint32_t i = 0; i < k->num_loops; i++) {
@@ -5239,19 +5256,19 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     ind__textf(p->t, "\n");
     if (p->s->launch[number] != number) ind__textf(p->t, "  in one launch with kernel %u\n", p->s->launch[number]);
     if (p->s->combo[number] >= IND_COMBO_FULL)
-        ind__textf(p->t, "  a launch of its own: %s\n", ind__combo_reason_text(p->s->combo[number]));
+        ind__textf(p->t, "  separate launch: %s\n", ind__combo_reason_text(p->s->combo[number]));
 }
 
 /* Prints the ops that were not done in place, and the readers that prevent it. */
-static void sched__print_kept(const sched__printer *p) {
+static void sched__print_not_in_place(const sched__printer *p) {
     for (uint32_t i = 0; i < p->s->program->num_kept; i++) {
         const ind__kept *x = &p->s->program->kept[i];
         const char *op = p->origin_name ? p->origin_name(x->op, p->user) : NULL;
         const char *reader = x->reader != UINT32_MAX && p->origin_name ? p->origin_name(x->reader, p->user) : NULL;
         ind__textf(p->t, "%s of %s not in place: %s%s\n", op ? op : "?", p->s->program->buffer[x->buffer].name,
-                   reader ? reader : "its old contents are handed out",
+                   reader ? reader : "its old contents are an output",
                    !reader              ? ""
-                   : x->op == x->reader ? " itself reads it elsewhere"
+                   : x->op == x->reader ? " itself reads other elements of it"
                                         : " reads its old contents later");
     }
 }
@@ -5259,16 +5276,16 @@ static void sched__print_kept(const sched__printer *p) {
 static void sched__print_buffers(const sched__printer *p) {
     for (uint32_t b = 1; b < p->s->program->num_buffers; b++) {
         const ind__buffer *buffer = &p->s->program->buffer[b];
-        uint32_t gift = sched__in_gift(p->s, b);
-        if (!ind__ok(p->s->offset[b]) && !gift) continue;
+        uint32_t donated = sched__donated_storage(p->s, b);
+        if (!ind__ok(p->s->offset[b]) && !donated) continue;
         sched__print_buffer(p, b);
-        if (gift)
+        if (donated)
             ind__textf(p->t, "  %s donated %s", p->s->takes_over[b] ? "may be" : "in",
-                       p->s->program->buffer[gift].name);
+                       p->s->program->buffer[donated].name);
         else
             sched__print_formula(p, "  at ", p->s->offset[b]);
         sched__print_formula(p, "  bytes ", ind__buffer_bytes(buffer));
-        if (!gift && p->s->storage[b] != b)
+        if (!donated && p->s->storage[b] != b)
             ind__textf(p->t, "  in place of %s", p->s->program->buffer[p->s->storage[b]].name);
         ind__textf(p->t, "\n");
     }
@@ -5276,8 +5293,8 @@ static void sched__print_buffers(const sched__printer *p) {
 
 /* True if this edge is already printed: loops of a kernel that read the same buffer, unfused for the same reason, share
    a line. */
-static bool sched__edge_said(const sched__printer *p, const ind_kernel *k, uint32_t loop, const ind_edge *e,
-                             const uint32_t *first, const uint32_t *next) {
+static bool sched__edge_printed(const sched__printer *p, const ind_kernel *k, uint32_t loop, const ind_edge *e,
+                                const uint32_t *first, const uint32_t *next) {
     for (uint32_t i = 0; i < loop && !sched__fused(e->reason); i++) {
         for (uint32_t d = first[k->loop[i]]; d; d = next[d - 1]) {
             const ind_edge *other = &p->s->edge[d - 1];
@@ -5291,7 +5308,8 @@ static void sched__print_edges(const sched__printer *p, const ind_kernel *k, con
                                const uint32_t *next) {
     for (uint32_t i = 0; i < k->num_loops; i++) {
         for (uint32_t e = first[k->loop[i]]; e; e = next[e - 1]) {
-            if (!sched__edge_said(p, k, i, &p->s->edge[e - 1], first, next)) sched__print_edge(p, &p->s->edge[e - 1]);
+            if (!sched__edge_printed(p, k, i, &p->s->edge[e - 1], first, next))
+                sched__print_edge(p, &p->s->edge[e - 1]);
         }
     }
 }
@@ -5308,7 +5326,7 @@ void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn 
         sched__print_kernel(&p, k);
         sched__print_edges(&p, &s->kernel[k], first, next);
     }
-    sched__print_kept(&p);
+    sched__print_not_in_place(&p);
     sched__print_buffers(&p);
     sched__print_formula(&p, "arena ", s->arena_bytes);
     sched__print_formula(&p, " bytes; peak ", s->peak_bytes);
@@ -5448,7 +5466,7 @@ void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_nam
     ind__textf(t, "]");
     sched__json_formula(&p, "arena_bytes", s->arena_bytes);
     sched__json_formula(&p, "peak_bytes", s->peak_bytes);
-    sched__json_formula(&p, "op_by_op_bytes", s->op_by_op_bytes);
+    sched__json_formula(&p, "unfused_bytes", s->op_by_op_bytes);
     ind__textf(t, "}\n");
 }
 
@@ -5456,12 +5474,12 @@ void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_nam
 
 /* ================================================================================================== src/sched/run.c */
 /* Records for the explanation of the schedule: the kernel of each loop, the first and last kernel of each buffer. */
-static bool sched__note_uses(sched__fuser *f) {
+static bool sched__record_uses(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
-    s->kernel_of = sched__keep(f, NULL, loops, sizeof(uint32_t));
-    s->first_use = sched__keep(f, NULL, buffers, sizeof(uint32_t));
-    s->last_use = sched__keep(f, NULL, buffers, sizeof(uint32_t));
+    s->kernel_of = sched__schedule_alloc(f, NULL, loops, sizeof(uint32_t));
+    s->first_use = sched__schedule_alloc(f, NULL, buffers, sizeof(uint32_t));
+    s->last_use = sched__schedule_alloc(f, NULL, buffers, sizeof(uint32_t));
     if (f->failed) return false;
     for (uint32_t b = 0; b < buffers; b++) s->first_use[b] = s->last_use[b] = IND__SCHED_NONE;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
@@ -5481,8 +5499,8 @@ static bool sched__note_uses(sched__fuser *f) {
 static ind_status sched__run(sched__fuser *f) {
     const uint32_t refusals = ind__refusals(f->context);
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
-              sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f) &&
-              sched__combine(f) && sched__note_uses(f);
+              sched__choose_order(f) && sched__make_kernels(f) && sched__find_unfused_peak(f) &&
+              sched__plan_memory(f) && sched__combine(f) && sched__record_uses(f);
     return ok ? ind__refused_since(f->context, refusals) : ind__failed(f->context);
 }
 
@@ -5620,37 +5638,37 @@ static void sched__blame_kernels(sched__blame *m, bool around) {
 }
 
 /* Increases the care of the blamed loops. False: all already have the maximum. */
-static bool sched__take_blame(sched__blame *m, uint8_t *care) {
+static bool sched__raise_blamed(sched__blame *m, uint8_t *care) {
     bool more = false;
     for (uint32_t l = 0; l < m->s->program->num_loops; l++)
-        if (m->blamed[l] && care[l] < IND__SCHED_APART) care[l]++, more = true;
+        if (m->blamed[l] && care[l] < IND__SCHED_UNFUSED) care[l]++, more = true;
     return more;
 }
 
 /* Chooses the loops that get more care in the next schedule, from the peaks of this one: first single loops, then
    kernels. */
-static bool sched__take_care(sched__fuser *f, const ind_schedule *s, uint8_t *care) {
+static bool sched__raise_scarcity(sched__fuser *f, const ind_schedule *s, uint8_t *care) {
     sched__blame m = {.s = s};
-    while (m.point + 1 < IND__SCHED_NUM_POINTS && !sched__above(s, s->peak_bytes, m.point)) m.point++;
+    while (m.point + 1 < IND__SCHED_NUM_POINTS && !sched__exceeds_unfused(s, s->peak_bytes, m.point)) m.point++;
     if (!sched__blame_alloc(f, &m)) return false;
     sched__find_memory(&m);
     sched__find_peaks(&m);
     sched__find_last_readers(&m);
     for (uint32_t b = 1; b < s->program->num_buffers; b++)
         if (ind__ok(s->offset[b])) sched__blame_buffer(&m, b);
-    if (sched__take_blame(&m, care)) return true;
+    if (sched__raise_blamed(&m, care)) return true;
     sched__blame_kernels(&m, false);
-    if (sched__take_blame(&m, care)) return true;
+    if (sched__raise_blamed(&m, care)) return true;
     sched__blame_kernels(&m, true);
-    return sched__take_blame(&m, care);
+    return sched__raise_blamed(&m, care);
 }
 
 /* Builds another schedule and keeps the better one. */
-static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
+static ind_status sched__reschedule(const sched__fuser *f, ind_schedule **s) {
     ind_schedule *other;
     ind_status status = sched__create(f, &other);
     if (status) return status;
-    uint32_t above = sched__num_above(other, other->peak_bytes), had = sched__num_above(*s, (*s)->peak_bytes);
+    uint32_t above = sched__num_exceeding(other, other->peak_bytes), had = sched__num_exceeding(*s, (*s)->peak_bytes);
     bool better = above < had || (above == had && ind_hint(other->arena_bytes) < ind_hint((*s)->arena_bytes));
     ind__schedule_free(better ? *s : other);
     if (better) *s = other;
@@ -5664,19 +5682,19 @@ static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
    memory. */
 static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
     ind_status status = IND_OK;
-    if (!sched__num_above(*s, (*s)->peak_bytes)) return IND_OK;
+    if (!sched__num_exceeding(*s, (*s)->peak_bytes)) return IND_OK;
     uint8_t *care = sched__scratch(f, f->program->num_loops, 1);
     bool more = care != NULL;
     f->care = care;
-    for (int i = 0; i < IND__SCHED_SAVINGS && !status && more && sched__num_above(*s, (*s)->peak_bytes); i++) {
-        more = sched__take_care(f, *s, care);
-        if (!f->failed && more) status = sched__try_again(f, s);
+    for (int i = 0; i < IND__SCHED_MEMORY_TRIES && !status && more && sched__num_exceeding(*s, (*s)->peak_bytes); i++) {
+        more = sched__raise_scarcity(f, *s, care);
+        if (!f->failed && more) status = sched__reschedule(f, s);
     }
     if (f->failed) return ind__failed(f->context);
-    if (status || !sched__num_above(*s, (*s)->peak_bytes)) return status;
-    memset(care, IND__SCHED_APART, f->program->num_loops);
+    if (status || !sched__num_exceeding(*s, (*s)->peak_bytes)) return status;
+    memset(care, IND__SCHED_UNFUSED, f->program->num_loops);
     f->keep_order = true;
-    return sched__try_again(f, s);
+    return sched__reschedule(f, s);
 }
 
 ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, const ind_fusion_policy *policy,
@@ -5684,7 +5702,7 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
     if (out) *out = NULL;
     if (!c) return IND_INVALID_ARGUMENT;
     if (!program || !out)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: no program, or nowhere to put the schedule");
+        return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: the program or the result pointer is NULL");
     if (!program->layouts_fixed)
         return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: the program's layouts are not fixed");
     sched__fuser *f = ind__alloc(c, sizeof *f);

@@ -197,7 +197,7 @@ static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     t->indent--;
 }
 
-static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
+static ind_status cg__push_arg(ind__writer *w, ind__kernel_arg arg) {
     ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->args.arg, w->args.num, w->args.cap);
     if (!a) return ind__failed(w->context);
     *a = arg;
@@ -206,13 +206,15 @@ static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
 
 /* Adds the arguments that point to the instance's memory, last: error record, lookback words, counters and partial
    results. */
-static ind_status cg__pass_records(ind__writer *w) {
+static ind_status cg__push_memory_args(ind__writer *w) {
     ind_status status = IND_OK;
-    if (w->args.needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
+    if (w->args.needs_error) status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
     if (!status && ind__ok(w->plan->lookback))
-        status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->plan->lookback});
-    if (!status && w->variant->memory.num_counters) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
-    if (!status && w->variant->memory.partial_bytes) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
+        status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->plan->lookback});
+    if (!status && w->variant->memory.num_counters)
+        status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
+    if (!status && w->variant->memory.partial_bytes)
+        status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
     return status;
 }
 
@@ -380,7 +382,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     ind__text t = {.context = w->context}, first = t;
     cg__write_data_sizes(w, &first);
     cg__write_evictions(w, &first);
-    if (cg__pass_records(w)) return ind__failed(w->context);
+    if (cg__push_memory_args(w)) return ind__failed(w->context);
     if (cg__has_prelude_set(&w->prelude) || w->calls.num)
         ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(&t, &w->prelude);

@@ -141,10 +141,10 @@ static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place)
    must be one pass over all rows that reads the results. */
 static bool cg__suits_finish(const ind__writer *w) {
     const cg__handover *h = w->plan->handover;
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    cg__pass pass[IND__CG_MAX_PASSES];
     if (w->calls.num || w->plan->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
     if (h->takes)
-        return w->plan->domain.rank == 0 && w->plan->domain.rrank == 1 && cg__sweeps(w, sweep) == 1 &&
+        return w->plan->domain.rank == 0 && w->plan->domain.rrank == 1 && cg__passes(w, pass) == 1 &&
                ind_expr_same(cg__r_numel(w), h->rows) && cg__hands_each(w, IND_LOOP_LOAD, w->plan->domain.var[0]);
     return cg__has(w, IND__HAS_FINISH) && w->plan->domain.rank == 1 &&
            cg__hands_each(w, IND_LOOP_STORE, w->plan->domain.var[0]);

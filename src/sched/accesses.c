@@ -70,17 +70,17 @@ static const sched__domain *sched__domain_of(sched__fuser *f, const ind_expr *si
 /* The loop's own domain, and its variables in it. Dimensions of size 1 are dropped; a reduction keeps at least one. */
 static const sched__domain *sched__loop_domain(sched__fuser *f, const ind_body *body, ind_expr *var) {
     ind_expr size[IND__SCHED_DIMS];
-    int rank = 0, n = 0, kept[IND__SCHED_DIMS], last = body->rank + body->rrank - 1;
+    int rank = 0, n = 0, position[IND__SCHED_DIMS], last = body->rank + body->rrank - 1;
     for (int v = 0; v <= last; v++) {
         ind_expr e = sched__extent(body->var[v]);
         bool needed = v == last && body->rrank && n == rank;
-        kept[v] = sched__is_one(e) && !needed ? -1 : n;
-        if (kept[v] >= 0) size[n++] = e;
+        position[v] = sched__is_one(e) && !needed ? -1 : n;
+        if (position[v] >= 0) size[n++] = e;
         if (v < body->rank) rank = n;
     }
     const sched__domain *d = sched__domain_of(f, size, rank, n - rank);
     ind_expr zero = ind_int(f->context, 0);
-    for (int v = 0; d && v < body->rank + body->rrank; v++) var[v] = kept[v] < 0 ? zero : d->var[kept[v]];
+    for (int v = 0; d && v < body->rank + body->rrank; v++) var[v] = position[v] < 0 ? zero : d->var[position[v]];
     return ind__ok(zero) ? d : (sched__fail(f), NULL);
 }
 
@@ -120,8 +120,8 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     ind__access *a = f->access + f->first_access[l];
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        g->reduces |= (in->op == IND_LOOP_REDUCE && in->reduction != IND_REDUCE_DOT) || sched__joins_run(in);
-        if (sched__joins_run(in)) g->run = f->program->buffer[in->source].run;
+        g->reduces |= (in->op == IND_LOOP_REDUCE && in->reduction != IND_REDUCE_DOT) || sched__combines_run(in);
+        if (sched__combines_run(in)) g->run = f->program->buffer[in->source].run;
         g->scans |= in->op == IND_LOOP_SCAN;
         g->num_scans += in->op == IND_LOOP_SCAN;
         g->combines |= in->op == IND_LOOP_SCAN && in->reduction == IND_SCAN_COMBINE;

@@ -54,7 +54,7 @@ static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kerne
 }
 
 /* True if both are likely to be one device function with different arguments. */
-static bool sched__alike(const ind_kernel *a, const ind_kernel *b) {
+static bool sched__likely_same_function(const ind_kernel *a, const ind_kernel *b) {
     return a->kind == b->kind && a->num_args == b->num_args && a->num_reads == b->num_reads &&
            a->body->num_inst == b->body->num_inst;
 }
@@ -70,18 +70,19 @@ static bool sched__share_read(const ind_kernel *a, const ind_kernel *b) {
    one function and one tile size serve all. Large pointwise kernels must be alike and read a common buffer: the second
    one occupies the multiprocessors that the end of the first leaves idle (rotary embedding of queries and keys, 336
    MiB, H200: 87.6 us, two launches 89.1 us). Small kernels need nothing in common. */
-static bool sched__go_together(const sched__combiner *x, uint32_t i, uint32_t k) {
+static bool sched__may_share_launch(const sched__combiner *x, uint32_t i, uint32_t k) {
     const ind_kernel *a = &x->f->schedule->kernel[i], *b = &x->f->schedule->kernel[k];
     if ((a->kind == IND_KERNEL_MATMUL) != (b->kind == IND_KERNEL_MATMUL)) return false;
     if (a->kind == IND_KERNEL_MATMUL)
         return sched__share_read(a, b) && a->body->rank == b->body->rank && ind_expr_same(a->rnumel, b->rnumel);
     const bool large = x->large[i];
-    return large == x->large[k] && (!large || (sched__alike(a, b) && sched__share_read(a, b)));
+    return large == x->large[k] && (!large || (sched__likely_same_function(a, b) && sched__share_read(a, b)));
 }
 
 static bool sched__is_new_function(const sched__combiner *x, uint32_t launch, uint32_t k) {
     const ind_kernel *kernel = x->f->schedule->kernel;
-    return !sched__alike(&kernel[launch], &kernel[k]) && !sched__alike(&kernel[x->tail[launch]], &kernel[k]);
+    return !sched__likely_same_function(&kernel[launch], &kernel[k]) &&
+           !sched__likely_same_function(&kernel[x->tail[launch]], &kernel[k]);
 }
 
 /* True if the loop of this version stores only into its own part of the concatenation. */
@@ -99,27 +100,27 @@ static bool sched__stores_part(const ind__lowered *p, uint32_t version) {
 }
 
 /* True if two versions of one buffer are disjoint parts of a concatenation: then their order does not matter. */
-static bool sched__parts_apart(const ind__lowered *p, uint32_t a, uint32_t b) {
+static bool sched__parts_disjoint(const ind__lowered *p, uint32_t a, uint32_t b) {
     const ind__buffer *x = &p->buffer[a], *y = &p->buffer[b];
     if (!ind__ok(x->part_end) || !ind__ok(y->part_end)) return false;
     if (!ind_known_le(x->part_end, y->part_begin) && !ind_known_le(y->part_end, x->part_begin)) return false;
     return sched__stores_part(p, a) && sched__stores_part(p, b);
 }
 
-static void sched__after(const sched__combiner *x, uint32_t kernel, uint32_t k, uint32_t *least) {
+static void sched__run_after(const sched__combiner *x, uint32_t kernel, uint32_t k, uint32_t *least) {
     if (kernel != k && x->launch[kernel] + 1 > *least) *least = x->launch[kernel] + 1;
 }
 
 /* Kernel k writes a new version of `old`, so it runs after the writer and all readers of `old`. Both may be in one
    launch if they store parts of a concatenation. */
-static void sched__after_version(const sched__combiner *x, uint32_t version, uint32_t k, uint32_t *least) {
+static void sched__run_after_version(const sched__combiner *x, uint32_t version, uint32_t k, uint32_t *least) {
     const ind__lowered *p = x->f->program;
     uint32_t old = p->buffer[version].mutates;
-    for (uint32_t r = 0; r < x->written[old]; r++) sched__after(x, x->reader[x->first_reader[old] + r], k, least);
+    for (uint32_t r = 0; r < x->written[old]; r++) sched__run_after(x, x->reader[x->first_reader[old] + r], k, least);
     for (int n = 0; old && x->maker[old]; old = p->buffer[old].mutates, n++) {
         uint32_t maker = x->maker[old] - 1;
-        if (n == IND__SCHED_NEIGHBOURS || !sched__parts_apart(p, old, version)) {
-            sched__after(x, maker, k, least);
+        if (n == IND__SCHED_NEIGHBOURS || !sched__parts_disjoint(p, old, version)) {
+            sched__run_after(x, maker, k, least);
             return;
         }
         if (x->launch[maker] > *least) *least = x->launch[maker];
@@ -128,21 +129,21 @@ static void sched__after_version(const sched__combiner *x, uint32_t version, uin
 
 /* The first position at which kernel k can run: after its dependencies, and after all readers of buffers that it
    changes. */
-static uint32_t sched__earliest(const sched__combiner *x, uint32_t k) {
+static uint32_t sched__earliest_launch(const sched__combiner *x, uint32_t k) {
     const ind_kernel *kernel = &x->f->schedule->kernel[k];
     uint32_t least = 0;
     for (uint32_t i = 0; i < kernel->num_args; i++) {
         uint32_t b = kernel->arg[i];
         if (i >= kernel->num_reads)
-            sched__after_version(x, b, k, &least);
+            sched__run_after_version(x, b, k, &least);
         else if (x->maker[b])
-            sched__after(x, x->maker[b] - 1, k, &least);
+            sched__run_after(x, x->maker[b] - 1, k, &least);
     }
     return least;
 }
 
 /* Records kernel k at its original position, since later kernels may depend on it. */
-static void sched__note_kernel(sched__combiner *x, uint32_t k) {
+static void sched__record_kernel(sched__combiner *x, uint32_t k) {
     const ind_kernel *kernel = &x->f->schedule->kernel[k];
     for (uint32_t i = 0; i < kernel->num_args; i++) {
         uint32_t b = kernel->arg[i];
@@ -163,16 +164,16 @@ static bool sched__fits_below_peak(const sched__combiner *x, uint32_t launch, ui
 
 /* The launch that kernel k is added to: the last one with a similar kernel, else the last possible one. k if there is
    none, with the reason in *why. */
-static uint32_t sched__launch_to_join(const sched__combiner *x, uint32_t k, ind_combo_reason *why) {
+static uint32_t sched__choose_launch(const sched__combiner *x, uint32_t k, ind_combo_reason *why) {
     const sched__fuser *f = x->f;
     const ind_kernel *kernel = &f->schedule->kernel[k];
-    uint32_t least = sched__earliest(x, k), best = k, tries = 0;
+    uint32_t least = sched__earliest_launch(x, k), best = k, tries = 0;
     *why = x->large[k] ? IND_COMBO_LARGE : IND_COMBO_NEEDED;
     for (uint32_t i = x->num_open; i-- > 0 && tries < IND__SCHED_COMBO_TRIES; tries++) {
         uint32_t at = x->open[i];
         if (at < least || k - at > IND__SCHED_COMBO_DISTANCE) break;
         const ind_kernel *first = &f->schedule->kernel[at];
-        if (!sched__go_together(x, at, k) || (best != k && !sched__alike(first, kernel))) continue;
+        if (!sched__may_share_launch(x, at, k) || (best != k && !sched__likely_same_function(first, kernel))) continue;
         if (x->parts[at] >= (uint32_t)f->policy.max_parts ||
             x->functions[at] + sched__is_new_function(x, at, k) > (uint32_t)f->policy.max_functions ||
             x->words[at] + sched__combo_words(kernel) > IND__SCHED_COMBO_WORDS) {
@@ -181,13 +182,13 @@ static uint32_t sched__launch_to_join(const sched__combiner *x, uint32_t k, ind_
             if (best == k) *why = IND_COMBO_MEMORY;
         } else {
             best = at;
-            if (sched__alike(first, kernel)) break;
+            if (sched__likely_same_function(first, kernel)) break;
         }
     }
     return best;
 }
 
-static void sched__join_launch(sched__combiner *x, uint32_t launch, uint32_t k) {
+static void sched__add_to_launch(sched__combiner *x, uint32_t launch, uint32_t k) {
     ind_schedule *s = x->f->schedule;
     x->launch[k] = launch;
     x->functions[launch] += sched__is_new_function(x, launch, k);
@@ -206,7 +207,7 @@ static int64_t sched__at_corner(ind_expr e, int corner) {
     return ind_expr_eval(e, sched__corner_value, &corner, &value) ? INT64_MAX : value > 0 ? value : 0;
 }
 
-static int64_t sched__place_bytes(const sched__fuser *f, uint32_t buffer, int corner) {
+static int64_t sched__aligned_bytes_at(const sched__fuser *f, uint32_t buffer, int corner) {
     return sched__at_corner(ind__align_up(f->bytes[buffer], IND__ALIGNMENT), corner);
 }
 
@@ -223,7 +224,7 @@ static bool sched__find_live(sched__combiner *x, int c) {
         for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
             uint32_t b = s->kernel[k].arg[i];
             if (!ind__ok(s->offset[b])) continue;
-            const int64_t bytes = sched__place_bytes(f, b, c);
+            const int64_t bytes = sched__aligned_bytes_at(f, b, c);
             if (i >= s->kernel[k].num_reads && !f->program->buffer[b].mutates)
                 x->made[c][k] = sched__add_hint(x->made[c][k], bytes);
             if (!end[s->storage[b]]) x->live[c][k] = sched__add_hint(x->live[c][k], bytes);
@@ -231,7 +232,7 @@ static bool sched__find_live(sched__combiner *x, int c) {
         }
     }
     for (uint32_t b = 1; b < f->program->num_buffers; b++)
-        if (end[b]) freed[end[b]] = sched__add_hint(freed[end[b]], sched__place_bytes(f, b, c));
+        if (end[b]) freed[end[b]] = sched__add_hint(freed[end[b]], sched__aligned_bytes_at(f, b, c));
     for (uint32_t k = 0; k < s->num_kernels; k++) {
         live = x->live[c][k] = sched__add_hint(live > freed[k] ? live - freed[k] : 0, x->live[c][k]);
         if (live > x->limit[c]) x->limit[c] = live;
@@ -269,12 +270,12 @@ static void sched__choose_launches(sched__combiner *x) {
         x->parts[k] = x->functions[k] = 1, x->words[k] = sched__combo_words(&s->kernel[k]);
         s->combo[k] = sched__combinable(x->f, &s->kernel[k]);
         x->large[k] = s->combo[k] == IND_COMBO_LARGE && s->kernel[k].kind == IND_KERNEL_POINTWISE;
-        if (s->combo[k] == IND_COMBO_COMBINED || x->large[k]) launch = sched__launch_to_join(x, k, &s->combo[k]);
+        if (s->combo[k] == IND_COMBO_COMBINED || x->large[k]) launch = sched__choose_launch(x, k, &s->combo[k]);
         if (launch != k)
-            sched__join_launch(x, launch, k);
+            sched__add_to_launch(x, launch, k);
         else if (s->combo[k] >= IND_COMBO_NEEDED || x->large[k])
             x->open[x->num_open++] = k;
-        sched__note_kernel(x, k);
+        sched__record_kernel(x, k);
     }
 }
 
@@ -295,7 +296,7 @@ static bool sched__gather_launches(const sched__combiner *x, ind_kernel *kernel,
     return s->num_launches < s->num_kernels;
 }
 
-static void sched__launch_each(ind_schedule *s) {
+static void sched__launch_separately(ind_schedule *s) {
     for (uint32_t k = 0; k < s->num_kernels; k++) s->launch[k] = k;
     s->num_launches = s->num_kernels;
 }
@@ -319,7 +320,7 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
     if (sched__no_larger(s, &before)) return true;
     before.arena = s->arena; /* it may have grown; the schedule still owns its new allocations */
     *s = before;
-    sched__launch_each(s);
+    sched__launch_separately(s);
     for (uint32_t k = 0; k < s->num_kernels; k++)
         if (s->combo[k] == IND_COMBO_COMBINED) s->combo[k] = IND_COMBO_MEMORY;
     return true;
@@ -330,10 +331,10 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
 static bool sched__combine(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     sched__combiner x;
-    s->launch = sched__keep(f, NULL, s->num_kernels, sizeof *s->launch);
-    s->combo = sched__keep(f, NULL, s->num_kernels, sizeof *s->combo);
-    ind_kernel *kernel = sched__keep(f, NULL, s->num_kernels, sizeof *kernel);
-    ind_combo_reason *combo = sched__keep(f, NULL, s->num_kernels, sizeof *combo);
+    s->launch = sched__schedule_alloc(f, NULL, s->num_kernels, sizeof *s->launch);
+    s->combo = sched__schedule_alloc(f, NULL, s->num_kernels, sizeof *s->combo);
+    ind_kernel *kernel = sched__schedule_alloc(f, NULL, s->num_kernels, sizeof *kernel);
+    ind_combo_reason *combo = sched__schedule_alloc(f, NULL, s->num_kernels, sizeof *combo);
     if (f->failed || !sched__combiner_init(&x, f)) return false;
     sched__choose_launches(&x);
     if (sched__gather_launches(&x, kernel, combo)) return sched__plan_combined(f, kernel, combo);

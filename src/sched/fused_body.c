@@ -88,7 +88,7 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
         user.within = sched__record_within(f, &r.ops, l, user.row);
         ok = ind__body_replay(&r.ops, &replay).id;
     }
-    return sched__recorded(f, &r, ok);
+    return sched__end_recording(f, &r, ok);
 }
 
 static ind_body *sched__make_body(sched__fuser *f, uint32_t g) {

@@ -5,21 +5,21 @@
 #define IND__SCHED_BUCKETS 4096 /* of the hash tables of domains and of fits: short chains up to a million loops */
 
 enum {
-    IND__SCHED_ROUNDS = 10,       /* of fusion, at most; TorchInductor's number */
-    IND__SCHED_NEIGHBOURS = 16,   /* readers of one buffer that are tried against each other */
-    IND__SCHED_VISITS = 128,      /* kernels that one cycle test may visit, in each direction */
-    IND__SCHED_STEPS = 2048,      /* edges that it may follow */
-    IND__SCHED_RUN_WARPS = 4,     /* warps of a block if each warp has one row */
-    IND__SCHED_WINDOW = 64,       /* readers of a result are searched in so many loops after it */
-    IND__SCHED_GIFTS = 16,        /* donated inputs that are tried for one buffer */
-    IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
-    IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that each new term is compared to */
-    IND__SCHED_SORTED_LOOPS = 64, /* with a sort: their reductions and the row share the shared memory of a block */
-    IND__SCHED_SECTOR = 32,       /* bytes; smallest memory transaction */
-    IND__SCHED_CARE = 1,          /* memory is scarce: no fusion for shared reads, concatenation parts or prologues */
-    IND__SCHED_APART = 2,         /* no fusion at all */
-    IND__SCHED_SAVINGS = 6,       /* schedules that are tried for less memory */
-    IND__SCHED_OPEN_END = 1 << 16 /* value of a size without an upper bound */
+    IND__SCHED_ROUNDS = 10,        /* of fusion, at most; TorchInductor's number */
+    IND__SCHED_NEIGHBOURS = 16,    /* readers of one buffer that are tried against each other */
+    IND__SCHED_VISITS = 128,       /* kernels that one cycle test may visit, in each direction */
+    IND__SCHED_STEPS = 2048,       /* edges that it may follow */
+    IND__SCHED_RUN_WARPS = 4,      /* warps of a block if each warp has one row */
+    IND__SCHED_WINDOW = 64,        /* readers of a result are searched in so many loops after it */
+    IND__SCHED_DONATED_TRIES = 16, /* donated inputs that are tried for one buffer */
+    IND__SCHED_GAP_TRIES = 16,     /* gaps in the arena that are tried for one buffer */
+    IND__SCHED_DOMINATORS = 16,    /* terms of a maximum that each new term is compared to */
+    IND__SCHED_SORTED_LOOPS = 64,  /* with a sort: their reductions and the row share the shared memory of a block */
+    IND__SCHED_SECTOR = 32,        /* bytes; smallest memory transaction */
+    IND__SCHED_SCARCE = 1,         /* memory is scarce: no fusion for shared reads, concatenation parts or prologues */
+    IND__SCHED_UNFUSED = 2,        /* no fusion at all */
+    IND__SCHED_MEMORY_TRIES = 6,   /* schedules that are tried for less memory */
+    IND__SCHED_UNBOUNDED = 1 << 16 /* value of a size without an upper bound */
 };
 
 /* Iteration space of a kernel: sizes of P, then of R, none of them 1, and their index symbols. Interned, so that equal
@@ -35,15 +35,15 @@ typedef struct sched__domain {
 
 /* Order in which the dimensions of a domain are matched with those of another: the original one, or the memory order of
    an access. */
-typedef struct sched__walk_order {
+typedef struct sched__dim_order {
     uint8_t dim[IND__SCHED_DIMS];
-} sched__walk_order;
+} sched__dim_order;
 
 /* Mapping of two domains onto a common domain, and the variables of both in it. */
 typedef struct sched__fit {
     struct sched__fit *next;
     const sched__domain *a, *b, *domain; /* domain NULL: they do not fit */
-    sched__walk_order order_a, order_b;
+    sched__dim_order order_a, order_b;
     bool reordered;   /* one of the orders is not the original one */
     bool elementwise; /* the points of one are the rows times the row elements of the other */
     ind_expr map_a[IND__SCHED_DIMS], map_b[IND__SCHED_DIMS];
@@ -75,11 +75,11 @@ typedef struct sched__candidate {
 } sched__candidate;
 
 /* Lifetime of a memory block: the steps from its first write to its last read. */
-typedef struct sched__life {
+typedef struct sched__lifetime {
     uint32_t buffer, begin, end;
     ind_expr size; /* rounded up */
     int64_t hint;
-} sched__life;
+} sched__lifetime;
 
 typedef struct sched__fuser {
     ind_context *context;
@@ -91,7 +91,7 @@ typedef struct sched__fuser {
     ind__arena scratch;
     bool failed;
     bool keep_order;     /* of the program */
-    const uint8_t *care; /* by loop: 0, or IND__SCHED_CARE or more if memory is scarce; NULL: 0 for all */
+    const uint8_t *care; /* by loop: 0, or IND__SCHED_SCARCE or more if memory is scarce; NULL: 0 for all */
 
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
@@ -142,7 +142,7 @@ static void *sched__scratch(sched__fuser *f, size_t count, size_t bytes) {
 }
 
 /* Copies a result to the schedule's own memory. */
-static void *sched__keep(sched__fuser *f, const void *data, size_t count, size_t bytes) {
+static void *sched__schedule_alloc(sched__fuser *f, const void *data, size_t count, size_t bytes) {
     size_t total;
     void *p = ind__size_mul(count ? count : 1, bytes, &total) ? ind__arena_alloc(&f->schedule->arena, total) : NULL;
     if (!p) return sched__fail(f), NULL;
@@ -205,7 +205,7 @@ static bool sched__is_access(const ind__inst *i) {
 }
 
 /* True for a store that combines the values of a run of rows. */
-static bool sched__joins_run(const ind__inst *i) {
+static bool sched__combines_run(const ind__inst *i) {
     return i->op == IND_LOOP_STORE && (i->flags & IND__INST_RUN);
 }
 

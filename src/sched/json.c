@@ -128,7 +128,7 @@ void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_nam
     ind__textf(t, "]");
     sched__json_formula(&p, "arena_bytes", s->arena_bytes);
     sched__json_formula(&p, "peak_bytes", s->peak_bytes);
-    sched__json_formula(&p, "op_by_op_bytes", s->op_by_op_bytes);
+    sched__json_formula(&p, "unfused_bytes", s->op_by_op_bytes);
     ind__textf(t, "}\n");
 }
 

@@ -8,11 +8,11 @@ static uint32_t sched__collect_loops(const sched__fuser *f, uint32_t g, uint32_t
 
 static bool sched__set_loops(sched__fuser *f, ind_kernel *k, uint32_t g) {
     uint32_t origins = 0, n = 0;
-    k->loop = sched__keep(f, NULL, f->group[g].count, sizeof *k->loop);
+    k->loop = sched__schedule_alloc(f, NULL, f->group[g].count, sizeof *k->loop);
     if (!k->loop) return false;
     k->num_loops = sched__collect_loops(f, g, k->loop);
     for (uint32_t i = 0; i < k->num_loops; i++) origins += f->program->loop[k->loop[i]].num_origins;
-    k->origin = sched__keep(f, NULL, origins, sizeof *k->origin);
+    k->origin = sched__schedule_alloc(f, NULL, origins, sizeof *k->origin);
     if (!k->origin) return false;
     for (uint32_t i = 0; i < k->num_loops; i++) {
         const ind__loop *l = &f->program->loop[k->loop[i]];
@@ -87,14 +87,14 @@ static ind_expr sched__points(const ind_body *body, uint32_t mask) {
 
 /* Elements of the buffer that the body accesses: the points of the variables in its indices, at most the whole
    buffer. */
-static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
+static ind_expr sched__accessed_elements(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
     ind_expr total = ind_int(f->context, 0), all = ind__buffer_numel(&f->program->buffer[buffer]);
     bool masked = false;
     if (body->call) return buffer == body->call->workspace ? total : all;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         if (!sched__is_access(in) || in->source != buffer) continue;
-        if (sched__joins_run(in)) return all;
+        if (sched__combines_run(in)) return all;
         uint32_t m = sched__expr_mask(body, mask, i, body->index[in->index]);
         total = ind_expr_add(total, sched__points(body, m));
         masked = masked || in->arg[in->op == IND_LOOP_STORE];
@@ -107,18 +107,18 @@ static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint
 static bool sched__combines(const ind_body *body, uint32_t buffer) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        if (in->op != IND_LOOP_STORE || in->source != buffer || sched__joins_run(in)) continue;
+        if (in->op != IND_LOOP_STORE || in->source != buffer || sched__combines_run(in)) continue;
         if (in->reduction != IND_REDUCE_NONE) return true;
     }
     return false;
 }
 
-static ind_expr sched__touched_bytes(sched__fuser *f, const ind_kernel *k, const uint32_t *mask, bool written) {
+static ind_expr sched__accessed_bytes(sched__fuser *f, const ind_kernel *k, const uint32_t *mask, bool written) {
     ind_expr sum = ind_int(f->context, 0);
     for (uint32_t i = written ? k->num_reads : 0; i < k->num_args; i++) {
         if (!written && i >= k->num_reads && !sched__combines(k->body, k->arg[i])) continue;
         int64_t bytes = ind_dtype_bytes(f->program->buffer[k->arg[i]].dtype);
-        ind_expr n = sched__touched(f, k->body, mask, k->arg[i]);
+        ind_expr n = sched__accessed_elements(f, k->body, mask, k->arg[i]);
         sum = ind_expr_add(sum, ind_expr_mul(n, ind_int(f->context, bytes)));
     }
     return sum;
@@ -132,7 +132,7 @@ static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     for (uint32_t i = 1; i < body->num_inst && !body->call; i++) {
         const ind__inst *in = &body->inst[i];
         char class = ind__loop_op_class((ind_loop_op)in->op);
-        if (in->op == IND_LOOP_SCAN || sched__joins_run(in))
+        if (in->op == IND_LOOP_SCAN || sched__combines_run(in))
             per_element++;
         else if (in->op == IND_LOOP_REDUCE)
             per_element += in->reduction == IND_REDUCE_DOT ? 2 : 1;
@@ -157,7 +157,7 @@ static void sched__collect_args(sched__fuser *f, ind_kernel *k, ind_loop_op op, 
 static bool sched__set_args(sched__fuser *f, ind_kernel *k) {
     uint32_t accesses = 0;
     for (uint32_t i = 1; i < k->body->num_inst; i++) accesses += sched__is_access(&k->body->inst[i]);
-    k->arg = sched__keep(f, NULL, accesses + sched__num_sizes(f, k->body), sizeof *k->arg);
+    k->arg = sched__schedule_alloc(f, NULL, accesses + sched__num_sizes(f, k->body), sizeof *k->arg);
     if (!k->arg) return false;
     sched__collect_args(f, k, IND_LOOP_LOAD, k->arg);
     uint64_t sizes = ind__body_unbacked(f->program, k->body);
@@ -172,18 +172,18 @@ static bool sched__set_args(sched__fuser *f, ind_kernel *k) {
 
 /* An amount of work as a formula in the declared sizes: an upper bound if it depends on data, 0 if no bound is
    found. */
-static ind_expr sched__most(sched__fuser *f, ind_expr e) {
+static ind_expr sched__upper_bound(sched__fuser *f, ind_expr e) {
     ind_expr most = ind__most(f->program->unbacked, f->program->num_unbacked, e);
     return ind__ok(e) && !ind__ok(most) ? ind_int(f->context, 0) : most;
 }
 
-static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *mask) {
+static bool sched__set_work(sched__fuser *f, ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
     k->numel = sched__points(body, (1u << body->rank) - 1);
     k->rnumel = sched__points(body, ((1u << body->rrank) - 1) << body->rank);
-    k->bytes_read = sched__most(f, sched__touched_bytes(f, k, mask, false));
-    k->bytes_written = sched__most(f, sched__touched_bytes(f, k, mask, true));
-    k->flops = sched__most(f, sched__flops(k, mask));
+    k->bytes_read = sched__upper_bound(f, sched__accessed_bytes(f, k, mask, false));
+    k->bytes_written = sched__upper_bound(f, sched__accessed_bytes(f, k, mask, true));
+    k->flops = sched__upper_bound(f, sched__flops(k, mask));
     bool ok = ind__ok(k->numel) && ind__ok(k->rnumel) && ind__ok(k->bytes_read) && ind__ok(k->bytes_written) &&
               ind__ok(k->flops);
     if (!ok && ind_error_status(f->context) == IND_OVERFLOW)
@@ -212,14 +212,14 @@ static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
     sched__set_matmul(k, mask);
     bool ok = sched__set_loops(f, k, g) && sched__set_args(f, k);
     if (ok) sched__set_name(f, k);
-    ok = ok && sched__set_amounts(f, k, mask);
+    ok = ok && sched__set_work(f, k, mask);
     ind__free(f->context, mask);
     return ok;
 }
 
 static bool sched__make_kernels(sched__fuser *f) {
     ind_schedule *s = f->schedule;
-    s->kernel = sched__keep(f, NULL, f->num_order, sizeof *s->kernel);
+    s->kernel = sched__schedule_alloc(f, NULL, f->num_order, sizeof *s->kernel);
     if (!s->kernel) return false;
     for (uint32_t i = 0; i < f->num_order; i++) {
         s->num_kernels = i + 1;

@@ -139,15 +139,15 @@ static bool sched__make_fit(sched__fuser *f, sched__fit *fit) {
     return ind_known_eq(flat->numel, ind_expr_mul(rows->numel, rows->rnumel)) && sched__fit_rows(f, fit);
 }
 
-static sched__walk_order sched__as_it_stands(void) {
-    sched__walk_order order;
+static sched__dim_order sched__original_order(void) {
+    sched__dim_order order;
     for (int k = 0; k < IND__SCHED_DIMS; k++) order.dim[k] = (uint8_t)k;
     return order;
 }
 
 /* Cached, as a program has few different domains and orders. NULL on failure. */
-static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain *a, const sched__walk_order *order_a,
-                                            const sched__domain *b, const sched__walk_order *order_b) {
+static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain *a, const sched__dim_order *order_a,
+                                            const sched__domain *b, const sched__dim_order *order_b) {
     uint32_t key[2] = {a->number, b->number};
     uint64_t h =
         ind__hash(key, sizeof key, ind__hash(order_a, sizeof *order_a, ind__hash(order_b, sizeof *order_b, 0)));
@@ -156,7 +156,7 @@ static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain
         bool same = fit->a == a && fit->b == b && !memcmp(&fit->order_a, order_a, sizeof *order_a);
         if (same && !memcmp(&fit->order_b, order_b, sizeof *order_b)) return fit;
     }
-    const sched__walk_order plain = sched__as_it_stands();
+    const sched__dim_order plain = sched__original_order();
     sched__fit *fit = sched__scratch(f, 1, sizeof *fit);
     if (!fit) return NULL;
     *fit = (sched__fit){.next = f->fits[h], .a = a, .b = b, .order_a = *order_a, .order_b = *order_b};
@@ -167,7 +167,7 @@ static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain
 }
 
 static const sched__fit *sched__fit_of(sched__fuser *f, const sched__domain *a, const sched__domain *b) {
-    const sched__walk_order plain = sched__as_it_stands();
+    const sched__dim_order plain = sched__original_order();
     return sched__fit_ordered(f, a, &plain, b, &plain);
 }
 
@@ -200,7 +200,7 @@ static bool sched__merge_loops(sched__fuser *f, const ind_body *body, ind__loops
 }
 
 /* Ends a recording; NULL if it failed. */
-static ind_body *sched__recorded(sched__fuser *f, ind__recorder *r, bool ok) {
+static ind_body *sched__end_recording(sched__fuser *f, ind__recorder *r, bool ok) {
     if (ok) return ind__record_end(r);
     ind__record_abort(r);
     return sched__fail(f), NULL;
@@ -218,7 +218,7 @@ static ind_body *sched__record_loops(sched__fuser *f, const ind_body *body, cons
         ok = ok && ind__ok(var[v]);
     }
     ok = ok && ind__body_replay(&r.ops, &(ind__replay){.body = body, .var = var}).id;
-    return sched__recorded(f, &r, ok);
+    return sched__end_recording(f, &r, ok);
 }
 
 static ind_body *sched__record_merged(sched__fuser *f, const ind_body *body) {

@@ -168,8 +168,8 @@ static bool sched__link_edges(const ind_schedule *s, uint32_t **first, uint32_t 
 }
 
 /* "; reads 2048*B bytes of x, buf4 (h)" */
-static void sched__print_moved(const sched__printer *p, const char *how, const uint32_t *buffer, uint32_t num,
-                               ind_expr bytes) {
+static void sched__print_traffic(const sched__printer *p, const char *how, const uint32_t *buffer, uint32_t num,
+                                 ind_expr bytes) {
     ind__textf(p->t, "; %s", how);
     sched__print_formula(p, " ", bytes);
     ind__textf(p->t, " bytes");
@@ -185,8 +185,8 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     sched__print_domain(p, k->body);
     ind__textf(p->t, "\n  makes ");
     ind__print_made(p->t, k->origin, k->num_origins, p->origin_name, p->result_name, p->user);
-    sched__print_moved(p, "reads", k->arg, k->num_reads, k->bytes_read);
-    sched__print_moved(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads, k->bytes_written);
+    sched__print_traffic(p, "reads", k->arg, k->num_reads, k->bytes_read);
+    sched__print_traffic(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads, k->bytes_written);
     sched__print_formula(p, "; flops ", k->flops);
     const char *before = "";
     for (uint32_t i = 0; i < k->num_loops; i++) {
@@ -198,19 +198,19 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     ind__textf(p->t, "\n");
     if (p->s->launch[number] != number) ind__textf(p->t, "  in one launch with kernel %u\n", p->s->launch[number]);
     if (p->s->combo[number] >= IND_COMBO_FULL)
-        ind__textf(p->t, "  a launch of its own: %s\n", ind__combo_reason_text(p->s->combo[number]));
+        ind__textf(p->t, "  separate launch: %s\n", ind__combo_reason_text(p->s->combo[number]));
 }
 
 /* Prints the ops that were not done in place, and the readers that prevent it. */
-static void sched__print_kept(const sched__printer *p) {
+static void sched__print_not_in_place(const sched__printer *p) {
     for (uint32_t i = 0; i < p->s->program->num_kept; i++) {
         const ind__kept *x = &p->s->program->kept[i];
         const char *op = p->origin_name ? p->origin_name(x->op, p->user) : NULL;
         const char *reader = x->reader != UINT32_MAX && p->origin_name ? p->origin_name(x->reader, p->user) : NULL;
         ind__textf(p->t, "%s of %s not in place: %s%s\n", op ? op : "?", p->s->program->buffer[x->buffer].name,
-                   reader ? reader : "its old contents are handed out",
+                   reader ? reader : "its old contents are an output",
                    !reader              ? ""
-                   : x->op == x->reader ? " itself reads it elsewhere"
+                   : x->op == x->reader ? " itself reads other elements of it"
                                         : " reads its old contents later");
     }
 }
@@ -218,16 +218,16 @@ static void sched__print_kept(const sched__printer *p) {
 static void sched__print_buffers(const sched__printer *p) {
     for (uint32_t b = 1; b < p->s->program->num_buffers; b++) {
         const ind__buffer *buffer = &p->s->program->buffer[b];
-        uint32_t gift = sched__in_gift(p->s, b);
-        if (!ind__ok(p->s->offset[b]) && !gift) continue;
+        uint32_t donated = sched__donated_storage(p->s, b);
+        if (!ind__ok(p->s->offset[b]) && !donated) continue;
         sched__print_buffer(p, b);
-        if (gift)
+        if (donated)
             ind__textf(p->t, "  %s donated %s", p->s->takes_over[b] ? "may be" : "in",
-                       p->s->program->buffer[gift].name);
+                       p->s->program->buffer[donated].name);
         else
             sched__print_formula(p, "  at ", p->s->offset[b]);
         sched__print_formula(p, "  bytes ", ind__buffer_bytes(buffer));
-        if (!gift && p->s->storage[b] != b)
+        if (!donated && p->s->storage[b] != b)
             ind__textf(p->t, "  in place of %s", p->s->program->buffer[p->s->storage[b]].name);
         ind__textf(p->t, "\n");
     }
@@ -235,8 +235,8 @@ static void sched__print_buffers(const sched__printer *p) {
 
 /* True if this edge is already printed: loops of a kernel that read the same buffer, unfused for the same reason, share
    a line. */
-static bool sched__edge_said(const sched__printer *p, const ind_kernel *k, uint32_t loop, const ind_edge *e,
-                             const uint32_t *first, const uint32_t *next) {
+static bool sched__edge_printed(const sched__printer *p, const ind_kernel *k, uint32_t loop, const ind_edge *e,
+                                const uint32_t *first, const uint32_t *next) {
     for (uint32_t i = 0; i < loop && !sched__fused(e->reason); i++) {
         for (uint32_t d = first[k->loop[i]]; d; d = next[d - 1]) {
             const ind_edge *other = &p->s->edge[d - 1];
@@ -250,7 +250,8 @@ static void sched__print_edges(const sched__printer *p, const ind_kernel *k, con
                                const uint32_t *next) {
     for (uint32_t i = 0; i < k->num_loops; i++) {
         for (uint32_t e = first[k->loop[i]]; e; e = next[e - 1]) {
-            if (!sched__edge_said(p, k, i, &p->s->edge[e - 1], first, next)) sched__print_edge(p, &p->s->edge[e - 1]);
+            if (!sched__edge_printed(p, k, i, &p->s->edge[e - 1], first, next))
+                sched__print_edge(p, &p->s->edge[e - 1]);
         }
     }
 }
@@ -267,7 +268,7 @@ void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn 
         sched__print_kernel(&p, k);
         sched__print_edges(&p, &s->kernel[k], first, next);
     }
-    sched__print_kept(&p);
+    sched__print_not_in_place(&p);
     sched__print_buffers(&p);
     sched__print_formula(&p, "arena ", s->arena_bytes);
     sched__print_formula(&p, " bytes; peak ", s->peak_bytes);

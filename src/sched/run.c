@@ -1,10 +1,10 @@
 /* Records for the explanation of the schedule: the kernel of each loop, the first and last kernel of each buffer. */
-static bool sched__note_uses(sched__fuser *f) {
+static bool sched__record_uses(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
-    s->kernel_of = sched__keep(f, NULL, loops, sizeof(uint32_t));
-    s->first_use = sched__keep(f, NULL, buffers, sizeof(uint32_t));
-    s->last_use = sched__keep(f, NULL, buffers, sizeof(uint32_t));
+    s->kernel_of = sched__schedule_alloc(f, NULL, loops, sizeof(uint32_t));
+    s->first_use = sched__schedule_alloc(f, NULL, buffers, sizeof(uint32_t));
+    s->last_use = sched__schedule_alloc(f, NULL, buffers, sizeof(uint32_t));
     if (f->failed) return false;
     for (uint32_t b = 0; b < buffers; b++) s->first_use[b] = s->last_use[b] = IND__SCHED_NONE;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
@@ -24,8 +24,8 @@ static bool sched__note_uses(sched__fuser *f) {
 static ind_status sched__run(sched__fuser *f) {
     const uint32_t refusals = ind__refusals(f->context);
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
-              sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f) &&
-              sched__combine(f) && sched__note_uses(f);
+              sched__choose_order(f) && sched__make_kernels(f) && sched__find_unfused_peak(f) &&
+              sched__plan_memory(f) && sched__combine(f) && sched__record_uses(f);
     return ok ? ind__refused_since(f->context, refusals) : ind__failed(f->context);
 }
 

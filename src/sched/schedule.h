@@ -148,7 +148,7 @@ typedef struct ind_fusion_policy {
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
     X(DISABLED, "fusion is disabled")                                                                                  \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
-    X(SPLIT_DISABLED, "a two-stage reduction could share its rows: disabled")                                          \
+    X(SPLIT_DISABLED, "a two-stage reduction could share its rows: two-stage reductions are disabled")                 \
     X(SPLIT_KIND, "a two-stage reduction could share its rows: this kind of reduction has one stage")                  \
     X(SPLIT_ORDER, "a two-stage reduction could share its rows: another kernel must run in between")                   \
     X(SPLIT_SHARED, "a two-stage reduction could share its rows: it shares its data with another reduction")           \
@@ -168,19 +168,19 @@ typedef struct ind_fusion_policy {
     X(TWO_SCANS, "too many scans for one kernel")                                                                      \
     X(TWO_SORTS, "two sorts")                                                                                          \
     X(SCAN_FUNCTION, "a scan with a user function shares its kernel with no other scan")                               \
-    X(SCAN_REDUCED, "it needs a reduction of the scan's results, which is complete after the last element")            \
-    X(EXTERN, "an extern call is a kernel of its own")                                                                 \
+    X(SCAN_REDUCED, "it reads a reduction of the scan's results, which is complete only after the last element")       \
+    X(EXTERN, "an extern call is a separate kernel")                                                                   \
     X(CYCLE, "another kernel must run in between")                                                                     \
     X(TOO_LARGE, "too many loops or buffers for one kernel")                                                           \
     X(NO_GAIN, "saves too few bytes")                                                                                  \
     X(COALESCING, "the accesses of neighbouring threads would not be coalesced")                                       \
     X(MEMORY, "fusion would raise peak memory")                                                                        \
     X(TOO_FAR, "too far apart in the program")                                                                         \
-    X(MUTATION, "one writes in place what the other reads or writes")                                                  \
-    X(RUNS, "columns are reduced over blocks of rows that the other does not have")                                    \
-    X(RUNS_SCAN, "columns are reduced over blocks of rows: not in one kernel with a scan")                             \
-    X(RUNS_PRODUCT, "columns are reduced over blocks of rows: not in one kernel with a matrix product")                \
-    X(SIZE, "the consumer's sizes depend on what the producer counts")
+    X(MUTATION, "one changes in place a buffer that the other accesses")                                               \
+    X(RUNS, "a column reduction runs over blocks of rows that the other loop does not have")                           \
+    X(RUNS_SCAN, "a column reduction over blocks of rows does not share a kernel with a scan")                         \
+    X(RUNS_PRODUCT, "a column reduction over blocks of rows does not share a kernel with a matrix product")            \
+    X(SIZE, "the consumer's sizes depend on the producer's results")
 
 typedef enum ind_fusion_reason {
 #define X(name, text) IND_FUSION_##name,
@@ -192,10 +192,10 @@ typedef enum ind_fusion_reason {
 #define IND_COMBO_REASONS(X)                                                                                           \
     X(COMBINED, "one launch with others")                                                                              \
     X(DISABLED, "combining launches is disabled")                                                                      \
-    X(KIND, "a sort has a launch of its own")                                                                          \
-    X(EXTERN, "an extern call has a launch of its own")                                                                \
-    X(DATA_SIZES, "its sizes come from data")                                                                          \
-    X(LARGE, "it takes longer than a launch")                                                                          \
+    X(KIND, "a sort is a separate launch")                                                                             \
+    X(EXTERN, "an extern call is a separate launch")                                                                   \
+    X(DATA_SIZES, "its sizes depend on data")                                                                          \
+    X(LARGE, "its predicted time exceeds the launch overhead")                                                         \
     X(FILLS, "it fills the GPU by itself")                                                                             \
     X(NEEDED, "dependencies separate it from every other small kernel")                                                \
     X(FULL, "every launch that it could share is full")                                                                \
@@ -277,7 +277,7 @@ const char *ind__kernel_kind_text(ind_kernel_kind k);
    code of the reason why it shares a launch or not}], "buffers": [{"name", "tensor", "bytes", "offset", "storage",
    "takes_over" (if it may use the memory of a donated input), "first", "last", "results"}], "edges": [{"from", "to",
    "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "tensor", "vertical", "fused", "code", "reason",
-   "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. "results" are the graph tensors of
+   "bytes"}], "arena_bytes", "peak_bytes", "unfused_bytes"}; formulas are strings. "results" are the graph tensors of
    the origins, named by result_name (may be NULL). "tensor" is the graph tensor of which an internal buffer holds the
    value or a part; the text prints it as "buf4 (h)". */
 void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,

@@ -5,10 +5,10 @@
 typedef struct sched__splitter {
     const ind__lowered *program;
     ind_fusion_policy policy;
-    ind__split *split;      /* by loop: as for ind__lowered_split */
-    uint8_t *joined;        /* by loop: a first stage was created for its rows */
-    uint32_t *reader;       /* loops that reduce values loaded from a buffer, ascending */
-    uint32_t *first_reader; /* by buffer, one more than buffers */
+    ind__split *split;        /* by loop: as for ind__lowered_split */
+    uint8_t *has_first_stage; /* by loop: a first stage was created for its rows */
+    uint32_t *reader;         /* loops that reduce values loaded from a buffer, ascending */
+    uint32_t *first_reader;   /* by buffer, one more than buffers */
 } sched__splitter;
 
 static bool sched__reduces_rows(const ind__loop *l) {
@@ -75,8 +75,8 @@ static bool sched__has_access(const ind_body *rows, ind_loop_op op, uint32_t buf
 }
 
 /* Bytes that `whole` reads at the same points as `rows`; -1: they are not certain to fuse. */
-static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows,
-                                const ind_expr *to) {
+static int64_t sched__shared_load_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows,
+                                        const ind_expr *to) {
     int64_t bytes = 0;
     for (uint32_t i = 1; i < whole->num_inst; i++) {
         const ind__inst *in = &whole->inst[i];
@@ -101,7 +101,7 @@ static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole,
 
 /* True if another loop reduces the same data over the same dimensions, so that both fuse unsplit. Unless `any`, only
    loops that cannot be split count. */
-static bool sched__reduced_whole_too(const sched__splitter *s, uint32_t l, bool any) {
+static bool sched__reduced_unsplit_too(const sched__splitter *s, uint32_t l, bool any) {
     const ind_body *b = s->program->loop[l].body;
     int64_t points = sched__points_hint(b, b->rank, b->rank + b->rrank);
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -126,11 +126,12 @@ static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
     if (r == l || s->split[r].outer || distance > (uint32_t)s->policy.max_distance) return 0;
     int outer = sched__rows_within(whole, rows, to);
     if (!outer) return 0;
-    int64_t partials = sched__points_hint(whole, 0, whole->rank + outer), met = sched__met_bytes(s, whole, rows, to);
+    int64_t partials = sched__points_hint(whole, 0, whole->rank + outer),
+            shared = sched__shared_load_bytes(s, whole, rows, to);
     int bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
     /* loops that would share a kernel then have a second stage each */
-    if (met < s->policy.launch_bytes && sched__reduced_whole_too(s, l, true)) return 0;
-    return met / s->policy.split_share / bytes >= partials ? outer : 0;
+    if (shared < s->policy.launch_bytes && sched__reduced_unsplit_too(s, l, true)) return 0;
+    return shared / s->policy.split_share / bytes >= partials ? outer : 0;
 }
 
 /* True if a user of the result reads the loop's data again, as a normalisation does. Then one unsplit kernel is better,
@@ -154,7 +155,7 @@ static bool sched__data_read_after(const sched__splitter *s, uint32_t l) {
 }
 
 /* Tries the loops that reduce data that loop l reads. */
-static int sched__split_to_rows(sched__splitter *s, uint32_t l) {
+static int sched__split_for_rows(sched__splitter *s, uint32_t l) {
     const ind_body *b = s->program->loop[l].body;
     for (uint32_t i = 1; i < b->num_inst; i++) {
         uint32_t x = b->inst[i].source;
@@ -165,7 +166,7 @@ static int sched__split_to_rows(sched__splitter *s, uint32_t l) {
             int outer = sched__split_for(s, l, s->reader[at]);
             if (!outer) continue;
             if (sched__data_read_after(s, l)) return 0;
-            s->joined[s->reader[at]] = 1;
+            s->has_first_stage[s->reader[at]] = 1;
             return outer;
         }
     }
@@ -178,7 +179,7 @@ static bool sched__may_split(const sched__splitter *s, uint32_t l) {
     if (!sched__reduces_rows(loop) || loop->body->rank + loop->body->rrank > IND_MAX_RANK) return false;
     int n = sched__long_vars(loop->body, var, &p);
     if (n - p < 2 || !ind__body_splits(loop->body)) return false;
-    return !s->joined[l] && !ind__body_unbacked(s->program, loop->body);
+    return !s->has_first_stage[l] && !ind__body_unbacked(s->program, loop->body);
 }
 
 /* ---- columns: their reduction is fused into a kernel over the rows. Each of its blocks iterates over a run of rows
@@ -187,7 +188,7 @@ static bool sched__may_split(const sched__splitter *s, uint32_t l) {
 
 /* True if `whole` reduces the columns of data whose rows `rows` reduces, or that `rows` computes per element. to: its
    variables expressed in those of `rows`. */
-static bool sched__crosses(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
+static bool sched__reduces_columns_of(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
     int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
     int n = sched__long_vars(whole, mine, &my_p), m = sched__long_vars(rows, theirs, &their_p), my_r = n - my_p;
     if (n != m || !my_p || !my_r || (their_p != my_r && their_p != n)) return false;
@@ -201,17 +202,17 @@ static bool sched__crosses(const ind_body *whole, const ind_body *rows, ind_expr
 }
 
 /* Bytes that `whole` loads at points at which `rows` loads or stores them. */
-static int64_t sched__crossed_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows) {
+static int64_t sched__shared_column_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows) {
     ind_expr to[IND__SCHED_DIMS];
     int64_t bytes = 0;
-    if (!sched__crosses(whole, rows, to)) return 0;
+    if (!sched__reduces_columns_of(whole, rows, to)) return 0;
     for (uint32_t i = 1; i < whole->num_inst; i++) {
         const ind__inst *in = &whole->inst[i];
         if (in->op != IND_LOOP_LOAD) continue;
         ind_expr at = ind__substitute(whole->index[in->index], whole->var, to, whole->rank + whole->rrank);
-        bool met = sched__has_access(rows, IND_LOOP_LOAD, in->source, at) ||
-                   sched__has_access(rows, IND_LOOP_STORE, in->source, at);
-        if (met) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(&s->program->buffer[in->source])));
+        bool shared = sched__has_access(rows, IND_LOOP_LOAD, in->source, at) ||
+                      sched__has_access(rows, IND_LOOP_STORE, in->source, at);
+        if (shared) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(&s->program->buffer[in->source])));
     }
     return bytes;
 }
@@ -224,7 +225,7 @@ static bool sched__on_rows(const ind_body *b, int64_t rows, int64_t columns) {
 
 /* True if a kernel of column loop l, row loop r and the loops on the same rows between them would depend on another
    kernel in between. */
-static bool sched__must_wait(const sched__splitter *s, uint32_t l, uint32_t r) {
+static bool sched__needs_kernel_between(const sched__splitter *s, uint32_t l, uint32_t r) {
     enum {
         FOLLOWS = 1,
         OUTSIDE = 2
@@ -253,7 +254,7 @@ static bool sched__must_wait(const sched__splitter *s, uint32_t l, uint32_t r) {
 
 /* True if every load that varies along the columns is contiguous along the last of them, and none of the loaded buffers
    may change in place. */
-static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
+static bool sched__contiguous_in_columns(const sched__splitter *s, const ind_body *b) {
     int var[IND__SCHED_DIMS], p;
     sched__long_vars(b, var, &p);
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -270,7 +271,7 @@ static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
 }
 
 /* True if the rows fit into registers. */
-static bool sched__short_rows(const sched__splitter *s, const ind_body *whole) {
+static bool sched__rows_fit_registers(const sched__splitter *s, const ind_body *whole) {
     ind_expr size[IND__SCHED_DIMS];
     int64_t most;
     for (int v = 0; v < whole->rank; v++) size[v] = sched__extent(whole->var[v]);
@@ -296,14 +297,14 @@ static int64_t sched__balanced_run(const ind_fusion_policy *p, int64_t rows, int
 
 /* Rows per block as above; 0 if too few blocks remain for all multiprocessors, or if the saved reads are not worth the
    partial results. */
-static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, int64_t met) {
+static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, int64_t shared) {
     const ind_fusion_policy *p = &s->policy;
     int64_t columns = sched__points_hint(whole, 0, whole->rank);
     int64_t rows = sched__points_hint(whole, whole->rank, whole->rank + whole->rrank);
-    if (!columns || met < p->mix_from) return 0;
+    if (!columns || shared < p->mix_from) return 0;
     int64_t bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
     int64_t run = sched__balanced_run(p, rows, columns);
-    return rows / run >= p->fill_blocks / 4 && met / p->split_share / bytes / columns >= rows / run ? run : 0;
+    return rows / run >= p->fill_blocks / 4 && shared / p->split_share / bytes / columns >= rows / run ? run : 0;
 }
 
 /* The run for loop l with row loop r, if r reduces rows of the same data; 0: none. made: the loop body that computes
@@ -312,10 +313,12 @@ static int64_t sched__mix_with(const sched__splitter *s, uint32_t l, uint32_t r,
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     ind_expr to[IND__SCHED_DIMS];
     bool split = s->split[r].outer || s->split[r].run;
-    if (r == l || split || !rows->rrank || !sched__crosses(whole, rows, to) || sched__must_wait(s, l, r)) return 0;
-    int64_t met = sched__crossed_bytes(s, whole, rows);
-    if (made) met = sched__add_hint(met, sched__crossed_bytes(s, whole, made));
-    return sched__run_for(s, whole, met);
+    if (r == l || split || !rows->rrank || !sched__reduces_columns_of(whole, rows, to) ||
+        sched__needs_kernel_between(s, l, r))
+        return 0;
+    int64_t shared = sched__shared_column_bytes(s, whole, rows);
+    if (made) shared = sched__add_hint(shared, sched__shared_column_bytes(s, whole, made));
+    return sched__run_for(s, whole, shared);
 }
 
 /* Tries the loops that reduce rows of buffer x, which loop l reads, and the loops whose results x is computed from. */
@@ -340,9 +343,11 @@ static int64_t sched__mix(const sched__splitter *s, uint32_t l) {
     const ind_body *b = loop->body;
     uint32_t reduce = sched__reduces_rows(loop) ? ind__body_splits(b) : 0;
     int64_t run = 0;
-    if (s->policy.disable_mix || !reduce || b->rank + b->rrank > IND_MAX_RANK || s->joined[l]) return 0;
+    if (s->policy.disable_mix || !reduce || b->rank + b->rrank > IND_MAX_RANK || s->has_first_stage[l]) return 0;
     if (!ind__can_scatter((ind_reduction)b->inst[reduce].reduction) || ind__body_unbacked(s->program, b)) return 0;
-    if (!sched__along_columns(s, b) || !sched__short_rows(s, b) || sched__reduced_whole_too(s, l, false)) return 0;
+    if (!sched__contiguous_in_columns(s, b) || !sched__rows_fit_registers(s, b) ||
+        sched__reduced_unsplit_too(s, l, false))
+        return 0;
     for (uint32_t i = 1; i < b->num_inst && !run; i++)
         if (b->inst[i].op == IND_LOOP_LOAD) run = sched__mix_over(s, l, b->inst[i].source);
     return run;
@@ -381,11 +386,11 @@ ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *polic
     sched__policy_defaults(&s.policy);
     if (s.policy.disable || s.policy.disable_split) return IND_OK;
     s.split = ind__arena_alloc(&memory, ((size_t)p->num_loops + 1) * sizeof *s.split);
-    s.joined = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
+    s.has_first_stage = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
     s.first_reader = ind__arena_alloc(&memory, ((size_t)p->num_buffers + 1) * sizeof *s.first_reader);
-    bool ok = s.split && s.joined && s.first_reader && sched__find_reducers(&s, &memory);
+    bool ok = s.split && s.has_first_stage && s.first_reader && sched__find_reducers(&s, &memory);
     for (uint32_t l = 0; ok && l < p->num_loops; l++) {
-        int outer = sched__may_split(&s, l) ? sched__split_to_rows(&s, l) : 0;
+        int outer = sched__may_split(&s, l) ? sched__split_for_rows(&s, l) : 0;
         s.split[l] = (ind__split){.outer = outer, .run = outer ? 0 : sched__mix(&s, l)};
     }
     ind_status status = ok ? ind__lowered_split(p, s.split) : ind__failed(p->context);

@@ -1,17 +1,17 @@
 /* ================================================================================================== >>verify */
 
-typedef struct sched__numbers {
+typedef struct sched__range_values {
     int64_t begin[IND__SCHED_NUM_CORNERS], end[IND__SCHED_NUM_CORNERS];
-} sched__numbers;
+} sched__range_values;
 
 typedef struct sched__check {
     const ind_schedule *s;
-    uint32_t *step;    /* by loop: 1 + kernel */
-    uint32_t *made;    /* by buffer: 1 + kernel that stores it */
-    uint32_t *last;    /* by kernel: the last one of its launch */
-    sched__life *life; /* by buffer: lifetime in the arena; size invalid: not in the arena. From the first kernel of the
-                          launch that writes it to the last kernel of the last launch that uses it */
-    sched__numbers *number;         /* by buffer: bytes in the arena */
+    uint32_t *step;        /* by loop: 1 + kernel */
+    uint32_t *made;        /* by buffer: 1 + kernel that stores it */
+    uint32_t *last;        /* by kernel: the last one of its launch */
+    sched__lifetime *life; /* by buffer: lifetime in the arena; size invalid: not in the arena. From the first kernel of
+                          the launch that writes it to the last kernel of the last launch that uses it */
+    sched__range_values *number;    /* by buffer: bytes in the arena */
     uint32_t kernel, buffer, other; /* location of the failure */
 } sched__check;
 
@@ -108,7 +108,7 @@ static bool sched__is_operand(const ind_body *body, uint32_t load) {
 
 /* True if a kernel with rows may read the element that it then changes in place: one per point of its rows, or one per
    row whose read is unmasked. */
-static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr index) {
+static bool sched__row_mutation_is_safe(const ind_kernel *k, uint32_t old, ind_expr index) {
     const ind_body *b = k->body;
     int along = 0;
     for (int v = b->rank; v < b->rank + b->rrank; v++) along += ind__expr_depends(index, b->var[v]);
@@ -120,7 +120,7 @@ static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr 
 
 /* True if the kernel reads only those elements of the changed buffer that the same points store, and before the
    store. */
-static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
+static bool sched__reads_only_mutated(const ind_kernel *k, uint32_t old, uint32_t version) {
     if (!sched__has_arg(k, old, false)) return true;
     uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
     if (k->kind == IND_KERNEL_EXTERN) return load && store;
@@ -129,14 +129,14 @@ static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version
     if (k->kind == IND_KERNEL_MATMUL && sched__is_operand(k->body, load)) return false;
     bool rows = k->kind == IND_KERNEL_REDUCTION || k->kind == IND_KERNEL_SCAN;
     return ind_expr_same(k->body->index[k->body->inst[load].index], index) &&
-           (!rows || sched__changes_rows_own(k, old, index));
+           (!rows || sched__row_mutation_is_safe(k, old, index));
 }
 
 /* True if the kernel that writes the version may also contain readers of the old one. */
-static bool sched__changes_in_step(const sched__check *v, uint32_t version) {
+static bool sched__mutation_is_safe(const sched__check *v, uint32_t version) {
     const ind_kernel *k = &v->s->kernel[v->kernel];
     return k->kind != IND_KERNEL_EXTERN && sched__stores_plainly(k, version) &&
-           sched__reads_own(k, v->s->program->buffer[version].mutates, version);
+           sched__reads_only_mutated(k, v->s->program->buffer[version].mutates, version);
 }
 
 /* Based on the loops before fusion. A reader of a buffer runs in or after the kernel of its writer, and not after the
@@ -157,7 +157,7 @@ static bool sched__check_order(sched__check *v) {
             if (read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] > v->step[l]) return false;
             uint32_t changes = read->mutated_by ? p->buffer[read->mutated_by].loop : l;
             if (changes != l && v->step[changes] < v->step[l]) return false;
-            if (changes != l && v->step[changes] == v->step[l] && !sched__changes_in_step(v, read->mutated_by))
+            if (changes != l && v->step[changes] == v->step[l] && !sched__mutation_is_safe(v, read->mutated_by))
                 return false;
             bool forwarded = read->mutates && v->step[read->loop] == v->step[l];
             if (forwarded && !sched__stores_plainly(&v->s->kernel[v->kernel], body->inst[i].source)) return false;
@@ -173,7 +173,7 @@ static bool sched__check_order(sched__check *v) {
 }
 
 /* True if the loops are in one launch, but not in one kernel. */
-static bool sched__side_by_side(const sched__check *v, uint32_t a, uint32_t b) {
+static bool sched__in_same_launch(const sched__check *v, uint32_t a, uint32_t b) {
     return v->step[a] != v->step[b] && v->s->launch[v->step[a] - 1] == v->s->launch[v->step[b] - 1];
 }
 
@@ -183,8 +183,8 @@ static bool sched__check_older(sched__check *v, uint32_t version) {
     const ind__lowered *p = v->s->program;
     for (uint32_t old = p->buffer[version].mutates; old; old = p->buffer[old].mutates) {
         const ind__buffer *b = &p->buffer[v->buffer = old];
-        if (b->kind != IND__BUFFER_COMPUTED || !sched__side_by_side(v, b->loop, p->buffer[version].loop)) break;
-        if (!sched__parts_apart(p, old, version)) return false;
+        if (b->kind != IND__BUFFER_COMPUTED || !sched__in_same_launch(v, b->loop, p->buffer[version].loop)) break;
+        if (!sched__parts_disjoint(p, old, version)) return false;
     }
     return true;
 }
@@ -201,8 +201,8 @@ static bool sched__check_parts(sched__check *v) {
             const ind__buffer *read = &p->buffer[v->buffer = body->inst[i].source];
             if (body->inst[i].op != IND_LOOP_LOAD) continue;
             if (!sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false)) continue; /* no kernel uses it */
-            if (read->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, read->loop, l)) return false;
-            if (read->mutated_by && sched__side_by_side(v, p->buffer[read->mutated_by].loop, l)) return false;
+            if (read->kind == IND__BUFFER_COMPUTED && sched__in_same_launch(v, read->loop, l)) return false;
+            if (read->mutated_by && sched__in_same_launch(v, p->buffer[read->mutated_by].loop, l)) return false;
         }
         for (uint32_t o = 0; o < p->loop[l].num_outputs; o++)
             if (!sched__check_older(v, p->loop[l].output[o])) return false;
@@ -233,7 +233,7 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
 }
 
 /* The donated input whose memory the buffer uses or may be bound to; 0: none. */
-static uint32_t sched__in_gift(const ind_schedule *s, uint32_t b) {
+static uint32_t sched__donated_storage(const ind_schedule *s, uint32_t b) {
     if (s->takes_over[b]) return s->takes_over[b];
     return b != s->storage[b] && s->program->buffer[s->storage[b]].donated ? s->storage[b] : 0;
 }
@@ -244,10 +244,10 @@ static bool sched__check_versions(sched__check *v) {
         const ind__buffer *buffer = &v->s->program->buffer[b], *old = &v->s->program->buffer[buffer->mutates];
         if (!buffer->mutates || !v->made[b]) continue;
         uint32_t k = v->kernel = v->made[b] - 1, home = ind__buffer_home(v->s->program, b);
-        if (old->mutated_by != b || !sched__reads_own(&v->s->kernel[k], buffer->mutates, b)) return false;
+        if (old->mutated_by != b || !sched__reads_only_mutated(&v->s->kernel[k], buffer->mutates, b)) return false;
         if (old->kind == IND__BUFFER_COMPUTED && (!v->made[buffer->mutates] || v->made[buffer->mutates] > k))
             return false;
-        bool free = ind__ok(v->s->offset[b]) || sched__in_gift(v->s, b) == v->s->storage[b];
+        bool free = ind__ok(v->s->offset[b]) || sched__donated_storage(v->s, b) == v->s->storage[b];
         if (v->s->storage[b] != (free ? v->s->storage[buffer->mutates] : home)) return false;
         v->life[buffer->mutates].end = v->last[k];
     }
@@ -258,7 +258,8 @@ static bool sched__check_outputs(sched__check *v) {
     for (uint32_t b = v->buffer = 1; b < v->s->program->num_buffers; v->buffer = ++b) {
         const ind__buffer *buffer = &v->s->program->buffer[b];
         const ind__buffer *home = &v->s->program->buffer[ind__buffer_home(v->s->program, b)];
-        bool arena = v->made[b] && home->kind == IND__BUFFER_COMPUTED && !home->output && !sched__in_gift(v->s, b);
+        bool arena =
+            v->made[b] && home->kind == IND__BUFFER_COMPUTED && !home->output && !sched__donated_storage(v->s, b);
         if (buffer->kind == IND__BUFFER_COMPUTED && buffer->output && !v->made[b]) return false;
         if (arena != ind__ok(v->s->offset[b])) return false;
         if (!arena) continue;
@@ -269,7 +270,7 @@ static bool sched__check_outputs(sched__check *v) {
 }
 
 /* end <= begin, possibly proven only by the facts in force: offsets omit maxima that the facts decide. */
-static bool sched__follows(ind_expr end, ind_expr begin) {
+static bool sched__ends_before(ind_expr end, ind_expr begin) {
     return ind_known_true(ind_expr_le(end, begin));
 }
 
@@ -277,7 +278,7 @@ static bool sched__follows(ind_expr end, ind_expr begin) {
    nonnegative. `chain`: most such steps. */
 static bool sched__ends_inside(const sched__check *v, uint32_t b, int chain) {
     ind_expr end = ind_expr_add(v->s->offset[b], v->life[b].size);
-    if (ind__known_le_max(end, v->s->arena_bytes) || sched__follows(end, v->s->arena_bytes)) return true;
+    if (ind__known_le_max(end, v->s->arena_bytes) || sched__ends_before(end, v->s->arena_bytes)) return true;
     for (uint32_t next = 1; chain && next < v->s->program->num_buffers; next++)
         if (next != b && ind__ok(v->s->offset[next]) && ind_expr_same(v->s->offset[next], end) &&
             sched__ends_inside(v, next, chain - 1))
@@ -296,7 +297,7 @@ static bool sched__check_offsets(sched__check *v) {
 
 /* Begin and end of the buffer in the arena with the sizes at each corner. If they overflow, the buffer counts as empty
    at that corner. */
-static void sched__find_numbers(sched__check *v, uint32_t buffer) {
+static void sched__evaluate_range(sched__check *v, uint32_t buffer) {
     for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++) {
         int64_t at, bytes;
         bool known = !ind_expr_eval(v->s->offset[buffer], sched__corner_value, &corner, &at) &&
@@ -307,19 +308,19 @@ static void sched__find_numbers(sched__check *v, uint32_t buffer) {
 }
 
 /* Compares numbers, independently of the proofs. */
-static bool sched__check_numbers(const sched__check *v, uint32_t a, uint32_t b) {
-    const sched__numbers *x = &v->number[a], *y = &v->number[b];
+static bool sched__check_range_values(const sched__check *v, uint32_t a, uint32_t b) {
+    const sched__range_values *x = &v->number[a], *y = &v->number[b];
     for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++)
         if (x->end[corner] > y->begin[corner] && y->end[corner] > x->begin[corner]) return false;
     return true;
 }
 
 /* True if the kernel stores only other parts of b's concatenation into b's memory. */
-static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint32_t b) {
+static bool sched__stores_other_parts(const sched__check *v, const ind_kernel *k, uint32_t b) {
     bool stores = false;
     for (uint32_t o = k->num_reads; o < k->num_args; o++) {
         if (v->s->storage[k->arg[o]] != v->s->storage[b]) continue;
-        if (!sched__parts_apart(v->s->program, k->arg[o], b)) return false;
+        if (!sched__parts_disjoint(v->s->program, k->arg[o], b)) return false;
         stores = true;
     }
     return stores;
@@ -327,42 +328,42 @@ static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint
 
 /* True if b may reuse the memory of a in the kernel that writes b: that kernel must be the only user of a in its
    launch, except for kernels that store other parts there. */
-static bool sched__check_taken_over(const sched__check *v, const sched__life *a, const sched__life *b) {
+static bool sched__check_reuse(const sched__check *v, const sched__lifetime *a, const sched__lifetime *b) {
     const uint32_t made = v->made[b->buffer] - 1, before = v->made[a->buffer] - 1;
     if (before != made && v->s->launch[before] == v->s->launch[made])
-        return sched__parts_apart(v->s->program, a->buffer, b->buffer);
+        return sched__parts_disjoint(v->s->program, a->buffer, b->buffer);
     if (a->end != v->last[made] || b->begin != v->s->launch[made]) return false;
     for (uint32_t k = v->s->launch[made]; k <= v->last[made]; k++)
         if (k != made && sched__has_arg(&v->s->kernel[k], a->buffer, false) &&
-            !sched__stores_apart(v, &v->s->kernel[k], b->buffer))
+            !sched__stores_other_parts(v, &v->s->kernel[k], b->buffer))
             return false;
     return true;
 }
 
 /* Two buffers that are live in one kernel must not overlap, unless one reuses the other's memory in that kernel. */
-static bool sched__check_pair(sched__check *v, const sched__life *a, const sched__life *b) {
+static bool sched__check_pair(sched__check *v, const sched__lifetime *a, const sched__lifetime *b) {
     const ind_expr *offset = v->s->offset;
     v->buffer = a->buffer, v->other = b->buffer;
     if (v->s->storage[a->buffer] == v->s->storage[b->buffer])
-        return sched__check_taken_over(v, a, b) && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
+        return sched__check_reuse(v, a, b) && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
                ind_known_eq(a->size, b->size);
     ind_expr a_end = ind_expr_add(offset[a->buffer], a->size), b_end = ind_expr_add(offset[b->buffer], b->size);
     if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
-        !sched__follows(a_end, offset[b->buffer]) && !sched__follows(b_end, offset[a->buffer]))
+        !sched__ends_before(a_end, offset[b->buffer]) && !sched__ends_before(b_end, offset[a->buffer]))
         return false;
-    return sched__check_numbers(v, a->buffer, b->buffer);
+    return sched__check_range_values(v, a->buffer, b->buffer);
 }
 
 static bool sched__check_memory(sched__check *v) {
     uint32_t num = 0, live = 0;
     for (uint32_t b = 1; b < v->s->program->num_buffers; b++) {
         if (!ind__ok(v->life[b].size)) continue;
-        sched__find_numbers(v, b);
+        sched__evaluate_range(v, b);
         v->life[num++] = v->life[b];
     }
     sched__sort(v->life, num, sizeof *v->life, sched__compare_begin);
     for (uint32_t i = 0; i < num; i++) { /* life[0..live) are not over yet */
-        sched__life at = v->life[i];
+        sched__lifetime at = v->life[i];
         uint32_t kept = 0;
         for (uint32_t k = 0; k < live; k++) {
             if (v->life[k].end < at.begin) continue;
@@ -376,23 +377,24 @@ static bool sched__check_memory(sched__check *v) {
 }
 
 /* True if kernel k may write `b` into the memory of the donated input, given its previous contents. */
-static bool sched__check_gift(const sched__check *v, uint32_t k, uint32_t b, uint32_t gift) {
-    const ind__buffer *x = &v->s->program->buffer[gift], *y = &v->s->program->buffer[b];
-    const sched__life *there = &v->life[gift];
+static bool sched__check_donated_use(const sched__check *v, uint32_t k, uint32_t b, uint32_t donated) {
+    const ind__buffer *x = &v->s->program->buffer[donated], *y = &v->s->program->buffer[b];
+    const sched__lifetime *there = &v->life[donated];
     const uint32_t first = sched__launch_first(v->s, k);
     ind_expr all = ind__buffer_most_bytes(v->s->program, x), bytes = ind__buffer_most_bytes(v->s->program, y);
     if (!x->donated || x->mutated_by || !ind_known_le(bytes, all)) return false;
     if (sched__is_size(v->s->program, b)) return false; /* read back after a run, when the input may no longer exist */
     if ((v->s->takes_over[b] != 0) != (y->output != 0)) return false;
-    if (y->mutates || !v->made[gift] || there->end < first) return true; /* a version; or nothing is live there */
-    ind_expr had = ind__buffer_most_bytes(v->s->program, &v->s->program->buffer[there->buffer ? there->buffer : gift]);
+    if (y->mutates || !v->made[donated] || there->end < first) return true; /* a version; or nothing is live there */
+    ind_expr had =
+        ind__buffer_most_bytes(v->s->program, &v->s->program->buffer[there->buffer ? there->buffer : donated]);
     return there->end == v->last[k] && there->begin <= first && ind_known_eq(bytes, had) &&
-           !sched__used_beside(v->s, k, gift);
+           !sched__used_in_launch(v->s, k, donated);
 }
 
 /* In kernel order. The lifetime of a donated input becomes that of its current contents and starts one later. made: the
    input is read, or its memory was used. */
-static bool sched__check_gifts(sched__check *v) {
+static bool sched__check_donated(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t k = 0; k < v->s->num_kernels; k++)
         for (uint32_t i = 0; i < v->s->kernel[k].num_reads; i++)
@@ -400,13 +402,13 @@ static bool sched__check_gifts(sched__check *v) {
     for (uint32_t k = v->kernel = 0; k < v->s->num_kernels; v->kernel = ++k) {
         const ind_kernel *kernel = &v->s->kernel[k];
         for (uint32_t i = kernel->num_reads; i < kernel->num_args; i++) {
-            uint32_t b = v->buffer = kernel->arg[i], gift = v->other = sched__in_gift(v->s, b);
-            if (!gift) continue;
-            if (!sched__check_gift(v, k, b, gift)) return false;
-            v->made[gift] = 1;
-            v->life[gift].buffer = b;
-            v->life[gift].begin = sched__launch_first(v->s, k) + 1;
-            v->life[gift].end = v->s->takes_over[b] ? IND__SCHED_NONE : v->life[b].end;
+            uint32_t b = v->buffer = kernel->arg[i], donated = v->other = sched__donated_storage(v->s, b);
+            if (!donated) continue;
+            if (!sched__check_donated_use(v, k, b, donated)) return false;
+            v->made[donated] = 1;
+            v->life[donated].buffer = b;
+            v->life[donated].begin = sched__launch_first(v->s, k) + 1;
+            v->life[donated].end = v->s->takes_over[b] ? IND__SCHED_NONE : v->life[b].end;
         }
     }
     return true;
@@ -460,15 +462,15 @@ static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *
             uint32_t index = sched__index_from(body, from, i, body->index[in->index + k]);
             if (index > from[i]) from[i] = index;
         }
-        if (from[i] == IND__SCHED_BEHIND && (reduces || scans || (mask[i] & ~outer))) return false;
+        if (from[i] == IND__SCHED_AFTER_REDUCE && (reduces || scans || (mask[i] & ~outer))) return false;
         if (scans) from[i] = IND__SCHED_SCANNED;
-        if (reduces && from[i]) from[i] = IND__SCHED_BEHIND;
+        if (reduces && from[i]) from[i] = IND__SCHED_AFTER_REDUCE;
     }
     return true;
 }
 
 /* True if a result of the sort is stored along the row at one stride, so that it can be sorted there. */
-static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
+static bool sched__sort_is_stored(const ind_body *body, uint32_t sort, int part) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i], *value = &body->inst[in->arg[0]];
         ind_expr stride;
@@ -480,7 +482,7 @@ static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
 }
 
 /* In a kernel with a sort: true if each per-element store is masked or its buffer has as many elements as the rows. */
-static bool sched__ends_early(const ind__lowered *p, const ind_kernel *k) {
+static bool sched__masks_prefix_stores(const ind__lowered *p, const ind_kernel *k) {
     ind_expr points = ind_expr_mul(k->numel, k->rnumel);
     for (uint32_t i = 1; i < k->body->num_inst; i++) {
         const ind__inst *in = &k->body->inst[i];
@@ -499,9 +501,9 @@ static bool sched__check_scans(sched__check *v) {
         bool holds = true;
         if ((k->kind == IND_KERNEL_SCAN) != (scan && !sort) || (k->kind == IND_KERNEL_SORT) != (sort != 0))
             return false;
-        if (sort && !sched__ends_early(v->s->program, k)) return false;
+        if (sort && !sched__masks_prefix_stores(v->s->program, k)) return false;
         for (int part = 0; part < 2 && sched__sorts_long(k->body); part++)
-            if (!sched__keeps_sorted(k->body, sort, part)) return false;
+            if (!sched__sort_is_stored(k->body, sort, part)) return false;
         if (!scan || k->body->inst[scan].reduction != IND_SCAN_COMBINE) continue;
         uint32_t *mask = ind__alloc(v->s->context, (size_t)k->body->num_inst * 2 * sizeof *mask);
         if (mask) holds = sched__scan_is_last(k->body, mask, mask + k->body->num_inst);
@@ -522,7 +524,7 @@ static bool sched__check_runs(sched__check *v) {
         for (int d = 0; d < b->rank + b->rrank; d++) size[d] = sched__extent(b->var[d]);
         for (uint32_t i = 1; i < b->num_inst; i++) {
             const ind__inst *in = &b->inst[i];
-            if (!sched__joins_run(in)) continue;
+            if (!sched__combines_run(in)) continue;
             any = true, v->buffer = in->source;
             if (v->s->program->buffer[in->source].run != k->run || sched__only_store(b, in->source) != i) return false;
             if (k->kind != IND_KERNEL_REDUCTION || sched__has_arg(k, in->source, false)) return false;
@@ -540,23 +542,27 @@ static const struct {
     bool (*holds)(sched__check *v);
 } sched__rules[] = {
     {"each loop runs in exactly one kernel", sched__check_loops},
-    {"the parts of a launch are consecutive, and none is an extern call", sched__check_launches},
+    {"the kernels of a launch are consecutive, and an extern call is a separate launch", sched__check_launches},
     {"every body is valid", sched__check_bodies},
-    {"a kernel's arguments are what its body reads and writes, and it writes something", sched__check_args},
-    {"loops run after those whose results they read, and before those that change what they read", sched__check_order},
-    {"the parts of a launch need nothing of one another", sched__check_parts},
-    {"what a kernel reads is given or was written before, once", sched__check_reads_follow_writes},
-    {"what is changed in place was written before, is not read after, and keeps its memory", sched__check_versions},
+    {"a kernel's arguments are the buffers that its body accesses, and it writes at least one", sched__check_args},
+    {"a loop runs after the writers of its inputs, and before the loops that change them in place", sched__check_order},
+    {"the kernels of a launch are independent", sched__check_parts},
+    {"each buffer that a kernel reads is an input or was written once, by an earlier kernel",
+     sched__check_reads_follow_writes},
+    {"an old version is written before the in-place change, is not read after it, and shares its memory",
+     sched__check_versions},
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
     {"offsets are aligned and end within the arena", sched__check_offsets},
-    {"a buffer in a donated input's memory fits, and is written after the last read of the input", sched__check_gifts},
-    {"buffers that live at the same time do not overlap", sched__check_memory},
-    {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
-    {"a sort of rows that may be long stores both results, what is stored of its first elements is under a mask, and "
-     "the "
-     "pass of a scan with a combine function is the last",
+    {"a buffer in a donated input's memory fits, and is written after the last read of the input",
+     sched__check_donated},
+    {"buffers with overlapping lifetimes do not overlap in the arena", sched__check_memory},
+    {"each dimension of a matrix product is rows, columns or batch, and no store varies along the depth",
+     sched__check_matmul},
+    {"a long sort stores both results, stores of its first elements are masked, and a scan with a combine function "
+     "runs "
+     "in the last pass",
      sched__check_scans},
-    {"columns are reduced over blocks of rows, in partial results of one kernel", sched__check_runs},
+    {"a column reduction over blocks of rows stores the partial results of one kernel", sched__check_runs},
 };
 
 ind_status ind__schedule_verify(const ind_schedule *s) {

@@ -144,7 +144,7 @@ def test_apart(name, text, codes, tmp_path):
     assert codes is None or [k["combo"] for k in plan["kernels"]] == codes
     if codes is None:
         assert "MEMORY" in [k["combo"] for k in plan["kernels"]]
-        assert value(plan["arena_bytes"]) <= value(plan["op_by_op_bytes"])
+        assert value(plan["arena_bytes"]) <= value(plan["unfused_bytes"])
 
 
 @pytest.mark.parametrize("text, kernels", [

@@ -112,7 +112,7 @@ APART = [
     ("read in two ways", "input x: f32[16, 16]; a = silu(x); t = transpose(a, 0, 1); y = matmul(a, t); output y", 2, "not fused into the operand load: the product addresses it differently"),
     ("columns that compute it again", "input x: f32[256, 512]; input w: f32[4096, 512]; a = silu(x); y = linear(a, w); output y", 2, "few bytes"),
     ("a large product of 16 bits", "input x: bf16[2048, 512]; input w: bf16[1024, 512]; a = mul(x, 2.0); y = linear(a, w); output y", 2, "few bytes"),
-    ("columns of rows that are scanned", "input x: f32[8192, 512]; a = sum(x, [1]); b = sum(x, [0]); c = cumsum(x, 1); output a, b, c", 3, "over blocks of rows: not in one kernel with a scan"),
+    ("columns of rows that are scanned", "input x: f32[8192, 512]; a = sum(x, [1]); b = sum(x, [0]); c = cumsum(x, 1); output a, b, c", 3, "over blocks of rows does not share a kernel with a scan"),
 ]  # fmt: skip
 
 

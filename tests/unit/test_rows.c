@@ -34,9 +34,9 @@ static const struct {
     const char *name, *text, *reason;
     ind_fusion_policy policy;
 } apart[] = {
-    {"no change of rows", softmax_in_place, "one writes in place what the other reads or writes", {.disable_row_mutation = true}},
+    {"no change of rows", softmax_in_place, "one changes in place a buffer that the other accesses", {.disable_row_mutation = true}},
     {"one scan", scans, "too many scans for one kernel", {.max_scans = 1}},
-    {"no scan again", scanned_again, "it needs a reduction of the scan's results", {.disable_rescans = true}},
+    {"no scan again", scanned_again, "it reads a reduction of the scan's results", {.disable_rescans = true}},
     {"a sort alone", sorted, "fusion with sorts is disabled", {.disable_sorts = true}},
     {"no prefix", top, "different iteration domains", {.disable_prefixes = true}},
     {"two sorts",
@@ -91,7 +91,7 @@ static ind__inst *find(const ind_module *m, ind_loop_op op, int n) {
     return NULL;
 }
 
-static const char changed_elsewhere[] = "before those that change what they read";
+static const char changed_elsewhere[] = "before the loops that change them in place";
 
 static void test_in_place(ind_context *ctx) {
     ind_module *m = compile(ctx, softmax_in_place, NULL);
@@ -147,13 +147,13 @@ static void test_concatenation(ind_context *ctx) {
         if (!was.mutates) continue;
         CHECK(!ind__schedule_verify(m->desc.schedule), "%s", ind_error(ctx));
         b->part_begin = ind_expr_sub(was.part_begin, ind_int(ctx, 1)); /* they would meet */
-        expect_broken(ctx, m, "the parts of a launch need nothing of one another");
+        expect_broken(ctx, m, "the kernels of a launch are independent");
         *b = was;
         b->part_begin = ind_expr_add(was.part_begin, ind_int(ctx, 1)); /* it stores elsewhere */
-        expect_broken(ctx, m, "the parts of a launch need nothing of one another");
+        expect_broken(ctx, m, "the kernels of a launch are independent");
         *b = was;
         b->part_end = (ind_expr){0}; /* any version */
-        expect_broken(ctx, m, "the parts of a launch need nothing of one another");
+        expect_broken(ctx, m, "the kernels of a launch are independent");
         *b = was;
     }
     ind_module_destroy(m);
@@ -165,7 +165,7 @@ static void test_sorts(ind_context *ctx) {
     CHECK(store && store->arg[1], "what is stored of the first elements has no mask");
     if (store) {
         store->arg[1] = 0;
-        expect_broken(ctx, m, "what is stored of its first elements is under a mask");
+        expect_broken(ctx, m, "stores of its first elements are masked");
     }
     ind_module_destroy(m);
     m = compile(ctx, "graph g {\n  input x : f32[2, 5000]\n  v, i = sort(x, 1)\n  output v, i\n}\n", NULL);
@@ -173,7 +173,7 @@ static void test_sorts(ind_context *ctx) {
     CHECK(store, "a long sort stores its results");
     if (store) {
         store->flags = IND__INST_SCATTER; /* somewhere, not along the row */
-        expect_broken(ctx, m, "a sort of rows that may be long stores both results");
+        expect_broken(ctx, m, "a long sort stores both results");
     }
     ind_module_destroy(m);
 }

@@ -359,7 +359,7 @@ static void test_schedule(ind_context *ctx) {
     const char *loops = m ? ind_module_text(m, IND_STAGE_LOOPS) : "";
     CHECK(count(loops, "mutates") == 3 && count(loops, "\nloop") == 6, "%s", loops);
     const char *schedule = m ? ind_module_text(m, IND_STAGE_SCHEDULE) : "";
-    CHECK(count(schedule, "one writes in place") >= 4, "%s", schedule);
+    CHECK(count(schedule, "one changes in place") >= 4, "%s", schedule);
     ind_module_destroy(m);
     /* the old contents are read after: a copy; read before: none */
     m = compile(ctx, "graph late {\n  input x : f32[8, 6]\n  input i : i64[8, 6]\n  a = scatter_add(x, 1, i, x)\n"
@@ -390,7 +390,7 @@ static void swap_kernels(ind_schedule *s, uint32_t a, uint32_t b) {
 }
 
 static void test_verifiers(ind_context *ctx) {
-    static const char rule[] = "what is changed in place was written before, is not read after, and keeps its memory";
+    static const char rule[] = "an old version is written before the in-place change, is not read after it, and shares its memory";
     ind_module *m = compile(ctx, "graph g {\n  input x : f32[8, 6]\n  input u : f32[8, 6]\n  input i : i64[8, 6]\n"
                                  "  s = sum(x, dim=[1])\n  a = scatter_add(x, 1, i, u)\n  b = exp(a)\n"
                                  "  mutate x = a\n  output s, b\n}\n");
@@ -415,7 +415,7 @@ static void test_verifiers(ind_context *ctx) {
     expect_broken(ctx, m, rule);
     s->storage[version] = storage;
     swap_kernels(s, reader, writer);
-    expect_broken(ctx, m, "loops run after those whose results they read, and before those that change what they read");
+    expect_broken(ctx, m, "a loop runs after the writers of its inputs, and before the loops that change them in place");
     swap_kernels(s, reader, writer);
     p->buffer[old].mutated_by = 0;
     expect_broken(ctx, m, "the versions of a buffer differ in layout");

@@ -6,7 +6,7 @@ static void cg__mark_front(void *self, uint32_t user, uint32_t used) {
 
 /* The front of a pass: values of earlier passes (IND__CG_MADE) that it uses directly. They are kept in registers if
    that takes fewer registers than the loads that they are computed from, or saves expensive work. */
-static void cg__keep_front(cg__decider *d, const cg__sweep *s) {
+static void cg__keep_front(cg__decider *d, const cg__pass *s) {
     int values = 0, loads = 0;
     bool expensive = false;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
@@ -34,15 +34,15 @@ static void cg__keep_front(cg__decider *d, const cg__sweep *s) {
 /* Chooses which values of the row stay in registers between passes: fronts (see above), and loads that several passes
    still need. The search from the values that a pass computes stops at finished reductions. */
 static void cg__choose_kept(cg__decider *d) {
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    int n = cg__sweeps(&d->w, sweep);
+    cg__pass pass[IND__CG_MAX_PASSES];
+    int n = cg__passes(&d->w, pass);
     uint32_t innermost = d->plan->domain.rrank ? 1u << (cg__num_vars(&d->w) - 1) : 0, num = d->w.body->num_inst;
     memset(d->plan->kept, 0, num);
     for (uint32_t i = 1; i < num; i++)
         if (cg__inst(&d->w, i)->op == IND_LOOP_REDUCE) d->w.value[i] = "";
     for (int s = 0; s < n; s++) {
-        cg__need_sweep(&d->w, &sweep[s]);
-        cg__keep_front(d, &sweep[s]);
+        cg__need_pass(&d->w, &pass[s]);
+        cg__keep_front(d, &pass[s]);
         for (uint32_t i = 1; i < num; i++)
             if (d->w.needed[i] && d->plan->varies[i] & innermost && cg__inst(&d->w, i)->op != IND_LOOP_STORE)
                 d->plan->kept[i] |= IND__CG_MADE;
@@ -50,7 +50,7 @@ static void cg__choose_kept(cg__decider *d) {
     for (int s = 0; s < n; s++) {
         for (uint32_t i = 1; i < num; i++)
             if (d->plan->kept[i] & IND__CG_KEPT) d->w.value[i] = d->plan->kept[i] & IND__CG_READ ? "" : NULL;
-        cg__need_sweep(&d->w, &sweep[s]);
+        cg__need_pass(&d->w, &pass[s]);
         for (uint32_t i = 1; i < num; i++) {
             if (!d->w.needed[i]) continue;
             bool load = cg__inst(&d->w, i)->op == IND_LOOP_LOAD && d->plan->varies[i] & innermost;

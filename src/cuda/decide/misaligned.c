@@ -308,7 +308,7 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
 static bool cg__is_staged(const ind__writer *w, uint32_t i);
 static const char *cg__staged_element(ind__writer *w, uint32_t i);
 static bool cg__holds_across(const ind__writer *w);
-static int cg__looped_sweeps(const ind__writer *w);
+static int cg__looped_passes(const ind__writer *w);
 static int cg__row_threads(const ind__writer *w);
 
 /* Bytes that must be in flight to keep memory busy: 3.8 MB on an H200, 29 KB per SM. */
@@ -336,7 +336,7 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
     if (w->plan->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i)) != 16 || w->plan->across[i] ||
         (w->plan->varies[i] & all) != all)
         return false;
-    if (arg >= w->kernel->num_reads || cg__shares_memory(w, arg) || cg__looped_sweeps(w) != 1) return false;
+    if (arg >= w->kernel->num_reads || cg__shares_memory(w, arg) || cg__looped_passes(w) != 1) return false;
     if (cg__lanes_abreast(w) * 16 < IND__CG_LINE_BYTES) return false;
     if (row * (double)ind_hint(cg__p_numel(w)) < 2.0 * (double)cg__bytes_in_flight(w)) return false;
     for (uint32_t k = 1; k < w->body->num_inst; k++) {

@@ -1,11 +1,11 @@
 /* Passes that a block makes over memory if it does not keep the row. */
-static int cg__looped_sweeps(const ind__writer *w) {
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+static int cg__looped_passes(const ind__writer *w) {
+    cg__pass pass[IND__CG_MAX_PASSES];
     ind__variant looped = *w->variant;
     ind__writer view = *w;
     looped.strategy = IND_STRATEGY_ROW_LOOPED;
     view.variant = &looped;
-    return cg__sweeps(&view, sweep);
+    return cg__passes(&view, pass);
 }
 
 /* True if few elements per thread suit the row: 16-bit elements that are used again after a combine step. NVRTC takes
@@ -17,7 +17,7 @@ static int cg__looped_sweeps(const ind__writer *w) {
 static bool cg__may_have_few(ind__writer *w) {
     const ind__variant *v = w->variant;
     return v->vector > 4 && v->vector <= w->target->thresholds.few_elements && !v->misaligned && !w->plan->part &&
-           !w->kernel->run && cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
+           !w->kernel->run && cg__looped_passes(w) > 1 && !cg__gathers_rows(w);
 }
 
 /* True if the variant has few elements per thread. Some row lengths and tuned variants have more. */
@@ -53,7 +53,7 @@ static bool cg__fit_anyway(ind__writer *w) {
    copy bandwidth, 92 by a loop; sum 86 and 105). */
 static bool cg__wish_shifted_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
-    if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_sweeps(&d->w) == 1)
+    if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_passes(&d->w) == 1)
         return false;
     const int many = cg__misaligned_blocks(&d->w, cg__least_registers(&d->w)),
               some = cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers);
@@ -79,7 +79,7 @@ static bool cg__wish_shifted_blocks(cg__decider *d) {
 static bool cg__wish_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned) return cg__wish_shifted_blocks(d);
-    const bool reduces = cg__looped_sweeps(&d->w) == 1;
+    const bool reduces = cg__looped_passes(&d->w) == 1;
     const ind_thresholds *t = &d->w.target->thresholds;
     const int least = cg__wished_registers(&d->w, reduces),
               fewest = least < t->full_registers ? 2 : 1; /* fallbacks with a limit */
@@ -240,7 +240,7 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
         const int few = cg__threads_of((longest + v->vector - 1) / v->vector, t->few_elements / v->vector);
         if (few >= 32 * t->block_warps && few <= t->few_threads) return few;
     }
-    if (v->vector <= 4 || threads < (v->misaligned ? t->small_block : t->block_threads) || cg__looped_sweeps(w) > 1)
+    if (v->vector <= 4 || threads < (v->misaligned ? t->small_block : t->block_threads) || cg__looped_passes(w) > 1)
         return threads;
     const int fewest = cg__threads_of(longest / v->vector, t->most_elements / v->vector);
     return fewest > t->small_block ? fewest : cg__pow2_at_least(fewest, 32 * t->small_warps, t->small_block);

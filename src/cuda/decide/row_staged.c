@@ -359,7 +359,7 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     v->of.row.stage.persistent = stays;
     v->of.row.stage.once = v->misaligned; /* assumed while fitting; cg__choose_held decides */
     v->rows = 1;
-    const bool fits = v->vector > 1 && cg__looped_sweeps(&d->w) >= 2 && cg__can_stage(&d->w) &&
+    const bool fits = v->vector > 1 && cg__looped_passes(&d->w) >= 2 && cg__can_stage(&d->w) &&
                       (stays ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
     if (fits) cg__trim_cluster(d, longest);
     if (!fits || !cg__choose_held(d)) {

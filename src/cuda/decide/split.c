@@ -3,10 +3,10 @@
 /* True if blocks can share the kernel's reductions: there must be one pass over the rows, and the sizes must be known
    at launch. */
 static bool cg__can_split(cg__decider *d, ind_strategy strategy) {
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    cg__pass pass[IND__CG_MAX_PASSES];
     d->variant->strategy = strategy;
     if (d->w.kernel->run || ind__body_unbacked(d->w.schedule->program, d->w.body)) return false;
-    return d->plan->domain.rrank > 0 && cg__sweeps(&d->w, sweep) == 1;
+    return d->plan->domain.rrank > 0 && cg__passes(&d->w, pass) == 1;
 }
 
 /* Sets the memory through which blocks share results: counters, with words after them or partial results. */

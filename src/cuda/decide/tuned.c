@@ -18,7 +18,7 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     if (v->blocks_per_sm > 1)
         v->blocks_per_sm = cg__fit_anyway(&d->w)
                                ? 0
-                               : cg__blocks_of(&d->w, cg__wished_registers(&d->w, cg__looped_sweeps(&d->w) == 1));
+                               : cg__blocks_of(&d->w, cg__wished_registers(&d->w, cg__looped_passes(&d->w) == 1));
     return true;
 }
 

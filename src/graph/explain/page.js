@@ -200,7 +200,7 @@ function drawMemory() {
   for (let k = 0; k < steps; k += Math.ceil(30 / step)) put('text', { x: x(k) + 2, y: h - 6 }).textContent = k;
   $('hover').textContent = 'Kernels across, places in the arena up; a box is a buffer: point at it for more. ' +
     'Line: live bytes; dashed: their peak, ' + bytes(peak) + '; unfused it would be ' +
-    bytes(value(S.op_by_op_bytes)) + '.';
+    bytes(value(S.unfused_bytes)) + '.';
 }
 
 // ---- edges: those of several loops of one kernel to the same buffer, for the same reason, are one row
@@ -364,7 +364,7 @@ document.querySelector('h1').textContent = S.kernels.length + ' kernels' +
 const facts = document.querySelector('.facts');
 [['predicted', P.time_ns, time], ['read', D.bytes_read, bytes], ['written', D.bytes_written, bytes],
   ['flops', D.flops, flops], ['arena', S.arena_bytes, bytes], ['peak', S.peak_bytes, bytes],
-  ['unfused', S.op_by_op_bytes, bytes]].forEach(f => {
+  ['unfused', S.unfused_bytes, bytes]].forEach(f => {
   const e = add(facts, 'span', f[0] + ' ');
   cell(e, 'b', f[1], f[2]).id = 'total-' + f[0].replace(/ /g, '-');
 });

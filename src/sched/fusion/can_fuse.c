@@ -4,31 +4,32 @@ static bool sched__fused(ind_fusion_reason r) {
     return r <= IND_FUSION_FUSED_HORIZONTAL;
 }
 
-/* Iterates over the accesses of a group: for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)). */
-typedef struct sched__walk {
+/* Iterates over the accesses of a group:
+   for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it)). */
+typedef struct sched__access_iter {
     uint32_t loop, end;
     const ind__access *at;
-} sched__walk;
+} sched__access_iter;
 
-static void sched__walk_loop(const sched__fuser *f, sched__walk *w) {
-    for (; w->loop != IND__SCHED_NONE; w->loop = f->next_loop[w->loop]) {
-        w->end = f->first_access[w->loop + 1];
-        w->at = f->access + f->first_access[w->loop];
-        if (f->first_access[w->loop] < w->end) return;
+static void sched__seek_access(const sched__fuser *f, sched__access_iter *it) {
+    for (; it->loop != IND__SCHED_NONE; it->loop = f->next_loop[it->loop]) {
+        it->end = f->first_access[it->loop + 1];
+        it->at = f->access + f->first_access[it->loop];
+        if (f->first_access[it->loop] < it->end) return;
     }
-    w->at = NULL;
+    it->at = NULL;
 }
 
-static sched__walk sched__first(const sched__fuser *f, uint32_t g) {
-    sched__walk w = {.loop = f->group[g].head};
-    sched__walk_loop(f, &w);
-    return w;
+static sched__access_iter sched__first_access(const sched__fuser *f, uint32_t g) {
+    sched__access_iter it = {.loop = f->group[g].head};
+    sched__seek_access(f, &it);
+    return it;
 }
 
-static void sched__next(const sched__fuser *f, sched__walk *w) {
-    if (++w->at < f->access + w->end) return;
-    w->loop = f->next_loop[w->loop];
-    sched__walk_loop(f, w);
+static void sched__next_access(const sched__fuser *f, sched__access_iter *it) {
+    if (++it->at < f->access + it->end) return;
+    it->loop = f->next_loop[it->loop];
+    sched__seek_access(f, it);
 }
 
 static ind_expr sched__index_in(sched__fuser *f, const ind__access *a, const sched__domain *own, const ind_expr *map) {
@@ -46,7 +47,7 @@ static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
 /* True if a kernel over the domain may read the element at this index and change it in place. An element per point is
    read in any pass and stored in the last, after a barrier that waits for its readers. An element per row is read
    before the passes and stored after them. */
-static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
+static bool sched__may_mutate_at(const sched__domain *d, ind_expr index) {
     int along = 0;
     for (int v = d->rank; v < d->rank + d->rrank; v++) along += ind__expr_depends(index, d->var[v]);
     return !along || along == d->rrank;
@@ -55,23 +56,24 @@ static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
 /* True if the access reads exactly the old element that is changed in place. `map` has the variables of its group in
    the kernel. In kernels with rows it must not be masked: a per-row read must not have a mask that varies along the
    row. */
-static bool sched__reads_changed(sched__fuser *f, const ind__access *at, const sched__domain *own, const ind_expr *map,
-                                 ind_expr changed, bool rows) {
+static bool sched__reads_mutated_element(sched__fuser *f, const ind__access *at, const sched__domain *own,
+                                         const ind_expr *map, ind_expr changed, bool rows) {
     if (at->write || at->whole || at->size || at->operand || at->indirect || (rows && at->masked)) return false;
     return ind_expr_same(sched__index_in(f, at, own, map), changed);
 }
 
 /* Group b changes `old` in place, which group a reads. True if both groups read only the element that the same point
    stores. */
-static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
+static bool sched__mutates_pointwise(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
     const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (f->policy.disable_mutation || !fit->domain || store->partly || store->indirect) return false;
     ind_expr changed = sched__index_in(f, store, fit->b, fit->map_b);
     bool rows = fit->domain->rrank && !product;
-    if (rows && (f->policy.disable_row_mutation || !sched__changes_in_rows(fit->domain, changed))) return false;
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w))
-        if (w.at->buffer == old && !sched__reads_changed(f, w.at, fit->a, fit->map_a, changed, rows)) return false;
+    if (rows && (f->policy.disable_row_mutation || !sched__may_mutate_at(fit->domain, changed))) return false;
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
+        if (it.at->buffer == old && !sched__reads_mutated_element(f, it.at, fit->a, fit->map_a, changed, rows))
+            return false;
     return true;
 }
 
@@ -82,7 +84,7 @@ static bool sched__forwards(const sched__fuser *f, uint32_t version) {
 }
 
 /* True if access `at` of b reads the element that a computes at the same point of the common domain. */
-static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
+static bool sched__reads_same_point(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
     ind_expr made = sched__index_in(f, &f->access[f->written[at->buffer] - 1], fit->a, fit->map_a);
     return ind_expr_same(made, sched__index_in(f, at, fit->b, fit->map_b));
 }
@@ -91,20 +93,20 @@ static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sche
    Returns FUSED_VERTICAL, FUSED_HORIZONTAL if b reads no result of a, or the reason against fusion. */
 static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason reason = IND_FUSION_FUSED_HORIZONTAL;
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t writer = sched__writer(f, w.at->buffer);
-        if (w.at->whole && sched__reads(f, a, w.at->buffer) && !sched__changes_own(f, a, b, fit, w.at->buffer))
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t writer = sched__writer(f, it.at->buffer);
+        if (it.at->whole && sched__reads(f, a, it.at->buffer) && !sched__mutates_pointwise(f, a, b, fit, it.at->buffer))
             return IND_FUSION_MUTATION;
-        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
-        if (w.at->size) return IND_FUSION_SIZE;
-        bool version = f->program->buffer[w.at->buffer].mutates;
-        if (w.at->whole || (version && !sched__forwards(f, w.at->buffer))) return IND_FUSION_MUTATION;
-        if (w.at->operand) return IND_FUSION_PROLOGUE;
-        if (w.at->indirect) return IND_FUSION_INDIRECT;
-        if (f->program->buffer[w.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* complete after all rows */
+        if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        if (it.at->size) return IND_FUSION_SIZE;
+        bool version = f->program->buffer[it.at->buffer].mutates;
+        if (it.at->whole || (version && !sched__forwards(f, it.at->buffer))) return IND_FUSION_MUTATION;
+        if (it.at->operand) return IND_FUSION_PROLOGUE;
+        if (it.at->indirect) return IND_FUSION_INDIRECT;
+        if (f->program->buffer[it.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* complete after all rows */
         reason = IND_FUSION_FUSED_VERTICAL;
         if (!fit->domain) continue;
-        if (!sched__is_at_hand(f, w.at, fit)) return IND_FUSION_INDEX_DIFFERS;
+        if (!sched__reads_same_point(f, it.at, fit)) return IND_FUSION_INDEX_DIFFERS;
     }
     return reason;
 }
@@ -112,25 +114,25 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
 /* True if a kernel over the rows of d may do the in-place changes of the group. They must not combine with the old
    value, and must read only the element that the same point stores. The epilogue of a matrix product handles each
    element once and may read any that is no operand. */
-static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
-                                bool product) {
+static bool sched__rows_may_mutate(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
+                                   bool product) {
     const sched__domain *own = f->group[g].domain;
     if (f->group[g].mutates && f->policy.disable_mutation) return false;
-    for (sched__walk w = sched__first(f, g); f->group[g].mutates && w.at; sched__next(f, &w)) {
-        const ind__buffer *b = &f->program->buffer[w.at->buffer];
-        if (w.at->write && b->mutates && (w.at->partly || w.at->indirect)) return false;
-        if (product && !w.at->operand) continue;
-        uint32_t mutator = w.at->write || w.at->whole ? IND__SCHED_NONE : sched__mutator(f, w.at->buffer);
+    for (sched__access_iter it = sched__first_access(f, g); f->group[g].mutates && it.at; sched__next_access(f, &it)) {
+        const ind__buffer *b = &f->program->buffer[it.at->buffer];
+        if (it.at->write && b->mutates && (it.at->partly || it.at->indirect)) return false;
+        if (product && !it.at->operand) continue;
+        uint32_t mutator = it.at->write || it.at->whole ? IND__SCHED_NONE : sched__mutator(f, it.at->buffer);
         if (mutator == IND__SCHED_NONE || f->group_of[mutator] != g) continue;
         if (product || f->policy.disable_row_mutation) return false;
         ind_expr changed = sched__index_in(f, &f->access[f->written[b->mutated_by] - 1], own, map);
-        if (!sched__changes_in_rows(d, changed) || !sched__reads_changed(f, w.at, own, map, changed, true))
+        if (!sched__may_mutate_at(d, changed) || !sched__reads_mutated_element(f, it.at, own, map, changed, true))
             return false;
     }
     return true;
 }
 
-static ind_fusion_reason sched__scans_together(const sched__fuser *f, const sched__group *x, const sched__group *y) {
+static ind_fusion_reason sched__check_scan_pair(const sched__fuser *f, const sched__group *x, const sched__group *y) {
     if (x->combines || y->combines) return IND_FUSION_SCAN_FUNCTION;
     if (x->sorts && y->sorts) return IND_FUSION_TWO_SORTS;
     return x->num_scans + y->num_scans <= f->policy.max_scans ? IND_FUSION_FUSED_VERTICAL : IND_FUSION_TWO_SCANS;
@@ -142,8 +144,8 @@ static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uin
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
     const sched__domain *d = fit->domain;
     bool rows = d && d->rrank, product = x_dot || y_dot;
-    if (rows &&
-        (!sched__row_versions(f, a, d, fit->map_a, product) || !sched__row_versions(f, b, d, fit->map_b, product)))
+    if (rows && (!sched__rows_may_mutate(f, a, d, fit->map_a, product) ||
+                 !sched__rows_may_mutate(f, b, d, fit->map_b, product)))
         return IND_FUSION_MUTATION;
     if ((x->run || y->run) && (x->scans || y->scans)) return IND_FUSION_RUNS_SCAN;
     if ((x->run || y->run) && product) return IND_FUSION_RUNS_PRODUCT;
@@ -151,7 +153,7 @@ static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uin
     if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
     if ((x->sorts || y->sorts) && f->policy.disable_sorts) return IND_FUSION_SCAN;
     if ((x->sorts || y->sorts) && (x->mutates || y->mutates)) return IND_FUSION_MUTATION;
-    const ind_fusion_reason scans = x->scans && y->scans ? sched__scans_together(f, x, y) : IND_FUSION_FUSED_VERTICAL;
+    const ind_fusion_reason scans = x->scans && y->scans ? sched__check_scan_pair(f, x, y) : IND_FUSION_FUSED_VERTICAL;
     if (!sched__fused(scans)) return scans;
     if (x->scans && y_dot) return IND_FUSION_PROLOGUE;
     if (x_dot && y->scans) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
@@ -169,8 +171,8 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     if ((x->sorts || y->sorts) && x->count + y->count > IND__SCHED_SORTED_LOOPS) return true;
     f->epoch++;
     for (int half = 0; half < 2; half++) {
-        for (sched__walk w = sched__first(f, half ? b : a); w.at; sched__next(f, &w)) {
-            uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
+        for (sched__access_iter it = sched__first_access(f, half ? b : a); it.at; sched__next_access(f, &it)) {
+            uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
             if (f->mark[buffer] == f->epoch) continue;
             f->mark[buffer] = f->epoch;
             bool own = writer != IND__SCHED_NONE && (f->group_of[writer] == a || f->group_of[writer] == b);
@@ -184,7 +186,7 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
    must be two waves of them on a GPU that runs twice few_rows blocks at a time, as the next row is loaded while one is
    combined. (batch_norm of 32 and 16 channels of 401408 f32 by clusters of 16: 76 and 79 % of copy bandwidth, in two
    kernels 53 and 51; rows read again in each pass: 50, in two kernels 62.) */
-static bool sched__keeps_rows(const sched__fuser *f, int64_t rows, int64_t length) {
+static bool sched__rows_fit_shared(const sched__fuser *f, int64_t rows, int64_t length) {
     const int64_t most = f->policy.row_blocks, parts = length / f->policy.long_row,
                   blocks = parts < most ? parts : most;
     return length <= most * f->policy.kept_row && rows * blocks >= 4 * f->policy.few_rows;
@@ -192,10 +194,10 @@ static bool sched__keeps_rows(const sched__fuser *f, int64_t rows, int64_t lengt
 
 /* True if fusing an elementwise loop with a few very long rows leaves multiprocessors idle and does not save its store.
    The saved launch is worth less. */
-static bool sched__starves(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+static bool sched__underfills_gpu(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *flat = &f->group[fit->a->rrank ? b : a];
     if (!fit->elementwise || fit->domain->hint >= f->policy.few_rows || fit->domain->rhint <= f->policy.long_row ||
-        sched__keeps_rows(f, fit->domain->hint, fit->domain->rhint))
+        sched__rows_fit_shared(f, fit->domain->hint, fit->domain->rhint))
         return false;
     for (uint32_t l = flat->head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
         const ind__loop *loop = &f->program->loop[l];
@@ -222,7 +224,7 @@ typedef struct sched__search {
     sched__search_result result;
 } sched__search;
 
-static void sched__meet(sched__fuser *f, sched__search *s, uint32_t at, uint32_t next) {
+static void sched__reach(sched__fuser *f, sched__search *s, uint32_t at, uint32_t next) {
     if (++s->steps > IND__SCHED_STEPS && s->result == IND__SCHED_SEARCH_DONE) s->result = IND__SCHED_SEARCH_LIMIT;
     if (next == at || next == s->from || f->mark[next] == f->epoch) return;
     if (next == s->to) {
@@ -239,33 +241,33 @@ static void sched__meet(sched__fuser *f, sched__search *s, uint32_t at, uint32_t
     s->list[s->num++] = next;
 }
 
-static void sched__meet_readers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
+static void sched__reach_readers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
     const ind__loop *loop = &f->program->loop[l];
     for (uint32_t o = 0; o < loop->num_outputs; o++) {
         uint32_t b = loop->output[o];
         for (uint32_t r = f->first_reader[b]; r < f->first_reader[b + 1] && s->result == IND__SCHED_SEARCH_DONE; r++)
-            sched__meet(f, s, at, f->group_of[f->reader[r]]);
+            sched__reach(f, s, at, f->group_of[f->reader[r]]);
     }
     for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1] && s->result == IND__SCHED_SEARCH_DONE; a++) {
         uint32_t mutator = f->access[a].write ? IND__SCHED_NONE : sched__mutator(f, f->access[a].buffer);
-        if (mutator != IND__SCHED_NONE && mutator != l) sched__meet(f, s, at, f->group_of[mutator]);
+        if (mutator != IND__SCHED_NONE && mutator != l) sched__reach(f, s, at, f->group_of[mutator]);
     }
 }
 
-static void sched__meet_writers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
+static void sched__reach_writers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
     for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1] && s->result == IND__SCHED_SEARCH_DONE; a++) {
         uint32_t writer = f->access[a].write ? IND__SCHED_NONE : sched__writer(f, f->access[a].buffer);
-        if (writer != IND__SCHED_NONE) sched__meet(f, s, at, f->group_of[writer]);
+        if (writer != IND__SCHED_NONE) sched__reach(f, s, at, f->group_of[writer]);
     }
     for (uint32_t i = f->first_wait[l]; i < f->first_wait[l + 1] && s->result == IND__SCHED_SEARCH_DONE; i++)
-        sched__meet(f, s, at, f->group_of[f->waits[i]]);
+        sched__reach(f, s, at, f->group_of[f->waits[i]]);
 }
 
 static sched__search_result sched__search_run(sched__fuser *f, sched__search *s) {
     f->epoch++;
     for (uint32_t i = 0, at = s->from;; at = s->list[i++]) {
         for (uint32_t l = f->group[at].head; l != IND__SCHED_NONE; l = f->next_loop[l])
-            (s->forward ? sched__meet_readers : sched__meet_writers)(f, s, at, l);
+            (s->forward ? sched__reach_readers : sched__reach_writers)(f, s, at, l);
         if (s->result != IND__SCHED_SEARCH_DONE || i == s->num) return s->result;
     }
 }
@@ -291,16 +293,16 @@ static ind_fusion_reason sched__check_cycle(sched__fuser *f, uint32_t a, uint32_
 static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = 0;
     f->epoch++;
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        if (w.at->write || w.at->operand || w.at->whole || w.at->size) continue;
-        f->mark[w.at->buffer] = f->epoch;
-        f->found[w.at->buffer] = (uint32_t)(w.at - f->access);
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
+        if (it.at->write || it.at->operand || it.at->whole || it.at->size) continue;
+        f->mark[it.at->buffer] = f->epoch;
+        f->found[it.at->buffer] = (uint32_t)(it.at - f->access);
     }
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t buffer = w.at->buffer;
-        if (w.at->write || w.at->operand || w.at->whole || w.at->size || f->mark[buffer] != f->epoch) continue;
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t buffer = it.at->buffer;
+        if (it.at->write || it.at->operand || it.at->whole || it.at->size || f->mark[buffer] != f->epoch) continue;
         ind_expr x = sched__index_in(f, &f->access[f->found[buffer]], fit->a, fit->map_a);
-        if (!ind_expr_same(x, sched__index_in(f, w.at, fit->b, fit->map_b))) continue;
+        if (!ind_expr_same(x, sched__index_in(f, it.at, fit->b, fit->map_b))) continue;
         f->mark[buffer] = 0;
         bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
     }
@@ -308,14 +310,14 @@ static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, cons
 }
 
 /* Scarcity of memory for the two groups: the larger `care`. */
-static uint8_t sched__care(const sched__fuser *f, uint32_t a, uint32_t b) {
+static uint8_t sched__memory_scarcity(const sched__fuser *f, uint32_t a, uint32_t b) {
     return f->group[a].care > f->group[b].care ? f->group[a].care : f->group[b].care;
 }
 
 /* Group whose partial results of runs this group reduces; SCHED_NONE: none. */
 static uint32_t sched__first_stage_of(sched__fuser *f, uint32_t g) {
-    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
-        if (!w.at->write && f->program->buffer[w.at->buffer].run) return f->group_of[sched__writer(f, w.at->buffer)];
+    for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it))
+        if (!it.at->write && f->program->buffer[it.at->buffer].run) return f->group_of[sched__writer(f, it.at->buffer)];
     return IND__SCHED_NONE;
 }
 
@@ -329,7 +331,7 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
     const sched__group *x = &f->group[a], *y = &f->group[b];
     uint32_t distance = x->tail < y->head ? y->head - x->tail : y->tail < x->head ? x->head - y->tail : 0;
     if (distance > (uint32_t)f->policy.max_distance) return IND_FUSION_TOO_FAR;
-    if (sched__care(f, a, b)) return IND_FUSION_MEMORY;
+    if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
     if (sched__shared_reads(f, a, b, fit) < f->policy.min_saved && !sched__are_second_stages(f, a, b))
         return IND_FUSION_NO_GAIN;
     return IND_FUSION_FUSED_HORIZONTAL;

@@ -10,7 +10,7 @@ static ind_edge *sched__add_edge(sched__fuser *f, uint32_t from, uint32_t to, ui
 
 /* The reason why loop l is not a two-stage reduction whose first stage shares the rows of loop r; DOMAINS_DIFFER: not
    applicable. Applies the checks of ind__split_reductions to the current program. */
-static ind_fusion_reason sched__why_whole(const sched__splitter *s, uint32_t l, uint32_t r) {
+static ind_fusion_reason sched__why_unsplit(const sched__splitter *s, uint32_t l, uint32_t r) {
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     ind_expr to[IND__SCHED_DIMS];
     bool reduce = sched__reduces_rows(&s->program->loop[l]) && sched__reduces_rows(&s->program->loop[r]);
@@ -20,22 +20,23 @@ static ind_fusion_reason sched__why_whole(const sched__splitter *s, uint32_t l, 
     if (s->policy.disable_split) return IND_FUSION_SPLIT_DISABLED;
     if (!dot) return IND_FUSION_SPLIT_KIND;
     if (distance > (uint32_t)s->policy.max_distance) return IND_FUSION_TOO_FAR;
-    int64_t met = sched__met_bytes(s, whole, rows, to), partials = sched__points_hint(whole, 0, whole->rank + outer);
-    if (met < 0) return IND_FUSION_SPLIT_ORDER;
-    if (met < s->policy.launch_bytes && sched__reduced_whole_too(s, l, true)) return IND_FUSION_SPLIT_SHARED;
-    if (met / s->policy.split_share / ind_dtype_bytes((ind_dtype)whole->inst[dot].dtype) < partials)
+    int64_t shared = sched__shared_load_bytes(s, whole, rows, to),
+            partials = sched__points_hint(whole, 0, whole->rank + outer);
+    if (shared < 0) return IND_FUSION_SPLIT_ORDER;
+    if (shared < s->policy.launch_bytes && sched__reduced_unsplit_too(s, l, true)) return IND_FUSION_SPLIT_SHARED;
+    if (shared / s->policy.split_share / ind_dtype_bytes((ind_dtype)whole->inst[dot].dtype) < partials)
         return IND_FUSION_SPLIT_PARTIALS;
     return sched__data_read_after(s, l) ? IND_FUSION_SPLIT_READ_AGAIN : IND_FUSION_DOMAINS_DIFFER;
 }
 
-static ind_fusion_reason sched__why_apart(sched__fuser *f, uint32_t from, uint32_t to) {
+static ind_fusion_reason sched__why_unfused(sched__fuser *f, uint32_t from, uint32_t to) {
     const sched__fit *fit;
     uint32_t a = f->group_of[from], b = f->group_of[to];
     bool swap = f->group[a].order > f->group[b].order;
     ind_fusion_reason r = sched__can_fuse(f, swap ? b : a, swap ? a : b, &fit);
     if (r == IND_FUSION_PROLOGUE) r = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
-    if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_whole(f->splitter, from, to);
-    if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_whole(f->splitter, to, from);
+    if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_unsplit(f->splitter, from, to);
+    if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_unsplit(f->splitter, to, from);
     return sched__fused(r) ? IND_FUSION_NO_GAIN : r; /* still possible after the last round */
 }
 
@@ -46,7 +47,7 @@ static bool sched__explain_vertical(sched__fuser *f, uint32_t buffer) {
         ind_edge *e = sched__add_edge(f, writer, reader, buffer);
         if (!e) return false;
         if (g != f->group_of[reader]) {
-            e->reason = sched__why_apart(f, writer, reader);
+            e->reason = sched__why_unfused(f, writer, reader);
             continue;
         }
         e->reason = f->group[g].dot == IND__SCHED_NONE          ? IND_FUSION_FUSED_VERTICAL
@@ -72,7 +73,7 @@ static bool sched__explain_horizontal(sched__fuser *f, uint32_t buffer) {
         ind_edge *e = sched__add_edge(f, from, to, buffer);
         if (!e) return false;
         bool fused = f->group_of[from] == f->group_of[to];
-        e->reason = fused ? IND_FUSION_FUSED_HORIZONTAL : sched__why_apart(f, from, to);
+        e->reason = fused ? IND_FUSION_FUSED_HORIZONTAL : sched__why_unfused(f, from, to);
     }
     return true;
 }

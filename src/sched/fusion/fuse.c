@@ -47,7 +47,7 @@ static bool sched__move_to(sched__fuser *f, uint32_t g, const ind_expr *map) {
     return true;
 }
 
-static void sched__join_lists(sched__fuser *f, uint32_t a, uint32_t b) {
+static void sched__concatenate_loops(sched__fuser *f, uint32_t a, uint32_t b) {
     uint32_t x = f->group[a].head, y = f->group[b].head, head = IND__SCHED_NONE, last = IND__SCHED_NONE;
     while (x != IND__SCHED_NONE || y != IND__SCHED_NONE) {
         uint32_t *from = x < y ? &x : &y, l = *from; /* SCHED_NONE is the largest number */
@@ -67,7 +67,7 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
     for (uint32_t l = y->head; ind__ok(fit->bound) && l != IND__SCHED_NONE; l = f->next_loop[l])
         f->bound[l] = fit->bound;
     sched__reorder(f, a, b);
-    sched__join_lists(f, a, b);
+    sched__concatenate_loops(f, a, b);
     x->domain = fit->domain;
     x->count += y->count;
     x->dot = x->dot == IND__SCHED_NONE ? y->dot : x->dot;
@@ -110,7 +110,8 @@ static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round)
         if (f->access[i].write || !f->access[i].operand || writer == IND__SCHED_NONE) continue;
         a = f->group_of[writer];
         if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE) continue;
-        for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) f->access[w.at - f->access].operand = true;
+        for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
+            f->access[it.at - f->access].operand = true;
         if (!sched__fuse_pair(f, a, b, fit, round)) return false;
     }
     return !f->failed;

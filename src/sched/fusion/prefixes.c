@@ -3,7 +3,7 @@
 
 /* True if the loop may ignore all but the first elements of a row. Its reductions need a neutral value. The first
    results of a scan do not depend on later elements. A checked index could be out of range for a missing element. */
-static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
+static bool sched__may_use_prefix(const sched__fuser *f, uint32_t l) {
     const ind_body *body = f->program->loop[l].body;
     if (body->call || ind__ok(f->bound[l])) return false;
     for (uint32_t i = 1; i < body->num_inst; i++) {
@@ -20,7 +20,7 @@ static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
 /* Fits b onto a; the rows of b are the first elements of a's. */
 static bool sched__fit_prefix(sched__fuser *f, sched__fit *fit) {
     const sched__domain *a = fit->a, *b = fit->b;
-    const sched__walk_order plain = sched__as_it_stands();
+    const sched__dim_order plain = sched__original_order();
     ind_expr size[IND__SCHED_DIMS];
     sched__parts p;
     int outer = b->rrank ? b->rank : b->rank - 1;
@@ -46,7 +46,7 @@ static ind_fusion_reason sched__check_prefix(sched__fuser *f, uint32_t a, uint32
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (f->policy.disable_prefixes || y->mutates || y->dot != IND__SCHED_NONE) return IND_FUSION_DOMAINS_DIFFER;
     for (uint32_t l = y->head; l != IND__SCHED_NONE; l = f->next_loop[l])
-        if (!sched__may_end_early(f, l)) return IND_FUSION_DOMAINS_DIFFER;
+        if (!sched__may_use_prefix(f, l)) return IND_FUSION_DOMAINS_DIFFER;
     sched__fit *own = sched__scratch(f, 1, sizeof *own);
     if (!own) return IND_FUSION_DOMAINS_DIFFER;
     *own = (sched__fit){.a = x->domain, .b = y->domain};
@@ -63,7 +63,7 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     *fit = sched__fit_of(f, f->group[a].domain, f->group[b].domain);
     if (!*fit) return IND_FUSION_DOMAINS_DIFFER;
     if (f->policy.disable) return IND_FUSION_DISABLED;
-    if (sched__care(f, a, b) == IND__SCHED_APART) return IND_FUSION_MEMORY;
+    if (sched__memory_scarcity(f, a, b) == IND__SCHED_UNFUSED) return IND_FUSION_MEMORY;
     ind_fusion_reason kind = sched__check_fit(f, a, b, *fit), reason;
     bool other = kind == IND_FUSION_DOMAINS_DIFFER || kind == IND_FUSION_INDEX_DIFFERS || kind == IND_FUSION_NO_GAIN;
     if (other && !f->policy.disable_reorder) kind = sched__check_reordered(f, a, b, fit, kind);

@@ -63,8 +63,8 @@ static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made
 
 /* True if every access that is affine in the group's variables is also affine in the product's. */
 static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *fit) {
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        ind_expr own = w.at->index, mapped = sched__index_in(f, w.at, fit->a, fit->map_a), step;
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
+        ind_expr own = it.at->index, mapped = sched__index_in(f, it.at, fit->a, fit->map_a), step;
         bool was = true, is = true;
         for (int v = 0; was && v < fit->a->rank; v++) was = ind__affine(own, fit->a->var[v], &step, &own);
         for (int v = 0; is && v < fit->b->rank + fit->b->rrank; v++)
@@ -119,15 +119,15 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
     n->times = n->times < 1 ? 1 : n->times;
     n->blocks = ceil(rows / tile) * n->times;
     n->steps = ceil((double)d->rhint / f->policy.product_depth), n->macs = (double)d->hint * (double)d->rhint;
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype),
-               own = (double)f->bytes_hint[w.at->buffer];
-        uint32_t writer = sched__writer(f, w.at->buffer);
-        bool inside = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
-        if (inside || (w.at->write && !sched__stored(f, w.at->buffer, a, a))) continue; /* never reaches memory */
-        double touched = size * sched__points_of(d, sched__index_in(f, w.at, fit->a, fit->map_a), false);
-        n->half |= w.at->write && size == 2;
-        *(w.at->write ? &n->made : &n->inputs) += w.at->write || own < touched ? own : touched;
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
+        double size = ind_dtype_bytes(f->program->buffer[it.at->buffer].dtype),
+               own = (double)f->bytes_hint[it.at->buffer];
+        uint32_t writer = sched__writer(f, it.at->buffer);
+        bool inside = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (inside || (it.at->write && !sched__stored(f, it.at->buffer, a, a))) continue; /* never reaches memory */
+        double touched = size * sched__points_of(d, sched__index_in(f, it.at, fit->a, fit->map_a), false);
+        n->half |= it.at->write && size == 2;
+        *(it.at->write ? &n->made : &n->inputs) += it.at->write || own < touched ? own : touched;
     }
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
         n->inner += sched__element_ops(&f->policy, f->program->loop[l].body);
@@ -136,18 +136,18 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
 /* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: its inputs once, its result
    written and read back, read again for every tile of the product's other dimension, and a launch. Fused: its inputs
    and operations for every tile; for 16 bits also the lost asynchronous copies and steps that wait for their tile. */
-static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
+static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
     sched__measure_inlining(f, a, fit, read, &n);
     double busy = n.blocks < p->fill_blocks ? n.blocks / p->fill_blocks : 1, waves = n.blocks / p->fill_blocks;
-    double apart = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
-    double together = sched__reread(f, n.inputs, n.times);
+    double unfused = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
+    double fused = sched__reread(f, n.inputs, n.times);
     double computing = busy > 0 ? n.points * n.times * n.inner / p->ops_per_byte / busy : 0;
     double waiting = n.half ? n.steps * (double)p->step_bytes * (waves > 1 ? waves : 1) : 0;
-    together += computing > waiting ? computing : waiting;
-    if (n.half) together += n.macs / p->macs_per_byte;
-    return together <= apart;
+    fused += computing > waiting ? computing : waiting;
+    if (n.half) fused += n.macs / p->macs_per_byte;
+    return fused <= unfused;
 }
 
 /* Checks whether the pointwise group a may be computed in the operand load of b's matrix product. Returns
@@ -163,12 +163,12 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
         reason = sched__check_inlinable(f, l, a, b);
         if (!sched__fused(reason)) return reason;
     }
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t writer = sched__writer(f, w.at->buffer);
-        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
-        reason = sched__check_operand(w.at, w.loop == y->dot);
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t writer = sched__writer(f, it.at->buffer);
+        if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        reason = sched__check_operand(it.at, it.loop == y->dot);
         if (!sched__fused(reason)) return reason;
-        read = w.at;
+        read = it.at;
     }
     if (!read) return IND_FUSION_PROLOGUE;
     sched__fit *own = sched__scratch(f, 1, sizeof *own);
@@ -177,14 +177,14 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     memcpy(own->map_b, y->domain->var, sizeof own->map_b);
     if (!sched__invert(f, x->domain, f->access[f->written[read->buffer] - 1].index, read->index, own->map_a))
         return IND_FUSION_PROLOGUE;
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t writer = sched__writer(f, w.at->buffer);
-        bool made = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
-        if (made && !sched__is_at_hand(f, w.at, own)) return IND_FUSION_PROLOGUE;
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t writer = sched__writer(f, it.at->buffer);
+        bool made = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (made && !sched__reads_same_point(f, it.at, own)) return IND_FUSION_PROLOGUE;
     }
     if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
-    if (sched__care(f, a, b)) return IND_FUSION_MEMORY;
-    if (!sched__inlining_pays(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
+    if (sched__memory_scarcity(f, a, b)) return IND_FUSION_MEMORY;
+    if (!sched__inlining_is_profitable(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     reason = sched__check_cycle(f, a, b);
     if (!sched__fused(reason)) return reason;

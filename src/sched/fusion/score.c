@@ -5,9 +5,9 @@
 static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = sched__shared_reads(f, a, b, fit);
     f->epoch++;
-    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
-        uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
-        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a || f->mark[buffer] == f->epoch)
+    for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
+        uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
+        if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a || f->mark[buffer] == f->epoch)
             continue;
         f->mark[buffer] = f->epoch;
         bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);

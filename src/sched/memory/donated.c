@@ -61,19 +61,19 @@ static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t 
 }
 
 /* True if the buffer uses this memory or may be bound to it. */
-static bool sched__lies_in(const ind_schedule *s, uint32_t b, uint32_t root) {
+static bool sched__uses_memory(const ind_schedule *s, uint32_t b, uint32_t root) {
     return s->storage[b] == root || s->takes_over[b] == root;
 }
 
-static bool sched__taken(const ind_schedule *s, const ind_kernel *k, uint32_t root) {
+static bool sched__is_reused(const ind_schedule *s, const ind_kernel *k, uint32_t root) {
     for (uint32_t o = k->num_reads; o < k->num_args; o++) {
-        if (sched__lies_in(s, k->arg[o], root)) return true;
+        if (sched__uses_memory(s, k->arg[o], root)) return true;
     }
     return false;
 }
 
 /* New versions of buffers share the memory of the old ones. */
-static void sched__join_versions(sched__fuser *f, uint32_t k, sched__life *life) {
+static void sched__alias_versions(sched__fuser *f, uint32_t k, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     for (uint32_t o = s->kernel[k].num_reads; o < s->kernel[k].num_args; o++) {
         uint32_t b = s->kernel[k].arg[o], old = f->program->buffer[b].mutates;
@@ -85,7 +85,7 @@ static void sched__join_versions(sched__fuser *f, uint32_t k, sched__life *life)
 
 /* ---- memory of donated inputs */
 
-static bool sched__find_gifts(sched__fuser *f, sched__life *life) {
+static bool sched__list_donated(sched__fuser *f, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     f->gift = sched__scratch(f, f->program->num_buffers, sizeof *f->gift);
     f->num_gifts = 0;
@@ -100,21 +100,21 @@ static bool sched__find_gifts(sched__fuser *f, sched__life *life) {
 }
 
 /* A donated input in whose memory `out` fits and whose last read is before the launch of kernel k; 0: none. */
-static uint32_t sched__find_gift(sched__fuser *f, uint32_t k, uint32_t out, const sched__life *life) {
+static uint32_t sched__find_donated(sched__fuser *f, uint32_t k, uint32_t out, const sched__lifetime *life) {
     int tries = 0;
-    for (uint32_t i = 0; i < f->num_gifts && tries < IND__SCHED_GIFTS; i++) {
-        uint32_t gift = f->gift[i];
-        bool empty = !f->schedule->storage[gift]; /* no kernel reads it */
-        if (!empty && life[gift].end >= sched__launch_first(f->schedule, k)) continue;
+    for (uint32_t i = 0; i < f->num_gifts && tries < IND__SCHED_DONATED_TRIES; i++) {
+        uint32_t donated = f->gift[i];
+        bool empty = !f->schedule->storage[donated]; /* no kernel reads it */
+        if (!empty && life[donated].end >= sched__launch_first(f->schedule, k)) continue;
         tries++;
-        if (ind_known_le(f->bytes[out], f->bytes[gift])) return gift;
+        if (ind_known_le(f->bytes[out], f->bytes[donated])) return donated;
     }
     return 0;
 }
 
 /* Places `out` in the memory of `root` from kernel k on. An intermediate uses it for its lifetime, an output
    permanently, as the caller may bind it there. */
-static void sched__settle(sched__fuser *f, uint32_t out, uint32_t root, sched__life *life) {
+static void sched__reuse_memory(sched__fuser *f, uint32_t out, uint32_t root, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     bool output = !ind__ok(life[out].size);
     *(output ? &s->takes_over[out] : &s->storage[out]) = root;
@@ -124,23 +124,23 @@ static void sched__settle(sched__fuser *f, uint32_t out, uint32_t root, sched__l
 
 /* True if the buffer may be placed freely: in the arena, or as an output that the caller may bind to a donated input.
    False for a size: it is read back after a run, when a donated input may no longer exist. */
-static bool sched__placed_freely(const sched__fuser *f, uint32_t b, const sched__life *life) {
+static bool sched__may_reuse_memory(const sched__fuser *f, uint32_t b, const sched__lifetime *life) {
     const ind__buffer *info = &f->program->buffer[b];
     if (info->mutates || sched__is_size(f->program, b)) return false;
     return ind__ok(life[b].size) || (f->num_gifts && info->output && !info->mutated_by);
 }
 
 /* True if another kernel of the launch of kernel k uses this memory. */
-static bool sched__used_beside(const ind_schedule *s, uint32_t k, uint32_t root) {
+static bool sched__used_in_launch(const ind_schedule *s, uint32_t k, uint32_t root) {
     const uint32_t last = sched__launch_last(s, k);
     for (uint32_t other = sched__launch_first(s, k); other <= last; other++)
         for (uint32_t i = 0; other != k && i < s->kernel[other].num_args; i++)
-            if (sched__lies_in(s, s->kernel[other].arg[i], root)) return true;
+            if (sched__uses_memory(s, s->kernel[other].arg[i], root)) return true;
     return false;
 }
 
 /* Lets each output of kernel k reuse the memory of an input whose last reader is k. */
-static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
+static bool sched__reuse_inputs(sched__fuser *f, uint32_t k, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     const ind_kernel *kernel = &s->kernel[k];
     size_t n = kernel->body->num_inst;
@@ -148,19 +148,19 @@ static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
     if (!stage) return sched__fail(f);
     for (uint32_t o = kernel->num_reads; o < kernel->num_args; o++) {
         uint32_t out = kernel->arg[o];
-        bool open = sched__placed_freely(f, out, life);
+        bool open = sched__may_reuse_memory(f, out, life);
         for (uint32_t i = 0; open && i < kernel->num_reads; i++) {
             uint32_t in = kernel->arg[i], root = s->storage[in];
-            bool gift = f->program->buffer[root].donated;
-            if (!gift && !(ind__ok(life[in].size) && ind__ok(life[out].size))) continue;
+            bool donated = f->program->buffer[root].donated;
+            if (!donated && !(ind__ok(life[in].size) && ind__ok(life[out].size))) continue;
             if (life[in].end != sched__launch_last(s, k) || life[root].end != life[in].end) continue;
-            if (sched__taken(s, kernel, root) || sched__used_beside(s, k, root)) continue;
+            if (sched__is_reused(s, kernel, root) || sched__used_in_launch(s, k, root)) continue;
             if (!sched__may_overwrite(f, kernel, in, out, stage, stage + n, (uint8_t *)(stage + 2 * n))) continue;
-            sched__settle(f, out, root, life);
+            sched__reuse_memory(f, out, root, life);
             open = false;
         }
-        uint32_t gift = open ? sched__find_gift(f, k, out, life) : 0;
-        if (gift) sched__settle(f, out, gift, life);
+        uint32_t donated = open ? sched__find_donated(f, k, out, life) : 0;
+        if (donated) sched__reuse_memory(f, out, donated, life);
     }
     ind__free(f->context, stage);
     return true;

@@ -40,13 +40,13 @@ static ind_expr sched__max_of(sched__fuser *f, sched__term *t, uint32_t num) {
 /* ---- lifetimes */
 
 static int sched__compare_begin(const void *p, const void *q) {
-    const sched__life *a = p, *b = q;
+    const sched__lifetime *a = p, *b = q;
     if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
     return (a->buffer > b->buffer) - (a->buffer < b->buffer);
 }
 
 /* Sum of all live sizes, maximised over the steps. */
-static ind_expr sched__peak(sched__fuser *f, sched__life *life, uint32_t num, uint32_t steps) {
+static ind_expr sched__peak(sched__fuser *f, sched__lifetime *life, uint32_t num, uint32_t steps) {
     uint32_t *last = sched__scratch(f, (size_t)steps + 1, sizeof *last); /* by step: 1 + a life that ends there */
     uint32_t *next = sched__scratch(f, num, sizeof *next);
     sched__term *term = sched__scratch(f, steps, sizeof *term);
@@ -77,7 +77,7 @@ static uint32_t sched__last_reader(const sched__fuser *f, uint32_t buffer, uint3
 
 /* Extends the lifetime of partial results of columns of the same data: all of them are live until the last one is
    reduced. That saves reading the data for each. */
-static void sched__live_with_runs(const sched__fuser *f, uint32_t writer, sched__life *life) {
+static void sched__extend_run_lifetime(const sched__fuser *f, uint32_t writer, sched__lifetime *life) {
     for (uint32_t i = f->first_access[writer]; i < f->first_access[writer + 1]; i++) {
         if (f->access[i].write) continue;
         uint32_t at = f->first_reader[f->access[i].buffer], end = f->first_reader[f->access[i].buffer + 1];
@@ -93,9 +93,9 @@ static void sched__live_with_runs(const sched__fuser *f, uint32_t writer, sched_
 
 /* Computes the unfused peak: each loop stores its results, each buffer is freed after its last reader. The stages of a
    reduction run one after the other. */
-static bool sched__op_by_op(sched__fuser *f) {
+static bool sched__find_unfused_peak(sched__fuser *f) {
     uint32_t n = 0, loops = f->program->num_loops;
-    sched__life *life = sched__scratch(f, f->program->num_buffers, sizeof *life);
+    sched__lifetime *life = sched__scratch(f, f->program->num_buffers, sizeof *life);
     if (!life) return false;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         uint32_t writer = sched__writer(f, b), end = writer;
@@ -106,8 +106,8 @@ static bool sched__op_by_op(sched__fuser *f) {
             if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
         }
         if (sched__is_size(f->program, b)) end = loops - 1; /* read back after a run */
-        life[n] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
-        if (f->program->buffer[b].run) sched__live_with_runs(f, writer, &life[n]);
+        life[n] = (sched__lifetime){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
+        if (f->program->buffer[b].run) sched__extend_run_lifetime(f, writer, &life[n]);
         n++;
     }
     f->schedule->op_by_op_bytes = sched__peak(f, life, n, loops);
@@ -127,7 +127,7 @@ static uint32_t sched__launch_last(const ind_schedule *s, uint32_t k) {
 
 /* Lifetimes of buffers in the arena, by buffer: stored buffers that are not outputs. They end with the launch of the
    last reader. */
-static bool sched__find_lives(sched__fuser *f, sched__life *life) {
+static bool sched__find_lifetimes(sched__fuser *f, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
         const uint32_t first = sched__launch_first(s, k), last = sched__launch_last(s, k);
@@ -137,7 +137,7 @@ static bool sched__find_lives(sched__fuser *f, sched__life *life) {
             if (!sched__in_arena(f, b)) continue;
             if (i >= s->kernel[k].num_reads) {
                 life[f->program->buffer[b].mutates].end = last;
-                life[b] = (sched__life){b, first, last, ind__align_up(f->bytes[b], IND__ALIGNMENT), 0};
+                life[b] = (sched__lifetime){b, first, last, ind__align_up(f->bytes[b], IND__ALIGNMENT), 0};
                 life[b].hint = sched__hint(life[b].size);
                 if (!ind__ok(life[b].size)) return sched__fail(f);
             }

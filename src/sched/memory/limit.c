@@ -100,37 +100,37 @@ static void sched__blame_kernels(sched__blame *m, bool around) {
 }
 
 /* Increases the care of the blamed loops. False: all already have the maximum. */
-static bool sched__take_blame(sched__blame *m, uint8_t *care) {
+static bool sched__raise_blamed(sched__blame *m, uint8_t *care) {
     bool more = false;
     for (uint32_t l = 0; l < m->s->program->num_loops; l++)
-        if (m->blamed[l] && care[l] < IND__SCHED_APART) care[l]++, more = true;
+        if (m->blamed[l] && care[l] < IND__SCHED_UNFUSED) care[l]++, more = true;
     return more;
 }
 
 /* Chooses the loops that get more care in the next schedule, from the peaks of this one: first single loops, then
    kernels. */
-static bool sched__take_care(sched__fuser *f, const ind_schedule *s, uint8_t *care) {
+static bool sched__raise_scarcity(sched__fuser *f, const ind_schedule *s, uint8_t *care) {
     sched__blame m = {.s = s};
-    while (m.point + 1 < IND__SCHED_NUM_POINTS && !sched__above(s, s->peak_bytes, m.point)) m.point++;
+    while (m.point + 1 < IND__SCHED_NUM_POINTS && !sched__exceeds_unfused(s, s->peak_bytes, m.point)) m.point++;
     if (!sched__blame_alloc(f, &m)) return false;
     sched__find_memory(&m);
     sched__find_peaks(&m);
     sched__find_last_readers(&m);
     for (uint32_t b = 1; b < s->program->num_buffers; b++)
         if (ind__ok(s->offset[b])) sched__blame_buffer(&m, b);
-    if (sched__take_blame(&m, care)) return true;
+    if (sched__raise_blamed(&m, care)) return true;
     sched__blame_kernels(&m, false);
-    if (sched__take_blame(&m, care)) return true;
+    if (sched__raise_blamed(&m, care)) return true;
     sched__blame_kernels(&m, true);
-    return sched__take_blame(&m, care);
+    return sched__raise_blamed(&m, care);
 }
 
 /* Builds another schedule and keeps the better one. */
-static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
+static ind_status sched__reschedule(const sched__fuser *f, ind_schedule **s) {
     ind_schedule *other;
     ind_status status = sched__create(f, &other);
     if (status) return status;
-    uint32_t above = sched__num_above(other, other->peak_bytes), had = sched__num_above(*s, (*s)->peak_bytes);
+    uint32_t above = sched__num_exceeding(other, other->peak_bytes), had = sched__num_exceeding(*s, (*s)->peak_bytes);
     bool better = above < had || (above == had && ind_hint(other->arena_bytes) < ind_hint((*s)->arena_bytes));
     ind__schedule_free(better ? *s : other);
     if (better) *s = other;
@@ -144,19 +144,19 @@ static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
    memory. */
 static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
     ind_status status = IND_OK;
-    if (!sched__num_above(*s, (*s)->peak_bytes)) return IND_OK;
+    if (!sched__num_exceeding(*s, (*s)->peak_bytes)) return IND_OK;
     uint8_t *care = sched__scratch(f, f->program->num_loops, 1);
     bool more = care != NULL;
     f->care = care;
-    for (int i = 0; i < IND__SCHED_SAVINGS && !status && more && sched__num_above(*s, (*s)->peak_bytes); i++) {
-        more = sched__take_care(f, *s, care);
-        if (!f->failed && more) status = sched__try_again(f, s);
+    for (int i = 0; i < IND__SCHED_MEMORY_TRIES && !status && more && sched__num_exceeding(*s, (*s)->peak_bytes); i++) {
+        more = sched__raise_scarcity(f, *s, care);
+        if (!f->failed && more) status = sched__reschedule(f, s);
     }
     if (f->failed) return ind__failed(f->context);
-    if (status || !sched__num_above(*s, (*s)->peak_bytes)) return status;
-    memset(care, IND__SCHED_APART, f->program->num_loops);
+    if (status || !sched__num_exceeding(*s, (*s)->peak_bytes)) return status;
+    memset(care, IND__SCHED_UNFUSED, f->program->num_loops);
     f->keep_order = true;
-    return sched__try_again(f, s);
+    return sched__reschedule(f, s);
 }
 
 ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, const ind_fusion_policy *policy,
@@ -164,7 +164,7 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
     if (out) *out = NULL;
     if (!c) return IND_INVALID_ARGUMENT;
     if (!program || !out)
-        return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: no program, or nowhere to put the schedule");
+        return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: the program or the result pointer is NULL");
     if (!program->layouts_fixed)
         return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: the program's layouts are not fixed");
     sched__fuser *f = ind__alloc(c, sizeof *f);

@@ -1,23 +1,23 @@
 /* =================================================================================================== >>order */
 
-typedef struct sched__place {
+typedef struct sched__ordered_group {
     uint32_t group, order;
-} sched__place;
+} sched__ordered_group;
 
-static int sched__compare_place(const void *a, const void *b) {
-    return sched__compare_u32(&((const sched__place *)a)->order, &((const sched__place *)b)->order);
+static int sched__compare_group_order(const void *a, const void *b) {
+    return sched__compare_u32(&((const sched__ordered_group *)a)->order, &((const sched__ordered_group *)b)->order);
 }
 
 /* The program's order after fusion: the topological order maintained while fusing. */
 static bool sched__program_order(sched__fuser *f, uint32_t *list) {
-    sched__place *place = sched__scratch(f, f->program->num_loops, sizeof *place);
+    sched__ordered_group *ordered = sched__scratch(f, f->program->num_loops, sizeof *ordered);
     uint32_t n = 0;
-    if (!place) return false;
+    if (!ordered) return false;
     for (uint32_t l = 0; l < f->program->num_loops; l++) {
-        if (f->group_of[l] == l) place[n++] = (sched__place){l, f->group[l].order};
+        if (f->group_of[l] == l) ordered[n++] = (sched__ordered_group){l, f->group[l].order};
     }
-    sched__sort(place, n, sizeof *place, sched__compare_place);
-    for (uint32_t i = 0; i < n; i++) list[i] = place[i].group;
+    sched__sort(ordered, n, sizeof *ordered, sched__compare_group_order);
+    for (uint32_t i = 0; i < n; i++) list[i] = ordered[i].group;
     f->num_order = n;
     return true;
 }
@@ -40,22 +40,22 @@ typedef struct sched__visit {
 } sched__visit;
 
 /* Number i of the loops that must run before loop l, or SCHED_NONE: one per access, then the loops of `waits`. */
-static uint32_t sched__needed(const sched__fuser *f, uint32_t l, uint32_t i) {
+static uint32_t sched__dependency(const sched__fuser *f, uint32_t l, uint32_t i) {
     uint32_t accesses = f->first_access[l + 1] - f->first_access[l];
     if (i >= accesses) return f->waits[f->first_wait[l] + i - accesses];
     const ind__access *a = &f->access[f->first_access[l] + i];
     return a->write ? IND__SCHED_NONE : sched__writer(f, a->buffer);
 }
 
-static uint32_t sched__num_needed(const sched__fuser *f, uint32_t l) {
+static uint32_t sched__num_dependencies(const sched__fuser *f, uint32_t l) {
     return f->first_access[l + 1] - f->first_access[l] + f->first_wait[l + 1] - f->first_wait[l];
 }
 
 /* The next unvisited group that must run before `v`; SCHED_NONE: all are visited. */
-static uint32_t sched__next_needed(sched__fuser *f, sched__visit *v) {
+static uint32_t sched__next_dependency(sched__fuser *f, sched__visit *v) {
     for (; v->loop != IND__SCHED_NONE; v->loop = f->next_loop[v->loop], v->need = 0) {
-        while (v->need < sched__num_needed(f, v->loop)) {
-            uint32_t before = sched__needed(f, v->loop, v->need++);
+        while (v->need < sched__num_dependencies(f, v->loop)) {
+            uint32_t before = sched__dependency(f, v->loop, v->need++);
             if (before == IND__SCHED_NONE || f->mark[f->group_of[before]] == f->epoch) continue;
             return f->group_of[before];
         }
@@ -80,7 +80,7 @@ static bool sched__depth_first(sched__fuser *f, const uint32_t *program_order, u
                 list[n++] = stack[--depth].group;
                 if (!depth) break;
             }
-            next = sched__next_needed(f, &stack[depth - 1]);
+            next = sched__next_dependency(f, &stack[depth - 1]);
         }
     }
     return true;
@@ -130,11 +130,11 @@ static sched__ready sched__pop_ready(const sched__fuser *f, sched__flow *w) {
 }
 
 /* Calls visit with each group that must run before `g`, once. */
-static void sched__each_needed(sched__fuser *f, sched__flow *w, uint32_t g,
-                               void (*visit)(sched__flow *w, uint32_t before, uint32_t g)) {
+static void sched__each_dependency(sched__fuser *f, sched__flow *w, uint32_t g,
+                                   void (*visit)(sched__flow *w, uint32_t before, uint32_t g)) {
     sched__visit at = {g, f->group[g].head, 0};
     f->mark[g] = ++f->epoch;
-    for (uint32_t before; (before = sched__next_needed(f, &at)) != IND__SCHED_NONE;) {
+    for (uint32_t before; (before = sched__next_dependency(f, &at)) != IND__SCHED_NONE;) {
         f->mark[before] = f->epoch;
         visit(w, before, g);
     }
@@ -149,12 +149,12 @@ static void sched__put_next(sched__flow *w, uint32_t before, uint32_t g) {
 }
 
 /* Turns counts at [i + 1] into offsets. */
-static void sched__sum_up(uint32_t *first, uint32_t num) {
+static void sched__prefix_sum(uint32_t *first, uint32_t num) {
     for (uint32_t i = 0; i < num; i++) first[i + 1] += first[i];
 }
 
 /* Restores the offsets after the lists were filled through them. */
-static void sched__set_back(uint32_t *first, uint32_t num) {
+static void sched__restore_offsets(uint32_t *first, uint32_t num) {
     for (uint32_t i = num; i > 0; i--) first[i] = first[i - 1];
     first[0] = 0;
 }
@@ -164,17 +164,17 @@ static bool sched__find_next(sched__fuser *f, sched__flow *w) {
     w->first_next = sched__scratch(f, (size_t)loops + 1, sizeof *w->next);
     w->pending = sched__scratch(f, loops, sizeof *w->pending);
     if (f->failed) return false;
-    for (uint32_t i = 0; i < f->num_order; i++) sched__each_needed(f, w, f->order[i], sched__count_next);
+    for (uint32_t i = 0; i < f->num_order; i++) sched__each_dependency(f, w, f->order[i], sched__count_next);
     w->next = sched__scratch(f, w->num_pairs, sizeof *w->next);
     if (!w->next) return false;
-    sched__sum_up(w->first_next, loops);
-    for (uint32_t i = 0; i < f->num_order; i++) sched__each_needed(f, w, f->order[i], sched__put_next);
-    sched__set_back(w->first_next, loops);
+    sched__prefix_sum(w->first_next, loops);
+    for (uint32_t i = 0; i < f->num_order; i++) sched__each_dependency(f, w, f->order[i], sched__put_next);
+    sched__restore_offsets(w->first_next, loops);
     return true;
 }
 
 /* True if the buffer allocates memory in the arena; its later versions share it. */
-static bool sched__begins_memory(sched__fuser *f, uint32_t b) {
+static bool sched__allocates(sched__fuser *f, uint32_t b) {
     return sched__in_arena(f, b) && !f->program->buffer[b].mutates &&
            sched__stored(f, b, IND__SCHED_NONE, IND__SCHED_NONE);
 }
@@ -198,7 +198,7 @@ static void sched__add_user(sched__fuser *f, sched__flow *w, uint32_t buffer, ui
 static void sched__each_user(sched__fuser *f, sched__flow *w) {
     w->num_pairs = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
-        if (!sched__begins_memory(f, b)) continue;
+        if (!sched__allocates(f, b)) continue;
         f->mark[f->group_of[sched__writer(f, b)]] = ++f->epoch;
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) {
             if (sched__writer(f, v) != IND__SCHED_NONE) sched__add_user(f, w, b, sched__writer(f, v));
@@ -219,15 +219,15 @@ static bool sched__find_users(sched__fuser *f, sched__flow *w) {
     uint32_t *user = sched__scratch(f, w->num_pairs, sizeof *w->user);
     w->used = sched__scratch(f, w->num_pairs, sizeof *w->used);
     if (f->failed) return false;
-    sched__sum_up(w->first_user, buffers);
+    sched__prefix_sum(w->first_user, buffers);
     w->user = user;
     sched__each_user(f, w);
-    sched__set_back(w->first_user, buffers);
+    sched__restore_offsets(w->first_user, buffers);
     for (uint32_t i = 0; i < w->num_pairs; i++) w->first_used[w->user[i] + 1]++;
-    sched__sum_up(w->first_used, loops);
+    sched__prefix_sum(w->first_used, loops);
     for (uint32_t b = 0; b < buffers; b++)
         for (uint32_t i = w->first_user[b]; i < w->first_user[b + 1]; i++) w->used[w->first_used[w->user[i]]++] = b;
-    sched__set_back(w->first_used, loops);
+    sched__restore_offsets(w->first_used, loops);
     return true;
 }
 
@@ -247,7 +247,7 @@ static void sched__start_flow(sched__fuser *f, sched__flow *w, uint32_t *pending
     w->num_heap = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         w->left[b] = w->first_user[b + 1] - w->first_user[b];
-        if (!sched__begins_memory(f, b)) continue;
+        if (!sched__allocates(f, b)) continue;
         int64_t *net = &w->net[f->group_of[sched__writer(f, b)]];
         *net = sched__add_hint(*net, sched__memory_hint(f, b));
         if (w->left[b] == 1) sched__find_last_user(f, w, b, false);
@@ -285,7 +285,7 @@ static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *pe
     for (uint32_t i = 0; i < f->num_order; i++) step[list[i]] = i;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         uint32_t writer = sched__writer(f, b), end;
-        if (!sched__begins_memory(f, b)) continue;
+        if (!sched__allocates(f, b)) continue;
         end = step[f->group_of[writer]];
         made[end] = sched__add_hint(made[end], sched__memory_hint(f, b));
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) {
@@ -306,7 +306,7 @@ static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *pe
 }
 
 /* Copies the order into `best` if its peak is lower than *least. */
-static bool sched__judge_order(sched__fuser *f, const uint32_t *list, uint32_t *best, int64_t *least) {
+static bool sched__keep_if_better(sched__fuser *f, const uint32_t *list, uint32_t *best, int64_t *least) {
     int64_t peak;
     if (!sched__order_peak(f, list, &peak)) return false;
     if (peak < *least) memcpy(best, list, f->num_order * sizeof *list), *least = peak;
@@ -324,14 +324,14 @@ static bool sched__choose_order(sched__fuser *f) {
     if (f->failed || !sched__program_order(f, f->order) || !sched__order_peak(f, f->order, &least)) return false;
     memcpy(best, f->order, f->num_order * sizeof *best);
     if (f->keep_order) return true;
-    if (!sched__depth_first(f, f->order, list) || !sched__judge_order(f, list, best, &least)) return false;
+    if (!sched__depth_first(f, f->order, list) || !sched__keep_if_better(f, list, best, &least)) return false;
     if (!sched__find_next(f, &flow) || !sched__find_users(f, &flow)) return false;
     flow.heap = sched__scratch(f, (size_t)loops + flow.num_pairs, sizeof *flow.heap);
     if (!flow.heap) return false;
     memcpy(pending, flow.pending, loops * sizeof *pending);
     for (int by_memory = 1; by_memory >= 0; by_memory--) {
         sched__run_ready(f, &flow, pending, by_memory, list);
-        if (!sched__judge_order(f, list, best, &least)) return false;
+        if (!sched__keep_if_better(f, list, best, &least)) return false;
     }
     memcpy(f->order, best, f->num_order * sizeof *best);
     return true;

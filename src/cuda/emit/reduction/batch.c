@@ -19,9 +19,9 @@ static void cg__begin_batch(ind__writer *w, bool loads) {
 }
 
 /* Writes the loads of pass s that need no result of other passes, for all rows of the batch. */
-static void cg__emit_batch_loads(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_batch_loads(ind__writer *w, const cg__pass *s) {
     int n = w->variant->vector, vectors = w->variant->per_thread / n, num = 0;
-    cg__need_sweep(w, s);
+    cg__need_pass(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         w->needed[i] = w->needed[i] && cg__loads_ahead(w, i);
         if (!w->needed[i]) continue;
@@ -34,7 +34,7 @@ static void cg__emit_batch_loads(ind__writer *w, const cg__sweep *s) {
     cg__close_needed(w);
     cg__begin_batch(w, true);
     cg__emit(w, cg__p_mask(w), 0);
-    int scopes = cg__emit_sweep_loops(w) + 2;
+    int scopes = cg__emit_pass_loops(w) + 2;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->needed[i] || !cg__loads_ahead(w, i)) continue;
         const char *element = cg__element(w, i);
@@ -47,17 +47,17 @@ static void cg__emit_batch_loads(ind__writer *w, const cg__sweep *s) {
 }
 
 static ind_status cg__emit_reduction(ind__writer *w) {
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    int n = cg__sweeps(w, sweep);
-    if (cg__splits_rows(w)) return cg__emit_split(w, &sweep[0]);
-    for (int s = 0; s < n; s++) cg__emit_shared_states(w, &sweep[s]);
+    cg__pass pass[IND__CG_MAX_PASSES];
+    int n = cg__passes(w, pass);
+    if (cg__splits_rows(w)) return cg__emit_split(w, &pass[0]);
+    for (int s = 0; s < n; s++) cg__emit_shared_states(w, &pass[s]);
     cg__emit_team_columns(w);
     cg__emit_row_position(w);
     if (w->variant->misaligned && w->variant->strategy != IND_STRATEGY_ROW_STAGED) cg__emit_edges(w);
-    if (cg__row(w)->batch) cg__emit_batch_loads(w, &sweep[0]);
+    if (cg__row(w)->batch) cg__emit_batch_loads(w, &pass[0]);
     if (cg__row(w)->batch) cg__begin_batch(w, false);
     cg__emit_kept_arrays(w);
-    for (int s = 0; s < n; s++) cg__emit_sweep(w, &sweep[s]);
+    for (int s = 0; s < n; s++) cg__emit_pass(w, &pass[s]);
     cg__emit_row_stores(w);
     if (cg__row(w)->batch) cg__end(w);
     if (w->kernel->run) cg__end_run(w);

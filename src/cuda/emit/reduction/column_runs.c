@@ -65,7 +65,7 @@ static void cg__begin_run(ind__writer *w) {
 
 /* Stores the partial results from the registers of a block. */
 static void cg__store_columns(ind__writer *w) {
-    int n = w->variant->vector, last = cg__num_vars(w) - 1, scopes = cg__emit_sweep_loops(w);
+    int n = w->variant->vector, last = cg__num_vars(w) - 1, scopes = cg__emit_pass_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__joins_run(w, i)) continue;
         ind_dtype memory = cg__memory_dtype(w, i);
@@ -91,7 +91,7 @@ static void cg__store_team_columns(ind__writer *w, uint32_t i) {
     int n = v->vector, columns = cg__team_columns(w);
     bool one_r = w->plan->domain.rrank == 1;
     const char *r = one_r ? "r0" : "r";
-    int scopes = cg__emit_sweep_loops(w);
+    int scopes = cg__emit_pass_loops(w);
     if (n > 1) cg__unroll(w);
     if (n > 1) ind__textf(&w->code, "for (int j = 0; j < %d; j++) ", n);
     ind__textf(&w->code, "team_%u[threadIdx.x / 32][%s%s] = c%u[%s];\n", i, r, n > 1 ? " + j" : "", i,

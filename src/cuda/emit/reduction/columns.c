@@ -12,7 +12,7 @@ static int cg__split_shared_rows(const ind__writer *w) {
 }
 
 /* Writes one row: the vector of neighbouring columns that start at `column`. */
-static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_column_chunk(ind__writer *w, const cg__pass *s) {
     int v = w->plan->domain.rank - 1, n = w->variant->vector;
     const char *base = w->var[v];
     ind__variant scalar;
@@ -40,7 +40,7 @@ static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
 }
 
 /* Writes the loop of a thread over its rows. Rows are interleaved within a block and between blocks. */
-static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_column_rows(ind__writer *w, const cg__pass *s) {
     const ind__variant *v = w->variant;
     int rows = v->threads / (cg__split_columns(w) / v->vector);
     cg__begin(w, "if (live)");
@@ -48,7 +48,7 @@ static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
         w->var[0] = "column";
     else
         cg__split_linear(w, "column", 0, w->plan->domain.rank);
-    cg__need_sweep(w, s);
+    cg__need_pass(w, s);
     cg__emit(w, cg__p_mask(w) & ~(v->vector > 1 ? 1u << (w->plan->domain.rank - 1) : 0), s->stage);
     cg__emit_split_loop(w, s, cg__string(w, "(%s)blockIdx.y * %d + y", cg__int(w), rows),
                         cg__string(w, "%s * %d", cg__expr_string(w, v->of.split.num), rows),
@@ -125,7 +125,7 @@ static void cg__emit_column_stores(ind__writer *w) {
     cg__end(w);
 }
 
-static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_column_split(ind__writer *w, const cg__pass *s) {
     const ind__variant *v = w->variant;
     int x = cg__split_columns(w) / v->vector;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -136,7 +136,7 @@ static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
     ind__textf(&w->code, v->vector > 1 ? "const %s column = (%s * %d + x) * %d;\n" : "const %s column = %s * %d + x;\n",
                cg__int(w), w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x", x, v->vector);
     ind__textf(&w->code, "const bool live = column < %s;\n", cg__expr_string(w, cg__p_numel(w)));
-    cg__emit_sweep_comment(w, s);
+    cg__emit_pass_comment(w, s);
     cg__emit_states(w, s);
     cg__emit_lanes(w);
     cg__emit_column_rows(w, s);
@@ -146,7 +146,7 @@ static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
     cg__emit_column_stores(w);
 }
 
-static ind_status cg__emit_split(ind__writer *w, const cg__sweep *s) {
+static ind_status cg__emit_split(ind__writer *w, const cg__pass *s) {
     w->split.lanes = w->variant->vector;
     if (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) {
         cg__emit_column_split(w, s);

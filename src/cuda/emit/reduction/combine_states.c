@@ -39,7 +39,7 @@ static const char *cg__part_of(const ind__writer *w) {
     return cg__is_parted(w) ? "[turn & 1]" : "";
 }
 
-static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_shared_states(ind__writer *w, const cg__pass *s) {
     if (!cg__shares_states(w)) return;
     const ind__variant *v = w->variant;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -63,7 +63,7 @@ static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
 }
 
 /* Calls f for every state of the pass. */
-static void cg__each_state(ind__writer *w, const cg__sweep *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
+static void cg__each_state(ind__writer *w, const cg__pass *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
         if (!cg__reduces_in(w, i, s)) continue;
@@ -73,7 +73,7 @@ static void cg__each_state(ind__writer *w, const cg__sweep *s, void (*f)(ind__wr
 }
 
 /* Calls f for every state that warps exchange. */
-static void cg__each_exchanged(ind__writer *w, const cg__sweep *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
+static void cg__each_exchanged(ind__writer *w, const cg__pass *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
         if (!cg__exchanges(w, i, s)) continue;
@@ -153,7 +153,7 @@ static void cg__emit_cluster_wait(ind__writer *w) {
 /* Combines the states of a cluster's blocks. Persistent blocks have separate barriers for even and odd rows, whose
    phase changes every other row. No block can be two rows ahead of another, as it needs that block's states for each
    row. */
-static void cg__emit_cluster_join(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_cluster_join(ind__writer *w, const cg__pass *s) {
     const int cluster = cg__row(w)->cluster;
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
@@ -203,7 +203,7 @@ static void cg__warp_moments_line(ind__writer *w, uint32_t i, char letter) {
                i, i);
 }
 
-static bool cg__exchanges_any(const ind__writer *w, const cg__sweep *s) {
+static bool cg__exchanges_any(const ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__exchanges(w, i, s)) return true;
     return false;
@@ -211,7 +211,7 @@ static bool cg__exchanges_any(const ind__writer *w, const cg__sweep *s) {
 
 /* Combines the states of a cluster's warps. No warp can be two rows ahead of another, as it needs that warp's states
    for each row. */
-static void cg__emit_warps_join(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_warps_join(ind__writer *w, const cg__pass *s) {
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
     ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part,
@@ -226,7 +226,7 @@ static void cg__emit_warps_join(ind__writer *w, const cg__sweep *s) {
     w->join++;
 }
 
-static void cg__emit_join(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_join(ind__writer *w, const cg__pass *s) {
     bool column = w->variant->strategy == IND_STRATEGY_COLUMN;
     if (!cg__reduces_any(w, s)) return;
     if (!column) cg__each_state(w, s, cg__join_lanes_line);
@@ -252,7 +252,7 @@ static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, co
 }
 
 /* Sets the names of the pass's results. */
-static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_results(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         if (!cg__reduces_in(w, i, s)) continue;

@@ -144,7 +144,7 @@ static void cg__emit_looks(ind__writer *w) {
 }
 
 /* Opens the loops over the row; returns the number of scopes. */
-static int cg__emit_sweep_loops(ind__writer *w) {
+static int cg__emit_pass_loops(ind__writer *w) {
     const ind__variant *v = w->variant;
     int threads = cg__row_threads(w), n = v->vector;
     bool one_r = w->plan->domain.rrank == 1;
@@ -295,7 +295,7 @@ static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w
 static void cg__start_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     const int n = w->variant->vector;
     if (w->variant->misaligned) cg__emit_edge_loads(w, chosen);
-    int scopes = cg__emit_sweep_loops(w);
+    int scopes = cg__emit_pass_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!chosen(w, i)) continue;
         const char *vector = n > 1 ? cg__load_expression(w, i) : cg__element(w, i);

@@ -3,14 +3,14 @@
 /* A reduction kernel runs over its row in passes. Pass A of stage s computes every reduction whose operand needs s
    finished ones. If the row is in registers, welford and online softmax take two exact steps: the mean (or maximum) in
    A, the sum around it in B. The last pass also stores the results per element. */
-typedef struct cg__sweep {
+typedef struct cg__pass {
     int stage;
     bool second; /* B */
     bool stores;
     bool halves; /* 16-bit maxima are already combined */
-} cg__sweep;
+} cg__pass;
 
-#define IND__CG_MAX_SWEEPS 64
+#define IND__CG_MAX_PASSES 64
 
 /* Marks of cg__choose_kept in ind__writer.kept while it works. */
 enum { IND__CG_MADE = 1, IND__CG_FRONT = 2, IND__CG_KEPT = 4, IND__CG_READ = 8, IND__CG_KEPT_LOAD = 16 };
@@ -36,26 +36,26 @@ static bool cg__two_step(const ind__inst *inst) {
 }
 
 /* True if pass s computes the REDUCE at i. */
-static bool cg__reduces_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+static bool cg__reduces_in(const ind__writer *w, uint32_t i, const cg__pass *s) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_REDUCE || w->plan->stage[i] != s->stage + 1) return false;
     return !s->second || (cg__in_registers(w) && cg__two_step(inst));
 }
 
-static bool cg__reduces_any(const ind__writer *w, const cg__sweep *s) {
+static bool cg__reduces_any(const ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__reduces_in(w, i, s)) return true;
     return false;
 }
 
-static int cg__sweeps(const ind__writer *w, cg__sweep *sweep) {
+static int cg__passes(const ind__writer *w, cg__pass *pass) {
     int n = 0, last = cg__last_stage(w);
-    for (int s = 0; s <= last && n + 2 <= IND__CG_MAX_SWEEPS; s++) {
+    for (int s = 0; s <= last && n + 2 <= IND__CG_MAX_PASSES; s++) {
         bool second = false;
-        sweep[n++] = (cg__sweep){.stage = s, .stores = s == last};
+        pass[n++] = (cg__pass){.stage = s, .stores = s == last};
         for (uint32_t i = 1; i < w->body->num_inst; i++)
-            second |= cg__reduces_in(w, i, &(cg__sweep){.stage = s, .second = true});
-        if (second) sweep[n++] = (cg__sweep){.stage = s, .second = true};
+            second |= cg__reduces_in(w, i, &(cg__pass){.stage = s, .second = true});
+        if (second) pass[n++] = (cg__pass){.stage = s, .second = true};
     }
     return n;
 }
@@ -74,7 +74,7 @@ static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce) {
     return 0;
 }
 
-static void cg__need_sweep(ind__writer *w, const cg__sweep *s) {
+static void cg__need_pass(ind__writer *w, const cg__pass *s) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (s->stores && cg__stores_per_element(w, i)) cg__need(w, i);

@@ -1,7 +1,7 @@
 /* ---- rows */
 
 /* Writes the elements after the last whole vector; the first block takes them. */
-static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_row_rest(ind__writer *w, const cg__pass *s) {
     int n = w->variant->vector, last = w->plan->domain.rank;
     ind_expr row = cg__r_numel(w);
     ind__variant scalar;
@@ -41,7 +41,7 @@ static int cg__split_words(const ind__writer *w) {
    its own in the form that lane 0 would send. (Lanes that combine means or softmaxes differ in the last bits, and any
    block may be the last.) A word is valid if its upper half is not 0, as in FINISH. So no counter is needed at the end
    of a block, which would take a fence and two more trips to the L2. */
-static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
+static void cg__join_row_words(ind__writer *w, const cg__pass *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     const int64_t blocks = w->variant->of.split.max_blocks;
     const int words = cg__split_words(w), from = cg__words_from(blocks);
@@ -76,7 +76,7 @@ static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     cg__end(w);
 }
 
-static void cg__join_row_splits(ind__writer *w, const cg__sweep *s) {
+static void cg__join_row_splits(ind__writer *w, const cg__pass *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     if (cg__meets_in_words(w)) {
         cg__join_row_words(w, s);
@@ -89,7 +89,7 @@ static void cg__join_row_splits(ind__writer *w, const cg__sweep *s) {
     cg__end(w);
 }
 
-static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_row_split(ind__writer *w, const cg__pass *s) {
     int n = w->variant->vector;
     bool one = w->plan->domain.rank == 1, whole = n == 1 || w->plan->domain.rrank > 1;
     const char *extent = cg__expr_string(w, cg__r_numel(w)), *type = cg__int(w);
@@ -106,8 +106,8 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
         cg__split_linear(w, "p", 0, w->plan->domain.rank);
     cg__need_all(w);
     cg__emit(w, cg__p_mask(w), s->stage);
-    cg__emit_sweep_comment(w, s);
-    cg__need_sweep(w, s);
+    cg__emit_pass_comment(w, s);
+    cg__need_pass(w, s);
     cg__emit_states(w, s);
     cg__emit_lanes(w);
     ind__textf(&w->code, "// The blocks of a row read it interleaved: together they read consecutive memory.\n");

@@ -28,7 +28,7 @@ static int cg__element_bytes(const ind__writer *w) {
    at most as many in chunks, and at most 40 registers for loads in flight and the states of lanes. Of 128 registers,
    the rest is for addresses and for 64-bit values that are being added to the states (u8 values that are added and
    multiplied as i64). */
-static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
+static int cg__split_steps(const ind__writer *w, const cg__pass *s) {
     int n = w->variant->vector, bytes = n * cg__element_bytes(w), kept = 0, states = 0, steps = 16;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const int state = n * ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype);
@@ -43,7 +43,7 @@ static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
 }
 
 /* Writes one step of the loop over a row, at `r`. */
-static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk)(ind__writer *, const cg__sweep *)) {
+static void cg__emit_split_step(ind__writer *w, const cg__pass *s, void (*chunk)(ind__writer *, const cg__pass *)) {
     if (w->plan->domain.rrank == 1)
         w->var[w->plan->domain.rank] = "r";
     else
@@ -52,7 +52,7 @@ static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk
 }
 
 /* Declares the chunks of one group of unrolled steps; columns have one chunk per lane. */
-static void cg__emit_round_arrays(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_round_arrays(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__takes_chunks(w, i, s)) continue;
         bool columns = cg__has_lanes(w, i);
@@ -62,7 +62,7 @@ static void cg__emit_round_arrays(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-static void cg__emit_round_adds(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_round_adds(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__takes_chunks(w, i, s)) continue;
         if (cg__has_lanes(w, i)) {
@@ -76,8 +76,8 @@ static void cg__emit_round_adds(ind__writer *w, const cg__sweep *s) {
 
 /* Writes a loop over a row from `first` on, `step` at a time. It is unrolled by the loads that a thread has in flight.
    The remainder is unrolled too, as short rows consist of nothing else. */
-static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *first, const char *step,
-                                const char *extent, void (*chunk)(ind__writer *, const cg__sweep *)) {
+static void cg__emit_split_loop(ind__writer *w, const cg__pass *s, const char *first, const char *step,
+                                const char *extent, void (*chunk)(ind__writer *, const cg__pass *)) {
     const char *type = cg__int(w);
     int steps = cg__split_steps(w, s);
     ind__textf(&w->code, "const %s step = %s, end = %s;\n%s next = %s;\n", type, step, extent, type, first);

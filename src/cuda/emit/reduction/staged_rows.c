@@ -178,7 +178,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     cg__name_rows(w, row);
     if (w->variant->misaligned) cg__load_next_edges(w);
     cg__declare_own_place(w, turn);
-    int scopes = cg__emit_sweep_loops(w);
+    int scopes = cg__emit_pass_loops(w);
     cg__emit_copies(w, turn);
     while (scopes--) cg__end(w);
     cg__end(w);
@@ -195,14 +195,14 @@ static bool cg__leaves_place(const ind__writer *w) {
 
 /* Number of passes that reduce. A combine step follows each of them, except one of two where warps synchronise once. */
 static int cg__num_joins(const ind__writer *w) {
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    int joins = 0, n = cg__sweeps(w, sweep);
-    for (int s = 0; s < n; s++) joins += cg__reduces_any(w, &sweep[s]);
+    cg__pass pass[IND__CG_MAX_PASSES];
+    int joins = 0, n = cg__passes(w, pass);
+    for (int s = 0; s < n; s++) joins += cg__reduces_any(w, &pass[s]);
     return joins;
 }
 
 /* Fills the slots of states that no warp sends. */
-static void cg__emit_idle_states(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_idle_states(ind__writer *w, const cg__pass *s) {
     const int warps = cg__row_threads(w) / 32, idle = cg__meeting_states(w) - warps;
     if (!cg__warps_meet(w) || !idle) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -217,12 +217,12 @@ static void cg__emit_idle_states(ind__writer *w, const cg__sweep *s) {
 /* Writes the barriers for the combine steps, and the thread's lane in the cluster. */
 static void cg__begin_cluster(ind__writer *w) {
     const ind__variant *v = w->variant;
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    cg__pass pass[IND__CG_MAX_PASSES];
     const bool parted = cg__is_parted(w);
     int joins = 0;
-    for (int s = cg__sweeps(w, sweep) - 1; s >= 0; s--) {
-        joins += cg__exchanges_any(w, &sweep[s]);
-        cg__emit_idle_states(w, &sweep[s]);
+    for (int s = cg__passes(w, pass) - 1; s >= 0; s--) {
+        joins += cg__exchanges_any(w, &pass[s]);
+        cg__emit_idle_states(w, &pass[s]);
     }
     ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", joins, parted ? "[2]" : "");
     ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * joins : joins);
@@ -364,7 +364,7 @@ static void cg__emit_beside_handed(ind__writer *w, int stage) {
 /* Returns the prelude function for a maximum of 16-bit values that are in registers in their memory format, else 0. It
    takes two values with one instruction; conversion and maximum take three or four. The maximum of the floats equals
    that of the 16-bit values, so the result is the same. */
-static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__pass *s) {
     char letter;
     if (!cg__in_registers(w) || s->second || w->variant->vector % 2 || !cg__reduces_in(w, i, s)) return 0;
     const uint32_t load = cg__inst(w, i)->arg[0];
@@ -374,7 +374,7 @@ static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__sweep *s
     return memory == IND_BF16 ? IND__CG_MAX_BF16 : memory == IND_F16 ? IND__CG_MAX_F16 : 0;
 }
 
-static void cg__emit_halves(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_halves(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const int piece = cg__joins_halves(w, i, s);
         if (!piece) continue;
@@ -389,7 +389,7 @@ static void cg__emit_halves(ind__writer *w, const cg__sweep *s) {
 }
 
 /* True if the pass computes only such maxima. */
-static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
+static bool cg__only_halves(const ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__reduces_in(w, i, s) && !cg__joins_halves(w, i, s)) return false;
         if (cg__keeps_value(w, i) && w->needed[i]) return false;
@@ -399,7 +399,7 @@ static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
 }
 
 /* Combines one element with the states of the pass. position: index of the element in the row, for ARGMAX. */
-static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *position) {
+static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *position) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         char letter;
@@ -432,10 +432,10 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
 }
 
 /* Writes the elements of a vector, one after another. */
-static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
+static void cg__emit_elements(ind__writer *w, const cg__pass *s, int stage) {
     const int v = cg__num_vars(w) - 1;
     const char *base = w->var[v];
-    cg__sweep rest = *s;
+    cg__pass rest = *s;
     rest.halves = true;
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < %d; j++)", w->variant->vector);
@@ -448,7 +448,7 @@ static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
 }
 
 /* The innermost part of a pass: one vector (or one element) of the row, whose first position is w->var. */
-static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_chunk(ind__writer *w, const cg__pass *s) {
     int v = cg__num_vars(w) - 1, n = w->variant->vector;
     bool one_r = w->plan->domain.rrank == 1;
     const char *base = w->var[v];
@@ -479,7 +479,7 @@ static void cg__set_staged_edges(ind__writer *w, bool at_edge) {
 }
 
 /* Like cg__emit_chunk for an edge: one element. */
-static void cg__emit_edge(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_edge(ind__writer *w, const cg__pass *s) {
     const ind__variant *rows = w->variant;
     ind__variant scalar;
     int scopes = cg__begin_edge(w);
@@ -509,7 +509,7 @@ static void cg__need_all(ind__writer *w) {
 }
 
 /* "// Pass: s2 = maximum, s5 = any." */
-static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_pass_comment(ind__writer *w, const cg__pass *s) {
     const char *before = "// Pass: ";
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
@@ -530,13 +530,13 @@ static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
 
 /* True if loads of the row start before other reads of the row, and depend on none of them. An index read from memory
    that another load needs is such a read. */
-static bool cg__loads_come_first(ind__writer *w, const cg__sweep *s) {
+static bool cg__loads_come_first(ind__writer *w, const cg__pass *s) {
     bool loads = false, others = false;
     cg__need_all(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         others |= w->needed[i] && !w->known[i] && !w->value[i] && cg__inst(w, i)->op == IND_LOOP_LOAD &&
                   !(w->plan->varies[i] & ~cg__p_mask(w)) && w->plan->stage[i] <= s->stage;
-    cg__need_sweep(w, s);
+    cg__need_pass(w, s);
     for (uint32_t i = 1; i < w->body->num_inst && others; i++) {
         if (!cg__starts_here(w, i)) continue;
         if (ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) return false;

@@ -17,7 +17,7 @@ static const struct {
 };
 
 /* Returns the reduction that pass s computes for REDUCE i, and the letter of its state's name. */
-static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
+static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__pass *s, char *letter) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     *letter = s->second ? 'd' : 's';
     if (!cg__in_registers(w)) return r;
@@ -136,19 +136,19 @@ static bool cg__meets_once(const ind__writer *w, uint32_t i) {
 }
 
 /* True if warps exchange a state of REDUCE i after this pass. */
-static bool cg__exchanges(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+static bool cg__exchanges(const ind__writer *w, uint32_t i, const cg__pass *s) {
     return cg__reduces_in(w, i, s) && (!cg__meets_once(w, i) || s->second);
 }
 
 /* Returns the reduction of the exchanged state, and the letter of its name. */
-static ind_reduction cg__exchanged(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
+static ind_reduction cg__exchanged(const ind__writer *w, uint32_t i, const cg__pass *s, char *letter) {
     const ind_reduction r = cg__step(w, i, s, letter);
     if (!cg__meets_once(w, i)) return r;
     *letter = 'w';
     return IND_REDUCE_WELFORD;
 }
 
-static void cg__emit_states(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_states(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
         if (!cg__reduces_in(w, i, s)) continue;
@@ -162,7 +162,7 @@ static void cg__emit_states(ind__writer *w, const cg__sweep *s) {
 
 /* True for reductions that take a whole chunk of elements at once. An array a<number> collects it: neighbours, or the
    reads of a thread in one group of steps (ind__writer.steps). */
-static bool cg__takes_chunks(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+static bool cg__takes_chunks(const ind__writer *w, uint32_t i, const cg__pass *s) {
     return !cg__in_registers(w) && cg__reduces_in(w, i, s) && cg__two_step(cg__inst(w, i));
 }
 
@@ -182,13 +182,13 @@ static const char *cg__chunk_place(ind__writer *w, uint32_t i) {
     return n > 1 ? cg__string(w, "[k * %d + j]", n) : "[k]";
 }
 
-static void cg__emit_chunk_arrays(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_chunk_arrays(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst && !w->split.steps; i++)
         if (cg__takes_chunks(w, i, s))
             ind__textf(&w->code, "%s a%u[%d];\n", cg__state_type(w, i), i, w->variant->vector);
 }
 
-static void cg__emit_chunk_adds(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_chunk_adds(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst && !w->split.steps; i++)
         if (cg__takes_chunks(w, i, s))
             ind__textf(&w->code, cg__has_lanes(w, i) ? "l%u[j].add(a%u);\n" : "s%u.add(a%u);\n", i, i);

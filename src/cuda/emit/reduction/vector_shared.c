@@ -24,7 +24,7 @@ static void cg__emit_shared_loads(ind__writer *w) {
         if (cg__is_shared_load(w, i))
             ind__textf(&w->code, "%s b%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, i,
                        w->variant->per_thread / w->variant->vector);
-    int scopes = cg__emit_sweep_loops(w);
+    int scopes = cg__emit_pass_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_shared_load(w, i)) continue;
         ind__textf(&w->code, "b%u[k] = %s;\n", i, cg__element(w, i));
@@ -55,7 +55,7 @@ static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
    entropy of 160001 f32: 84 and 98 % of copy bandwidth, H200). Exception: values that the pass itself uses. */
 static void cg__need_ahead(ind__writer *w) {
     cg__need_all(w);
-    if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) return;
+    if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_passes(w) != 1) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->needed[i]) cg__each_use(w, i, cg__mark_late, w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -76,21 +76,21 @@ static void cg__emit_row_keeps(ind__writer *w) {
     }
 }
 
-static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_pass(ind__writer *w, const cg__pass *s) {
     const bool first = cg__loads_come_first(w, s);
     if (s->stage || s->second) cg__emit_row_keeps(w);
     cg__emit_shared_loads(w);
-    cg__need_sweep(w, s);
+    cg__need_pass(w, s);
     if (first) cg__emit_loads(w, cg__starts_here);
     cg__need_ahead(w);
     cg__emit(w, cg__p_mask(w), s->stage);
-    cg__emit_sweep_comment(w, s);
-    cg__need_sweep(w, s);
+    cg__emit_pass_comment(w, s);
+    cg__need_pass(w, s);
     if (!first) cg__emit_loads(w, cg__starts_here);
     cg__emit_states(w, s);
     const bool beside = s->stores && cg__copies_beside(w);
     if (beside) cg__declare_own_place(w, "turn");
-    int scopes = cg__emit_sweep_loops(w);
+    int scopes = cg__emit_pass_loops(w);
     cg__emit_chunk(w, s);
     if (beside) cg__emit_copies_beside(w);
     const bool apart = s->stores && cg__reads_apart(w);

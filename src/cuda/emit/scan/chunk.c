@@ -21,7 +21,7 @@ static void cg__find_chunk_loads(ind__writer *w, const cg__scan_pass *p) {
         cg__mark_chunk_loads(
             w, p, level == 1 && !p->single && !cg__looks_back(w) ? IND__CG_LOADED_AHEAD : IND__CG_LOADED_FIRST);
     }
-    cg__need_scanned(w, p->sweep);
+    cg__need_scanned(w, p->pass);
     cg__mark_chunk_loads(w, p, IND__CG_LOADED_FIRST);
 }
 
@@ -104,7 +104,7 @@ static void cg__emit_run_elements(ind__writer *w, const cg__scan_pass *p, int le
     if (guarded) cg__begin(w, w->plan->shift ? "if (r >= 0 && r < %s)" : "if (r < %s)", p->size);
     cg__emit_run_results(w, p, level - 1);
     cg__need_elements_at(w, level);
-    cg__emit(w, IND__CG_ALL_VARS, p->sweep->stage);
+    cg__emit(w, IND__CG_ALL_VARS, p->pass->stage);
     for (uint32_t i = 1; i < num; i++)
         if (cg__runs_at(w, i, level))
             cg__scan_element(w, i, cg__string(w, "%s[%s] = %s", cg__of_scan(w, "s", i), at, cg__scan_state(w, i)));

@@ -126,8 +126,8 @@ static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
     cg__begin_lines(w, p, p->single ? "" : "begin + ");
     if (!p->exact && !w->plan->shift && (vectors || p->team))
         ind__textf(&w->code, p->team ? "if (r >= %s) continue;\n" : "if (r0 >= %s) continue;\n", p->size);
-    cg__need_scanned(w, p->sweep);
-    if (vectors) cg__emit_chunk_arrays(w, p->sweep);
+    cg__need_scanned(w, p->pass);
+    if (vectors) cg__emit_chunk_arrays(w, p->pass);
     if (vectors) cg__vector_sinks(w);
     cg__begin_neighbours(w, p);
     if (w->plan->shift && !p->pads)
@@ -136,13 +136,13 @@ static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
         ind__textf(&w->code, "if (r >= %s) continue;\n", p->size);
     cg__emit_run_results(w, p, p->levels);
     if (vectors)
-        cg__emit_scanned_element(w, p->sweep);
+        cg__emit_scanned_element(w, p->pass);
     else
-        cg__emit_scanned(w, p->sweep);
+        cg__emit_scanned(w, p->pass);
     cg__end(w);
     cg__move_back(w, p);
     if (!p->team) w->var[w->plan->domain.rank] = "r0";
-    if (vectors) cg__emit_chunk_adds(w, p->sweep);
+    if (vectors) cg__emit_chunk_adds(w, p->pass);
     if (w->plan->shift)
         cg__store_parts(w, p);
     else if (vectors)
@@ -164,7 +164,7 @@ static void cg__emit_scan_chunk(ind__writer *w, const cg__scan_pass *p) {
 
 /* Writes a pass over the row, chunk by chunk. While a chunk is combined and stored, the loads of the next are in
    flight. */
-static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+static void cg__emit_scan_chunks(ind__writer *w, const cg__pass *s, int levels, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, s, levels, size);
     if (w->failed) return;
     cg__use(w, p.team ? IND__CG_SCAN_TEAM : IND__CG_SCAN);
@@ -198,7 +198,7 @@ static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels,
 }
 
 /* Writes a pass in which each thread loops over its row. */
-static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+static void cg__emit_scan_walk(ind__writer *w, const cg__pass *s, int levels, const char *size) {
     cg__emit_scanned_rows(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->runs[i])
@@ -225,7 +225,7 @@ static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, c
 }
 
 /* Writes a pass with scans. In C it is a scope, except for the last pass, as the next pass scans again. */
-static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+static void cg__emit_scan_pass(ind__writer *w, const cg__pass *s, int levels, const char *size) {
     if (!s->stores) {
         ind__textf(&w->code, "{\n");
         w->code.indent++;
@@ -241,7 +241,7 @@ static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, c
 
 static ind_status cg__emit_scan_kernel(ind__writer *w) {
     const char *size = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]);
-    cg__sweep last = cg__scan_sweep(w);
+    cg__pass last = cg__last_scan_pass(w);
     if (cg__combines(w)) cg__emit_combine_state(w);
     cg__emit_scan_shared(w, size);
     if (cg__looks_back(w)) cg__emit_lookback_position(w, size);
@@ -249,17 +249,17 @@ static ind_status cg__emit_scan_kernel(ind__writer *w) {
     cg__emit_scan_place(w, size);
     cg__emit_row_values(w);
     for (int stage = 0; stage < last.stage; stage++) {
-        cg__sweep s = {.stage = stage};
+        cg__pass s = {.stage = stage};
         int levels = cg__find_runs(w, &s);
         if (!levels) {
-            cg__emit_sweep(w, &s);
+            cg__emit_pass(w, &s);
             continue;
         }
-        cg__begin_scan_sweep(w, &s);
+        cg__begin_pass_states(w, &s);
         cg__emit_scan_pass(w, &s, levels, size);
-        cg__end_scan_sweep(w, &s);
+        cg__end_pass_states(w, &s);
     }
-    cg__begin_scan_sweep(w, &last);
+    cg__begin_pass_states(w, &last);
     cg__emit_scan_pass(w, &last, cg__find_runs(w, &last), size);
     cg__emit_scan_end(w);
     return IND_OK;

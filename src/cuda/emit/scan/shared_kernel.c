@@ -1,15 +1,15 @@
 /* ---- other work of a kernel with scans: reductions of the same rows, and uses of their results and the scans' */
 
 /* The last pass over the row, which stores elements. */
-static cg__sweep cg__scan_sweep(const ind__writer *w) {
-    return (cg__sweep){.stage = w->plan->scan_stage, .stores = true};
+static cg__pass cg__last_scan_pass(const ind__writer *w) {
+    return (cg__pass){.stage = w->plan->scan_stage, .stores = true};
 }
 
 /* Declares what passes with scans and sorts share: memory for the states of reductions, and the thread's lane in the
    row. */
 static void cg__emit_row_values(ind__writer *w) {
     if (!cg__has_row_values(w)) return;
-    for (int s = 0; s <= w->plan->scan_stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
+    for (int s = 0; s <= w->plan->scan_stage; s++) cg__emit_shared_states(w, &(cg__pass){.stage = s});
     bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__sorts_rows(w);
     if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
         ind__textf(&w->code, "const int lane = 0;\n");
@@ -19,7 +19,7 @@ static void cg__emit_row_values(ind__writer *w) {
 }
 
 /* Writes the values that are the same for the whole row, and declares the states of this pass's reductions. */
-static void cg__begin_scan_sweep(ind__writer *w, const cg__sweep *s) {
+static void cg__begin_pass_states(ind__writer *w, const cg__pass *s) {
     w->var[w->plan->domain.rank] = "r";
     if (!cg__has_row_values(w)) return;
     cg__need_all(w);
@@ -27,18 +27,18 @@ static void cg__begin_scan_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_states(w, s);
 }
 
-static void cg__end_scan_sweep(ind__writer *w, const cg__sweep *s) {
+static void cg__end_pass_states(ind__writer *w, const cg__pass *s) {
     cg__emit_join(w, s);
     cg__emit_results(w, s);
 }
 
 /* True if the pass computes the operand of the sort at i. */
-static bool cg__sorts_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+static bool cg__sorts_in(const ind__writer *w, uint32_t i, const cg__pass *s) {
     return cg__is_sort(w, i) && w->plan->stage[i] == s->stage + 1;
 }
 
 /* Marks the values that the pass computes per element: stored, checked, reduced or sorted ones. */
-static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
+static void cg__need_scanned(ind__writer *w, const cg__pass *s) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (s->stores && (cg__stores_per_element(w, i) || w->plan->only_check[i])) cg__need(w, i);
@@ -50,13 +50,13 @@ static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
 static void cg__emit_sort_element(ind__writer *w);
 
 /* Writes these values of one element, once the scans' results have names. */
-static void cg__emit_scanned_element(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_scanned_element(ind__writer *w, const cg__pass *s) {
     cg__need_scanned(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stores ? IND__CG_ALL_STAGES : s->stage);
     cg__emit_accumulate(w, s, "r");
 }
 
-static void cg__emit_scanned(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_scanned(ind__writer *w, const cg__pass *s) {
     cg__emit_chunk_arrays(w, s);
     cg__emit_scanned_element(w, s);
     cg__emit_chunk_adds(w, s);
@@ -65,15 +65,15 @@ static void cg__emit_scanned(ind__writer *w, const cg__sweep *s) {
 
 /* Writes the values that are known after the row's last element. */
 static void cg__emit_scan_end(ind__writer *w) {
-    cg__sweep last = cg__scan_sweep(w);
-    cg__end_scan_sweep(w, &last);
+    cg__pass last = cg__last_scan_pass(w);
+    cg__end_pass_states(w, &last);
     cg__emit_row_stores(w);
 }
 
 /* ---- passes with scans: a level needs only scans of lower levels */
 
 /* Finds the scans that the pass needs; returns the number of their levels. */
-static int cg__find_runs(ind__writer *w, const cg__sweep *s) {
+static int cg__find_runs(ind__writer *w, const cg__pass *s) {
     int levels = 0;
     cg__need_scanned(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -96,7 +96,7 @@ static void cg__need_elements_at(ind__writer *w, int level) {
 }
 
 /* Writes the operands of the scans' elements and of the uses of their results that are the same for the whole row. */
-static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
+static void cg__emit_scanned_rows(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->runs[i]) cg__scan_results_of(w, i, cg__of_scan(w, "t", i));
     cg__need_scanned(w, s);
@@ -129,7 +129,7 @@ static bool cg__has_scans(const ind__writer *w) {
 /* How a pass iterates along the row: in chunks. A chunk has a part for each warp, one after another. A part consists of
    lines, one after another. A line has a vector of `run` neighbours for each lane. */
 typedef struct cg__scan_pass {
-    const cg__sweep *sweep;
+    const cg__pass *pass;
     const char *size;         /* elements of the row that the thread works on */
     const char *size_value;   /* the same in the type of indices */
     int levels;               /* of scans that depend on one another */
@@ -171,10 +171,10 @@ static int cg__scan_chunk(const ind__writer *w, const cg__scan_pass *p) {
     return cg__scan_warps(w) * p->lanes * p->lines * p->run;
 }
 
-static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__pass *s, int levels, const char *size) {
     const ind__variant *v = w->variant;
     bool sorts = cg__sorts_rows(w);
-    cg__scan_pass p = {.sweep = s, .size = size, .levels = levels, .run = v->vector, .lanes = 32};
+    cg__scan_pass p = {.pass = s, .size = size, .levels = levels, .run = v->vector, .lanes = 32};
     if (sorts) p.run = w->target->thresholds.sort_run;
     p.lines = sorts ? 1 : v->per_thread / v->vector;
     if (v->strategy == IND_STRATEGY_SCAN_WARP) p.lanes = v->threads / v->rows;

@@ -99,7 +99,7 @@ static void cg__emit_sort_row(ind__writer *w, const char *size) {
 }
 
 /* True if the pass uses the sorted row in memory. */
-static bool cg__uses_sorted(ind__writer *w, const cg__sweep *s) {
+static bool cg__uses_sorted(ind__writer *w, const cg__pass *s) {
     bool any = false;
     cg__need_scanned(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++) any = any || w->needed[i];
@@ -107,13 +107,13 @@ static bool cg__uses_sorted(ind__writer *w, const cg__sweep *s) {
 }
 
 /* Writes one pass of a kernel with a sort. */
-static void cg__emit_sort_sweep(ind__writer *w, const cg__sweep *s, const char *size) {
+static void cg__emit_sort_pass(ind__writer *w, const cg__pass *s, const char *size) {
     uint32_t sort = ind__body_sort(w->body);
     bool fills = cg__sorts_in(w, sort, s), reduces = false;
     int levels = cg__find_runs(w, s);
     if (!fills && !cg__uses_sorted(w, s)) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) reduces = reduces || cg__reduces_in(w, i, s);
-    cg__begin_scan_sweep(w, s);
+    cg__begin_pass_states(w, s);
     if (levels) {
         cg__emit_scan_pass(w, s, levels, size);
     } else {
@@ -125,7 +125,7 @@ static void cg__emit_sort_sweep(ind__writer *w, const cg__sweep *s, const char *
         cg__emit_scanned(w, s);
         cg__end(w);
     }
-    cg__end_scan_sweep(w, s);
+    cg__end_pass_states(w, s);
     if (!fills) return;
     cg__emit_sort_row(w, size);
     if (w->variant->strategy == IND_STRATEGY_SORT_LONG && w->plan->scan_stage > s->stage)
@@ -144,8 +144,8 @@ static ind_status cg__emit_sort(ind__writer *w) {
     cg__emit_scan_place(w, size);
     cg__emit_row_values(w);
     for (int stage = 0; stage <= w->plan->scan_stage; stage++) {
-        cg__sweep s = {.stage = stage, .stores = stage == w->plan->scan_stage};
-        cg__emit_sort_sweep(w, &s, size);
+        cg__pass s = {.stage = stage, .stores = stage == w->plan->scan_stage};
+        cg__emit_sort_pass(w, &s, size);
     }
     cg__emit_row_stores(w);
     return IND_OK;
