@@ -135,8 +135,9 @@ static ind_expr cg__reduced_numel(const ind_kernel *k) {
 }
 
 /* Adds a variant for each range of row lengths, so that a launch is as fast as if its row length were known. The first
-   launch that needs a variant builds it. *rest: there are rows that no range has. *divisible: some of the variants
-   assume that vectors divide the rows. */
+   launch that needs a variant builds it. A variant for all row lengths has no guard. For unaligned pointers it is the last
+   variant if rows do not fit into a warp. Otherwise the variant for any length takes its place. *rest: there are rows
+   that no range has. *divisible: some of the variants assume that vectors divide the rows. */
 static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *end, size_t num, bool *rest,
                                   bool *divisible) {
     ind_status status = IND_OK;
@@ -148,7 +149,9 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *en
     for (size_t i = 0; i < num && *rest && !status; i++) {
         p->to = end[i];
         if (p->to >= least) status = cg__next_variant(x, assume);
-        if (p->to >= least && (status || !(x->used & IND__ASSUME_LENGTH) || cg__is_walked(&x->variant[x->num]))) break;
+        const bool last = most <= p->to && !(assume & IND__ASSUME_ALIGNED) && most > IND__WARP_ROW;
+        if (p->to >= least && (status || !(x->used & IND__ASSUME_LENGTH || last) || cg__is_walked(&x->variant[x->num])))
+            break;
         if (p->to >= least) x->num++, *divisible |= x->used & IND__ASSUME_DIVISIBLE;
         *rest = most > p->to;
         p->from = p->to + 1;
@@ -199,7 +202,7 @@ static ind_status cg__plan_any_length(cg__variants *x, int assume) {
    is of use; for any length. If the last of these has a guard, adds a variant without any. */
 static ind_status cg__plan_variants(cg__variants *x) {
     const int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH, any = all & ~IND__ASSUME_LENGTH;
-    bool rest = true, unaligned = true, divisible;
+    bool rest = true, unaligned = true, divisible = false;
     ind_status status = cg__next_variant(x, all);
     if (status) return status;
     const bool ranges = cg__has_ranges(x->plan, x->kernel, x->variant);
@@ -214,7 +217,8 @@ static ind_status cg__plan_variants(cg__variants *x) {
         status = cg__plan_ranges(x, IND__ASSUME_LENGTH, cg__unaligned_ranges, IND__CG_COUNT(cg__unaligned_ranges),
                                  &unaligned, &divisible);
     x->plan->from = 0;
-    if (!status) status = cg__next_variant(x, IND__ASSUME_NOTHING);
+    if (status || !cg__has_guard(&x->variant[x->num - 1])) return status;
+    status = cg__next_variant(x, IND__ASSUME_NOTHING);
     x->num++;
     return status;
 }
