@@ -782,7 +782,7 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
     ind__lowered *p = l->w->program;
     graph__lists s = {.u = graph__ordered_of(l, base, size, rank)};
     if (!s.u.key || !s.u.value) return ind__failed(l->context);
-    p->note = "lists of the points that meet at a row";
+    p->note = "lists of the points of each row";
     ind_status status = ind__box_realise(p, s.u.key);
     if (!status) status = graph__realise_costly(&s.u);
     if (!status) status = graph__lists_find(&s);
