@@ -63,33 +63,56 @@ help:
 
 # ---- programs
 
-$(EXAMPLES): $(BUILD)/%: examples/%.c $(HEADERS) | $(BUILD)
-	$(CC) $(CFLAGS) $(STRICT) -I. $< -o $@ $(LIBS)
+# The five implementations as objects, so that a program that only declares them is built in a second, and one that sees statics of
+# a header (#define INDUCTOR_.._IMPLEMENTATION) compiles that header alone. tests/consume builds programs as their users do.
+MODULES := inductor_ir inductor_sched inductor_codegen_cuda inductor_runtime inductor
+inductor_ir_MACRO           := INDUCTOR_IR_IMPLEMENTATION
+inductor_sched_MACRO        := INDUCTOR_SCHED_IMPLEMENTATION
+inductor_codegen_cuda_MACRO := INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION
+inductor_runtime_MACRO      := INDUCTOR_RUNTIME_IMPLEMENTATION
+inductor_MACRO              := INDUCTOR_GRAPH_IMPLEMENTATION
+# $(call OBJECTS,FOLDER,SOURCE): the modules whose implementation the source does not define itself.
+defines = $(shell grep -cE '^\#define (INDUCTOR_IMPLEMENTATION|$(2)) *$$' $(1))
+OBJECTS = $(foreach m,$(MODULES),$(if $(filter 0,$(call defines,$(2),$($(m)_MACRO))),$(1)/$(m).o))
+# The header is included, not compiled itself: clang warns of static inline functions that the main file does not use.
+COMPILE_MODULE = -D$($(*F)_MACRO) -include ./$< -x c -c /dev/null -o $@
 
-# The implementation, compiled once for the test programs that only declare it.
-IMPLEMENTATION := $(BUILD)/tests/inductor.o
-$(IMPLEMENTATION): inductor.h $(HEADERS) | $(BUILD)
+# For programs and libraries; warnings at -O2 that tests/compile asks for.
+WARN_CONVERSIONS := -Wconversion -Wsign-conversion
+LIBRARY_OBJECTS := $(MODULES:%=$(BUILD)/objects/%.o)
+$(LIBRARY_OBJECTS): $(BUILD)/objects/%.o: %.h $(HEADERS) | $(BUILD)
 	@mkdir -p $(@D)
-	$(CC) $(STRICT) $(SANITIZE) -DINDUCTOR_IMPLEMENTATION -x c -c $< -o $@
+	$(CC) $(CFLAGS) $(STRICT) $(WARN_CONVERSIONS) -fPIC -fno-semantic-interposition $(COMPILE_MODULE)
+
+# The examples define the implementation, as a program of one file does; here it is taken from the objects.
+WITHOUT_IMPLEMENTATION = { echo '\#line 1 "$<"'; sed 's/^\#define INDUCTOR_IMPLEMENTATION$$//' $<; }
+$(EXAMPLES): $(BUILD)/%: examples/%.c $(HEADERS) $(LIBRARY_OBJECTS) | $(BUILD)
+	$(WITHOUT_IMPLEMENTATION) | $(CC) $(CFLAGS) $(STRICT) -I. -Iexamples -x c - -x none $(LIBRARY_OBJECTS) -o $@ $(LIBS)
+
+$(BUILD)/libinductor.so: $(LIBRARY_OBJECTS)
+	$(CC) -shared $^ -o $@ $(LIBS)
+
+# For test programs, with the sanitizers.
+TEST_OBJECTS := $(MODULES:%=$(BUILD)/tests/objects/%.o)
+$(TEST_OBJECTS): $(BUILD)/tests/objects/%.o: %.h $(HEADERS) | $(BUILD)
+	@mkdir -p $(@D)
+	$(CC) $(STRICT) $(SANITIZE) $(COMPILE_MODULE)
 
 # A C file tests/*/test_*.c is one test: a program that exits 0 (passed), 77 (skipped) or otherwise (failed). The other
-# C files there are helpers. Those that define an implementation macro see statics of the headers.
-$(BUILD)/tests/%: tests/%.c $(HEADERS) $(IMPLEMENTATION)
+# C files there are helpers. Those that define an implementation macro see statics of that header.
+$(BUILD)/tests/%: tests/%.c $(HEADERS) $(TEST_OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) $(STRICT) $(SANITIZE) -I. -Iexamples $< $(if $(shell grep -l '^\#define INDUCTOR' $<),,$(IMPLEMENTATION)) -o $@ $(LIBS)
+	$(CC) $(STRICT) $(SANITIZE) -I. -Iexamples $< $(call OBJECTS,$(BUILD)/tests/objects,$<) -o $@ $(LIBS)
 
 $(BUILD)/tests/fuzz/fuzz_ops: tests/fuzz/own_ops.h
 
-# Without AddressSanitizer, which does not go with compute-sanitizer.
-PLAIN := $(addprefix $(BUILD)/plain/unit/,test_scans test_ordered test_data_sizes test_splits)
+# Without AddressSanitizer, which does not go with compute-sanitizer and doubles the time of NVRTC.
+PLAIN       := $(addprefix $(BUILD)/plain/unit/,test_scans test_ordered test_data_sizes test_splits)
+PLAIN_NVRTC := $(BUILD)/plain/gpu/cubins $(addprefix $(BUILD)/plain/unit/,test_codegen test_scans test_ordered)
 
-$(BUILD)/plain/inductor.o: inductor.h $(HEADERS) | $(BUILD)
+$(BUILD)/plain/%: tests/%.c $(HEADERS) $(LIBRARY_OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(STRICT) -DINDUCTOR_IMPLEMENTATION -x c -c $< -o $@
-
-$(PLAIN): $(BUILD)/plain/%: tests/%.c $(HEADERS) $(BUILD)/plain/inductor.o
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(STRICT) -I. $< $(BUILD)/plain/inductor.o -o $@ $(LIBS)
+	$(CC) $(CFLAGS) $(STRICT) -I. $< $(call OBJECTS,$(BUILD)/objects,$<) -o $@ $(LIBS)
 
 # ThreadSanitizer does not go with the other sanitizers.
 $(BUILD)/tsan/threads: tests/threads/threads.c $(HEADERS)
@@ -99,17 +122,17 @@ $(BUILD)/tsan/threads: tests/threads/threads.c $(HEADERS)
 # With clang's UBSan, which finds more than gcc's: an offset from NULL, for example (tests/faults/test_undefined.py).
 UBSAN := clang $(STRICT) -O0 -g1 -fsanitize=undefined -fno-sanitize-recover=undefined -I. -Iexamples
 
-$(BUILD)/ubsan/inductor.o: inductor.h $(HEADERS) | $(BUILD)
+UBSAN_OBJECTS := $(MODULES:%=$(BUILD)/ubsan/objects/%.o)
+$(UBSAN_OBJECTS): $(BUILD)/ubsan/objects/%.o: %.h $(HEADERS) | $(BUILD)
 	@mkdir -p $(@D)
-	$(UBSAN) -DINDUCTOR_IMPLEMENTATION -x c -c $< -o $@
+	$(UBSAN) $(COMPILE_MODULE)
 
-$(BUILD)/ubsan/ind: examples/ind.c $(HEADERS) | $(BUILD)
-	@mkdir -p $(@D)
-	$(UBSAN) $< -o $@ $(LIBS)
+$(BUILD)/ubsan/ind: examples/ind.c $(HEADERS) $(UBSAN_OBJECTS) | $(BUILD)
+	$(WITHOUT_IMPLEMENTATION) | $(UBSAN) -x c - -x none $(UBSAN_OBJECTS) -o $@ $(LIBS)
 
-$(BUILD)/ubsan/%: tests/%.c $(HEADERS) $(BUILD)/ubsan/inductor.o
+$(BUILD)/ubsan/%: tests/%.c $(HEADERS) $(UBSAN_OBJECTS)
 	@mkdir -p $(@D)
-	$(UBSAN) $< $(if $(shell grep -l '^\#define INDUCTOR' $<),,$(BUILD)/ubsan/inductor.o) -o $@ $(LIBS)
+	$(UBSAN) $< $(call OBJECTS,$(BUILD)/ubsan/objects,$<) -o $@ $(LIBS)
 
 $(BUILD):
 	@mkdir -p $@
@@ -146,7 +169,7 @@ PYTEST   = $(TEST_ENV) $(PYTHON) -m pytest -q $(PYTEST_FLAGS)
 # The programs are built first, in parallel and as far as they go; one that does not build then fails as its test. The tests of
 # a file share what they start from, and so a process.
 test: | $(PYTHON)
-	@$(QUIET_MAKE) -k -j2 $(EXAMPLES) $(TEST_PROGRAMS) $(EMULATED) || true
+	@$(QUIET_MAKE) -k -j2 $(EXAMPLES) $(TEST_PROGRAMS) $(PLAIN_NVRTC) $(EMULATED) || true
 	@$(GET_MODEL) || true
 	@case '$(TESTS)' in tests|*html*) $(GET_BROWSER) ;; esac
 	@$(PYTEST) -n $(JOBS) --dist loadfile -m 'not long' $(TESTS)

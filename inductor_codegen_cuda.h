@@ -57,7 +57,7 @@
    conditions that are likely but not proven: sizes that are multiples of the vector width, aligned pointers,
    offsets that fit into 32 bits. Its rows have about the hinted length and are register-resident. In between there
    are variants with fewer guards: vectors for misaligned rows; rows in other ranges of lengths, each compiled as
-   if its length were known (cg__row_ranges), with as many warps per block as the row of the launch needs (fitted);
+   if its length were known (cg__narrow_ranges), with as many warps per block as the row of the launch needs (fitted);
    rows that are read again in each pass. A launch takes the first variant whose guards hold, and compiles it if no
    launch has before.
 
@@ -264,40 +264,40 @@ typedef struct ind_thresholds {
 #undef X
 } ind_thresholds;
 
-/* What the code is made for. Zero fields are filled with the values of an H200 by ind__target_defaults. */
+/* The device that code is generated for. ind__target_defaults fills zero fields with the values of an H200. */
 typedef struct ind_target {
     int sm;               /* compute capability times 10: 80, 90, 100 */
     bool specific;        /* architecture-specific features (sm_90a) may be used */
-    int num_sms;          /* multiprocessors */
+    int num_sms;          /* SMs */
     int shared_per_block; /* bytes that one block may have (opt-in limit) */
     int shared_per_sm;
-    int l2_bytes;             /* cache that all multiprocessors share */
+    int l2_bytes;             /* cache that all SMs share */
     int max_cluster;          /* blocks that can see each other's shared memory; 1: no clusters */
     int registers_per_thread; /* 255 */
-    /* What the predicted times are made of: rates of the vendor's data sheet, and what a kernel takes at the least.
-       Copies reach copy_percent of the memory's rate. */
+    /* Inputs of predicted times: rates of the vendor's data sheet, and the shortest time of a kernel. Copies reach
+       copy_percent of the memory's rate. */
     int memory_bytes_per_ns;
     int f32_flops_per_ns;
     int tensor_flops_per_ns; /* f16 and bf16 products without sparsity */
     int launch_ns;           /* 1000 */
-    int sm_registers;        /* 32-bit registers of a multiprocessor */
-    int sm_threads;          /* resident threads of a multiprocessor, at most */
-    int block_shared;        /* bytes of shared memory that CUDA takes for itself for each block */
-    int l1_bytes;            /* of a multiprocessor: L1 cache and shared memory together */
+    int sm_registers;        /* 32-bit registers per SM */
+    int sm_threads;          /* most resident threads per SM */
+    int block_shared;        /* bytes of shared memory that CUDA reserves in each block */
+    int l1_bytes;            /* per SM: L1 cache and shared memory together */
     ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);
-/* Fills the zero figures of a fusion policy with those of the target. */
+/* Fills the zero figures of a fusion policy with the target's. */
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p);
-/* An architecture ("sm_90a") or a device ("L4") -> target. Error: IND_INVALID_ARGUMENT names what is allowed. */
+/* Parses an architecture ("sm_90a") or a device ("L4"). Error: IND_INVALID_ARGUMENT names what is allowed. */
 ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t);
-void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC's --gpu-architecture wants it */
+void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVRTC's --gpu-architecture */
 
 /* ============================================================================================ src/cuda/strategies.h */
 /* ------------------------------------------------------------------------------------------- >>strategies */
 
-/* The strategies of kernels, a row each: name, text, family, member of ind__variant.of, features, the file of src/cuda
-   that decides, and the function that writes the kernel's body. */
+/* The strategies of kernels, a row each: name, text, family, member of ind__variant.of, file of src/cuda that decides,
+   function that writes the kernel's body, features. */
 #define IND_STRATEGIES(X)                                                                                              \
     /* one element or vector per thread, grid over P */                                                                \
     X(POINTWISE, "pointwise", POINTWISE, NONE, "decide/pointwise.c", cg__emit_pointwise,                               \
@@ -318,7 +318,7 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
     /* persistent blocks, or clusters of blocks, copy the next row meanwhile */                                        \
     X(ROW_STAGED, "staged rows", REDUCTION, ROW, "decide/row_staged.c", cg__emit_reduction,                            \
       IND__HAS_VECTORS | IND__HAS_MISALIGNED | IND__HAS_REGISTERS | IND__HAS_RANGES | IND__HAS_EVICT_LAST |            \
-          IND__HAS_SEGMENTS | IND__HAS_CLUSTER | IND__HAS_PERSISTENT)                                                  \
+          IND__HAS_FITTED | IND__HAS_SEGMENTS | IND__HAS_CLUSTER | IND__HAS_PERSISTENT)                                \
     /* a block, or a cluster of blocks, loops over the row, once per pass */                                           \
     X(ROW_LOOPED, "looped rows", REDUCTION, ROW, "decide/row_kept.c", cg__emit_reduction,                              \
       IND__HAS_VECTORS | IND__HAS_MISALIGNED | IND__HAS_RANGES | IND__HAS_ANY_LENGTH | IND__HAS_THREADS |              \
@@ -353,7 +353,7 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     X(MATMUL_WGMMA, "matmul, wgmma tiles", MATMUL, TILE, "templates/gemm/wgmma.c", cg__emit_matmul,                    \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
-    /* several kernels in one launch; each part has a strategy of its own */                                           \
+    /* several kernels in one launch; each part has its own strategy */                                                \
     X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
     /* two kernels: the last block of the first runs the second */                                                     \
     X(FINISH, "row reductions, final reduction", LAUNCH, NONE, "finish.c", NULL, IND__HAS_VECTORS | IND__HAS_MISALIGNED)
@@ -377,7 +377,7 @@ typedef enum ind__family {
 /* The member of ind__variant.of that a strategy uses. */
 typedef enum ind__plan_of { IND__PLAN_OF_NONE, IND__PLAN_OF_ROW, IND__PLAN_OF_SPLIT, IND__PLAN_OF_TILE } ind__plan_of;
 
-/* What variants of a strategy may have; a set. */
+/* Features of the variants of a strategy; a set. */
 typedef enum ind__feature {
     IND__HAS_VECTORS = 1,         /* accesses of several elements */
     IND__HAS_MISALIGNED = 2,      /* aligned vectors and peeled edges for misaligned rows or outputs */
@@ -417,47 +417,47 @@ typedef enum ind__arg_kind {
     IND__ARG_BUFFER,
     IND__ARG_SIZE,
     IND__ARG_ERROR,
-    IND__ARG_LOOKBACK, /* 64-bit words, 0 before and after each launch, through which blocks meet: SCAN_LOOKBACK, FINISH
-                        */
-    IND__ARG_COUNTERS, /* of blocks, and words between them, 0 before and after each launch: ind__variant.num_counters
-                        */
-    IND__ARG_PARTIALS  /* memory for what blocks leave to the last one of them */
+    IND__ARG_LOOKBACK, /* 64-bit words, 0 before and after each launch, through which blocks exchange states:
+                          SCAN_LOOKBACK, FINISH */
+    IND__ARG_COUNTERS, /* block counters, and words between them, 0 before and after each launch:
+                          ind__variant.num_counters */
+    IND__ARG_PARTIALS  /* memory for partial results that blocks pass to the last block */
 } ind__arg_kind;
 typedef struct ind__kernel_arg {
     ind__arg_kind kind;
     uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
     ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long. LOOKBACK: words */
-    bool reciprocal; /* SIZE: the value is for ind_quotient, and passed as unsigned long long */
-    bool computed;   /* SIZE: it hangs on data: no argument, but a constant that the kernel computes when it begins */
-    bool wide;       /* in the table of a COMBO, where each argument takes 8 bytes */
-    uint32_t part;   /* ERROR in a COMBO: for the kernel that is so many behind the first of the launch */
-    int64_t offset;  /* COUNTERS, PARTIALS: in bytes, behind those of the other kernels of a COMBO */
+    bool reciprocal; /* SIZE: the reciprocal for ind_quotient, passed as unsigned long long */
+    bool computed;   /* SIZE: depends on data: not an argument, but a constant that the kernel computes at entry */
+    bool wide;       /* in the argument table of a COMBO, where each argument takes 8 bytes */
+    uint32_t part;   /* ERROR in a COMBO: index of the kernel, counted from the launch's first kernel */
+    int64_t offset;  /* COUNTERS, PARTIALS: in bytes, after those of the other kernels of a COMBO */
 } ind__kernel_arg;
 
-/* What a variant may take for granted that is likely but not proven, a set; what it does becomes its conditions. */
+/* Likely but unproven facts that a variant may assume, as a set. The facts that it uses become its guards. */
 typedef enum ind__assume {
     IND__ASSUME_NOTHING = 0,
     IND__ASSUME_ALIGNED = 1,   /* pointers are aligned, indices are small */
-    IND__ASSUME_DIVISIBLE = 2, /* what divides the hints of sizes divides the sizes */
-    IND__ASSUME_LENGTH = 4     /* rows are of about the hinted length, or in a range of lengths */
+    IND__ASSUME_DIVISIBLE = 2, /* divisors of the hints of sizes divide the sizes */
+    IND__ASSUME_LENGTH = 4     /* rows have about the hinted length, or a length in a range */
 } ind__assume;
 
 /* Measured choices that replace those of the formulas; 0: no choice. */
 typedef struct ind__tuning {
-    int threads;  /* of a block */
-    int way;      /* position in the list of fallbacks: other registers, blocks per SM, or what registers hold */
-    int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has in flight */
+    int threads;  /* per block */
+    int way;      /* position in the list of fallbacks: other registers, blocks per SM, or values kept in registers */
+    int together; /* vectors (POINTWISE) or rows (ROW_WARP) per thread whose loads are in flight together */
 } ind__tuning;
 
-/* Row lengths in elements, both inclusive; to 0: any, or about the hint. */
+/* Row lengths in elements, both inclusive; `to` 0: any length, or about the hint. */
 typedef struct ind__row_range {
     int64_t from, to;
 } ind__row_range;
 
-#define IND_MAX_VARIANTS 30 /* of a kernel */
+#define IND_MAX_VARIANTS 30 /* per kernel */
 
 /* Rows in shared memory: ROW_STAGED. A block, or a cluster of blocks that share a row, computes one row, or is
-   persistent and loops over rows. A persistent block has two stages in shared memory, for this row and the next one; or
+   persistent and loops over rows. A persistent block has two stages in shared memory, for this row and the next one, or
    one stage, which is free once the row is in registers. */
 typedef struct ind__stage_plan {
     int num;         /* stages */
@@ -470,23 +470,24 @@ typedef struct ind__stage_plan {
 
 /* A reduction along rows: ROW_*. */
 typedef struct ind__row_plan {
-    ind_expr
-        fitted;  /* ROW_BLOCK, ROW_LOOPED: threads of a launch, at most `threads`, from its row length; invalid: all */
-    int batch;   /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
+    /* ROW_BLOCK, ROW_LOOPED, ROW_STAGED without clusters: threads per block of a launch, at most `threads`, from its
+       row length; invalid: all. */
+    ind_expr fitted;
+    int batch;   /* ROW_WARP: rows per group of lanes whose loads are in flight together; 0: one */
     int cluster; /* ROW_STAGED, ROW_LOOPED: blocks that share a row; 0 and 1: one */
-    /* ROW_BLOCK, ROW_STAGED: rows that consist of segments (inner dimensions): whole segments per iteration, and lanes
-       of each; 0: consecutive lanes load consecutive vectors of the row. */
+    /* ROW_BLOCK, ROW_STAGED: for rows that consist of segments (inner dimensions): whole segments per iteration, and
+       lanes per segment; 0: consecutive lanes load consecutive vectors of the row. */
     int segments, segment_lanes;
     ind__stage_plan stage; /* ROW_STAGED */
 } ind__row_plan;
 
 /* Blocks that share a row, or a group of columns: ROW_SPLIT, COLUMN_SPLIT. */
 typedef struct ind__split_plan {
-    ind_expr num;       /* blocks of a row, along y of the grid */
-    int64_t max_blocks; /* blocks that share results, at most; 0: none do */
+    ind_expr num;       /* blocks per row, along y of the grid */
+    int64_t max_blocks; /* most blocks that share results; 0: none do */
 } ind__split_plan;
 
-/* Tiles in shared memory: MATMUL_*; TRANSPOSE has only m and n. */
+/* Tiles in shared memory: MATMUL_*; TRANSPOSE uses only m and n. */
 typedef struct ind__tile_plan {
     int m, n, k;          /* elements */
     int warps_m, warps_n; /* mma.sync and wgmma: warps along m and n */
@@ -496,70 +497,70 @@ typedef struct ind__tile_plan {
 /* Memory of a launch besides buffers. */
 typedef struct ind__launch_memory {
     ind_expr shared;       /* bytes of dynamic shared memory per block */
-    int static_shared;     /* bytes, at most; only of a part of a COMBO */
+    int static_shared;     /* upper bound in bytes; only for a kernel in a COMBO */
     uint32_t num_counters; /* 32-bit words that IND__ARG_COUNTERS points to, for all sizes */
     int64_t partial_bytes; /* bytes that IND__ARG_PARTIALS points to, for all sizes */
 } ind__launch_memory;
 
 /* The text of a kernel. */
 typedef struct ind__kernel_text {
-    char *text; /* CUDA C; `entry` is its only kernel. It is deterministic; names of the graph are in comments only */
+    char *text; /* CUDA C; `entry` is its only kernel. Deterministic; names of the graph occur in comments only */
     size_t bytes;
     char entry[72];
 } ind__kernel_text;
 
-/* A variant of a kernel. A launch takes the first variant whose guards hold; the last one has no guards. */
+/* A variant of a kernel. A launch takes the first variant whose guards hold; the last variant has no guards. */
 typedef struct ind__variant {
     ind_strategy strategy;
-    int index_bits;    /* 32 where every offset is proven to fit, else 64 */
-    int vector;        /* elements per memory access, 1: scalar */
+    int index_bits;    /* 32 if every offset is proven to fit, else 64 */
+    int vector;        /* elements per memory access; 1: scalar */
     bool misaligned;   /* aligned vectors and peeled edges: of each row, ROW_*; of the output, POINTWISE */
     int threads;       /* per block */
     int blocks_per_sm; /* minimum of resident blocks per SM, as in __launch_bounds__; 0: one */
     int rows;          /* ROW_*: rows per block */
-    int per_thread;    /* elements of a row (or of P) that a thread holds */
+    int per_thread;    /* elements of a row (or of P) per thread */
     /* The strategy's row of IND_STRATEGIES names the member. */
     union {
         ind__row_plan row;
         ind__split_plan split;
         ind__tile_plan tile;
     } of;
-    ind_expr grid[3]; /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
+    ind_expr grid[3]; /* blocks; 0 blocks: no launch. More than the device allows is a launch error */
     ind__launch_memory memory;
     int assume;           /* IND__ASSUME_* */
-    ind__row_range range; /* of the row lengths that the guards of this variant and of those before it leave */
-    ind_expr guard;       /* condition on sizes, valid and not 1: this variant may only run if it holds */
+    ind__row_range range; /* row lengths that the guards of this variant and of earlier ones leave */
+    ind_expr guard;       /* condition on sizes, valid and not 1: the variant may only run if it holds */
     bool guard_aligned;   /* all pointers must be multiples of 16 bytes */
     bool dependent;       /* programmatic dependent launch: the source begins with ind_dependency_wait */
-    ind__tuning tuned;    /* measured choices; 0: the formulas' */
+    ind__tuning tuned;    /* measured choices; 0: chosen by formula */
     int way;              /* 0: the first choice; 1, ..: position among its fallbacks */
     ind__kernel_arg *arg; /* in the plan's arena */
     uint32_t num_args;
     const char *why; /* one sentence: why this strategy */
     ind__kernel_text source;
-    /* The fallback: replaces this variant if it spills and the fallback spills less; or NULL. The last fallbacks use no
-       cluster: the first of them replaces a variant whose cluster does not fit the device. */
+    /* The fallback: replaces this variant if it spills and the fallback spills less; or NULL. The last fallbacks have
+       no cluster: the first of them replaces a variant whose cluster does not fit the device. */
     struct ind__variant *fallback;
     struct ind__variant *alone; /* a fallback without a cluster that spills as much, if there is no other */
     struct {
-        int local_bytes; /* local memory per thread of the variant that this one replaced; 0: it replaced none */
-        int cluster;     /* blocks of the cluster that did not fit the device; 0: it replaced none */
+        int local_bytes; /* local memory per thread of the replaced variant; 0: none was replaced */
+        int cluster;     /* blocks of the cluster that did not fit the device; 0: none was replaced */
     } replaced;
 } ind__variant;
 
 /* The row or tile plan of a variant; zeros if its strategy has none. */
 const ind__row_plan *ind__row_of(const ind__variant *v);
 const ind__tile_plan *ind__tile_of(const ind__variant *v);
-/* True if the variant's launch may run the next kernel too, which has no launch then. */
+/* True if the variant's launch may run the next kernel too, which then has no launch. */
 bool ind__takes_next(const ind__variant *v);
 
 typedef struct ind_kernel_plan {
     const ind_kernel *kernel;
     ind__variant *variant; /* in the plan's arena */
-    int num_variants;      /* 0: an opaque call, or a part of an earlier kernel's launch */
-    uint32_t first;        /* the kernel whose launch runs this one: itself, but for the parts of a COMBO */
-    uint32_t num_parts;    /* kernels in this one's launch; 0: it is in another one's */
-    ind__variant *part;    /* in a COMBO: how this kernel is made there, in the launch's first variant; no source */
+    int num_variants;      /* 0: an extern call, or part of an earlier kernel's launch */
+    uint32_t first;        /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
+    uint32_t num_parts;    /* kernels in this one's launch; 0: it runs in another launch */
+    ind__variant *part;    /* in a COMBO: this kernel's plan in the launch's first variant; no source */
     ind_expr time_ns;      /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
 
@@ -580,16 +581,16 @@ typedef struct ind_plan {
 ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_target *target, ind_plan **plan);
 void ind__plan_free(ind_plan *p);
 
-/* Tuning: other ways to make a variant, of which all else that is chosen follows. */
+/* Tuning: other choices for a variant; the rest of its plan follows from them. */
 #define IND__MAX_TUNED 12
-/* Those worth trying, at most IND__MAX_TUNED; returns how many: none where a kernel allows no other. */
+/* Writes the choices worth measuring, at most IND__MAX_TUNED; returns their number, 0 if the kernel allows no other. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]);
-/* The variant of the kernel made so, in *out; as the formulas choose, with nothing in its `tuned`, where it cannot be.
- */
+/* Plans the kernel's variant with this choice, in *out. If the choice is impossible, the formulas decide and `tuned` is
+   empty. */
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out);
 bool ind__is_tuned(const ind__variant *v);
 ind_status ind__plan_verify(const ind_plan *p);
-/* With names of the graph's ops and their results (NULL: without) both texts say what each kernel makes. */
+/* With names of the graph's ops and their results (may be NULL) both texts name the results of each kernel. */
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
                      void *user);
 void ind__plan_print_json(ind__text *t, const ind_plan *p);
@@ -597,7 +598,7 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p);
 /* ================================================================================================ src/cuda/source.h */
 /* ------------------------------------------------------------------------------------------------ >>source */
 
-/* All distinct sources of the plan one after another, each headed by a comment: what `ind emit --stage cuda` prints. */
+/* Prints all distinct sources of the plan in order, each after a comment: the output of `ind emit --stage cuda`. */
 void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name,
                             ind__node_name_fn result_name, void *user);
 
@@ -607,45 +608,45 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
 bool ind__same_source(const ind__variant *a, const ind__variant *b);
 /* The variant that runs at the hints, with aligned pointers. */
 int ind__plan_likely(const ind_kernel_plan *k);
-/* ROW_STAGED: the blocks, where they stay for `resident` rows in work at once. */
+/* ROW_STAGED: the grid; persistent blocks: enough for `resident` rows at the same time. */
 ind_expr ind__staged_grid(const ind__variant *v);
-/* Does an earlier variant of the plan have this source? */
+/* True if an earlier variant of the plan has this source. */
 bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
 
 #define IND__CG_MAX_PRELUDE 128
 
-/* A set of pieces of the prelude. */
+/* A set of prelude functions. */
 typedef struct ind__prelude_set {
     uint64_t word[IND__CG_MAX_PRELUDE / 64];
 } ind__prelude_set;
 
-/* How a kernel's body is computed: what is found out about it, and how its accesses move. With the variant and the
-   target it is all that the text is made of. Arrays have an entry per instruction. */
+/* How a kernel's body is computed: analysis of the body, and how its accesses are vectorised. Variant, target and body
+   plan determine the text. Arrays have an entry per instruction. */
 typedef struct ind__body_plan {
-    ind__loops domain;   /* the body's loops: neighbours that no access tells apart are merged, the variable that is
-                            contiguous in memory is last; indices are numbered as in the body */
-    uint32_t *varies;    /* bit d set if it depends on domain.var[d] */
-    uint8_t *only_check; /* IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
-    uint8_t *rooted;     /* is it stored, or checked, of a row without elements, too? */
-    uint8_t *stage;      /* how many reductions must be finished before it can be computed */
-    uint8_t *level;      /* how many scans of one pass over the row come before it, itself included */
-    uint8_t *kept;       /* of a LOAD: stays in registers from one pass over the row to the next, or in a tile */
-    uint8_t *vector;     /* of a LOAD or STORE: elements that it moves at once, 1: scalar */
-    uint8_t *uniform;    /* a mask of vectors, or a part of one, that varies along the variable of the vectors, but not
-                            within a vector */
-    uint8_t *across;     /* of a LOAD: its vectors may be misaligned */
-    uint8_t *through;    /* of a LOAD or STORE: it moves by one from each point to the next, through all rows */
-    int scan_stage;      /* SCAN: how many reductions must be finished before its last pass over the row */
+    ind__loops domain; /* the body's loops: neighbours that every access treats as one are merged, the variable that is
+                          contiguous in memory is last; indices are numbered as in the body */
+    uint32_t *varies;  /* bit d set if it depends on domain.var[d] */
+    uint8_t *only_check;    /* IND__CG_CHECK_* of an INDIRECT whose only use is its check */
+    uint8_t *rooted;        /* stored or checked even if the row has no elements */
+    uint8_t *stage;         /* number of reductions that must be finished before it can be computed */
+    uint8_t *level;         /* number of scans before it in one pass over the row, itself included */
+    uint8_t *kept;          /* of a LOAD: kept in registers from one pass over the row to the next, or in a tile */
+    uint8_t *vector;        /* of a LOAD or STORE: elements per access; 1: scalar */
+    uint8_t *uniform;       /* a mask, or an operand of one, that is constant within each vector */
+    uint8_t *across;        /* of a LOAD: its vectors may be misaligned */
+    uint8_t *through;       /* of a LOAD or STORE: its index advances by one per point, also from row to row */
+    int scan_stage;         /* SCAN: number of reductions that must be finished before its last pass over the row */
     bool starts_misaligned; /* rows start misaligned, or may */
-    uint32_t leader;        /* of misaligned rows: the access whose aligned addresses they start at */
-    int64_t row_from;       /* the row has at least so many elements, by the guard */
-    uint32_t shift;         /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
-    ind_expr lookback;      /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
-    int tile_y;             /* TRANSPOSE: the variable along which the tiled loads are contiguous */
-    bool wide;              /* 64-bit indices */
-    bool part;              /* the kernel is a part of a launch */
-    struct cg__mm_problem *matmul;       /* MATMUL: what is multiplied */
-    const struct cg__handover *handover; /* FINISH: what one part leaves and the other takes; else NULL */
+    uint32_t leader;        /* misaligned rows: access whose aligned addresses the vectors start at */
+    int64_t row_from;       /* least elements of a row, by the guard */
+    uint32_t shift;    /* SCAN_*: the access whose aligned addresses the vectors of each row start at; 0: all rows are
+                          aligned */
+    ind_expr lookback; /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
+    int tile_y;        /* TRANSPOSE: the variable along which the tiled loads are contiguous */
+    bool wide;         /* 64-bit indices */
+    bool part;         /* the kernel is a part of a launch */
+    struct cg__mm_problem *matmul;       /* MATMUL: the product */
+    const struct cg__handover *handover; /* FINISH: results that the first part passes to the second; else NULL */
 } ind__body_plan;
 
 /* Functions of the user that a kernel's body calls: number k is ind_user_<k>. */
@@ -662,12 +663,12 @@ typedef struct ind__arg_list {
 } ind__arg_list;
 
 /* Shared by the emitters in this header: the text of one kernel while it is written. The contract:
-   - Every variable of the domain has a spelling in `var`: an identifier or a parenthesised expression.
+   - Every variable of the domain has a text in `var`: an identifier or a parenthesised expression.
    - Instruction i is named v<i>. `value[i]` overrides that (an accumulator, a reduction's result: then it is never
      emitted); `memory[i]` overrides the memory element that a LOAD reads or a STORE writes ("x3.at[j]").
-   - cg__need marks what a point needs, cg__emit writes the marked instructions that are not yet known as
-     `const float v12 = ...;`. What was written inside cg__begin .. cg__end is forgotten at cg__end, as its C scope ends
-   there. */
+   - cg__need marks the instructions that a point needs. cg__emit writes the marked ones that are not yet written, as
+     `const float v12 = ...;`. Names written between cg__begin and cg__end are invalid after cg__end, as their C scope
+     ends there. */
 typedef struct ind__writer {
     ind_context *context;
     const ind_target *target;
@@ -678,14 +679,14 @@ typedef struct ind__writer {
     const ind__body_plan *plan;
     ind__arena *arena;                 /* the plan's */
     ind__arena scratch;                /* freed with the writer */
-    const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
-    ind_expr linear[IND_MAX_RANK];     /* position in the P variables 0 .. d together, if indices are made of it */
+    const char *var[2 * IND_MAX_RANK]; /* text of domain.var[d] */
+    ind_expr linear[IND_MAX_RANK]; /* position in the P variables 0 .. d together, if indices are computed from it */
     const char *linear_name[IND_MAX_RANK];
     const char **value;  /* per instruction, NULL: v<number> */
     const char **memory; /* per LOAD and STORE, NULL: buffer[index] */
     uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
     uint8_t *needed;     /* per instruction */
-    int join;            /* ROW_STAGED: joins of a cluster written so far */
+    int join;            /* ROW_STAGED: combine steps of a cluster written so far */
     uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
     int scope;           /* depth of cg__begin, 1 outermost */
     struct {
@@ -693,25 +694,25 @@ typedef struct ind__writer {
         int steps;            /* steps k of the loop's iteration that is being written; else 0 */
     } split;                  /* *_SPLIT */
     ind__text code;           /* body of the kernel function */
-    ind__prelude_set prelude; /* that the source will need */
+    ind__prelude_set prelude; /* functions that the source needs */
     ind__called calls;
     ind__arg_list args;
     bool failed; /* the context has the reason */
 } ind__writer;
 
-/* What decides a kernel. */
+/* State while a kernel's variant is decided. */
 typedef struct cg__decider {
-    ind__writer w; /* that questions are asked of, first: it reads the variant and the plan that are being decided */
+    ind__writer w; /* first member: read by analysis functions; refers to the undecided variant and plan */
     ind__variant *variant;
     ind__body_plan *plan;
     int assume;         /* IND__ASSUME_*: likely conditions may become guards */
-    int used;           /* those of them that did, but for ALIGNED */
-    int way;            /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
-    bool more_ways;     /* there is another way behind this one */
-    int max_cluster;    /* the target's, or 1: for a device that has no place for clusters after all */
+    int used;           /* assumptions that did, except ALIGNED */
+    int way;            /* 0: the variant itself, 1: its fallback, 2: the fallback if that spills too .. */
+    bool more_ways;     /* there is another fallback after this one */
+    int max_cluster;    /* the target's, or 1: for a device that cannot run the cluster */
     int part_threads;   /* threads of a pointwise part's blocks; 0: as many as alone */
-    ind__tuning tuning; /* in place of the formulas' choice */
-    bool force_wide;    /* 64-bit indices, because 32 were tried and do not do */
+    ind__tuning tuning; /* replaces the choice of the formulas */
+    bool force_wide;    /* 64-bit indices, because 32 bits were tried and do not suffice */
 } cg__decider;
 
 /* ============================================================================== src/headers/inductor_codegen_cuda.h */
@@ -2425,9 +2426,9 @@ static const char *const cg__prelude_SORT_LONG[] = {
 /* ======================================================================================= src/cuda/prelude/prelude.c */
 /* ------------------------------------------------------------------------------------------------ >>prelude */
 
-/* The functions that a source may use: name, the functions they call. The .cuh files have their text. A source has
-   those that it uses, in this order. Inline PTX stays out under IND_EMULATION: the including file defines those
-   functions. */
+/* The functions that a source may use: name, and the functions that they call. The .cuh files have their text. A source
+   contains the functions that it uses, in this order. Under IND_EMULATION inline PTX is excluded; the including file
+   defines those functions. */
 /* clang-format off */
 #define IND__CG_NEEDS(...) __VA_ARGS__
 #define IND__CG_PRELUDE(X)                                                                             \
@@ -2535,7 +2536,7 @@ static const struct {
 #undef X
 };
 
-/* With the pieces that this one is built on. */
+/* Adds a prelude function and the functions that it calls. */
 static void cg__add_prelude(ind__prelude_set *set, int piece) {
     set->word[piece / 64] |= 1ull << piece % 64;
     for (size_t i = 0; i < sizeof cg__prelude[piece].needs && cg__prelude[piece].needs[i]; i++)
@@ -2546,7 +2547,7 @@ static void cg__add_prelude_set(ind__prelude_set *set, const ind__prelude_set *m
     for (size_t i = 0; i < sizeof set->word / sizeof set->word[0]; i++) set->word[i] |= more->word[i];
 }
 
-/* The source will need this piece. */
+/* Adds a prelude function to the source. */
 static void cg__use(ind__writer *w, int piece) {
     cg__add_prelude(&w->prelude, piece);
 }
@@ -2554,8 +2555,8 @@ static void cg__use(ind__writer *w, int piece) {
 /* ===================================================================================== src/cuda/emit/op_templates.c */
 /* ---------------------------------------------------------------------------------------------- >>spellings */
 
-/* Op templates: the source of every op that computes something, by the type of its operands. $0 $1 $2: operands, $t:
-   the C type, $u: its unsigned type (integers wrap around, which signed C arithmetic does not promise), $h $f $m: half,
+/* Op templates: the source of every op that computes a value, by the type of its operands. $0 $1 $2: operands, $t: the
+   C type, $u: its unsigned type (integers wrap around, which signed C arithmetic does not guarantee), $h $f $m: half,
    first bit and mask of PHILOX. NULL: the op does not exist for the type, or code writes it (ops of class s). Order:
    IND_LOOP_OPS. */
 typedef struct cg__spelling {
@@ -2688,7 +2689,7 @@ static const char *cg__spell(ind_loop_op op, ind_dtype operand) {
 }
 
 /* ============================================================================================ src/cuda/strategies.c */
-/* The table of strategies, and what a variant has by its strategy's row. */
+/* The table of strategies, and lookups of a variant's row in it. */
 
 const ind__strategy_row *ind__strategy_row_of(ind_strategy s) {
     static const ind__strategy_row rows[] = {
@@ -2793,7 +2794,7 @@ static const char *cg__int(const ind__writer *w) {
     return w->plan->wide ? "long long" : "int";
 }
 
-/* Do two buffers have the same storage? Also true for an output that may alias a donated input. */
+/* True if two buffers have the same storage. Also true for an output that may alias a donated input. */
 static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     if (a == b || !s->storage) return a == b;
     uint32_t x = s->takes_over[a] ? s->takes_over[a] : s->storage[a];
@@ -2801,7 +2802,7 @@ static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     return x == y;
 }
 
-/* Does the argument share memory with another one (an output that took over its input's)? Then neither may be
+/* True if the argument shares memory with another one (an output that took over its input's). Then neither may be
    __restrict__. */
 static bool cg__shares_memory(const ind__writer *w, uint32_t arg) {
     for (uint32_t i = 0; i < w->kernel->num_args; i++)
@@ -2809,8 +2810,7 @@ static bool cg__shares_memory(const ind__writer *w, uint32_t arg) {
     return false;
 }
 
-/* Returns the position of a buffer among the kernel's arguments. UINT32_MAX: it is not one, which is a bug in the
-   schedule. */
+/* Returns the position of a buffer among the kernel's arguments. UINT32_MAX: not an argument, a bug in the schedule. */
 static uint32_t cg__arg_of(const ind_kernel *k, uint32_t buffer) {
     for (uint32_t i = 0; i < k->num_args; i++)
         if (k->arg[i] == buffer) return i;
@@ -2973,8 +2973,8 @@ static ind_dtype cg__memory_dtype(const ind__writer *w, uint32_t i) {
     return w->schedule->program->buffer[cg__inst(w, i)->source].dtype;
 }
 
-/* Does the decimal text of v, read as f32, differ from (float)v? Decimal to double to float rounds twice, which matters
-   near the midpoint of two floats. */
+/* True if the decimal text of v, read as f32, differs from (float)v. Decimal to double to float rounds twice, which
+   matters near the midpoint of two floats. */
 static bool cg__double_rounding(double v) {
     float f = (float)v;
     float next = nextafterf(f, v > (double)f ? INFINITY : -INFINITY);
@@ -3049,18 +3049,18 @@ static void cg__from_memory(ind__writer *w, ind_dtype memory, const char *elemen
     ind__textf(&w->code, "%s%s%s", before, element, before[0] ? ")" : "");
 }
 
-/* What the first part of a FINISH hands over to the second: elements of these buffers, one of each row. */
+/* Elements that the first part of a FINISH passes to the second: one element per row of each of these buffers. */
 #define IND__CG_MAX_HANDED 4
 typedef struct cg__handover {
     uint32_t buffer[IND__CG_MAX_HANDED];
     uint32_t num;
     ind_expr rows;
-    int threads; /* threads that take them: a whole block, or a warp */
-    int looks;   /* rows that each thread polls before it waits for one */
+    int threads; /* threads that read them: a whole block, or a warp */
+    int looks;   /* elements that each thread polls before it waits for one */
     bool takes;  /* true while the second part is written */
 } cg__handover;
 
-/* Returns the number of the access's buffer among those that are handed over; -1: it is not one. */
+/* Returns the index of the access's buffer among the handed-over ones; -1: not handed over. */
 static int cg__handed(const ind__writer *w, uint32_t i) {
     const cg__handover *h = w->plan->handover;
     for (uint32_t k = 0; h && k < h->num; k++)
@@ -3099,14 +3099,14 @@ static void cg__declare(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, "const %s v%u = ", cg__types[cg__inst(w, i)->dtype].value, i);
 }
 
-/* Returns the name of the vector whose element j is LOAD i; NULL: it is not an element of a vector. */
+/* Returns the name of the vector whose element j is LOAD i; NULL: not an element of a vector. */
 static const char *cg__vector_of(ind__writer *w, uint32_t i) {
     const char *at = w->memory[i] ? strstr(w->memory[i], ".at[j]") : NULL;
     return at && !at[6] ? cg__string(w, "%.*s", (int)(at - w->memory[i]), w->memory[i]) : NULL;
 }
 
-/* Returns the same if it is a vector of bf16, else NULL. Half of the elements are then extracted by one instruction,
-   not two (layer_norm of 65536: 17 percent fewer instructions). */
+/* Like cg__vector_of, but NULL unless the vector is bf16. Half of the elements are then extracted by one instruction
+   instead of two (layer_norm of 65536: 17 percent fewer instructions). */
 static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
     return cg__memory_dtype(w, i) == IND_BF16 ? cg__vector_of(w, i) : NULL;
 }
@@ -3114,7 +3114,7 @@ static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
 static ind_expr cg__r_numel(const ind__writer *w);
 static uint32_t cg__r_mask(const ind__writer *w);
 
-/* May the index of the LOAD lie outside its buffer? True if all its conditions hold: the LOAD is the same for a whole
+/* True if the index of the LOAD may be outside its buffer. All conditions must hold: the LOAD is the same for a whole
    row, only the row's elements use it, and both row and buffer may be empty. The index may rely on a row element:
    mask[r % B] of B elements is mask[0] if B is 0 or 1. */
 static bool cg__may_be_outside(const ind__writer *w, uint32_t load) {
@@ -3152,7 +3152,7 @@ static void cg__load(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, condition ? " : (%s)0;\n" : ";\n", cg__types[inst->dtype].value);
 }
 
-/* Returns the value that a STORE writes. A rounding to the type in memory is skipped, as rounding twice equals rounding
+/* Returns the value that a STORE writes. Skips a rounding to the type in memory, as rounding twice equals rounding
    once. */
 static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
     uint32_t x = cg__inst(w, store)->arg[0];
@@ -3162,7 +3162,8 @@ static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
     return rounds ? cg__inst(w, x)->arg[0] : x;
 }
 
-/* Returns the text before a value that is combined with `old`. If it ends in "(" of a function, a ")" must follow. */
+/* Returns the text before a value that is combined with `old`. If the text ends in the "(" of a function, a ")" must
+   follow. */
 static const char *cg__combination(ind__writer *w, ind_reduction mode, ind_dtype type) {
     const bool sum = mode == IND_REDUCE_SUM, prod = mode == IND_REDUCE_PROD, max = mode == IND_REDUCE_MAX;
     if (type == IND_BOOL) return sum || max ? "old | " : "old & ";
@@ -3175,15 +3176,15 @@ static const char *cg__combination(ind__writer *w, ind_reduction mode, ind_dtype
     return cg__string(w, "(%s)old %c (%s)", cg__types[type].wrapping, sum ? '+' : '*', cg__types[type].wrapping);
 }
 
-/* True if an instruction adds this type to memory. */
+/* True if an atomic instruction adds this type to memory. */
 static bool cg__adds_natively(const ind__inst *store, ind_dtype memory) {
     return store->reduction == IND_REDUCE_SUM &&
            (memory == IND_I32 || memory == IND_I64 || memory == IND_F32 || memory == IND_F64);
 }
 
-/* Prelude functions that add to memory, and the first architecture of their instructions for one element and for up to
-   16 bytes of neighbours (PTX ISA, red: f16 from sm_70 on, bf16 from sm_90, several elements from sm_90). A value that
-   is not of the narrow type is excluded: it would be rounded before the sum is, once more than necessary. */
+/* Prelude functions that add to memory, and the first architecture with their instructions: for one element, and for up
+   to 16 bytes of neighbours (PTX ISA, red: f16 from sm_70 on, bf16 from sm_90, several elements from sm_90). A value
+   that is not of the narrow type is excluded: it would be rounded before the sum, once more than necessary. */
 typedef struct cg__adder_row {
     ind_dtype type;
     int piece, scalar_from, vector_from;
@@ -3197,7 +3198,7 @@ static bool cg__is_of_type(const ind__writer *w, uint32_t value, ind_dtype memor
 }
 
 static const cg__adder_row *cg__adder(const ind__writer *w, uint32_t i, int elements) {
-    static const cg__adder_row rows[] = {{IND_F32, IND__CG_ADD_F32, INT_MAX, 90, "ind_add_f32"}, /* one: atomicAdd */
+    static const cg__adder_row rows[] = {{IND_F32, IND__CG_ADD_F32, INT_MAX, 90, "ind_add_f32"}, /* scalar: atomicAdd */
                                          {IND_F16, IND__CG_ADD_F16, 70, 90, "ind_add_f16"},
                                          {IND_BF16, IND__CG_ADD_BF16, 90, 90, "ind_add_bf16"}};
     if (cg__inst(w, i)->reduction != IND_REDUCE_SUM) return NULL;
@@ -3259,7 +3260,7 @@ static void cg__atomic(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, how[0] == 'i' ? "));\n});\n" : ");\n});\n");
 }
 
-/* Does store i write exactly the element that load x has read? */
+/* True if store i writes exactly the element that load x has read. */
 static bool cg__copies(const ind__writer *w, uint32_t i, uint32_t x) {
     const ind__inst *load = cg__inst(w, x);
     return load->op == IND_LOOP_LOAD && !load->arg[0] && !w->value[x] && w->memory[x] &&
@@ -3399,7 +3400,7 @@ static void cg__call(ind__writer *w, uint32_t i) {
 
 static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce);
 
-/* Does the op preserve the relative error of its operand? */
+/* True if the op preserves the relative error of its operand. */
 static bool cg__keeps_relative(const ind__inst *inst) {
     switch ((ind_loop_op)inst->op) {
     case IND_LOOP_MUL:
@@ -3411,7 +3412,7 @@ static bool cg__keeps_relative(const ind__inst *inst) {
     }
 }
 
-/* Is every result of the value rounded to 16 bits before its relative error can grow? */
+/* True if every result of the value is rounded to 16 bits before its relative error can grow. */
 static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
     uint8_t *reached = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
     if (!reached) return false;
@@ -3431,11 +3432,11 @@ static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
     return true;
 }
 
-/* May the hardware ex2 compute the terms of a softmax? For x - m <= 0 its result is off by at most |x - m| * 2^-24.
-   That is 5e-6 if the result is not 0, a hundredth of the rounding to 16 bits. Terms below 2^-126 are 0 instead of
-   subnormal. expf takes twice the instructions of the rest of the kernel. Rows of 16-bit elements in clusters are bound
-   by them: softmax of 65536 and 262144 bf16 reaches 84 and 84 % of a copy with expf, 87 and 88 without. expf also takes
-   a fifth of NVRTC's time for these kernels. */
+/* True if the hardware ex2 may compute the terms of a softmax. For x - m <= 0 its result is off by at most |x - m| *
+   2^-24. That is 5e-6 if the result is not 0, a hundredth of the rounding to 16 bits. Terms below 2^-126 are 0 instead
+   of subnormal. expf takes twice the instructions of the rest of the kernel, which bounds rows of 16-bit elements in
+   clusters: softmax of 65536 and 262144 bf16 reaches 84 and 84 % of copy bandwidth with expf, 87 and 88 without. expf
+   also takes a fifth of NVRTC's time for these kernels. */
 static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_EXP || inst->dtype != IND_F32) return false;
@@ -3505,7 +3506,7 @@ static bool cg__is_softmax_part(const ind__writer *w, uint32_t i, int which) {
            cg__inst(w, inst->arg[0])->reduction == IND_REDUCE_ONLINE_SOFTMAX;
 }
 
-/* Is i the sum of an online softmax, with or without max - max added (which propagates NaN and infinity)? */
+/* True if i is the sum of an online softmax, with or without max - max added (which propagates NaN and infinity). */
 static bool cg__is_softmax_sum(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_ADD) return cg__is_softmax_part(w, i, 1);
@@ -3517,8 +3518,8 @@ static bool cg__is_softmax_sum(const ind__writer *w, uint32_t i) {
     return false;
 }
 
-/* Does i divide a whole row by that sum? The sum is at least 1, so its reciprocal cannot overflow. Multiplying by the
-   reciprocal costs one more rounding and takes a tenth of the instructions. It also avoids a division, which alone
+/* True if i divides a whole row by that sum. The sum is at least 1, so its reciprocal cannot overflow. Multiplying by
+   the reciprocal costs one more rounding and takes a tenth of the instructions. It also avoids a division, which alone
    takes NVRTC 3 ms. */
 static bool cg__divides_by_softmax_sum(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
@@ -3535,7 +3536,7 @@ static void cg__divide_by_softmax_sum(ind__writer *w, uint32_t i) {
     cg__use(w, IND__CG_RECIPROCAL_OF_SUM);
 }
 
-/* Writes one instruction as its own line. Its operands must have been written before. */
+/* Writes one instruction on its own line. Its operands must have been written before. */
 static void cg__instruction(ind__writer *w, uint32_t i) {
     switch (cg__inst(w, i)->op) {
     case IND_LOOP_NONE:
@@ -3603,12 +3604,12 @@ static void cg__mark_needed(void *self, uint32_t user, uint32_t used) {
 #define IND__CG_CHECK_ONCE    1 /* once per element of the result */
 #define IND__CG_CHECK_REDUCED 2 /* once per reduced element */
 
-/* Must the kernel execute i for each of its elements, even if no result uses it? */
+/* True if the kernel must execute i for each of its elements, even if no result uses it. */
 static bool cg__is_root(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_STORE || w->plan->only_check[i] == IND__CG_CHECK_ONCE;
 }
 
-/* Marks instruction `root` as needed; cg__close_needed then adds everything that it is computed from. */
+/* Marks instruction `root` as needed; cg__close_needed then adds its transitive operands. */
 static void cg__need(ind__writer *w, uint32_t root) {
     w->needed[root] = 1;
 }
@@ -3636,7 +3637,7 @@ static void cg__emit(ind__writer *w, uint32_t allowed, int stage) {
 #define IND__CG_ALL_VARS   0xffffffffu
 #define IND__CG_ALL_STAGES 255
 
-/* Writes all STOREs of the body and everything they need: an epilogue. Values of reductions must have names. */
+/* Writes all STOREs of the body and everything they need: an epilogue. Results of reductions must have names. */
 static void cg__emit_stores(ind__writer *w) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -3660,13 +3661,13 @@ static uint32_t cg__r_mask(const ind__writer *w) {
     return ((1u << cg__num_vars(w)) - 1) & ~cg__p_mask(w);
 }
 
-/* Index expressions that an instruction is computed with. */
+/* Number of index expressions that an instruction's value depends on. */
 static uint32_t cg__num_index(const ind__inst *inst) {
     if (inst->op == IND_LOOP_INDIRECT) return 1;
     return inst->op == IND_LOOP_LOAD || inst->op == IND_LOOP_STORE || inst->op == IND_LOOP_INDEX ? inst->num_index : 0;
 }
 
-/* The domain as it stands in the body. */
+/* Copies the domain of the body. */
 static void cg__domain_init(cg__decider *d) {
     const ind_body *body = d->w.body;
     ind_expr *index = (ind_expr *)ind__arena_alloc(&d->w.scratch, (body->num_index + 1) * sizeof *index);
@@ -3682,8 +3683,8 @@ static void cg__merge_vars(cg__decider *d) {
     if (d->plan->domain.failed) cg__fail(&d->w);
 }
 
-/* Loops are split where that spares indices the division by a size that only the run knows. To divide by a constant
-   costs an index no more than a position. The range of a scan stays one. */
+/* Splits loops if that saves indices a division by a size known only at run time. Division by a constant costs an index
+   no more than a position. The range of a scan remains one loop. */
 static void cg__split_vars(cg__decider *d) {
     bool scan = ind__body_scan(d->w.body) != 0;
     for (int v = 0; v < (scan ? d->plan->domain.rank : cg__num_vars(&d->w)); v++) {
@@ -3743,7 +3744,7 @@ static void cg__find_rooted(cg__decider *d) {
     }
 }
 
-/* Marks what values per element of the row, and REDUCEs, are computed from. */
+/* Marks the operands of values per row element and of REDUCEs. */
 static void cg__mark_per_element(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     (void)user;
@@ -3754,12 +3755,12 @@ static bool cg__is_scan(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_SCAN && !ind__scan_sorts((ind_scan)cg__inst(w, i)->reduction);
 }
 
-/* A sort is a stage of its own, as a reduction is: later passes over the row find its results. */
+/* A sort is its own stage, like a reduction: later passes over the row read its results. */
 static bool cg__is_sort(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)cg__inst(w, i)->reduction);
 }
 
-/* What a value comes from: nothing that is scanned, a scan's results, or what is reduced of these. */
+/* Origin of a value: nothing scanned (0), a scan's results, or a reduction of these. */
 enum { IND__CG_SCANNED = 1, IND__CG_BEHIND = 2 };
 
 static void cg__join_origin(void *self, uint32_t user, uint32_t used) {
@@ -3767,7 +3768,7 @@ static void cg__join_origin(void *self, uint32_t user, uint32_t used) {
     if (d->plan->kept[used] > d->plan->kept[user]) d->plan->kept[user] = d->plan->kept[used];
 }
 
-/* Does anything per element, a reduction or a scan need what is reduced of a scan's results? Then the scan runs in
+/* True if a value per element, a reduction or a scan needs a reduction of a scan's results. The scan then runs in
    several passes. */
 static bool cg__rescans(cg__decider *d) {
     bool again = false;
@@ -3797,8 +3798,8 @@ static void cg__find_levels(cg__decider *d) {
     }
 }
 
-/* With scans: REDUCEs that only results per row need can wait for their pass, which is the last one; those of their
-   results must. They, and what is computed from them, get the stage after it. */
+/* With scans: REDUCEs that only results per row need can wait for their pass, the last one; so must REDUCEs of scan
+   results. These REDUCEs, and the values computed from them, get the stage after it. */
 static void cg__defer_reductions(cg__decider *d) {
     uint32_t num = d->w.body->num_inst;
     d->plan->scan_stage = 0;
@@ -3824,12 +3825,12 @@ static void cg__defer_reductions(cg__decider *d) {
     memset(d->plan->kept, 0, num);
 }
 
-/* The part of a sort that is sorted in the buffer where instruction i stores it; -1: none. */
+/* The part of a sort that is sorted in the buffer to which instruction i stores it; -1: none. */
 static int cg__sorts_in_place(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i), *value = cg__inst(w, inst->arg[0]);
     if (w->variant->strategy != IND_STRATEGY_SORT_LONG || inst->op != IND_LOOP_STORE) return -1;
     if (value->op != IND_LOOP_PART || !cg__is_sort(w, value->arg[0])) return -1;
-    for (uint32_t k = 1; k < i; k++) /* the first store of it */
+    for (uint32_t k = 1; k < i; k++) /* only its first store */
         if (cg__inst(w, k)->op == IND_LOOP_STORE && cg__inst(w, k)->arg[0] == inst->arg[0]) return -1;
     return (int)value->imm.i;
 }
@@ -3850,7 +3851,7 @@ static int cg__last_stage(const ind__writer *w) {
     return last;
 }
 
-/* Fills `varies`, `stage` and `only_check`, and what is known of scans, once the domain is final. */
+/* Fills `varies`, `stage`, `only_check` and the analysis of scans, once the domain is final. */
 static void cg__analyse(cg__decider *d) {
     bool reduces = false;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
@@ -3891,8 +3892,8 @@ static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirec
     return false;
 }
 
-/* Is the INDIRECT the same for a whole row and there for its elements alone, of which there may be none? Then nobody
-   asks for a check, as where the op whose index it is runs by itself: no element of its result is made. */
+/* True if the INDIRECT is the same for a whole row and only elements of the row use it, of which there may be none. The
+   check is then skipped, as when the indexing op runs unfused: it computes no element. */
 static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect) {
     int64_t least = 1;
     bool used = false;
@@ -3910,21 +3911,21 @@ static bool cg__is_access(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_LOAD || cg__inst(w, i)->op == IND_LOOP_STORE;
 }
 
-/* Does access i move by exactly one element whenever variable v moves by one? */
+/* True if access i moves by exactly one element whenever variable v moves by one. */
 static bool cg__contiguous(const ind__writer *w, uint32_t i, int v) {
     int64_t one;
     return cg__is_access(w, i) && ind_expr_is_int(ind_expr_stride(cg__index_of(w, i), w->plan->domain.var[v]), &one) &&
            one == 1;
 }
 
-/* Does it so at least within runs: as in heads of 64 columns, whose place is found by division? */
+/* True if it does so at least within runs, as in heads of 64 columns, whose offset is found by division. */
 static bool cg__in_runs(const ind__writer *w, uint32_t i, int v) {
     return cg__is_access(w, i) &&
            ind__ok(ind__run_base(cg__index_of(w, i), w->plan->domain.var[v], w->target->thresholds.run));
 }
 
 /* Bytes per point of the accesses that vary with some variable in `among` (0: of all). Those contiguous along v, or, if
-   `scattered`, those that change along v otherwise; what is written counts twice, as scattered writes cost more. */
+   `scattered`, the others that change along v. Stores count twice, as scattered writes cost more. */
 static int cg__bytes_along(const ind__writer *w, int v, uint32_t among, bool scattered) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -3937,8 +3938,8 @@ static int cg__bytes_along(const ind__writer *w, int v, uint32_t among, bool sca
     return sum;
 }
 
-/* How many of the domain's points access i moves an element for: those along a variable that it does not change with
-   share one, as all columns share an index of a row. */
+/* Share of the domain's points for which access i moves an element: points along a variable that it does not depend on
+   share one element, as all columns share an index of a row. */
 static double cg__share(const ind__writer *w, uint32_t i) {
     double share = 1;
     ind_expr index = cg__index_of(w, i);
@@ -3950,7 +3951,7 @@ static double cg__share(const ind__writer *w, uint32_t i) {
     return share;
 }
 
-/* The P variable along which most bytes lie contiguous (the innermost of equals), -1: none does. */
+/* The P variable along which most bytes are contiguous (the innermost of equals); -1: none. */
 static int cg__best_p(const ind__writer *w, uint32_t among) {
     int best = -1, most = 0;
     for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
@@ -3965,15 +3966,14 @@ static int cg__best_p(const ind__writer *w, uint32_t among) {
 /* ======================================================================================== src/cuda/decide/vectors.c */
 /* ------------------------------------------------------------------------------------------------ >>vectors */
 
-/* How much the right side of x <= y exceeds the left, or of x < y the left and 1: the condition holds if this is >= 0.
- */
+/* The slack of an inequality, which holds if the slack is >= 0: right minus left side, minus 1 for x < y. */
 static ind_expr cg__slack(ind_expr condition) {
     ind_expr slack = ind_expr_sub(ind_expr_arg(condition, 1), ind_expr_arg(condition, 0));
     bool less = ind_expr_query_kind(condition) == IND_EXPR_LT;
     return less ? ind_expr_sub(slack, ind_int(condition.context, 1)) : slack;
 }
 
-/* Does g imply condition? Inequalities are compared by what is known of their slack. */
+/* True if g implies the condition. Inequalities are compared by the known bounds of their slack. */
 static bool cg__implies(ind_expr g, ind_expr condition) {
     if (ind_expr_same(g, condition)) return true;
     const ind_expr_kind a = ind_expr_query_kind(g), b = ind_expr_query_kind(condition);
@@ -3981,7 +3981,7 @@ static bool cg__implies(ind_expr g, ind_expr condition) {
     return ind_known_le(cg__slack(g), cg__slack(condition));
 }
 
-/* The conditions of a guard, which is one or an `and` of many. */
+/* The number of conditions of a guard, which is one condition or an `and` of several. */
 static int cg__num_conditions(ind_expr guard) {
     return !ind__ok(guard) ? 0 : ind_expr_query_kind(guard) == IND_EXPR_AND ? ind_expr_num_args(guard) : 1;
 }
@@ -3995,14 +3995,14 @@ static bool cg__guard(ind__variant *v, ind_expr condition) {
     int64_t value;
     if (!ind__ok(condition)) return false;
     if (ind_expr_is_int(condition, &value)) return value != 0;
-    if (ind__expr_has_kind(condition, IND_SYMBOL_UNBACKED)) return false; /* nobody knows before the launch */
+    if (ind__expr_has_kind(condition, IND_SYMBOL_UNBACKED)) return false; /* unknown before the launch */
     for (int i = 0; i < cg__num_conditions(v->guard); i++)
         if (cg__implies(cg__condition(v->guard, i), condition)) return true;
     v->guard = ind__ok(v->guard) ? ind_expr_and(v->guard, condition) : condition;
     return true;
 }
 
-/* Does the guard already say that e % n is 0, for e itself, or for a factor or all terms of it? */
+/* True if the guard implies that e % n is 0: for e itself, or for a factor or all terms of it. */
 static bool cg__promised(ind_expr guard, ind_expr e, int n, int depth) {
     ind_context *c = e.context;
     ind_expr_kind kind = ind_expr_query_kind(e);
@@ -4018,7 +4018,7 @@ static bool cg__promised(ind_expr guard, ind_expr e, int n, int depth) {
     return kind == IND_EXPR_MUL ? promised > 0 : promised == ind_expr_num_args(e);
 }
 
-/* `e` is a multiple of n: proven, or likely where that may be assumed, then the condition goes to *guard. */
+/* True if `e` is a multiple of n: proven, or likely if this may be assumed; the condition is then added to *guard. */
 static bool cg__multiple(const cg__decider *d, ind_expr e, int n, ind_expr *guard) {
     if (ind_known_multiple(e, n)) return true;
     if (!(d->assume & IND__ASSUME_DIVISIBLE) || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL)) return false;
@@ -4033,8 +4033,8 @@ static bool cg__multiple(const cg__decider *d, ind_expr e, int n, ind_expr *guar
     return true;
 }
 
-/* Is an index without the vectorised variable always a multiple of n? If the whole is not proven, every stride must be.
- */
+/* True if an index without the vectorised variable is always a multiple of n. If the whole is not proven, every stride
+   must be. */
 static bool cg__multiple_index(const cg__decider *d, ind_expr rest, int n, ind_expr *guard) {
     if (ind_known_multiple(rest, n)) return true;
     ind_expr symbol[32];
@@ -4050,7 +4050,7 @@ static bool cg__multiple_index(const cg__decider *d, ind_expr rest, int n, ind_e
     return cg__multiple(d, rest, n, guard);
 }
 
-/* Do the values in this index that were read from memory change along variable v? */
+/* True if values in this index that were loaded from memory vary along variable v. */
 static bool cg__indirect_varies(const ind__writer *w, ind_expr index, int v) {
     ind_expr symbol[32];
     if (!ind__expr_has_kind(index, IND_SYMBOL_INDIRECT)) return false;
@@ -4062,15 +4062,15 @@ static bool cg__indirect_varies(const ind__writer *w, ind_expr index, int v) {
     return num > 32;
 }
 
-/* Buffers in the arena start at multiples of 256 bytes; what the caller owns is only likely to be aligned. */
+/* Buffers in the arena start at multiples of 256 bytes; the caller's buffers are only likely to be aligned. */
 static bool cg__in_arena(const ind__writer *w, uint32_t buffer) {
     return w->schedule->offset && ind__ok(w->schedule->offset[buffer]);
 }
 
-/* ---- masks that hold for all elements of a vector or for none, as those of the parts of a concatenation do where
-   vectors divide the parts' edges. One test guards the vector then. */
+/* ---- masks that hold for all elements of a vector or for none, such as those of a concatenation's parts if the vector
+   width divides the parts' edges. One test then guards the vector. */
 
-/* The mask of a LOAD or STORE; 0: it has none. */
+/* The mask of a LOAD or STORE; 0: none. */
 static uint32_t cg__mask_of(const ind__writer *w, uint32_t access) {
     const ind__inst *inst = cg__inst(w, access);
     return inst->arg[inst->op == IND_LOOP_STORE];
@@ -4090,7 +4090,7 @@ static bool cg__uniform_inequality(const cg__decider *d, ind_expr condition, ind
     return cg__multiple_index(d, by > 0 ? rest : ind_expr_add(rest, ind_int(d->w.context, 1)), n, guard);
 }
 
-/* Is e the same for all lanes of a vector of n? */
+/* True if e is the same for all lanes of a vector of n. */
 static bool cg__uniform_expr(const cg__decider *d, ind_expr e, ind_expr lane, int n, ind_expr *guard, int depth) {
     const ind_expr_kind kind = ind_expr_query_kind(e);
     if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
@@ -4102,8 +4102,8 @@ static bool cg__uniform_expr(const cg__decider *d, ind_expr e, ind_expr lane, in
     return true;
 }
 
-/* Is the value the same for n neighbours along variable v, from each multiple of n on, if its operands are? Values from
-   memory, and those of reductions, are not. */
+/* True if the value is the same for n neighbours along variable v, from each multiple of n on, given that its operands
+   are. Values from memory and of reductions are not. */
 static bool cg__uniform_value(const cg__decider *d, uint32_t i, int v, int n, ind_expr *guard) {
     const ind_loop_op op = (ind_loop_op)cg__inst(&d->w, i)->op;
     ind_expr lane = {0};
@@ -4115,9 +4115,7 @@ static bool cg__uniform_value(const cg__decider *d, uint32_t i, int v, int n, in
 
 enum { IND__CG_UNIFORM = 1, IND__CG_ASKED = 2 };
 
-/* Is the mask, which varies along v, the same for n neighbours? Then what it is computed from is marked in
- * w->plan->uniform.
- */
+/* True if the mask, which varies along v, is the same for n neighbours. Marks its operands in `uniform` then. */
 static bool cg__uniform_mask(cg__decider *d, uint32_t mask, int v, int n, ind_expr *guard) {
     bool uniform = true;
     if (!d->plan->uniform[mask]) d->plan->uniform[mask] = IND__CG_ASKED;
@@ -4140,8 +4138,8 @@ static void cg__no_vectors(cg__decider *d) {
     memset(d->plan->uniform, 0, d->w.body->num_inst);
 }
 
-/* Can one test of its mask guard n neighbours of the access along v? Loops over points and rows compute such masks
-   ahead of the neighbours. */
+/* True if one test of the mask can guard n neighbours of the access along v. Kernels over points and rows compute such
+   masks before the neighbours. */
 static bool cg__masks_vector(cg__decider *d, uint32_t i, int v, int n, ind_expr *guard) {
     const uint32_t mask = cg__mask_of(&d->w, i);
     const bool loops = d->w.kernel->kind == IND_KERNEL_POINTWISE || d->w.kernel->kind == IND_KERNEL_REDUCTION;
@@ -4150,7 +4148,7 @@ static bool cg__masks_vector(cg__decider *d, uint32_t i, int v, int n, ind_expr 
     return loops && cg__uniform_mask(d, mask, v, n, guard);
 }
 
-/* Can STORE i write n neighbours at once, if they join what is there by an instruction for so many? */
+/* True if STORE i can write n neighbours at once; one that reduces into memory needs an instruction for so many. */
 static bool cg__vector_store(const ind__writer *w, uint32_t i, int n) {
     const ind__inst *inst = cg__inst(w, i);
     if (!inst->arg[1] && !inst->reduction) return true;
@@ -4158,14 +4156,14 @@ static bool cg__vector_store(const ind__writer *w, uint32_t i, int n) {
     return !inst->reduction || (ind_dtype_bytes(cg__memory_dtype(w, i)) * n <= 32 && cg__adder(w, i, n));
 }
 
-/* Can LOAD or STORE i move n neighbours along variable v in one access? Conditions are added to *guard. An access under
-   a mask that varies along v adds none to an empty guard: such masks never make another variant. */
+/* True if LOAD or STORE i can move n neighbours along variable v in one access. Conditions are added to *guard. An
+   access under a mask that varies along v adds none to an empty guard: such masks never cause another variant. */
 static bool cg__vector_access(cg__decider *d, uint32_t i, int v, int n, ind_expr *guard, bool *aligned) {
     const ind__inst *inst = cg__inst(&d->w, i);
     ind_expr keep = *guard;
     if (!cg__is_access(&d->w, i) || (inst->op == IND_LOOP_STORE && !cg__vector_store(&d->w, i, n))) return false;
     bool once =
-        inst->op == IND_LOOP_STORE && !(d->plan->varies[i] & cg__r_mask(&d->w)); /* of each column, by its own thread */
+        inst->op == IND_LOOP_STORE && !(d->plan->varies[i] & cg__r_mask(&d->w)); /* per column, by its own thread */
     if (once && d->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
     if (!cg__in_arena(&d->w, inst->source) && !(d->assume & IND__ASSUME_ALIGNED)) return false;
     ind_expr base = ind__run_base(cg__index_of(&d->w, i), d->plan->domain.var[v], n);
@@ -4182,9 +4180,9 @@ static bool cg__vector_access(cg__decider *d, uint32_t i, int v, int n, ind_expr
     return true;
 }
 
-/* Do the elements fit into registers that n neighbours along v find by indices of their own? The compiler loads all of
-   them before it uses the first (six bicubic samples of a grid, 16 each, by 8 neighbours: 255 registers, and spills).
- */
+/* True if the elements that n neighbours along v gather by separate indices fit in registers. The compiler loads all of
+   them before it uses the first (six bicubic samples of a grid, 16 each, by 8 neighbours: 255 registers, and
+   spills). */
 static bool cg__finds_few(const ind__writer *w, int v, int n) {
     int found = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -4193,8 +4191,8 @@ static bool cg__finds_few(const ind__writer *w, int v, int n) {
     return found * n <= w->target->thresholds.most_found;
 }
 
-/* Is the access worth vectors by itself? What a reduction reads under a mask is, if it is elements of the row: for the
-   weights of a window a thread would take neighbours whose elements may lie anywhere. */
+/* True if the access alone justifies vectors. A masked load of a reduction does only if it loads elements of the row:
+   for the weights of a window a thread would take neighbours whose elements may be scattered. */
 static bool cg__suggests_vectors(const ind__writer *w, uint32_t i) {
     bool element = !w->plan->domain.rrank || !cg__mask_of(w, i);
     for (int d = w->plan->domain.rank; d < cg__num_vars(w) && !element; d++)
@@ -4202,8 +4200,8 @@ static bool cg__suggests_vectors(const ind__writer *w, uint32_t i) {
     return element;
 }
 
-/* Tries to move n elements along variable v per access; false if no access allows it. Narrow elements move 16 bytes at
-   once; ones up to twice as wide beside them take two accesses. `tail`: the emitter handles a rest of the extent. */
+/* Tries vectors of n elements along variable v; false if no access allows them. Narrow elements move 16 bytes at once;
+   elements up to twice as wide then take two accesses. `tail`: the emitter handles a remainder of the extent. */
 static bool cg__try_vector(cg__decider *d, int v, int n, bool tail) {
     ind_expr guard = {0};
     bool aligned = false, any = false;
@@ -4226,7 +4224,7 @@ static bool cg__try_vector(cg__decider *d, int v, int n, bool tail) {
     return true;
 }
 
-/* Chooses how many neighbours along v a thread handles at once, and which accesses are vectors. */
+/* Chooses the elements along v per thread, and which accesses are vectors. */
 static int cg__choose_vector(cg__decider *d, int v, bool tail) {
     for (int n = d->w.kernel->kind == IND_KERNEL_POINTWISE ? 16 : 8; n >= 2; n /= 2)
         if (cg__try_vector(d, v, n, tail)) return n;
@@ -4271,7 +4269,7 @@ static bool cg__monotone(ind_expr e, int depth) {
     return true;
 }
 
-#define IND__CG_SLACK (1 << 20) /* the distance that a thread's index may lie beyond the domain */
+#define IND__CG_SLACK (1 << 20) /* the largest distance of a thread's index beyond the domain */
 
 static ind_expr cg__p_numel(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank);
@@ -4309,7 +4307,7 @@ static const char *cg__divisor(ind__writer *w, ind_expr size) {
     return cg__string(w, "(%s)%s", cg__unsigned(w), cg__expr_string(w, size));
 }
 
-/* Are positions below this many points, plus IND__CG_SLACK, below 2^31? */
+/* True if positions below this many points, plus IND__CG_SLACK, are below 2^31. */
 static bool cg__narrow(const ind__writer *w, ind_expr points) {
     return !w->plan->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
 }
@@ -4381,7 +4379,7 @@ static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t 
 
 /* ---- digits of a linear position */
 
-/* Does some index use the variable, or the linear position symbol? */
+/* True if an index uses the variable, or the linear position symbol. */
 static bool cg__is_used(const ind__writer *w, ind_expr symbol) {
     for (uint32_t k = 0; k < w->body->num_index; k++)
         if (ind__expr_depends(w->plan->domain.index[k], symbol)) return true;
@@ -4418,7 +4416,7 @@ static void cg__use_positions(ind__writer *w) {
     }
 }
 
-/* Does some index use the position in the variables from .. v? */
+/* True if an index uses the position in the variables from .. v. */
 static bool cg__needs_position(const ind__writer *w, int from, int v) {
     for (int k = from; k <= v; k++)
         if (cg__is_used(w, w->plan->domain.var[k]) || (k < w->plan->domain.rank && cg__is_used(w, w->linear[k])))
@@ -4455,9 +4453,9 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
 }
 
 /* ========================================================================================= src/cuda/decide/launch.c */
-/* ---- what every strategy decides: the reason, the width of indices, the grid ---- */
+/* ---- decisions of every strategy: the reason, the width of indices, the grid ---- */
 
-/* The sentence of a plan that says why; lives as long as the plan. */
+/* Sets the reason that the plan prints; it lives as long as the plan. */
 IND__PRINTF(2, 3) static void cg__why(cg__decider *d, const char *format, ...) {
     va_list list;
     va_start(list, format);
@@ -4467,7 +4465,7 @@ IND__PRINTF(2, 3) static void cg__why(cg__decider *d, const char *format, ...) {
     if (!d->variant->why) cg__fail(&d->w);
 }
 
-/* e and all it is made of fit into 32 bits: proven, or, where it may be assumed, under a condition on the sizes. */
+/* True if e and its subexpressions fit in 32 bits: proven, or with a guard on the sizes if assumptions are allowed. */
 static bool cg__expr_fits(cg__decider *d, ind_expr e, int depth) {
     if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
     if (!cg__fits(e, IND__CG_INT32_MAX)) {
@@ -4486,7 +4484,7 @@ static bool cg__extent_fits(cg__decider *d, int from, int n) {
     return cg__expr_fits(d, ind_expr_add(points, ind_int(d->w.context, IND__CG_SLACK)), 0);
 }
 
-/* 32-bit indices where every offset and extent is proven, or where that may be assumed guarded, to fit. */
+/* Chooses 32-bit indices if every offset and extent fits: proven, or with a guard if assumptions are allowed. */
 static void cg__choose_index_bits(cg__decider *d) {
     ind_expr keep = d->variant->guard;
     bool fits = !d->force_wide && cg__extent_fits(d, 0, d->plan->domain.rank) &&
@@ -4518,16 +4516,16 @@ static void cg__set_axes(cg__decider *d, const ind_expr blocks[3]) {
 }
 
 /* ===================================================================================== src/cuda/decide/misaligned.c */
-/* ---- rows that start anywhere: their vectors start at the first boundary in the row, whatever its length and place.
-   At both ends fewer elements are left than a vector has, the edges, which are read and written one by one: by
-   neighbouring lanes, one each. */
+/* ---- misaligned rows: their vectors start at the first vector boundary in the row, for any length and start. Both
+   ends have fewer elements than a vector, the edges, which are loaded and stored one by one: one per neighbouring
+   lane. */
 
-/* Does the variant know where access i lies between boundaries? */
+/* True if the variant can tell the misalignment of access i. */
 static bool cg__start_known(const ind__writer *w, uint32_t i) {
     return w->variant->assume & IND__ASSUME_ALIGNED || cg__in_arena(w, cg__inst(w, i)->source);
 }
 
-/* LOAD or STORE i walks along the row one element at a time. */
+/* True if LOAD or STORE i moves along the row one element at a time. */
 static bool cg__walks_row(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     int v = cg__num_vars(w) - 1;
@@ -4536,7 +4534,7 @@ static bool cg__walks_row(const ind__writer *w, uint32_t i) {
     return !cg__indirect_varies(w, cg__index_of(w, i), v);
 }
 
-/* An index where all variables are 0. */
+/* The value of an index at 0 for all variables. */
 static ind_expr cg__least(const ind__writer *w, ind_expr e) {
     ind_expr symbol[32], zero[32];
     int num = ind__expr_symbols(e, symbol, 32), n = 0;
@@ -4549,14 +4547,14 @@ static ind_expr cg__least(const ind__writer *w, ind_expr e) {
     return ind__substitute(e, symbol, zero, n);
 }
 
-/* Where the row of access i starts, as index; of a linear access all rows are one. */
+/* Index of the start of access i's row; a linear access has one row. */
 static ind_expr cg__row_start(const ind__writer *w, uint32_t i) {
     ind_expr zero = ind_int(w->context, 0), r = w->plan->domain.var[cg__num_vars(w) - 1];
     if (!w->plan->domain.rrank && w->plan->through[i]) return cg__least(w, cg__index_of(w, i));
     return ind__substitute(cg__index_of(w, i), &r, &zero, 1);
 }
 
-/* Do the rows of accesses i and k start equally far behind a boundary of n elements? */
+/* True if the rows of accesses i and k have equal misalignment to a boundary of n elements. */
 static bool cg__same_shift(const ind__writer *w, uint32_t i, uint32_t k, int n) {
     if (!w->plan->domain.rrank && !(w->plan->through[i] && w->plan->through[k])) return false;
     if (cg__inst(w, i)->source != cg__inst(w, k)->source && !(cg__start_known(w, i) && cg__start_known(w, k)))
@@ -4564,8 +4562,8 @@ static bool cg__same_shift(const ind__writer *w, uint32_t i, uint32_t k, int n) 
     return ind_known_multiple(ind_expr_sub(cg__row_start(w, i), cg__row_start(w, k)), n);
 }
 
-/* Bytes that accesses of the same shift as `leader` move per element; stores count twice, as only they cannot be put
-   together from two vectors. */
+/* Bytes per element of the accesses with the misalignment of `leader`. Stores count twice, as they cannot be combined
+   from two vectors. */
 static int cg__bytes_of_shift(const ind__writer *w, uint32_t leader, int n) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -4576,7 +4574,7 @@ static int cg__bytes_of_shift(const ind__writer *w, uint32_t leader, int n) {
     return sum;
 }
 
-/* The access whose boundaries most bytes share, 0: none. */
+/* The access whose misalignment most bytes share; 0: none. */
 static uint32_t cg__shift_leader(const ind__writer *w, int n) {
     uint32_t leader = 0;
     int most = 0;
@@ -4591,7 +4589,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
     return leader;
 }
 
-/* Elements of the widest vectors that suit what walks along the row, or, of points, through all rows; 1: none. */
+/* Elements of the widest vectors that suit all accesses along the row, or, for points, through all rows; 1: none. */
 static int cg__misaligned_width(const ind__writer *w) {
     int narrowest = 16, widest = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -4605,7 +4603,7 @@ static int cg__misaligned_width(const ind__writer *w) {
     return widest && narrowest * n >= 4 ? n : 1;
 }
 
-/* Is there an access in narrower vectors than n that could be in such ones? */
+/* True if an access uses vectors narrower than n that could be n wide. */
 static bool cg__walks_narrowly(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->vector[i] < n && cg__walks_row(w, i) && (w->plan->domain.rrank || w->plan->through[i]))
@@ -4613,7 +4611,7 @@ static bool cg__walks_narrowly(const ind__writer *w, int n) {
     return false;
 }
 
-/* Elements of a row, likely or at the most: of a variant for a range of lengths those at its end. */
+/* Likely and greatest length of a row in elements. For a variant of a range of lengths, the end of the range. */
 static int64_t cg__likely_row(const ind__writer *w) {
     const int64_t hint = ind_hint(cg__r_numel(w)), from = w->variant->range.from;
     return w->variant->range.to ? w->variant->range.to : hint < from ? from : hint;
@@ -4624,8 +4622,8 @@ static int64_t cg__longest_row(const ind__writer *w) {
     return w->variant->range.to && w->variant->range.to < most ? w->variant->range.to : most;
 }
 
-/* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
-   rows of several vectors a lane; of shorter rows, and of points, it is read element by element. */
+/* Chooses vectors of n elements that start at the leader's boundaries. Loads of other misalignment are combined from
+   two aligned vectors if rows have several vectors per lane. For shorter rows, and for points, they are scalar. */
 static void cg__set_misaligned(cg__decider *d, int n, ind_expr guard, bool aligned) {
     ind__variant *v = d->variant;
     v->guard = guard;
@@ -4649,7 +4647,7 @@ static void cg__set_misaligned(cg__decider *d, int n, ind_expr guard, bool align
     }
 }
 
-/* Would a load along the row, in vectors of n elements, lie otherwise between boundaries than the leader? */
+/* True if a load along the row, in vectors of n elements, has another misalignment than the leader. */
 static bool cg__loads_across(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__walks_row(w, i) && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__same_shift(w, i, w->plan->leader, n))
@@ -4657,9 +4655,9 @@ static bool cg__loads_across(const ind__writer *w, int n) {
     return false;
 }
 
-/* Do vectors of n elements from boundary to boundary pay? Of 4 bytes and more, warps read whole lines of memory
-   element by element, too: beside loads across boundaries, which are three each, that is faster as long as a thread's
-   registers, one for each element that it waits for, leave room for several blocks on a multiprocessor. */
+/* True if aligned vectors of n elements with peeled edges pay. For elements of 4 bytes and more, scalar loads of a warp
+   also read whole lines. If some loads are combined, which takes three loads each, scalar loads are faster as long as a
+   thread's registers, one per element in flight, leave the capacity for several blocks per SM. */
 static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
     const int64_t length = cg__likely_row(w), longest = cg__longest_row(w);
     if (length <
@@ -4667,28 +4665,28 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
         return false;
     if (!cg__loads_across(w, n)) return true;
     const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) >= 4;
-    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || w->variant->range.to;
+    const bool known = ind_expr_is_int(cg__r_numel(w), NULL);
     return !(wide && known && longest <= w->target->thresholds.shared_row);
 }
 
-/* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`; in a part of a launch, which has no
-   variant for rows of other lengths, also if it allows the same without a condition on the length. The width. A variant
-   for pointers that are not aligned finds the boundaries by its leader's address; what else walks along the row is put
-   together, and stored element by element where it lies otherwise. */
+/* Treats the rows of a reduction as misaligned if that allows vectors wider than `n`. In a part of a launch, which has
+   no variant for other row lengths, also if it allows the same width without a condition on the length. Returns the
+   width. A variant for misaligned pointers finds the boundaries from its leader's address. Other loads along the row
+   are combined from two vectors, and other stores are scalar. */
 static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
     if (d->plan->domain.rrank != 1 || d->w.kernel->run) return n;
     const int wide = cg__misaligned_width(&d->w);
     const bool narrow = cg__walks_narrowly(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
     if (wide < 2 || wide < n || !(narrow || (conditional && d->plan->part))) return n;
     if (!narrow && cg__longest_row(&d->w) > d->w.target->thresholds.shared_row)
-        return n; /* longer ones wait in shared memory */
+        return n; /* longer rows are staged in shared memory */
     d->plan->leader = cg__shift_leader(&d->w, wide);
     if (!d->plan->leader || !cg__shift_pays(&d->w, wide, narrow)) return n;
     cg__set_misaligned(d, wide, guard, aligned);
     return wide;
 }
 
-/* Does the index of access i move by one from each point of the domain to the next? */
+/* True if the index of access i moves by one from each point of the domain to the next. */
 static bool cg__is_linear(const ind__writer *w, uint32_t i) {
     if (!cg__walks_row(w, i)) return false;
     ind_expr rest = cg__index_of(w, i), step, wanted = ind_int(w->context, 1);
@@ -4699,7 +4697,8 @@ static bool cg__is_linear(const ind__writer *w, uint32_t i) {
     return ind__expr_is_size(rest);
 }
 
-/* The same for points: they are cut into chunks that start at boundaries of a linear store, through all rows. */
+/* Like cg__shift_rows for points: they are split into chunks that start at boundaries of a linear store, through all
+   rows. */
 static int cg__shift_points(cg__decider *d, int n, ind_expr guard, bool aligned) {
     int most = 0;
     if (d->plan->part) return n;
@@ -4719,7 +4718,7 @@ static int cg__shift_points(cg__decider *d, int n, ind_expr guard, bool aligned)
     return wide;
 }
 
-/* 32-bit registers for what waits of a shifted row as it lies in memory, of at least so many bytes for each element. */
+/* 32-bit registers for a misaligned row in its memory format, with at least `least` bytes per element. */
 static int cg__misaligned_words(const ind__writer *w, int per_thread, int least) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -4731,10 +4730,10 @@ static int cg__misaligned_words(const ind__writer *w, int per_thread, int least)
     return per_thread * sum / 4;
 }
 
-/* The fewest registers for a thread of the rows at hand. Where all rows read several things across boundaries, they
-   wait for the L2 once more behind the last join, and more warps pay: f16 is unpacked where it is used, with none kept,
-   and nothing spills at 48 (layer_norm of 4093: f16 77.6 % of a copy at 72, 96.2 at 48; bf16, which spills there, 94.3
-   and 96.4 at 64, H200). */
+/* The fewest registers per thread for these rows. With two or more misaligned loads, rows wait for the L2 once more
+   after the last combine step, and more warps pay. f16 is unpacked where it is used, with none kept, and nothing spills
+   at 48 (layer_norm of 4093, % of copy bandwidth: f16 77.6 at 72, 96.2 at 48; bf16, which spills there, 94.3 and 96.4
+   at 64, H200). */
 static int cg__least_registers(const ind__writer *w) {
     int across = 0, halves = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -4746,9 +4745,9 @@ static int cg__least_registers(const ind__writer *w) {
     return halves == across ? w->target->thresholds.late_registers : w->target->thresholds.late_wide_registers;
 }
 
-/* Blocks to a multiprocessor for the rows at hand. While one waits at a join, or for what rows share, others move:
-   registers are bounded by what a thread needs (40 and what it holds: compiled with NVRTC 13, nothing spills), but not
-   below w->target->thresholds.least_registers if they need more than `least`. */
+/* Blocks per SM for these rows. While one waits at a combine step or for shared operands, others proceed. Registers are
+   bounded by a thread's need (40 and its kept words: compiled with NVRTC 13, nothing spills), but not below
+   w->target->thresholds.least_registers if they need more than `least`. */
 static int cg__misaligned_blocks(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
     int registers = w->target->thresholds.misaligned_registers + cg__misaligned_words(w, v->per_thread, 1);
@@ -4759,7 +4758,7 @@ static int cg__misaligned_blocks(const ind__writer *w, int least) {
     return w->target->sm_registers / (registers * v->threads);
 }
 
-/* Elements behind the first of a vector that must lie inside the row: ind_load_across reads some behind it. */
+/* Elements after the first of a vector that must lie inside the row: ind_load_across reads past the vector. */
 static int cg__misaligned_reach(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) return 2 * w->variant->vector;
@@ -4768,12 +4767,13 @@ static int cg__misaligned_reach(const ind__writer *w) {
 
 static int cg__num_joins(const ind__writer *w);
 
-/* Elements from one boundary to the next. Rows that wait in shared memory start at those of lines, as a warp's 512
-   bytes are four lines then, not five, and none of their sectors is stored in two parts (softmax on an H200, at
-   boundaries of vectors and of lines: 65537 bf16 84 and 90 % of a copy, f32 88 and 91; 262147 83 and 91, 81 and 86).
-   Where what all rows use is held as they lie, rows that lie equally are worked on one after another; of no more places
-   than there are blocks, or clusters, each meets two of them at the most (rms_norm, at boundaries of vectors and those:
-   131101, 200003, 230003 bf16 87, 87, 87 and 91, 90, 91; f32 131101, 230003, 262111 88, 85, 85 and 93, 91, 92). */
+/* Elements from one boundary to the next. Rows in shared memory start at lines: a warp's 512 bytes are then four lines
+   instead of five, and none of their sectors is stored in two parts (softmax on an H200, % of copy bandwidth at
+   boundaries of vectors and of lines: 65537 bf16 84 and 90, f32 88 and 91; 262147 83 and 91, 81 and 86). If shared
+   operands are in registers with a row's misalignment, rows of equal misalignment are computed one after another. There
+   are at most as many misalignments as blocks, or clusters, so each has at most two of them (rms_norm, at boundaries of
+   vectors and these: 131101, 200003, 230003 bf16 87, 87, 87 and 91, 90, 91; f32 131101, 230003, 262111 88, 85, 85 and
+   93, 91, 92). */
 static int cg__boundary(const ind__writer *w) {
     const ind__variant *v = w->variant;
     if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->plan->starts_misaligned) return v->vector;
@@ -4788,7 +4788,7 @@ static int cg__row_threads(const ind__writer *w);
 static int cg__round_lanes(const ind__writer *w);
 static bool cg__in_registers(const ind__writer *w);
 
-/* 32-bit registers for all that a thread reads of a row: where no branch holds them back, its loads start together. */
+/* 32-bit registers for all that a thread loads of a row: without a branch, its loads start together. */
 static int cg__waiting_registers(const ind__writer *w) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -4799,16 +4799,16 @@ static int cg__waiting_registers(const ind__writer *w) {
     return sum / 4;
 }
 
-/* Elements of a row that may lie outside its rounds, or be asked for behind them. */
+/* Elements of a row that may lie outside its whole iterations, or be loaded past them. */
 static int cg__round_slack(const ind__writer *w) {
     const ind__variant *v = w->variant;
     return v->misaligned ? (w->plan->starts_misaligned ? cg__boundary(w) - 1 : 0) + cg__misaligned_reach(w) - v->vector
                          : 0;
 }
 
-/* Rounds of a row held in registers that surely lie inside the row, and so need no branch; none if a thread has not the
-   registers for what would then wait. A fitted block for a row of n elements has at most (n - 1) / per_thread + 32
-   threads, of which k rounds are whole if k * vector times that many elements are in the row. */
+/* Iterations of a register-resident row that surely lie inside the row and need no branch; 0 if a thread lacks the
+   registers for the loads then in flight. A fitted block for a row of n elements has at most (n - 1) / per_thread + 32
+   threads, of which k iterations are whole if k * vector times that many elements are in the row. */
 static int64_t cg__whole_rounds(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const int each = w->target->sm_registers / v->threads, registers = each < 255 ? each : 255;
@@ -4829,7 +4829,7 @@ static bool cg__holds_across(const ind__writer *w);
 static int cg__looped_sweeps(const ind__writer *w);
 static int cg__row_threads(const ind__writer *w);
 
-/* Bytes that must be asked for at once for memory to be busy: of an H200 3.8 MB, 29 KB of each multiprocessor. */
+/* Bytes that must be in flight to keep memory busy: 3.8 MB on an H200, 29 KB per SM. */
 static int64_t cg__bytes_in_flight(const ind__writer *w) {
     return (int64_t)w->target->memory_bytes_per_ns * w->target->thresholds.memory_ns;
 }
@@ -4841,12 +4841,12 @@ static int cg__lanes_abreast(const ind__writer *w) {
     return columns ? v->rows / v->vector : cg__row_threads(w);
 }
 
-/* Is LOAD i all that is read of a row, each place once, by a kernel that only reduces? What takes no place in the L1
-   comes sooner (% of a copy on an H200: cross entropy of 1000 bf16 99 and 107, of 65536 93 and 95; sum of 1024 rows of
-   4096 f32 5.73 us and 5.46), if a line's lanes ask for it together (sum of 128 bf16 came from 103 to 91). An element
-   that is found by an index from memory is read again then, from the L2: of rows of which its sector is 2 % at the most
-   (of 128 f32, cross entropy came from 96 to 90). Not where most of it is under way at once, so that nothing comes
-   later (256 rows), and not where results are written for what is read: rms_norm came from 97 to 92. */
+/* True if LOAD i is the only load of a row, reads each element once, and the kernel only reduces. Loads that do not
+   allocate in the L1 arrive sooner (% of copy bandwidth on an H200: cross entropy of 1000 bf16 99 and 107, of 65536 93
+   and 95; sum of 1024 rows of 4096 f32 5.73 us and 5.46), if the lanes of a line load it together (sum of 128 bf16 fell
+   from 103 to 91). An element at an index from memory is then read again from the L2: only in rows of which its sector
+   is at most 2 % (of 128 f32, cross entropy fell from 96 to 90). Not if most of the data is in flight at once, so that
+   nothing arrives later (256 rows), and not if per-element results are stored: rms_norm fell from 97 to 92. */
 static bool cg__passes_l1(ind__writer *w, uint32_t i) {
     const uint32_t all = (1u << cg__num_vars(w)) - 1;
     const double row = (double)ind_hint(cg__r_numel(w)) * ind_dtype_bytes(cg__memory_dtype(w, i));
@@ -5082,7 +5082,7 @@ static void cg__end_tile(ind__writer *w) {
     cg__end(w);
 }
 
-/* Is load i a vector at an index read from memory? Those are two dependent accesses. */
+/* True if load i is a vector at an index read from memory: two dependent accesses. */
 static bool cg__gathers(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->vector[i] > 1 &&
            ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
@@ -5125,7 +5125,7 @@ static void cg__emit_pointwise_steps(ind__writer *w) {
     cg__end_tile(w);
 }
 
-/* Returns the mask of all stores, if it is the same one and holds for whole vectors. 0: there is none, or some index is
+/* Returns the mask of all stores, if they share one that holds for whole vectors. 0: they do not, or an index is
    checked where it is used. */
 static uint32_t cg__only_mask(const ind__writer *w, int last) {
     uint32_t mask = 0;
@@ -5245,7 +5245,7 @@ static ind_expr cg__masked_rows(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank - 1);
 }
 
-/* Writes "const int piece = .., first = ..": the warp's segment of its rows, and the first of its rows. */
+/* Writes "const int piece = .., first = ..": the warp's segment of a row, and its first row. */
 static void cg__emit_masked_place(ind__writer *w) {
     const ind_expr pieces = cg__masked_segments(w);
     const char *type = cg__int(w), *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
@@ -5334,7 +5334,7 @@ static ind_status cg__emit_pointwise(ind__writer *w) {
 }
 
 /* ==================================================================================== src/cuda/decide/masked_rows.c */
-/* Takes the place of POINTWISE, with the same vectors, if a mask that is the same for all of a row seldom holds. */
+/* Replaces POINTWISE, with the same vectors, if a mask that is the same for a whole row seldom holds. */
 static void cg__choose_masked(cg__decider *d) {
     ind__variant *v = d->variant;
     const int last = d->plan->domain.rank - 1;
@@ -5352,15 +5352,15 @@ static void cg__choose_masked(cg__decider *d) {
 /* ======================================================================================== src/cuda/emit/transpose.c */
 /* ---------------------------------------------------------------------------------------------- >>transpose */
 
-/* Is LOAD i read through the tile: contiguous along y, neither contiguous nor constant along x? */
+/* True if LOAD i is read through the tile: contiguous along y, neither contiguous nor constant along x. */
 static bool cg__through_tile(const ind__writer *w, uint32_t i, int x, int y) {
     const ind__inst *inst = cg__inst(w, i);
     return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->plan->varies[i] >> x & 1 && !cg__contiguous(w, i, x) &&
            cg__contiguous(w, i, y) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* Returns the variable along which loads are contiguous although they are strided along the innermost one. -1: there is
-   none, or it is too short for tiles. */
+/* Returns the variable along which loads are contiguous although they are strided along the innermost one. -1: none, or
+   it is too short for tiles. */
 static int cg__transposed_var(const ind__writer *w) {
     int x = w->plan->domain.rank - 1, best = -1, most = 0;
     for (int y = 0; y < x; y++) {
@@ -5414,14 +5414,14 @@ static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
               cg__expr_string(w, w->plan->domain.extent[y]));
 }
 
-/* How a load gets its element, in ind__writer.kept. */
+/* Source of a load's element, in ind__writer.kept. */
 enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 
 #define IND__CG_MAX_TILE_BYTES 49152 /* shared memory available without opt-in (CUDA C Programming Guide) */
 
-#define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads are direct */
+#define IND__CG_MAX_TILES 4 /* of at most 8.5 KB; further loads are direct */
 
-/* Rows of a tile are padded so that its columns lie in different banks. */
+/* Declares the tiles. Their rows are padded so that the elements of a column are in different banks. */
 static void cg__emit_tile_arrays(ind__writer *w) {
     int tile = w->variant->of.tile.m;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -5469,8 +5469,8 @@ static ind_status cg__emit_scalar_transpose(ind__writer *w, int y) {
     return IND_OK;
 }
 
-/* ---- tiles moved by vectors. Memory is read in vectors of n along y and written in vectors of n along x. In shared
-   memory a tile has the layout in which it is read, x by x. A unit holds `group` neighbours in y that fill 4 bytes (one
+/* ---- tiles moved by vectors. Memory is read in vectors of n along y and written in vectors of n along x. A tile in
+   shared memory has the layout in which it is read, x by x. A unit has `group` neighbours in y that fill 4 bytes (one
    element, if it is that wide). One unit of padding follows each x. A thread writes one vector for each y of a group:
    it reads n units, each from another x, and takes one element of each per y. Lanes of a warp have no bank conflicts. A
    warp stores 8 vectors of 4 units for 4 neighbours in x (x * (odd) + 4 * vector). It reads 32 / n vectors of n
@@ -5528,7 +5528,7 @@ static void cg__emit_vector_tile_arrays(ind__writer *w, const cg__tiling *t) {
     }
 }
 
-/* Declares the thread's positions in the tile: of the vectors that it reads, and of those that it writes. */
+/* Declares the thread's positions in the tile, for the vectors that it reads and for those that it writes. */
 static void cg__emit_vector_tile_position(ind__writer *w, const cg__tiling *t) {
     const int vectors = t->size / t->n / 8, across = 32 / t->n, warps_x = t->size / 32;
     const char *at[3];
@@ -5647,7 +5647,7 @@ static ind_status cg__emit_transpose(ind__writer *w) {
 }
 
 /* ===================================================================================== src/cuda/decide/tile_loads.c */
-/* Plain loads along x are started before the barrier, so that they are under way while the tile is filled. */
+/* Unmasked loads along x start before the barrier, so that they are in flight while the tile is filled. */
 static void cg__choose_tile_loads(cg__decider *d, int x, int y) {
     int ahead = 0, tiles = 0;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
@@ -5763,7 +5763,8 @@ static bool cg__expensive(const ind__inst *inst) {
     return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && !rounding;
 }
 
-/* Is the load the same in every row of a run? It is repeated, from a cache, as the columns need the registers. */
+/* True if the load is the same in every row of a run. It is then repeated, from a cache, as the columns need the
+   registers. */
 static bool cg__repeats(const ind__writer *w, uint32_t i) {
     return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w));
 }
@@ -5792,8 +5793,8 @@ static void cg__mark_front(void *self, uint32_t user, uint32_t used) {
     if (d->plan->kept[used] & IND__CG_MADE) d->plan->kept[used] |= IND__CG_FRONT;
 }
 
-/* What this sweep uses directly of what earlier ones made (IND__CG_MADE) is its front. The front's values are kept if
-   that saves registers against the loads behind them, or expensive work. */
+/* The front of a pass: values of earlier passes (IND__CG_MADE) that it uses directly. They are kept in registers if
+   that takes fewer registers than the loads that they are computed from, or saves expensive work. */
 static void cg__keep_front(cg__decider *d, const cg__sweep *s) {
     int values = 0, loads = 0;
     bool expensive = false;
@@ -5815,12 +5816,12 @@ static void cg__keep_front(cg__decider *d, const cg__sweep *s) {
         d->plan->kept[i] &= (uint8_t)~IND__CG_FRONT;
         if (!able || d->w.value[i] || !(expensive || values < loads)) continue;
         d->plan->kept[i] |= IND__CG_KEPT;
-        d->w.value[i] = ""; /* later sweeps look no further */
+        d->w.value[i] = ""; /* later passes search no further */
     }
 }
 
-/* Which values of the row stay in registers from one sweep to another: fronts (see above), and the loads that several
-   sweeps still need. The walk from what a sweep computes stops at finished reductions. */
+/* Chooses which values of the row stay in registers between passes: fronts (see above), and loads that several passes
+   still need. The search from the values that a pass computes stops at finished reductions. */
 static void cg__choose_kept(cg__decider *d) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int n = cg__sweeps(&d->w, sweep);
@@ -5872,7 +5873,7 @@ static const struct {
     [IND_REDUCE_DOT] = {IND__CG_SUM, "ind_sum", {"s%u.value", NULL}},
 };
 
-/* Returns the reduction that pass s really computes for REDUCE i, and the letter of its state's name. */
+/* Returns the reduction that pass s computes for REDUCE i, and the letter of its state's name. */
 static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     *letter = s->second ? 'd' : 's';
@@ -5882,7 +5883,7 @@ static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep 
     return r;
 }
 
-/* Do integers wrap around in this reduction? They are then unsigned, whose overflow is defined in C++. */
+/* True if integers wrap around in this reduction. They are then unsigned, whose overflow is defined in C++. */
 static bool cg__wraps(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     bool grows = r == IND_REDUCE_SUM || r == IND_REDUCE_PROD || r == IND_REDUCE_DOT;
@@ -5943,7 +5944,7 @@ static int cg__state_bytes_of(const ind__writer *w, uint32_t i) {
                                             : bytes;
 }
 
-/* Do the blocks of a cluster share a row? */
+/* True if the blocks of a cluster share a row. */
 static bool cg__has_cluster(const ind__writer *w) {
     return cg__row(w)->cluster > 1;
 }
@@ -5955,19 +5956,19 @@ static int cg__row_threads(const ind__writer *w) {
     return several ? v->threads * (ind__row_of(v)->batch ? ind__row_of(v)->batch : 1) / v->rows : v->threads;
 }
 
-/* True for persistent blocks: the states of even and odd rows have separate memory. Blocks then synchronise once per
-   combination, not again before the next one. */
+/* True for ROW_STAGED: the states of even and odd rows have separate memory. Persistent blocks then synchronise once
+   per combine step, not again before the next one. */
 static bool cg__is_parted(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_STAGED;
 }
 
-#define IND__CG_WARP_STATES 128 /* per row: four for each lane of a warp */
+#define IND__CG_WARP_STATES 128 /* per row: four per lane of a warp */
 
-/* Does each warp of a cluster send its states to all blocks, and combine those of all warps itself? That is one wait.
-   Otherwise there is a block barrier, a combination of the block's warps, and a wait for other blocks. With only one
-   combination, as in rms_norm, this gives 81 to 87 % of a copy with 4 or 8 blocks (131072 f32). With two blocks the
-   wait is short. More than four states per lane cost more than the barrier. Both of these lost 2 to 10 %. Blocks that
-   loop over a row synchronise only once per pass. */
+/* True if each warp of a cluster sends its states to all blocks, and combines those of all warps itself. That is one
+   wait. Otherwise there is a block barrier, a combine step of the block's warps, and a wait for other blocks. With only
+   one combine step, as in rms_norm, this gives 81 to 87 % of copy bandwidth with 4 or 8 blocks (131072 f32). With two
+   blocks the wait is short. More than four states per lane cost more than the barrier. Both of these lost 2 to 10 %.
+   Blocks that loop over a row synchronise only once per pass. */
 static bool cg__warps_meet(const ind__writer *w) {
     return cg__is_parted(w) && cg__row(w)->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
 }
@@ -5984,14 +5985,14 @@ static int cg__meeting_states(const ind__writer *w) {
     return (cg__row_threads(w) / 32 + lanes - 1) / lanes * lanes;
 }
 
-/* Do warps exchange a mean and its squared deviations in one state? Each warp has its own mean, and deviations from it
-   (Chan et al. 1979), so that warps wait for each other once (layer_norm of 98317 bf16 on an H200: 83 and 86 % of a
-   copy, of 200003 f16 77 and 80; others vary by 1 %). */
+/* True if warps exchange a mean and its squared deviations in one state. Each warp has its own mean, and deviations
+   from it (Chan et al. 1979), so that warps wait for each other once (layer_norm of 98317 bf16 on an H200: 83 and 86 %
+   of copy bandwidth, of 200003 f16 77 and 80; others vary by 1 %). */
 static bool cg__meets_once(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->reduction == IND_REDUCE_WELFORD && cg__warps_meet(w);
 }
 
-/* Do warps exchange a state of REDUCE i after this pass? */
+/* True if warps exchange a state of REDUCE i after this pass. */
 static bool cg__exchanges(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     return cg__reduces_in(w, i, s) && (!cg__meets_once(w, i) || s->second);
 }
@@ -6022,8 +6023,8 @@ static bool cg__takes_chunks(const ind__writer *w, uint32_t i, const cg__sweep *
     return !cg__in_registers(w) && cg__reduces_in(w, i, s) && cg__two_step(cg__inst(w, i));
 }
 
-/* Are its states in an array with one state per neighbour? This is so for columns. For sums and products of a row,
-   chains of additions are shorter and more accurate that way. */
+/* True if its states are in an array with one state per neighbour. This is so for columns. For sums and products of a
+   row, chains of additions are shorter and more accurate that way. */
 static bool cg__has_lanes(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     return w->split.lanes > 1 &&
@@ -6071,14 +6072,20 @@ static void cg__emit_second_term(ind__writer *w, uint32_t i) {
 }
 
 /* ========================================================================= src/cuda/emit/reduction/combine_states.c */
-/* ---- from the states of the threads to that of the row */
+/* ---- combining the states of threads into the row's state */
 
-/* Has a block as many threads as the row of the launch needs? */
+/* True if the number of threads that share a row depends on the row length of the launch. The text names it `threads`.
+ */
 static bool cg__is_fitted(const ind__writer *w) {
     return ind__ok(cg__row(w)->fitted);
 }
 
-/* Vectors in each of the pieces of a row, 0: it is one, or how long they are is not known. */
+/* Returns the number of threads that share a row, as a constant or as `threads`. */
+static const char *cg__row_threads_text(ind__writer *w) {
+    return cg__is_fitted(w) ? "threads" : cg__string(w, "%d", cg__row_threads(w));
+}
+
+/* Vectors per segment of a row; 0: the row has one segment, or the length of segments is unknown. */
 static int64_t cg__segment_vectors(const ind__writer *w) {
     int64_t length;
     if (w->plan->domain.rrank != 2 || !ind_expr_is_int(w->plan->domain.extent[w->plan->domain.rank + 1], &length))
@@ -6086,13 +6093,13 @@ static int64_t cg__segment_vectors(const ind__writer *w) {
     return length % w->variant->vector ? 0 : length / w->variant->vector;
 }
 
-/* Lanes of a row that take a vector of it in each round. */
+/* Lanes of a row that take a vector in each iteration. */
 static int cg__round_lanes(const ind__writer *w) {
     const int pieces = cg__row(w)->segments;
     return pieces ? pieces * (int)cg__segment_vectors(w) : cg__row_threads(w);
 }
 
-/* Do the lanes of a piece begin where a sector of memory does, not where the piece does? */
+/* True if the lanes of a segment begin at a sector boundary instead of at the start of the segment. */
 static bool cg__begins_at_sector(const ind__writer *w) {
     return cg__row(w)->segments && cg__row(w)->segment_lanes > cg__segment_vectors(w);
 }
@@ -6129,7 +6136,7 @@ static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Calls f for every state of the sweep. */
+/* Calls f for every state of the pass. */
 static void cg__each_state(ind__writer *w, const cg__sweep *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
@@ -6139,7 +6146,7 @@ static void cg__each_state(ind__writer *w, const cg__sweep *s, void (*f)(ind__wr
     }
 }
 
-/* The same for those that go from warp to warp. */
+/* Calls f for every state that warps exchange. */
 static void cg__each_exchanged(ind__writer *w, const cg__sweep *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
@@ -6164,9 +6171,9 @@ static void cg__column_to_shared_line(ind__writer *w, uint32_t i, char letter) {
     ind__textf(&w->code, "shared_%c%u[y][x] = %c%u;\n", letter, i, letter, i);
 }
 
-/* Do lanes join the states of warps, a tree, rather than each thread all of them, a chain? A join of softmaxes or of
-   means takes ten times the instructions of one of sums: for 16 warps, a tenth of what NVRTC has to do for
-   cross entropy of 128256. */
+/* True if lanes combine the states of warps as a tree, instead of each thread all of them as a chain. Combining
+   softmaxes or means takes ten times the instructions of sums: for 16 warps, a tenth of NVRTC's work for cross entropy
+   of 128256. */
 static bool cg__lanes_join_warps(const ind__writer *w, uint32_t i) {
     const int warps = w->variant->threads / 32;
     if (w->variant->strategy == IND_STRATEGY_COLUMN || warps < 4 || warps > 32 || warps & (warps - 1)) return false;
@@ -6179,7 +6186,8 @@ static void cg__from_shared_line(ind__writer *w, uint32_t i, char letter) {
     const char *part = cg__part_of(w);
     if (cg__is_fitted(w)) {
         cg__use(w, IND__CG_JOIN_WARPS);
-        ind__textf(&w->code, "%c%u = ind_join_warps<%d>(shared_%c%u, threads / 32);\n", letter, i, warps, letter, i);
+        ind__textf(&w->code, "%c%u = ind_join_warps<%d>(shared_%c%u%s, threads / 32);\n", letter, i, warps, letter, i,
+                   part);
         return;
     }
     if (cg__lanes_join_warps(w, i)) {
@@ -6216,8 +6224,9 @@ static void cg__emit_cluster_wait(ind__writer *w) {
                cg__is_parted(w) ? "turn >> 1 & 1" : "0");
 }
 
-/* The barriers of a join are, in blocks that stay, those of even and of odd rows; the phase of each changes every other
-   row. No block can be two rows ahead of another, whose states it needs in each. */
+/* Combines the states of a cluster's blocks. Persistent blocks have separate barriers for even and odd rows, whose
+   phase changes every other row. No block can be two rows ahead of another, as it needs that block's states for each
+   row. */
 static void cg__emit_cluster_join(ind__writer *w, const cg__sweep *s) {
     const int cluster = cg__row(w)->cluster;
     const char *part = cg__part_of(w);
@@ -6239,7 +6248,7 @@ static void cg__warp_to_cluster_line(ind__writer *w, uint32_t i, char letter) {
                letter, i, part, w->join, part, letter, i);
 }
 
-/* Each lane joins every 32nd state, then lanes join theirs: all of them the same way, in all blocks. */
+/* Each lane combines every 32nd state, then lanes combine theirs, in the same order in all blocks. */
 static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
     const int lanes = cg__meeting_lanes(w), each = cg__meeting_states(w) / lanes;
     if (letter == 'w') {
@@ -6255,7 +6264,7 @@ static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
     cg__use(w, IND__CG_JOIN_SHARED);
 }
 
-/* Of a warp that meets others once: how many values it has, their mean, and the squares of deviations from it. */
+/* Writes a warp's moments, if warps synchronise once: count, mean, and squared deviations from this mean. */
 static void cg__warp_moments_line(ind__writer *w, uint32_t i, char letter) {
     const char *type = cg__state_type(w, i);
     if (!cg__meets_once(w, i)) return;
@@ -6274,7 +6283,8 @@ static bool cg__exchanges_any(const ind__writer *w, const cg__sweep *s) {
     return false;
 }
 
-/* The same from warp to warp: none can be two rows ahead of another, whose states it needs in each. */
+/* Combines the states of a cluster's warps. No warp can be two rows ahead of another, as it needs that warp's states
+   for each row. */
 static void cg__emit_warps_join(ind__writer *w, const cg__sweep *s) {
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
@@ -6315,7 +6325,7 @@ static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, co
             w->value[i] = cg__inst(w, i)->imm.i ? second : first;
 }
 
-/* The results of the sweep get their spelling. */
+/* Sets the names of the pass's results. */
 static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
@@ -6346,18 +6356,17 @@ static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
 }
 
 /* =================================================================================== src/cuda/emit/reduction/pass.c */
-/* ---- one sweep */
+/* ---- one pass */
 
-/* Does a loop along the row join a chunk before the next one? */
+/* True if a loop along the row combines each chunk before the next one. */
 static bool cg__joins_chunks(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__two_step(cg__inst(w, i))) return true;
     return false;
 }
 
-/* Steps of a loop along the row that are unrolled, so that a thread has about 32 bytes of loads under way; where a
-   chunk is joined before the next one, as that takes a while, 64 (cross entropy of 65536 bf16: 79 and 87 % of a copy).
- */
+/* Unrolled steps of a loop along the row, for about 32 bytes per thread in flight, or 64 if each chunk is combined
+   before the next one, which takes time (cross entropy of 65536 bf16: 79 and 87 % of copy bandwidth). */
 static int cg__unroll_steps(const ind__writer *w) {
     int bytes = 0, steps = 8;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -6370,8 +6379,8 @@ static int cg__unroll_steps(const ind__writer *w) {
     return steps;
 }
 
-/* ---- rounds of whole pieces: a lane has the same place in a piece in each of them, so that what it reads is equally
-   far apart, which takes no registers for where that is. */
+/* ---- iterations of whole segments: a lane has the same offset in a segment in each of them, so its loads have a
+   constant stride, and their offsets take no registers. */
 
 static void cg__emit_piece(ind__writer *w) {
     const int n = w->variant->vector, lanes = cg__row(w)->segment_lanes;
@@ -6382,14 +6391,14 @@ static void cg__emit_piece(ind__writer *w) {
     ind__textf(&w->code, ";\n");
 }
 
-/* The store whose boundaries of sectors the lanes begin at. */
+/* The store to whose sector boundaries the lanes are aligned. */
 static uint32_t cg__piece_store(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__walks_row(w, i)) return i;
     return 0;
 }
 
-/* Where piece `piece` of the row lies, of access i. */
+/* The index of access i at the start of segment `piece` of the row. */
 static ind_expr cg__segment_start(const ind__writer *w, uint32_t i, int piece) {
     const ind_expr at[2] = {ind_int(w->context, piece), ind_int(w->context, 0)};
     return ind__substitute(cg__index_of(w, i), w->plan->domain.var + w->plan->domain.rank, at, 2);
@@ -6399,7 +6408,7 @@ static int cg__sector_elements(const ind__writer *w, uint32_t i) {
     return IND__CG_SECTOR_BYTES / ind_dtype_bytes(cg__memory_dtype(w, i));
 }
 
-/* "within" of lanes that begin at a sector, once the row is known. */
+/* Writes "within" for lanes aligned to sectors, once the row is known. */
 static void cg__emit_within(ind__writer *w) {
     if (!cg__begins_at_sector(w)) return;
     const uint32_t i = cg__piece_store(w);
@@ -6407,7 +6416,7 @@ static void cg__emit_within(ind__writer *w) {
                cg__expr_string(w, cg__segment_start(w, i, 0)), cg__sector_elements(w, i) - 1);
 }
 
-/* The condition under which a lane has a vector of a piece, of the round at hand; "" if all have. */
+/* The condition that a lane has a vector of a segment in the current iteration; "" if all have. */
 static const char *cg__piece_condition(ind__writer *w, int rounds) {
     const int lanes = cg__row(w)->segments * cg__row(w)->segment_lanes;
     const long long whole = (long long)cg__whole_rounds(w);
@@ -6424,7 +6433,7 @@ static const char *cg__piece_condition(ind__writer *w, int rounds) {
     return cg__string(w, "%s%s%s", live, inside, last);
 }
 
-/* Opens the loop over the rounds; returns how many scopes that are. */
+/* Opens the loop over the iterations; returns the number of scopes. */
 static int cg__begin_segments(ind__writer *w) {
     const ind__variant *v = w->variant;
     const int rounds = v->per_thread / v->vector, first = w->plan->domain.rank;
@@ -6439,13 +6448,14 @@ static int cg__begin_segments(ind__writer *w) {
     return 2;
 }
 
-/* Is it what others leave that the second part of a FINISH walks along? All lanes take as many turns, and meet in each:
-   where they did so behind the loop alone, shuffles behind it took a detour for lanes that have parted, 0.5 us. */
+/* True in the second part of a FINISH, which loops over the results of the first. All lanes have the same number of
+   iterations and reconverge in each. If they reconverged only after the loop, the shuffles after it took a slow path
+   for diverged lanes, 0.5 us. */
 static bool cg__takes_rows(const ind__writer *w) {
     return w->plan->handover && w->plan->handover->takes;
 }
 
-/* Opens the loop over the rows that a thread looks for at once; returns how many scopes that are. */
+/* Opens the loop over the rows that a thread polls together; returns the number of scopes. */
 static int cg__begin_looks(ind__writer *w) {
     cg__unroll(w);
     const char *r = w->plan->domain.rrank == 1 ? "r0" : "r";
@@ -6455,7 +6465,7 @@ static int cg__begin_looks(ind__writer *w) {
     return 2;
 }
 
-/* The variables of the row, of the place that a loop over it is at. */
+/* Names the row's variables at the current position of the loop. */
 static void cg__name_place(ind__writer *w) {
     if (w->plan->domain.rrank == 1)
         w->var[w->plan->domain.rank] = "r0";
@@ -6463,13 +6473,13 @@ static void cg__name_place(ind__writer *w) {
         cg__split_linear(w, "r", w->plan->domain.rank, w->plan->domain.rrank);
 }
 
-/* Is it what others leave, or read beside that, without an index from memory? */
+/* True for a handed-over element, or a load beside it, whose index is not from memory. */
 static bool cg__is_ahead(const ind__writer *w, uint32_t i) {
     return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] &&
            w->plan->varies[i] & cg__r_mask(w) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* Each trip to the L2 begins before any is waited for. */
+/* Starts all loads from the L2 before it waits for any. */
 static void cg__emit_looks(ind__writer *w) {
     const int looks = w->plan->handover->looks;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -6491,7 +6501,7 @@ static void cg__emit_looks(ind__writer *w) {
     while (scopes--) cg__end(w);
 }
 
-/* Opens the loops over the row; returns how many scopes that are. */
+/* Opens the loops over the row; returns the number of scopes. */
 static int cg__emit_sweep_loops(ind__writer *w) {
     const ind__variant *v = w->variant;
     int threads = cg__row_threads(w), n = v->vector;
@@ -6525,8 +6535,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         cg__unroll(w);
         cg__begin(w, "for (int k = 0; k < %d; k++)", v->per_thread / n);
         ind__textf(&w->code, n > 1 ? "const %s %s = (k * %s + lane)%s%s;\n" : "const %s %s = k * %s + lane%s%s;\n",
-                   type, r, cg__is_fitted(w) ? "threads" : cg__string(w, "%d", threads), times,
-                   v->misaligned ? " + head" : "");
+                   type, r, cg__row_threads_text(w), times, v->misaligned ? " + head" : "");
         exact &= !v->misaligned;
         const char *sure = cg__whole_rounds(w) ? cg__string(w, "k < %lld || ", (long long)cg__whole_rounds(w)) : "";
         const char *end = v->misaligned ? cg__string(w, " + %d <=", cg__misaligned_reach(w)) : " <";
@@ -6537,17 +6546,17 @@ static int cg__emit_sweep_loops(ind__writer *w) {
     return scopes;
 }
 
-/* Is what all rows use put together from two vectors as rarely as rows start at another place between boundaries? */
+/* True if operands that all rows share are combined from two vectors only when the misalignment of rows changes. */
 static bool cg__holds_across(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_STAGED && cg__row(w)->stage.once;
 }
 
-/* Is it the same for all neighbours that a vector takes, as the weight of a channel is for its elements? */
+/* True if the load is the same for all neighbours in a vector, as the weight of a channel for its elements. */
 static bool cg__is_broadcast(const ind__writer *w, uint32_t i) {
     return w->plan->domain.rrank > 1 && !(w->plan->varies[i] >> (cg__num_vars(w) - 1) & 1);
 }
 
-/* A load of the row that depends on nothing found in the row, by as many neighbours at once as others. */
+/* True for an unmasked load along the row of full vector width, whose index depends on no element of the row. */
 static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
     uint32_t r = cg__r_mask(w);
     if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] ||
@@ -6561,7 +6570,7 @@ static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
     return w->plan->vector[i] == w->variant->vector;
 }
 
-/* A load of the row that is copied into shared memory while the block works on the row before. */
+/* True for a load of the row that is copied to shared memory while the block computes the previous row. */
 static bool cg__is_staged(const ind__writer *w, uint32_t i) {
     if (w->variant->strategy != IND_STRATEGY_ROW_STAGED || !cg__is_row_load(w, i) || w->plan->across[i]) return false;
     if (!(w->plan->varies[i] & cg__p_mask(w)) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT))
@@ -6569,8 +6578,8 @@ static bool cg__is_staged(const ind__writer *w, uint32_t i) {
     return w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i)) == 16;
 }
 
-/* All that a thread loads of the row is started together, ahead of the sweep, and stays in registers as it lies in
-   memory; but for what there are no registers for. */
+/* True if the load starts before the pass, with the row's other loads, and stays in registers in its memory format;
+   false if the registers do not suffice. */
 static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
     const ind__variant *v = w->variant;
     if (!cg__is_row_load(w, i)) return false;
@@ -6580,25 +6589,25 @@ static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
     return ind__row_of(v)->stage.held > cg__is_staged(w, i) && !full;
 }
 
-/* Is this sweep the first to need the load? */
+/* True if this pass is the first to need the load. */
 static bool cg__starts_here(const ind__writer *w, uint32_t i) {
     return w->needed[i] && !w->value[i] && !w->memory[i] && cg__loads_ahead(w, i);
 }
 
-/* A load of the row that is the same for all rows. */
+/* True for a load of the row that is the same for all rows. */
 static bool cg__is_common(const ind__writer *w, uint32_t i) {
     return cg__is_row_load(w, i) && !cg__is_staged(w, i);
 }
 
-/* Rounds in which the lanes of a row take all of its edges, 0: it has none. */
+/* Iterations in which the lanes of a row take all of its edges; 0: no edges. */
 static int cg__edge_rounds(const ind__writer *w) {
     if (!w->variant->misaligned) return 0;
     const int lanes = cg__row_threads(w), most = cg__boundary(w) + cg__misaligned_reach(w) - 2;
     return (most + lanes - 1) / lanes;
 }
 
-/* Opens the scopes of the lanes that have an edge, and returns how many these are. Spells it as element 0 of one vector
-   more than the row has, or of several. */
+/* Opens the scopes of the lanes that have an edge; returns the number of scopes. An edge is element 0 of a vector after
+   those of the row. */
 static int cg__begin_edge(ind__writer *w) {
     const ind__variant *v = w->variant;
     const int rounds = cg__edge_rounds(w);
@@ -6625,7 +6634,7 @@ static void cg__emit_edge_loads(ind__writer *w, bool (*chosen)(const ind__writer
     while (scopes--) cg__end(w);
 }
 
-/* Declares what the loads which are chosen go to; returns how many they are. */
+/* Declares the variables of the chosen loads; returns their number. */
 static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     int n = w->variant->vector, vectors = w->variant->per_thread / n, loads = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -6640,7 +6649,7 @@ static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w
     return loads;
 }
 
-/* The loop that starts the loads which are chosen. */
+/* Writes the loop that starts the chosen loads. */
 static void cg__start_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     const int n = w->variant->vector;
     if (w->variant->misaligned) cg__emit_edge_loads(w, chosen);
@@ -6662,8 +6671,8 @@ static void cg__emit_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, 
 /* ===================================================================================== src/cuda/emit/reduction/l2.c */
 /* ---- L2 eviction priority */
 
-/* Is the kernel's part of a buffer larger than the L2, and is each element used once? Only the computation decides
-   this, as a kernel with equal computations on other buffers has the same text. */
+/* True if the kernel's part of a buffer is larger than the L2, and each element is used once. Only the computation
+   decides this, as a kernel with equal computations on other buffers has the same text. */
 static bool cg__streams(const ind__writer *w, uint32_t arg) {
     bool streams = false;
     if (w->args.arg[arg].kind != IND__ARG_BUFFER || cg__shares_memory(w, arg)) return false;
@@ -6680,13 +6689,13 @@ static bool cg__streams(const ind__writer *w, uint32_t arg) {
     return streams;
 }
 
-/* Does the kernel read with L2 evict_last? Rows and tiles are read, waited for, and written, so the L2 fills with lines
-   already read and lines waiting to be written. A buffer larger than the L2 and used once is not hit again, so only the
-   eviction order matters. If read lines are evicted last, written lines go to memory sooner (% of a copy, H200:
-   rms_norm of 4096 f32 96.4 and 100.2, bf16 96.7 and 100.6; softmax of 2048 f32 97.0 and 100.6; add and layer_norm of
-   4096 bf16 96.4 and 100.3; cumsum of 16384 f32 96.7 and 99.7; a transpose 100.8 and 101.8). Four tensors in turn gain
-   as much as one, so cache hits are not the cause. A later kernel that uses the L2 takes the same time (eight copies of
-   16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and kernels that write little. */
+/* True if the kernel loads with L2 evict_last. Rows and tiles are read, waited for, and written, so the L2 fills with
+   lines already read and lines waiting to be written. A buffer larger than the L2 and used once is not hit again, so
+   only the eviction order matters. If read lines are evicted last, written lines go to memory sooner (% of copy
+   bandwidth, H200: rms_norm of 4096 f32 96.4 and 100.2, bf16 96.7 and 100.6; softmax of 2048 f32 97.0 and 100.6; add
+   and layer_norm of 4096 bf16 96.4 and 100.3; cumsum of 16384 f32 96.7 and 99.7; a transpose 100.8 and 101.8). Four
+   tensors in turn gain as much as one, so cache hits are not the cause. A later kernel that uses the L2 takes the same
+   time (eight copies of 16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and kernels that write little. */
 static bool cg__evicts_last(const ind__writer *w) {
     if (!cg__has(w, IND__HAS_EVICT_LAST)) return false;
     for (uint32_t i = w->kernel->num_reads; i < w->args.num; i++)
@@ -6695,33 +6704,39 @@ static bool cg__evicts_last(const ind__writer *w) {
 }
 
 /* ============================================================================ src/cuda/emit/reduction/staged_rows.c */
-/* ---- rows that wait in shared memory */
+/* ---- rows in shared memory */
 
-/* 16-byte words of a row that a thread of ROW_STAGED has in shared memory; those of the loads before `load` only. */
+/* 16-byte words per thread of ROW_STAGED in shared memory for one row; only those of the loads before `load`. */
 static int cg__staged_words(const ind__writer *w, uint32_t load) {
     int loads = 0;
     for (uint32_t i = 1; i < load; i++) loads += cg__is_staged(w, i);
     return loads * (w->variant->per_thread / w->variant->vector);
 }
 
-/* "(turn & 1) * 4096 + ": words before those of even or odd turns. */
+/* "(turn & 1) * 4096 + ": words before the stage of even or odd iterations. */
 static const char *cg__staged_part(ind__writer *w, const char *turn) {
     const int words = cg__staged_words(w, w->body->num_inst);
     return cg__row(w)->stage.num == 1 ? "" : cg__string(w, "(%s & 1) * %d + ", turn, words * w->variant->threads);
 }
 
-/* "k * 512", "(8 + k) * 512": how far word k of a load lies behind the first one of the thread, in 1 / scale words. */
+/* "k * 512", "(8 + k) * 512": offset of word k of a load from the thread's first word, in 1 / scale words. */
 static const char *cg__staged_offset(ind__writer *w, uint32_t load, int scale) {
-    const int before = cg__staged_words(w, load), each = w->variant->threads * scale;
+    const int before = cg__staged_words(w, load), each = (cg__is_fitted(w) ? 32 : w->variant->threads) * scale;
     return before ? cg__string(w, "(%d + k) * %d", before, each) : cg__string(w, "k * %d", each);
 }
 
-/* Where a thread keeps word k of a row in even or odd turns. It alone copies and reads it, so that threads need not
-   wait for each other. What is known of the place stands last, and all of it is signed: so it is part of an
-   instruction, where an address of its own for each k would take registers (layer_norm of 65537 bf16 spilled for
-   these). */
+/* Returns the first word of a thread in a stage. The words of a fitted block are in groups of one per lane of a warp,
+   as the number of its threads is no constant. */
+static const char *cg__first_word(const ind__writer *w) {
+    return cg__is_fitted(w) ? "first_word" : "(int)threadIdx.x";
+}
+
+/* The slot of word k of a row, in even or odd iterations. The same thread copies and reads it, so threads need not
+   synchronise. The constant part of the index stands last and everything is signed, so that it becomes the immediate
+   offset of the instruction. A separate address for each k would take registers (layer_norm of 65537 bf16 spilled). */
 static const char *cg__staged_place(ind__writer *w, uint32_t load, const char *turn) {
-    return cg__string(w, "staged[%s(int)threadIdx.x + %s]", cg__staged_part(w, turn), cg__staged_offset(w, load, 1));
+    return cg__string(w, "staged[%s%s + %s]", cg__staged_part(w, turn), cg__first_word(w),
+                      cg__staged_offset(w, load, 1));
 }
 
 static const char *cg__staged_element(ind__writer *w, uint32_t i) {
@@ -6729,7 +6744,7 @@ static const char *cg__staged_element(ind__writer *w, uint32_t i) {
                       cg__staged_place(w, i, "turn"));
 }
 
-/* The element that LOAD i reads of the row that w->var tells; that of the row at hand may be in registers. */
+/* The element that LOAD i reads in memory, in the row of w->var. The current row's may be in registers. */
 static const char *cg__element_in_memory(ind__writer *w, uint32_t i) {
     const char *at_hand = w->memory[i];
     w->memory[i] = NULL;
@@ -6738,21 +6753,22 @@ static const char *cg__element_in_memory(ind__writer *w, uint32_t i) {
     return element;
 }
 
-/* Is what LOAD i reads copied by a policy? */
+/* True if the row of LOAD i is copied with an L2 eviction policy. */
 static bool cg__copied_by_policy(const ind__writer *w, uint32_t i) {
     return cg__is_staged(w, i) && cg__evicts_last(w) && cg__streams(w, cg__arg_of(w->kernel, cg__inst(w, i)->source));
 }
 
-/* "own", the place of the first, ahead of such copies. */
+/* Declares "own", the thread's first slot, before copies with an eviction policy. */
 static void cg__declare_own_place(ind__writer *w, const char *turn) {
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__copied_by_policy(w, i);
     if (!any) return;
     cg__use(w, IND__CG_CP_ASYNC_BY);
-    ind__textf(&w->code, "const auto own = ind_lane_place(&staged[%s(int)threadIdx.x]);\n", cg__staged_part(w, turn));
+    ind__textf(&w->code, "const auto own = ind_lane_place(&staged[%s%s]);\n", cg__staged_part(w, turn),
+               cg__first_word(w));
 }
 
-/* The copies of the vectors at hand, of the row that w->var tells. */
+/* Writes the copies of the current vectors, of the row of w->var. */
 static void cg__emit_copies(ind__writer *w, const char *turn) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i)) continue;
@@ -6764,12 +6780,12 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
     }
 }
 
-/* Where blocks wait longest for one another, two rows are on their way: vector by vector, the one after the next takes
-   the place of the row whose results are stored (rms_norm and layer_norm of 262144 f32 in 16 blocks: 81 to 88 and 89 to
-   93 % of a copy, group_norm 75 to 82; of 2 to 4 blocks up to 3 % slower; of 8, rows of one piece -3 to 2 %, of several
-   2 to 3 % faster). What it takes to find that row in more than one dimension, a thread has if its block is alone on a
-   multiprocessor. Not of rows that start anywhere, of which a vector more or less may be in the last round: started
-   behind them it came 2 % later than started ahead. */
+/* True if two rows are in flight, for clusters whose blocks wait longest for one another. Vector by vector, the row
+   after the next overwrites the row whose results are stored (rms_norm and layer_norm of 262144 f32 in 16 blocks: 81 to
+   88 and 89 to 93 % of copy bandwidth, group_norm 75 to 82; in 2 to 4 blocks up to 3 % slower; in 8 blocks, rows of one
+   segment -3 to 2 %, of several 2 to 3 % faster). Finding that row in more than one dimension takes registers, which a
+   thread has if its block is alone on an SM. Not for misaligned rows, whose last iteration may have one vector more or
+   less: copies started after these rows took 2 % longer than copies started before them. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
     if (ind__row_of(v)->cluster <= (w->plan->domain.rrank > 1 ? 4 : 8) || ind__row_of(v)->stage.num != 2 ||
@@ -6792,8 +6808,8 @@ static void cg__emit_copies_beside(ind__writer *w) {
     memcpy(w->linear_name, linear_name, sizeof linear_name);
 }
 
-/* ---- .. wherever they start: only vectors between boundaries are copied in the background. An edge is loaded as early
-   into a register of its lane, next_e<number>, and is e<number> when its row is worked on. */
+/* ---- misaligned rows: only aligned vectors are copied asynchronously. An edge is loaded as early into a register of
+   its lane, next_e<number>, and becomes e<number> when its row is computed. */
 
 static void cg__declare_next_edges(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -6812,8 +6828,8 @@ static void cg__load_next_edges(ind__writer *w) {
     cg__end(w);
 }
 
-/* The next row becomes the row at hand. What all rows use is loaded where this one starts at another place between
-   boundaries than the one before. */
+/* Makes the next row the current one. Loads the operands that all rows share if this row's misalignment differs from
+   the previous row's. */
 static void cg__use_next_edges(ind__writer *w) {
     cg__emit_edges(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -6826,14 +6842,15 @@ static void cg__use_next_edges(ind__writer *w) {
     cg__end(w);
 }
 
-/* Is what all rows use held as a row lies between boundaries? Rows that are a vector's elements apart lie equally: each
-   block takes an equal share of all, and those of its share that lie equally one after another. */
+/* True if operands that all rows share are in registers with a row's misalignment. Rows that are one vector's number of
+   elements apart have equal misalignment. Each block takes an equal share of all rows, and computes those of equal
+   misalignment one after another. */
 static bool cg__orders_rows(const ind__writer *w) {
     return cg__row(w)->stage.persistent && w->variant->misaligned && cg__row(w)->stage.once;
 }
 
-/* "first" and "end" of the share of a block, or cluster, of places in that order, "start", the row at the first, and
-   behind(row), the one at the place behind that of a row. */
+/* Writes "first" and "end", the share of a block or cluster as positions in that order; "start", the row at the first
+   position; behind(row), the row at the position after that of a row. */
 static void cg__emit_row_order(ind__writer *w) {
     const int n = cg__boundary(w), cluster = cg__row(w)->cluster;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
@@ -6856,7 +6873,7 @@ static void cg__name_rows(ind__writer *w, const char *name) {
         cg__split_linear(w, name, 0, w->plan->domain.rank);
 }
 
-/* Starts the copies of row `row`, if there is one; or, in another order, of the row `to` at that place. */
+/* Starts the copies of row `row`, if it exists; in a different order, of the row `to` at that position. */
 static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
     memcpy(var, w->var, sizeof var);
@@ -6877,12 +6894,12 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     memcpy(w->linear_name, linear_name, sizeof linear_name);
 }
 
-/* Must a row move to registers when its turn comes, to make place for the next one? */
+/* True if a row must move to registers when its turn comes, to free the stage for the next row. */
 static bool cg__leaves_place(const ind__writer *w) {
     return cg__row(w)->stage.persistent && cg__row(w)->stage.num == 1;
 }
 
-/* Sweeps that reduce. A join follows each of them, but for one of two where warps meet once. */
+/* Number of passes that reduce. A combine step follows each of them, except one of two where warps synchronise once. */
 static int cg__num_joins(const ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int joins = 0, n = cg__sweeps(w, sweep);
@@ -6890,7 +6907,7 @@ static int cg__num_joins(const ind__writer *w) {
     return joins;
 }
 
-/* The states that no warp sends. */
+/* Fills the slots of states that no warp sends. */
 static void cg__emit_idle_states(ind__writer *w, const cg__sweep *s) {
     const int warps = cg__row_threads(w) / 32, idle = cg__meeting_states(w) - warps;
     if (!cg__warps_meet(w) || !idle) return;
@@ -6903,7 +6920,7 @@ static void cg__emit_idle_states(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Barriers for the joins, and the thread's place in the cluster. */
+/* Writes the barriers for the combine steps, and the thread's lane in the cluster. */
 static void cg__begin_cluster(ind__writer *w) {
     const ind__variant *v = w->variant;
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
@@ -6920,7 +6937,7 @@ static void cg__begin_cluster(ind__writer *w) {
     cg__emit_piece(w);
 }
 
-/* What all rows use, of narrow types. */
+/* Keeps shared operands of narrow types in registers (ind_keep). */
 static void cg__emit_keeps(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_common(w, i) || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
@@ -6929,7 +6946,8 @@ static void cg__emit_keeps(ind__writer *w) {
     }
 }
 
-/* What all rows use is loaded ahead of them, or where it is declared only, by cg__use_next_edges. */
+/* Loads the operands that all rows share before the loop. For misaligned rows it only declares them, and
+   cg__use_next_edges loads them. */
 static void cg__emit_first_common(ind__writer *w) {
     if (!cg__row(w)->stage.once) return;
     if (!w->variant->misaligned) {
@@ -6940,7 +6958,7 @@ static void cg__emit_first_common(ind__writer *w) {
     ind__textf(&w->code, "int held_head = -1;\n");
 }
 
-/* Opens the loop over the rows, up to where the copies of the next one have been started. */
+/* Opens the loop over the rows, up to the point where the copies of the next row have been started. */
 static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
     const ind__variant *v = w->variant;
     const bool orders = cg__orders_rows(w);
@@ -6964,12 +6982,12 @@ static void cg__end_turn(ind__writer *w) {
 }
 
 /* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. A row that has moved to
-   registers leaves its place to the next one; else that one takes the place of the row before, or if there is but one
-   place, follows when this row is done. (A row of its own, for most blocks. But as there is a loop, what all rows use
-   is loaded ahead of it: ptxas moves loads behind the joins that they are not needed before.) Shared memory lies to
-   lines as global memory does: where it began 16 bytes behind one, behind other variables, twice as many sectors were
-   read from the L2 as rows have (ncu; rms_norm of 131072, 200000, 262144 bf16 88, 86, 89 % of a copy, and 92, 93, 95;
-   of 65536, 200000 f32 90, 85 and 95, 96; softmax of 262144 f32 90 and 94). */
+   registers frees its stage for the next one. Otherwise the next row takes the stage of the previous row, or, if there
+   is only one stage, follows when this row is done. Operands that all rows share are loaded before the loop even if
+   most blocks compute one row: ptxas moves loads after the combine steps that do not need them. Rows are aligned to
+   lines in shared memory as in global memory: if they began 16 bytes after a line, after other variables, twice as many
+   sectors were read from the L2 as rows have (ncu; % of copy bandwidth, so and aligned: rms_norm of 131072, 200000,
+   262144 bf16 88, 86, 89 and 92, 93, 95; of 65536, 200000 f32 90, 85 and 95, 96; softmax of 262144 f32 90 and 94). */
 static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     const ind__variant *v = w->variant;
     const char *type = cg__int(w);
@@ -6977,7 +6995,10 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     if (cg__has_cluster(w)) {
         cg__begin_cluster(w);
     } else {
-        ind__textf(&w->code, "const int lane = threadIdx.x;\n");
+        ind__textf(&w->code, "const int lane = threadIdx.x%s;\n", cg__is_fitted(w) ? ", threads = blockDim.x" : "");
+        if (cg__is_fitted(w))
+            ind__textf(&w->code, "const int first_word = lane / 32 * %d + lane %% 32;\n",
+                       32 * cg__staged_words(w, w->body->num_inst));
         cg__emit_piece(w);
     }
     if (cg__orders_rows(w))
@@ -6995,7 +7016,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     if (ind__row_of(v)->stage.once) cg__emit_keeps(w);
 }
 
-/* Other things that several sweeps need are kept as values. */
+/* True if i is another value that several passes need: it is kept in registers as a value. */
 static bool cg__keeps_value(const ind__writer *w, uint32_t i) {
     return w->plan->kept[i] && !cg__is_row_load(w, i);
 }
@@ -7018,20 +7039,20 @@ static void cg__keep_values(ind__writer *w) {
             ind__textf(&w->code, "k%u[%s] = v%u;\n", i, cg__kept_place(w), i);
 }
 
-/* From now on the kept values that this sweep read are found in their arrays. */
+/* From here on, the kept values that this pass read are found in their arrays. */
 static void cg__use_kept_values(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__keeps_value(w, i) && w->needed[i] && !w->value[i])
             w->value[i] = cg__string(w, "k%u[%s]", i, cg__kept_place(w));
 }
 
-/* Vectors that were read or gathered in this chunk are gone; those in arrays stay. */
+/* Forgets vectors that were read or gathered in this chunk; those in arrays remain. */
 static void cg__forget_chunk_vectors(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->vector[i] > 1 && !cg__loads_ahead(w, i)) w->memory[i] = NULL;
 }
 
-/* What is needed of memory beside what others leave, ahead of the wait for that. */
+/* Writes the needed loads from memory except handed-over elements, before the wait for those. */
 static void cg__emit_beside_handed(ind__writer *w, int stage) {
     uint8_t *needed = (uint8_t *)ind__arena_copy(&w->scratch, w->needed, w->body->num_inst);
     if (!needed) {
@@ -7046,9 +7067,9 @@ static void cg__emit_beside_handed(ind__writer *w, int stage) {
     memcpy(w->needed, needed, w->body->num_inst);
 }
 
-/* A maximum of 16-bit values that lie in registers as they do in memory takes them two at a time: one instruction for
-   two, where conversion and maximum take three or four. The maximum of floats is that of the halves, so the result is
-   the same. Returns the piece of the prelude for it, 0: it is something else. */
+/* Returns the prelude function for a maximum of 16-bit values that are in registers in their memory format, else 0. It
+   takes two values with one instruction; conversion and maximum take three or four. The maximum of the floats equals
+   that of the 16-bit values, so the result is the same. */
 static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     char letter;
     if (!cg__in_registers(w) || s->second || w->variant->vector % 2 || !cg__reduces_in(w, i, s)) return 0;
@@ -7073,7 +7094,7 @@ static void cg__emit_halves(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Does the sweep do nothing but that? */
+/* True if the pass computes only such maxima. */
 static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__reduces_in(w, i, s) && !cg__joins_halves(w, i, s)) return false;
@@ -7083,7 +7104,7 @@ static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
     return true;
 }
 
-/* One element joins the states of the sweep. position: the element's place in the row, for ARGMAX. */
+/* Combines one element with the states of the pass. position: index of the element in the row, for ARGMAX. */
 static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *position) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
@@ -7116,7 +7137,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
     }
 }
 
-/* The elements of a vector, one after another. */
+/* Writes the elements of a vector, one after another. */
 static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
     const int v = cg__num_vars(w) - 1;
     const char *base = w->var[v];
@@ -7132,7 +7153,7 @@ static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
     w->var[v] = base;
 }
 
-/* The innermost part of a sweep: one vector (or one element) of the row, whose first position is w->var. */
+/* The innermost part of a pass: one vector (or one element) of the row, whose first position is w->var. */
 static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     int v = cg__num_vars(w) - 1, n = w->variant->vector;
     bool one_r = w->plan->domain.rrank == 1;
@@ -7157,13 +7178,13 @@ static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     cg__forget_chunk_vectors(w);
 }
 
-/* Edges of what is read from shared memory, if it is not in registers anyway, are where cg__use_next_edges put them. */
+/* Edges of operands in shared memory are in the registers that cg__use_next_edges filled, unless they are in arrays. */
 static void cg__set_staged_edges(ind__writer *w, bool at_edge) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i) && !cg__loads_ahead(w, i)) w->memory[i] = at_edge ? cg__string(w, "e%u", i) : NULL;
 }
 
-/* The same for an edge: one element. */
+/* Like cg__emit_chunk for an edge: one element. */
 static void cg__emit_edge(ind__writer *w, const cg__sweep *s) {
     const ind__variant *rows = w->variant;
     ind__variant scalar;
@@ -7213,8 +7234,8 @@ static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
     ind__textf(&w->code, before[0] == '/' ? "// Pass: results.\n" : s->stores ? "; results.\n" : ".\n");
 }
 
-/* Do loads of the row start ahead of what else is read for it, as an index that must be there for another load? Then
-   they need nothing of that. */
+/* True if loads of the row start before other reads of the row, and depend on none of them. An index read from memory
+   that another load needs is such a read. */
 static bool cg__loads_come_first(ind__writer *w, const cg__sweep *s) {
     bool loads = false, others = false;
     cg__need_all(w);
@@ -7232,7 +7253,8 @@ static bool cg__loads_come_first(ind__writer *w, const cg__sweep *s) {
 
 /* ========================================================================== src/cuda/emit/reduction/vector_shared.c */
 /* ---- operands shared by all elements of a vector, as a channel's weight. They are loaded before the states of a row
-   are combined: after that, no other work hides their latency (group_norm of 262144 bf16: 79 to 83 % of a copy). */
+   are combined: after that, no other work hides their latency (group_norm of 262144 bf16: 79 to 83 % of copy
+   bandwidth). */
 
 static int cg__spare_registers(const ind__writer *w);
 
@@ -7242,7 +7264,7 @@ static bool cg__is_shared_load(const ind__writer *w, uint32_t i) {
            !w->memory[i] && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* Is there a register for each of them in every iteration? */
+/* True if there is a register for each of them in every iteration. */
 static bool cg__shared_come_ahead(const ind__writer *w) {
     int num = 0;
     if (w->variant->strategy != IND_STRATEGY_ROW_STAGED) return false;
@@ -7265,8 +7287,8 @@ static void cg__emit_shared_loads(ind__writer *w) {
     while (scopes--) cg__end(w);
 }
 
-/* Are operands shared by all rows read at their use, while the row is in shared memory? ptxas would start all these
-   loads at once, in registers that it does not have. It moves few loads before a possible barrier. (layer_norm of 24576
+/* True if operands shared by all rows are loaded at their use, while the row is in shared memory. ptxas would start all
+   these loads at once, and lacks the registers. It moves few loads before a possible barrier. (layer_norm of 24576
    bf16, three blocks of 256 threads: 80 registers and a spill, and 64 and none.) */
 static bool cg__reads_apart(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !cg__row(w)->stage.persistent && !cg__row(w)->stage.once;
@@ -7284,7 +7306,7 @@ static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
 
 /* Marks the values that are computed once for a row before its pass. A block that loops over the row once starts the
    load of an index but does not wait for it. The elements at that index are read together with the results (cross
-   entropy of 160001 f32: 84 and 98 % of a copy, H200). Exception: values that the pass itself uses. */
+   entropy of 160001 f32: 84 and 98 % of copy bandwidth, H200). Exception: values that the pass itself uses. */
 static void cg__need_ahead(ind__writer *w) {
     cg__need_all(w);
     if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) return;
@@ -7338,7 +7360,7 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_results(w, s);
 }
 
-/* Does the instruction store to memory that the kernel also reads? */
+/* True if the instruction stores to memory that the kernel also reads. */
 static bool cg__stores_over(const ind__writer *w, uint32_t i) {
     for (uint32_t a = w->kernel->num_reads; a < w->kernel->num_args; a++)
         if (w->kernel->arg[a] == cg__inst(w, i)->source) return cg__shares_memory(w, a);
@@ -7550,15 +7572,15 @@ static void cg__emit_row_position(ind__writer *w) {
 }
 
 /* ================================================================================== src/cuda/emit/reduction/split.c */
-/* ---- rows, or columns, that several blocks share. Each block reduces its part and leaves the states in memory. The
-   last block (to finish for columns, to begin for a row) combines these in a fixed order and does the rest alone. So it
-   is one launch, with equal results in every run. */
+/* ---- several blocks share rows or columns. Each block reduces its part and stores its states. The last block (to
+   finish for columns, to begin for a row) combines these in a fixed order and does the rest alone. So one launch
+   suffices, and results are equal in every run. */
 
 static bool cg__splits_rows(const ind__writer *w) {
     return cg__has(w, IND__HAS_SPLIT);
 }
 
-/* Can a row have several blocks? If not, a launch formula chose this variant for the whole row. */
+/* True if a row may have several blocks. If not, a launch formula chose this variant for the whole row. */
 static bool cg__shares_results(const ind__writer *w) {
     return cg__upper_bound(w->variant->of.split.num) > 1;
 }
@@ -7567,7 +7589,7 @@ static bool cg__is_reduce(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_REDUCE;
 }
 
-/* Returns the bytes that are read for each element of a row. */
+/* Returns the bytes loaded per element of a row. */
 static int cg__element_bytes(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -7578,8 +7600,8 @@ static int cg__element_bytes(const ind__writer *w) {
 
 /* Returns the unrolled steps of the loop over the row. A thread then has split_flight bytes (ind_thresholds) in flight,
    at most as many in chunks, and at most 40 registers for loads in flight and the states of lanes. Of 128 registers,
-   addresses and 64-bit values on their way into the states take the rest (u8 values that are added and multiplied as
-   i64). */
+   the rest is for addresses and for 64-bit values that are being added to the states (u8 values that are added and
+   multiplied as i64). */
 static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, bytes = n * cg__element_bytes(w), kept = 0, states = 0, steps = 16;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -7626,8 +7648,8 @@ static void cg__emit_round_adds(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Writes the loop over a row from `first` on, `step` at a time. As many steps are unrolled as a thread has loads in
-   flight. The remainder is unrolled too, as short rows consist of nothing else. */
+/* Writes a loop over a row from `first` on, `step` at a time. It is unrolled by the loads that a thread has in flight.
+   The remainder is unrolled too, as short rows consist of nothing else. */
 static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *first, const char *step,
                                 const char *extent, void (*chunk)(ind__writer *, const cg__sweep *)) {
     const char *type = cg__int(w);
@@ -7666,7 +7688,7 @@ static void cg__emit_lanes(ind__writer *w) {
     }
 }
 
-/* Returns the bytes of the states that all blocks leave for one reduction, with `own` results each. */
+/* Returns the bytes of the states that all blocks store for one reduction, with `own` results each. */
 static int64_t cg__partial_bytes(const ind__writer *w, uint32_t i, int own) {
     return (w->variant->of.split.max_blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
 }
@@ -7687,8 +7709,9 @@ static void cg__leave_partials(ind__writer *w, int own, const char *mine, const 
                cg__expr_string(w, w->variant->of.split.num));
 }
 
-/* Combines the states of all blocks. The threads of a group take turns. They have 4 loads in flight if they take at
-   least 4 turns. With fewer, unrolling would only cost NVRTC time (a seventh of it for the sum of 4096 columns). */
+/* Combines the states of all blocks, which the threads of a group divide among themselves. A thread has 4 loads in
+   flight if it takes at least 4 states. With fewer, unrolling would only cost NVRTC time (a seventh of it for the sum
+   of 4096 columns). */
 static void cg__take_partials(ind__writer *w, const char *group, int groups, const char *at) {
     const bool several = ind_hint(w->variant->of.split.num) >= 4 * groups;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -7722,8 +7745,8 @@ static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
     cg__end(w);
 }
 
-/* Do the blocks of a row exchange states through words in memory (a mailbox)? The last block has at least one thread
-   per block. */
+/* True if the blocks of a row exchange states through words in memory (a mailbox). The last block then has at least one
+   thread per block. */
 static bool cg__meets_in_words(const ind__writer *w) {
     return cg__shares_results(w) && w->variant->of.split.max_blocks <= w->variant->threads;
 }
@@ -7743,8 +7766,8 @@ static int cg__split_words(const ind__writer *w) {
 
 /* Writes the exchange through words. The block that began last combines the states of all others, one per thread, with
    its own in the form that lane 0 would send. (Lanes that combine means or softmaxes differ in the last bits, and any
-   block may be the last.) A word is ready once its upper half is not 0, as in FINISH. So no counter is needed at the
-   end of a block, which would take a fence and two more trips to the L2. */
+   block may be the last.) A word is valid if its upper half is not 0, as in FINISH. So no counter is needed at the end
+   of a block, which would take a fence and two more trips to the L2. */
 static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     const int64_t blocks = w->variant->of.split.max_blocks;
@@ -8061,7 +8084,7 @@ static ind_status cg__emit_reduction(ind__writer *w) {
 /* ======================================================================================== src/cuda/emit/scan/scan.c */
 /* --------------------------------------------------------------------------------------------------- >>scan */
 
-/* State of each kind of scan: prelude piece, template, what changes nothing. */
+/* State of each kind of scan: prelude function, template, neutral element. */
 static const struct {
     int piece;
     const char *state, *none;
@@ -8090,12 +8113,12 @@ static bool cg__adds_exp(const ind__writer *w, uint32_t scan) {
     return cg__scan_kind(w, scan) == IND_SCAN_LOGADDEXP;
 }
 
-/* The PAIR after p, of all the first: the scan's values in order. 0: there is none. */
+/* The PAIR after p; after 0 the first. They are the scan's values in order. 0: none. */
 static uint32_t cg__next_pair(const ind__writer *w, uint32_t p) {
     return p ? cg__inst(w, p)->arg[2] : cg__inst(w, ind__body_scan(w->body))->arg[0];
 }
 
-/* Type that a value of a state is kept in: no shuffle takes less than an int. */
+/* Type of a value in a state: int for narrower integers, as shuffles take no less. */
 static const char *cg__member_type(ind_dtype t) {
     return !ind_dtype_is_float(t) && ind_dtype_bytes(t) < 4 ? "int" : cg__types[t].value;
 }
@@ -8112,14 +8135,15 @@ static int cg__combine_words(const ind__writer *w) {
     return words + words % wide;
 }
 
-/* Value k of a state, as a value of the body. */
+/* Value k of a state, converted to a value of the body. */
 static const char *cg__member(ind__writer *w, ind_dtype t, const char *state, int k) {
     if (t == IND_BOOL) return cg__string(w, "(%sx%d != 0)", state, k);
     bool same = ind_dtype_is_float(t) || ind_dtype_bytes(t) >= 4;
     return same ? cg__string(w, "%sx%d", state, k) : cg__string(w, "((%s)%sx%d)", cg__types[t].value, state, k);
 }
 
-/* Type that a scan is computed in: integers wrap around in sums and products; what no shuffle takes is an int. */
+/* Type in which a scan is computed: integers wrap around in sums and products; types too narrow for shuffles are
+   int. */
 static const char *cg__scan_type(const ind__writer *w, uint32_t scan) {
     ind_dtype t = (ind_dtype)cg__inst(w, scan)->dtype;
     bool extreme = cg__scan_kind(w, scan) == IND_SCAN_MAX || cg__scan_kind(w, scan) == IND_SCAN_MIN;
@@ -8139,14 +8163,14 @@ static const char *cg__scan_state(ind__writer *w, uint32_t scan) {
                       kind == IND_SCAN_COMBINE ? "ind_state" : cg__scan_type(w, scan));
 }
 
-/* A name of the scan: of one alone as it stands, of several with its number. */
+/* A name of the scan; with its number if there are several scans. */
 static const char *cg__of_scan(ind__writer *w, const char *name, uint32_t scan) {
     uint32_t scans = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) scans += cg__is_scan(w, i);
     return scans > 1 ? cg__string(w, "%s%u", name, scan) : name;
 }
 
-/* Marks what an element of the scan is computed from. */
+/* Marks the operands of an element of the scan. */
 static void cg__need_element(ind__writer *w, uint32_t scan) {
     if (cg__scan_kind(w, scan) != IND_SCAN_COMBINE) {
         cg__need(w, cg__inst(w, scan)->arg[0]);
@@ -8155,7 +8179,7 @@ static void cg__need_element(ind__writer *w, uint32_t scan) {
     for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p)) cg__need(w, cg__inst(w, p)->arg[0]);
 }
 
-/* "{ind_state{v1, v2}, 1};" */
+/* Writes "{ind_state{v1, v2}, 1};". */
 static void cg__combine_element(ind__writer *w, const char *into) {
     ind__textf(&w->code, "%s{ind_state{", into);
     for (uint32_t p = cg__next_pair(w, 0), first = p; p; p = cg__next_pair(w, p)) {
@@ -8165,7 +8189,7 @@ static void cg__combine_element(ind__writer *w, const char *into) {
     ind__textf(&w->code, "}, 1};\n");
 }
 
-/* The state with one element in it: "{v7}" or "{v7, r}". */
+/* Writes the state of one element: "{v7}" or "{v7, r}". */
 static void cg__scan_element(ind__writer *w, uint32_t scan, const char *into) {
     if (cg__scan_kind(w, scan) == IND_SCAN_COMBINE) {
         cg__combine_element(w, into);
@@ -8176,7 +8200,7 @@ static void cg__scan_element(ind__writer *w, uint32_t scan, const char *into) {
     ind__textf(&w->code, cg__finds_positions(w, scan) ? ", r};\n" : cg__adds_exp(w, scan) ? ", 1};\n" : "};\n");
 }
 
-/* Spells the results of the scan, element and position (NULL: it has none), as values of the body. */
+/* Names the results of the scan, element and position (NULL: none), as values of the body. */
 static void cg__scan_results(ind__writer *w, uint32_t scan, const char *element, const char *position) {
     ind_dtype t = (ind_dtype)cg__inst(w, scan)->dtype;
     const char *value = t == IND_BOOL           ? cg__string(w, "(%s != 0)", element)
@@ -8190,7 +8214,7 @@ static void cg__scan_results(ind__writer *w, uint32_t scan, const char *element,
     }
 }
 
-/* The results are what the state called `name` holds. */
+/* Names the results as members of the state called `name`. */
 static void cg__scan_results_of(ind__writer *w, uint32_t scan, const char *name) {
     if (cg__scan_kind(w, scan) == IND_SCAN_COMBINE) {
         w->value[scan] = "";
@@ -8205,7 +8229,7 @@ static void cg__scan_results_of(ind__writer *w, uint32_t scan, const char *name)
                      cg__finds_positions(w, scan) ? cg__string(w, "%s.at", name) : NULL);
 }
 
-/* Is anything stored or reduced per row? */
+/* True if a value per row is stored or reduced. */
 static bool cg__has_row_values(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
@@ -8214,17 +8238,17 @@ static bool cg__has_row_values(const ind__writer *w) {
     return false;
 }
 
-/* Is there one pass over the rows, and nothing that belongs to a row as a whole? */
+/* True if there is one pass over the rows, and no value per row. */
 static bool cg__scans_only(const ind__writer *w) {
     return w->plan->scan_stage == 0 && !cg__has_row_values(w);
 }
 
-/* SCAN_COLUMN: do threads share rows? */
+/* SCAN_COLUMN: true if threads share rows. */
 static bool cg__scans_team(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && cg__scans_only(w);
 }
 
-/* The member function that puts o behind the state. */
+/* Writes the member function that combines the state with the following state o. */
 static void cg__emit_combine_join(ind__writer *w) {
     int n = 0, k = 0;
     cg__need_none(w);
@@ -8255,7 +8279,7 @@ static void cg__emit_shuffle(ind__writer *w, const char *head, const char *shuff
     ind__textf(&w->code, "}; }\n");
 }
 
-/* The state of the scan as a type of the kernel. */
+/* Writes the scan's state as a type of the kernel. */
 static void cg__emit_combine_state(ind__writer *w) {
     int k = 0;
     cg__begin(w, "struct ind_state");
@@ -8268,7 +8292,7 @@ static void cg__emit_combine_state(ind__writer *w) {
     ind__textf(&w->code, ";\n");
 }
 
-/* The row that the thread works on: one per block, warp or thread. */
+/* Declares the row that the thread computes: one per block, warp or thread. */
 static void cg__emit_scan_position(ind__writer *w) {
     const ind__variant *v = w->variant;
     bool one = w->plan->domain.rank == 1;
@@ -8297,14 +8321,15 @@ static void cg__emit_scan_position(ind__writer *w) {
 }
 
 /* =============================================================================== src/cuda/emit/scan/shared_kernel.c */
-/* ---- what shares the kernel: reductions of the same rows, and what they and the scans are then used for */
+/* ---- other work of a kernel with scans: reductions of the same rows, and uses of their results and the scans' */
 
-/* The last sweep over the row, in which elements are stored. */
+/* The last pass over the row, which stores elements. */
 static cg__sweep cg__scan_sweep(const ind__writer *w) {
     return (cg__sweep){.stage = w->plan->scan_stage, .stores = true};
 }
 
-/* What sweeps with scans and sorts share: memory for the states of reductions, and the thread's place in the row. */
+/* Declares what passes with scans and sorts share: memory for the states of reductions, and the thread's lane in the
+   row. */
 static void cg__emit_row_values(ind__writer *w) {
     if (!cg__has_row_values(w)) return;
     for (int s = 0; s <= w->plan->scan_stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
@@ -8316,7 +8341,7 @@ static void cg__emit_row_values(ind__writer *w) {
                    w->variant->threads / w->variant->rows);
 }
 
-/* What is the same all along the row, and the states of the reductions of this sweep. */
+/* Writes the values that are the same for the whole row, and declares the states of this pass's reductions. */
 static void cg__begin_scan_sweep(ind__writer *w, const cg__sweep *s) {
     w->var[w->plan->domain.rank] = "r";
     if (!cg__has_row_values(w)) return;
@@ -8330,12 +8355,12 @@ static void cg__end_scan_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_results(w, s);
 }
 
-/* Does the sweep compute what the sort at i begins with? */
+/* True if the pass computes the operand of the sort at i. */
 static bool cg__sorts_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     return cg__is_sort(w, i) && w->plan->stage[i] == s->stage + 1;
 }
 
-/* Marks what the sweep makes of each element: what is stored and checked, and what is reduced or sorted. */
+/* Marks the values that the pass computes per element: stored, checked, reduced or sorted ones. */
 static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -8347,7 +8372,7 @@ static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
 
 static void cg__emit_sort_element(ind__writer *w);
 
-/* Writes that of one element, once the results of the scans have their spelling. */
+/* Writes these values of one element, once the scans' results have names. */
 static void cg__emit_scanned_element(ind__writer *w, const cg__sweep *s) {
     cg__need_scanned(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stores ? IND__CG_ALL_STAGES : s->stage);
@@ -8361,16 +8386,16 @@ static void cg__emit_scanned(ind__writer *w, const cg__sweep *s) {
     if (ind__body_sort(w->body) && cg__sorts_in(w, ind__body_sort(w->body), s)) cg__emit_sort_element(w);
 }
 
-/* What is known of the row behind its last element. */
+/* Writes the values that are known after the row's last element. */
 static void cg__emit_scan_end(ind__writer *w) {
     cg__sweep last = cg__scan_sweep(w);
     cg__end_scan_sweep(w, &last);
     cg__emit_row_stores(w);
 }
 
-/* ---- sweeps with scans: those of a level need only those of lower ones */
+/* ---- passes with scans: a level needs only scans of lower levels */
 
-/* Which scans the sweep needs; returns how many levels they have. */
+/* Finds the scans that the pass needs; returns the number of their levels. */
 static int cg__find_runs(ind__writer *w, const cg__sweep *s) {
     int levels = 0;
     cg__need_scanned(w, s);
@@ -8393,7 +8418,7 @@ static void cg__need_elements_at(ind__writer *w, int level) {
     cg__close_needed(w);
 }
 
-/* Writes what of all scans' elements, and of what is made of their results, is the same all along the row. */
+/* Writes the operands of the scans' elements and of the uses of their results that are the same for the whole row. */
 static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->runs[i]) cg__scan_results_of(w, i, cg__of_scan(w, "t", i));
@@ -8405,7 +8430,7 @@ static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
     cg__emit(w, beside ? cg__p_mask(w) & ~(1u << (w->plan->domain.rank - 1)) : cg__p_mask(w), s->stage);
 }
 
-/* The next pass has to scan again. */
+/* Forgets the scans' results, as the next pass scans again. */
 static void cg__forget_scans(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
@@ -8424,33 +8449,33 @@ static bool cg__has_scans(const ind__writer *w) {
     return false;
 }
 
-/* How a pass goes along the row: in chunks, each a part for every warp, each part made of lines, one behind the other,
-   and a line of a run of neighbours for every lane. */
+/* How a pass iterates along the row: in chunks. A chunk has a part for each warp, one after another. A part consists of
+   lines, one after another. A line has a vector of `run` neighbours for each lane. */
 typedef struct cg__scan_pass {
     const cg__sweep *sweep;
     const char *size;         /* elements of the row that the thread works on */
     const char *size_value;   /* the same in the type of indices */
-    int levels;               /* of scans that need one another */
+    int levels;               /* of scans that depend on one another */
     int run, lines, lanes;    /* neighbours of a thread in a line, lines in a warp's part, lanes in a line */
-    int team;                 /* SCAN_COLUMN: threads, each with `lines` of the row; `run` rows beside one another */
-    bool single, exact, turn; /* one chunk holds every row; it is full; shared memory is used in turns */
-    bool pads;                /* what lies beside the row is worked on, too, and left out as a whole: see cg__pads */
+    int team;                 /* SCAN_COLUMN: threads, each with `lines` of the row; `run` adjacent rows */
+    bool single, exact, turn; /* one chunk covers every row; it is full; shared memory alternates */
+    bool pads;                /* elements outside the row are computed too, then excluded: see cg__pads */
     uint8_t *ahead;           /* per LOAD: IND__CG_LOADED_* */
-    const char *base;         /* SCAN_COLUMN: spelling of the variable along which the rows lie beside one another */
+    const char *base;         /* SCAN_COLUMN: name of the variable along which rows are adjacent */
 } cg__scan_pass;
 
-/* Loads of a whole chunk are started together: ahead of the chunk, or, where its results need them too, when it begins.
- */
+/* All loads of a chunk start together: during the previous chunk, or, if they are also needed for its results, at its
+   beginning. */
 enum { IND__CG_LOADED_AHEAD = 1, IND__CG_LOADED_FIRST = 2 };
 
-/* Places before a row that its first vector may begin at. */
+/* The most elements before a row at which its first vector may start. */
 static int cg__most_shift(const ind__writer *w) {
     return w->plan->shift ? w->variant->vector - 1 : 0;
 }
 
-/* Rows that begin anywhere have vectors that lie beside them in part. To ask of each element whether it is in the row
-   costs as much as to scan it, where elements are narrow. If nothing but such vectors is read and stored, elements
-   beside the row can be worked on like others: they are read as 0, lose their states, and are not stored. */
+/* True if elements outside the row are computed like others. Vectors of misaligned rows are partly outside the row. For
+   narrow elements a test of each element costs as much as the scan. If all loads and stores are such vectors, elements
+   outside are loaded as 0, their states are reset, and they are not stored. */
 static bool cg__pads(const ind__writer *w) {
     const int n = w->variant->vector;
     if (!w->plan->shift) return false;
@@ -8496,7 +8521,7 @@ static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int
     return p;
 }
 
-/* What the warps of a block exchange: the states of their parts. */
+/* Declares the shared memory through which the warps of a block exchange the states of their parts. */
 static void cg__emit_scan_shared(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
     int states = p.team > 1 ? w->variant->threads * p.run : cg__scan_warps(w) + cg__looks_back(w);
@@ -8507,7 +8532,7 @@ static void cg__emit_scan_shared(ind__writer *w, const char *size) {
                        cg__scan_state(w, i), cg__of_scan(w, "shared", i), states);
 }
 
-/* Where in a chunk the thread's first run begins. */
+/* Declares the position of the thread's first vector in a chunk. */
 static void cg__emit_scan_place(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
     bool walks = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
@@ -8531,7 +8556,7 @@ static void cg__emit_scan_place(ind__writer *w, const char *size) {
     if (p.turn) ind__textf(&w->code, "int turn = 0;\n");
 }
 
-/* Opens the loop over the lines: at r0 a thread's run begins. */
+/* Opens the loop over the lines; r0 is the start of a thread's vector. */
 static void cg__begin_lines(ind__writer *w, const cg__scan_pass *p, const char *begin) {
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", p->lines);
@@ -8543,7 +8568,7 @@ static void cg__begin_lines(ind__writer *w, const cg__scan_pass *p, const char *
     w->var[w->plan->domain.rank] = "r0";
 }
 
-/* What is found at base + j, where the rows beside one another are a vector. */
+/* Moves the row variable to base + j, if adjacent rows form a vector. */
 static void cg__move_row(ind__writer *w, const cg__scan_pass *p, bool back) {
     int v = w->plan->domain.rank - 1;
     if (p->run == 1) return;
@@ -8555,7 +8580,7 @@ static void cg__move_back(ind__writer *w, const cg__scan_pass *p) {
     if (p->team) cg__move_row(w, p, true);
 }
 
-/* Opens the loop over a run, or over the rows beside one another. */
+/* Opens the loop over a vector's elements, or over adjacent rows. */
 static void cg__begin_neighbours(ind__writer *w, const cg__scan_pass *p) {
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < %d; j++)", p->run);
@@ -8582,8 +8607,7 @@ static void cg__mark_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t
         if (w->needed[i] && cg__loads_chunk(w, i)) p->ahead[i] = mark;
 }
 
-/* Which loads are started together, once the scans' results have a spelling; sorted rows are read from shared memory.
- */
+/* Finds the loads that start together, once the scans' results have names. Sorted rows are read from shared memory. */
 static void cg__find_chunk_loads(ind__writer *w, const cg__scan_pass *p) {
     memset(p->ahead, 0, w->body->num_inst);
     if (cg__sorts_rows(w)) return;
@@ -8607,8 +8631,8 @@ static void cg__declare_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint
     }
 }
 
-/* "x1[k] = ind_load<8>(&in0[4096*i0 + r0]);" Of rows that begin anywhere only what lies in the row, and then either
-   whole vectors or parts. */
+/* Writes "x1[k] = ind_load<8>(&in0[4096*i0 + r0]);". Misaligned rows load only elements inside the row: whole vectors,
+   or with `parts` partial ones. */
 static void cg__start_chunk_load(ind__writer *w, const cg__scan_pass *p, uint32_t i, bool parts) {
     w->memory[i] = NULL;
     const char *element = cg__element(w, i);
@@ -8624,7 +8648,8 @@ static void cg__start_chunk_load(ind__writer *w, const cg__scan_pass *p, uint32_
     if (p->run > 1) cg__use(w, w->plan->shift ? IND__CG_VEC_PART : IND__CG_VEC);
 }
 
-/* Parts of vectors are put together of elements, for which a warp waits: that comes last. */
+/* Starts the loads of a chunk. Partial vectors come last: they are assembled from scalar loads, for which the warp
+   waits. */
 static void cg__start_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t which, const char *begin) {
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any = any || p->ahead[i] == which;
@@ -8647,7 +8672,7 @@ static bool cg__is_exclusive(const ind__writer *w, uint32_t scan) {
     return cg__inst(w, scan)->flags & IND__INST_EXCLUSIVE;
 }
 
-/* The results of the scans up to a level, at element j of the thread's run in line k. */
+/* Writes the results of the scans up to a level, at element j of vector k of the thread. */
 static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int levels) {
     const char *line = p->team ? "j" : "k", *step = p->team ? "k" : "j";
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -8663,7 +8688,7 @@ static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int lev
     }
 }
 
-/* The states s[] of element j of the thread's run in line k. */
+/* Writes the states s[] of element j of vector k of the thread. */
 static void cg__emit_run_elements(ind__writer *w, const cg__scan_pass *p, int level) {
     const bool guarded = !p->exact && !p->pads;
     uint32_t num = w->body->num_inst;
@@ -8681,7 +8706,7 @@ static void cg__emit_run_elements(ind__writer *w, const cg__scan_pass *p, int le
     if (guarded) cg__end(w);
 }
 
-/* What was found beside the row is nothing. */
+/* Resets the states of elements outside the row. */
 static void cg__leave_out(ind__writer *w, const cg__scan_pass *p, int level) {
     cg__begin(w, "if (r0 < 0 || r0 > %s - %d)", p->size_value, p->run);
     cg__unroll(w);
@@ -8694,7 +8719,7 @@ static void cg__leave_out(ind__writer *w, const cg__scan_pass *p, int level) {
     cg__end(w);
 }
 
-/* .. with those of the run before it. */
+/* Combines each state with the previous element's. */
 static void cg__emit_run_joins(ind__writer *w, const cg__scan_pass *p, int level) {
     uint32_t num = w->body->num_inst;
     const char *at = cg__string(w, "k * %d + j", p->run);
@@ -8713,19 +8738,19 @@ static void cg__emit_run_joins(ind__writer *w, const cg__scan_pass *p, int level
 /* ==================================================================================== src/cuda/emit/scan/lookback.c */
 /* ---- blocks that share rows
 
-   Decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016) in an
-   order that does not depend on time. A block takes a ticket, so that those before its own have begun, and finish
-   without it: then it may wait for them. It scans that tile of its row and publishes the total; what comes before the
-   tile is what comes before its group of 32 tiles, which the last tile of the group before has published, and the
-   totals of the tiles of the group before it, one for each lane of a warp. (Groups of 64 and 128 were slower on an
-   H200: a tile then waits for more of those that began when it did.)
+   Decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016), combined
+   in an order that does not depend on timing. A block takes a ticket. Blocks with earlier tickets have begun and do not
+   wait for it, so it may wait for them. It scans the tile of its ticket and publishes the total. The prefix of a tile
+   has two parts: the prefix of its group of 32 tiles, which the last tile of the previous group has published, and the
+   totals of the group's earlier tiles, one per lane of a warp. (Groups of 64 and 128 were slower on an H200: a tile
+   then waits for more of the tiles that began at the same time.)
 
-   Words: the ticket, blocks that will look no more, then for each scan and row totals of tiles and of groups. The last
-   block that looks clears them, so that each launch finds zeros. */
+   Words: the ticket, the number of blocks that are done, then for each scan and row the totals of tiles and of groups.
+   The last block clears them, so that each launch finds zeros. */
 
 #define IND__CG_SCAN_GROUP 32
 
-/* The row and the tile of the block, and where its row's words are. */
+/* Declares the block's row and tile, and pointers to the row's words. */
 static void cg__emit_lookback_position(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
     int chunk = cg__scan_chunk(w, &p);
@@ -8749,7 +8774,7 @@ static void cg__emit_lookback_position(ind__writer *w, const char *size) {
     }
 }
 
-/* The block looks no more. The counter's answer is not waited for before the results are stored. */
+/* Counts the block as done. The result of the atomic is not waited for before the results are stored. */
 static void cg__emit_tile_done(ind__writer *w) {
     ind__textf(&w->code,
                "unsigned done = 0;\nif (threadIdx.x == 0) done = atomicAdd((unsigned *)(lookback + 1), 1u);\n");
@@ -8761,7 +8786,7 @@ static void cg__emit_tiles_done(ind__writer *w) {
     cg__end(w);
 }
 
-/* What comes before each of the thread's runs. */
+/* Computes the prefix of each of the thread's vectors. */
 static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level) {
     int warps = cg__scan_warps(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -8788,7 +8813,7 @@ static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level
     }
 }
 
-/* The scans of one level in one chunk of the row: each thread joins its runs, then what comes before them. */
+/* Writes the scans of one level in one chunk of the row: each thread combines its elements, then their prefix. */
 static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int level) {
     uint32_t num = w->body->num_inst;
     const char *begin = p->single ? "" : "begin + ";
@@ -8817,12 +8842,13 @@ static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int leve
             ind__textf(&w->code, "#pragma unroll\nfor (int j = 0; j < %d; j++) %s[j] = %s[%d + j];\n", p->run,
                        cg__of_scan(w, "before", i), cg__of_scan(w, "s", i), (p->lines - 1) * p->run);
     if (level == 1 && !p->single && !cg__looks_back(w))
-        cg__start_chunk_loads(w, p, IND__CG_LOADED_AHEAD,
-                              cg__string(w, "begin + %d + ", cg__scan_chunk(w, p))); /* while this one is joined */
+        cg__start_chunk_loads(
+            w, p, IND__CG_LOADED_AHEAD,
+            cg__string(w, "begin + %d + ", cg__scan_chunk(w, p))); /* in flight while this chunk is combined */
     cg__emit_scan_join(w, p, level);
 }
 
-/* As cg__vector_stores, of what lies in the row. */
+/* Like cg__vector_stores, for the elements inside the row. */
 static void cg__store_parts(ind__writer *w, const cg__scan_pass *p) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->plan->vector[i] < 2) continue;
@@ -8832,7 +8858,7 @@ static void cg__store_parts(ind__writer *w, const cg__scan_pass *p) {
     }
 }
 
-/* What is made of the scans' results in one chunk. */
+/* Writes the values computed from the scans' results in one chunk. */
 static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
     bool vectors = p->run == w->variant->vector && p->run > 1;
     cg__begin_lines(w, p, p->single ? "" : "begin + ");
@@ -8874,7 +8900,8 @@ static void cg__emit_scan_chunk(ind__writer *w, const cg__scan_pass *p) {
     if (cg__looks_back(w)) cg__emit_tiles_done(w);
 }
 
-/* A pass over the row, chunk after chunk. While one is joined and stored, the next is on its way from memory. */
+/* Writes a pass over the row, chunk by chunk. While a chunk is combined and stored, the loads of the next are in
+   flight. */
 static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, s, levels, size);
     if (w->failed) return;
@@ -8908,7 +8935,7 @@ static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels,
         if (p.ahead[i]) w->memory[i] = NULL;
 }
 
-/* A pass in which each thread walks along its row. */
+/* Writes a pass in which each thread loops over its row. */
 static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
     cg__emit_scanned_rows(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -8935,7 +8962,7 @@ static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, c
     cg__end(w);
 }
 
-/* A sweep that has scans. In C, it is a scope of its own unless it is the last: the next one scans again. */
+/* Writes a pass with scans. In C it is a scope, except for the last pass, as the next pass scans again. */
 static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
     if (!s->stores) {
         ind__textf(&w->code, "{\n");
@@ -8979,7 +9006,7 @@ static ind_status cg__emit_scan_kernel(ind__writer *w) {
 /* ======================================================================================== src/cuda/emit/scan/sort.c */
 /* ---- sort */
 
-/* Number of the first STORE of a part of the sort; 0: it is not stored. */
+/* Number of the first STORE of a part of the sort; 0: not stored. */
 static uint32_t cg__sorted_store(const ind__writer *w, int part) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *value = cg__inst(w, cg__inst(w, i)->arg[0]);
@@ -8989,7 +9016,7 @@ static uint32_t cg__sorted_store(const ind__writer *w, int part) {
     return 0;
 }
 
-/* The type of the keys in memory, and how they are read: as they are stored, if they are. */
+/* The type of the keys in memory, which is the stored type if they are stored, and the function that reads them. */
 static ind_dtype cg__sorted_dtype(ind__writer *w, const char **key) {
     uint32_t store = cg__sorted_store(w, 0);
     ind_dtype t = store ? cg__memory_dtype(w, store) : (ind_dtype)cg__inst(w, ind__body_sort(w->body))->dtype;
@@ -9001,7 +9028,7 @@ static ind_dtype cg__sorted_dtype(ind__writer *w, const char **key) {
     return t;
 }
 
-/* The row in memory that result `part` of the sort is stored in: "out0 + base" and the step from element to element. */
+/* The row in memory in which result `part` of the sort is stored: "out0 + base" and the stride of its elements. */
 static void cg__sorted_row(ind__writer *w, int part, const char **begin, const char **step) {
     uint32_t store = cg__sorted_store(w, part);
     ind_expr stride, base;
@@ -9020,7 +9047,7 @@ static void cg__begin_row_loop(ind__writer *w, const char *size, int steps) {
     cg__begin(w, "for (%s r = threadIdx.x; r < %s; r += %d)", cg__int(w), size, w->variant->threads);
 }
 
-/* The sort's results are the elements of the row at this place in memory, and their positions. */
+/* Names the sort's results: the elements of the row in memory, and their positions. */
 static void cg__sorted_results(ind__writer *w, ind_dtype t, const char *key, const char *position) {
     ind__text from = {.context = w->context, .mid_line = true}, keep = w->code;
     w->code = from;
@@ -9033,7 +9060,7 @@ static void cg__sorted_results(ind__writer *w, ind_dtype t, const char *key, con
     cg__scan_results(w, ind__body_sort(w->body), element ? element : "", position);
 }
 
-/* Puts the element at r where it will be sorted. */
+/* Writes the element at r to the memory in which it is sorted. */
 static void cg__emit_sort_element(ind__writer *w) {
     const char *key;
     uint32_t x = cg__inst(w, ind__body_sort(w->body))->arg[0];
@@ -9057,7 +9084,7 @@ static void cg__emit_sort_element(ind__writer *w) {
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
 }
 
-/* Sorts the row, all of whose elements are in their place. */
+/* Sorts the row, once all of its elements are in that memory. */
 static void cg__emit_sort_row(ind__writer *w, const char *size) {
     const char *key, *begin[2], *step[2];
     const char *down = cg__scan_kind(w, ind__body_sort(w->body)) == IND_SCAN_DESCENDING ? "true" : "false";
@@ -9077,7 +9104,7 @@ static void cg__emit_sort_row(ind__writer *w, const char *size) {
                        cg__string(w, "(%s)[(%s)r * %s]", begin[1], cg__unsigned(w), step[1]));
 }
 
-/* Is anything left to do with the sorted row in memory? */
+/* True if the pass uses the sorted row in memory. */
 static bool cg__uses_sorted(ind__writer *w, const cg__sweep *s) {
     bool any = false;
     cg__need_scanned(w, s);
@@ -9085,7 +9112,7 @@ static bool cg__uses_sorted(ind__writer *w, const cg__sweep *s) {
     return any;
 }
 
-/* One sweep of a kernel with a sort. */
+/* Writes one pass of a kernel with a sort. */
 static void cg__emit_sort_sweep(ind__writer *w, const cg__sweep *s, const char *size) {
     uint32_t sort = ind__body_sort(w->body);
     bool fills = cg__sorts_in(w, sort, s), reduces = false;
@@ -10520,7 +10547,7 @@ static bool cg__reads_pointers(const ind__writer *w) {
 /* ====================================================================================== src/cuda/decide/pointwise.c */
 /* -------------------------------------------------------------------------------------------------- >>choose */
 
-/* Can tiled loads move n neighbours along y, and something that is stored n along x? */
+/* True if tiled loads vectorise by n along y, and at least one store by n along x. */
 static bool cg__try_tile_vector(cg__decider *d, int x, int y, int n, int size) {
     ind_expr guard = {0};
     bool aligned = false, stores = false;
@@ -10535,7 +10562,7 @@ static bool cg__try_tile_vector(cg__decider *d, int x, int y, int n, int size) {
         d->plan->vector[i] = (uint8_t)n;
         const int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i));
         tiles += tiled;
-        shared += tiled ? size * (size * bytes + 8) : 0; /* a unit of padding has 8 bytes at most */
+        shared += tiled ? size * (size * bytes + 8) : 0; /* 8: most bytes of padding per row */
         stores |= cg__inst(&d->w, i)->op == IND_LOOP_STORE;
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
@@ -10549,16 +10576,16 @@ static bool cg__try_tile_vector(cg__decider *d, int x, int y, int n, int size) {
     return true;
 }
 
-/* Are there tiles of this size that are full, and enough of them to keep all multiprocessors busy? */
+/* True if tiles of this size are full, and enough of them keep all SMs busy. */
 static bool cg__suits_tile(const ind__writer *w, int x, int y, int size) {
     const double tiles = (double)ind_hint(cg__p_numel(w)) / ((double)size * size);
     const bool full = ind_hint(w->plan->domain.extent[x]) >= size && ind_hint(w->plan->domain.extent[y]) >= size;
     return full && tiles >= (double)w->target->thresholds.tiles_per_sm * w->target->num_sms;
 }
 
-/* The side of tiles that vectors of n fill, 0: none suits. A warp reads 8 vectors side by side, and each thread writes
-   at least one vector per y of a group. Better are 256 bytes along either side, two lines of the L2, where shared
-   memory still holds several tiles. */
+/* The side of tiles for vectors of n; 0: none suits. A warp reads 8 vectors side by side, and each thread writes at
+   least one vector per y of a group. 256 bytes along either side, two lines of the L2, are better while shared memory
+   has the capacity for several tiles. */
 static int cg__vector_tile(const ind__writer *w, int x, int y, int n, int group, int bytes) {
     int size = 32;
     while (size < 8 * n || size * size < 256 * n * group) size *= 2;
@@ -10577,7 +10604,7 @@ static bool cg__choose_tile_vector(cg__decider *d, int x, int y) {
         if (!size || !cg__try_tile_vector(d, x, y, n, size)) continue;
         v->vector = n;
         v->of.tile.m = v->of.tile.n = size;
-        /* Of 64 x 64 x f32, 1024 threads with a vector each are faster than 256 with four: 189 and 193 us of 8192^2. */
+        /* 64 x 64 x f32: 1024 threads with one vector each are faster than 256 with four, 189 and 193 us for 8192^2. */
         if (!d->part_threads)
             v->threads = cg__pow2_at_least(size * size / (n * group), t->pointwise_threads, IND__CG_MAX_THREADS);
         return true;
@@ -10602,8 +10629,8 @@ static void cg__choose_transpose(cg__decider *d, int x, int y) {
             vectors ? ", in vectors" : "");
 }
 
-/* The variable along which most bytes lie contiguous (the innermost of equals), -1: none does. What is written counts
-   twice, as scattered writes cost more. */
+/* The variable along which most bytes are contiguous (the innermost of equals); -1: none. Stores count twice, as
+   scattered writes cost more. */
 static int cg__best_pointwise(const ind__writer *w) {
     int best = -1;
     double most = 0;
@@ -10621,8 +10648,8 @@ static int cg__best_pointwise(const ind__writer *w) {
     return best;
 }
 
-/* The variable along which all stores are contiguous, if all loads that are so along `other` then fit into tiles: a
-   tile costs less than stores of single elements, however many loads they help. -1: none. */
+/* The variable along which all stores are contiguous, if all loads that are contiguous along `other` fit in tiles; -1:
+   none. A tile costs less than scalar stores, however many loads these would speed up. */
 static int cg__stored_var(const ind__writer *w, int other) {
     for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         int tiles = 0;
@@ -10639,7 +10666,7 @@ static int cg__stored_var(const ind__writer *w, int other) {
     return -1;
 }
 
-/* Is something rounded to a narrow type before it is stored? */
+/* True if a store rounds to a type of 8 or 16 bits. */
 static bool cg__rounds(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_STORE || !cg__narrow_of(cg__memory_dtype(w, i))) continue;
@@ -10649,10 +10676,10 @@ static bool cg__rounds(const ind__writer *w) {
     return false;
 }
 
-/* Vectors that a thread handles. One is enough to keep the memory busy, but not where it has to wait for an index
-   first: then most of the time nothing else is under way (embedding of 65536 rows of 512 f32 on an H200: 69.5 us, with
-   four 65.2). Where elements are rounded, four cost more than that (bf16: 69.8 and 74.2). Few blocks are spread out
-   instead. */
+/* Vectors per thread. One keeps the memory busy, unless the thread waits for an index first: then too few bytes are in
+   flight most of the time (embedding of 65536 rows of 512 f32 on an H200: 69.5 us, with four 65.2). If elements are
+   rounded, four cost more than that (bf16: 69.8 and 74.2). If there are few blocks, one vector per thread spreads them
+   over more SMs. */
 static int cg__pointwise_steps(const ind__writer *w) {
     bool gathers = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -10667,7 +10694,7 @@ static int cg__pointwise_steps(const ind__writer *w) {
                : 1;
 }
 
-/* Does the op take one or two instructions, and no registers but for its result? */
+/* True if the op takes one or two instructions, and no registers besides its result. */
 static bool cg__is_simple(const ind__inst *in) {
     const ind_loop_op op = (ind_loop_op)in->op;
     switch (op) {
@@ -10687,8 +10714,8 @@ static bool cg__is_simple(const ind__inst *in) {
     }
 }
 
-/* Resident blocks per SM that __launch_bounds__ asks for; 0: what the compiler chooses. For five vectors of 16 bytes
-   it takes 36 registers if it may, which leaves six blocks of 256 threads on an SM; it can do with 30, for eight. */
+/* Resident blocks per SM in __launch_bounds__; 0: chosen by the compiler. For five vectors of 16 bytes the compiler
+   takes 36 registers without a limit, which allows six blocks of 256 threads per SM; 30 suffice, for eight blocks. */
 static int cg__pointwise_blocks(const ind__writer *w) {
     const ind_thresholds *t = &w->target->thresholds;
     const ind__variant *v = w->variant;
@@ -10754,7 +10781,7 @@ static int cg__state_bytes(const ind__writer *w) {
     return sum;
 }
 
-/* Threads along the contiguous P variable; as many rows of them as are needed to fill the machine. */
+/* Threads along the contiguous P variable, and as many rows of threads as fill the GPU. */
 static void cg__choose_column(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
@@ -10772,20 +10799,20 @@ static void cg__choose_column(cg__decider *d) {
 }
 
 /* ======================================================================================= src/cuda/decide/row_warp.c */
-/* ---- short rows: how many lanes hold one, and how many of them the same lanes take at once */
+/* ---- short rows: lanes per row, and rows whose loads the same lanes have in flight together */
 
-#define IND__CG_MAX_BATCH 8 /* rows of the same lanes whose loads are in flight together */
+#define IND__CG_MAX_BATCH 8 /* rows per group of lanes whose loads are in flight together */
 
-/* What a kernel does with its rows. */
+/* Work of a kernel per row. */
 typedef struct cg__row_work {
-    int loads, stores; /* of each element */
-    int bytes;         /* loaded for each vector of a row */
-    int once;          /* instructions for a row as a whole */
+    int loads, stores; /* per element */
+    int bytes;         /* loaded per vector of a row */
+    int once;          /* instructions per row */
     double words;      /* cg__kept_words */
-    bool few;          /* with a warp for each row the machine is not full */
+    bool few;          /* one warp per row does not fill the GPU */
 } cg__row_work;
 
-/* Rows of another length than the hinted one are likely to be as many elements in all. */
+/* Likely number of rows. Rows of another length than the hinted one are assumed to have as many elements in total. */
 static int64_t cg__likely_rows(const ind__writer *w) {
     const int64_t rows = ind_hint(cg__p_numel(w)), likely = cg__likely_row(w);
     return w->variant->range.to ? (int64_t)((double)rows * (double)ind_hint(cg__r_numel(w)) / (double)likely) : rows;
@@ -10799,25 +10826,24 @@ static cg__row_work cg__find_row_work(const ind__writer *w) {
         x.once += op != IND_LOOP_CONSTANT && !(w->plan->varies[i] & cg__r_mask(w));
         if (!cg__is_access(w, i) || !(w->plan->varies[i] & cg__r_mask(w))) continue;
         x.stores += op == IND_LOOP_STORE;
-        if (op == IND_LOOP_STORE || !(w->plan->varies[i] & cg__p_mask(w)))
-            continue; /* the same for all rows: in a cache */
+        if (op == IND_LOOP_STORE || !(w->plan->varies[i] & cg__p_mask(w))) continue; /* the same for all rows: cached */
         x.bytes += w->plan->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i));
         x.loads++;
     }
-    if (!x.loads) x.loads = 1, x.bytes = w->target->thresholds.flight_bytes; /* rows that are only computed */
+    if (!x.loads) x.loads = 1, x.bytes = w->target->thresholds.flight_bytes; /* rows without loads */
     return x;
 }
 
-/* Pieces of memory of so many bytes that a step of a row's lanes touches, where rows lie one behind another. */
+/* Units of `piece` bytes (lines, sectors) that a step of a row's lanes touches, if rows are adjacent in memory. */
 static double cg__touched(double run, double row, int piece) {
     return run > piece ? run / piece : row < piece ? row / piece : 1;
 }
 
-/* What a row of so many vectors costs with so many lanes. Of few rows: the steps of a lane, which follow each other,
-   and that lanes idle. Of many, whose threads wait for each other: the instructions of all lanes for their elements,
-   idle ones too, and for the row, to which joins add about 16; and for each access of a step the lines that the L1
-   looks up, and for stores the sectors that go to the L2. Weights: sums, losses, norms and softmax of rows of 3 to 1024
-   bf16 and f32 with 1 to 32 lanes on an H200. */
+/* Cost of a row of so many vectors with so many lanes. With few rows: the steps of a lane, which are sequential, and
+   idle lanes. With many rows, whose threads compete: the instructions of all lanes, idle ones too, per element and per
+   row, to which combine steps add about 16; per access of a step the lines that the L1 looks up, and for stores the
+   sectors that go to the L2. Weights: sums, losses, norms and softmax of rows of 3 to 1024 bf16 and f32 with 1 to 32
+   lanes on an H200. */
 static double cg__lanes_cost(const ind_thresholds *t, const cg__row_work *x, int64_t vectors, int vector, int lanes) {
     const int64_t steps = (vectors + lanes - 1) / lanes;
     if (x->few) return (double)(steps * lanes) * (1 + t->step_percent / 100.0 * (double)(steps - 1));
@@ -10830,13 +10856,13 @@ static double cg__lanes_cost(const ind_thresholds *t, const cg__row_work *x, int
                (lines * (t->load_cost * x->loads + t->store_cost * x->stores) + sectors * t->sector_cost * x->stores);
 }
 
-/* The same for the edges of a row, in rounds of one element each that lie in two lines. */
+/* The same for the edges of a row: iterations of one element per lane, which touch two lines. */
 static double cg__edges_cost(const ind_thresholds *t, const cg__row_work *x, int most, int lanes) {
     const int rounds = (most + lanes - 1) / lanes;
     return rounds * (double)(lanes * t->edge_cost + 2 * (t->load_cost * x->loads + t->store_cost * x->stores));
 }
 
-/* May a lane hold so many vectors of a row, beside others? */
+/* True if a lane can keep so many vectors of a row while enough other lanes are resident. */
 static bool cg__lane_holds(const ind_thresholds *t, const cg__row_work *x, int64_t vectors, int vector) {
     if (vectors * vector > t->lane_elements) return false;
     if (x->few || vectors == 1) return true;
@@ -10844,8 +10870,8 @@ static bool cg__lane_holds(const ind_thresholds *t, const cg__row_work *x, int64
            x->words * (double)(vectors * vector) <= t->lane_registers;
 }
 
-/* Rows of the same lanes whose loads start together, so that FLIGHT_BYTES are under way where one row has so many bytes
-   a thread, as long as there are rows for all threads of the machine. */
+/* Rows per group of lanes whose loads start together: as many as give a thread FLIGHT_BYTES in flight, as long as there
+   are rows for all threads of the GPU. */
 static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
     const int64_t rows = cg__likely_rows(w), fill = (int64_t)w->target->num_sms * w->target->sm_threads / lanes;
     int batch = 1;
@@ -10855,18 +10881,18 @@ static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
     return batch > 1 && !w->kernel->run ? batch : 0;
 }
 
-/* A row in the registers of up to 32 lanes, none of which holds too much. */
+/* Plans a row in the registers of up to 32 lanes, within the limit per lane. */
 static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
-    const int rest = v->misaligned ? 0 : v->vector - 1; /* elements that take a vector of their own, but as edges */
+    const int rest = v->misaligned ? 0 : v->vector - 1; /* elements that need another vector, unless they are edges */
     const int edges = v->misaligned ? v->vector + cg__misaligned_reach(&d->w) - 2 : 0; /* at most */
     const int64_t vectors = (longest + rest) / v->vector;
     const int64_t likely = (cg__likely_row(&d->w) + rest) / v->vector;
     const cg__row_work x = cg__find_row_work(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
     int best = 32;
-    const bool meet =
-        d->w.kernel->run || d->plan->handover; /* warps do, when a run or the first part of a launch ends */
+    const bool meet = d->w.kernel->run ||
+                      d->plan->handover; /* warps synchronise at the end of a run, or of the first part of a launch */
     double least = cg__lanes_cost(t, &x, likely, v->vector, best) + cg__edges_cost(t, &x, edges, best);
     for (int lanes = 16; lanes * t->edge_rounds >= edges && lanes && !meet; lanes /= 2) {
         if (!cg__lane_holds(t, &x, (vectors + lanes - 1) / lanes, v->vector)) break;
@@ -10884,7 +10910,8 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->of.row.batch);
 }
 
-/* Of 65536 on a multiprocessor; with the columns of a run, whose addresses take some, too. */
+/* Registers of a thread for its part of a row, of 65536 per SM. A run's columns and their addresses take registers
+   too. */
 static int cg__row_registers(const ind__writer *w, int threads) {
     const ind_thresholds *t = &w->target->thresholds;
     const bool wide = threads == IND__CG_MAX_THREADS;
@@ -10892,12 +10919,12 @@ static int cg__row_registers(const ind__writer *w, int threads) {
     return wide ? t->wide_registers : t->kept_registers;
 }
 
-/* The fewest threads, in whole warps, for so many vectors in so many rounds. */
+/* The fewest threads, in whole warps, for so many vectors in so many iterations. */
 static int cg__threads_of(int64_t vectors, int rounds) {
     return (int)((vectors + 32 * (int64_t)rounds - 1) / (32 * (int64_t)rounds)) * 32;
 }
 
-/* Do rows lie where an index from memory says? Then two loads follow one another before a block can work. */
+/* True if rows are gathered by an index from memory: two dependent loads precede a block's work. */
 static bool cg__gathers_rows(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w) &&
@@ -10907,7 +10934,7 @@ static bool cg__gathers_rows(const ind__writer *w) {
 }
 
 /* ====================================================================================== src/cuda/decide/row_block.c */
-/* Sweeps that a block makes over memory if it does not keep the row. */
+/* Passes that a block makes over memory if it does not keep the row. */
 static int cg__looped_sweeps(const ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     ind__variant looped = *w->variant;
@@ -10917,26 +10944,26 @@ static int cg__looped_sweeps(const ind__writer *w) {
     return cg__sweeps(&view, sweep);
 }
 
-/* May a thread have few elements of a row, one of narrow ones that are used again behind a join? NVRTC takes the less
-   time (layer_norm of 4096 bf16: 61 ms with 32 elements, 47 with 16), and as many rows are in work if a thread has no
-   more registers than what it keeps takes: layer_norm of 4096, 3000, 2560 and 2304 bf16 99, 95, 92, 90 % of a copy with
-   32 or 24 elements, and with 16 100, 98, 100, 97 in 40 registers, but 92, 90, 94, 93 in 64 (H200). With more than 256
-   threads it takes longer (of 8192 100 and 93); so do rows that are gathered (embedding and layer_norm 95 and 93) and
-   those of f32 (3000 101 and 98). */
+/* True if few elements per thread suit the row: 16-bit elements that are used again after a combine step. NVRTC takes
+   less time (layer_norm of 4096 bf16: 61 ms with 32 elements, 47 with 16). As many rows are in flight if a thread has
+   no more registers than its kept values need: layer_norm of 4096, 3000, 2560 and 2304 bf16 99, 95, 92, 90 % of copy
+   bandwidth with 32 or 24 elements, and with 16 100, 98, 100, 97 in 40 registers, but 92, 90, 94, 93 in 64 (H200). More
+   than 256 threads are slower (of 8192 100 and 93); so are gathered rows (embedding and layer_norm 95 and 93) and f32
+   (3000 101 and 98). */
 static bool cg__may_have_few(ind__writer *w) {
     const ind__variant *v = w->variant;
     return v->vector > 4 && v->vector <= w->target->thresholds.few_elements && !v->misaligned && !w->plan->part &&
            !w->kernel->run && cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
 }
 
-/* Has it? For some lengths, and where tuning tries it, it has not. */
+/* True if the variant has few elements per thread. Some row lengths and tuned variants have more. */
 static bool cg__has_few(ind__writer *w) {
     return cg__may_have_few(w) && w->variant->per_thread <= w->target->thresholds.few_elements &&
            w->variant->threads <= w->target->thresholds.few_threads;
 }
 
-/* Registers for a thread's part of a row, in the units of 8 that they are given out in: of one that is only reduced
-   what it loads, of one of few elements what it keeps, and the rest of a kernel; else half of what 512 may have. */
+/* Registers per thread, rounded up to the allocation unit of 8: the loads of a row that is only reduced, or the kept
+   values of few elements, and the rest of the kernel. Else half of the registers that each of 512 threads may have. */
 static int cg__wished_registers(ind__writer *w, bool reduces) {
     const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
     if (!reduces && !cg__has_few(w)) return w->target->thresholds.full_registers;
@@ -10945,27 +10972,28 @@ static int cg__wished_registers(ind__writer *w, bool reduces) {
     return reduces || wished < w->target->thresholds.full_registers ? wished : w->target->thresholds.full_registers;
 }
 
-/* Blocks that a multiprocessor has registers and threads for; its quarters give registers to whole warps. */
+/* Blocks for which an SM has the registers and threads. A quarter of an SM allocates registers to whole warps. */
 static int cg__blocks_of(const ind__writer *w, int registers) {
     const int most = w->target->sm_threads / 32;
     const int warps = w->target->sm_registers / 4 / (32 * registers) * 4;
     return (warps < most ? warps : most) / (w->variant->threads / 32);
 }
 
-/* Do several blocks fit whatever registers they take? */
+/* True if several blocks fit on an SM without a register limit. */
 static bool cg__fit_anyway(ind__writer *w) {
     return w->variant->threads < w->target->thresholds.small_block && !cg__gathers_rows(w) && !cg__has_few(w);
 }
 
-/* Ways to spend registers on a block's shifted row, of which a formula says how many do; false: all have been tried, or
-   it is not worth holding, as below (cross entropy of 36007 bf16: 65 % of a copy, 92 by a loop; sum 86 and 105). */
+/* Sets the register limit of a block with a misaligned row, one fallback after another; the first limits come from a
+   formula. False: all have been tried, or the row is better looped over, as below (cross entropy of 36007 bf16: 65 % of
+   copy bandwidth, 92 by a loop; sum 86 and 105). */
 static bool cg__wish_shifted_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_sweeps(&d->w) == 1)
         return false;
     const int many = cg__misaligned_blocks(&d->w, cg__least_registers(&d->w)),
               some = cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers);
-    const int bounded = many > some ? 2 : 1; /* ways */
+    const int bounded = many > some ? 2 : 1; /* fallbacks with a limit */
     v->blocks_per_sm = d->way == 0 ? many : some;
     if (d->plan->part || v->blocks_per_sm < 2) return true;
     d->more_ways = d->way < bounded + 1;
@@ -10974,21 +11002,23 @@ static bool cg__wish_shifted_blocks(cg__decider *d) {
     return d->way < bounded + 1;
 }
 
-/* Ways to spend registers on a block's row; false: all have been tried. A block that waits at a join moves nothing,
-   others beside it do: with 64 registers a thread, 1024 threads run on a multiprocessor, as blocks that take turns,
-   and more of them where the row is only reduced, or a thread has few elements of it, and so may take less. Whether
-   that is enough shows in the build. A row that is only reduced is not worth holding where its block would be alone: a
-   loop reads it once, too, and does not wait (cross entropy of 40000 bf16 74 and 92 % of a copy, of 36008, two blocks,
-   101 and 94); a part of a launch, which may have few rows, is not only where it takes all 1024 threads. Of fewer than
-   256 threads several blocks fit whatever registers they take, which is enough where rows are not gathered (embedding
-   and layer_norm of 2048 bf16: 0.93 and 0.98 of a copy, H200). */
+/* Sets the register limit of a block with a row, one fallback after another; false: all have been tried. A block that
+   waits at a combine step moves no data, so other blocks should be resident: with 64 registers per thread an SM has
+   1024 threads, in several blocks, and more if the row is only reduced or a thread has few elements, which take fewer
+   registers. The build shows whether they suffice.
+
+   A row that is only reduced is not kept if its block would be alone on an SM: a loop also reads it once, and does not
+   wait (cross entropy of 40000 bf16 74 and 92 % of copy bandwidth, of 36008, two blocks, 101 and 94). A part of a
+   launch, which may have few rows, loops only if it takes all 1024 threads. Below 256 threads several blocks fit
+   without a limit, which suffices unless rows are gathered (embedding and layer_norm of 2048 bf16: 0.93 and 0.98 of
+   copy bandwidth, H200). */
 static bool cg__wish_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned) return cg__wish_shifted_blocks(d);
     const bool reduces = cg__looped_sweeps(&d->w) == 1;
     const ind_thresholds *t = &d->w.target->thresholds;
     const int least = cg__wished_registers(&d->w, reduces),
-              fewest = least < t->full_registers ? 2 : 1; /* ways with a bound */
+              fewest = least < t->full_registers ? 2 : 1; /* fallbacks with a limit */
     const bool alone = d->plan->part ? v->threads == t->full_threads : cg__blocks_of(&d->w, least) < 2;
     if (reduces && !d->w.kernel->run && alone) return false;
     if (d->plan->part || d->w.kernel->run || cg__fit_anyway(&d->w)) return true;
@@ -11004,9 +11034,8 @@ static bool cg__wish_blocks(cg__decider *d) {
     return few || d->more_ways;
 }
 
-/* A block for rows in a range of lengths has as many warps as the row of the launch needs, if each thread has as much
-   of it as in the longest: so that rows of any length fill the rounds of a block, and multiprocessors have as many
-   threads. */
+/* Fits the warps of a block for a range of row lengths to the launch's row, with as many elements per thread as in the
+   longest row. So rows of any length fill the iterations of a block, and SMs have as many threads. */
 static void cg__fit_threads(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
@@ -11014,21 +11043,21 @@ static void cg__fit_threads(cg__decider *d) {
     ind_expr vectors = v->misaligned ? ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, v->vector))
                                      : ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, v->vector));
     if (d->plan->row_from < v->vector)
-        vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results take a warp, too */
+        vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results need a warp too */
     v->of.row.fitted =
         ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)), ind_int(c, 32));
     if (!ind__ok(v->of.row.fitted)) cg__fail(&d->w);
     cg__why(d, "%s; each launch has as many warps as its rows need", v->why);
 }
 
-/* Does a launch know how long its rows are, and planning not? */
+/* True if the row length is known at launch, but not when the plan is made. */
 static bool cg__knows_at_launch(const ind__writer *w) {
     const ind_expr row = cg__r_numel(w);
     return !w->plan->part && !w->plan->handover && !w->kernel->run && ind__expr_is_size(row) &&
            !ind_expr_is_int(row, NULL) && !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED);
 }
 
-/* As many warps as walk along the row of the launch in four steps, or as many as there may be. */
+/* Fits the warps to the launch's row: four iterations per thread, or the maximum of threads. */
 static void cg__fit_walkers(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
@@ -11040,16 +11069,16 @@ static void cg__fit_walkers(cg__decider *d) {
     if (!ind__ok(v->of.row.fitted)) cg__fail(&d->w);
 }
 
-/* Does something count the places along the row? */
+/* True if a reduction returns positions along the row. */
 static bool cg__counts_places(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__inst(w, i)->reduction == IND_REDUCE_ARGMAX) return true;
     return false;
 }
 
-/* Lanes for each piece. What warps take of pieces of single elements begins and ends within sectors of memory, each of
-   which is then written twice; with a few idle lanes it begins where a sector does, if that is the same place in all
-   pieces. (7 x 7: f32 58 to 63 % of a copy, bf16 47 to 52.) */
+/* Lanes per segment. With scalar accesses a warp's elements begin and end inside a sector, which is then written twice.
+   With a few idle lanes they begin at a sector boundary, if it has the same offset in all segments. (7 x 7: f32 58 to
+   63 % of copy bandwidth, bf16 47 to 52.) */
 static int64_t cg__lanes_of_piece(const ind__writer *w) {
     const int64_t vectors = cg__segment_vectors(w);
     const uint32_t i = cg__piece_store(w);
@@ -11062,7 +11091,7 @@ static int64_t cg__lanes_of_piece(const ind__writer *w) {
                : vectors;
 }
 
-/* Takes so many of the lanes for each piece, if that leaves no more than a sixteenth of them without one. */
+/* Assigns `each` lanes to a segment, if that leaves at most a sixteenth of the lanes idle. */
 static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
     const int64_t pieces = lanes / each;
     if (!pieces || (lanes - pieces * each) * d->w.target->thresholds.segment_idle > lanes) return false;
@@ -11071,9 +11100,9 @@ static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
     return true;
 }
 
-/* Whole pieces in each round of so many lanes, where that can be; and how many vectors a round has. (A channel of 256
-   pieces of 7 x 7 f32 in 512 threads: 96 registers and one block on a multiprocessor, in whole pieces 48 and two; 54
-   and 58 % of a copy, of bf16 36 and 47.) */
+/* Chooses whole segments per iteration of so many lanes, if possible; returns the vectors per iteration. (A channel of
+   256 segments of 7 x 7 f32 in 512 threads: 96 registers and one block per SM; with whole segments 48 and two. 54 and
+   58 % of copy bandwidth, bf16 36 and 47.) */
 static int64_t cg__choose_segments(cg__decider *d, int lanes) {
     const int64_t vectors = cg__segment_vectors(&d->w);
     d->variant->of.row.segments = d->variant->of.row.segment_lanes = 0;
@@ -11083,8 +11112,8 @@ static int64_t cg__choose_segments(cg__decider *d, int lanes) {
     return taken ? cg__row(&d->w)->segments * vectors : lanes;
 }
 
-/* 32-bit words per element of the row: of what is staged, of values that were computed and are used again, and of what
-   all rows use. */
+/* 32-bit words per element of the row: staged loads, computed values that are used again, and operands that all rows
+   share. */
 typedef struct cg__held_words {
     double staged, values, common;
 } cg__held_words;
@@ -11103,7 +11132,8 @@ static cg__held_words cg__count_held(const ind__writer *w) {
     return words;
 }
 
-/* Do so many blocks fit if a lane holds its part of the row in words of at least so many bytes? */
+/* True if the blocks of warp_blocks fit on an SM when a lane keeps its part of the row in words of at least `least`
+   bytes. */
 static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
     const int held = (int)(cg__count_held(w).values * v->per_thread) + cg__misaligned_words(w, v->per_thread, least);
@@ -11111,9 +11141,10 @@ static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
            w->target->sm_registers;
 }
 
-/* The same for a row in the registers of lanes. Left alone, ptxas may keep what it has converted to f32, too, and with
-   that so few blocks fit that they wait for memory (layer_norm of 1000: bf16 97.9 and 93.6 % of a copy, f16 97.5 and
-   91.6, H200). They are bounded only where what lies in memory has its place (f32: 97.2 % as it is, 76.6 bounded). */
+/* Sets the register limit for rows in the registers of lanes. Without a limit ptxas may also keep values that it
+   converted to f32. Then too few blocks are resident to hide memory latency (layer_norm of 1000: bf16 97.9 and 93.6 %
+   of copy bandwidth with and without a limit, f16 97.5 and 91.6, H200). The limit is set only if values fit in their
+   memory format, but not as f32 (f32: 97.2 % without, 76.6 with a limit). */
 static void cg__wish_warp_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned) {
@@ -11131,11 +11162,12 @@ static void cg__wish_warp_blocks(cg__decider *d) {
     cg__why(d, "%s; %d resident blocks per SM", v->why, v->blocks_per_sm);
 }
 
-/* The fewest threads to try a row in the registers of a block with. Of narrow elements that are only reduced, two to a
-   register, a thread has up to 64: so that several blocks fit on a multiprocessor, each with its whole row on the way
-   (cross entropy of 10007, 12289 and 16001 bf16: 84, 91, 84 % of a copy with 32 a thread, 103, 104, 102 with 40 to 64;
-   sum of 10007: 99 and 108; cross entropy of 10000 84 and 104, H200); rows of whole vectors do without where 512
-   threads are not reached. Of narrow ones that are used again, few, if so many threads do: cg__may_have_few. */
+/* The fewest threads to try for a row in the registers of a block. For 16-bit elements that are only reduced, two per
+   register, a thread has up to 64, so that several blocks fit on an SM, each with its whole row in flight (cross
+   entropy of 10007, 12289 and 16001 bf16: 84, 91, 84 % of copy bandwidth with 32 per thread, 103, 104, 102 with 40 to
+   64; sum of 10007: 99 and 108; cross entropy of 10000 84 and 104, H200). Not for rows of whole vectors that need fewer
+   than 512 threads. For 16-bit elements that are used again a thread has few, if so many threads are allowed:
+   cg__may_have_few. */
 static int cg__least_threads(ind__writer *w, int64_t longest) {
     const ind__variant *v = w->variant;
     const ind_thresholds *t = &w->target->thresholds;
@@ -11150,7 +11182,7 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
     return fewest > t->small_block ? fewest : cg__pow2_at_least(fewest, 32 * t->small_warps, t->small_block);
 }
 
-/* A row in the registers of a block; false if it is too long. */
+/* Plans a row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const ind_thresholds *t = &d->w.target->thresholds;
@@ -11187,8 +11219,9 @@ static bool cg__reads_broadcast(const ind__writer *w) {
     return false;
 }
 
-/* Is every load that varies along the row and from row to row copied by cp.async? What the vectors of a warp all take
-   one element of is read where it is used: for 512 bytes that are copied, one sector goes past shared memory. */
+/* True if every load that varies along the row and from row to row is copied by cp.async. Broadcast loads, of which all
+   vectors of a warp take one element, are read where they are used: one sector bypasses shared memory for 512 bytes
+   that are copied. */
 static bool cg__can_stage(const ind__writer *w) {
     const bool whole_warps = ind_hint(w->plan->domain.extent[cg__num_vars(w) - 1]) >= 32 * w->variant->vector;
     bool any = false;
@@ -11207,7 +11240,7 @@ static int64_t cg__staged_bytes(const ind__writer *w) {
     return (int64_t)cg__row(w)->stage.num * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
 }
 
-/* Of a block's shared memory beside the rows: states of even and of odd rows, its own and those that it is sent, and
+/* Bytes of a block's shared memory besides the rows: states of even and of odd rows, its own and the received ones, and
    barriers. */
 static int64_t cg__joined_bytes(const ind__writer *w) {
     const ind__variant *v = w->variant;
@@ -11216,23 +11249,23 @@ static int64_t cg__joined_bytes(const ind__writer *w) {
     return (bytes + IND__CG_LINE_BYTES - 1) / IND__CG_LINE_BYTES * IND__CG_LINE_BYTES;
 }
 
-/* Elements of a row for each thread of the cluster. */
+/* Sets the elements of a row per thread of the cluster. */
 static void cg__share_row(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const int64_t per_vector = cg__choose_segments(d, v->threads * v->of.row.cluster) * v->vector;
-    const int rest = v->misaligned ? v->vector : 1; /* of a shifted row what no vector takes are edges */
+    const int rest = v->misaligned ? v->vector : 1; /* the last elements of a misaligned row are edges */
     v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
 }
 
-/* Has each block room for its part of `stages` rows, and a lane for each edge of a row? */
+/* True if each block has the capacity for its part of `stages` rows, and a lane for each edge of a row. */
 static bool cg__has_room(const ind__writer *w) {
     int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - w->target->block_shared;
     if (room > w->target->shared_per_block) room = w->target->shared_per_block;
     return cg__staged_bytes(w) + cg__joined_bytes(w) <= room && cg__edge_rounds(w) < 2;
 }
 
-/* The least cluster whose blocks have room for `stages` rows each, `blocks` of them on a multiprocessor, and a lane for
-   each edge of a row; false: there is none. */
+/* The smallest cluster whose blocks have the capacity for `stages` rows each, with `blocks` of them on an SM and a lane
+   for each edge of a row; false: none. */
 static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int blocks, int stages) {
     ind__variant *v = d->variant;
     v->threads = threads;
@@ -11245,24 +11278,25 @@ static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int
     return false;
 }
 
-/* Those that a thread holds for each of its elements; values take the place of what they are of. */
+/* 32-bit words per element that a thread keeps in registers. Values replace the elements that they are computed
+   from. */
 static double cg__words_held(const cg__held_words *words, int held, bool once) {
     double sum = held ? words->values : 0;
     if (held == 2 && sum < words->staged) sum = words->staged;
     return once ? sum + words->common : sum;
 }
 
-/* Registers of a thread of ROW_STAGED for what it holds. */
+/* Registers per thread of ROW_STAGED for kept words. */
 static int cg__staged_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const int other =
         w->target->thresholds.staged_registers + (v->misaligned ? w->target->thresholds.edge_registers : 0);
-    const int warps = (v->threads / 32 * v->blocks_per_sm + 3) / 4; /* of a quarter of a multiprocessor */
+    const int warps = (v->threads / 32 * v->blocks_per_sm + 3) / 4; /* per quarter of an SM */
     const int each = w->target->sm_registers / 4 / (32 * warps);
     return (each < 255 ? each : 255) - other;
 }
 
-/* Of these, what is left. */
+/* Registers left of these. */
 static int cg__spare_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const cg__held_words words = cg__count_held(w);
@@ -11270,11 +11304,11 @@ static int cg__spare_registers(const ind__writer *w) {
            (int)ceil(cg__words_held(&words, v->of.row.stage.held, v->of.row.stage.once) * v->per_thread);
 }
 
-/* What a thread keeps in registers of all that it could, the best first. What all rows use is read again for each row
-   otherwise, from the L2, which for a norm's weights is as much as the row itself; values would be computed again; the
-   row would be read again from shared memory, which costs least. Of narrow rows that start anywhere, a block of a
-   cluster that is alone on its multiprocessor has too many registers in use with both (layer_norm of 200003 f16 83 and
-   85 % of a copy, bf16 86 and 86). */
+/* Chooses the values that a thread keeps in registers, the most useful first. Otherwise operands that all rows share
+   are read again from the L2 for each row, which for a norm's weights is as much as the row itself. Values are computed
+   again. The row is read again from shared memory, which costs least. For misaligned 16-bit rows, a cluster's block
+   that is alone on its SM uses too many registers with both row and shared operands (layer_norm of 200003 f16 83 and 85
+   % of copy bandwidth, bf16 86 and 86). */
 static bool cg__choose_held(cg__decider *d) {
     static const struct {
         int held;
@@ -11299,18 +11333,18 @@ static bool cg__choose_held(cg__decider *d) {
         d->more_ways = seen++ > d->way;
     }
     if (v->of.row.stage.persistent && v->of.row.stage.num > 1) return true;
-    d->more_ways = seen > d->way; /* behind them is another strategy */
+    d->more_ways = seen > d->way; /* the next fallback is another strategy */
     if (!d->more_ways && !v->of.row.stage.persistent) d->way -= seen;
     return d->more_ways;
 }
 
-/* Has a thread the registers for so many words for each of its elements? */
+/* True if a thread has the registers for `words` words per element. */
 static bool cg__holds(const ind__writer *w, double words) {
     return words * w->variant->per_thread <= cg__staged_registers(w);
 }
 
-/* More blocks to a row, until their threads can hold `words` for each element: read from the L2 for each row,
-   layer_norm's weights take as long as the row does (99991 f32 on an H200: 70 and 85 % of a copy). */
+/* Doubles the blocks per row until their threads can keep `words` per element. Read from the L2 for each row,
+   layer_norm's weights take as long as the row (99991 f32 on an H200: 70 and 85 % of copy bandwidth). */
 static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
@@ -11321,11 +11355,11 @@ static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
     if (!cg__holds(&d->w, words)) *v = before;
 }
 
-/* Rows of several joins, and no weights, in the shared memory of 2 or 4 blocks: so that most of a multiprocessor's is
-   in use, and of equals more blocks. (Softmax, % of a copy, where they stay and now: 65536 bf16 90 and 96, f32 96 and
-   96, 32768 f32 93 and 97, 98304 bf16 89 and 97, 131072 bf16 91 and 94. In 8 blocks, which wait longer for one another,
-   it is 1 % faster to 1 % slower. With weights, which each block reads, 94 to 96 and 80 to 88; of one join 88 to 91 and
-   81 to 88.) */
+/* Clusters of 2 or 4 blocks for rows with several combine steps and without weights. Of these it takes the one that
+   uses most shared memory of an SM, and of equal ones that with more blocks. (Softmax, % of copy bandwidth, with
+   persistent blocks and with these: 65536 bf16 90 and 96, f32 96 and 96, 32768 f32 93 and 97, 98304 bf16 89 and 97,
+   131072 bf16 91 and 94. With 8 blocks, which wait longer for one another, it is 1 % faster to 1 % slower. With
+   weights, which each block reads, 94 to 96 and 80 to 88; with one combine step 88 to 91 and 81 to 88.) */
 static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
@@ -11344,13 +11378,15 @@ static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
     return most > 0;
 }
 
-/* Has one block of `threads` room for a row of `least` bytes or more, and a multiprocessor for so many blocks? */
+/* True if one block of `threads` has the capacity for a row of `least` bytes or more, and an SM for `blocks` such
+   blocks. */
 static bool cg__fits_block(cg__decider *d, int64_t longest, int threads, int blocks, int64_t least) {
     return cg__choose_cluster(d, longest, threads, blocks, 1) && cg__row(&d->w)->cluster == 1 &&
            cg__staged_bytes(&d->w) >= least;
 }
 
-/* Do rows start anywhere that have weights, which are then read where they are used, and put together? */
+/* True if rows are misaligned and have weights, which are then loaded where they are used and combined from two
+   vectors. */
 static bool cg__reads_late(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w)))
@@ -11358,18 +11394,18 @@ static bool cg__reads_late(const ind__writer *w) {
     return false;
 }
 
-/* Has the L1 so many bytes beside the rows of the blocks? It and shared memory are one, 28 KB more than blocks may have
-   (H200: 256 and 228, A100: 192 and 164, L4: 128 and 100). */
+/* True if the L1 has so many bytes besides the rows of the blocks. L1 and shared memory are one memory, 28 KB larger
+   than the part that blocks may use (H200: 256 and 228, A100: 192 and 164, L4: 128 and 100). */
 static bool cg__l1_holds(const ind__writer *w, double bytes) {
     return bytes <= (double)w->target->l1_bytes - (double)(w->variant->blocks_per_sm * cg__staged_bytes(w));
 }
 
-/* Such rows of narrow elements, and all of several joins: blocks of few threads, with all that a multiprocessor has for
-   64 registers each, so that others work while one waits for a join and then for its weights, as long as the L1 has a
-   third of the memory for these; or three blocks, and a quarter. % of a copy on an H200, in registers or in two blocks
-   of 512, and now: layer_norm of 5003, 6151, 9001, 10007, 12289, 16001 and 20011 bf16 80, 87, 71, 67, 76, 83, 89 and
-   93, 95, 91, 94, 94, 91, 91, of 8209 and 12289 f32 82, 89 and 95, 94; rms_norm of 14009 and 16001 bf16 90, 93 and 99,
-   98. */
+/* Misaligned rows with weights, of 16-bit elements or with several combine steps: small blocks at 64 registers per
+   thread, as many as an SM has the registers for, so that others work while one waits for a combine step and then for
+   its weights. A third of the memory must remain as L1 for the weights; or three blocks, and a quarter. % of copy
+   bandwidth on an H200, in registers or in two blocks of 512, and with these: layer_norm of 5003, 6151, 9001, 10007,
+   12289, 16001 and 20011 bf16 80, 87, 71, 67, 76, 83, 89 and 93, 95, 91, 94, 94, 91, 91, of 8209 and 12289 f32 82, 89
+   and 95, 94; rms_norm of 14009 and 16001 bf16 90, 93 and 99, 98. */
 static bool cg__fit_late(cg__decider *d, int64_t longest) {
     const int64_t room = d->w.target->shared_per_sm;
     const ind_thresholds *t = &d->w.target->thresholds;
@@ -11383,19 +11419,19 @@ static bool cg__fit_late(cg__decider *d, int64_t longest) {
            3 * cg__staged_bytes(&d->w) <= room - room / t->three_share;
 }
 
-/* Rows that have a block each, two or three of which have room on a multiprocessor: while one waits for what it reads,
-   joins or stores, others' rows are on their way, and registers wait for nothing. The hardware gives the next row to
-   whoever is done first, where blocks that stay have some of them one more to do than others (4096 rows on 132
-   multiprocessors 32 and 31). Three blocks of 256 threads have twice what must be under way, two of 512 four times; of
-   one join as much each, as weights are on their way with the row, in registers. With these in half of its registers
-   such a block may be alone. Weights that are read late should be in the L1, which has a third of the memory then.
-   % of a copy on an H200, in registers or where blocks stay, and now: softmax of 12288, 16384, 24576 and 32768 bf16 88,
-   97, 88, 88 and 100, 100, 99, 99; rms_norm of 24576 and 32768 bf16 88, 96 and 100, 100, of 65536 92 and 97;
-   layer_norm of 12288, 24576 and 32768 bf16 89, 89, 90 and 100, 95, 97, of 16384 f32 88 and 98. Not layer_norm of 49152
-   bf16, whose weights then come from the L2 (94 and 88), and rms_norm of 49152 f32 (96 and 92).
-   From boundary to boundary weights are read where they are used: of one join rms_norm of 32771 bf16 86 and 96, of
-   12289 f32 84 and 99; but rows that fit into registers stay there if their weights are not in the L1 (of 20011 f32 93
-   and 96, of 24593 96 and 85). */
+/* One block per row, two or three of which fit on an SM: while one waits for loads, combine steps or stores, the rows
+   of others are in flight, and registers wait for nothing. The hardware gives the next row to the block that finishes
+   first, while some persistent blocks have one row more than others (4096 rows on 132 SMs: 32 and 31). Three blocks of
+   256 threads have twice the bytes that must be in flight, two of 512 four times. With one combine step each has as
+   many, as weights are in flight with the row, in registers. With weights in half of its registers such a block may be
+   alone. Weights that are read late should be in the L1, which then has a third of the memory. % of copy bandwidth on
+   an H200, in registers or with persistent blocks, and with these: softmax of 12288, 16384, 24576 and 32768 bf16 88,
+   97, 88, 88 and 100, 100, 99, 99; rms_norm of 24576 and 32768 bf16 88, 96 and 100, 100, of 65536 92 and 97; layer_norm
+   of 12288, 24576 and 32768 bf16 89, 89, 90 and 100, 95, 97, of 16384 f32 88 and 98. Not layer_norm of 49152 bf16,
+   whose weights then come from the L2 (94 and 88), and rms_norm of 49152 f32 (96 and 92).
+     Misaligned rows read weights where they are used: with one combine step rms_norm of 32771 bf16 86 and 96, of
+     12289 f32 84 and 99. But rows that fit in registers remain there if their weights are not in the L1 (of 20011 f32
+   93 and 96, of 24593 96 and 85). */
 static bool cg__fit_row(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
     const bool late = cg__reads_late(&d->w);
@@ -11421,13 +11457,13 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
     return false;
 }
 
-/* Narrow rows that start anywhere, of several joins and with weights, in clusters of 4, if a thread has four vectors of
-   each, which it keeps with the weights: then blocks wait for others once, and others on the same multiprocessor work
-   meanwhile. As many threads as have registers for that: two weights are 32 words, for which three blocks of 288
-   threads have 72 registers each, and with the row 48, for which two of 320 have 96. (layer_norm on an H200, two blocks
-   of 256 in clusters of 2 and now: 32003, 36007 and 40009 bf16 85, 85, 85 and 89, 87, 90 % of a copy, f16 85, 79, 85
-   and 88, 87, 89. Of five vectors 49157 bf16 89 and 66, of three, in place of a block each, 24593 88 and 78: so not
-   where rows of a variant may be shorter.) */
+/* Clusters of 4 for misaligned 16-bit rows with several combine steps and weights, if a thread has four vectors of
+   each, which it keeps in registers with the weights. Blocks then wait for others once, and others on the same SM work
+   meanwhile. As many threads as have the registers: two weights are 32 words, for which three blocks of 288 threads
+   have 72 registers each; with the row 48 words, for which two of 320 have 96. (layer_norm on an H200, % of copy
+   bandwidth, two blocks of 256 in clusters of 2 and these: 32003, 36007 and 40009 bf16 85, 85, 85 and 89, 87, 90, f16
+   85, 79, 85 and 88, 87, 89. With five vectors 49157 bf16 89 and 66; with three, instead of one block per row, 24593 88
+   and 78. So not if rows of a variant may be shorter.) */
 static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int blocks) {
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
@@ -11440,16 +11476,17 @@ static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int block
            cg__holds(&d->w, words.values + words.common);
 }
 
-/* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
-   as long on narrow elements as on wide ones, so that copies hide less of what they wait for at joins: if there are
-   several, and nothing that all rows use, three blocks of 256 threads take turns, of twice the cluster, though. (Where
-   rows have weights, two blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16; of
-   rows that start anywhere two of 256 threads, in clusters of 4, took 2 % less than one in clusters of 2, and 4 %
-   longer in larger ones; of narrow elements, in clusters of 2, less than one alone: layer_norm of 32003, 36007 and
-   40009 bf16 85, 75, 84 and 87, 87, 87 % of a copy; of one join 2 to 4 % less than one in clusters of 4, and as much
-   longer than one in clusters of 2: rms_norm of 98317 f32 84 and 87, of 40009 90 and 88. Without weights one block is
-   as fast there, 65537 to 262147.) Where more than 8 blocks would wait for one another, and registers can hold a row,
-   one row is there and one in shared memory, in half the blocks: softmax of 262147 f32 86 and 90 % of a copy. */
+/* One block of 512 threads per SM, whose registers can keep the operands that all rows share. But threads take as long
+   for 16-bit elements as for 32-bit ones, so copies hide less of the wait at combine steps. With several of these and
+   no shared operands, three blocks of 256 threads alternate, in clusters of twice the size. (Rows with weights: two
+   blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16. Misaligned rows with
+   weights: two blocks of 256 threads in clusters of 4 took 2 % less than one in clusters of 2, and 4 % longer in larger
+   ones. Of 16-bit elements in clusters of 2 they took less than one alone: layer_norm of 32003, 36007 and 40009 bf16
+   85, 75, 84 and 87, 87, 87 % of copy bandwidth. With one combine step they took 2 to 4 % less than one in clusters of
+   4, and as much longer than one in clusters of 2: rms_norm of 98317 f32 84 and 87, of 40009 90 and 88. Without weights
+   one block is as fast there, 65537 to 262147.) If more than 8 blocks would wait for one another and registers can keep
+   a row, one row is in registers and one in shared memory, with half the blocks: softmax of 262147 f32 86 and 90 % of
+   copy bandwidth. */
 static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
     const bool several = cg__num_joins(&d->w) > 1;
@@ -11482,8 +11519,9 @@ static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     return true;
 }
 
-/* May a row of whole vectors, which is no multiple of a line, start at lines, too, with elements of vectors as edges
-   (softmax of 65544 bf16 on an H200: 75 and 88 % of a copy)? Makes it a shifted one then. */
+/* Treats rows of whole vectors, whose length is not a multiple of a line, as misaligned rows whose vectors start at
+   lines, with elements of vectors as edges (softmax of 65544 bf16 on an H200: 75 and 88 % of copy bandwidth). False if
+   that is impossible. */
 static bool cg__start_at_lines(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned || v->vector == 1 || d->plan->domain.rrank != 1 || !d->assume ||
@@ -11497,9 +11535,9 @@ static bool cg__start_at_lines(cg__decider *d) {
     return v->misaligned = d->plan->starts_misaligned = true;
 }
 
-/* A block of a cluster has as many threads as its rounds need, if that is a tenth less: 200003 elements are 6.1 vectors
-   for each of 4096 lanes, of which one block takes the seventh, and the others wait for it (layer_norm, f16 80 and 85 %
-   of a copy, bf16 82 and 86; 100000 bf16 88 and 90). */
+/* Reduces the threads of a cluster's block to those that its iterations need, if that saves a tenth. 200003 elements
+   are 6.1 vectors for each of 4096 lanes: one block takes the seventh, and the others wait for it (layer_norm, f16 80
+   and 85 % of copy bandwidth, bf16 82 and 86; 100000 bf16 88 and 90). */
 static void cg__trim_cluster(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
@@ -11512,6 +11550,18 @@ static void cg__trim_cluster(cg__decider *d, int64_t longest) {
         *v = before;
 }
 
+/* A block for a range of row lengths has as many warps as the row of the launch needs, at least a lane for each edge,
+   and as much shared memory. */
+static void cg__fit_staged_threads(cg__decider *d) {
+    ind__variant *v = d->variant;
+    if (v->of.row.stage.persistent || v->of.row.cluster > 1) return;
+    cg__fit_threads(d);
+    if (!ind__ok(v->of.row.fitted)) return;
+    const int edges = v->misaligned ? cg__boundary(&d->w) + cg__misaligned_reach(&d->w) - 2 : 1;
+    const ind_expr least = ind_int(d->w.context, (edges + 31) / 32 * 32), most = ind_int(d->w.context, v->threads);
+    v->of.row.fitted = ind_expr_max(least, ind_expr_min(most, v->of.row.fitted));
+}
+
 static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
@@ -11521,7 +11571,7 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
         return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
     v->of.row.stage.persistent = stays;
-    v->of.row.stage.once = v->misaligned; /* for the question what could be held */
+    v->of.row.stage.once = v->misaligned; /* assumed while fitting; cg__choose_held decides */
     v->rows = 1;
     const bool fits = v->vector > 1 && cg__looped_sweeps(&d->w) >= 2 && cg__can_stage(&d->w) &&
                       (stays ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
@@ -11532,7 +11582,7 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     }
     v->of.row.stage.resident = stays ? d->w.target->num_sms * v->blocks_per_sm / v->of.row.cluster : 0;
     v->of.row.stage.items = cg__p_numel(&d->w);
-    v->memory.shared = ind_int(d->w.context, cg__staged_bytes(&d->w));
+    const int64_t bytes = cg__staged_bytes(&d->w);
     v->grid[0] = ind__staged_grid(v);
     v->grid[1] = v->grid[2] = ind_int(d->w.context, 1);
     static const char *const held[] = {"nothing", "values computed from the row", "the row"};
@@ -11542,6 +11592,10 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
             (long long)longest, owner,
             stays ? "persistent blocks copy the next row meanwhile" : "other blocks of the SM compute meanwhile",
             held[v->of.row.stage.held], v->of.row.stage.once ? ", operands that all rows share" : "");
+    cg__fit_staged_threads(d);
+    v->memory.shared = ind__ok(v->of.row.fitted)
+                           ? ind_expr_mul(v->of.row.fitted, ind_int(d->w.context, bytes / v->threads))
+                           : ind_int(d->w.context, bytes);
     return true;
 }
 
@@ -11555,9 +11609,10 @@ static bool cg__choose_row_staged(cg__decider *d, int64_t longest, bool stays) {
 }
 
 /* ======================================================================================= src/cuda/decide/row_kept.c */
-/* Is a block of shifted rows alone on a multiprocessor, or has it no registers for them, so that they should wait in
-   shared memory? Of one join it is as fast alone (rms_norm of 32771: bf16 0.91 and 0.83 of a copy, f32 0.94 and 0.85,
-   H200), of two it is not (softmax of 16411: f32, alone, 0.83 and 0.89; bf16, two blocks, 0.91 and 0.74). */
+/* True if a block with a misaligned row would be alone on an SM, or lacks the registers, and should stage the row in
+   shared memory. With one combine step a block alone is as fast in registers (rms_norm of 32771, in registers and
+   staged: bf16 0.91 and 0.83 of copy bandwidth, f32 0.94 and 0.85, H200). With two it is not (softmax of 16411: f32,
+   alone, 0.83 and 0.89; bf16, two blocks, 0.91 and 0.74). */
 static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     const int way = d->way;
@@ -11570,7 +11625,7 @@ static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
     return !kept || (alone && several);
 }
 
-/* Has one block room for two rows? */
+/* True if one block has the shared memory for two rows. */
 static bool cg__stages_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     d->variant->strategy = IND_STRATEGY_ROW_STAGED;
@@ -11580,11 +11635,11 @@ static bool cg__stages_alone(cg__decider *d, int64_t longest) {
     return one;
 }
 
-/* A row that is read once. Two blocks of 512 threads with 32 elements each fill the registers of a multiprocessor. With
-   longer rows a block is alone there, and nothing moves while it joins; of several joins that costs more than to copy
-   the next row in the meantime; but not where that takes a cluster, and something is read past the copies (group_norm
-   of 32768: f32 92 % of a copy in registers, 89 in clusters of two; bf16 83 and, in one block, 90). Of more than 32768
-   elements 1024 threads have no registers for all that they need. */
+/* Plans a row that is loaded once. Two blocks of 512 threads with 32 elements each fill the registers of an SM. With
+   longer rows a block is alone there, and no data moves during its combine steps. With several of these that costs more
+   than copying the next row meanwhile. Not if the copy takes a cluster and broadcast loads bypass it (group_norm of
+   32768: f32 92 % of copy bandwidth in registers, 89 in clusters of two; bf16 83 and, in one block, 90). Above 32768
+   elements 1024 threads lack the registers. */
 static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
     const int64_t largest = (int64_t)t->full_threads * t->alone_elements;
@@ -11596,11 +11651,11 @@ static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
     return cg__choose_row_block(d, longest) || cg__choose_row_staged(d, longest, true);
 }
 
-/* Rows of which 512 threads have more than 16 elements each are not held in registers, if they may wait in shared
-   memory beside others: shorter ones are as fast there (of 8192, 99 to 100 % of a copy in registers), and of longer
-   ones blocks have not the registers to be many; nor narrow ones that are put together behind several joins, if 128
-   threads have more than 32 elements each (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). The ways to do
-   without come behind those that differ in what is held. */
+/* Rows with more than 16 elements per thread of 512 threads are staged in shared memory, beside those of other blocks,
+   instead of kept in registers: shorter rows are as fast in registers (of 8192, 99 to 100 % of copy bandwidth), and
+   with longer ones registers allow few blocks. Misaligned 16-bit rows with late operands and several combine steps are
+   staged above 32 elements per thread of 128 (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). Fallbacks that
+   are not staged come after those that differ in the values kept in registers. */
 static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     const int way = d->way;
     const bool late = d->variant->vector > 4 && cg__num_joins(&d->w) > 1 && cg__reads_late(&d->w);
@@ -11612,7 +11667,7 @@ static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     return found;
 }
 
-/* May the row, which is too long for a warp, be taken to be of about the hinted length? */
+/* True if the row, which is too long for a warp, may be assumed to have about the hinted length. */
 static bool cg__assumes_length(const cg__decider *d) {
     const ind_expr row = cg__r_numel(&d->w);
     return d->assume & IND__ASSUME_LENGTH && !d->w.kernel->run && ind__expr_is_size(row) &&
@@ -11620,9 +11675,9 @@ static bool cg__assumes_length(const cg__decider *d) {
            (d->variant->range.to || ind_hint(row) > IND__WARP_ROW);
 }
 
-/* Adds that condition: the range of the variant; or up to the hinted length in whole warps of vectors, and so much of
-   it that of up to four rounds all but the last are whole. It is the same for all ways to make the variant. The longest
-   row under it. */
+/* Adds this assumption as a guard and returns the longest row under it: the range of the variant, or up to the hinted
+   length in whole warps of vectors, and at least so much that of up to four iterations all but the last are whole. The
+   guard is the same for all fallbacks. */
 static int64_t cg__guard_length(cg__decider *d) {
     ind_context *c = d->w.context;
     const ind_expr row = cg__r_numel(&d->w), before = d->variant->guard;
@@ -11633,7 +11688,7 @@ static int64_t cg__guard_length(cg__decider *d) {
     if (longest > most) longest = most;
     d->plan->row_from = d->variant->range.to ? d->variant->range.from
                                              : longest / 4 * t->length_quarters +
-                                                   16; /* and what lies before the first boundary and behind the last */
+                                                   16; /* elements before the first boundary and after the last */
     if (!cg__guard(d->variant, ind_expr_le(row, ind_int(c, longest))) ||
         !cg__guard(d->variant, ind_expr_le(ind_int(c, d->plan->row_from), row)))
         cg__fail(&d->w);
@@ -11641,10 +11696,10 @@ static int64_t cg__guard_length(cg__decider *d) {
     return longest;
 }
 
-/* Where the number of rounds is known, all loads of a thread start at once, and those of the last round alone are under
-   a condition. Of a row that may have fewer rounds, each is a branch of its own, and threads idle: then it is faster to
-   walk along the row, and to find it in a cache in later sweeps (symbolic rows of up to 8192 bf16 on an H200, 4096
-   long, softmax, rms_norm, layer_norm: in registers 79, 72, 45 % of a copy, walked 88, 98, 73). */
+/* If the number of iterations is known, all loads of a thread start at once, and only the last iteration's are
+   conditional. If a row may have fewer iterations, each is a branch, and threads idle. Then looping over the row is
+   faster; later passes find it in a cache (symbolic rows of up to 8192 bf16 on an H200, 4096 long, softmax, rms_norm,
+   layer_norm: in registers 79, 72, 45 % of copy bandwidth, looped 88, 98, 73). */
 static bool cg__choose_row_kept(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     const bool known =
@@ -11658,8 +11713,8 @@ static bool cg__choose_row_kept(cg__decider *d, int64_t longest) {
     return false;
 }
 
-/* May the blocks of a cluster walk along a row? All of them must be there, and none may store for the row while others
-   read what it stores over. */
+/* True if a cluster of blocks may loop over a row. All its blocks must run, and none may store a row result over
+   elements that others still read. */
 static bool cg__can_cluster(const cg__decider *d) {
     if (d->plan->part || d->w.kernel->run || d->max_cluster < 2 || !d->plan->domain.rrank) return false;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++)
@@ -11669,7 +11724,7 @@ static bool cg__can_cluster(const cg__decider *d) {
     return cg__num_joins(&d->w) > 0;
 }
 
-/* Blocks that share a looped row: the fewest with which nearly all multiprocessors have one. */
+/* Blocks that share a looped row: the fewest that give nearly all SMs a block. */
 static int cg__looped_cluster(const cg__decider *d) {
     const int64_t rows = ind_hint(cg__p_numel(&d->w)), fill = d->w.target->num_sms - d->w.target->num_sms / 8;
     const double bytes = (double)ind_hint(cg__r_numel(&d->w)) * cg__element_bytes(&d->w);
@@ -11680,27 +11735,27 @@ static int cg__looped_cluster(const cg__decider *d) {
     return n;
 }
 
-/* Registers of a thread that walks along a row in one sweep, and joins it chunk after chunk: 64 bytes of loads under
-   way, as 32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that others finish). */
+/* Registers of a thread that loops over a row in one pass and combines chunk by chunk: 64 bytes of loads in flight, as
+   32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that runs a second kernel). */
 static double cg__walker_registers(const ind__writer *w) {
     const ind_thresholds *t = &w->target->thresholds;
     const double registers = t->other_registers + (double)t->loop_flight / cg__element_bytes(w);
     return w->plan->handover && registers < t->loop_registers ? t->loop_registers : registers;
 }
 
-/* The part of the places for blocks of so many threads that are taken, on average, if rows take them in turn; 1 if all
-   have one at once. */
+/* Average share of occupied slots for blocks of so many threads, if the rows take several waves; 1 if all rows are
+   resident at once. */
 static double cg__places_taken(const ind__writer *w, double rows, int threads) {
     const double blocks = floor(w->target->sm_registers / (cg__walker_registers(w) * threads));
     const double turns = rows / (blocks * w->target->num_sms);
     return turns > 1 ? turns / ceil(turns) : 1;
 }
 
-/* The most threads of a block that walks along a row. Of one sweep that joins chunk after chunk, more and smaller
-   blocks wait less for their last steps and joins (cross entropy with 512 and 256 threads, % of a copy on an H200:
-   36007, 57601, 65536 bf16 85, 87, 97 and 92, 96, 100; 120011 f32 88 and 98), unless many places are idle in the last
-   turn (671 rows of 200003 bf16 89 and 77, 1118 of 120011 91 and 85, 838 of 80021 f32 90 and 80; but 291 of 230003 f32,
-   which all have a place at once, 79 and 94). */
+/* The most threads of a block that loops over a row. With one pass that combines chunk by chunk, more and smaller
+   blocks wait less for last iterations and combine steps (cross entropy with 512 and 256 threads, % of copy bandwidth
+   on an H200: 36007, 57601, 65536 bf16 85, 87, 97 and 92, 96, 100; 120011 f32 88 and 98), unless many slots are idle in
+   the last wave (671 rows of 200003 bf16 89 and 77, 1118 of 120011 91 and 85, 838 of 80021 f32 90 and 80; but 291 of
+   230003 f32, which are all resident at once, 79 and 94). */
 static int cg__most_walkers(ind__writer *w, int64_t rows) {
     const ind_thresholds *t = &w->target->thresholds;
     if (rows < 2 * w->target->num_sms) return IND__CG_MAX_THREADS;
@@ -11715,7 +11770,7 @@ static const char *cg__too_long(const ind__writer *w) {
     return ind_expr_is_int(cg__r_numel(w), NULL) ? "rows do not fit into registers" : "rows may not fit into registers";
 }
 
-/* Where a block walks along each row: threads that have four steps of it or more. */
+/* Plans a block that loops over each row, with at least four iterations per thread. */
 static void cg__choose_row_looped(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t length = cg__likely_row(&d->w), rows = ind_hint(cg__p_numel(&d->w));
@@ -11734,9 +11789,10 @@ static void cg__choose_row_looped(cg__decider *d) {
 }
 
 /* ========================================================================================== src/cuda/decide/split.c */
-/* ---- rows, or columns, that several blocks share */
+/* ---- several blocks share rows or columns */
 
-/* Can blocks share what the kernel reduces? It passes over its rows once then, and knows its sizes at the launch. */
+/* True if blocks can share the kernel's reductions: there must be one pass over the rows, and the sizes must be known
+   at launch. */
 static bool cg__can_split(cg__decider *d, ind_strategy strategy) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     d->variant->strategy = strategy;
@@ -11744,7 +11800,7 @@ static bool cg__can_split(cg__decider *d, ind_strategy strategy) {
     return d->plan->domain.rrank > 0 && cg__sweeps(&d->w, sweep) == 1;
 }
 
-/* The memory through which blocks share results: counters, and words beside them or partial results. */
+/* Sets the memory through which blocks share results: counters, with words after them or partial results. */
 static void cg__set_split_memory(cg__decider *d) {
     ind__variant *v = d->variant;
     const int own = v->strategy == IND_STRATEGY_COLUMN_SPLIT ? cg__split_columns(&d->w) : 1;
@@ -11760,8 +11816,8 @@ static void cg__set_split_memory(cg__decider *d) {
         if (cg__is_reduce(&d->w, i)) v->memory.partial_bytes += cg__partial_bytes(&d->w, i, own);
 }
 
-/* Sets the grid: `groups` of rows or columns, and for each so many blocks that all together fill the machine, but none
-   has less than `least` elements of a row. */
+/* Sets the grid: `groups` of rows or columns, with so many blocks each that all together fill the GPU, but none has
+   less than `least` elements of a row. */
 static void cg__set_splits(cg__decider *d, ind_expr groups, int64_t least) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
@@ -11779,7 +11835,7 @@ static void cg__set_splits(cg__decider *d, ind_expr groups, int64_t least) {
     if (!ind__ok(v->of.split.num)) cg__fail(&d->w);
 }
 
-/* Indices have 64 bits if a thread's position along the row, a round of steps behind the end, might not fit into 32. */
+/* Sets 64-bit indices if a thread's position along the row, an iteration past the end, might not fit in 32 bits. */
 static void cg__fit_split_steps(cg__decider *d, int64_t step) {
     int64_t blocks = (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm;
     ind_expr keep = d->variant->guard, end = ind_int(d->w.context, blocks * step * 16);
@@ -11789,7 +11845,8 @@ static void cg__fit_split_steps(cg__decider *d, int64_t step) {
     d->variant->index_bits = 64;
 }
 
-/* Rows that may be too long for the registers of a block, and likely too few to fill the machine. */
+/* Plans several blocks per row, for rows that may not fit in the registers of a block and are likely too few to fill
+   the GPU. */
 static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     int64_t least = d->w.target->thresholds.split_bytes / cg__element_bytes(&d->w);
@@ -11809,8 +11866,8 @@ static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
     return true;
 }
 
-/* How many neighbouring columns a thread takes: their states stay in registers, and pass through shared memory; a warp
-   has no more of them than there are threads. */
+/* Neighbouring columns per thread. Their states stay in registers, then pass through shared memory; a warp's columns
+   must not exceed the threads of the block. */
 static int cg__column_vector(cg__decider *d, int states) {
     for (int n = 8; n >= 2; n /= 2) {
         bool fits = n * states <= d->w.target->thresholds.column_states &&
@@ -11821,14 +11878,13 @@ static int cg__column_vector(cg__decider *d, int states) {
     return 1;
 }
 
-/* Lanes along the columns, threads along the rows: the fewer, the more columns there are. */
+/* Plans lanes across the columns and threads along the rows: the more columns, the fewer threads. */
 static bool cg__choose_column_split(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
     int states = cg__state_bytes(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
-    bool enough =
-        outputs >= (int64_t)d->w.target->num_sms * t->column_outputs; /* to fill the machine with a thread each */
+    bool enough = outputs >= (int64_t)d->w.target->num_sms * t->column_outputs; /* to fill the GPU with a thread each */
     if (length < (enough ? t->column_rows : t->column_few_rows) || !cg__can_split(d, IND_STRATEGY_COLUMN_SPLIT))
         return false;
     v->threads = enough ? t->column_threads : t->split_threads;
@@ -11845,7 +11901,7 @@ static bool cg__choose_column_split(cg__decider *d) {
     return true;
 }
 
-/* The second part of a FINISH: one block, as large as those of the first part, walks along what they have left. */
+/* Plans the second part of a FINISH: one block, as large as the first part's blocks, loops over their results. */
 static void cg__choose_finish(cg__decider *d) {
     ind__variant *v = d->variant;
     v->strategy = IND_STRATEGY_ROW_LOOPED;
@@ -11855,16 +11911,17 @@ static void cg__choose_finish(cg__decider *d) {
     cg__grid(d, cg__p_numel(&d->w), 1);
 }
 
-/* Elements of the longest row that one warp holds; of shifted rows twice as many of 16 bits, as long as nothing is put
-   together from two vectors, for which registers would do no more (1501 bf16 by a warp and by a block of 64 threads:
-   cross entropy 0.97 and 0.85 of a copy, H200). */
+/* Elements of the longest row in the registers of one warp. Twice as many for misaligned 16-bit rows, unless loads are
+   combined from two vectors, for which registers do not suffice (1501 bf16 by a warp and by a block of 64 threads:
+   cross entropy 0.97 and 0.85 of copy bandwidth, H200). */
 static int64_t cg__warp_row(const ind__writer *w) {
     const bool narrow = w->variant->misaligned && ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) <= 2;
     return narrow && cg__misaligned_reach(w) == w->variant->vector ? 2 * IND__WARP_ROW : IND__WARP_ROW;
 }
 
-/* Where warps join columns, four blocks fit on a multiprocessor with so many registers for the row and the columns, and
-   the columns of a block's four warps, at most 96 * 32 * 4 words, into 48 KiB of shared memory. */
+/* Plans a reduction along rows. If warps combine columns (a run), four blocks fit on an SM with run_registers for the
+   row and the columns, and the columns of a block's four warps, at most 96 * 32 * 4 words, fit in 48 KiB of shared
+   memory. */
 static void cg__choose_row(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t longest = cg__assumes_length(d) ? cg__guard_length(d) : cg__upper_bound(cg__r_numel(&d->w));
@@ -11877,7 +11934,7 @@ static void cg__choose_row(cg__decider *d) {
     const bool aligned = v->guard_aligned;
     v->vector = d->plan->domain.rrank ? cg__choose_vector(d, cg__num_vars(&d->w) - 1, false) : 1;
     v->vector = cg__shift_rows(d, v->vector, guard, aligned);
-    v->strategy = IND_STRATEGY_ROW_BLOCK; /* for the question which loads would be kept */
+    v->strategy = IND_STRATEGY_ROW_BLOCK; /* assumed while the kept loads are chosen */
     cg__choose_kept(d);
     if (longest < 1) longest = 1;
     int registers = d->w.kernel->run ? d->w.target->thresholds.run_registers : d->w.target->thresholds.kept_registers;
@@ -11894,7 +11951,7 @@ static void cg__choose_row(cg__decider *d) {
         v->grid[0] = ind_expr_mul(v->grid[0], ind_int(d->w.context, ind__row_of(v)->cluster));
 }
 
-/* Neighbouring threads go along the row, unless fewer bytes are scattered when they go along an output variable. */
+/* Neighbouring threads iterate along the row, unless fewer bytes are scattered along an output variable. */
 static void cg__choose_reduction(cg__decider *d) {
     cg__analyse(d);
     uint32_t r = cg__r_mask(&d->w);
@@ -11910,8 +11967,6 @@ static void cg__choose_reduction(cg__decider *d) {
     else if (!cg__choose_column_split(d))
         cg__choose_column(d);
 }
-
-/* Registers that a thread has for its part of a row: of 64, with 1024 threads a block. */
 
 /* =========================================================================================== src/cuda/decide/scan.c */
 /* 4-byte words of a scan's state: ind_scan_words in the prelude. */
@@ -11930,8 +11985,7 @@ static int cg__scan_states(const ind__writer *w) {
     return words;
 }
 
-/* Registers for one element of the row: its states, and what is loaded of it, or of one of the next chunk beside them.
- */
+/* Registers for one element of the row: its states and its loads, or, with `ahead`, also those of the next chunk. */
 static double cg__scan_registers(const ind__writer *w, bool ahead) {
     double states = cg__scan_states(w), loads = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -11941,16 +11995,16 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
     return ahead ? states + loads : states > loads ? states : loads;
 }
 
-/* Lines that a thread has so many registers for, a power of 2. */
+/* Vectors per thread that fit in so many registers, a power of 2. */
 static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
     int lines = w->target->thresholds.scan_lines;
-    if (w->plan->shift && !cg__pads(w)) words /= 2; /* what is left out takes some, too */
+    if (w->plan->shift && !cg__pads(w)) words /= 2; /* elements outside the row take registers too */
     while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > words) lines /= 2;
     return lines;
 }
 
-/* The longest runs along variable v, at most n, of which a thread has registers for one, so that loads are as wide as
-   they may be. */
+/* The widest vectors along variable v, at most n, whose states fit in a thread's registers: loads are as wide as
+   possible. */
 static void cg__choose_scan_vector(cg__decider *d, int v, int n) {
     while (n > 1 && n * cg__scan_states(&d->w) > d->w.target->thresholds.scan_words) n /= 2;
     while (n > 1 && !cg__try_vector(d, v, n, false)) n /= 2;
@@ -11958,20 +12012,20 @@ static void cg__choose_scan_vector(cg__decider *d, int v, int n) {
     d->variant->vector = n;
 }
 
-/* Does LOAD or STORE i move neighbours of the row, wherever that begins? */
+/* True if LOAD or STORE i moves neighbours of the row, at any misalignment. */
 static bool cg__moves_neighbours(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     ind_expr stride, base;
     int64_t one;
     if (!cg__is_access(w, i) || !(w->plan->varies[i] & cg__r_mask(w)) || inst->reduction) return false;
-    if (inst->arg[inst->op == IND_LOOP_LOAD ? 0 : 1]) return false; /* under a mask */
+    if (inst->arg[inst->op == IND_LOOP_LOAD ? 0 : 1]) return false; /* masked */
     return ind__affine(cg__index_of(w, i), w->plan->domain.var[w->plan->domain.rank], &stride, &base) &&
            ind_expr_is_int(stride, &one) && one == 1 && !cg__indirect_varies(w, base, w->plan->domain.rank);
 }
 
-/* Rows that begin anywhere, or have any length: vectors from the aligned address at or before each row's begin on,
-   whose elements outside the row are left out. One access decides where that is; others whose addresses then are not
-   aligned move one element after the other. */
+/* Rows that are misaligned or of any length: vectors start at the aligned address at or before each row's start, and
+   their elements outside the row are excluded. One access determines the alignment; others with another misalignment
+   are scalar. */
 static void cg__choose_scan_shift(cg__decider *d) {
     int narrowest = 16, widest = 1, n = 1;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
@@ -11991,7 +12045,7 @@ static void cg__choose_scan_shift(cg__decider *d) {
         if (cg__moves_neighbours(&d->w, i)) d->plan->vector[i] = (uint8_t)n;
 }
 
-/* Bytes that are moved for each element of the row. */
+/* Bytes moved per element of the row. */
 static int cg__scan_bytes_moved(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -11999,10 +12053,9 @@ static int cg__scan_bytes_moved(const ind__writer *w) {
     return bytes;
 }
 
-/* Blocks share rows if there are too few rows to give all multiprocessors an equal part, and memory takes less than
-   half as long as the multiprocessor with the most rows, at its share of memory's rate. Waiting for the blocks before
-   takes as long as a launch or two. There must be one pass over the rows, without anything that belongs to a row as a
-   whole. */
+/* True if blocks should share rows (decoupled lookback): there are too few rows to give all SMs an equal part, and
+   memory at full rate takes less than half the time of the SM with the most rows, at its share of the rate. Waiting for
+   previous blocks takes as long as a launch or two. There must be one pass over the rows, and no value per row. */
 static bool cg__prefers_lookback(const ind__writer *w) {
     const ind_target *t = w->target;
     int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
@@ -12016,7 +12069,7 @@ static bool cg__prefers_lookback(const ind__writer *w) {
            t->thresholds.lookback_gain * (row * (double)rows + (double)t->thresholds.lookback_launches * t->launch_ns);
 }
 
-/* Tiles so large that each multiprocessor has one, or as its registers allow. */
+/* Plans tiles so large that each SM has one, or as large as its registers allow. */
 static void cg__choose_lookback(cg__decider *d) {
     ind__variant *v = d->variant;
     int lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
@@ -12038,8 +12091,9 @@ static void cg__choose_lookback(cg__decider *d) {
     cg__grid(d, ind_expr_mul(cg__p_numel(&d->w), tiles), 1);
 }
 
-/* A row of at most `longest` elements in the registers of lanes with up to so many lines each, of which the fewest are
-   left over. Fewer than 8 lanes with several lines would move too few neighbours at once. */
+/* Plans a row of at most `longest` elements in the registers of lanes, with up to `lines` vectors each: the number of
+   lanes that leaves the fewest elements unused. Fewer than 8 lanes with several vectors would access too few neighbours
+   at once. */
 static void cg__choose_scan_warp(cg__decider *d, int64_t longest, int lines) {
     ind__variant *v = d->variant;
     int64_t covered = INT64_MAX;
@@ -12058,8 +12112,8 @@ static void cg__choose_scan_warp(cg__decider *d, int64_t longest, int lines) {
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
 }
 
-/* Threads, in whole warps, for at least `least` of so many elements each; among as many as `most` those that cover the
-   row, step after step, with the fewest idle ones, and of such the most. */
+/* Threads of a block that loops over a row with per_thread elements each, in whole warps from `least` to `most`: the
+   number that idles least in the last iteration; of equals the largest. */
 static int cg__scan_threads(int64_t length, int per_thread, int least, int most) {
     int best = most;
     int64_t covered = INT64_MAX;
@@ -12070,13 +12124,13 @@ static int cg__scan_threads(int64_t length, int per_thread, int least, int most)
     return best;
 }
 
-/* A row of at most `longest` elements in the registers of a block: of up to so many lines a thread that the fewest
-   threads idle; false: it is too long. Of what 512 threads have more than half as many lines of, 1024 threads are as
-   fast and compiled sooner, where two blocks have the registers: with 8 and 4 lines 280 and 168 instructions, 61 and 32
-   registers, 58 and 48 ms (cumsum of 16384 f32, 100 % of a copy, H200). */
+/* Plans a row of at most `longest` elements in the registers of a block, with so many vectors per thread, up to
+   `lines`, that the fewest threads idle; false: it is too long. If 512 threads need more than half of `lines`, 1024
+   threads with half as many are as fast and compile sooner, if registers allow two blocks: with 8 and 4 vectors 280 and
+   168 instructions, 61 and 32 registers, 58 and 48 ms (cumsum of 16384 f32, 100 % of copy bandwidth, H200). */
 static bool cg__choose_scan_block(cg__decider *d, int64_t longest, int lines) {
     ind__variant *v = d->variant;
-    const bool any = cg__scans_only(&d->w); /* number of threads; else powers of two */
+    const bool any = cg__scans_only(&d->w); /* any number of threads; else powers of two */
     int64_t covered = INT64_MAX;
     int most = d->w.target->thresholds.scan_threads;
     if (longest > most * (int64_t)lines * v->vector) return false;
@@ -12094,8 +12148,8 @@ static bool cg__choose_scan_block(cg__decider *d, int64_t longest, int lines) {
     return true;
 }
 
-/* A row of at most `longest` elements in the registers of up to 32 lanes, or of a block; else a block walks along it.
- */
+/* Plans a row of at most `longest` elements in the registers of up to 32 lanes, or of a block; else a block loops over
+   it. */
 static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const int run = v->vector, lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
@@ -12115,9 +12169,9 @@ static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
     cg__why(d, "a block loops over each row, %d elements per iteration", v->threads * v->per_thread);
 }
 
-/* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
-   rows, or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along
-   the rows, that enough is under way, and their states fit into shared memory. */
+/* Plans rows that are adjacent in memory (columns), with threads across them. Vectors are as wide as give most SMs a
+   block of 32 threads, or fewer threads that still load whole sectors. Along the rows a block has as many such groups
+   of threads as keep enough bytes in flight, and whose states fit in shared memory. */
 static void cg__choose_scan_team(cg__decider *d) {
     ind__variant *v = d->variant;
     const ind_thresholds *t = &d->w.target->thresholds;
@@ -12186,14 +12240,14 @@ static int cg__pow2_below(int n) {
     return p;
 }
 
-/* Bytes of shared memory that the scans of a kernel with a sort take, with 16 warps. */
+/* Bytes of shared memory for the scans of a kernel with a sort, with 16 warps. */
 static int cg__scan_bytes(const ind__writer *w) {
     int scans = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) scans += cg__is_scan(w, i);
     return scans * 16 * w->target->thresholds.sort_warps;
 }
 
-/* In shared memory where the longest row fits, or the likely one under a guard; else where the results are stored. */
+/* Sorts in shared memory if the longest row fits, or the likely one under a guard; else in the result buffers. */
 static void cg__choose_sort(cg__decider *d) {
     ind__variant *v = d->variant;
     const char *key;
@@ -12219,7 +12273,7 @@ static void cg__choose_sort(cg__decider *d) {
     }
     v->threads =
         cg__pow2_at_least(ind_hint(n) / 2, 32, fits ? d->w.target->thresholds.sort_threads : IND__CG_MAX_THREADS);
-    cg__analyse(d); /* what is sorted where it is stored is no longer stored behind */
+    cg__analyse(d); /* results sorted in place need no stores */
     if (fits)
         cg__why(d, "rows of at most %lld elements fit into shared memory", (long long)longest);
     else
@@ -12263,7 +12317,8 @@ static void cg__function_head(ind__text *t, const ind__function *f, uint32_t num
     ind__textf(t, ")");
 }
 
-/* The functions stand after the kernel, for their lines to be numbered as the user wrote them. */
+/* Declares the user's functions. They are defined after the kernel, so that #line numbers their lines as the user wrote
+   them. */
 static void cg__declare_functions(const ind__writer *w, ind__text *t) {
     for (uint32_t n = 0; n < w->calls.num; n++) {
         cg__function_head(t, w->calls.function[n], n);
@@ -12283,7 +12338,7 @@ static void cg__define_functions(const ind__writer *w, ind__text *t) {
     }
 }
 
-/* The arrays of a body plan, from an arena. */
+/* The arrays of a body plan, allocated from an arena. */
 typedef struct cg__plan_array {
     size_t offset, element; /* in ind__body_plan; bytes of an entry */
 } cg__plan_array;
@@ -12301,7 +12356,7 @@ static const cg__plan_array cg__plan_arrays[] = {
     {offsetof(ind__body_plan, through), 1},
 };
 
-/* A body plan with arrays of its own for a body: copies of those of `from`, or zeroed. NULL on failure. */
+/* A new body plan for a body, with copies of the arrays of `from`, or zeroed ones if it is NULL. NULL on failure. */
 static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan *from, const ind_body *body) {
     const size_t n = body->num_inst + 1;
     ind__body_plan *plan = (ind__body_plan *)ind__arena_alloc(arena, sizeof *plan);
@@ -12327,7 +12382,7 @@ static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan
     return plan;
 }
 
-/* A fresh writer of the text for a variant of a kernel that has been decided. The buffers are its first arguments. */
+/* Initialises a writer for the text of a decided variant. The buffers are its first arguments. */
 static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, const ind__variant *v,
                            const ind__body_plan *plan) {
     const uint32_t n = k->body->num_inst + 1;
@@ -12356,7 +12411,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, con
     return cg__find_functions(w) ? IND_OK : ind__failed(p->context);
 }
 
-/* It goes with cg__free of its writer. */
+/* cg__free of its writer frees it. */
 static ind_status cg__init_decider(cg__decider *d, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
     *d = (cg__decider){.variant = v, .max_cluster = p->target.max_cluster, .assume = assume, .tuning = p->tuning};
     ind_status status = cg__init(&d->w, p, k, v, NULL);
@@ -12378,17 +12433,17 @@ static const struct {
     [IND__ARG_PARTIALS] = {"unsigned char *", "partials", "partial results"},
 };
 
-/* The parameters, one a line, and the brace behind them. A product in a launch of several has its pointers read where
-   it uses them: in registers throughout, where those of a kernel are constants, they would leave too few for the sums.
- */
-/* May the launch before this one write what is read here, while this one has begun? `const __restrict__` would let the
-   compiler take it for memory that stays as it is while the kernel runs, and read it before the wait (PTX ISA,
-   ld.global.nc; NVRTC 13.0 did in a matmul). What is written is still known not to be what is read. */
+/* True if the previous launch may write this argument while this launch has begun. With `const __restrict__` the
+   compiler may treat the memory as read-only for the whole kernel, and load it before the wait (PTX ISA, ld.global.nc;
+   NVRTC 13.0 did in a matmul). Written buffers remain `__restrict__`. */
 static bool cg__written_beside(const ind__writer *w, uint32_t arg) {
     const ind__buffer *b = &w->schedule->program->buffer[w->args.arg[arg].buffer];
     return w->variant->dependent && arg < w->kernel->num_reads && b->kind != IND__BUFFER_CONST;
 }
 
+/* Writes the parameters, one per line, and the opening brace. In a launch of several products a part takes its pointers
+   by reference, which are loaded where they are used: by value they would occupy registers that the sums need. In a
+   kernel they are constants. */
 static void cg__write_params(ind__writer *w, ind__text *t) {
     const bool late = w->plan->part && cg__reads_pointers(w);
     uint32_t size = 0, reciprocal = 0, last = w->args.num - 1;
@@ -12415,7 +12470,7 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
     }
 }
 
-/* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */
+/* "1": without a minimum of blocks per SM ptxas spills a few registers to reach a minimum of its own choice. */
 static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     ind__textf(t, "extern \"C\" __global__ void ");
     if (cg__has_cluster(w)) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", cg__row(w)->cluster);
@@ -12433,8 +12488,8 @@ static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
     return IND_OK;
 }
 
-/* What points to memory of the instance comes last: the error record, the words to look back, and what blocks that
-   share rows meet by. */
+/* Adds the arguments that point to the instance's memory, last: error record, lookback words, counters and partial
+   results. */
 static ind_status cg__pass_records(ind__writer *w) {
     ind_status status = IND_OK;
     if (w->args.needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
@@ -12447,7 +12502,7 @@ static ind_status cg__pass_records(ind__writer *w) {
 
 /* ---- sizes that come from data */
 
-/* e with every maximal part that does not hang on data replaced by the symbol of a size argument. */
+/* Replaces every maximal part of e that does not depend on data by the symbol of a size argument. */
 static ind_expr cg__known_to_args(ind__writer *w, ind_expr e, int depth) {
     ind_expr a[32];
     const int n = ind_expr_num_args(e);
@@ -12472,7 +12527,7 @@ static void cg__data_size_name(ind__text *t, ind_expr symbol, void *user) {
     ind__textf(t, "(long long)%s", ind_expr_symbol(symbol)->name);
 }
 
-/* A formula with sizes from data, in C: always in 64 bits, as the sizes are read. */
+/* Writes a formula with sizes from data in C. It is computed in 64 bits, the type of these sizes. */
 static void cg__data_formula(ind__writer *w, ind__text *t, ind_expr e) {
     ind_expr known = cg__known_to_args(w, e, 0);
     if (!ind__ok(known)) {
@@ -12486,7 +12541,7 @@ static void cg__data_formula(ind__writer *w, ind__text *t, ind_expr e) {
     if (strstr(text, "ind_m")) cg__use(w, IND__CG_MAXMIN);
 }
 
-/* The largest value of a formula of the launch, whatever the data are. */
+/* The largest value of a formula of the launch for any data. */
 static ind_expr cg__most(ind__writer *w, ind_expr e, const char *what) {
     const ind__lowered *p = w->schedule->program;
     ind_expr most = ind__most(p->unbacked, p->num_unbacked, e);
@@ -12498,7 +12553,7 @@ static ind_expr cg__most(ind__writer *w, ind_expr e, const char *what) {
     return most;
 }
 
-/* The launch is for the most that there can be: the blocks beyond what there is leave at once. */
+/* The grid is for the largest sizes: blocks beyond the actual ones return at entry. */
 static void cg__leave_beyond(ind__writer *w, ind__text *t) {
     const ind__variant *v = w->variant;
     for (int d = 0; d < 3; d++) {
@@ -12509,7 +12564,7 @@ static void cg__leave_beyond(ind__writer *w, ind__text *t) {
     }
 }
 
-/* The launch itself then: a formula of what is known when it starts. */
+/* Replaces grid and shared memory by their bounds, which are known before the launch. */
 static void cg__bound_launch(ind__writer *w, ind__variant *v) {
     if (!ind__body_unbacked(w->schedule->program, w->body)) return;
     for (int d = 0; d < 3; d++)
@@ -12518,7 +12573,8 @@ static void cg__bound_launch(ind__writer *w, ind__variant *v) {
     if (ind__ok(v->memory.shared)) v->memory.shared = cg__most(w, v->memory.shared, "shared memory");
 }
 
-/* What the kernel does first: reads the sizes that an earlier one has counted, and computes what it needs of them. */
+/* Writes the start of a kernel with sizes from data: loads the sizes that an earlier kernel counted, and computes the
+   arguments that depend on them. */
 static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
     const ind__lowered *p = w->schedule->program;
     uint64_t sizes = ind__body_unbacked(p, w->body);
@@ -12529,7 +12585,7 @@ static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
         if (!(sizes >> u & 1)) continue;
         ind__textf(t, "const long long u%u = *%s;\n", u, cg__buffer(w, p->unbacked[u].buffer));
     }
-    for (uint32_t i = 0; i < w->args.num; i++) { /* formulas may add arguments, computed ones do not */
+    for (uint32_t i = 0; i < w->args.num; i++) { /* formulas may add arguments, but no computed ones */
         const ind__kernel_arg a = w->args.arg[i];
         if (a.kind != IND__ARG_SIZE) continue;
         uint32_t k = number[a.reciprocal]++;
@@ -12561,27 +12617,29 @@ static void cg__write_prelude(ind__text *t, const ind__prelude_set *pieces) {
     }
 }
 
-/* Dependent launches (CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; PTX ISA,
-   griddepcontrol). Every kernel of a schedule of several launches begins with the wait, before it touches memory. So
-   none is done before the one before it is, and to wait for one is to wait for all that came before.
-   None says itself when the next one may begin (griddepcontrol.launch_dependents), so that is when its last block ends:
-   what is hidden is the launch, 0.3 us on an H200. Said at the wait, it saved no more, and chains of column sums and
-   softmax of 4096 rows took 1.4 times as long: the blocks of the next one take whatever place there is beside those
-   that still run, so that few blocks lie on few multiprocessors. */
+/* Programmatic dependent launch (CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; PTX
+   ISA, griddepcontrol). Every kernel of a schedule of several launches begins with the wait, before it touches memory.
+   So launches complete in order, and waiting for the previous one is waiting for all earlier ones.
+
+   No kernel calls griddepcontrol.launch_dependents: the next launch may begin when the last block ends, which hides the
+   launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums and softmax of
+   4096 rows took 1.4 times as long: blocks of the next launch fill the free slots beside blocks that still run, so that
+   a few blocks crowd on a few SMs. */
 static bool cg__launches_dependent(const ind_plan *p) {
     return p->schedule->dependent_launch && p->target.sm >= 90;
 }
 
-/* ---- what leaves the L2 last, as the kernel begins */
+/* ---- inputs with L2 evict_last */
 
-/* Is what is read of a buffer copied in the background? */
+/* True if an input is copied to shared memory asynchronously. */
 static bool cg__stages_arg(const ind__writer *w, uint32_t arg) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i) && cg__inst(w, i)->source == w->args.arg[arg].buffer) return true;
     return false;
 }
 
-/* "in0 = ind_evict_last(in0);" for what is read so, and the policy for what is copied so. */
+/* Writes "in0 = ind_evict_last(in0);" for such inputs, and creates the cache policy for those that are copied
+   asynchronously. */
 static void cg__write_evictions(ind__writer *w, ind__text *t) {
     bool copies = false;
     if (!cg__evicts_last(w)) return;
@@ -12600,7 +12658,7 @@ static void cg__write_evictions(ind__writer *w, ind__text *t) {
 
 #define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
 
-/* Prelude, signature and body become the variant's source. */
+/* Assembles the variant's source from prelude, signature and body. */
 static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     if (v->dependent) cg__use(w, IND__CG_DEPENDENCY);
     ind__text t = {.context = w->context}, first = t;
@@ -12632,10 +12690,10 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
 }
 
 /* ========================================================================================== src/cuda/decide/tuned.c */
-/* ---- tuning: what was measured takes the place of what the formulas choose */
+/* ---- tuning: measured choices replace those of the formulas */
 
-/* A row's part of a thread is so long that all threads together have the row; as for the formulas' choice it must fit
-   into registers. */
+/* Sets the elements per thread so that all threads together have the row; like the formulas' choice they must fit in
+   registers. */
 static bool cg__retune_row_block(cg__decider *d, int threads) {
     ind__variant *v = d->variant;
     const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(&d->w);
@@ -12656,7 +12714,7 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     return true;
 }
 
-/* Gives the blocks another number of threads, where all else that was chosen is right for any or follows from it. */
+/* Sets another number of threads per block, if the other choices suit any number or follow from it. */
 static bool cg__retune_threads(cg__decider *d, int threads) {
     ind__variant *v = d->variant;
     const int lanes = v->rows ? v->threads / v->rows : 0;
@@ -12684,7 +12742,7 @@ static bool cg__retune_threads(cg__decider *d, int threads) {
     return true;
 }
 
-/* As many of a thread's vectors, or of its rows, together: where there may be several at all. */
+/* Sets the vectors or rows per thread whose loads are in flight together, if there may be several. */
 static bool cg__retune_together(cg__decider *d, int num) {
     ind__variant *v = d->variant;
     if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || d->w.kernel->run || v->misaligned) return false;
@@ -12719,7 +12777,7 @@ static void cg__retune(cg__decider *d) {
 }
 
 /* ========================================================================================= src/cuda/decide/decide.c */
-/* What follows from the choice of a strategy: which values stay in registers, which loads go through a tile. */
+/* Chooses which values stay in registers, or which loads pass through a tile, once the strategy is chosen. */
 static void cg__choose_kept_loads(cg__decider *d) {
     const ind__variant *v = d->variant;
     if (v->strategy == IND_STRATEGY_TRANSPOSE) cg__choose_tile_loads(d, d->plan->domain.rank - 1, d->plan->tile_y);
@@ -12730,7 +12788,7 @@ static void cg__choose_kept_loads(cg__decider *d) {
         cg__choose_kept(d);
 }
 
-/* Says that what is read leaves the L2 last, where cg__write_evictions will have it so. */
+/* Notes in the reason that inputs are loaded with L2 evict_last; cg__write_evictions writes it. */
 static void cg__note_eviction(cg__decider *d) {
     const ind__writer *w = &d->w;
     bool any = false;
@@ -12748,7 +12806,7 @@ static void cg__choose_strategy(cg__decider *d) {
     }
 }
 
-/* Decides how the kernel is computed: fills the variant, but for what its text says, and the body plan. */
+/* Decides how the kernel is computed: fills the body plan and all of the variant except its text. */
 static ind_status cg__decide(cg__decider *d) {
     if (d->w.kernel->kind == IND_KERNEL_MATMUL) {
         cg__analyse(d);
@@ -12815,7 +12873,7 @@ static ind_status cg__write_body(ind__writer *w, ind_plan *p, const cg__decider 
 /* ======================================================================================= src/cuda/decide/variants.c */
 /* ---- the variants of a kernel */
 
-/* Sizes that are passed must fit the index type too; false: they do not, and 64 bits must be used. */
+/* True if the sizes passed as arguments fit the index type too; false: 64 bits must be used. */
 static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
     if (d->plan->wide) return true;
     for (uint32_t i = 0; i < w->args.num; i++)
@@ -12825,9 +12883,10 @@ static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
     return true;
 }
 
-#define IND__CG_ALONE 64 /* the ways from this on need no cluster: way 0 without one, and so on */
+#define IND__CG_ALONE                                                                                                  \
+    64 /* fallbacks from this number on have no cluster: 64 is the first variant without one, and so on */
 
-/* One way to make the variant; *more: there is another one. */
+/* Plans the variant or one of its fallbacks, by its position `way`; *more: there is another fallback. */
 static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int way, bool *more,
                                int *used) {
     const bool alone = way >= IND__CG_ALONE;
@@ -12856,19 +12915,25 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
 }
 
-/* *used: what its conditions come from, but for IND__ASSUME_ALIGNED. */
+/* Fallbacks of a variant. NVRTC 13.0 compiled 370 variants of norms and softmax for sm_90a: 20 spilled, 19 of them took
+   the first fallback, one the second. */
+enum { IND__CG_MAX_FALLBACKS = 2 };
+
+/* Plans a variant and its fallbacks. The last fallback of a variant with a cluster has none. *used: the assumptions
+   that became guards, except IND__ASSUME_ALIGNED. */
 static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int *used) {
-    bool tried = false; /* to do without clusters */
+    bool tried = false; /* a fallback without clusters was planned */
+    int fallbacks = 0;
     *used = 0;
     for (int way = p->tuning.way;; way++, v = v->fallback) {
         bool more = false;
         ind_status status = cg__plan_way(p, k, v, assume, way, &more, used);
         tried |= ind__row_of(v)->cluster < 2;
-        if (!more && ind__row_of(v)->cluster > 1) {
+        if (more ? fallbacks + 1 == IND__CG_MAX_FALLBACKS : ind__row_of(v)->cluster > 1) {
             more = true;
             way = IND__CG_ALONE + (tried ? way : -1);
         }
-        if (status || !more) return status;
+        if (status || !more || fallbacks++ == IND__CG_MAX_FALLBACKS) return status;
         v->fallback = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
         if (!v->fallback) return IND_OUT_OF_MEMORY;
     }
@@ -12878,7 +12943,7 @@ static bool cg__has_guard(const ind__variant *v) {
     return ind__ok(v->guard) || v->guard_aligned;
 }
 
-/* Rows that are walked along do not need to be of a certain length. */
+/* True if rows of any length are looped over. */
 static bool cg__is_walked(const ind__variant *v) {
     if (v->strategy == IND_STRATEGY_SCAN_BLOCK) return v->range.to > (int64_t)v->threads * v->per_thread;
     return ind__strategy_has(v->strategy, IND__HAS_ANY_LENGTH);
@@ -12886,16 +12951,16 @@ static bool cg__is_walked(const ind__variant *v) {
 
 #define IND__CG_COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* The variants of a kernel while they are made. */
+/* The variants of a kernel while they are planned. */
 typedef struct cg__variants {
     ind_plan *plan;
     const ind_kernel *kernel;
     ind__variant variant[IND_MAX_VARIANTS];
     int num;
-    int used; /* by the one that was made last */
+    int used; /* assumptions of the variant planned last */
 } cg__variants;
 
-/* The next variant, of `num`, which whoever asks for it keeps by counting it. */
+/* Plans the next variant, variant[num]; the caller keeps it by incrementing num. */
 static ind_status cg__next_variant(cg__variants *x, int assume) {
     if (x->num >= IND_MAX_VARIANTS)
         return ind__fail(x->plan->context, IND_LIMIT, "kernel %s: it needs more than %d variants", x->kernel->name,
@@ -12903,8 +12968,8 @@ static ind_status cg__next_variant(cg__variants *x, int assume) {
     return cg__plan_variant(x->plan, x->kernel, &x->variant[x->num], assume, &x->used);
 }
 
-/* Behind a variant that vectors must divide the rows for, the one that knows no such condition, if it has vectors, too,
-   as between boundaries; of a range of lengths in any case, as then it has at least the right number of threads. */
+/* After a variant that requires rows to be multiples of the vector width, adds one without this guard, if it has
+   vectors too (misaligned rows). For a range of lengths always, as it then has at least the right number of threads. */
 static ind_status cg__plan_undivided(cg__variants *x, int assume) {
     const int used = x->used;
     if (!(used & IND__ASSUME_DIVISIBLE)) return IND_OK;
@@ -12915,15 +12980,21 @@ static ind_status cg__plan_undivided(cg__variants *x, int assume) {
     return status;
 }
 
-/* Where a range of lengths ends. Lanes hold rows of up to 1024 elements, as few of them as each takes; a block is
-   fitted to a row, of which at least half of the rounds are whole if it is longer than a quarter of the longest; what
-   waits in shared memory has its place there, so that half of it is empty at the most. */
-static const int64_t cg__row_ranges[] = {128, 512, 1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144};
-/* The same for unaligned pointers, which are rare: those that do not wait in shared memory, by as few variants as that
-   takes. */
-static const int64_t cg__unaligned_ranges[] = {1024, 16384};
+/* The last row length of each range: 1024 in the lanes of a warp, 8192 in the registers of a block, 32768 in its shared
+   memory, more in that of a cluster. Each launch has as many threads and bytes of shared memory as its row length
+   needs. Fewer ranges are slower. Measured on the H200, layer_norm, softmax, rms_norm and cross entropy of any length:
+   without 128 and 512 up to 2.0 and 1.5 times; with as many lanes as the row of the launch needs instead of 512 and
+   1024, up to 1.3 times; undivided rows without 4096 and 8192 1.3 times; a cluster of 8 for rows of 131072 1.4 to 1.9
+   times. */
+static const int64_t cg__narrow_ranges[] = {128,   512,   1024,   8192, /* elements of 1 or 2 bytes */
+                                            32768, 65536, 131072, 262144};
+static const int64_t cg__wide_ranges[] = {128, 512, 1024, 8192, 16384, 32768, 65536, 131072, 262144};
+/* The same if vectors may not divide the rows. */
+static const int64_t cg__undivided_ranges[] = {128, 512, 1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144};
+/* The same for unaligned pointers, which are rare. */
+static const int64_t cg__unaligned_ranges[] = {16384};
 
-/* The points of so many variables of a kernel. */
+/* The number of points of `num` variables of a kernel. */
 static ind_expr cg__points_of(const ind_kernel *k, int from, int num) {
     ind_expr extent[2 * IND_MAX_RANK];
     const ind_body *b = k->body;
@@ -12936,19 +13007,22 @@ static ind_expr cg__reduced_numel(const ind_kernel *k) {
     return cg__points_of(k, k->body->rank, k->body->rrank);
 }
 
-/* Variants for rows of other lengths than the hinted one, range by range: so that a launch is as fast as if its lengths
-   were known. None is built before a launch needs it. *rest: there are rows that no range has. */
-static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *end, size_t num, bool *rest) {
+/* Adds a variant for each range of row lengths, so that a launch is as fast as if its row length were known. The first
+   launch that needs a variant builds it. *rest: there are rows that no range has. *divisible: some of the variants
+   assume that vectors divide the rows. */
+static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *end, size_t num, bool *rest,
+                                  bool *divisible) {
     ind_status status = IND_OK;
     int64_t least, most;
     ind__known_bounds(cg__reduced_numel(x->kernel), &least, &most);
     ind_plan *p = x->plan;
     p->from = 0;
+    *rest = true;
     for (size_t i = 0; i < num && *rest && !status; i++) {
         p->to = end[i];
         if (p->to >= least) status = cg__next_variant(x, assume);
         if (p->to >= least && (status || !(x->used & IND__ASSUME_LENGTH) || cg__is_walked(&x->variant[x->num]))) break;
-        if (p->to >= least) x->num++, status = cg__plan_undivided(x, assume);
+        if (p->to >= least) x->num++, *divisible |= x->used & IND__ASSUME_DIVISIBLE;
         *rest = most > p->to;
         p->from = p->to + 1;
     }
@@ -12956,50 +13030,68 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *en
     return status;
 }
 
-/* Do rows of a length that only a launch knows stay in registers or in shared memory, if that is known? Of fewer rows
-   than there are multiprocessors most of the time is not what a block takes for its own. */
+/* True if the kernel gets a variant per range of row lengths: the length is known only at launch, and the likely
+   variant keeps rows in registers or in shared memory. With fewer rows than SMs, most of the time is not a block's own
+   work. */
 static bool cg__has_ranges(const ind_plan *p, const ind_kernel *k, const ind__variant *likely) {
     if ((k->kind != IND_KERNEL_REDUCTION && k->kind != IND_KERNEL_SCAN) || k->run) return false;
     return ind__strategy_has(likely->strategy, IND__HAS_RANGES) && !ind_expr_is_int(cg__reduced_numel(k), NULL) &&
            ind_hint(cg__points_of(k, 0, k->body->rank)) >= p->target.num_sms;
 }
 
-/* The most that cg__plan_variants makes: for the hinted length, each range and any length one with divided rows and one
-   without; one for each range of unaligned pointers; the last one. cg__plan_finish adds two. */
-_Static_assert(2 + 2 * IND__CG_COUNT(cg__row_ranges) + 2 + IND__CG_COUNT(cg__unaligned_ranges) + 1 + 2 <=
+/* The most variants that cg__plan_variants adds: two for each range, two for any length, one for each range of
+   unaligned pointers, the last one. cg__plan_finish adds two. */
+_Static_assert(IND__CG_COUNT(cg__wide_ranges) + IND__CG_COUNT(cg__undivided_ranges) + 2 +
+                       IND__CG_COUNT(cg__unaligned_ranges) + 1 + 2 <=
                    IND_MAX_VARIANTS,
                "IND_MAX_VARIANTS is below what a kernel with all ranges needs");
 
-/* First the way that is fast for the hinted sizes, with the conditions it needs; then those for rows of other lengths,
-   and those for sizes that vectors do not divide. If the last of these has conditions in turn, then also the way that
-   always works. */
+/* Adds the variants for ranges of row lengths: first those with divided rows. */
+static ind_status cg__plan_all_ranges(cg__variants *x, int assume, bool *rest) {
+    bool divisible = false, undivided_rest = false;
+    const bool narrow = x->variant->vector > 4;
+    ind_status status =
+        narrow ? cg__plan_ranges(x, assume, cg__narrow_ranges, IND__CG_COUNT(cg__narrow_ranges), rest, &divisible)
+               : cg__plan_ranges(x, assume, cg__wide_ranges, IND__CG_COUNT(cg__wide_ranges), rest, &divisible);
+    if (status || !divisible) return status;
+    status = cg__plan_ranges(x, assume & ~IND__ASSUME_DIVISIBLE, cg__undivided_ranges,
+                             IND__CG_COUNT(cg__undivided_ranges), &undivided_rest, &divisible);
+    *rest |= undivided_rest;
+    return status;
+}
+
+/* Adds the variants for any row length, with and without divided rows. */
+static ind_status cg__plan_any_length(cg__variants *x, int assume) {
+    const bool vectors = x->kernel->kind == IND_KERNEL_POINTWISE || x->kernel->kind == IND_KERNEL_REDUCTION;
+    ind_status status = cg__next_variant(x, assume);
+    x->num++;
+    return !status && vectors ? cg__plan_undivided(x, assume) : status;
+}
+
+/* Adds the variants in the order in which a launch selects: for ranges of row lengths, or for the hinted length, if it
+   is of use; for any length. If the last of these has a guard, adds a variant without any. */
 static ind_status cg__plan_variants(cg__variants *x) {
     const int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH, any = all & ~IND__ASSUME_LENGTH;
-    const bool vectors = x->kernel->kind == IND_KERNEL_POINTWISE || x->kernel->kind == IND_KERNEL_REDUCTION;
-    bool rest = true, unaligned = true;
+    bool rest = true, unaligned = true, divisible;
     ind_status status = cg__next_variant(x, all);
     if (status) return status;
     const bool ranges = cg__has_ranges(x->plan, x->kernel, x->variant);
-    const bool known = x->used & IND__ASSUME_LENGTH && !cg__is_walked(x->variant);
-    if (known) x->num++, status = cg__plan_undivided(x, all);
-    if (!status && ranges) status = cg__plan_ranges(x, all, cg__row_ranges, IND__CG_COUNT(cg__row_ranges), &rest);
-    if (!status && rest) {
-        status = cg__next_variant(x, any);
-        x->num++;
-        if (!status && vectors) status = cg__plan_undivided(x, any);
-    }
+    if (ranges)
+        status = cg__plan_all_ranges(x, all, &rest);
+    else if (x->used & IND__ASSUME_LENGTH && !cg__is_walked(x->variant))
+        x->num++, status = cg__plan_undivided(x, all);
+    if (!status && rest) status = cg__plan_any_length(x, any);
     x->plan->from = 0;
     if (status || !cg__has_guard(&x->variant[x->num - 1])) return status;
     if (ranges && x->variant[x->num - 1].guard_aligned)
         status = cg__plan_ranges(x, IND__ASSUME_LENGTH, cg__unaligned_ranges, IND__CG_COUNT(cg__unaligned_ranges),
-                                 &unaligned);
+                                 &unaligned, &divisible);
     x->plan->from = 0;
     if (!status) status = cg__next_variant(x, IND__ASSUME_NOTHING);
     x->num++;
     return status;
 }
 
-/* The variants that the plan keeps. */
 static bool cg__keep_variants(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, int num) {
     kp->variant = (ind__variant *)ind__arena_copy(&p->arena, v, (size_t)num * sizeof *v);
     kp->num_variants = kp->variant ? num : 0;
@@ -13007,7 +13099,7 @@ static bool cg__keep_variants(ind_plan *p, ind_kernel_plan *kp, const ind__varia
 }
 
 static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
-    if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* there is nothing to write */
+    if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* nothing to write */
     cg__variants x = {.plan = p, .kernel = k};
     ind_status status = cg__plan_variants(&x);
     if (!status && !cg__keep_variants(p, kp, x.variant, x.num)) status = ind__failed(p->context);
@@ -13017,24 +13109,24 @@ static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_p
 /* =============================================================================================== src/cuda/combine.c */
 /* ------------------------------------------------------------------------------------------------- >>combine */
 
-/* One launch for several kernels. Each becomes a function of the source, its part; kernels whose parts have the same
-   text share one. The arguments of all stand in a table that is the launch's only parameter, a row for each kernel with
-   the blocks that are its own: which row a block works on is found by its number. So the source of a loop over many
-   tensors does not grow with their number. */
+/* One launch for several kernels. Each kernel becomes a function of the source, called its part; parts with the same
+   text share one function. The launch's only parameter is a table with a row per kernel: its arguments and its range of
+   blocks. A block finds its row by its index. So the source of a loop over many tensors does not grow with their
+   number. */
 
-#define IND__CG_COMBO_WORDS 512 /* of 8 bytes: the 4 KiB of parameters that every launch may have */
+#define IND__CG_COMBO_WORDS 512 /* words of 8 bytes: 4 KiB of parameters, which every launch may have */
 
-/* How a kernel is made as a part of a launch. */
+/* A kernel planned as a part of a launch. */
 typedef struct cg__part {
     uint32_t kernel;
     ind__variant variant; /* without a source */
-    const char *why_not;  /* it cannot be a part; NULL: it can */
-    const char *params;   /* of its function, behind the block's place */
+    const char *why_not;  /* why the kernel cannot be a part; NULL: it can */
+    const char *params;   /* of its function, after the block index */
     const char *code;     /* of its function */
-    const char *outside;  /* what stands before it: ind_wgmma_tile */
+    const char *outside;  /* text before it: ind_wgmma_tile */
     ind__prelude_set prelude;
-    bool barrier; /* all threads of the block must take part */
-    bool narrow;  /* it has so few threads that other parts have enough registers */
+    bool barrier; /* all threads of the block must reach its barriers */
+    bool narrow;  /* few enough threads that other parts have enough registers */
     uint32_t function;
 } cg__part;
 
@@ -13042,7 +13134,7 @@ static char *cg__keep_text(ind__arena *arena, const ind__text *t) {
     return t->failed ? NULL : ind__arena_string(arena, t->data ? t->data : "", t->size);
 }
 
-/* The code of a part says `block` where that of a kernel says blockIdx. */
+/* Replaces blockIdx by the parameter `block` in the code of a part. */
 static void cg__part_code(ind__text *t, const char *code) {
     static const char whole[] = "blockIdx.";
     for (const char *at; (at = strstr(code, whole)) != NULL; code = at + sizeof whole - 1) {
@@ -13052,8 +13144,7 @@ static void cg__part_code(ind__text *t, const char *code) {
     ind__text_raw(t, code, strlen(code));
 }
 
-/* Bytes of the arrays in shared memory that the part's code declares, at most: tiles, states of reductions and scans.
- */
+/* Upper bound in bytes of the shared arrays that the part's code declares: tiles, states of reductions and scans. */
 static int cg__part_shared(const ind__writer *w) {
     const ind__variant *v = w->variant;
     int bytes = 0;
@@ -13071,7 +13162,7 @@ static int cg__part_shared(const ind__writer *w) {
     return bytes;
 }
 
-/* What cg__assemble would make a source of. */
+/* Saves the texts of a part; corresponds to cg__assemble. */
 static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     ind__text params = {.context = w->context}, code = params, outside = params;
     cg__write_template_functions(w, &outside);
@@ -13089,7 +13180,7 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->code = cg__keep_text(w->arena, &code);
     part->outside = cg__keep_text(w->arena, &outside);
     bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
-                 cg__sorts_rows(w); /* in functions of the prelude */
+                 cg__sorts_rows(w); /* their barriers are in prelude functions */
     part->narrow = w->variant->threads <= w->target->thresholds.combo_threads;
     part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
     part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->args.arg, w->args.num * sizeof *w->args.arg);
@@ -13101,7 +13192,7 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     return ok ? IND_OK : ind__failed(w->context);
 }
 
-/* The launch of one variant, while its source is written. */
+/* State while the source of a launch's variant is written. */
 typedef struct cg__combo {
     ind_plan *plan;
     cg__part **part;
@@ -13114,7 +13205,7 @@ typedef struct cg__combo {
     bool failed;
 } cg__combo;
 
-/* Axes of the part's own grid that can have more than one block; the block's place along them is computed. */
+/* Axes of the part's own grid that can have more than one block; the block's index along them is computed. */
 static int cg__num_axes(const ind__variant *v) {
     int64_t blocks;
     int axes = 3;
@@ -13122,8 +13213,8 @@ static int cg__num_axes(const ind__variant *v) {
     return axes;
 }
 
-/* Words of 8 bytes in the part's row: its arguments, blocks along all axes but the last and their reciprocals, and the
-   range of its blocks. */
+/* 8-byte words in the part's row: arguments, blocks along all axes but the last with their reciprocals, and the range
+   of its blocks. */
 static uint32_t cg__row_words(const ind__variant *v) {
     return v->num_args + 2 * (uint32_t)(cg__num_axes(v) - 1) + 2;
 }
@@ -13133,7 +13224,7 @@ static bool cg__same_part(const cg__part *a, const cg__part *b) {
            a->variant.num_args == b->variant.num_args && !strcmp(a->params, b->params) && !strcmp(a->code, b->code);
 }
 
-/* Numbers the functions: equal parts have one. */
+/* Numbers the functions; equal parts share one. */
 static void cg__number_functions(cg__combo *x) {
     x->num_functions = 0;
     for (uint32_t i = 0; i < x->num_parts; i++) {
@@ -13150,7 +13241,7 @@ static void cg__combo_arg(cg__combo *x, ind__kernel_arg a) {
     if (to) *to = a;
 }
 
-/* A part's row of arguments, in the order of cg__write_function. */
+/* Fills a part's row of arguments, in the order of cg__write_function. */
 static void cg__fill_row(cg__combo *x, const cg__part *part) {
     const ind__variant *v = &part->variant;
     ind_expr first = x->blocks, blocks = ind_expr_product(x->plan->context, v->grid, 3);
@@ -13161,8 +13252,7 @@ static void cg__fill_row(cg__combo *x, const cg__part *part) {
         if (a.kind == IND__ARG_PARTIALS) a.offset = x->variant->memory.partial_bytes;
         cg__combo_arg(x, a);
     }
-    x->variant->memory.num_counters +=
-        (v->memory.num_counters + 1) / 2 * 2; /* words of 8 bytes may stand behind them */
+    x->variant->memory.num_counters += (v->memory.num_counters + 1) / 2 * 2; /* 8-byte words may follow */
     x->variant->memory.partial_bytes += v->memory.partial_bytes;
     for (int d = 0; d + 1 < cg__num_axes(v); d++) {
         cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = v->grid[d]});
@@ -13205,7 +13295,7 @@ static void cg__row_argument(cg__combo *x, const ind__kernel_arg *a, const char 
     ind__textf(&x->text, ", row.%s", name);
 }
 
-/* The part of its function that comes first, and how many have that. */
+/* The first part with this function, and the number of parts that have it. */
 static const cg__part *cg__first_part(const cg__combo *x, uint32_t function, uint32_t *num) {
     const cg__part *first = NULL;
     *num = 0;
@@ -13214,7 +13304,7 @@ static const cg__part *cg__first_part(const cg__combo *x, uint32_t function, uin
     return first;
 }
 
-/* The function, and a row of the table: members of 8 bytes each. */
+/* Writes the function and the struct of its table rows: members of 8 bytes each. */
 static void cg__write_function(cg__combo *x, uint32_t function) {
     uint32_t num;
     const cg__part *part = cg__first_part(x, function, &num);
@@ -13233,7 +13323,7 @@ static void cg__write_function(cg__combo *x, uint32_t function) {
     ind__textf(t, "};\n\n");
 }
 
-/* Begins the call with the block's place in the grid of its part; it is the at-th block there. */
+/* Begins the call with the block's index in the grid of its part, computed from its linear index `at`. */
 static void cg__write_place(ind__text *t, int axes, uint32_t function) {
     static const char *const place[] = {"at", "at - line * (unsigned)row.x, line",
                                         "at - line * (unsigned)row.x, line - z * (unsigned)row.y, z"};
@@ -13245,7 +13335,7 @@ static void cg__write_place(ind__text *t, int axes, uint32_t function) {
                            : "");
 }
 
-/* Which blocks run the function, and where in its own grid each of them stands. */
+/* Writes the branch of the blocks that run the function, and their index in the part's own grid. */
 static void cg__write_dispatch(cg__combo *x, uint32_t function) {
     uint32_t num;
     const cg__part *part = cg__first_part(x, function, &num);
@@ -13315,7 +13405,7 @@ static void cg__write_combo(cg__combo *x) {
     cg__write_table(x);
 }
 
-/* What holds of all parts together. The rows of the table stand by function. */
+/* Combines the properties of all parts into the variant. Table rows are ordered by function. */
 static void cg__join_parts(cg__combo *x) {
     ind_context *c = x->plan->context;
     ind__variant *v = x->variant;
@@ -13340,7 +13430,7 @@ static void cg__join_parts(cg__combo *x) {
     v->grid[1] = v->grid[2] = ind_int(c, 1);
 }
 
-/* The parts become one variant of the first one's kernel. */
+/* Plans the parts as one variant of the first part's kernel. */
 static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t num, ind__variant *v) {
     cg__combo x = {.plan = p, .part = part, .num_parts = num, .variant = v, .text = {.context = p->context}};
     ind__text why = {.context = p->context};
@@ -13365,7 +13455,7 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
 
 #define IND__CG_ASSUME_PART (IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE)
 
-/* As cg__plan_variant, for a part. */
+/* Like cg__plan_variant, for a part. */
 static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int threads) {
     const ind_kernel *k = &p->schedule->kernel[part->kernel];
     for (int attempt = 0; attempt < 2; attempt++) {
@@ -13385,7 +13475,7 @@ static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int thr
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
 }
 
-/* Two forms of each kernel of a launch: the fast one, which may have guards, and the one that always works. */
+/* Two forms of each kernel of a launch: a fast one, which may have guards, and a general one without guards. */
 typedef struct cg__parts {
     cg__part *fast, *general;
     uint32_t num;
@@ -13398,8 +13488,8 @@ static bool cg__is_product(const cg__part *part) {
     return ind__strategy_row_of(part->variant.strategy)->family == IND__FAMILY_MATMUL;
 }
 
-/* Can the part be in a launch with `first`, with as many threads? With barriers it needs exactly its own number; a
-   pointwise one takes any. */
+/* True if the part fits a launch with `first` and so many threads. A part with barriers needs exactly its own number; a
+   pointwise part takes any number. */
 static bool cg__suits(const cg__part *first, int threads, const cg__part *part) {
     if (part->why_not || cg__is_product(first) != cg__is_product(part)) return false;
     if (cg__is_product(first))
@@ -13409,7 +13499,7 @@ static bool cg__suits(const cg__part *first, int threads, const cg__part *part) 
     return part->variant.strategy == IND_STRATEGY_POINTWISE || part->variant.threads <= threads;
 }
 
-/* Threads of a launch with part i: with which the most of those from there on can be in it. */
+/* Threads of a launch with part i: the number that suits most parts from i on. */
 static int cg__combo_threads(const cg__part *part, const uint8_t *done, uint32_t i, uint32_t num) {
     int best = part[i].variant.threads;
     uint32_t most = 0;
@@ -13423,7 +13513,7 @@ static int cg__combo_threads(const cg__part *part, const uint8_t *done, uint32_t
     return best;
 }
 
-/* Shared memory and arguments of what is chosen with one part more: may a launch have as much? */
+/* True if the shared memory and arguments of the chosen parts and one more fit a launch. */
 static bool cg__combo_fits(cg__parts *x, const cg__part *more, bool general) {
     cg__part **chosen = general ? x->chosen_general : x->chosen;
     int64_t bytes = more->variant.memory.static_shared;
@@ -13435,7 +13525,7 @@ static bool cg__combo_fits(cg__parts *x, const cg__part *more, bool general) {
     return bytes <= IND__CG_STATIC_SHARED && words <= IND__CG_COMBO_WORDS;
 }
 
-/* The parts from `first` on that share its launch: none without `first` itself. */
+/* Chooses the parts from `first` on that share its launch; none if `first` itself does not fit. */
 static void cg__choose_parts(cg__parts *x, uint32_t first) {
     int fast = cg__combo_threads(x->fast, x->done, first, x->num);
     int general = cg__combo_threads(x->general, x->done, first, x->num);
@@ -13453,7 +13543,7 @@ static void cg__choose_parts(cg__parts *x, uint32_t first) {
     }
 }
 
-/* Pointwise parts take the number of threads that the others have. */
+/* Plans pointwise parts again with the number of threads of the other parts. */
 static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, int assume) {
     int threads = 0;
     for (uint32_t i = 0; i < num; i++)
@@ -13468,7 +13558,7 @@ static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, 
     return IND_OK;
 }
 
-/* Plans the kernels that were chosen as one launch, that of the first of them. */
+/* Plans the chosen kernels as one launch, the launch of the first of them. */
 static ind_status cg__plan_chosen(ind_plan *p, cg__parts *x) {
     const uint32_t first = x->chosen[0]->kernel;
     ind_kernel_plan *kp = &p->kernel[first];
@@ -13505,7 +13595,7 @@ static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
     for (uint32_t i = 0; i < x->num && !status; i++) {
         if (x->done[i]) continue;
         cg__choose_parts(x, i);
-        if (!x->done[i]) { /* it suits no launch, not even its own */
+        if (!x->done[i]) { /* fits no launch as a part: planned alone */
             x->chosen[0] = &x->fast[i];
             x->done[i] = 1, x->num_chosen = 1;
         }
@@ -13514,8 +13604,8 @@ static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
     return status;
 }
 
-/* The kernels of a launch of the schedule: one launch, or a few where their blocks cannot be of one size or they need
-   more shared memory or arguments than there is. */
+/* Plans the kernels of a launch of the schedule: one launch, or several if their numbers of threads differ or they
+   exceed the shared memory or parameters of one launch. */
 static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
     if (num == 1) return cg__plan_kernel(p, p->kernel[first].kernel, &p->kernel[first]);
     ind__arena memory = {.context = p->context};
@@ -13534,25 +13624,25 @@ static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
 /* ================================================================================================ src/cuda/finish.c */
 /* -------------------------------------------------------------------------------------------------- >>finish */
 
-/* Rows, and what is reduced of what is found of each, as a mean of losses, in one launch: for a few rows the work of
-   the second kernel takes less than its launch.
+/* Computes rows and a reduction over the rows' results, such as a mean of losses, in one launch. For a few rows the
+   second kernel takes less time than its launch.
 
-   Each value passes from block to block as a word whose upper half says that it is there: one trip to the L2, where
-   blocks that count themselves when they are done take three (the fence, the count, what the last one then reads).
-   The block with the last ticket takes the values; what is its own it finds in shared memory. So all others had begun
-   before it, and end without it, wherever they run; and in what order they end changes nothing, as each value has its
-   place. Whoever takes a word sets it back to 0.
-   A thread waits for one word after another, each of which takes a trip, so that a few rounds are as long as a launch:
-   that bounds the rows. For more of them the two kernels run as they are, each in its own launch. Up to two rows for
-   each of its lanes are taken by a warp, which needs no barrier, neither before nor behind, and looks for both before
-   it waits for one.
+   Each result passes from block to block as a word whose upper half marks it as valid. That takes one trip to the L2.
+   Counting finished blocks takes three (the fence, the count, the load of the results). The block with the last ticket
+   reads the results; its own are in shared memory. All other blocks have begun before it and end without it, so there
+   is no deadlock. Each result has its own word, so the order in which blocks end has no effect. The reader sets each
+   word back to 0.
+
+   A thread waits for one word after another, one trip each. A few iterations take as long as a launch, which bounds the
+   rows. With more rows the two kernels run in separate launches. Up to two rows per lane are read by one warp: it needs
+   no barrier before or after, and polls both words before it waits for one.
 
    Cross entropy of 1, 16, 32, 64 and 128 rows of 4096 bf16, us above an empty kernel on an H200: 1.2, 1.5, 1.5, 1.6 and
-   1.9 by a warp, 1.2, 1.6, 1.5, 1.7 and 1.8 by the block, where the warp takes one row a lane; 2.5 to 3.2 with a kernel
-   for the mean. By hand, 64 rows: 2.5
-   with that, 2.1 with a count of the blocks that are done, 3.0 and more in a cluster of 16. No gain: all words at once
-   through shared memory (0.4 more: it takes instructions, each of which is read for the first time, some 5 cycles),
-   words asked for twice, a pause before, what is read beside them brought into the L1 (0.3 more for 256 rows). */
+   1.9 by a warp, 1.2, 1.6, 1.5, 1.7 and 1.8 by the block, with one row per lane of the warp; 2.5 to 3.2 with a kernel
+   for the mean. Hand-written, 64 rows: 2.5 with a kernel for the mean, 2.1 with a count of finished blocks, 3.0 and
+   more in a cluster of 16. Without gain: all words at once through shared memory (0.4 more: it takes instructions that
+   are fetched for the first time, some 5 cycles each), polling words twice, a pause before polling, prefetching the
+   other operands into the L1 (0.3 more for 256 rows). */
 
 static const char cg__finish_text[] =
     "// Results of the block's own rows.\n"
@@ -13613,8 +13703,8 @@ static const char cg__finish_text[] =
     "    return u.value;\n"
     "}\n\n";
 
-/* May the next kernel write while blocks of this one still run? Places in the arena are free for it once this kernel is
-   done, and no sooner. */
+/* True if the next kernel may write while blocks of this one still run. Memory in the arena that this kernel uses is
+   free only once this kernel has completed. */
 static bool cg__writes_apart(const ind_schedule *s, const ind_kernel *rows, const ind_kernel *next,
                              const cg__handover *h) {
     for (uint32_t i = next->num_reads; i < next->num_args; i++) {
@@ -13629,8 +13719,8 @@ static bool cg__writes_apart(const ind_schedule *s, const ind_kernel *rows, cons
     return true;
 }
 
-/* Which buffers the rows hand over to the next kernel; false: what it reads of them fits into no words, or there is
-   nothing. */
+/* Finds the buffers that the rows pass to the next kernel. False: there are none, or an element does not fit in a
+   word. */
 static bool cg__find_handover(const ind_schedule *s, const ind_kernel *rows, const ind_kernel *next, cg__handover *h) {
     for (uint32_t i = 0; i < next->num_reads; i++) {
         for (uint32_t k = rows->num_reads; k < rows->num_args; k++) {
@@ -13644,7 +13734,7 @@ static bool cg__find_handover(const ind_schedule *s, const ind_kernel *rows, con
     return h->num > 0;
 }
 
-/* Can kernel k and the next one be tried in one launch? */
+/* True if kernels k and k + 1 are candidates for one launch. */
 static bool cg__may_finish(const ind_plan *p, uint32_t k, cg__handover *h) {
     const ind_schedule *s = p->schedule;
     if (k + 1 >= p->num_kernels || !s->finishes) return false;
@@ -13658,7 +13748,7 @@ static bool cg__may_finish(const ind_plan *p, uint32_t k, cg__handover *h) {
            cg__writes_apart(s, &s->kernel[k], &s->kernel[k + 1], h);
 }
 
-/* Is the one LOAD or STORE of each buffer that is handed over that of element `place`? */
+/* True if each handed-over buffer has exactly one LOAD or STORE, and that of element `place`. */
 static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place) {
     uint32_t found = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -13671,8 +13761,8 @@ static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place)
     return found == w->plan->handover->num;
 }
 
-/* One row a point, kept by the threads of a block, that is left, a value by each thread at the most; or one pass along
-   all rows, which takes them. */
+/* The first part must have one row per point, computed by a block, and at most one result per thread. The second part
+   must be one pass over all rows that reads the results. */
 static bool cg__suits_finish(const ind__writer *w) {
     const cg__handover *h = w->plan->handover;
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
@@ -13684,7 +13774,7 @@ static bool cg__suits_finish(const ind__writer *w) {
            cg__hands_each(w, IND_LOOP_STORE, w->plan->domain.var[0]);
 }
 
-/* Writes one of the two parts; *able: it can be one. */
+/* Plans one of the two parts; *able: it is possible. */
 static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, bool *able) {
     cg__decider d;
     ind__writer w = {0};
@@ -13708,7 +13798,8 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
     return status;
 }
 
-/* A warp takes but one round of them, a block no more than there are at once. */
+/* Most rows that the finish reads. A warp reads in one iteration; a block reads at most as many rows as there are
+   resident blocks. */
 static int64_t cg__most_finished(const ind_plan *p, const cg__handover *h) {
     const int rounds = h->threads > 32 ? p->target.launch_ns / p->target.thresholds.trip_ns : 1;
     const int64_t most = (int64_t)h->threads * h->looks * (rounds > 1 ? rounds : 1);
@@ -13726,7 +13817,7 @@ static void cg__call_part(cg__combo *x, int part, const char *member, const char
     ind__textf(&x->text, "}\n");
 }
 
-/* The source: both parts, and what each block does. */
+/* Writes the source: both parts, and the kernel that calls them. */
 static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     ind__text *t = &x->text;
     const ind__variant *v = x->variant;
@@ -13754,8 +13845,8 @@ static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     ind__textf(t, "}\n");
 }
 
-/* Without rows there is no block. The bound comes first, as it implies much of what the parts ask for. False: there
-   never are so few rows. */
+/* Adds the guard. Without rows there is no block. The bound comes first, as it implies most guards of the parts. False:
+   there are never so few rows. */
 static bool cg__guard_finish(ind__variant *v, ind_expr rows, int64_t most) {
     const ind_expr parts = v->guard;
     v->guard = (ind_expr){0};
@@ -13765,7 +13856,7 @@ static bool cg__guard_finish(ind__variant *v, ind_expr rows, int64_t most) {
     return able;
 }
 
-/* Both parts become one variant of the first one's kernel. */
+/* Plans both parts as one variant of the first part's kernel. */
 static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg__handover *h, ind__variant *v,
                                           bool *able) {
     ind_context *c = p->context;
@@ -13794,7 +13885,7 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     return ok ? IND_OK : ind__failed(c);
 }
 
-/* The one variant of two kernels. */
+/* The variant has no guard: it becomes the only variant of both kernels. */
 static ind_status cg__always_finish(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, const ind__variant *next) {
     if (!cg__keep_variants(p, kp, v, 1)) return ind__failed(p->context);
     kp[1].part = (ind__variant *)ind__arena_copy(&p->arena, next, sizeof *next);
@@ -13805,7 +13896,7 @@ static ind_status cg__always_finish(ind_plan *p, ind_kernel_plan *kp, const ind_
     return kp[1].part ? IND_OK : ind__failed(p->context);
 }
 
-/* Adds a first variant to kernel k that runs the next kernel, too. */
+/* Adds a first variant to kernel k that also runs the next kernel. */
 static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h) {
     ind_kernel_plan *kp = &p->kernel[rows->kernel];
     cg__part next = {.kernel = rows->kernel + 1}, *part[2] = {rows, &next};
@@ -13824,8 +13915,8 @@ static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h) {
     return cg__keep_variants(p, kp, list, kp->num_variants + 1) ? IND_OK : ind__failed(p->context);
 }
 
-/* Lets kernel k run the next one, too, if likely rows are few enough: by the block, and by a warp of it, which needs no
-   barrier, if there are no more than it takes at once. */
+/* Lets kernel k also run the next one if the likely number of rows is small enough: with a block that reads the
+   results, and with one warp, which needs no barrier, if it can read them in one iteration. */
 static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
     cg__handover h = {0};
     cg__part rows = {.kernel = k};
@@ -13847,13 +13938,13 @@ static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
 /* ========================================================================================== src/cuda/cost/predict.c */
 /* ------------------------------------------------------------------------------------------------- >>predict */
 
-/* Whole nanoseconds that an amount takes at a rate. */
+/* Whole nanoseconds for an amount at a rate. */
 static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
     return ind_expr_ceildiv(amount, ind_int(c, rate > 0 ? rate : 1));
 }
 
-/* What it takes to read and write at the rate of copies. Where the sum in bytes might leave 64 bits, each is rounded up
-   by itself. */
+/* Time to read and write at the rate of copies. If the sum in bytes may exceed 64 bits, each is rounded up
+   separately. */
 static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t rate) {
     int64_t lo, read, written;
     ind__known_bounds(k->bytes_read, &lo, &read);
@@ -13863,8 +13954,8 @@ static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t 
     return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
 }
 
-/* A lower bound that a kernel without flaws comes close to: it moves each byte once, and what it computes is hidden
-   behind that or hides it. Transcendental functions and f64 count as f32 operations. */
+/* Lower bound of a kernel's time, which a good kernel approaches: each byte is moved once, and memory traffic and
+   arithmetic overlap. Transcendental functions and f64 count as f32 operations. */
 static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
     const ind_target *t = &p->target;
     const int64_t copy = (int64_t)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
@@ -13875,7 +13966,7 @@ static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_e
         *computing, cg__duration(p->context, kp->kernel->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns));
 }
 
-/* Of a whole launch; its parts have no time of their own. */
+/* Predicts the time of a whole launch; its parts have no separate time. */
 static ind_status cg__predict(ind_plan *p, uint32_t kernel) {
     ind_context *c = p->context;
     ind_kernel_plan *kp = &p->kernel[kernel];
@@ -13904,10 +13995,10 @@ static ind_status cg__predict_all(ind_plan *p) {
 /* ======================================================================================== src/cuda/equal_launches.c */
 /* ---- equal launches */
 
-/* The layers of a network are the same kernels over other buffers. What a plan is made from, and so its text, is the
-   kernel's body, the types of its arguments, which of them are constants, which lie in the arena and which share
-   memory: where all that agrees with an earlier launch, the plan is that one's with the buffers exchanged. The verifier
-   makes it anew and compares. */
+/* The layers of a network are the same kernels with other buffers. A plan and its text depend on the kernel's body and
+   its arguments: their types, which are constant, which are in the arena, and which share memory. If all of these equal
+   an earlier launch's, its plan is copied and the buffers are exchanged. The verifier plans such launches again and
+   compares. */
 typedef struct cg__launch_table {
     ind__arena memory;
     uint32_t *first; /* by hash: 1 + the first kernel of a launch, 0: free */
@@ -13935,7 +14026,7 @@ static uint64_t cg__hash_kernel(const ind_kernel *k, uint64_t hash) {
     return hash;
 }
 
-/* Of two kernels: the instructions but for the buffers, of which those at the same place among the arguments agree. */
+/* True if the instructions of two kernels are equal, with buffers compared by their position among the arguments. */
 static bool cg__same_inst(const ind_kernel *ka, const ind__inst *a, const ind_kernel *kb, const ind__inst *b) {
     const bool access = a->op == IND_LOOP_LOAD || a->op == IND_LOOP_STORE;
     return a->op == b->op && a->dtype == b->dtype && a->reduction == b->reduction && a->flags == b->flags &&
@@ -13950,7 +14041,7 @@ static bool cg__same_exprs(const ind_expr *a, const ind_expr *b, uint32_t num) {
     return true;
 }
 
-/* Sizes that come from data are read from buffers of a certain number. */
+/* True if two bodies are equal. False if sizes depend on data, as these are read from particular buffers. */
 static bool cg__same_body(const ind_plan *p, const ind_kernel *ka, const ind_kernel *kb) {
     const ind_body *a = ka->body, *b = kb->body;
     if (a->rank != b->rank || a->rrank != b->rrank || a->num_inst != b->num_inst || a->num_index != b->num_index ||
@@ -13966,7 +14057,7 @@ static bool cg__same_args(const ind_schedule *s, const ind_kernel *a, const ind_
     for (uint32_t i = 0; i < a->num_args; i++) {
         const uint32_t x = a->arg[i], y = b->arg[i];
         const ind__buffer *of_x = &s->program->buffer[x], *of_y = &s->program->buffer[y];
-        const bool constant = of_x->kind == IND__BUFFER_CONST; /* which no launch before writes */
+        const bool constant = of_x->kind == IND__BUFFER_CONST; /* no earlier launch writes it */
         if (of_x->dtype != of_y->dtype || constant != (of_y->kind == IND__BUFFER_CONST)) return false;
         if (s->offset && ind__ok(s->offset[x]) != ind__ok(s->offset[y])) return false;
         for (uint32_t j = 0; j < i; j++)
@@ -13982,8 +14073,8 @@ static bool cg__same_kernel(const ind_plan *p, const ind_kernel *a, const ind_ke
            cg__same_args(p->schedule, a, b);
 }
 
-/* What stands for a buffer of the launch at `from` in the one at `to`, of num kernels each; UINT32_MAX: no single one.
- */
+/* The buffer in the launch at `to` that corresponds to `buffer` in the launch at `from`; both have num kernels.
+   UINT32_MAX: none, or more than one. */
 static uint32_t cg__buffer_there(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, uint32_t buffer) {
     uint32_t found = UINT32_MAX;
     for (uint32_t k = 0; k < num; k++) {
@@ -14007,7 +14098,7 @@ static bool cg__same_launch(const ind_plan *p, uint32_t from, uint32_t to, uint3
     return true;
 }
 
-/* An earlier launch that the one at `first` equals, else `first` itself, which is then found by later ones. */
+/* Returns an earlier launch that equals the one at `first`; if none, adds `first` to the table and returns it. */
 static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t first, uint32_t num) {
     uint64_t hash = num;
     for (uint32_t k = 0; k < num; k++) hash = cg__hash_kernel(&p->schedule->kernel[first + k], hash);
@@ -14021,7 +14112,7 @@ static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t
     return first;
 }
 
-/* The variant of the launch at `from` for the one at `to`, with all that may be built in its place. */
+/* Replaces the buffers of a variant and of its fallbacks, from the launch at `from` to the one at `to`. */
 static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32_t num, ind__variant *v) {
     for (;; v = v->fallback) {
         v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
@@ -14051,7 +14142,8 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
     return IND_OK;
 }
 
-/* Is the plan of the launch at `to` what cg__copy_launch would have made of the one at `from`? */
+/* Verifies that the plan of the launch at `to` equals the one that cg__copy_launch derives from the launch at
+   `from`. */
 static ind_status cg__check_launch(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
     for (uint32_t k = 0; k < num; k++) {
         const ind_kernel_plan *a = &p->kernel[from + k], *b = &p->kernel[to + k];
@@ -14078,7 +14170,6 @@ static ind_status cg__plan_next(ind_plan *p, cg__launch_table *t, uint32_t first
     return status || other == first ? status : cg__check_launch(p, other, first, num);
 }
 
-/* Launch after launch. */
 static ind_status cg__plan_all(ind_plan *p) {
     const ind_schedule *s = p->schedule;
     cg__launch_table table = {0};
@@ -14096,8 +14187,9 @@ static ind_status cg__plan_all(ind_plan *p) {
     return status;
 }
 
-/* Half and twice as many threads, and again: beyond, a block has too little to do, or a multiprocessor too few blocks.
-   All ways that are left to make it, which the build may not have spilled enough to need. */
+/* Candidates: half and twice as many threads, and once more; beyond these a block has too little to do, or an SM too
+   few blocks. Then all remaining fallbacks, which a build without enough spills does not reach, and other numbers of
+   vectors or rows in flight. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]) {
     const bool warps = v->strategy == IND_STRATEGY_ROW_WARP, points = v->strategy == IND_STRATEGY_POINTWISE;
     const bool threads = !v->replaced.cluster && ind__strategy_has(v->strategy, IND__HAS_THREADS);
@@ -14115,7 +14207,8 @@ int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNE
     return num;
 }
 
-/* The variants of a kernel are chosen from in order: another one in the same place may need no more, and no less. */
+/* A launch takes the first variant whose guards hold, so a tuned variant must have the same conditions as the one that
+   it replaces. */
 static bool cg__same_conditions(const ind__variant *a, const ind__variant *b) {
     return a->guard_aligned == b->guard_aligned && a->index_bits == b->index_bits &&
            cg__same_exprs(&a->guard, &b->guard, 1);
@@ -14169,13 +14262,13 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
 /* ==================================================================================== src/cuda/cost/architectures.c */
 /* ------------------------------------------------------------------------------------------- >>architectures */
 
-/* Limits per multiprocessor and per block (CUDA C++ Programming Guide, "Compute Capabilities", table of technical
-   specifications). Clusters of 16 blocks need the non-portable size, which launches ask for. */
+/* Limits per SM and per block (CUDA C++ Programming Guide, "Compute Capabilities", table of technical specifications).
+   Clusters of 16 blocks need the non-portable size, which launches request. */
 typedef struct cg__architecture {
     int sm;
-    bool specific; /* it has an "a" form with architecture-specific instructions */
+    bool specific; /* has an "a" form with architecture-specific instructions */
     int sm_registers, sm_threads, shared_per_sm, shared_per_block, block_shared, l1_bytes, max_cluster;
-    const char *device; /* that stands for it where none is named: a row of cg__devices */
+    const char *device; /* default device of the architecture: a row of cg__devices */
 } cg__architecture;
 
 static const cg__architecture cg__architectures[] = {
@@ -14189,7 +14282,7 @@ static const cg__architecture cg__architectures[] = {
     {120, true, 65536, 1536, 102400, 101376, 1024, 128 << 10, 8, "RTX 5090"},
 };
 
-/* The row of the compute capability, or of the last one before it. */
+/* The row of the compute capability, or the closest lower one. */
 static const cg__architecture *cg__architecture_of(int sm) {
     const cg__architecture *found = cg__architectures;
     for (size_t i = 0; i < sizeof cg__architectures / sizeof *cg__architectures; i++)
@@ -14200,9 +14293,9 @@ static const cg__architecture *cg__architecture_of(int sm) {
 /* ========================================================================================== src/cuda/cost/devices.c */
 /* ------------------------------------------------------------------------------------------------- >>devices */
 
-/* Devices by name, for work without one, from NVIDIA's data sheets: multiprocessors, bytes of L2, GB/s of memory (bytes
-   per ns), GFLOP/s of f32 and of dense 16-bit tensor cores that sum in f32. A device that is opened says its
-   multiprocessors, shared memory and L2 itself. */
+/* Devices by name, for compilation without one, from NVIDIA's data sheets: SMs, bytes of L2, GB/s of memory (bytes per
+   ns), GFLOP/s of f32 and of dense 16-bit tensor cores that sum in f32. For an opened device, its SMs, shared memory
+   and L2 are queried. */
 typedef struct cg__device {
     const char *name;
     int sm, num_sms, l2_bytes, memory_bytes_per_ns, f32_flops_per_ns, tensor_flops_per_ns;
@@ -14358,7 +14451,7 @@ ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t) {
 /* ================================================================================================ src/cuda/verify.c */
 /* -------------------------------------------------------------------------------------------------- >>verify */
 
-/* True if only declared sizes are in e, which are known before the launch. */
+/* True if e consists of declared sizes, which are known before the launch. */
 static bool cg__is_declared(ind_expr e) {
     return ind__ok(e) && ind__expr_is_size(e) && !ind__expr_has_kind(e, IND_SYMBOL_UNBACKED);
 }
@@ -14411,7 +14504,7 @@ static const char *cg__broken_shape(const ind__variant *v) {
     return NULL;
 }
 
-/* What a launch evaluates must be a formula of declared sizes. */
+/* A launch may evaluate only formulas of declared sizes. */
 static const char *cg__broken_launch(const ind_plan *p, const ind__variant *v) {
     if (!v->source.text || !v->source.bytes || !v->source.entry[0] || !v->why)
         return "source, name or reason is missing";
@@ -14582,7 +14675,7 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     t->indent--;
 }
 
-/* How the kernel is made in a launch of several, or that it is not in the one that the schedule had for it. */
+/* Prints the kernel's plan as a part of a launch, or that it is not in the launch that the schedule chose. */
 static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
     const ind_kernel_plan *k = &p->kernel[kernel];
     const uint32_t wanted = p->schedule->launch[kernel];
@@ -14768,7 +14861,7 @@ bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant) {
     return false;
 }
 
-/* The comment above a source: the kernels that run it. */
+/* Prints the comment above a source: the kernels that run it. */
 static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t kernel, int variant) {
     const ind__variant *v = &p->kernel[kernel].variant[variant];
     const char *before = "// kernel ";
@@ -14786,8 +14879,8 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t k
     ind__textf(t, "\n// %s\n", v->why);
 }
 
-/* "// kernel 3 makes h (add), y (layer_norm): in0 x, in1 buf4 (z), out0 h, out1 y"; in0 and out0 are what the kernels
-   that share a source call their arguments. */
+/* Prints "// kernel 3 makes h (add), y (layer_norm): in0 x, in1 buf4 (z), out0 h, out1 y". in0 and out0 are argument
+   names in the source, which several kernels may share. */
 static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, ind__node_name_fn origin_name,
                            ind__node_name_fn result_name, void *user) {
     const ind_kernel *k = p->kernel[number].kernel;

@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define ROWS    6
 #define COLUMNS 64

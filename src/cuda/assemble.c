@@ -33,7 +33,8 @@ static void cg__function_head(ind__text *t, const ind__function *f, uint32_t num
     ind__textf(t, ")");
 }
 
-/* The functions stand after the kernel, for their lines to be numbered as the user wrote them. */
+/* Declares the user's functions. They are defined after the kernel, so that #line numbers their lines as the user wrote
+   them. */
 static void cg__declare_functions(const ind__writer *w, ind__text *t) {
     for (uint32_t n = 0; n < w->calls.num; n++) {
         cg__function_head(t, w->calls.function[n], n);
@@ -53,7 +54,7 @@ static void cg__define_functions(const ind__writer *w, ind__text *t) {
     }
 }
 
-/* The arrays of a body plan, from an arena. */
+/* The arrays of a body plan, allocated from an arena. */
 typedef struct cg__plan_array {
     size_t offset, element; /* in ind__body_plan; bytes of an entry */
 } cg__plan_array;
@@ -71,7 +72,7 @@ static const cg__plan_array cg__plan_arrays[] = {
     {offsetof(ind__body_plan, through), 1},
 };
 
-/* A body plan with arrays of its own for a body: copies of those of `from`, or zeroed. NULL on failure. */
+/* A new body plan for a body, with copies of the arrays of `from`, or zeroed ones if it is NULL. NULL on failure. */
 static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan *from, const ind_body *body) {
     const size_t n = body->num_inst + 1;
     ind__body_plan *plan = (ind__body_plan *)ind__arena_alloc(arena, sizeof *plan);
@@ -97,7 +98,7 @@ static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan
     return plan;
 }
 
-/* A fresh writer of the text for a variant of a kernel that has been decided. The buffers are its first arguments. */
+/* Initialises a writer for the text of a decided variant. The buffers are its first arguments. */
 static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, const ind__variant *v,
                            const ind__body_plan *plan) {
     const uint32_t n = k->body->num_inst + 1;
@@ -126,7 +127,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, con
     return cg__find_functions(w) ? IND_OK : ind__failed(p->context);
 }
 
-/* It goes with cg__free of its writer. */
+/* cg__free of its writer frees it. */
 static ind_status cg__init_decider(cg__decider *d, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
     *d = (cg__decider){.variant = v, .max_cluster = p->target.max_cluster, .assume = assume, .tuning = p->tuning};
     ind_status status = cg__init(&d->w, p, k, v, NULL);
@@ -148,17 +149,17 @@ static const struct {
     [IND__ARG_PARTIALS] = {"unsigned char *", "partials", "partial results"},
 };
 
-/* The parameters, one a line, and the brace behind them. A product in a launch of several has its pointers read where
-   it uses them: in registers throughout, where those of a kernel are constants, they would leave too few for the sums.
- */
-/* May the launch before this one write what is read here, while this one has begun? `const __restrict__` would let the
-   compiler take it for memory that stays as it is while the kernel runs, and read it before the wait (PTX ISA,
-   ld.global.nc; NVRTC 13.0 did in a matmul). What is written is still known not to be what is read. */
+/* True if the previous launch may write this argument while this launch has begun. With `const __restrict__` the
+   compiler may treat the memory as read-only for the whole kernel, and load it before the wait (PTX ISA, ld.global.nc;
+   NVRTC 13.0 did in a matmul). Written buffers remain `__restrict__`. */
 static bool cg__written_beside(const ind__writer *w, uint32_t arg) {
     const ind__buffer *b = &w->schedule->program->buffer[w->args.arg[arg].buffer];
     return w->variant->dependent && arg < w->kernel->num_reads && b->kind != IND__BUFFER_CONST;
 }
 
+/* Writes the parameters, one per line, and the opening brace. In a launch of several products a part takes its pointers
+   by reference, which are loaded where they are used: by value they would occupy registers that the sums need. In a
+   kernel they are constants. */
 static void cg__write_params(ind__writer *w, ind__text *t) {
     const bool late = w->plan->part && cg__reads_pointers(w);
     uint32_t size = 0, reciprocal = 0, last = w->args.num - 1;
@@ -185,7 +186,7 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
     }
 }
 
-/* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */
+/* "1": without a minimum of blocks per SM ptxas spills a few registers to reach a minimum of its own choice. */
 static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     ind__textf(t, "extern \"C\" __global__ void ");
     if (cg__has_cluster(w)) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", cg__row(w)->cluster);
@@ -203,8 +204,8 @@ static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
     return IND_OK;
 }
 
-/* What points to memory of the instance comes last: the error record, the words to look back, and what blocks that
-   share rows meet by. */
+/* Adds the arguments that point to the instance's memory, last: error record, lookback words, counters and partial
+   results. */
 static ind_status cg__pass_records(ind__writer *w) {
     ind_status status = IND_OK;
     if (w->args.needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
@@ -217,7 +218,7 @@ static ind_status cg__pass_records(ind__writer *w) {
 
 /* ---- sizes that come from data */
 
-/* e with every maximal part that does not hang on data replaced by the symbol of a size argument. */
+/* Replaces every maximal part of e that does not depend on data by the symbol of a size argument. */
 static ind_expr cg__known_to_args(ind__writer *w, ind_expr e, int depth) {
     ind_expr a[32];
     const int n = ind_expr_num_args(e);
@@ -242,7 +243,7 @@ static void cg__data_size_name(ind__text *t, ind_expr symbol, void *user) {
     ind__textf(t, "(long long)%s", ind_expr_symbol(symbol)->name);
 }
 
-/* A formula with sizes from data, in C: always in 64 bits, as the sizes are read. */
+/* Writes a formula with sizes from data in C. It is computed in 64 bits, the type of these sizes. */
 static void cg__data_formula(ind__writer *w, ind__text *t, ind_expr e) {
     ind_expr known = cg__known_to_args(w, e, 0);
     if (!ind__ok(known)) {
@@ -256,7 +257,7 @@ static void cg__data_formula(ind__writer *w, ind__text *t, ind_expr e) {
     if (strstr(text, "ind_m")) cg__use(w, IND__CG_MAXMIN);
 }
 
-/* The largest value of a formula of the launch, whatever the data are. */
+/* The largest value of a formula of the launch for any data. */
 static ind_expr cg__most(ind__writer *w, ind_expr e, const char *what) {
     const ind__lowered *p = w->schedule->program;
     ind_expr most = ind__most(p->unbacked, p->num_unbacked, e);
@@ -268,7 +269,7 @@ static ind_expr cg__most(ind__writer *w, ind_expr e, const char *what) {
     return most;
 }
 
-/* The launch is for the most that there can be: the blocks beyond what there is leave at once. */
+/* The grid is for the largest sizes: blocks beyond the actual ones return at entry. */
 static void cg__leave_beyond(ind__writer *w, ind__text *t) {
     const ind__variant *v = w->variant;
     for (int d = 0; d < 3; d++) {
@@ -279,7 +280,7 @@ static void cg__leave_beyond(ind__writer *w, ind__text *t) {
     }
 }
 
-/* The launch itself then: a formula of what is known when it starts. */
+/* Replaces grid and shared memory by their bounds, which are known before the launch. */
 static void cg__bound_launch(ind__writer *w, ind__variant *v) {
     if (!ind__body_unbacked(w->schedule->program, w->body)) return;
     for (int d = 0; d < 3; d++)
@@ -288,7 +289,8 @@ static void cg__bound_launch(ind__writer *w, ind__variant *v) {
     if (ind__ok(v->memory.shared)) v->memory.shared = cg__most(w, v->memory.shared, "shared memory");
 }
 
-/* What the kernel does first: reads the sizes that an earlier one has counted, and computes what it needs of them. */
+/* Writes the start of a kernel with sizes from data: loads the sizes that an earlier kernel counted, and computes the
+   arguments that depend on them. */
 static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
     const ind__lowered *p = w->schedule->program;
     uint64_t sizes = ind__body_unbacked(p, w->body);
@@ -299,7 +301,7 @@ static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
         if (!(sizes >> u & 1)) continue;
         ind__textf(t, "const long long u%u = *%s;\n", u, cg__buffer(w, p->unbacked[u].buffer));
     }
-    for (uint32_t i = 0; i < w->args.num; i++) { /* formulas may add arguments, computed ones do not */
+    for (uint32_t i = 0; i < w->args.num; i++) { /* formulas may add arguments, but no computed ones */
         const ind__kernel_arg a = w->args.arg[i];
         if (a.kind != IND__ARG_SIZE) continue;
         uint32_t k = number[a.reciprocal]++;
@@ -331,27 +333,29 @@ static void cg__write_prelude(ind__text *t, const ind__prelude_set *pieces) {
     }
 }
 
-/* Dependent launches (CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; PTX ISA,
-   griddepcontrol). Every kernel of a schedule of several launches begins with the wait, before it touches memory. So
-   none is done before the one before it is, and to wait for one is to wait for all that came before.
-   None says itself when the next one may begin (griddepcontrol.launch_dependents), so that is when its last block ends:
-   what is hidden is the launch, 0.3 us on an H200. Said at the wait, it saved no more, and chains of column sums and
-   softmax of 4096 rows took 1.4 times as long: the blocks of the next one take whatever place there is beside those
-   that still run, so that few blocks lie on few multiprocessors. */
+/* Programmatic dependent launch (CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; PTX
+   ISA, griddepcontrol). Every kernel of a schedule of several launches begins with the wait, before it touches memory.
+   So launches complete in order, and waiting for the previous one is waiting for all earlier ones.
+
+   No kernel calls griddepcontrol.launch_dependents: the next launch may begin when the last block ends, which hides the
+   launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums and softmax of
+   4096 rows took 1.4 times as long: blocks of the next launch fill the free slots beside blocks that still run, so that
+   a few blocks crowd on a few SMs. */
 static bool cg__launches_dependent(const ind_plan *p) {
     return p->schedule->dependent_launch && p->target.sm >= 90;
 }
 
-/* ---- what leaves the L2 last, as the kernel begins */
+/* ---- inputs with L2 evict_last */
 
-/* Is what is read of a buffer copied in the background? */
+/* True if an input is copied to shared memory asynchronously. */
 static bool cg__stages_arg(const ind__writer *w, uint32_t arg) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i) && cg__inst(w, i)->source == w->args.arg[arg].buffer) return true;
     return false;
 }
 
-/* "in0 = ind_evict_last(in0);" for what is read so, and the policy for what is copied so. */
+/* Writes "in0 = ind_evict_last(in0);" for such inputs, and creates the cache policy for those that are copied
+   asynchronously. */
 static void cg__write_evictions(ind__writer *w, ind__text *t) {
     bool copies = false;
     if (!cg__evicts_last(w)) return;
@@ -370,7 +374,7 @@ static void cg__write_evictions(ind__writer *w, ind__text *t) {
 
 #define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
 
-/* Prelude, signature and body become the variant's source. */
+/* Assembles the variant's source from prelude, signature and body. */
 static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     if (v->dependent) cg__use(w, IND__CG_DEPENDENCY);
     ind__text t = {.context = w->context}, first = t;

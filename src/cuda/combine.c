@@ -1,23 +1,23 @@
 /* ------------------------------------------------------------------------------------------------- >>combine */
 
-/* One launch for several kernels. Each becomes a function of the source, its part; kernels whose parts have the same
-   text share one. The arguments of all stand in a table that is the launch's only parameter, a row for each kernel with
-   the blocks that are its own: which row a block works on is found by its number. So the source of a loop over many
-   tensors does not grow with their number. */
+/* One launch for several kernels. Each kernel becomes a function of the source, called its part; parts with the same
+   text share one function. The launch's only parameter is a table with a row per kernel: its arguments and its range of
+   blocks. A block finds its row by its index. So the source of a loop over many tensors does not grow with their
+   number. */
 
-#define IND__CG_COMBO_WORDS 512 /* of 8 bytes: the 4 KiB of parameters that every launch may have */
+#define IND__CG_COMBO_WORDS 512 /* words of 8 bytes: 4 KiB of parameters, which every launch may have */
 
-/* How a kernel is made as a part of a launch. */
+/* A kernel planned as a part of a launch. */
 typedef struct cg__part {
     uint32_t kernel;
     ind__variant variant; /* without a source */
-    const char *why_not;  /* it cannot be a part; NULL: it can */
-    const char *params;   /* of its function, behind the block's place */
+    const char *why_not;  /* why the kernel cannot be a part; NULL: it can */
+    const char *params;   /* of its function, after the block index */
     const char *code;     /* of its function */
-    const char *outside;  /* what stands before it: ind_wgmma_tile */
+    const char *outside;  /* text before it: ind_wgmma_tile */
     ind__prelude_set prelude;
-    bool barrier; /* all threads of the block must take part */
-    bool narrow;  /* it has so few threads that other parts have enough registers */
+    bool barrier; /* all threads of the block must reach its barriers */
+    bool narrow;  /* few enough threads that other parts have enough registers */
     uint32_t function;
 } cg__part;
 
@@ -25,7 +25,7 @@ static char *cg__keep_text(ind__arena *arena, const ind__text *t) {
     return t->failed ? NULL : ind__arena_string(arena, t->data ? t->data : "", t->size);
 }
 
-/* The code of a part says `block` where that of a kernel says blockIdx. */
+/* Replaces blockIdx by the parameter `block` in the code of a part. */
 static void cg__part_code(ind__text *t, const char *code) {
     static const char whole[] = "blockIdx.";
     for (const char *at; (at = strstr(code, whole)) != NULL; code = at + sizeof whole - 1) {
@@ -35,8 +35,7 @@ static void cg__part_code(ind__text *t, const char *code) {
     ind__text_raw(t, code, strlen(code));
 }
 
-/* Bytes of the arrays in shared memory that the part's code declares, at most: tiles, states of reductions and scans.
- */
+/* Upper bound in bytes of the shared arrays that the part's code declares: tiles, states of reductions and scans. */
 static int cg__part_shared(const ind__writer *w) {
     const ind__variant *v = w->variant;
     int bytes = 0;
@@ -54,7 +53,7 @@ static int cg__part_shared(const ind__writer *w) {
     return bytes;
 }
 
-/* What cg__assemble would make a source of. */
+/* Saves the texts of a part; corresponds to cg__assemble. */
 static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     ind__text params = {.context = w->context}, code = params, outside = params;
     cg__write_template_functions(w, &outside);
@@ -72,7 +71,7 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->code = cg__keep_text(w->arena, &code);
     part->outside = cg__keep_text(w->arena, &outside);
     bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
-                 cg__sorts_rows(w); /* in functions of the prelude */
+                 cg__sorts_rows(w); /* their barriers are in prelude functions */
     part->narrow = w->variant->threads <= w->target->thresholds.combo_threads;
     part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
     part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->args.arg, w->args.num * sizeof *w->args.arg);
@@ -84,7 +83,7 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     return ok ? IND_OK : ind__failed(w->context);
 }
 
-/* The launch of one variant, while its source is written. */
+/* State while the source of a launch's variant is written. */
 typedef struct cg__combo {
     ind_plan *plan;
     cg__part **part;
@@ -97,7 +96,7 @@ typedef struct cg__combo {
     bool failed;
 } cg__combo;
 
-/* Axes of the part's own grid that can have more than one block; the block's place along them is computed. */
+/* Axes of the part's own grid that can have more than one block; the block's index along them is computed. */
 static int cg__num_axes(const ind__variant *v) {
     int64_t blocks;
     int axes = 3;
@@ -105,8 +104,8 @@ static int cg__num_axes(const ind__variant *v) {
     return axes;
 }
 
-/* Words of 8 bytes in the part's row: its arguments, blocks along all axes but the last and their reciprocals, and the
-   range of its blocks. */
+/* 8-byte words in the part's row: arguments, blocks along all axes but the last with their reciprocals, and the range
+   of its blocks. */
 static uint32_t cg__row_words(const ind__variant *v) {
     return v->num_args + 2 * (uint32_t)(cg__num_axes(v) - 1) + 2;
 }
@@ -116,7 +115,7 @@ static bool cg__same_part(const cg__part *a, const cg__part *b) {
            a->variant.num_args == b->variant.num_args && !strcmp(a->params, b->params) && !strcmp(a->code, b->code);
 }
 
-/* Numbers the functions: equal parts have one. */
+/* Numbers the functions; equal parts share one. */
 static void cg__number_functions(cg__combo *x) {
     x->num_functions = 0;
     for (uint32_t i = 0; i < x->num_parts; i++) {
@@ -133,7 +132,7 @@ static void cg__combo_arg(cg__combo *x, ind__kernel_arg a) {
     if (to) *to = a;
 }
 
-/* A part's row of arguments, in the order of cg__write_function. */
+/* Fills a part's row of arguments, in the order of cg__write_function. */
 static void cg__fill_row(cg__combo *x, const cg__part *part) {
     const ind__variant *v = &part->variant;
     ind_expr first = x->blocks, blocks = ind_expr_product(x->plan->context, v->grid, 3);
@@ -144,8 +143,7 @@ static void cg__fill_row(cg__combo *x, const cg__part *part) {
         if (a.kind == IND__ARG_PARTIALS) a.offset = x->variant->memory.partial_bytes;
         cg__combo_arg(x, a);
     }
-    x->variant->memory.num_counters +=
-        (v->memory.num_counters + 1) / 2 * 2; /* words of 8 bytes may stand behind them */
+    x->variant->memory.num_counters += (v->memory.num_counters + 1) / 2 * 2; /* 8-byte words may follow */
     x->variant->memory.partial_bytes += v->memory.partial_bytes;
     for (int d = 0; d + 1 < cg__num_axes(v); d++) {
         cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = v->grid[d]});
@@ -188,7 +186,7 @@ static void cg__row_argument(cg__combo *x, const ind__kernel_arg *a, const char 
     ind__textf(&x->text, ", row.%s", name);
 }
 
-/* The part of its function that comes first, and how many have that. */
+/* The first part with this function, and the number of parts that have it. */
 static const cg__part *cg__first_part(const cg__combo *x, uint32_t function, uint32_t *num) {
     const cg__part *first = NULL;
     *num = 0;
@@ -197,7 +195,7 @@ static const cg__part *cg__first_part(const cg__combo *x, uint32_t function, uin
     return first;
 }
 
-/* The function, and a row of the table: members of 8 bytes each. */
+/* Writes the function and the struct of its table rows: members of 8 bytes each. */
 static void cg__write_function(cg__combo *x, uint32_t function) {
     uint32_t num;
     const cg__part *part = cg__first_part(x, function, &num);
@@ -216,7 +214,7 @@ static void cg__write_function(cg__combo *x, uint32_t function) {
     ind__textf(t, "};\n\n");
 }
 
-/* Begins the call with the block's place in the grid of its part; it is the at-th block there. */
+/* Begins the call with the block's index in the grid of its part, computed from its linear index `at`. */
 static void cg__write_place(ind__text *t, int axes, uint32_t function) {
     static const char *const place[] = {"at", "at - line * (unsigned)row.x, line",
                                         "at - line * (unsigned)row.x, line - z * (unsigned)row.y, z"};
@@ -228,7 +226,7 @@ static void cg__write_place(ind__text *t, int axes, uint32_t function) {
                            : "");
 }
 
-/* Which blocks run the function, and where in its own grid each of them stands. */
+/* Writes the branch of the blocks that run the function, and their index in the part's own grid. */
 static void cg__write_dispatch(cg__combo *x, uint32_t function) {
     uint32_t num;
     const cg__part *part = cg__first_part(x, function, &num);
@@ -298,7 +296,7 @@ static void cg__write_combo(cg__combo *x) {
     cg__write_table(x);
 }
 
-/* What holds of all parts together. The rows of the table stand by function. */
+/* Combines the properties of all parts into the variant. Table rows are ordered by function. */
 static void cg__join_parts(cg__combo *x) {
     ind_context *c = x->plan->context;
     ind__variant *v = x->variant;
@@ -323,7 +321,7 @@ static void cg__join_parts(cg__combo *x) {
     v->grid[1] = v->grid[2] = ind_int(c, 1);
 }
 
-/* The parts become one variant of the first one's kernel. */
+/* Plans the parts as one variant of the first part's kernel. */
 static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t num, ind__variant *v) {
     cg__combo x = {.plan = p, .part = part, .num_parts = num, .variant = v, .text = {.context = p->context}};
     ind__text why = {.context = p->context};
@@ -348,7 +346,7 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
 
 #define IND__CG_ASSUME_PART (IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE)
 
-/* As cg__plan_variant, for a part. */
+/* Like cg__plan_variant, for a part. */
 static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int threads) {
     const ind_kernel *k = &p->schedule->kernel[part->kernel];
     for (int attempt = 0; attempt < 2; attempt++) {
@@ -368,7 +366,7 @@ static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int thr
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
 }
 
-/* Two forms of each kernel of a launch: the fast one, which may have guards, and the one that always works. */
+/* Two forms of each kernel of a launch: a fast one, which may have guards, and a general one without guards. */
 typedef struct cg__parts {
     cg__part *fast, *general;
     uint32_t num;
@@ -381,8 +379,8 @@ static bool cg__is_product(const cg__part *part) {
     return ind__strategy_row_of(part->variant.strategy)->family == IND__FAMILY_MATMUL;
 }
 
-/* Can the part be in a launch with `first`, with as many threads? With barriers it needs exactly its own number; a
-   pointwise one takes any. */
+/* True if the part fits a launch with `first` and so many threads. A part with barriers needs exactly its own number; a
+   pointwise part takes any number. */
 static bool cg__suits(const cg__part *first, int threads, const cg__part *part) {
     if (part->why_not || cg__is_product(first) != cg__is_product(part)) return false;
     if (cg__is_product(first))
@@ -392,7 +390,7 @@ static bool cg__suits(const cg__part *first, int threads, const cg__part *part) 
     return part->variant.strategy == IND_STRATEGY_POINTWISE || part->variant.threads <= threads;
 }
 
-/* Threads of a launch with part i: with which the most of those from there on can be in it. */
+/* Threads of a launch with part i: the number that suits most parts from i on. */
 static int cg__combo_threads(const cg__part *part, const uint8_t *done, uint32_t i, uint32_t num) {
     int best = part[i].variant.threads;
     uint32_t most = 0;
@@ -406,7 +404,7 @@ static int cg__combo_threads(const cg__part *part, const uint8_t *done, uint32_t
     return best;
 }
 
-/* Shared memory and arguments of what is chosen with one part more: may a launch have as much? */
+/* True if the shared memory and arguments of the chosen parts and one more fit a launch. */
 static bool cg__combo_fits(cg__parts *x, const cg__part *more, bool general) {
     cg__part **chosen = general ? x->chosen_general : x->chosen;
     int64_t bytes = more->variant.memory.static_shared;
@@ -418,7 +416,7 @@ static bool cg__combo_fits(cg__parts *x, const cg__part *more, bool general) {
     return bytes <= IND__CG_STATIC_SHARED && words <= IND__CG_COMBO_WORDS;
 }
 
-/* The parts from `first` on that share its launch: none without `first` itself. */
+/* Chooses the parts from `first` on that share its launch; none if `first` itself does not fit. */
 static void cg__choose_parts(cg__parts *x, uint32_t first) {
     int fast = cg__combo_threads(x->fast, x->done, first, x->num);
     int general = cg__combo_threads(x->general, x->done, first, x->num);
@@ -436,7 +434,7 @@ static void cg__choose_parts(cg__parts *x, uint32_t first) {
     }
 }
 
-/* Pointwise parts take the number of threads that the others have. */
+/* Plans pointwise parts again with the number of threads of the other parts. */
 static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, int assume) {
     int threads = 0;
     for (uint32_t i = 0; i < num; i++)
@@ -451,7 +449,7 @@ static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, 
     return IND_OK;
 }
 
-/* Plans the kernels that were chosen as one launch, that of the first of them. */
+/* Plans the chosen kernels as one launch, the launch of the first of them. */
 static ind_status cg__plan_chosen(ind_plan *p, cg__parts *x) {
     const uint32_t first = x->chosen[0]->kernel;
     ind_kernel_plan *kp = &p->kernel[first];
@@ -488,7 +486,7 @@ static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
     for (uint32_t i = 0; i < x->num && !status; i++) {
         if (x->done[i]) continue;
         cg__choose_parts(x, i);
-        if (!x->done[i]) { /* it suits no launch, not even its own */
+        if (!x->done[i]) { /* fits no launch as a part: planned alone */
             x->chosen[0] = &x->fast[i];
             x->done[i] = 1, x->num_chosen = 1;
         }
@@ -497,8 +495,8 @@ static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
     return status;
 }
 
-/* The kernels of a launch of the schedule: one launch, or a few where their blocks cannot be of one size or they need
-   more shared memory or arguments than there is. */
+/* Plans the kernels of a launch of the schedule: one launch, or several if their numbers of threads differ or they
+   exceed the shared memory or parameters of one launch. */
 static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
     if (num == 1) return cg__plan_kernel(p, p->kernel[first].kernel, &p->kernel[first]);
     ind__arena memory = {.context = p->context};

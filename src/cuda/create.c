@@ -5,7 +5,6 @@ static ind_status cg__plan_next(ind_plan *p, cg__launch_table *t, uint32_t first
     return status || other == first ? status : cg__check_launch(p, other, first, num);
 }
 
-/* Launch after launch. */
 static ind_status cg__plan_all(ind_plan *p) {
     const ind_schedule *s = p->schedule;
     cg__launch_table table = {0};
@@ -23,8 +22,9 @@ static ind_status cg__plan_all(ind_plan *p) {
     return status;
 }
 
-/* Half and twice as many threads, and again: beyond, a block has too little to do, or a multiprocessor too few blocks.
-   All ways that are left to make it, which the build may not have spilled enough to need. */
+/* Candidates: half and twice as many threads, and once more; beyond these a block has too little to do, or an SM too
+   few blocks. Then all remaining fallbacks, which a build without enough spills does not reach, and other numbers of
+   vectors or rows in flight. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]) {
     const bool warps = v->strategy == IND_STRATEGY_ROW_WARP, points = v->strategy == IND_STRATEGY_POINTWISE;
     const bool threads = !v->replaced.cluster && ind__strategy_has(v->strategy, IND__HAS_THREADS);
@@ -42,7 +42,8 @@ int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNE
     return num;
 }
 
-/* The variants of a kernel are chosen from in order: another one in the same place may need no more, and no less. */
+/* A launch takes the first variant whose guards hold, so a tuned variant must have the same conditions as the one that
+   it replaces. */
 static bool cg__same_conditions(const ind__variant *a, const ind__variant *b) {
     return a->guard_aligned == b->guard_aligned && a->index_bits == b->index_bits &&
            cg__same_exprs(&a->guard, &b->guard, 1);

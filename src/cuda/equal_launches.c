@@ -1,9 +1,9 @@
 /* ---- equal launches */
 
-/* The layers of a network are the same kernels over other buffers. What a plan is made from, and so its text, is the
-   kernel's body, the types of its arguments, which of them are constants, which lie in the arena and which share
-   memory: where all that agrees with an earlier launch, the plan is that one's with the buffers exchanged. The verifier
-   makes it anew and compares. */
+/* The layers of a network are the same kernels with other buffers. A plan and its text depend on the kernel's body and
+   its arguments: their types, which are constant, which are in the arena, and which share memory. If all of these equal
+   an earlier launch's, its plan is copied and the buffers are exchanged. The verifier plans such launches again and
+   compares. */
 typedef struct cg__launch_table {
     ind__arena memory;
     uint32_t *first; /* by hash: 1 + the first kernel of a launch, 0: free */
@@ -31,7 +31,7 @@ static uint64_t cg__hash_kernel(const ind_kernel *k, uint64_t hash) {
     return hash;
 }
 
-/* Of two kernels: the instructions but for the buffers, of which those at the same place among the arguments agree. */
+/* True if the instructions of two kernels are equal, with buffers compared by their position among the arguments. */
 static bool cg__same_inst(const ind_kernel *ka, const ind__inst *a, const ind_kernel *kb, const ind__inst *b) {
     const bool access = a->op == IND_LOOP_LOAD || a->op == IND_LOOP_STORE;
     return a->op == b->op && a->dtype == b->dtype && a->reduction == b->reduction && a->flags == b->flags &&
@@ -46,7 +46,7 @@ static bool cg__same_exprs(const ind_expr *a, const ind_expr *b, uint32_t num) {
     return true;
 }
 
-/* Sizes that come from data are read from buffers of a certain number. */
+/* True if two bodies are equal. False if sizes depend on data, as these are read from particular buffers. */
 static bool cg__same_body(const ind_plan *p, const ind_kernel *ka, const ind_kernel *kb) {
     const ind_body *a = ka->body, *b = kb->body;
     if (a->rank != b->rank || a->rrank != b->rrank || a->num_inst != b->num_inst || a->num_index != b->num_index ||
@@ -62,7 +62,7 @@ static bool cg__same_args(const ind_schedule *s, const ind_kernel *a, const ind_
     for (uint32_t i = 0; i < a->num_args; i++) {
         const uint32_t x = a->arg[i], y = b->arg[i];
         const ind__buffer *of_x = &s->program->buffer[x], *of_y = &s->program->buffer[y];
-        const bool constant = of_x->kind == IND__BUFFER_CONST; /* which no launch before writes */
+        const bool constant = of_x->kind == IND__BUFFER_CONST; /* no earlier launch writes it */
         if (of_x->dtype != of_y->dtype || constant != (of_y->kind == IND__BUFFER_CONST)) return false;
         if (s->offset && ind__ok(s->offset[x]) != ind__ok(s->offset[y])) return false;
         for (uint32_t j = 0; j < i; j++)
@@ -78,8 +78,8 @@ static bool cg__same_kernel(const ind_plan *p, const ind_kernel *a, const ind_ke
            cg__same_args(p->schedule, a, b);
 }
 
-/* What stands for a buffer of the launch at `from` in the one at `to`, of num kernels each; UINT32_MAX: no single one.
- */
+/* The buffer in the launch at `to` that corresponds to `buffer` in the launch at `from`; both have num kernels.
+   UINT32_MAX: none, or more than one. */
 static uint32_t cg__buffer_there(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, uint32_t buffer) {
     uint32_t found = UINT32_MAX;
     for (uint32_t k = 0; k < num; k++) {
@@ -103,7 +103,7 @@ static bool cg__same_launch(const ind_plan *p, uint32_t from, uint32_t to, uint3
     return true;
 }
 
-/* An earlier launch that the one at `first` equals, else `first` itself, which is then found by later ones. */
+/* Returns an earlier launch that equals the one at `first`; if none, adds `first` to the table and returns it. */
 static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t first, uint32_t num) {
     uint64_t hash = num;
     for (uint32_t k = 0; k < num; k++) hash = cg__hash_kernel(&p->schedule->kernel[first + k], hash);
@@ -117,7 +117,7 @@ static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t
     return first;
 }
 
-/* The variant of the launch at `from` for the one at `to`, with all that may be built in its place. */
+/* Replaces the buffers of a variant and of its fallbacks, from the launch at `from` to the one at `to`. */
 static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32_t num, ind__variant *v) {
     for (;; v = v->fallback) {
         v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
@@ -147,7 +147,8 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
     return IND_OK;
 }
 
-/* Is the plan of the launch at `to` what cg__copy_launch would have made of the one at `from`? */
+/* Verifies that the plan of the launch at `to` equals the one that cg__copy_launch derives from the launch at
+   `from`. */
 static ind_status cg__check_launch(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
     for (uint32_t k = 0; k < num; k++) {
         const ind_kernel_plan *a = &p->kernel[from + k], *b = &p->kernel[to + k];

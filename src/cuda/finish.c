@@ -1,24 +1,24 @@
 /* -------------------------------------------------------------------------------------------------- >>finish */
 
-/* Rows, and what is reduced of what is found of each, as a mean of losses, in one launch: for a few rows the work of
-   the second kernel takes less than its launch.
+/* Computes rows and a reduction over the rows' results, such as a mean of losses, in one launch. For a few rows the
+   second kernel takes less time than its launch.
 
-   Each value passes from block to block as a word whose upper half says that it is there: one trip to the L2, where
-   blocks that count themselves when they are done take three (the fence, the count, what the last one then reads).
-   The block with the last ticket takes the values; what is its own it finds in shared memory. So all others had begun
-   before it, and end without it, wherever they run; and in what order they end changes nothing, as each value has its
-   place. Whoever takes a word sets it back to 0.
-   A thread waits for one word after another, each of which takes a trip, so that a few rounds are as long as a launch:
-   that bounds the rows. For more of them the two kernels run as they are, each in its own launch. Up to two rows for
-   each of its lanes are taken by a warp, which needs no barrier, neither before nor behind, and looks for both before
-   it waits for one.
+   Each result passes from block to block as a word whose upper half marks it as valid. That takes one trip to the L2.
+   Counting finished blocks takes three (the fence, the count, the load of the results). The block with the last ticket
+   reads the results; its own are in shared memory. All other blocks have begun before it and end without it, so there
+   is no deadlock. Each result has its own word, so the order in which blocks end has no effect. The reader sets each
+   word back to 0.
+
+   A thread waits for one word after another, one trip each. A few iterations take as long as a launch, which bounds the
+   rows. With more rows the two kernels run in separate launches. Up to two rows per lane are read by one warp: it needs
+   no barrier before or after, and polls both words before it waits for one.
 
    Cross entropy of 1, 16, 32, 64 and 128 rows of 4096 bf16, us above an empty kernel on an H200: 1.2, 1.5, 1.5, 1.6 and
-   1.9 by a warp, 1.2, 1.6, 1.5, 1.7 and 1.8 by the block, where the warp takes one row a lane; 2.5 to 3.2 with a kernel
-   for the mean. By hand, 64 rows: 2.5
-   with that, 2.1 with a count of the blocks that are done, 3.0 and more in a cluster of 16. No gain: all words at once
-   through shared memory (0.4 more: it takes instructions, each of which is read for the first time, some 5 cycles),
-   words asked for twice, a pause before, what is read beside them brought into the L1 (0.3 more for 256 rows). */
+   1.9 by a warp, 1.2, 1.6, 1.5, 1.7 and 1.8 by the block, with one row per lane of the warp; 2.5 to 3.2 with a kernel
+   for the mean. Hand-written, 64 rows: 2.5 with a kernel for the mean, 2.1 with a count of finished blocks, 3.0 and
+   more in a cluster of 16. Without gain: all words at once through shared memory (0.4 more: it takes instructions that
+   are fetched for the first time, some 5 cycles each), polling words twice, a pause before polling, prefetching the
+   other operands into the L1 (0.3 more for 256 rows). */
 
 static const char cg__finish_text[] =
     "// Results of the block's own rows.\n"
@@ -79,8 +79,8 @@ static const char cg__finish_text[] =
     "    return u.value;\n"
     "}\n\n";
 
-/* May the next kernel write while blocks of this one still run? Places in the arena are free for it once this kernel is
-   done, and no sooner. */
+/* True if the next kernel may write while blocks of this one still run. Memory in the arena that this kernel uses is
+   free only once this kernel has completed. */
 static bool cg__writes_apart(const ind_schedule *s, const ind_kernel *rows, const ind_kernel *next,
                              const cg__handover *h) {
     for (uint32_t i = next->num_reads; i < next->num_args; i++) {
@@ -95,8 +95,8 @@ static bool cg__writes_apart(const ind_schedule *s, const ind_kernel *rows, cons
     return true;
 }
 
-/* Which buffers the rows hand over to the next kernel; false: what it reads of them fits into no words, or there is
-   nothing. */
+/* Finds the buffers that the rows pass to the next kernel. False: there are none, or an element does not fit in a
+   word. */
 static bool cg__find_handover(const ind_schedule *s, const ind_kernel *rows, const ind_kernel *next, cg__handover *h) {
     for (uint32_t i = 0; i < next->num_reads; i++) {
         for (uint32_t k = rows->num_reads; k < rows->num_args; k++) {
@@ -110,7 +110,7 @@ static bool cg__find_handover(const ind_schedule *s, const ind_kernel *rows, con
     return h->num > 0;
 }
 
-/* Can kernel k and the next one be tried in one launch? */
+/* True if kernels k and k + 1 are candidates for one launch. */
 static bool cg__may_finish(const ind_plan *p, uint32_t k, cg__handover *h) {
     const ind_schedule *s = p->schedule;
     if (k + 1 >= p->num_kernels || !s->finishes) return false;
@@ -124,7 +124,7 @@ static bool cg__may_finish(const ind_plan *p, uint32_t k, cg__handover *h) {
            cg__writes_apart(s, &s->kernel[k], &s->kernel[k + 1], h);
 }
 
-/* Is the one LOAD or STORE of each buffer that is handed over that of element `place`? */
+/* True if each handed-over buffer has exactly one LOAD or STORE, and that of element `place`. */
 static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place) {
     uint32_t found = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -137,8 +137,8 @@ static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place)
     return found == w->plan->handover->num;
 }
 
-/* One row a point, kept by the threads of a block, that is left, a value by each thread at the most; or one pass along
-   all rows, which takes them. */
+/* The first part must have one row per point, computed by a block, and at most one result per thread. The second part
+   must be one pass over all rows that reads the results. */
 static bool cg__suits_finish(const ind__writer *w) {
     const cg__handover *h = w->plan->handover;
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
@@ -150,7 +150,7 @@ static bool cg__suits_finish(const ind__writer *w) {
            cg__hands_each(w, IND_LOOP_STORE, w->plan->domain.var[0]);
 }
 
-/* Writes one of the two parts; *able: it can be one. */
+/* Plans one of the two parts; *able: it is possible. */
 static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, bool *able) {
     cg__decider d;
     ind__writer w = {0};
@@ -174,7 +174,8 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
     return status;
 }
 
-/* A warp takes but one round of them, a block no more than there are at once. */
+/* Most rows that the finish reads. A warp reads in one iteration; a block reads at most as many rows as there are
+   resident blocks. */
 static int64_t cg__most_finished(const ind_plan *p, const cg__handover *h) {
     const int rounds = h->threads > 32 ? p->target.launch_ns / p->target.thresholds.trip_ns : 1;
     const int64_t most = (int64_t)h->threads * h->looks * (rounds > 1 ? rounds : 1);
@@ -192,7 +193,7 @@ static void cg__call_part(cg__combo *x, int part, const char *member, const char
     ind__textf(&x->text, "}\n");
 }
 
-/* The source: both parts, and what each block does. */
+/* Writes the source: both parts, and the kernel that calls them. */
 static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     ind__text *t = &x->text;
     const ind__variant *v = x->variant;
@@ -220,8 +221,8 @@ static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     ind__textf(t, "}\n");
 }
 
-/* Without rows there is no block. The bound comes first, as it implies much of what the parts ask for. False: there
-   never are so few rows. */
+/* Adds the guard. Without rows there is no block. The bound comes first, as it implies most guards of the parts. False:
+   there are never so few rows. */
 static bool cg__guard_finish(ind__variant *v, ind_expr rows, int64_t most) {
     const ind_expr parts = v->guard;
     v->guard = (ind_expr){0};
@@ -231,7 +232,7 @@ static bool cg__guard_finish(ind__variant *v, ind_expr rows, int64_t most) {
     return able;
 }
 
-/* Both parts become one variant of the first one's kernel. */
+/* Plans both parts as one variant of the first part's kernel. */
 static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg__handover *h, ind__variant *v,
                                           bool *able) {
     ind_context *c = p->context;
@@ -260,7 +261,7 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     return ok ? IND_OK : ind__failed(c);
 }
 
-/* The one variant of two kernels. */
+/* The variant has no guard: it becomes the only variant of both kernels. */
 static ind_status cg__always_finish(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, const ind__variant *next) {
     if (!cg__keep_variants(p, kp, v, 1)) return ind__failed(p->context);
     kp[1].part = (ind__variant *)ind__arena_copy(&p->arena, next, sizeof *next);
@@ -271,7 +272,7 @@ static ind_status cg__always_finish(ind_plan *p, ind_kernel_plan *kp, const ind_
     return kp[1].part ? IND_OK : ind__failed(p->context);
 }
 
-/* Adds a first variant to kernel k that runs the next kernel, too. */
+/* Adds a first variant to kernel k that also runs the next kernel. */
 static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h) {
     ind_kernel_plan *kp = &p->kernel[rows->kernel];
     cg__part next = {.kernel = rows->kernel + 1}, *part[2] = {rows, &next};
@@ -290,8 +291,8 @@ static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h) {
     return cg__keep_variants(p, kp, list, kp->num_variants + 1) ? IND_OK : ind__failed(p->context);
 }
 
-/* Lets kernel k run the next one, too, if likely rows are few enough: by the block, and by a warp of it, which needs no
-   barrier, if there are no more than it takes at once. */
+/* Lets kernel k also run the next one if the likely number of rows is small enough: with a block that reads the
+   results, and with one warp, which needs no barrier, if it can read them in one iteration. */
 static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
     cg__handover h = {0};
     cg__part rows = {.kernel = k};

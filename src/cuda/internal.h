@@ -3,45 +3,45 @@
 bool ind__same_source(const ind__variant *a, const ind__variant *b);
 /* The variant that runs at the hints, with aligned pointers. */
 int ind__plan_likely(const ind_kernel_plan *k);
-/* ROW_STAGED: the blocks, where they stay for `resident` rows in work at once. */
+/* ROW_STAGED: the grid; persistent blocks: enough for `resident` rows at the same time. */
 ind_expr ind__staged_grid(const ind__variant *v);
-/* Does an earlier variant of the plan have this source? */
+/* True if an earlier variant of the plan has this source. */
 bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
 
 #define IND__CG_MAX_PRELUDE 128
 
-/* A set of pieces of the prelude. */
+/* A set of prelude functions. */
 typedef struct ind__prelude_set {
     uint64_t word[IND__CG_MAX_PRELUDE / 64];
 } ind__prelude_set;
 
-/* How a kernel's body is computed: what is found out about it, and how its accesses move. With the variant and the
-   target it is all that the text is made of. Arrays have an entry per instruction. */
+/* How a kernel's body is computed: analysis of the body, and how its accesses are vectorised. Variant, target and body
+   plan determine the text. Arrays have an entry per instruction. */
 typedef struct ind__body_plan {
-    ind__loops domain;   /* the body's loops: neighbours that no access tells apart are merged, the variable that is
-                            contiguous in memory is last; indices are numbered as in the body */
-    uint32_t *varies;    /* bit d set if it depends on domain.var[d] */
-    uint8_t *only_check; /* IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
-    uint8_t *rooted;     /* is it stored, or checked, of a row without elements, too? */
-    uint8_t *stage;      /* how many reductions must be finished before it can be computed */
-    uint8_t *level;      /* how many scans of one pass over the row come before it, itself included */
-    uint8_t *kept;       /* of a LOAD: stays in registers from one pass over the row to the next, or in a tile */
-    uint8_t *vector;     /* of a LOAD or STORE: elements that it moves at once, 1: scalar */
-    uint8_t *uniform;    /* a mask of vectors, or a part of one, that varies along the variable of the vectors, but not
-                            within a vector */
-    uint8_t *across;     /* of a LOAD: its vectors may be misaligned */
-    uint8_t *through;    /* of a LOAD or STORE: it moves by one from each point to the next, through all rows */
-    int scan_stage;      /* SCAN: how many reductions must be finished before its last pass over the row */
+    ind__loops domain; /* the body's loops: neighbours that every access treats as one are merged, the variable that is
+                          contiguous in memory is last; indices are numbered as in the body */
+    uint32_t *varies;  /* bit d set if it depends on domain.var[d] */
+    uint8_t *only_check;    /* IND__CG_CHECK_* of an INDIRECT whose only use is its check */
+    uint8_t *rooted;        /* stored or checked even if the row has no elements */
+    uint8_t *stage;         /* number of reductions that must be finished before it can be computed */
+    uint8_t *level;         /* number of scans before it in one pass over the row, itself included */
+    uint8_t *kept;          /* of a LOAD: kept in registers from one pass over the row to the next, or in a tile */
+    uint8_t *vector;        /* of a LOAD or STORE: elements per access; 1: scalar */
+    uint8_t *uniform;       /* a mask, or an operand of one, that is constant within each vector */
+    uint8_t *across;        /* of a LOAD: its vectors may be misaligned */
+    uint8_t *through;       /* of a LOAD or STORE: its index advances by one per point, also from row to row */
+    int scan_stage;         /* SCAN: number of reductions that must be finished before its last pass over the row */
     bool starts_misaligned; /* rows start misaligned, or may */
-    uint32_t leader;        /* of misaligned rows: the access whose aligned addresses they start at */
-    int64_t row_from;       /* the row has at least so many elements, by the guard */
-    uint32_t shift;         /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
-    ind_expr lookback;      /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
-    int tile_y;             /* TRANSPOSE: the variable along which the tiled loads are contiguous */
-    bool wide;              /* 64-bit indices */
-    bool part;              /* the kernel is a part of a launch */
-    struct cg__mm_problem *matmul;       /* MATMUL: what is multiplied */
-    const struct cg__handover *handover; /* FINISH: what one part leaves and the other takes; else NULL */
+    uint32_t leader;        /* misaligned rows: access whose aligned addresses the vectors start at */
+    int64_t row_from;       /* least elements of a row, by the guard */
+    uint32_t shift;    /* SCAN_*: the access whose aligned addresses the vectors of each row start at; 0: all rows are
+                          aligned */
+    ind_expr lookback; /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
+    int tile_y;        /* TRANSPOSE: the variable along which the tiled loads are contiguous */
+    bool wide;         /* 64-bit indices */
+    bool part;         /* the kernel is a part of a launch */
+    struct cg__mm_problem *matmul;       /* MATMUL: the product */
+    const struct cg__handover *handover; /* FINISH: results that the first part passes to the second; else NULL */
 } ind__body_plan;
 
 /* Functions of the user that a kernel's body calls: number k is ind_user_<k>. */
@@ -58,12 +58,12 @@ typedef struct ind__arg_list {
 } ind__arg_list;
 
 /* Shared by the emitters in this header: the text of one kernel while it is written. The contract:
-   - Every variable of the domain has a spelling in `var`: an identifier or a parenthesised expression.
+   - Every variable of the domain has a text in `var`: an identifier or a parenthesised expression.
    - Instruction i is named v<i>. `value[i]` overrides that (an accumulator, a reduction's result: then it is never
      emitted); `memory[i]` overrides the memory element that a LOAD reads or a STORE writes ("x3.at[j]").
-   - cg__need marks what a point needs, cg__emit writes the marked instructions that are not yet known as
-     `const float v12 = ...;`. What was written inside cg__begin .. cg__end is forgotten at cg__end, as its C scope ends
-   there. */
+   - cg__need marks the instructions that a point needs. cg__emit writes the marked ones that are not yet written, as
+     `const float v12 = ...;`. Names written between cg__begin and cg__end are invalid after cg__end, as their C scope
+     ends there. */
 typedef struct ind__writer {
     ind_context *context;
     const ind_target *target;
@@ -74,14 +74,14 @@ typedef struct ind__writer {
     const ind__body_plan *plan;
     ind__arena *arena;                 /* the plan's */
     ind__arena scratch;                /* freed with the writer */
-    const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
-    ind_expr linear[IND_MAX_RANK];     /* position in the P variables 0 .. d together, if indices are made of it */
+    const char *var[2 * IND_MAX_RANK]; /* text of domain.var[d] */
+    ind_expr linear[IND_MAX_RANK]; /* position in the P variables 0 .. d together, if indices are computed from it */
     const char *linear_name[IND_MAX_RANK];
     const char **value;  /* per instruction, NULL: v<number> */
     const char **memory; /* per LOAD and STORE, NULL: buffer[index] */
     uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
     uint8_t *needed;     /* per instruction */
-    int join;            /* ROW_STAGED: joins of a cluster written so far */
+    int join;            /* ROW_STAGED: combine steps of a cluster written so far */
     uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
     int scope;           /* depth of cg__begin, 1 outermost */
     struct {
@@ -89,23 +89,23 @@ typedef struct ind__writer {
         int steps;            /* steps k of the loop's iteration that is being written; else 0 */
     } split;                  /* *_SPLIT */
     ind__text code;           /* body of the kernel function */
-    ind__prelude_set prelude; /* that the source will need */
+    ind__prelude_set prelude; /* functions that the source needs */
     ind__called calls;
     ind__arg_list args;
     bool failed; /* the context has the reason */
 } ind__writer;
 
-/* What decides a kernel. */
+/* State while a kernel's variant is decided. */
 typedef struct cg__decider {
-    ind__writer w; /* that questions are asked of, first: it reads the variant and the plan that are being decided */
+    ind__writer w; /* first member: read by analysis functions; refers to the undecided variant and plan */
     ind__variant *variant;
     ind__body_plan *plan;
     int assume;         /* IND__ASSUME_*: likely conditions may become guards */
-    int used;           /* those of them that did, but for ALIGNED */
-    int way;            /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
-    bool more_ways;     /* there is another way behind this one */
-    int max_cluster;    /* the target's, or 1: for a device that has no place for clusters after all */
+    int used;           /* assumptions that did, except ALIGNED */
+    int way;            /* 0: the variant itself, 1: its fallback, 2: the fallback if that spills too .. */
+    bool more_ways;     /* there is another fallback after this one */
+    int max_cluster;    /* the target's, or 1: for a device that cannot run the cluster */
     int part_threads;   /* threads of a pointwise part's blocks; 0: as many as alone */
-    ind__tuning tuning; /* in place of the formulas' choice */
-    bool force_wide;    /* 64-bit indices, because 32 were tried and do not do */
+    ind__tuning tuning; /* replaces the choice of the formulas */
+    bool force_wide;    /* 64-bit indices, because 32 bits were tried and do not suffice */
 } cg__decider;

@@ -5,47 +5,47 @@ typedef enum ind__arg_kind {
     IND__ARG_BUFFER,
     IND__ARG_SIZE,
     IND__ARG_ERROR,
-    IND__ARG_LOOKBACK, /* 64-bit words, 0 before and after each launch, through which blocks meet: SCAN_LOOKBACK, FINISH
-                        */
-    IND__ARG_COUNTERS, /* of blocks, and words between them, 0 before and after each launch: ind__variant.num_counters
-                        */
-    IND__ARG_PARTIALS  /* memory for what blocks leave to the last one of them */
+    IND__ARG_LOOKBACK, /* 64-bit words, 0 before and after each launch, through which blocks exchange states:
+                          SCAN_LOOKBACK, FINISH */
+    IND__ARG_COUNTERS, /* block counters, and words between them, 0 before and after each launch:
+                          ind__variant.num_counters */
+    IND__ARG_PARTIALS  /* memory for partial results that blocks pass to the last block */
 } ind__arg_kind;
 typedef struct ind__kernel_arg {
     ind__arg_kind kind;
     uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
     ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long. LOOKBACK: words */
-    bool reciprocal; /* SIZE: the value is for ind_quotient, and passed as unsigned long long */
-    bool computed;   /* SIZE: it hangs on data: no argument, but a constant that the kernel computes when it begins */
-    bool wide;       /* in the table of a COMBO, where each argument takes 8 bytes */
-    uint32_t part;   /* ERROR in a COMBO: for the kernel that is so many behind the first of the launch */
-    int64_t offset;  /* COUNTERS, PARTIALS: in bytes, behind those of the other kernels of a COMBO */
+    bool reciprocal; /* SIZE: the reciprocal for ind_quotient, passed as unsigned long long */
+    bool computed;   /* SIZE: depends on data: not an argument, but a constant that the kernel computes at entry */
+    bool wide;       /* in the argument table of a COMBO, where each argument takes 8 bytes */
+    uint32_t part;   /* ERROR in a COMBO: index of the kernel, counted from the launch's first kernel */
+    int64_t offset;  /* COUNTERS, PARTIALS: in bytes, after those of the other kernels of a COMBO */
 } ind__kernel_arg;
 
-/* What a variant may take for granted that is likely but not proven, a set; what it does becomes its conditions. */
+/* Likely but unproven facts that a variant may assume, as a set. The facts that it uses become its guards. */
 typedef enum ind__assume {
     IND__ASSUME_NOTHING = 0,
     IND__ASSUME_ALIGNED = 1,   /* pointers are aligned, indices are small */
-    IND__ASSUME_DIVISIBLE = 2, /* what divides the hints of sizes divides the sizes */
-    IND__ASSUME_LENGTH = 4     /* rows are of about the hinted length, or in a range of lengths */
+    IND__ASSUME_DIVISIBLE = 2, /* divisors of the hints of sizes divide the sizes */
+    IND__ASSUME_LENGTH = 4     /* rows have about the hinted length, or a length in a range */
 } ind__assume;
 
 /* Measured choices that replace those of the formulas; 0: no choice. */
 typedef struct ind__tuning {
-    int threads;  /* of a block */
-    int way;      /* position in the list of fallbacks: other registers, blocks per SM, or what registers hold */
-    int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has in flight */
+    int threads;  /* per block */
+    int way;      /* position in the list of fallbacks: other registers, blocks per SM, or values kept in registers */
+    int together; /* vectors (POINTWISE) or rows (ROW_WARP) per thread whose loads are in flight together */
 } ind__tuning;
 
-/* Row lengths in elements, both inclusive; to 0: any, or about the hint. */
+/* Row lengths in elements, both inclusive; `to` 0: any length, or about the hint. */
 typedef struct ind__row_range {
     int64_t from, to;
 } ind__row_range;
 
-#define IND_MAX_VARIANTS 30 /* of a kernel */
+#define IND_MAX_VARIANTS 30 /* per kernel */
 
 /* Rows in shared memory: ROW_STAGED. A block, or a cluster of blocks that share a row, computes one row, or is
-   persistent and loops over rows. A persistent block has two stages in shared memory, for this row and the next one; or
+   persistent and loops over rows. A persistent block has two stages in shared memory, for this row and the next one, or
    one stage, which is free once the row is in registers. */
 typedef struct ind__stage_plan {
     int num;         /* stages */
@@ -58,23 +58,24 @@ typedef struct ind__stage_plan {
 
 /* A reduction along rows: ROW_*. */
 typedef struct ind__row_plan {
-    ind_expr
-        fitted;  /* ROW_BLOCK, ROW_LOOPED: threads of a launch, at most `threads`, from its row length; invalid: all */
-    int batch;   /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
+    /* ROW_BLOCK, ROW_LOOPED, ROW_STAGED without clusters: threads per block of a launch, at most `threads`, from its
+       row length; invalid: all. */
+    ind_expr fitted;
+    int batch;   /* ROW_WARP: rows per group of lanes whose loads are in flight together; 0: one */
     int cluster; /* ROW_STAGED, ROW_LOOPED: blocks that share a row; 0 and 1: one */
-    /* ROW_BLOCK, ROW_STAGED: rows that consist of segments (inner dimensions): whole segments per iteration, and lanes
-       of each; 0: consecutive lanes load consecutive vectors of the row. */
+    /* ROW_BLOCK, ROW_STAGED: for rows that consist of segments (inner dimensions): whole segments per iteration, and
+       lanes per segment; 0: consecutive lanes load consecutive vectors of the row. */
     int segments, segment_lanes;
     ind__stage_plan stage; /* ROW_STAGED */
 } ind__row_plan;
 
 /* Blocks that share a row, or a group of columns: ROW_SPLIT, COLUMN_SPLIT. */
 typedef struct ind__split_plan {
-    ind_expr num;       /* blocks of a row, along y of the grid */
-    int64_t max_blocks; /* blocks that share results, at most; 0: none do */
+    ind_expr num;       /* blocks per row, along y of the grid */
+    int64_t max_blocks; /* most blocks that share results; 0: none do */
 } ind__split_plan;
 
-/* Tiles in shared memory: MATMUL_*; TRANSPOSE has only m and n. */
+/* Tiles in shared memory: MATMUL_*; TRANSPOSE uses only m and n. */
 typedef struct ind__tile_plan {
     int m, n, k;          /* elements */
     int warps_m, warps_n; /* mma.sync and wgmma: warps along m and n */
@@ -84,70 +85,70 @@ typedef struct ind__tile_plan {
 /* Memory of a launch besides buffers. */
 typedef struct ind__launch_memory {
     ind_expr shared;       /* bytes of dynamic shared memory per block */
-    int static_shared;     /* bytes, at most; only of a part of a COMBO */
+    int static_shared;     /* upper bound in bytes; only for a kernel in a COMBO */
     uint32_t num_counters; /* 32-bit words that IND__ARG_COUNTERS points to, for all sizes */
     int64_t partial_bytes; /* bytes that IND__ARG_PARTIALS points to, for all sizes */
 } ind__launch_memory;
 
 /* The text of a kernel. */
 typedef struct ind__kernel_text {
-    char *text; /* CUDA C; `entry` is its only kernel. It is deterministic; names of the graph are in comments only */
+    char *text; /* CUDA C; `entry` is its only kernel. Deterministic; names of the graph occur in comments only */
     size_t bytes;
     char entry[72];
 } ind__kernel_text;
 
-/* A variant of a kernel. A launch takes the first variant whose guards hold; the last one has no guards. */
+/* A variant of a kernel. A launch takes the first variant whose guards hold; the last variant has no guards. */
 typedef struct ind__variant {
     ind_strategy strategy;
-    int index_bits;    /* 32 where every offset is proven to fit, else 64 */
-    int vector;        /* elements per memory access, 1: scalar */
+    int index_bits;    /* 32 if every offset is proven to fit, else 64 */
+    int vector;        /* elements per memory access; 1: scalar */
     bool misaligned;   /* aligned vectors and peeled edges: of each row, ROW_*; of the output, POINTWISE */
     int threads;       /* per block */
     int blocks_per_sm; /* minimum of resident blocks per SM, as in __launch_bounds__; 0: one */
     int rows;          /* ROW_*: rows per block */
-    int per_thread;    /* elements of a row (or of P) that a thread holds */
+    int per_thread;    /* elements of a row (or of P) per thread */
     /* The strategy's row of IND_STRATEGIES names the member. */
     union {
         ind__row_plan row;
         ind__split_plan split;
         ind__tile_plan tile;
     } of;
-    ind_expr grid[3]; /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
+    ind_expr grid[3]; /* blocks; 0 blocks: no launch. More than the device allows is a launch error */
     ind__launch_memory memory;
     int assume;           /* IND__ASSUME_* */
-    ind__row_range range; /* of the row lengths that the guards of this variant and of those before it leave */
-    ind_expr guard;       /* condition on sizes, valid and not 1: this variant may only run if it holds */
+    ind__row_range range; /* row lengths that the guards of this variant and of earlier ones leave */
+    ind_expr guard;       /* condition on sizes, valid and not 1: the variant may only run if it holds */
     bool guard_aligned;   /* all pointers must be multiples of 16 bytes */
     bool dependent;       /* programmatic dependent launch: the source begins with ind_dependency_wait */
-    ind__tuning tuned;    /* measured choices; 0: the formulas' */
+    ind__tuning tuned;    /* measured choices; 0: chosen by formula */
     int way;              /* 0: the first choice; 1, ..: position among its fallbacks */
     ind__kernel_arg *arg; /* in the plan's arena */
     uint32_t num_args;
     const char *why; /* one sentence: why this strategy */
     ind__kernel_text source;
-    /* The fallback: replaces this variant if it spills and the fallback spills less; or NULL. The last fallbacks use no
-       cluster: the first of them replaces a variant whose cluster does not fit the device. */
+    /* The fallback: replaces this variant if it spills and the fallback spills less; or NULL. The last fallbacks have
+       no cluster: the first of them replaces a variant whose cluster does not fit the device. */
     struct ind__variant *fallback;
     struct ind__variant *alone; /* a fallback without a cluster that spills as much, if there is no other */
     struct {
-        int local_bytes; /* local memory per thread of the variant that this one replaced; 0: it replaced none */
-        int cluster;     /* blocks of the cluster that did not fit the device; 0: it replaced none */
+        int local_bytes; /* local memory per thread of the replaced variant; 0: none was replaced */
+        int cluster;     /* blocks of the cluster that did not fit the device; 0: none was replaced */
     } replaced;
 } ind__variant;
 
 /* The row or tile plan of a variant; zeros if its strategy has none. */
 const ind__row_plan *ind__row_of(const ind__variant *v);
 const ind__tile_plan *ind__tile_of(const ind__variant *v);
-/* True if the variant's launch may run the next kernel too, which has no launch then. */
+/* True if the variant's launch may run the next kernel too, which then has no launch. */
 bool ind__takes_next(const ind__variant *v);
 
 typedef struct ind_kernel_plan {
     const ind_kernel *kernel;
     ind__variant *variant; /* in the plan's arena */
-    int num_variants;      /* 0: an opaque call, or a part of an earlier kernel's launch */
-    uint32_t first;        /* the kernel whose launch runs this one: itself, but for the parts of a COMBO */
-    uint32_t num_parts;    /* kernels in this one's launch; 0: it is in another one's */
-    ind__variant *part;    /* in a COMBO: how this kernel is made there, in the launch's first variant; no source */
+    int num_variants;      /* 0: an extern call, or part of an earlier kernel's launch */
+    uint32_t first;        /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
+    uint32_t num_parts;    /* kernels in this one's launch; 0: it runs in another launch */
+    ind__variant *part;    /* in a COMBO: this kernel's plan in the launch's first variant; no source */
     ind_expr time_ns;      /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
 
@@ -168,16 +169,16 @@ typedef struct ind_plan {
 ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_target *target, ind_plan **plan);
 void ind__plan_free(ind_plan *p);
 
-/* Tuning: other ways to make a variant, of which all else that is chosen follows. */
+/* Tuning: other choices for a variant; the rest of its plan follows from them. */
 #define IND__MAX_TUNED 12
-/* Those worth trying, at most IND__MAX_TUNED; returns how many: none where a kernel allows no other. */
+/* Writes the choices worth measuring, at most IND__MAX_TUNED; returns their number, 0 if the kernel allows no other. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]);
-/* The variant of the kernel made so, in *out; as the formulas choose, with nothing in its `tuned`, where it cannot be.
- */
+/* Plans the kernel's variant with this choice, in *out. If the choice is impossible, the formulas decide and `tuned` is
+   empty. */
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out);
 bool ind__is_tuned(const ind__variant *v);
 ind_status ind__plan_verify(const ind_plan *p);
-/* With names of the graph's ops and their results (NULL: without) both texts say what each kernel makes. */
+/* With names of the graph's ops and their results (may be NULL) both texts name the results of each kernel. */
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
                      void *user);
 void ind__plan_print_json(ind__text *t, const ind_plan *p);

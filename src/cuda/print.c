@@ -64,7 +64,7 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     t->indent--;
 }
 
-/* How the kernel is made in a launch of several, or that it is not in the one that the schedule had for it. */
+/* Prints the kernel's plan as a part of a launch, or that it is not in the launch that the schedule chose. */
 static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
     const ind_kernel_plan *k = &p->kernel[kernel];
     const uint32_t wanted = p->schedule->launch[kernel];
@@ -250,7 +250,7 @@ bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant) {
     return false;
 }
 
-/* The comment above a source: the kernels that run it. */
+/* Prints the comment above a source: the kernels that run it. */
 static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t kernel, int variant) {
     const ind__variant *v = &p->kernel[kernel].variant[variant];
     const char *before = "// kernel ";
@@ -268,8 +268,8 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t k
     ind__textf(t, "\n// %s\n", v->why);
 }
 
-/* "// kernel 3 makes h (add), y (layer_norm): in0 x, in1 buf4 (z), out0 h, out1 y"; in0 and out0 are what the kernels
-   that share a source call their arguments. */
+/* Prints "// kernel 3 makes h (add), y (layer_norm): in0 x, in1 buf4 (z), out0 h, out1 y". in0 and out0 are argument
+   names in the source, which several kernels may share. */
 static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, ind__node_name_fn origin_name,
                            ind__node_name_fn result_name, void *user) {
     const ind_kernel *k = p->kernel[number].kernel;

@@ -1,4 +1,4 @@
-/* The table of strategies, and what a variant has by its strategy's row. */
+/* The table of strategies, and lookups of a variant's row in it. */
 
 const ind__strategy_row *ind__strategy_row_of(ind_strategy s) {
     static const ind__strategy_row rows[] = {

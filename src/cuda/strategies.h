@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------------------------------- >>strategies */
 
-/* The strategies of kernels, a row each: name, text, family, member of ind__variant.of, features, the file of src/cuda
-   that decides, and the function that writes the kernel's body. */
+/* The strategies of kernels, a row each: name, text, family, member of ind__variant.of, file of src/cuda that decides,
+   function that writes the kernel's body, features. */
 #define IND_STRATEGIES(X)                                                                                              \
     /* one element or vector per thread, grid over P */                                                                \
     X(POINTWISE, "pointwise", POINTWISE, NONE, "decide/pointwise.c", cg__emit_pointwise,                               \
@@ -22,7 +22,7 @@
     /* persistent blocks, or clusters of blocks, copy the next row meanwhile */                                        \
     X(ROW_STAGED, "staged rows", REDUCTION, ROW, "decide/row_staged.c", cg__emit_reduction,                            \
       IND__HAS_VECTORS | IND__HAS_MISALIGNED | IND__HAS_REGISTERS | IND__HAS_RANGES | IND__HAS_EVICT_LAST |            \
-          IND__HAS_SEGMENTS | IND__HAS_CLUSTER | IND__HAS_PERSISTENT)                                                  \
+          IND__HAS_FITTED | IND__HAS_SEGMENTS | IND__HAS_CLUSTER | IND__HAS_PERSISTENT)                                \
     /* a block, or a cluster of blocks, loops over the row, once per pass */                                           \
     X(ROW_LOOPED, "looped rows", REDUCTION, ROW, "decide/row_kept.c", cg__emit_reduction,                              \
       IND__HAS_VECTORS | IND__HAS_MISALIGNED | IND__HAS_RANGES | IND__HAS_ANY_LENGTH | IND__HAS_THREADS |              \
@@ -57,7 +57,7 @@
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     X(MATMUL_WGMMA, "matmul, wgmma tiles", MATMUL, TILE, "templates/gemm/wgmma.c", cg__emit_matmul,                    \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
-    /* several kernels in one launch; each part has a strategy of its own */                                           \
+    /* several kernels in one launch; each part has its own strategy */                                                \
     X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
     /* two kernels: the last block of the first runs the second */                                                     \
     X(FINISH, "row reductions, final reduction", LAUNCH, NONE, "finish.c", NULL, IND__HAS_VECTORS | IND__HAS_MISALIGNED)
@@ -81,7 +81,7 @@ typedef enum ind__family {
 /* The member of ind__variant.of that a strategy uses. */
 typedef enum ind__plan_of { IND__PLAN_OF_NONE, IND__PLAN_OF_ROW, IND__PLAN_OF_SPLIT, IND__PLAN_OF_TILE } ind__plan_of;
 
-/* What variants of a strategy may have; a set. */
+/* Features of the variants of a strategy; a set. */
 typedef enum ind__feature {
     IND__HAS_VECTORS = 1,         /* accesses of several elements */
     IND__HAS_MISALIGNED = 2,      /* aligned vectors and peeled edges for misaligned rows or outputs */

@@ -170,31 +170,31 @@ typedef struct ind_thresholds {
 #undef X
 } ind_thresholds;
 
-/* What the code is made for. Zero fields are filled with the values of an H200 by ind__target_defaults. */
+/* The device that code is generated for. ind__target_defaults fills zero fields with the values of an H200. */
 typedef struct ind_target {
     int sm;               /* compute capability times 10: 80, 90, 100 */
     bool specific;        /* architecture-specific features (sm_90a) may be used */
-    int num_sms;          /* multiprocessors */
+    int num_sms;          /* SMs */
     int shared_per_block; /* bytes that one block may have (opt-in limit) */
     int shared_per_sm;
-    int l2_bytes;             /* cache that all multiprocessors share */
+    int l2_bytes;             /* cache that all SMs share */
     int max_cluster;          /* blocks that can see each other's shared memory; 1: no clusters */
     int registers_per_thread; /* 255 */
-    /* What the predicted times are made of: rates of the vendor's data sheet, and what a kernel takes at the least.
-       Copies reach copy_percent of the memory's rate. */
+    /* Inputs of predicted times: rates of the vendor's data sheet, and the shortest time of a kernel. Copies reach
+       copy_percent of the memory's rate. */
     int memory_bytes_per_ns;
     int f32_flops_per_ns;
     int tensor_flops_per_ns; /* f16 and bf16 products without sparsity */
     int launch_ns;           /* 1000 */
-    int sm_registers;        /* 32-bit registers of a multiprocessor */
-    int sm_threads;          /* resident threads of a multiprocessor, at most */
-    int block_shared;        /* bytes of shared memory that CUDA takes for itself for each block */
-    int l1_bytes;            /* of a multiprocessor: L1 cache and shared memory together */
+    int sm_registers;        /* 32-bit registers per SM */
+    int sm_threads;          /* most resident threads per SM */
+    int block_shared;        /* bytes of shared memory that CUDA reserves in each block */
+    int l1_bytes;            /* per SM: L1 cache and shared memory together */
     ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);
-/* Fills the zero figures of a fusion policy with those of the target. */
+/* Fills the zero figures of a fusion policy with the target's. */
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p);
-/* An architecture ("sm_90a") or a device ("L4") -> target. Error: IND_INVALID_ARGUMENT names what is allowed. */
+/* Parses an architecture ("sm_90a") or a device ("L4"). Error: IND_INVALID_ARGUMENT names what is allowed. */
 ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t);
-void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC's --gpu-architecture wants it */
+void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVRTC's --gpu-architecture */

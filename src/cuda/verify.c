@@ -1,6 +1,6 @@
 /* -------------------------------------------------------------------------------------------------- >>verify */
 
-/* True if only declared sizes are in e, which are known before the launch. */
+/* True if e consists of declared sizes, which are known before the launch. */
 static bool cg__is_declared(ind_expr e) {
     return ind__ok(e) && ind__expr_is_size(e) && !ind__expr_has_kind(e, IND_SYMBOL_UNBACKED);
 }
@@ -53,7 +53,7 @@ static const char *cg__broken_shape(const ind__variant *v) {
     return NULL;
 }
 
-/* What a launch evaluates must be a formula of declared sizes. */
+/* A launch may evaluate only formulas of declared sizes. */
 static const char *cg__broken_launch(const ind_plan *p, const ind__variant *v) {
     if (!v->source.text || !v->source.bytes || !v->source.entry[0] || !v->why)
         return "source, name or reason is missing";

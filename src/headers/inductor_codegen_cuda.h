@@ -57,7 +57,7 @@
    conditions that are likely but not proven: sizes that are multiples of the vector width, aligned pointers,
    offsets that fit into 32 bits. Its rows have about the hinted length and are register-resident. In between there
    are variants with fewer guards: vectors for misaligned rows; rows in other ranges of lengths, each compiled as
-   if its length were known (cg__row_ranges), with as many warps per block as the row of the launch needs (fitted);
+   if its length were known (cg__narrow_ranges), with as many warps per block as the row of the launch needs (fitted);
    rows that are read again in each pass. A launch takes the first variant whose guards hold, and compiles it if no
    launch has before.
 

@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 
-from test_compile import HEADERS, ROOT
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from test_compile import HEADERS, ROOT  # noqa: E402
 
 REPEATS = 3
 

@@ -1,5 +1,8 @@
 """The headers as their users compile them: alone and together, as declarations and as implementation, in C99, C11 and
-C++11, with gcc and clang, in every order of inclusion that inductor_ir.h and its siblings promise; and their form."""
+C++11, with gcc and clang, in every order of inclusion that inductor_ir.h and its siblings promise; and their form.
+
+A full compile takes seconds, with optimisation a minute. So warnings are asked for with -fsyntax-only, and `make test-long` has
+the optimised builds, but for gcc's: build/objects, which `make` compiles with these warnings."""
 
 import itertools
 import pathlib
@@ -8,8 +11,8 @@ import shutil
 import subprocess
 
 import pytest
+from conftest import ROOT, make
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # From the lowest to the highest; each with the macro that makes its implementation.
 HEADERS = {
     "inductor_ir.h": "INDUCTOR_IR_IMPLEMENTATION",
@@ -99,12 +102,24 @@ def test_implementation_is_refused_in_cpp(tmp_path):
 @pytest.mark.parametrize("header", NAMES)
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_implementation_alone(tmp_path, header, compiler):
-    """Only this header's implementation, nothing of the lower ones."""
+    """Only this header's implementation, nothing of the lower ones. With gcc test_inclusion[one-file-per-module] compiles the same
+    to objects: its -fsyntax-only does not look for unused functions."""
     need(compiler)
     source = write(tmp_path, "a.c", define(header) + include(header))
-    run([compiler, "-std=c11", *STRICT, f"-I{ROOT}", "-c", source, "-o", "a.o"], tmp_path)
+    run([compiler, "-std=c11", *STRICT, f"-I{ROOT}", "-fsyntax-only", source], tmp_path)
 
 
+def test_optimised_objects(tmp_path):
+    """gcc's warnings at -O2: `make` compiles with them, and fails where there is one."""
+    flags = re.search(r"^WARN_CONVERSIONS := (.*)", (ROOT / "Makefile").read_text(), re.M)[1].split()
+    assert set(flags) == {"-Wconversion", "-Wsign-conversion"} <= set(STRICT)
+    objects = [make(f"build/objects/{pathlib.Path(header).stem}.o") for header in NAMES]
+    write(tmp_path, "a.c", include("inductor.h") + program(*NAMES))
+    run(["gcc", "-std=c11", *STRICT, f"-I{ROOT}", "a.c", *objects, "-o", "program", *LIBRARIES], tmp_path)
+    run([tmp_path / "program"], tmp_path)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_umbrella_optimised(tmp_path, compiler):
     """The warnings that only optimising compilers give."""
@@ -113,6 +128,10 @@ def test_umbrella_optimised(tmp_path, compiler):
     source = write(tmp_path, "a.c", "#define INDUCTOR_IMPLEMENTATION\n" + include("inductor.h") + program(*NAMES))
     run([*build, source, "-o", "program", *LIBRARIES], tmp_path)
     run([tmp_path / "program"], tmp_path)
+
+
+# What `make test` builds and links; the others in `make test-long`.
+BUILT = {"one file per module", "highest first, then each again with its implementation"}
 
 
 def ways():
@@ -154,7 +173,27 @@ def ways():
     )
 
 
-@pytest.mark.parametrize("sources", [pytest.param(sources, id=name.replace(" ", "-")) for name, sources in ways()])
+def definitions(folder, text):
+    """The lines of the headers' code and declarations as the compiler sees them, whatever their order, each once."""
+    write(folder, "e.c", text)
+    return set(run(["gcc", "-std=c11", "-E", "-P", f"-I{ROOT}", "e.c"], folder).splitlines())
+
+
+@pytest.mark.parametrize("name, sources", [pytest.param(*way, id=way[0].replace(" ", "-")) for way in ways()])
+def test_inclusion_defines_the_same(tmp_path, name, sources):
+    """Files with an implementation together hold the lines of the umbrella: what builds and links of one, does of the other. The
+    compiler sees that nothing is used before its declaration; test_inclusion builds and links."""
+    found = set()
+    for source, text in sources.items():
+        found |= definitions(tmp_path, text)
+        run(["gcc", "-std=c11", *STRICT, f"-I{ROOT}", "-fsyntax-only", write(tmp_path, source, text)], tmp_path)
+    wanted = definitions(tmp_path, dict(ways())["umbrella"]["a.c"])
+    other = {line for line in found ^ wanted if "other" not in line}
+    assert len(wanted) > 10000 and not other, (name, sorted(other)[:20])
+
+
+@pytest.mark.parametrize("sources", [pytest.param(sources, id=name.replace(" ", "-"), marks=[] if name in BUILT else pytest.mark.long)
+                                     for name, sources in ways()])  # fmt: skip
 def test_inclusion(tmp_path, sources):
     build_and_run(tmp_path, sources)
 
@@ -175,23 +214,28 @@ def test_lower_part_alone(tmp_path, top):
 # ---- what the object holds
 
 
-def test_symbols(tmp_path):
+@pytest.fixture(scope="module")
+def umbrella(tmp_path_factory):
+    """The folder of a.o, the implementation of all headers as one object."""
+    folder = tmp_path_factory.mktemp("umbrella")
+    write(folder, "a.c", "#define INDUCTOR_IMPLEMENTATION\n" + include("inductor.h"))
+    run(["gcc", "-std=c11", f"-I{ROOT}", "-c", "a.c", "-o", "a.o"], folder)
+    return folder
+
+
+def test_symbols(umbrella):
     """Only ind_ names leave the object, and only the C library and the three beside it are wanted."""
-    write(tmp_path, "a.c", "#define INDUCTOR_IMPLEMENTATION\n" + include("inductor.h"))
-    run(["gcc", "-std=c11", f"-I{ROOT}", "-c", "a.c", "-o", "a.o"], tmp_path)
-    exported = [line.split()[-1] for line in run(["nm", "--extern-only", "--defined-only", "a.o"], tmp_path).splitlines()]
+    exported = [line.split()[-1] for line in run(["nm", "--extern-only", "--defined-only", "a.o"], umbrella).splitlines()]
     assert len(exported) > 200
     assert [name for name in exported if not name.startswith("ind_")] == []
-    wanted = {line.split()[-1] for line in run(["nm", "--undefined-only", "a.o"], tmp_path).splitlines()}
+    wanted = {line.split()[-1] for line in run(["nm", "--undefined-only", "a.o"], umbrella).splitlines()}
     forbidden = {"abort", "exit", "_exit", "__assert_fail", "printf", "puts", "putchar", "fputs", "fputc", "perror", "stdout", "stderr", "fprintf"}
     assert wanted & forbidden == set()
 
 
-def test_every_declared_function_exists(tmp_path):
+def test_every_declared_function_exists(umbrella, tmp_path):
     """Each IND_API function of the five headers is defined once in the umbrella's object."""
-    write(tmp_path, "a.c", "#define INDUCTOR_IMPLEMENTATION\n" + include("inductor.h"))
-    run(["gcc", "-std=c11", f"-I{ROOT}", "-c", "a.c", "-o", "a.o"], tmp_path)
-    defined = {line.split()[-1] for line in run(["nm", "--extern-only", "--defined-only", "a.o"], tmp_path).splitlines()}
+    defined = {line.split()[-1] for line in run(["nm", "--extern-only", "--defined-only", "a.o"], umbrella).splitlines()}
     declared = set()
     for header in NAMES:
         text = run(["gcc", "-std=c11", "-E", "-P", "-DIND_API=IND_API", f"-I{ROOT}", ROOT / header], tmp_path)

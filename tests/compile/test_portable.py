@@ -26,8 +26,9 @@ def need_mingw():
 
 
 @pytest.mark.parametrize("first", ["", "#include <windows.h>\n"], ids=["alone", "windows.h"])
-@pytest.mark.parametrize("flags", [["-O0"], ["-O2"], ["-DIND__PORTABLE"]], ids=" ".join)
+@pytest.mark.parametrize("flags", [["-fsyntax-only"], ["-fsyntax-only", "-DIND__PORTABLE"], *(pytest.param([f], marks=pytest.mark.long) for f in ("-O0", "-O2", "-DIND__PORTABLE"))], ids=" ".join)
 def test_windows_implementation(tmp_path, first, flags):
+    """The program below is a build to an object, too."""
     need_mingw()
     write(tmp_path, "a.c", first + ALL)
     run([MINGW, "-std=c11", *flags, *MINGW_STRICT, f"-I{ROOT}", "-c", "a.c", "-o", "a.o"], tmp_path)
@@ -103,7 +104,8 @@ def test_gnu_extensions_are_confined(tmp_path, flags, expected):
     assert len(code) > 1000000 and bool(used) == expected, used
 
 
-def test_portable_program(tmp_path):
+@pytest.mark.parametrize("optimised", ["-O0", pytest.param("-O1", marks=pytest.mark.long)])
+def test_portable_program(tmp_path, optimised):
     """The example, which checks its own result, without GNU extensions."""
-    run(["gcc", "-std=c11", "-O1", "-DIND__PORTABLE", *STRICT, f"-I{ROOT}", ROOT / "examples/01_quickstart.c", "-o", "quickstart", *LIBRARIES], tmp_path)
+    run(["gcc", "-std=c11", optimised, "-DIND__PORTABLE", *STRICT, f"-I{ROOT}", ROOT / "examples/01_quickstart.c", "-o", "quickstart", *LIBRARIES], tmp_path)
     run([tmp_path / "quickstart"], tmp_path)

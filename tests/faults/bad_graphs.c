@@ -8,7 +8,6 @@
  * status, and the message with its ends of lines as spaces; with the result's type where it was taken. Now and then
  * the context compiles and runs a good one. Memory has no byte to spare, so that the
  * sanitizers see what is written outside. */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include <stdio.h>

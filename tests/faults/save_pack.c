@@ -1,6 +1,5 @@
 /* save_pack PATH: compiles the kernels of a small graph for a GPU that need not be there, and saves them as a kernel
    pack. Prints the name, the bytes and a hash of each. */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include <stdio.h>

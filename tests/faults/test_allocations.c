@@ -1,11 +1,14 @@
-/* test_allocations.c - every allocation of a whole job fails in turn: a graph from text and a graph through the API, all passes,
+/* test_allocations.c - allocations of a whole job fail in turn: a graph from text and a graph through the API, all passes,
  * compiling, every text and JSON, running on the host device. Each time a status with a message and no leak; what succeeds
- * in spite of it computes the right result. */
+ * in spite of it computes the right result.
+ *
+ *   test_allocations [EVERY]   EVERY: each EVERY-th allocation fails (default 11; 1: all, as `make test-long` has it) */
 #define _POSIX_C_SOURCE 200809L
 #include "inductor.h"
 
 #include "../unit/check.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -126,16 +129,20 @@ static void fill(float *data, int n, int seed) {
 /* What a failed allocation led to, as the exit status of the process that saw it. */
 enum { REFUSED, UNNOTICED = 1, LEAK = 2, OTHER_STATUS = 4, FAILED_CHECK = 8 };
 
-/* Each allocation forks: the child fails it and goes on to the end, so that what comes before it is done only once. */
+static long every = 11;
+
+/* Each allocation forks (or each `every`-th): the child fails it and goes on to the end, so that what comes before it is
+ * done only once. */
 typedef struct forks {
     check_heap heap;
     bool child;
-    long unnoticed, leaks, other;
+    long tried, unnoticed, leaks, other;
 } forks;
 
 static void *fork_alloc(size_t bytes, void *user) {
     forks *f = (forks *)user;
-    if (f->child) return check_alloc(bytes, &f->heap);
+    if (f->child || f->heap.calls % every) return check_alloc(bytes, &f->heap);
+    f->tried++;
     fflush(stdout);
     pid_t pid = fork();
     CHECK(pid >= 0, "fork fails at allocation %ld", f->heap.calls);
@@ -168,7 +175,7 @@ static void tell(const forks *f, ind_status status, int failed_before) {
     _exit(seen);
 }
 
-static void every_allocation(bool api) {
+static void fail_allocations(bool api) {
     float want[4], y[4];
     int64_t want_index[4], index[4];
     check_heap heap = {0};
@@ -181,8 +188,8 @@ static void every_allocation(bool api) {
     if (f.child) tell(&f, status, failed);
     CHECK(!status && !f.heap.live && f.heap.calls == heap.calls, "%ld calls, then %ld", heap.calls, f.heap.calls);
     CHECK(!f.leaks && !f.other, "%ld leaks, %ld with another status than out of memory", f.leaks, f.other);
-    CHECK(heap.calls > 100 && f.unnoticed < heap.calls / 10, "%ld of %ld failed allocations go unnoticed", f.unnoticed,
-          heap.calls);
+    CHECK(f.tried == (heap.calls + every - 1) / every && f.tried > 100 && f.unnoticed < f.tried / 10,
+          "%ld of %ld failed allocations (of %ld) go unnoticed", f.unnoticed, f.tried, heap.calls);
 }
 
 /* Two branches whose kernels share launches until that turns out to take memory: both plans are the schedule's. Among
@@ -204,12 +211,14 @@ static void plan_taken_back(int num_inputs) {
     CHECK(!heap.live, "%d inputs: %ld blocks leak", num_inputs, heap.live);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 1) every = atol(argv[1]);
+    if (every < 1) return 2;
     for (int n = 0; n <= 200; n += 10) plan_taken_back(n);
     fill(table, 160, 1);
     fill(w, 128, 2);
     fill(b, 8, 3);
-    every_allocation(false);
-    every_allocation(true);
+    fail_allocations(false);
+    fail_allocations(true);
     return check_summary();
 }

@@ -17,7 +17,6 @@ import matrix  # noqa: E402
 from generate import NUMPY  # noqa: E402
 from table import DTYPES, EIGHTHS, FLOATS, INTS  # noqa: E402
 
-FLAGS = ["-std=c11", "-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 Bad = collections.namedtuple("Bad", "op kind text head must says")  # must: has to be refused; says: a pattern in the message
 
 # A value that no attribute of the kind takes.
@@ -180,13 +179,10 @@ def all_bad():
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory, device):
+def program(device):
     if device != "host":
         pytest.skip("does not depend on the device")
-    built = tmp_path_factory.mktemp("bad") / "bad_graphs"
-    done = subprocess.run(["cc", *FLAGS, f"-I{ROOT}", ROOT / "tests/faults/bad_graphs.c", "-o", built, "-lm", "-lpthread", "-ldl"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[:4000]
-    return built
+    return make("build/tests/faults/bad_graphs")
 
 
 def answers(program, bad, *options, **environment):

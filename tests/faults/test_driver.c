@@ -1,7 +1,7 @@
 /* test_driver.c - every call of the driver and of NVRTC fails in turn while a graph is compiled and run on the emulated GPU, through
  * ind_run, launches, a captured graph and a saved pack. Each time a status with a message, or the right result in spite of it;
  * afterwards no device memory, no driver object and no host memory is left. Skipped where the emulation is not built. */
-#define INDUCTOR_IMPLEMENTATION
+#define INDUCTOR_RUNTIME_IMPLEMENTATION
 #include "inductor.h"
 
 #include "../unit/check.h"

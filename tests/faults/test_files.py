@@ -85,13 +85,10 @@ def test_full_device_as_output_of_emit(ind, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
+def program():
     """pack TEXT... PATH: compiles kernels for a GPU with the emulated NVRTC, and saves them at PATH."""
     make("build/emulated/libnvrtc.so")
-    folder = tmp_path_factory.mktemp("pack")
-    command = ["cc", "-std=c11", "-O0", f"-I{ROOT}", ROOT / "tests/faults/save_pack.c", "-o", folder / "save_pack", "-lm", "-lpthread", "-ldl"]
-    subprocess.run(command, check=True)
-    return folder / "save_pack"
+    return make("build/plain/faults/save_pack")
 
 
 def save(program, path, limit=None, nvrtc="build/emulated/libnvrtc.so", pack=""):

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, make
 
 FLAGS = ["-std=c11", "-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 # A good argument for each type; `s` holds what each call gets anew.
@@ -152,7 +152,6 @@ ALLOWED = {
 LENGTHS = {"length", "bytes", "num_bindings", "num", "size", "max_times", "max_tuned", "repeats"}
 
 PRELUDE = r"""
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 #include <stdio.h>
 
@@ -324,7 +323,8 @@ def test_null(tmp_path, device):
     prelude, main = PRELUDE.rsplit("int main", 1)
     body = "".join(f"    part_{i}();\n" for i in range(0, len(generated), 40))
     source.write_text(prelude + "\n".join(functions) + "\nint main" + main + body + '    printf("%d calls\\n", calls);\n    return failed != 0;\n}\n')
-    build = subprocess.run(["cc", *FLAGS, f"-I{ROOT}", source, "-o", program, "-lm", "-lpthread", "-ldl"], capture_output=True, text=True)
+    objects = [make(f"build/tests/objects/{header.stem}.o") for header in sorted(ROOT.glob("inductor*.h"))]
+    build = subprocess.run(["cc", *FLAGS, f"-I{ROOT}", source, *objects, "-o", program, "-lm", "-lpthread", "-ldl"], capture_output=True, text=True)
     assert build.returncode == 0, build.stderr[:4000]
     done = subprocess.run([program], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=280)
     assert done.returncode == 0, "\n".join(done.stdout.splitlines()[:80])

@@ -34,7 +34,7 @@ def test_program(name, clang):
 def source(path):
     """The graph of a case, or the whole file."""
     text = path.read_text(errors="surrogateescape")
-    return text.split("==== case.ind\n")[1].partition("==== prints\n")[0] if path.suffix == ".case" else text
+    return text.split("==== case.ind\n")[1].partition("\n==== ")[0] + "\n" if path.suffix == ".case" else text
 
 
 @pytest.mark.parametrize("stage", [*STAGES, "html", "run"])

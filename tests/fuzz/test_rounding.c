@@ -5,7 +5,6 @@
  * stays f32; with a kernel for each loop the sums are stored, in bf16 and f16. Both are computed here op by op in plain
  * C, rounded at those places, and must come out to the last digits of f32; that they differ from one another by far
  * more (0.0064 and 0.0043) shows that the places matter. */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include "../unit/check.h"

@@ -52,7 +52,7 @@ CALLS = {"ind_add_f32", "ind_add_bf16", "ind_scan_tile", "ind_scan_team", "ind_l
 def strategies():
     """Texts of the strategies that the header lists."""
     listed = (ROOT / "inductor_codegen_cuda.h").read_text().split("#define IND_STRATEGIES(X)")[1].split("typedef enum")[0]
-    return re.findall(r'X\([A-Z_]+, "([^"]+)"\)', listed)
+    return re.findall(r'^    X\([A-Z_]+, "([^"]+)"', listed, re.M)
 
 
 def holds(guard, sizes):

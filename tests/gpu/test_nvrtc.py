@@ -2,7 +2,9 @@
 cos and tan have a frame: the words of 2/pi times the argument, in the branch for arguments above 10^5 (f32) or 2^31 (f64).
 
 The graphs: those of the text cases, numerics cases of each kind, random ones, and MiniLM in both types. What the library reads
-from a cubin is compared with what cuobjdump says, where that is installed."""
+from a cubin is compared with what cuobjdump says, where that is installed.
+
+The programs are built without the sanitizers, under which NVRTC takes twice as long; one test has them."""
 
 import concurrent.futures
 import ctypes
@@ -22,7 +24,7 @@ from cases import CASES, one_of_each_kind  # noqa: E402
 from random_graphs import graphs  # noqa: E402
 
 ARCHES = ["sm_80", "sm_90a", "sm_100"]
-PROGRAM = pathlib.Path("build/tests/gpu/cubins")
+PROGRAM, SANITIZED = pathlib.Path("build/plain/gpu/cubins"), pathlib.Path("build/tests/gpu/cubins")
 CUOBJDUMP = os.environ.get("CUOBJDUMP") or get_nvrtc.cuobjdump()
 
 
@@ -48,8 +50,8 @@ def numerics(part):
 
 
 def text_cases():
-    texts = [path.read_text().split("==== case.ind\n")[1].partition("==== prints\n") for path in sorted((ROOT / "tests/text").glob("*.case"))]
-    return sorted({text for text, _, printed in texts if "\nexit " not in printed})
+    cases = [path.read_text() for path in sorted((ROOT / "tests/text").glob("*.case"))]
+    return sorted({case.split("==== case.ind\n")[1].partition("\n==== ")[0] + "\n" for case in cases if "\nexit " not in case})
 
 
 def minilm(model_folder, dtype):
@@ -67,14 +69,14 @@ def frame(text):
     return 40 if re.search(rf"= ({SINES})\(", text) else 0
 
 
-def compiled(texts, arch, folder):
+def compiled(texts, arch, folder, program=PROGRAM):
     """(name, registers, bytes of local memory, bytes allowed) of every kernel; the cubins in folder/cubins."""
     file, cubins = folder / "graphs.txt", folder / "cubins"
     file.write_text("---\n".join(texts), encoding="utf-8")
     cubins.mkdir()
     # LeakSanitizer's tracer now and then crashes beside NVRTC's threads; the library's own leaks are seen by tests/unit.
     env = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
-    done = subprocess.run([ROOT / PROGRAM, file, arch, cubins], env=env, capture_output=True, text=True, timeout=500)
+    done = subprocess.run([ROOT / program, file, arch, cubins], env=env, capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stderr[-6000:]
     graphs = re.split(r"^graph .*\n", done.stdout, flags=re.M)
     assert len(graphs) - 1 == len(texts) and not graphs[0]
@@ -91,8 +93,8 @@ def check_with_cuobjdump(folder, kernels):
         assert (int(found[1]), int(found[2]) + int(found[3])) == (registers, local), f"{name}: {text}"
 
 
-def check(texts, arch, folder):
-    kernels = compiled(texts, arch, folder)
+def check(texts, arch, folder, program=PROGRAM):
+    kernels = compiled(texts, arch, folder, program)
     assert len(kernels) >= len(texts) // 2
     bad = [kernel for kernel in kernels if kernel[1] < 1 or kernel[2] > kernel[3]]
     assert not bad, bad
@@ -194,8 +196,8 @@ ONCE_SPILLED = [
 
 
 def test_what_once_spilled(tmp_path):
-    make(PROGRAM)
-    check(ONCE_SPILLED, "sm_90a", tmp_path)
+    make(SANITIZED)
+    check(ONCE_SPILLED, "sm_90a", tmp_path, SANITIZED)
 
 
 @pytest.mark.parametrize("arch", ARCHES)
@@ -210,8 +212,8 @@ def test_minilm(networks, arch, dtype):
 
 
 @pytest.mark.parametrize("arch", ARCHES)
-@pytest.mark.parametrize("program", ["scans", "ordered"])
+@pytest.mark.parametrize("program", ["scans", "ordered", "codegen"])
 def test_unit_program(program, arch):
-    """Graphs with functions of the user or a flag: no text holds them."""
-    done = subprocess.run([make(f"build/tests/unit/test_{program}"), "cubins", arch], capture_output=True, text=True, timeout=500)
+    """Graphs with functions of the user or a flag, or made of loops: no text holds them."""
+    done = subprocess.run([make(f"build/plain/unit/test_{program}"), "cubins", arch], capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stdout[-3000:]

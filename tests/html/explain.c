@@ -1,6 +1,5 @@
 /* explain FILE.ind [SIZES] - what the structs say of a graph's edges and kernels, one a line, fields between tabs: what
  * the JSON and the page are compared to. Values are at SIZES ("B=4, S=7"). */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include <stdio.h>

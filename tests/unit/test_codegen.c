@@ -1,10 +1,9 @@
-/* test_codegen.c - kernel plans and their CUDA C: each program below takes the strategy it is written for, verifies,
-   prints, and its text is compiled by NVRTC for several architectures without spills or local memory (skipped, with a
-   word, where there is no NVRTC). Every allocation failing in turn gives a status and leaks nothing.
+/* test_codegen.c - kernel plans and their CUDA C: each program below takes the strategy it is written for, verifies and
+   prints. Every allocation failing in turn gives a status and leaks nothing.
 
+   `test_codegen cubins ARCH` compiles the sources with NVRTC instead, without spills or local memory: as the program of
+   tests/gpu/test_nvrtc.py without the sanitizers, under which NVRTC takes twice as long.
    `test_codegen NAME` prints the plan and the sources of one program instead. */
-#define INDUCTOR_IR_IMPLEMENTATION
-#define INDUCTOR_SCHED_IMPLEMENTATION
 #define INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION
 #include "inductor_codegen_cuda.h"
 
@@ -789,7 +788,7 @@ static void test_copied(void) {
 
 /* A store under a mask that holds for all elements of a vector or for none is a vector, too. No op of a graph has one:
    the mask of the load is put on the store. */
-static void test_masked_store(const nvrtc *compiler) {
+static void test_masked_store(const nvrtc *compiler, const char *arch) {
     const struct test_case t = {.name = "masked store", .build = build_first_half};
     ind_context *c;
     stages s;
@@ -808,7 +807,7 @@ static void test_masked_store(const nvrtc *compiler) {
         CHECK(v->vector == 8 && strstr(v->source.text, " = ind_load<8>(&in0[") && strstr(v->source.text, "ind_store(&out0[") &&
                   !strstr(v->source.text, "ind_bf16_to_f32(in0["),
               "%s", v->source.text);
-        if (compiler->library) check_compiles(compiler, t.name, v, "sm_90a");
+        if (compiler->library) check_compiles(compiler, t.name, v, arch);
     }
     CHECK(s.plan, "%s", ind_error(c));
     free_stages(&s);
@@ -835,20 +834,32 @@ static int print_case(const char *name) {
     return 1;
 }
 
-int main(int argc, char **argv) {
-    if (argc > 1) return print_case(argv[1]);
+/* The sources of all programs for one architecture. */
+static int compile_all(const char *arch) {
     nvrtc compiler = {0};
-    if (!open_nvrtc(&compiler)) printf("no NVRTC found: the sources are not compiled\n");
+    CHECK(open_nvrtc(&compiler), "no NVRTC found");
+    size_t a = 0;
+    while (a < NUM_ARCHS && strcmp(archs[a], arch)) a++;
+    CHECK(a < NUM_ARCHS, "%s: no architecture of this test", arch);
+    for (size_t i = 0; a < NUM_ARCHS && i < NUM_CASES; i++) test_case_on(&cases[i], &compiler, a);
+    test_masked_store(&compiler, arch);
+    return check_summary();
+}
+
+int main(int argc, char **argv) {
+    const nvrtc none = {0};
+    if (argc == 3 && !strcmp(argv[1], "cubins")) return compile_all(argv[2]);
+    if (argc > 1) return print_case(argv[1]);
     test_targets();
     test_most_variants();
     test_printing();
     for (size_t i = 0; i < NUM_CASES; i++)
-        for (size_t a = 0; a < NUM_ARCHS; a++) test_case_on(&cases[i], &compiler, a);
+        for (size_t a = 0; a < NUM_ARCHS; a++) test_case_on(&cases[i], &none, a);
     for (size_t i = 0; i < NUM_CASES; i++)
         if (cases[i].kernels) test_allocations(&cases[i]);
     test_combined();
     test_finish();
     test_copied();
-    test_masked_store(&compiler);
+    test_masked_store(&none, NULL);
     return check_summary();
 }

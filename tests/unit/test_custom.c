@@ -1,7 +1,7 @@
 /* test_custom.c - functions of the user's (CUDA C with a host twin) and opaque calls: results against plain C on the host device and,
  * where the emulated driver is built (build/emulated), on the CUDA path; text, schedule, every wrong use, and every allocation failing
  * in turn. */
-#define INDUCTOR_IMPLEMENTATION
+#define INDUCTOR_RUNTIME_IMPLEMENTATION
 #include "inductor.h"
 
 #include "check.h"

@@ -1,5 +1,5 @@
 /* Graphs: shapes and promotion of every op, errors and their words, text round trips, NULLs, failing allocations. */
-#define INDUCTOR_IMPLEMENTATION
+#define INDUCTOR_GRAPH_IMPLEMENTATION
 #include "inductor.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* test_runtime.c - the runtime by itself: small programs of loops, made by hand, run on the host device and, where the
    emulated driver is built (build/emulated), on the CUDA path; and every way to use the runtime wrongly. */
-#define INDUCTOR_IMPLEMENTATION
+#define INDUCTOR_RUNTIME_IMPLEMENTATION
 #include "inductor_runtime.h"
 
 #include "check.h"

@@ -3,7 +3,7 @@
    computes what the first choice does, also at sizes that it was not measured at; what ind_tune has found is taken by
    later modules and travels in a kernel pack. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
-#define INDUCTOR_IMPLEMENTATION
+#define INDUCTOR_RUNTIME_IMPLEMENTATION
 #include "inductor.h"
 
 #include "check.h"

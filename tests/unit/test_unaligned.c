@@ -2,7 +2,7 @@
    odd lengths, kernels that read and write vectors between boundaries, vectors under masks. On the emulated driver, or with
    IND_TEST_DEVICE=cuda on a real one. Each tensor has a memory of exactly its size, so that the emulation's
    AddressSanitizer finds whatever is touched beside it. */
-#define INDUCTOR_IMPLEMENTATION
+#define INDUCTOR_RUNTIME_IMPLEMENTATION
 #include "inductor.h"
 
 #include "check.h"

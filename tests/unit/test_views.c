@@ -1,6 +1,6 @@
 /* Views, pads, pools, convolutions and resampling: shapes, bad input and its words, texts with several results, and the
    builders, which must make what the text makes. */
-#define INDUCTOR_IMPLEMENTATION
+#define INDUCTOR_GRAPH_IMPLEMENTATION
 #include "inductor.h"
 
 #include "check.h"

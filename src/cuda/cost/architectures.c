@@ -1,12 +1,12 @@
 /* ------------------------------------------------------------------------------------------- >>architectures */
 
-/* Limits per multiprocessor and per block (CUDA C++ Programming Guide, "Compute Capabilities", table of technical
-   specifications). Clusters of 16 blocks need the non-portable size, which launches ask for. */
+/* Limits per SM and per block (CUDA C++ Programming Guide, "Compute Capabilities", table of technical specifications).
+   Clusters of 16 blocks need the non-portable size, which launches request. */
 typedef struct cg__architecture {
     int sm;
-    bool specific; /* it has an "a" form with architecture-specific instructions */
+    bool specific; /* has an "a" form with architecture-specific instructions */
     int sm_registers, sm_threads, shared_per_sm, shared_per_block, block_shared, l1_bytes, max_cluster;
-    const char *device; /* that stands for it where none is named: a row of cg__devices */
+    const char *device; /* default device of the architecture: a row of cg__devices */
 } cg__architecture;
 
 static const cg__architecture cg__architectures[] = {
@@ -20,7 +20,7 @@ static const cg__architecture cg__architectures[] = {
     {120, true, 65536, 1536, 102400, 101376, 1024, 128 << 10, 8, "RTX 5090"},
 };
 
-/* The row of the compute capability, or of the last one before it. */
+/* The row of the compute capability, or the closest lower one. */
 static const cg__architecture *cg__architecture_of(int sm) {
     const cg__architecture *found = cg__architectures;
     for (size_t i = 0; i < sizeof cg__architectures / sizeof *cg__architectures; i++)

@@ -1,12 +1,12 @@
 /* ------------------------------------------------------------------------------------------------- >>predict */
 
-/* Whole nanoseconds that an amount takes at a rate. */
+/* Whole nanoseconds for an amount at a rate. */
 static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
     return ind_expr_ceildiv(amount, ind_int(c, rate > 0 ? rate : 1));
 }
 
-/* What it takes to read and write at the rate of copies. Where the sum in bytes might leave 64 bits, each is rounded up
-   by itself. */
+/* Time to read and write at the rate of copies. If the sum in bytes may exceed 64 bits, each is rounded up
+   separately. */
 static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t rate) {
     int64_t lo, read, written;
     ind__known_bounds(k->bytes_read, &lo, &read);
@@ -16,8 +16,8 @@ static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t 
     return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
 }
 
-/* A lower bound that a kernel without flaws comes close to: it moves each byte once, and what it computes is hidden
-   behind that or hides it. Transcendental functions and f64 count as f32 operations. */
+/* Lower bound of a kernel's time, which a good kernel approaches: each byte is moved once, and memory traffic and
+   arithmetic overlap. Transcendental functions and f64 count as f32 operations. */
 static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
     const ind_target *t = &p->target;
     const int64_t copy = (int64_t)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
@@ -28,7 +28,7 @@ static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_e
         *computing, cg__duration(p->context, kp->kernel->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns));
 }
 
-/* Of a whole launch; its parts have no time of their own. */
+/* Predicts the time of a whole launch; its parts have no separate time. */
 static ind_status cg__predict(ind_plan *p, uint32_t kernel) {
     ind_context *c = p->context;
     ind_kernel_plan *kp = &p->kernel[kernel];

@@ -1,4 +1,4 @@
-/* What follows from the choice of a strategy: which values stay in registers, which loads go through a tile. */
+/* Chooses which values stay in registers, or which loads pass through a tile, once the strategy is chosen. */
 static void cg__choose_kept_loads(cg__decider *d) {
     const ind__variant *v = d->variant;
     if (v->strategy == IND_STRATEGY_TRANSPOSE) cg__choose_tile_loads(d, d->plan->domain.rank - 1, d->plan->tile_y);
@@ -9,7 +9,7 @@ static void cg__choose_kept_loads(cg__decider *d) {
         cg__choose_kept(d);
 }
 
-/* Says that what is read leaves the L2 last, where cg__write_evictions will have it so. */
+/* Notes in the reason that inputs are loaded with L2 evict_last; cg__write_evictions writes it. */
 static void cg__note_eviction(cg__decider *d) {
     const ind__writer *w = &d->w;
     bool any = false;
@@ -27,7 +27,7 @@ static void cg__choose_strategy(cg__decider *d) {
     }
 }
 
-/* Decides how the kernel is computed: fills the variant, but for what its text says, and the body plan. */
+/* Decides how the kernel is computed: fills the body plan and all of the variant except its text. */
 static ind_status cg__decide(cg__decider *d) {
     if (d->w.kernel->kind == IND_KERNEL_MATMUL) {
         cg__analyse(d);

@@ -12,13 +12,13 @@ static uint32_t cg__r_mask(const ind__writer *w) {
     return ((1u << cg__num_vars(w)) - 1) & ~cg__p_mask(w);
 }
 
-/* Index expressions that an instruction is computed with. */
+/* Number of index expressions that an instruction's value depends on. */
 static uint32_t cg__num_index(const ind__inst *inst) {
     if (inst->op == IND_LOOP_INDIRECT) return 1;
     return inst->op == IND_LOOP_LOAD || inst->op == IND_LOOP_STORE || inst->op == IND_LOOP_INDEX ? inst->num_index : 0;
 }
 
-/* The domain as it stands in the body. */
+/* Copies the domain of the body. */
 static void cg__domain_init(cg__decider *d) {
     const ind_body *body = d->w.body;
     ind_expr *index = (ind_expr *)ind__arena_alloc(&d->w.scratch, (body->num_index + 1) * sizeof *index);
@@ -34,8 +34,8 @@ static void cg__merge_vars(cg__decider *d) {
     if (d->plan->domain.failed) cg__fail(&d->w);
 }
 
-/* Loops are split where that spares indices the division by a size that only the run knows. To divide by a constant
-   costs an index no more than a position. The range of a scan stays one. */
+/* Splits loops if that saves indices a division by a size known only at run time. Division by a constant costs an index
+   no more than a position. The range of a scan remains one loop. */
 static void cg__split_vars(cg__decider *d) {
     bool scan = ind__body_scan(d->w.body) != 0;
     for (int v = 0; v < (scan ? d->plan->domain.rank : cg__num_vars(&d->w)); v++) {
@@ -95,7 +95,7 @@ static void cg__find_rooted(cg__decider *d) {
     }
 }
 
-/* Marks what values per element of the row, and REDUCEs, are computed from. */
+/* Marks the operands of values per row element and of REDUCEs. */
 static void cg__mark_per_element(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     (void)user;
@@ -106,12 +106,12 @@ static bool cg__is_scan(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_SCAN && !ind__scan_sorts((ind_scan)cg__inst(w, i)->reduction);
 }
 
-/* A sort is a stage of its own, as a reduction is: later passes over the row find its results. */
+/* A sort is its own stage, like a reduction: later passes over the row read its results. */
 static bool cg__is_sort(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)cg__inst(w, i)->reduction);
 }
 
-/* What a value comes from: nothing that is scanned, a scan's results, or what is reduced of these. */
+/* Origin of a value: nothing scanned (0), a scan's results, or a reduction of these. */
 enum { IND__CG_SCANNED = 1, IND__CG_BEHIND = 2 };
 
 static void cg__join_origin(void *self, uint32_t user, uint32_t used) {
@@ -119,7 +119,7 @@ static void cg__join_origin(void *self, uint32_t user, uint32_t used) {
     if (d->plan->kept[used] > d->plan->kept[user]) d->plan->kept[user] = d->plan->kept[used];
 }
 
-/* Does anything per element, a reduction or a scan need what is reduced of a scan's results? Then the scan runs in
+/* True if a value per element, a reduction or a scan needs a reduction of a scan's results. The scan then runs in
    several passes. */
 static bool cg__rescans(cg__decider *d) {
     bool again = false;
@@ -149,8 +149,8 @@ static void cg__find_levels(cg__decider *d) {
     }
 }
 
-/* With scans: REDUCEs that only results per row need can wait for their pass, which is the last one; those of their
-   results must. They, and what is computed from them, get the stage after it. */
+/* With scans: REDUCEs that only results per row need can wait for their pass, the last one; so must REDUCEs of scan
+   results. These REDUCEs, and the values computed from them, get the stage after it. */
 static void cg__defer_reductions(cg__decider *d) {
     uint32_t num = d->w.body->num_inst;
     d->plan->scan_stage = 0;
@@ -176,12 +176,12 @@ static void cg__defer_reductions(cg__decider *d) {
     memset(d->plan->kept, 0, num);
 }
 
-/* The part of a sort that is sorted in the buffer where instruction i stores it; -1: none. */
+/* The part of a sort that is sorted in the buffer to which instruction i stores it; -1: none. */
 static int cg__sorts_in_place(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i), *value = cg__inst(w, inst->arg[0]);
     if (w->variant->strategy != IND_STRATEGY_SORT_LONG || inst->op != IND_LOOP_STORE) return -1;
     if (value->op != IND_LOOP_PART || !cg__is_sort(w, value->arg[0])) return -1;
-    for (uint32_t k = 1; k < i; k++) /* the first store of it */
+    for (uint32_t k = 1; k < i; k++) /* only its first store */
         if (cg__inst(w, k)->op == IND_LOOP_STORE && cg__inst(w, k)->arg[0] == inst->arg[0]) return -1;
     return (int)value->imm.i;
 }
@@ -202,7 +202,7 @@ static int cg__last_stage(const ind__writer *w) {
     return last;
 }
 
-/* Fills `varies`, `stage` and `only_check`, and what is known of scans, once the domain is final. */
+/* Fills `varies`, `stage`, `only_check` and the analysis of scans, once the domain is final. */
 static void cg__analyse(cg__decider *d) {
     bool reduces = false;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
@@ -243,8 +243,8 @@ static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirec
     return false;
 }
 
-/* Is the INDIRECT the same for a whole row and there for its elements alone, of which there may be none? Then nobody
-   asks for a check, as where the op whose index it is runs by itself: no element of its result is made. */
+/* True if the INDIRECT is the same for a whole row and only elements of the row use it, of which there may be none. The
+   check is then skipped, as when the indexing op runs unfused: it computes no element. */
 static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect) {
     int64_t least = 1;
     bool used = false;
@@ -262,21 +262,21 @@ static bool cg__is_access(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_LOAD || cg__inst(w, i)->op == IND_LOOP_STORE;
 }
 
-/* Does access i move by exactly one element whenever variable v moves by one? */
+/* True if access i moves by exactly one element whenever variable v moves by one. */
 static bool cg__contiguous(const ind__writer *w, uint32_t i, int v) {
     int64_t one;
     return cg__is_access(w, i) && ind_expr_is_int(ind_expr_stride(cg__index_of(w, i), w->plan->domain.var[v]), &one) &&
            one == 1;
 }
 
-/* Does it so at least within runs: as in heads of 64 columns, whose place is found by division? */
+/* True if it does so at least within runs, as in heads of 64 columns, whose offset is found by division. */
 static bool cg__in_runs(const ind__writer *w, uint32_t i, int v) {
     return cg__is_access(w, i) &&
            ind__ok(ind__run_base(cg__index_of(w, i), w->plan->domain.var[v], w->target->thresholds.run));
 }
 
 /* Bytes per point of the accesses that vary with some variable in `among` (0: of all). Those contiguous along v, or, if
-   `scattered`, those that change along v otherwise; what is written counts twice, as scattered writes cost more. */
+   `scattered`, the others that change along v. Stores count twice, as scattered writes cost more. */
 static int cg__bytes_along(const ind__writer *w, int v, uint32_t among, bool scattered) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -289,8 +289,8 @@ static int cg__bytes_along(const ind__writer *w, int v, uint32_t among, bool sca
     return sum;
 }
 
-/* How many of the domain's points access i moves an element for: those along a variable that it does not change with
-   share one, as all columns share an index of a row. */
+/* Share of the domain's points for which access i moves an element: points along a variable that it does not depend on
+   share one element, as all columns share an index of a row. */
 static double cg__share(const ind__writer *w, uint32_t i) {
     double share = 1;
     ind_expr index = cg__index_of(w, i);
@@ -302,7 +302,7 @@ static double cg__share(const ind__writer *w, uint32_t i) {
     return share;
 }
 
-/* The P variable along which most bytes lie contiguous (the innermost of equals), -1: none does. */
+/* The P variable along which most bytes are contiguous (the innermost of equals); -1: none. */
 static int cg__best_p(const ind__writer *w, uint32_t among) {
     int best = -1, most = 0;
     for (int v = w->plan->domain.rank - 1; v >= 0; v--) {

@@ -4,8 +4,8 @@ static void cg__mark_front(void *self, uint32_t user, uint32_t used) {
     if (d->plan->kept[used] & IND__CG_MADE) d->plan->kept[used] |= IND__CG_FRONT;
 }
 
-/* What this sweep uses directly of what earlier ones made (IND__CG_MADE) is its front. The front's values are kept if
-   that saves registers against the loads behind them, or expensive work. */
+/* The front of a pass: values of earlier passes (IND__CG_MADE) that it uses directly. They are kept in registers if
+   that takes fewer registers than the loads that they are computed from, or saves expensive work. */
 static void cg__keep_front(cg__decider *d, const cg__sweep *s) {
     int values = 0, loads = 0;
     bool expensive = false;
@@ -27,12 +27,12 @@ static void cg__keep_front(cg__decider *d, const cg__sweep *s) {
         d->plan->kept[i] &= (uint8_t)~IND__CG_FRONT;
         if (!able || d->w.value[i] || !(expensive || values < loads)) continue;
         d->plan->kept[i] |= IND__CG_KEPT;
-        d->w.value[i] = ""; /* later sweeps look no further */
+        d->w.value[i] = ""; /* later passes search no further */
     }
 }
 
-/* Which values of the row stay in registers from one sweep to another: fronts (see above), and the loads that several
-   sweeps still need. The walk from what a sweep computes stops at finished reductions. */
+/* Chooses which values of the row stay in registers between passes: fronts (see above), and loads that several passes
+   still need. The search from the values that a pass computes stops at finished reductions. */
 static void cg__choose_kept(cg__decider *d) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int n = cg__sweeps(&d->w, sweep);

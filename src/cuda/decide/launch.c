@@ -1,6 +1,6 @@
-/* ---- what every strategy decides: the reason, the width of indices, the grid ---- */
+/* ---- decisions of every strategy: the reason, the width of indices, the grid ---- */
 
-/* The sentence of a plan that says why; lives as long as the plan. */
+/* Sets the reason that the plan prints; it lives as long as the plan. */
 IND__PRINTF(2, 3) static void cg__why(cg__decider *d, const char *format, ...) {
     va_list list;
     va_start(list, format);
@@ -10,7 +10,7 @@ IND__PRINTF(2, 3) static void cg__why(cg__decider *d, const char *format, ...) {
     if (!d->variant->why) cg__fail(&d->w);
 }
 
-/* e and all it is made of fit into 32 bits: proven, or, where it may be assumed, under a condition on the sizes. */
+/* True if e and its subexpressions fit in 32 bits: proven, or with a guard on the sizes if assumptions are allowed. */
 static bool cg__expr_fits(cg__decider *d, ind_expr e, int depth) {
     if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
     if (!cg__fits(e, IND__CG_INT32_MAX)) {
@@ -29,7 +29,7 @@ static bool cg__extent_fits(cg__decider *d, int from, int n) {
     return cg__expr_fits(d, ind_expr_add(points, ind_int(d->w.context, IND__CG_SLACK)), 0);
 }
 
-/* 32-bit indices where every offset and extent is proven, or where that may be assumed guarded, to fit. */
+/* Chooses 32-bit indices if every offset and extent fits: proven, or with a guard if assumptions are allowed. */
 static void cg__choose_index_bits(cg__decider *d) {
     ind_expr keep = d->variant->guard;
     bool fits = !d->force_wide && cg__extent_fits(d, 0, d->plan->domain.rank) &&

@@ -1,4 +1,4 @@
-/* Takes the place of POINTWISE, with the same vectors, if a mask that is the same for all of a row seldom holds. */
+/* Replaces POINTWISE, with the same vectors, if a mask that is the same for a whole row seldom holds. */
 static void cg__choose_masked(cg__decider *d) {
     ind__variant *v = d->variant;
     const int last = d->plan->domain.rank - 1;

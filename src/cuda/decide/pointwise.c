@@ -1,6 +1,6 @@
 /* -------------------------------------------------------------------------------------------------- >>choose */
 
-/* Can tiled loads move n neighbours along y, and something that is stored n along x? */
+/* True if tiled loads vectorise by n along y, and at least one store by n along x. */
 static bool cg__try_tile_vector(cg__decider *d, int x, int y, int n, int size) {
     ind_expr guard = {0};
     bool aligned = false, stores = false;
@@ -15,7 +15,7 @@ static bool cg__try_tile_vector(cg__decider *d, int x, int y, int n, int size) {
         d->plan->vector[i] = (uint8_t)n;
         const int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i));
         tiles += tiled;
-        shared += tiled ? size * (size * bytes + 8) : 0; /* a unit of padding has 8 bytes at most */
+        shared += tiled ? size * (size * bytes + 8) : 0; /* 8: most bytes of padding per row */
         stores |= cg__inst(&d->w, i)->op == IND_LOOP_STORE;
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
@@ -29,16 +29,16 @@ static bool cg__try_tile_vector(cg__decider *d, int x, int y, int n, int size) {
     return true;
 }
 
-/* Are there tiles of this size that are full, and enough of them to keep all multiprocessors busy? */
+/* True if tiles of this size are full, and enough of them keep all SMs busy. */
 static bool cg__suits_tile(const ind__writer *w, int x, int y, int size) {
     const double tiles = (double)ind_hint(cg__p_numel(w)) / ((double)size * size);
     const bool full = ind_hint(w->plan->domain.extent[x]) >= size && ind_hint(w->plan->domain.extent[y]) >= size;
     return full && tiles >= (double)w->target->thresholds.tiles_per_sm * w->target->num_sms;
 }
 
-/* The side of tiles that vectors of n fill, 0: none suits. A warp reads 8 vectors side by side, and each thread writes
-   at least one vector per y of a group. Better are 256 bytes along either side, two lines of the L2, where shared
-   memory still holds several tiles. */
+/* The side of tiles for vectors of n; 0: none suits. A warp reads 8 vectors side by side, and each thread writes at
+   least one vector per y of a group. 256 bytes along either side, two lines of the L2, are better while shared memory
+   has the capacity for several tiles. */
 static int cg__vector_tile(const ind__writer *w, int x, int y, int n, int group, int bytes) {
     int size = 32;
     while (size < 8 * n || size * size < 256 * n * group) size *= 2;
@@ -57,7 +57,7 @@ static bool cg__choose_tile_vector(cg__decider *d, int x, int y) {
         if (!size || !cg__try_tile_vector(d, x, y, n, size)) continue;
         v->vector = n;
         v->of.tile.m = v->of.tile.n = size;
-        /* Of 64 x 64 x f32, 1024 threads with a vector each are faster than 256 with four: 189 and 193 us of 8192^2. */
+        /* 64 x 64 x f32: 1024 threads with one vector each are faster than 256 with four, 189 and 193 us for 8192^2. */
         if (!d->part_threads)
             v->threads = cg__pow2_at_least(size * size / (n * group), t->pointwise_threads, IND__CG_MAX_THREADS);
         return true;
@@ -82,8 +82,8 @@ static void cg__choose_transpose(cg__decider *d, int x, int y) {
             vectors ? ", in vectors" : "");
 }
 
-/* The variable along which most bytes lie contiguous (the innermost of equals), -1: none does. What is written counts
-   twice, as scattered writes cost more. */
+/* The variable along which most bytes are contiguous (the innermost of equals); -1: none. Stores count twice, as
+   scattered writes cost more. */
 static int cg__best_pointwise(const ind__writer *w) {
     int best = -1;
     double most = 0;
@@ -101,8 +101,8 @@ static int cg__best_pointwise(const ind__writer *w) {
     return best;
 }
 
-/* The variable along which all stores are contiguous, if all loads that are so along `other` then fit into tiles: a
-   tile costs less than stores of single elements, however many loads they help. -1: none. */
+/* The variable along which all stores are contiguous, if all loads that are contiguous along `other` fit in tiles; -1:
+   none. A tile costs less than scalar stores, however many loads these would speed up. */
 static int cg__stored_var(const ind__writer *w, int other) {
     for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         int tiles = 0;
@@ -119,7 +119,7 @@ static int cg__stored_var(const ind__writer *w, int other) {
     return -1;
 }
 
-/* Is something rounded to a narrow type before it is stored? */
+/* True if a store rounds to a type of 8 or 16 bits. */
 static bool cg__rounds(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_STORE || !cg__narrow_of(cg__memory_dtype(w, i))) continue;
@@ -129,10 +129,10 @@ static bool cg__rounds(const ind__writer *w) {
     return false;
 }
 
-/* Vectors that a thread handles. One is enough to keep the memory busy, but not where it has to wait for an index
-   first: then most of the time nothing else is under way (embedding of 65536 rows of 512 f32 on an H200: 69.5 us, with
-   four 65.2). Where elements are rounded, four cost more than that (bf16: 69.8 and 74.2). Few blocks are spread out
-   instead. */
+/* Vectors per thread. One keeps the memory busy, unless the thread waits for an index first: then too few bytes are in
+   flight most of the time (embedding of 65536 rows of 512 f32 on an H200: 69.5 us, with four 65.2). If elements are
+   rounded, four cost more than that (bf16: 69.8 and 74.2). If there are few blocks, one vector per thread spreads them
+   over more SMs. */
 static int cg__pointwise_steps(const ind__writer *w) {
     bool gathers = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -147,7 +147,7 @@ static int cg__pointwise_steps(const ind__writer *w) {
                : 1;
 }
 
-/* Does the op take one or two instructions, and no registers but for its result? */
+/* True if the op takes one or two instructions, and no registers besides its result. */
 static bool cg__is_simple(const ind__inst *in) {
     const ind_loop_op op = (ind_loop_op)in->op;
     switch (op) {
@@ -167,8 +167,8 @@ static bool cg__is_simple(const ind__inst *in) {
     }
 }
 
-/* Resident blocks per SM that __launch_bounds__ asks for; 0: what the compiler chooses. For five vectors of 16 bytes
-   it takes 36 registers if it may, which leaves six blocks of 256 threads on an SM; it can do with 30, for eight. */
+/* Resident blocks per SM in __launch_bounds__; 0: chosen by the compiler. For five vectors of 16 bytes the compiler
+   takes 36 registers without a limit, which allows six blocks of 256 threads per SM; 30 suffice, for eight blocks. */
 static int cg__pointwise_blocks(const ind__writer *w) {
     const ind_thresholds *t = &w->target->thresholds;
     const ind__variant *v = w->variant;
@@ -234,7 +234,7 @@ static int cg__state_bytes(const ind__writer *w) {
     return sum;
 }
 
-/* Threads along the contiguous P variable; as many rows of them as are needed to fill the machine. */
+/* Threads along the contiguous P variable, and as many rows of threads as fill the GPU. */
 static void cg__choose_column(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));

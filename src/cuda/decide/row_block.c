@@ -1,4 +1,4 @@
-/* Sweeps that a block makes over memory if it does not keep the row. */
+/* Passes that a block makes over memory if it does not keep the row. */
 static int cg__looped_sweeps(const ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     ind__variant looped = *w->variant;
@@ -8,26 +8,26 @@ static int cg__looped_sweeps(const ind__writer *w) {
     return cg__sweeps(&view, sweep);
 }
 
-/* May a thread have few elements of a row, one of narrow ones that are used again behind a join? NVRTC takes the less
-   time (layer_norm of 4096 bf16: 61 ms with 32 elements, 47 with 16), and as many rows are in work if a thread has no
-   more registers than what it keeps takes: layer_norm of 4096, 3000, 2560 and 2304 bf16 99, 95, 92, 90 % of a copy with
-   32 or 24 elements, and with 16 100, 98, 100, 97 in 40 registers, but 92, 90, 94, 93 in 64 (H200). With more than 256
-   threads it takes longer (of 8192 100 and 93); so do rows that are gathered (embedding and layer_norm 95 and 93) and
-   those of f32 (3000 101 and 98). */
+/* True if few elements per thread suit the row: 16-bit elements that are used again after a combine step. NVRTC takes
+   less time (layer_norm of 4096 bf16: 61 ms with 32 elements, 47 with 16). As many rows are in flight if a thread has
+   no more registers than its kept values need: layer_norm of 4096, 3000, 2560 and 2304 bf16 99, 95, 92, 90 % of copy
+   bandwidth with 32 or 24 elements, and with 16 100, 98, 100, 97 in 40 registers, but 92, 90, 94, 93 in 64 (H200). More
+   than 256 threads are slower (of 8192 100 and 93); so are gathered rows (embedding and layer_norm 95 and 93) and f32
+   (3000 101 and 98). */
 static bool cg__may_have_few(ind__writer *w) {
     const ind__variant *v = w->variant;
     return v->vector > 4 && v->vector <= w->target->thresholds.few_elements && !v->misaligned && !w->plan->part &&
            !w->kernel->run && cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
 }
 
-/* Has it? For some lengths, and where tuning tries it, it has not. */
+/* True if the variant has few elements per thread. Some row lengths and tuned variants have more. */
 static bool cg__has_few(ind__writer *w) {
     return cg__may_have_few(w) && w->variant->per_thread <= w->target->thresholds.few_elements &&
            w->variant->threads <= w->target->thresholds.few_threads;
 }
 
-/* Registers for a thread's part of a row, in the units of 8 that they are given out in: of one that is only reduced
-   what it loads, of one of few elements what it keeps, and the rest of a kernel; else half of what 512 may have. */
+/* Registers per thread, rounded up to the allocation unit of 8: the loads of a row that is only reduced, or the kept
+   values of few elements, and the rest of the kernel. Else half of the registers that each of 512 threads may have. */
 static int cg__wished_registers(ind__writer *w, bool reduces) {
     const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
     if (!reduces && !cg__has_few(w)) return w->target->thresholds.full_registers;
@@ -36,27 +36,28 @@ static int cg__wished_registers(ind__writer *w, bool reduces) {
     return reduces || wished < w->target->thresholds.full_registers ? wished : w->target->thresholds.full_registers;
 }
 
-/* Blocks that a multiprocessor has registers and threads for; its quarters give registers to whole warps. */
+/* Blocks for which an SM has the registers and threads. A quarter of an SM allocates registers to whole warps. */
 static int cg__blocks_of(const ind__writer *w, int registers) {
     const int most = w->target->sm_threads / 32;
     const int warps = w->target->sm_registers / 4 / (32 * registers) * 4;
     return (warps < most ? warps : most) / (w->variant->threads / 32);
 }
 
-/* Do several blocks fit whatever registers they take? */
+/* True if several blocks fit on an SM without a register limit. */
 static bool cg__fit_anyway(ind__writer *w) {
     return w->variant->threads < w->target->thresholds.small_block && !cg__gathers_rows(w) && !cg__has_few(w);
 }
 
-/* Ways to spend registers on a block's shifted row, of which a formula says how many do; false: all have been tried, or
-   it is not worth holding, as below (cross entropy of 36007 bf16: 65 % of a copy, 92 by a loop; sum 86 and 105). */
+/* Sets the register limit of a block with a misaligned row, one fallback after another; the first limits come from a
+   formula. False: all have been tried, or the row is better looped over, as below (cross entropy of 36007 bf16: 65 % of
+   copy bandwidth, 92 by a loop; sum 86 and 105). */
 static bool cg__wish_shifted_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_sweeps(&d->w) == 1)
         return false;
     const int many = cg__misaligned_blocks(&d->w, cg__least_registers(&d->w)),
               some = cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers);
-    const int bounded = many > some ? 2 : 1; /* ways */
+    const int bounded = many > some ? 2 : 1; /* fallbacks with a limit */
     v->blocks_per_sm = d->way == 0 ? many : some;
     if (d->plan->part || v->blocks_per_sm < 2) return true;
     d->more_ways = d->way < bounded + 1;
@@ -65,21 +66,23 @@ static bool cg__wish_shifted_blocks(cg__decider *d) {
     return d->way < bounded + 1;
 }
 
-/* Ways to spend registers on a block's row; false: all have been tried. A block that waits at a join moves nothing,
-   others beside it do: with 64 registers a thread, 1024 threads run on a multiprocessor, as blocks that take turns,
-   and more of them where the row is only reduced, or a thread has few elements of it, and so may take less. Whether
-   that is enough shows in the build. A row that is only reduced is not worth holding where its block would be alone: a
-   loop reads it once, too, and does not wait (cross entropy of 40000 bf16 74 and 92 % of a copy, of 36008, two blocks,
-   101 and 94); a part of a launch, which may have few rows, is not only where it takes all 1024 threads. Of fewer than
-   256 threads several blocks fit whatever registers they take, which is enough where rows are not gathered (embedding
-   and layer_norm of 2048 bf16: 0.93 and 0.98 of a copy, H200). */
+/* Sets the register limit of a block with a row, one fallback after another; false: all have been tried. A block that
+   waits at a combine step moves no data, so other blocks should be resident: with 64 registers per thread an SM has
+   1024 threads, in several blocks, and more if the row is only reduced or a thread has few elements, which take fewer
+   registers. The build shows whether they suffice.
+
+   A row that is only reduced is not kept if its block would be alone on an SM: a loop also reads it once, and does not
+   wait (cross entropy of 40000 bf16 74 and 92 % of copy bandwidth, of 36008, two blocks, 101 and 94). A part of a
+   launch, which may have few rows, loops only if it takes all 1024 threads. Below 256 threads several blocks fit
+   without a limit, which suffices unless rows are gathered (embedding and layer_norm of 2048 bf16: 0.93 and 0.98 of
+   copy bandwidth, H200). */
 static bool cg__wish_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned) return cg__wish_shifted_blocks(d);
     const bool reduces = cg__looped_sweeps(&d->w) == 1;
     const ind_thresholds *t = &d->w.target->thresholds;
     const int least = cg__wished_registers(&d->w, reduces),
-              fewest = least < t->full_registers ? 2 : 1; /* ways with a bound */
+              fewest = least < t->full_registers ? 2 : 1; /* fallbacks with a limit */
     const bool alone = d->plan->part ? v->threads == t->full_threads : cg__blocks_of(&d->w, least) < 2;
     if (reduces && !d->w.kernel->run && alone) return false;
     if (d->plan->part || d->w.kernel->run || cg__fit_anyway(&d->w)) return true;
@@ -95,9 +98,8 @@ static bool cg__wish_blocks(cg__decider *d) {
     return few || d->more_ways;
 }
 
-/* A block for rows in a range of lengths has as many warps as the row of the launch needs, if each thread has as much
-   of it as in the longest: so that rows of any length fill the rounds of a block, and multiprocessors have as many
-   threads. */
+/* Fits the warps of a block for a range of row lengths to the launch's row, with as many elements per thread as in the
+   longest row. So rows of any length fill the iterations of a block, and SMs have as many threads. */
 static void cg__fit_threads(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
@@ -105,21 +107,21 @@ static void cg__fit_threads(cg__decider *d) {
     ind_expr vectors = v->misaligned ? ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, v->vector))
                                      : ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, v->vector));
     if (d->plan->row_from < v->vector)
-        vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results take a warp, too */
+        vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results need a warp too */
     v->of.row.fitted =
         ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)), ind_int(c, 32));
     if (!ind__ok(v->of.row.fitted)) cg__fail(&d->w);
     cg__why(d, "%s; each launch has as many warps as its rows need", v->why);
 }
 
-/* Does a launch know how long its rows are, and planning not? */
+/* True if the row length is known at launch, but not when the plan is made. */
 static bool cg__knows_at_launch(const ind__writer *w) {
     const ind_expr row = cg__r_numel(w);
     return !w->plan->part && !w->plan->handover && !w->kernel->run && ind__expr_is_size(row) &&
            !ind_expr_is_int(row, NULL) && !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED);
 }
 
-/* As many warps as walk along the row of the launch in four steps, or as many as there may be. */
+/* Fits the warps to the launch's row: four iterations per thread, or the maximum of threads. */
 static void cg__fit_walkers(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
@@ -131,16 +133,16 @@ static void cg__fit_walkers(cg__decider *d) {
     if (!ind__ok(v->of.row.fitted)) cg__fail(&d->w);
 }
 
-/* Does something count the places along the row? */
+/* True if a reduction returns positions along the row. */
 static bool cg__counts_places(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__inst(w, i)->reduction == IND_REDUCE_ARGMAX) return true;
     return false;
 }
 
-/* Lanes for each piece. What warps take of pieces of single elements begins and ends within sectors of memory, each of
-   which is then written twice; with a few idle lanes it begins where a sector does, if that is the same place in all
-   pieces. (7 x 7: f32 58 to 63 % of a copy, bf16 47 to 52.) */
+/* Lanes per segment. With scalar accesses a warp's elements begin and end inside a sector, which is then written twice.
+   With a few idle lanes they begin at a sector boundary, if it has the same offset in all segments. (7 x 7: f32 58 to
+   63 % of copy bandwidth, bf16 47 to 52.) */
 static int64_t cg__lanes_of_piece(const ind__writer *w) {
     const int64_t vectors = cg__segment_vectors(w);
     const uint32_t i = cg__piece_store(w);
@@ -153,7 +155,7 @@ static int64_t cg__lanes_of_piece(const ind__writer *w) {
                : vectors;
 }
 
-/* Takes so many of the lanes for each piece, if that leaves no more than a sixteenth of them without one. */
+/* Assigns `each` lanes to a segment, if that leaves at most a sixteenth of the lanes idle. */
 static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
     const int64_t pieces = lanes / each;
     if (!pieces || (lanes - pieces * each) * d->w.target->thresholds.segment_idle > lanes) return false;
@@ -162,9 +164,9 @@ static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
     return true;
 }
 
-/* Whole pieces in each round of so many lanes, where that can be; and how many vectors a round has. (A channel of 256
-   pieces of 7 x 7 f32 in 512 threads: 96 registers and one block on a multiprocessor, in whole pieces 48 and two; 54
-   and 58 % of a copy, of bf16 36 and 47.) */
+/* Chooses whole segments per iteration of so many lanes, if possible; returns the vectors per iteration. (A channel of
+   256 segments of 7 x 7 f32 in 512 threads: 96 registers and one block per SM; with whole segments 48 and two. 54 and
+   58 % of copy bandwidth, bf16 36 and 47.) */
 static int64_t cg__choose_segments(cg__decider *d, int lanes) {
     const int64_t vectors = cg__segment_vectors(&d->w);
     d->variant->of.row.segments = d->variant->of.row.segment_lanes = 0;
@@ -174,8 +176,8 @@ static int64_t cg__choose_segments(cg__decider *d, int lanes) {
     return taken ? cg__row(&d->w)->segments * vectors : lanes;
 }
 
-/* 32-bit words per element of the row: of what is staged, of values that were computed and are used again, and of what
-   all rows use. */
+/* 32-bit words per element of the row: staged loads, computed values that are used again, and operands that all rows
+   share. */
 typedef struct cg__held_words {
     double staged, values, common;
 } cg__held_words;
@@ -194,7 +196,8 @@ static cg__held_words cg__count_held(const ind__writer *w) {
     return words;
 }
 
-/* Do so many blocks fit if a lane holds its part of the row in words of at least so many bytes? */
+/* True if the blocks of warp_blocks fit on an SM when a lane keeps its part of the row in words of at least `least`
+   bytes. */
 static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
     const int held = (int)(cg__count_held(w).values * v->per_thread) + cg__misaligned_words(w, v->per_thread, least);
@@ -202,9 +205,10 @@ static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
            w->target->sm_registers;
 }
 
-/* The same for a row in the registers of lanes. Left alone, ptxas may keep what it has converted to f32, too, and with
-   that so few blocks fit that they wait for memory (layer_norm of 1000: bf16 97.9 and 93.6 % of a copy, f16 97.5 and
-   91.6, H200). They are bounded only where what lies in memory has its place (f32: 97.2 % as it is, 76.6 bounded). */
+/* Sets the register limit for rows in the registers of lanes. Without a limit ptxas may also keep values that it
+   converted to f32. Then too few blocks are resident to hide memory latency (layer_norm of 1000: bf16 97.9 and 93.6 %
+   of copy bandwidth with and without a limit, f16 97.5 and 91.6, H200). The limit is set only if values fit in their
+   memory format, but not as f32 (f32: 97.2 % without, 76.6 with a limit). */
 static void cg__wish_warp_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned) {
@@ -222,11 +226,12 @@ static void cg__wish_warp_blocks(cg__decider *d) {
     cg__why(d, "%s; %d resident blocks per SM", v->why, v->blocks_per_sm);
 }
 
-/* The fewest threads to try a row in the registers of a block with. Of narrow elements that are only reduced, two to a
-   register, a thread has up to 64: so that several blocks fit on a multiprocessor, each with its whole row on the way
-   (cross entropy of 10007, 12289 and 16001 bf16: 84, 91, 84 % of a copy with 32 a thread, 103, 104, 102 with 40 to 64;
-   sum of 10007: 99 and 108; cross entropy of 10000 84 and 104, H200); rows of whole vectors do without where 512
-   threads are not reached. Of narrow ones that are used again, few, if so many threads do: cg__may_have_few. */
+/* The fewest threads to try for a row in the registers of a block. For 16-bit elements that are only reduced, two per
+   register, a thread has up to 64, so that several blocks fit on an SM, each with its whole row in flight (cross
+   entropy of 10007, 12289 and 16001 bf16: 84, 91, 84 % of copy bandwidth with 32 per thread, 103, 104, 102 with 40 to
+   64; sum of 10007: 99 and 108; cross entropy of 10000 84 and 104, H200). Not for rows of whole vectors that need fewer
+   than 512 threads. For 16-bit elements that are used again a thread has few, if so many threads are allowed:
+   cg__may_have_few. */
 static int cg__least_threads(ind__writer *w, int64_t longest) {
     const ind__variant *v = w->variant;
     const ind_thresholds *t = &w->target->thresholds;
@@ -241,7 +246,7 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
     return fewest > t->small_block ? fewest : cg__pow2_at_least(fewest, 32 * t->small_warps, t->small_block);
 }
 
-/* A row in the registers of a block; false if it is too long. */
+/* Plans a row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const ind_thresholds *t = &d->w.target->thresholds;

@@ -1,6 +1,7 @@
-/* Is a block of shifted rows alone on a multiprocessor, or has it no registers for them, so that they should wait in
-   shared memory? Of one join it is as fast alone (rms_norm of 32771: bf16 0.91 and 0.83 of a copy, f32 0.94 and 0.85,
-   H200), of two it is not (softmax of 16411: f32, alone, 0.83 and 0.89; bf16, two blocks, 0.91 and 0.74). */
+/* True if a block with a misaligned row would be alone on an SM, or lacks the registers, and should stage the row in
+   shared memory. With one combine step a block alone is as fast in registers (rms_norm of 32771, in registers and
+   staged: bf16 0.91 and 0.83 of copy bandwidth, f32 0.94 and 0.85, H200). With two it is not (softmax of 16411: f32,
+   alone, 0.83 and 0.89; bf16, two blocks, 0.91 and 0.74). */
 static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     const int way = d->way;
@@ -13,7 +14,7 @@ static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
     return !kept || (alone && several);
 }
 
-/* Has one block room for two rows? */
+/* True if one block has the shared memory for two rows. */
 static bool cg__stages_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     d->variant->strategy = IND_STRATEGY_ROW_STAGED;
@@ -23,11 +24,11 @@ static bool cg__stages_alone(cg__decider *d, int64_t longest) {
     return one;
 }
 
-/* A row that is read once. Two blocks of 512 threads with 32 elements each fill the registers of a multiprocessor. With
-   longer rows a block is alone there, and nothing moves while it joins; of several joins that costs more than to copy
-   the next row in the meantime; but not where that takes a cluster, and something is read past the copies (group_norm
-   of 32768: f32 92 % of a copy in registers, 89 in clusters of two; bf16 83 and, in one block, 90). Of more than 32768
-   elements 1024 threads have no registers for all that they need. */
+/* Plans a row that is loaded once. Two blocks of 512 threads with 32 elements each fill the registers of an SM. With
+   longer rows a block is alone there, and no data moves during its combine steps. With several of these that costs more
+   than copying the next row meanwhile. Not if the copy takes a cluster and broadcast loads bypass it (group_norm of
+   32768: f32 92 % of copy bandwidth in registers, 89 in clusters of two; bf16 83 and, in one block, 90). Above 32768
+   elements 1024 threads lack the registers. */
 static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
     const int64_t largest = (int64_t)t->full_threads * t->alone_elements;
@@ -39,11 +40,11 @@ static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
     return cg__choose_row_block(d, longest) || cg__choose_row_staged(d, longest, true);
 }
 
-/* Rows of which 512 threads have more than 16 elements each are not held in registers, if they may wait in shared
-   memory beside others: shorter ones are as fast there (of 8192, 99 to 100 % of a copy in registers), and of longer
-   ones blocks have not the registers to be many; nor narrow ones that are put together behind several joins, if 128
-   threads have more than 32 elements each (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). The ways to do
-   without come behind those that differ in what is held. */
+/* Rows with more than 16 elements per thread of 512 threads are staged in shared memory, beside those of other blocks,
+   instead of kept in registers: shorter rows are as fast in registers (of 8192, 99 to 100 % of copy bandwidth), and
+   with longer ones registers allow few blocks. Misaligned 16-bit rows with late operands and several combine steps are
+   staged above 32 elements per thread of 128 (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). Fallbacks that
+   are not staged come after those that differ in the values kept in registers. */
 static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     const int way = d->way;
     const bool late = d->variant->vector > 4 && cg__num_joins(&d->w) > 1 && cg__reads_late(&d->w);
@@ -55,7 +56,7 @@ static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     return found;
 }
 
-/* May the row, which is too long for a warp, be taken to be of about the hinted length? */
+/* True if the row, which is too long for a warp, may be assumed to have about the hinted length. */
 static bool cg__assumes_length(const cg__decider *d) {
     const ind_expr row = cg__r_numel(&d->w);
     return d->assume & IND__ASSUME_LENGTH && !d->w.kernel->run && ind__expr_is_size(row) &&
@@ -63,9 +64,9 @@ static bool cg__assumes_length(const cg__decider *d) {
            (d->variant->range.to || ind_hint(row) > IND__WARP_ROW);
 }
 
-/* Adds that condition: the range of the variant; or up to the hinted length in whole warps of vectors, and so much of
-   it that of up to four rounds all but the last are whole. It is the same for all ways to make the variant. The longest
-   row under it. */
+/* Adds this assumption as a guard and returns the longest row under it: the range of the variant, or up to the hinted
+   length in whole warps of vectors, and at least so much that of up to four iterations all but the last are whole. The
+   guard is the same for all fallbacks. */
 static int64_t cg__guard_length(cg__decider *d) {
     ind_context *c = d->w.context;
     const ind_expr row = cg__r_numel(&d->w), before = d->variant->guard;
@@ -76,7 +77,7 @@ static int64_t cg__guard_length(cg__decider *d) {
     if (longest > most) longest = most;
     d->plan->row_from = d->variant->range.to ? d->variant->range.from
                                              : longest / 4 * t->length_quarters +
-                                                   16; /* and what lies before the first boundary and behind the last */
+                                                   16; /* elements before the first boundary and after the last */
     if (!cg__guard(d->variant, ind_expr_le(row, ind_int(c, longest))) ||
         !cg__guard(d->variant, ind_expr_le(ind_int(c, d->plan->row_from), row)))
         cg__fail(&d->w);
@@ -84,10 +85,10 @@ static int64_t cg__guard_length(cg__decider *d) {
     return longest;
 }
 
-/* Where the number of rounds is known, all loads of a thread start at once, and those of the last round alone are under
-   a condition. Of a row that may have fewer rounds, each is a branch of its own, and threads idle: then it is faster to
-   walk along the row, and to find it in a cache in later sweeps (symbolic rows of up to 8192 bf16 on an H200, 4096
-   long, softmax, rms_norm, layer_norm: in registers 79, 72, 45 % of a copy, walked 88, 98, 73). */
+/* If the number of iterations is known, all loads of a thread start at once, and only the last iteration's are
+   conditional. If a row may have fewer iterations, each is a branch, and threads idle. Then looping over the row is
+   faster; later passes find it in a cache (symbolic rows of up to 8192 bf16 on an H200, 4096 long, softmax, rms_norm,
+   layer_norm: in registers 79, 72, 45 % of copy bandwidth, looped 88, 98, 73). */
 static bool cg__choose_row_kept(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     const bool known =
@@ -101,8 +102,8 @@ static bool cg__choose_row_kept(cg__decider *d, int64_t longest) {
     return false;
 }
 
-/* May the blocks of a cluster walk along a row? All of them must be there, and none may store for the row while others
-   read what it stores over. */
+/* True if a cluster of blocks may loop over a row. All its blocks must run, and none may store a row result over
+   elements that others still read. */
 static bool cg__can_cluster(const cg__decider *d) {
     if (d->plan->part || d->w.kernel->run || d->max_cluster < 2 || !d->plan->domain.rrank) return false;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++)
@@ -112,7 +113,7 @@ static bool cg__can_cluster(const cg__decider *d) {
     return cg__num_joins(&d->w) > 0;
 }
 
-/* Blocks that share a looped row: the fewest with which nearly all multiprocessors have one. */
+/* Blocks that share a looped row: the fewest that give nearly all SMs a block. */
 static int cg__looped_cluster(const cg__decider *d) {
     const int64_t rows = ind_hint(cg__p_numel(&d->w)), fill = d->w.target->num_sms - d->w.target->num_sms / 8;
     const double bytes = (double)ind_hint(cg__r_numel(&d->w)) * cg__element_bytes(&d->w);
@@ -123,27 +124,27 @@ static int cg__looped_cluster(const cg__decider *d) {
     return n;
 }
 
-/* Registers of a thread that walks along a row in one sweep, and joins it chunk after chunk: 64 bytes of loads under
-   way, as 32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that others finish). */
+/* Registers of a thread that loops over a row in one pass and combines chunk by chunk: 64 bytes of loads in flight, as
+   32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that runs a second kernel). */
 static double cg__walker_registers(const ind__writer *w) {
     const ind_thresholds *t = &w->target->thresholds;
     const double registers = t->other_registers + (double)t->loop_flight / cg__element_bytes(w);
     return w->plan->handover && registers < t->loop_registers ? t->loop_registers : registers;
 }
 
-/* The part of the places for blocks of so many threads that are taken, on average, if rows take them in turn; 1 if all
-   have one at once. */
+/* Average share of occupied slots for blocks of so many threads, if the rows take several waves; 1 if all rows are
+   resident at once. */
 static double cg__places_taken(const ind__writer *w, double rows, int threads) {
     const double blocks = floor(w->target->sm_registers / (cg__walker_registers(w) * threads));
     const double turns = rows / (blocks * w->target->num_sms);
     return turns > 1 ? turns / ceil(turns) : 1;
 }
 
-/* The most threads of a block that walks along a row. Of one sweep that joins chunk after chunk, more and smaller
-   blocks wait less for their last steps and joins (cross entropy with 512 and 256 threads, % of a copy on an H200:
-   36007, 57601, 65536 bf16 85, 87, 97 and 92, 96, 100; 120011 f32 88 and 98), unless many places are idle in the last
-   turn (671 rows of 200003 bf16 89 and 77, 1118 of 120011 91 and 85, 838 of 80021 f32 90 and 80; but 291 of 230003 f32,
-   which all have a place at once, 79 and 94). */
+/* The most threads of a block that loops over a row. With one pass that combines chunk by chunk, more and smaller
+   blocks wait less for last iterations and combine steps (cross entropy with 512 and 256 threads, % of copy bandwidth
+   on an H200: 36007, 57601, 65536 bf16 85, 87, 97 and 92, 96, 100; 120011 f32 88 and 98), unless many slots are idle in
+   the last wave (671 rows of 200003 bf16 89 and 77, 1118 of 120011 91 and 85, 838 of 80021 f32 90 and 80; but 291 of
+   230003 f32, which are all resident at once, 79 and 94). */
 static int cg__most_walkers(ind__writer *w, int64_t rows) {
     const ind_thresholds *t = &w->target->thresholds;
     if (rows < 2 * w->target->num_sms) return IND__CG_MAX_THREADS;
@@ -158,7 +159,7 @@ static const char *cg__too_long(const ind__writer *w) {
     return ind_expr_is_int(cg__r_numel(w), NULL) ? "rows do not fit into registers" : "rows may not fit into registers";
 }
 
-/* Where a block walks along each row: threads that have four steps of it or more. */
+/* Plans a block that loops over each row, with at least four iterations per thread. */
 static void cg__choose_row_looped(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t length = cg__likely_row(&d->w), rows = ind_hint(cg__p_numel(&d->w));

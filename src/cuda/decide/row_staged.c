@@ -5,8 +5,9 @@ static bool cg__reads_broadcast(const ind__writer *w) {
     return false;
 }
 
-/* Is every load that varies along the row and from row to row copied by cp.async? What the vectors of a warp all take
-   one element of is read where it is used: for 512 bytes that are copied, one sector goes past shared memory. */
+/* True if every load that varies along the row and from row to row is copied by cp.async. Broadcast loads, of which all
+   vectors of a warp take one element, are read where they are used: one sector bypasses shared memory for 512 bytes
+   that are copied. */
 static bool cg__can_stage(const ind__writer *w) {
     const bool whole_warps = ind_hint(w->plan->domain.extent[cg__num_vars(w) - 1]) >= 32 * w->variant->vector;
     bool any = false;
@@ -25,7 +26,7 @@ static int64_t cg__staged_bytes(const ind__writer *w) {
     return (int64_t)cg__row(w)->stage.num * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
 }
 
-/* Of a block's shared memory beside the rows: states of even and of odd rows, its own and those that it is sent, and
+/* Bytes of a block's shared memory besides the rows: states of even and of odd rows, its own and the received ones, and
    barriers. */
 static int64_t cg__joined_bytes(const ind__writer *w) {
     const ind__variant *v = w->variant;
@@ -34,23 +35,23 @@ static int64_t cg__joined_bytes(const ind__writer *w) {
     return (bytes + IND__CG_LINE_BYTES - 1) / IND__CG_LINE_BYTES * IND__CG_LINE_BYTES;
 }
 
-/* Elements of a row for each thread of the cluster. */
+/* Sets the elements of a row per thread of the cluster. */
 static void cg__share_row(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const int64_t per_vector = cg__choose_segments(d, v->threads * v->of.row.cluster) * v->vector;
-    const int rest = v->misaligned ? v->vector : 1; /* of a shifted row what no vector takes are edges */
+    const int rest = v->misaligned ? v->vector : 1; /* the last elements of a misaligned row are edges */
     v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
 }
 
-/* Has each block room for its part of `stages` rows, and a lane for each edge of a row? */
+/* True if each block has the capacity for its part of `stages` rows, and a lane for each edge of a row. */
 static bool cg__has_room(const ind__writer *w) {
     int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - w->target->block_shared;
     if (room > w->target->shared_per_block) room = w->target->shared_per_block;
     return cg__staged_bytes(w) + cg__joined_bytes(w) <= room && cg__edge_rounds(w) < 2;
 }
 
-/* The least cluster whose blocks have room for `stages` rows each, `blocks` of them on a multiprocessor, and a lane for
-   each edge of a row; false: there is none. */
+/* The smallest cluster whose blocks have the capacity for `stages` rows each, with `blocks` of them on an SM and a lane
+   for each edge of a row; false: none. */
 static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int blocks, int stages) {
     ind__variant *v = d->variant;
     v->threads = threads;
@@ -63,24 +64,25 @@ static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int
     return false;
 }
 
-/* Those that a thread holds for each of its elements; values take the place of what they are of. */
+/* 32-bit words per element that a thread keeps in registers. Values replace the elements that they are computed
+   from. */
 static double cg__words_held(const cg__held_words *words, int held, bool once) {
     double sum = held ? words->values : 0;
     if (held == 2 && sum < words->staged) sum = words->staged;
     return once ? sum + words->common : sum;
 }
 
-/* Registers of a thread of ROW_STAGED for what it holds. */
+/* Registers per thread of ROW_STAGED for kept words. */
 static int cg__staged_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const int other =
         w->target->thresholds.staged_registers + (v->misaligned ? w->target->thresholds.edge_registers : 0);
-    const int warps = (v->threads / 32 * v->blocks_per_sm + 3) / 4; /* of a quarter of a multiprocessor */
+    const int warps = (v->threads / 32 * v->blocks_per_sm + 3) / 4; /* per quarter of an SM */
     const int each = w->target->sm_registers / 4 / (32 * warps);
     return (each < 255 ? each : 255) - other;
 }
 
-/* Of these, what is left. */
+/* Registers left of these. */
 static int cg__spare_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const cg__held_words words = cg__count_held(w);
@@ -88,11 +90,11 @@ static int cg__spare_registers(const ind__writer *w) {
            (int)ceil(cg__words_held(&words, v->of.row.stage.held, v->of.row.stage.once) * v->per_thread);
 }
 
-/* What a thread keeps in registers of all that it could, the best first. What all rows use is read again for each row
-   otherwise, from the L2, which for a norm's weights is as much as the row itself; values would be computed again; the
-   row would be read again from shared memory, which costs least. Of narrow rows that start anywhere, a block of a
-   cluster that is alone on its multiprocessor has too many registers in use with both (layer_norm of 200003 f16 83 and
-   85 % of a copy, bf16 86 and 86). */
+/* Chooses the values that a thread keeps in registers, the most useful first. Otherwise operands that all rows share
+   are read again from the L2 for each row, which for a norm's weights is as much as the row itself. Values are computed
+   again. The row is read again from shared memory, which costs least. For misaligned 16-bit rows, a cluster's block
+   that is alone on its SM uses too many registers with both row and shared operands (layer_norm of 200003 f16 83 and 85
+   % of copy bandwidth, bf16 86 and 86). */
 static bool cg__choose_held(cg__decider *d) {
     static const struct {
         int held;
@@ -117,18 +119,18 @@ static bool cg__choose_held(cg__decider *d) {
         d->more_ways = seen++ > d->way;
     }
     if (v->of.row.stage.persistent && v->of.row.stage.num > 1) return true;
-    d->more_ways = seen > d->way; /* behind them is another strategy */
+    d->more_ways = seen > d->way; /* the next fallback is another strategy */
     if (!d->more_ways && !v->of.row.stage.persistent) d->way -= seen;
     return d->more_ways;
 }
 
-/* Has a thread the registers for so many words for each of its elements? */
+/* True if a thread has the registers for `words` words per element. */
 static bool cg__holds(const ind__writer *w, double words) {
     return words * w->variant->per_thread <= cg__staged_registers(w);
 }
 
-/* More blocks to a row, until their threads can hold `words` for each element: read from the L2 for each row,
-   layer_norm's weights take as long as the row does (99991 f32 on an H200: 70 and 85 % of a copy). */
+/* Doubles the blocks per row until their threads can keep `words` per element. Read from the L2 for each row,
+   layer_norm's weights take as long as the row (99991 f32 on an H200: 70 and 85 % of copy bandwidth). */
 static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
@@ -139,11 +141,11 @@ static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
     if (!cg__holds(&d->w, words)) *v = before;
 }
 
-/* Rows of several joins, and no weights, in the shared memory of 2 or 4 blocks: so that most of a multiprocessor's is
-   in use, and of equals more blocks. (Softmax, % of a copy, where they stay and now: 65536 bf16 90 and 96, f32 96 and
-   96, 32768 f32 93 and 97, 98304 bf16 89 and 97, 131072 bf16 91 and 94. In 8 blocks, which wait longer for one another,
-   it is 1 % faster to 1 % slower. With weights, which each block reads, 94 to 96 and 80 to 88; of one join 88 to 91 and
-   81 to 88.) */
+/* Clusters of 2 or 4 blocks for rows with several combine steps and without weights. Of these it takes the one that
+   uses most shared memory of an SM, and of equal ones that with more blocks. (Softmax, % of copy bandwidth, with
+   persistent blocks and with these: 65536 bf16 90 and 96, f32 96 and 96, 32768 f32 93 and 97, 98304 bf16 89 and 97,
+   131072 bf16 91 and 94. With 8 blocks, which wait longer for one another, it is 1 % faster to 1 % slower. With
+   weights, which each block reads, 94 to 96 and 80 to 88; with one combine step 88 to 91 and 81 to 88.) */
 static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
@@ -162,13 +164,15 @@ static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
     return most > 0;
 }
 
-/* Has one block of `threads` room for a row of `least` bytes or more, and a multiprocessor for so many blocks? */
+/* True if one block of `threads` has the capacity for a row of `least` bytes or more, and an SM for `blocks` such
+   blocks. */
 static bool cg__fits_block(cg__decider *d, int64_t longest, int threads, int blocks, int64_t least) {
     return cg__choose_cluster(d, longest, threads, blocks, 1) && cg__row(&d->w)->cluster == 1 &&
            cg__staged_bytes(&d->w) >= least;
 }
 
-/* Do rows start anywhere that have weights, which are then read where they are used, and put together? */
+/* True if rows are misaligned and have weights, which are then loaded where they are used and combined from two
+   vectors. */
 static bool cg__reads_late(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w)))
@@ -176,18 +180,18 @@ static bool cg__reads_late(const ind__writer *w) {
     return false;
 }
 
-/* Has the L1 so many bytes beside the rows of the blocks? It and shared memory are one, 28 KB more than blocks may have
-   (H200: 256 and 228, A100: 192 and 164, L4: 128 and 100). */
+/* True if the L1 has so many bytes besides the rows of the blocks. L1 and shared memory are one memory, 28 KB larger
+   than the part that blocks may use (H200: 256 and 228, A100: 192 and 164, L4: 128 and 100). */
 static bool cg__l1_holds(const ind__writer *w, double bytes) {
     return bytes <= (double)w->target->l1_bytes - (double)(w->variant->blocks_per_sm * cg__staged_bytes(w));
 }
 
-/* Such rows of narrow elements, and all of several joins: blocks of few threads, with all that a multiprocessor has for
-   64 registers each, so that others work while one waits for a join and then for its weights, as long as the L1 has a
-   third of the memory for these; or three blocks, and a quarter. % of a copy on an H200, in registers or in two blocks
-   of 512, and now: layer_norm of 5003, 6151, 9001, 10007, 12289, 16001 and 20011 bf16 80, 87, 71, 67, 76, 83, 89 and
-   93, 95, 91, 94, 94, 91, 91, of 8209 and 12289 f32 82, 89 and 95, 94; rms_norm of 14009 and 16001 bf16 90, 93 and 99,
-   98. */
+/* Misaligned rows with weights, of 16-bit elements or with several combine steps: small blocks at 64 registers per
+   thread, as many as an SM has the registers for, so that others work while one waits for a combine step and then for
+   its weights. A third of the memory must remain as L1 for the weights; or three blocks, and a quarter. % of copy
+   bandwidth on an H200, in registers or in two blocks of 512, and with these: layer_norm of 5003, 6151, 9001, 10007,
+   12289, 16001 and 20011 bf16 80, 87, 71, 67, 76, 83, 89 and 93, 95, 91, 94, 94, 91, 91, of 8209 and 12289 f32 82, 89
+   and 95, 94; rms_norm of 14009 and 16001 bf16 90, 93 and 99, 98. */
 static bool cg__fit_late(cg__decider *d, int64_t longest) {
     const int64_t room = d->w.target->shared_per_sm;
     const ind_thresholds *t = &d->w.target->thresholds;
@@ -201,19 +205,19 @@ static bool cg__fit_late(cg__decider *d, int64_t longest) {
            3 * cg__staged_bytes(&d->w) <= room - room / t->three_share;
 }
 
-/* Rows that have a block each, two or three of which have room on a multiprocessor: while one waits for what it reads,
-   joins or stores, others' rows are on their way, and registers wait for nothing. The hardware gives the next row to
-   whoever is done first, where blocks that stay have some of them one more to do than others (4096 rows on 132
-   multiprocessors 32 and 31). Three blocks of 256 threads have twice what must be under way, two of 512 four times; of
-   one join as much each, as weights are on their way with the row, in registers. With these in half of its registers
-   such a block may be alone. Weights that are read late should be in the L1, which has a third of the memory then.
-   % of a copy on an H200, in registers or where blocks stay, and now: softmax of 12288, 16384, 24576 and 32768 bf16 88,
-   97, 88, 88 and 100, 100, 99, 99; rms_norm of 24576 and 32768 bf16 88, 96 and 100, 100, of 65536 92 and 97;
-   layer_norm of 12288, 24576 and 32768 bf16 89, 89, 90 and 100, 95, 97, of 16384 f32 88 and 98. Not layer_norm of 49152
-   bf16, whose weights then come from the L2 (94 and 88), and rms_norm of 49152 f32 (96 and 92).
-   From boundary to boundary weights are read where they are used: of one join rms_norm of 32771 bf16 86 and 96, of
-   12289 f32 84 and 99; but rows that fit into registers stay there if their weights are not in the L1 (of 20011 f32 93
-   and 96, of 24593 96 and 85). */
+/* One block per row, two or three of which fit on an SM: while one waits for loads, combine steps or stores, the rows
+   of others are in flight, and registers wait for nothing. The hardware gives the next row to the block that finishes
+   first, while some persistent blocks have one row more than others (4096 rows on 132 SMs: 32 and 31). Three blocks of
+   256 threads have twice the bytes that must be in flight, two of 512 four times. With one combine step each has as
+   many, as weights are in flight with the row, in registers. With weights in half of its registers such a block may be
+   alone. Weights that are read late should be in the L1, which then has a third of the memory. % of copy bandwidth on
+   an H200, in registers or with persistent blocks, and with these: softmax of 12288, 16384, 24576 and 32768 bf16 88,
+   97, 88, 88 and 100, 100, 99, 99; rms_norm of 24576 and 32768 bf16 88, 96 and 100, 100, of 65536 92 and 97; layer_norm
+   of 12288, 24576 and 32768 bf16 89, 89, 90 and 100, 95, 97, of 16384 f32 88 and 98. Not layer_norm of 49152 bf16,
+   whose weights then come from the L2 (94 and 88), and rms_norm of 49152 f32 (96 and 92).
+     Misaligned rows read weights where they are used: with one combine step rms_norm of 32771 bf16 86 and 96, of
+     12289 f32 84 and 99. But rows that fit in registers remain there if their weights are not in the L1 (of 20011 f32
+   93 and 96, of 24593 96 and 85). */
 static bool cg__fit_row(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
     const bool late = cg__reads_late(&d->w);
@@ -239,13 +243,13 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
     return false;
 }
 
-/* Narrow rows that start anywhere, of several joins and with weights, in clusters of 4, if a thread has four vectors of
-   each, which it keeps with the weights: then blocks wait for others once, and others on the same multiprocessor work
-   meanwhile. As many threads as have registers for that: two weights are 32 words, for which three blocks of 288
-   threads have 72 registers each, and with the row 48, for which two of 320 have 96. (layer_norm on an H200, two blocks
-   of 256 in clusters of 2 and now: 32003, 36007 and 40009 bf16 85, 85, 85 and 89, 87, 90 % of a copy, f16 85, 79, 85
-   and 88, 87, 89. Of five vectors 49157 bf16 89 and 66, of three, in place of a block each, 24593 88 and 78: so not
-   where rows of a variant may be shorter.) */
+/* Clusters of 4 for misaligned 16-bit rows with several combine steps and weights, if a thread has four vectors of
+   each, which it keeps in registers with the weights. Blocks then wait for others once, and others on the same SM work
+   meanwhile. As many threads as have the registers: two weights are 32 words, for which three blocks of 288 threads
+   have 72 registers each; with the row 48 words, for which two of 320 have 96. (layer_norm on an H200, % of copy
+   bandwidth, two blocks of 256 in clusters of 2 and these: 32003, 36007 and 40009 bf16 85, 85, 85 and 89, 87, 90, f16
+   85, 79, 85 and 88, 87, 89. With five vectors 49157 bf16 89 and 66; with three, instead of one block per row, 24593 88
+   and 78. So not if rows of a variant may be shorter.) */
 static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int blocks) {
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
@@ -258,16 +262,17 @@ static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int block
            cg__holds(&d->w, words.values + words.common);
 }
 
-/* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
-   as long on narrow elements as on wide ones, so that copies hide less of what they wait for at joins: if there are
-   several, and nothing that all rows use, three blocks of 256 threads take turns, of twice the cluster, though. (Where
-   rows have weights, two blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16; of
-   rows that start anywhere two of 256 threads, in clusters of 4, took 2 % less than one in clusters of 2, and 4 %
-   longer in larger ones; of narrow elements, in clusters of 2, less than one alone: layer_norm of 32003, 36007 and
-   40009 bf16 85, 75, 84 and 87, 87, 87 % of a copy; of one join 2 to 4 % less than one in clusters of 4, and as much
-   longer than one in clusters of 2: rms_norm of 98317 f32 84 and 87, of 40009 90 and 88. Without weights one block is
-   as fast there, 65537 to 262147.) Where more than 8 blocks would wait for one another, and registers can hold a row,
-   one row is there and one in shared memory, in half the blocks: softmax of 262147 f32 86 and 90 % of a copy. */
+/* One block of 512 threads per SM, whose registers can keep the operands that all rows share. But threads take as long
+   for 16-bit elements as for 32-bit ones, so copies hide less of the wait at combine steps. With several of these and
+   no shared operands, three blocks of 256 threads alternate, in clusters of twice the size. (Rows with weights: two
+   blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16. Misaligned rows with
+   weights: two blocks of 256 threads in clusters of 4 took 2 % less than one in clusters of 2, and 4 % longer in larger
+   ones. Of 16-bit elements in clusters of 2 they took less than one alone: layer_norm of 32003, 36007 and 40009 bf16
+   85, 75, 84 and 87, 87, 87 % of copy bandwidth. With one combine step they took 2 to 4 % less than one in clusters of
+   4, and as much longer than one in clusters of 2: rms_norm of 98317 f32 84 and 87, of 40009 90 and 88. Without weights
+   one block is as fast there, 65537 to 262147.) If more than 8 blocks would wait for one another and registers can keep
+   a row, one row is in registers and one in shared memory, with half the blocks: softmax of 262147 f32 86 and 90 % of
+   copy bandwidth. */
 static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
     const bool several = cg__num_joins(&d->w) > 1;
@@ -300,8 +305,9 @@ static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     return true;
 }
 
-/* May a row of whole vectors, which is no multiple of a line, start at lines, too, with elements of vectors as edges
-   (softmax of 65544 bf16 on an H200: 75 and 88 % of a copy)? Makes it a shifted one then. */
+/* Treats rows of whole vectors, whose length is not a multiple of a line, as misaligned rows whose vectors start at
+   lines, with elements of vectors as edges (softmax of 65544 bf16 on an H200: 75 and 88 % of copy bandwidth). False if
+   that is impossible. */
 static bool cg__start_at_lines(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned || v->vector == 1 || d->plan->domain.rrank != 1 || !d->assume ||
@@ -315,9 +321,9 @@ static bool cg__start_at_lines(cg__decider *d) {
     return v->misaligned = d->plan->starts_misaligned = true;
 }
 
-/* A block of a cluster has as many threads as its rounds need, if that is a tenth less: 200003 elements are 6.1 vectors
-   for each of 4096 lanes, of which one block takes the seventh, and the others wait for it (layer_norm, f16 80 and 85 %
-   of a copy, bf16 82 and 86; 100000 bf16 88 and 90). */
+/* Reduces the threads of a cluster's block to those that its iterations need, if that saves a tenth. 200003 elements
+   are 6.1 vectors for each of 4096 lanes: one block takes the seventh, and the others wait for it (layer_norm, f16 80
+   and 85 % of copy bandwidth, bf16 82 and 86; 100000 bf16 88 and 90). */
 static void cg__trim_cluster(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
@@ -330,6 +336,18 @@ static void cg__trim_cluster(cg__decider *d, int64_t longest) {
         *v = before;
 }
 
+/* A block for a range of row lengths has as many warps as the row of the launch needs, at least a lane for each edge,
+   and as much shared memory. */
+static void cg__fit_staged_threads(cg__decider *d) {
+    ind__variant *v = d->variant;
+    if (v->of.row.stage.persistent || v->of.row.cluster > 1) return;
+    cg__fit_threads(d);
+    if (!ind__ok(v->of.row.fitted)) return;
+    const int edges = v->misaligned ? cg__boundary(&d->w) + cg__misaligned_reach(&d->w) - 2 : 1;
+    const ind_expr least = ind_int(d->w.context, (edges + 31) / 32 * 32), most = ind_int(d->w.context, v->threads);
+    v->of.row.fitted = ind_expr_max(least, ind_expr_min(most, v->of.row.fitted));
+}
+
 static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
@@ -339,7 +357,7 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
         return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
     v->of.row.stage.persistent = stays;
-    v->of.row.stage.once = v->misaligned; /* for the question what could be held */
+    v->of.row.stage.once = v->misaligned; /* assumed while fitting; cg__choose_held decides */
     v->rows = 1;
     const bool fits = v->vector > 1 && cg__looped_sweeps(&d->w) >= 2 && cg__can_stage(&d->w) &&
                       (stays ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
@@ -350,7 +368,7 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     }
     v->of.row.stage.resident = stays ? d->w.target->num_sms * v->blocks_per_sm / v->of.row.cluster : 0;
     v->of.row.stage.items = cg__p_numel(&d->w);
-    v->memory.shared = ind_int(d->w.context, cg__staged_bytes(&d->w));
+    const int64_t bytes = cg__staged_bytes(&d->w);
     v->grid[0] = ind__staged_grid(v);
     v->grid[1] = v->grid[2] = ind_int(d->w.context, 1);
     static const char *const held[] = {"nothing", "values computed from the row", "the row"};
@@ -360,6 +378,10 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
             (long long)longest, owner,
             stays ? "persistent blocks copy the next row meanwhile" : "other blocks of the SM compute meanwhile",
             held[v->of.row.stage.held], v->of.row.stage.once ? ", operands that all rows share" : "");
+    cg__fit_staged_threads(d);
+    v->memory.shared = ind__ok(v->of.row.fitted)
+                           ? ind_expr_mul(v->of.row.fitted, ind_int(d->w.context, bytes / v->threads))
+                           : ind_int(d->w.context, bytes);
     return true;
 }
 

@@ -14,8 +14,7 @@ static int cg__scan_states(const ind__writer *w) {
     return words;
 }
 
-/* Registers for one element of the row: its states, and what is loaded of it, or of one of the next chunk beside them.
- */
+/* Registers for one element of the row: its states and its loads, or, with `ahead`, also those of the next chunk. */
 static double cg__scan_registers(const ind__writer *w, bool ahead) {
     double states = cg__scan_states(w), loads = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -25,16 +24,16 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
     return ahead ? states + loads : states > loads ? states : loads;
 }
 
-/* Lines that a thread has so many registers for, a power of 2. */
+/* Vectors per thread that fit in so many registers, a power of 2. */
 static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
     int lines = w->target->thresholds.scan_lines;
-    if (w->plan->shift && !cg__pads(w)) words /= 2; /* what is left out takes some, too */
+    if (w->plan->shift && !cg__pads(w)) words /= 2; /* elements outside the row take registers too */
     while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > words) lines /= 2;
     return lines;
 }
 
-/* The longest runs along variable v, at most n, of which a thread has registers for one, so that loads are as wide as
-   they may be. */
+/* The widest vectors along variable v, at most n, whose states fit in a thread's registers: loads are as wide as
+   possible. */
 static void cg__choose_scan_vector(cg__decider *d, int v, int n) {
     while (n > 1 && n * cg__scan_states(&d->w) > d->w.target->thresholds.scan_words) n /= 2;
     while (n > 1 && !cg__try_vector(d, v, n, false)) n /= 2;
@@ -42,20 +41,20 @@ static void cg__choose_scan_vector(cg__decider *d, int v, int n) {
     d->variant->vector = n;
 }
 
-/* Does LOAD or STORE i move neighbours of the row, wherever that begins? */
+/* True if LOAD or STORE i moves neighbours of the row, at any misalignment. */
 static bool cg__moves_neighbours(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     ind_expr stride, base;
     int64_t one;
     if (!cg__is_access(w, i) || !(w->plan->varies[i] & cg__r_mask(w)) || inst->reduction) return false;
-    if (inst->arg[inst->op == IND_LOOP_LOAD ? 0 : 1]) return false; /* under a mask */
+    if (inst->arg[inst->op == IND_LOOP_LOAD ? 0 : 1]) return false; /* masked */
     return ind__affine(cg__index_of(w, i), w->plan->domain.var[w->plan->domain.rank], &stride, &base) &&
            ind_expr_is_int(stride, &one) && one == 1 && !cg__indirect_varies(w, base, w->plan->domain.rank);
 }
 
-/* Rows that begin anywhere, or have any length: vectors from the aligned address at or before each row's begin on,
-   whose elements outside the row are left out. One access decides where that is; others whose addresses then are not
-   aligned move one element after the other. */
+/* Rows that are misaligned or of any length: vectors start at the aligned address at or before each row's start, and
+   their elements outside the row are excluded. One access determines the alignment; others with another misalignment
+   are scalar. */
 static void cg__choose_scan_shift(cg__decider *d) {
     int narrowest = 16, widest = 1, n = 1;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
@@ -75,7 +74,7 @@ static void cg__choose_scan_shift(cg__decider *d) {
         if (cg__moves_neighbours(&d->w, i)) d->plan->vector[i] = (uint8_t)n;
 }
 
-/* Bytes that are moved for each element of the row. */
+/* Bytes moved per element of the row. */
 static int cg__scan_bytes_moved(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -83,10 +82,9 @@ static int cg__scan_bytes_moved(const ind__writer *w) {
     return bytes;
 }
 
-/* Blocks share rows if there are too few rows to give all multiprocessors an equal part, and memory takes less than
-   half as long as the multiprocessor with the most rows, at its share of memory's rate. Waiting for the blocks before
-   takes as long as a launch or two. There must be one pass over the rows, without anything that belongs to a row as a
-   whole. */
+/* True if blocks should share rows (decoupled lookback): there are too few rows to give all SMs an equal part, and
+   memory at full rate takes less than half the time of the SM with the most rows, at its share of the rate. Waiting for
+   previous blocks takes as long as a launch or two. There must be one pass over the rows, and no value per row. */
 static bool cg__prefers_lookback(const ind__writer *w) {
     const ind_target *t = w->target;
     int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
@@ -100,7 +98,7 @@ static bool cg__prefers_lookback(const ind__writer *w) {
            t->thresholds.lookback_gain * (row * (double)rows + (double)t->thresholds.lookback_launches * t->launch_ns);
 }
 
-/* Tiles so large that each multiprocessor has one, or as its registers allow. */
+/* Plans tiles so large that each SM has one, or as large as its registers allow. */
 static void cg__choose_lookback(cg__decider *d) {
     ind__variant *v = d->variant;
     int lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
@@ -122,8 +120,9 @@ static void cg__choose_lookback(cg__decider *d) {
     cg__grid(d, ind_expr_mul(cg__p_numel(&d->w), tiles), 1);
 }
 
-/* A row of at most `longest` elements in the registers of lanes with up to so many lines each, of which the fewest are
-   left over. Fewer than 8 lanes with several lines would move too few neighbours at once. */
+/* Plans a row of at most `longest` elements in the registers of lanes, with up to `lines` vectors each: the number of
+   lanes that leaves the fewest elements unused. Fewer than 8 lanes with several vectors would access too few neighbours
+   at once. */
 static void cg__choose_scan_warp(cg__decider *d, int64_t longest, int lines) {
     ind__variant *v = d->variant;
     int64_t covered = INT64_MAX;
@@ -142,8 +141,8 @@ static void cg__choose_scan_warp(cg__decider *d, int64_t longest, int lines) {
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
 }
 
-/* Threads, in whole warps, for at least `least` of so many elements each; among as many as `most` those that cover the
-   row, step after step, with the fewest idle ones, and of such the most. */
+/* Threads of a block that loops over a row with per_thread elements each, in whole warps from `least` to `most`: the
+   number that idles least in the last iteration; of equals the largest. */
 static int cg__scan_threads(int64_t length, int per_thread, int least, int most) {
     int best = most;
     int64_t covered = INT64_MAX;
@@ -154,13 +153,13 @@ static int cg__scan_threads(int64_t length, int per_thread, int least, int most)
     return best;
 }
 
-/* A row of at most `longest` elements in the registers of a block: of up to so many lines a thread that the fewest
-   threads idle; false: it is too long. Of what 512 threads have more than half as many lines of, 1024 threads are as
-   fast and compiled sooner, where two blocks have the registers: with 8 and 4 lines 280 and 168 instructions, 61 and 32
-   registers, 58 and 48 ms (cumsum of 16384 f32, 100 % of a copy, H200). */
+/* Plans a row of at most `longest` elements in the registers of a block, with so many vectors per thread, up to
+   `lines`, that the fewest threads idle; false: it is too long. If 512 threads need more than half of `lines`, 1024
+   threads with half as many are as fast and compile sooner, if registers allow two blocks: with 8 and 4 vectors 280 and
+   168 instructions, 61 and 32 registers, 58 and 48 ms (cumsum of 16384 f32, 100 % of copy bandwidth, H200). */
 static bool cg__choose_scan_block(cg__decider *d, int64_t longest, int lines) {
     ind__variant *v = d->variant;
-    const bool any = cg__scans_only(&d->w); /* number of threads; else powers of two */
+    const bool any = cg__scans_only(&d->w); /* any number of threads; else powers of two */
     int64_t covered = INT64_MAX;
     int most = d->w.target->thresholds.scan_threads;
     if (longest > most * (int64_t)lines * v->vector) return false;
@@ -178,8 +177,8 @@ static bool cg__choose_scan_block(cg__decider *d, int64_t longest, int lines) {
     return true;
 }
 
-/* A row of at most `longest` elements in the registers of up to 32 lanes, or of a block; else a block walks along it.
- */
+/* Plans a row of at most `longest` elements in the registers of up to 32 lanes, or of a block; else a block loops over
+   it. */
 static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const int run = v->vector, lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
@@ -199,9 +198,9 @@ static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
     cg__why(d, "a block loops over each row, %d elements per iteration", v->threads * v->per_thread);
 }
 
-/* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
-   rows, or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along
-   the rows, that enough is under way, and their states fit into shared memory. */
+/* Plans rows that are adjacent in memory (columns), with threads across them. Vectors are as wide as give most SMs a
+   block of 32 threads, or fewer threads that still load whole sectors. Along the rows a block has as many such groups
+   of threads as keep enough bytes in flight, and whose states fit in shared memory. */
 static void cg__choose_scan_team(cg__decider *d) {
     ind__variant *v = d->variant;
     const ind_thresholds *t = &d->w.target->thresholds;

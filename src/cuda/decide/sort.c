@@ -4,14 +4,14 @@ static int cg__pow2_below(int n) {
     return p;
 }
 
-/* Bytes of shared memory that the scans of a kernel with a sort take, with 16 warps. */
+/* Bytes of shared memory for the scans of a kernel with a sort, with 16 warps. */
 static int cg__scan_bytes(const ind__writer *w) {
     int scans = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) scans += cg__is_scan(w, i);
     return scans * 16 * w->target->thresholds.sort_warps;
 }
 
-/* In shared memory where the longest row fits, or the likely one under a guard; else where the results are stored. */
+/* Sorts in shared memory if the longest row fits, or the likely one under a guard; else in the result buffers. */
 static void cg__choose_sort(cg__decider *d) {
     ind__variant *v = d->variant;
     const char *key;
@@ -37,7 +37,7 @@ static void cg__choose_sort(cg__decider *d) {
     }
     v->threads =
         cg__pow2_at_least(ind_hint(n) / 2, 32, fits ? d->w.target->thresholds.sort_threads : IND__CG_MAX_THREADS);
-    cg__analyse(d); /* what is sorted where it is stored is no longer stored behind */
+    cg__analyse(d); /* results sorted in place need no stores */
     if (fits)
         cg__why(d, "rows of at most %lld elements fit into shared memory", (long long)longest);
     else

@@ -1,6 +1,7 @@
-/* ---- rows, or columns, that several blocks share */
+/* ---- several blocks share rows or columns */
 
-/* Can blocks share what the kernel reduces? It passes over its rows once then, and knows its sizes at the launch. */
+/* True if blocks can share the kernel's reductions: there must be one pass over the rows, and the sizes must be known
+   at launch. */
 static bool cg__can_split(cg__decider *d, ind_strategy strategy) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     d->variant->strategy = strategy;
@@ -8,7 +9,7 @@ static bool cg__can_split(cg__decider *d, ind_strategy strategy) {
     return d->plan->domain.rrank > 0 && cg__sweeps(&d->w, sweep) == 1;
 }
 
-/* The memory through which blocks share results: counters, and words beside them or partial results. */
+/* Sets the memory through which blocks share results: counters, with words after them or partial results. */
 static void cg__set_split_memory(cg__decider *d) {
     ind__variant *v = d->variant;
     const int own = v->strategy == IND_STRATEGY_COLUMN_SPLIT ? cg__split_columns(&d->w) : 1;
@@ -24,8 +25,8 @@ static void cg__set_split_memory(cg__decider *d) {
         if (cg__is_reduce(&d->w, i)) v->memory.partial_bytes += cg__partial_bytes(&d->w, i, own);
 }
 
-/* Sets the grid: `groups` of rows or columns, and for each so many blocks that all together fill the machine, but none
-   has less than `least` elements of a row. */
+/* Sets the grid: `groups` of rows or columns, with so many blocks each that all together fill the GPU, but none has
+   less than `least` elements of a row. */
 static void cg__set_splits(cg__decider *d, ind_expr groups, int64_t least) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
@@ -43,7 +44,7 @@ static void cg__set_splits(cg__decider *d, ind_expr groups, int64_t least) {
     if (!ind__ok(v->of.split.num)) cg__fail(&d->w);
 }
 
-/* Indices have 64 bits if a thread's position along the row, a round of steps behind the end, might not fit into 32. */
+/* Sets 64-bit indices if a thread's position along the row, an iteration past the end, might not fit in 32 bits. */
 static void cg__fit_split_steps(cg__decider *d, int64_t step) {
     int64_t blocks = (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm;
     ind_expr keep = d->variant->guard, end = ind_int(d->w.context, blocks * step * 16);
@@ -53,7 +54,8 @@ static void cg__fit_split_steps(cg__decider *d, int64_t step) {
     d->variant->index_bits = 64;
 }
 
-/* Rows that may be too long for the registers of a block, and likely too few to fill the machine. */
+/* Plans several blocks per row, for rows that may not fit in the registers of a block and are likely too few to fill
+   the GPU. */
 static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     int64_t least = d->w.target->thresholds.split_bytes / cg__element_bytes(&d->w);
@@ -73,8 +75,8 @@ static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
     return true;
 }
 
-/* How many neighbouring columns a thread takes: their states stay in registers, and pass through shared memory; a warp
-   has no more of them than there are threads. */
+/* Neighbouring columns per thread. Their states stay in registers, then pass through shared memory; a warp's columns
+   must not exceed the threads of the block. */
 static int cg__column_vector(cg__decider *d, int states) {
     for (int n = 8; n >= 2; n /= 2) {
         bool fits = n * states <= d->w.target->thresholds.column_states &&
@@ -85,14 +87,13 @@ static int cg__column_vector(cg__decider *d, int states) {
     return 1;
 }
 
-/* Lanes along the columns, threads along the rows: the fewer, the more columns there are. */
+/* Plans lanes across the columns and threads along the rows: the more columns, the fewer threads. */
 static bool cg__choose_column_split(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
     int states = cg__state_bytes(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
-    bool enough =
-        outputs >= (int64_t)d->w.target->num_sms * t->column_outputs; /* to fill the machine with a thread each */
+    bool enough = outputs >= (int64_t)d->w.target->num_sms * t->column_outputs; /* to fill the GPU with a thread each */
     if (length < (enough ? t->column_rows : t->column_few_rows) || !cg__can_split(d, IND_STRATEGY_COLUMN_SPLIT))
         return false;
     v->threads = enough ? t->column_threads : t->split_threads;
@@ -109,7 +110,7 @@ static bool cg__choose_column_split(cg__decider *d) {
     return true;
 }
 
-/* The second part of a FINISH: one block, as large as those of the first part, walks along what they have left. */
+/* Plans the second part of a FINISH: one block, as large as the first part's blocks, loops over their results. */
 static void cg__choose_finish(cg__decider *d) {
     ind__variant *v = d->variant;
     v->strategy = IND_STRATEGY_ROW_LOOPED;
@@ -119,16 +120,17 @@ static void cg__choose_finish(cg__decider *d) {
     cg__grid(d, cg__p_numel(&d->w), 1);
 }
 
-/* Elements of the longest row that one warp holds; of shifted rows twice as many of 16 bits, as long as nothing is put
-   together from two vectors, for which registers would do no more (1501 bf16 by a warp and by a block of 64 threads:
-   cross entropy 0.97 and 0.85 of a copy, H200). */
+/* Elements of the longest row in the registers of one warp. Twice as many for misaligned 16-bit rows, unless loads are
+   combined from two vectors, for which registers do not suffice (1501 bf16 by a warp and by a block of 64 threads:
+   cross entropy 0.97 and 0.85 of copy bandwidth, H200). */
 static int64_t cg__warp_row(const ind__writer *w) {
     const bool narrow = w->variant->misaligned && ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) <= 2;
     return narrow && cg__misaligned_reach(w) == w->variant->vector ? 2 * IND__WARP_ROW : IND__WARP_ROW;
 }
 
-/* Where warps join columns, four blocks fit on a multiprocessor with so many registers for the row and the columns, and
-   the columns of a block's four warps, at most 96 * 32 * 4 words, into 48 KiB of shared memory. */
+/* Plans a reduction along rows. If warps combine columns (a run), four blocks fit on an SM with run_registers for the
+   row and the columns, and the columns of a block's four warps, at most 96 * 32 * 4 words, fit in 48 KiB of shared
+   memory. */
 static void cg__choose_row(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t longest = cg__assumes_length(d) ? cg__guard_length(d) : cg__upper_bound(cg__r_numel(&d->w));
@@ -141,7 +143,7 @@ static void cg__choose_row(cg__decider *d) {
     const bool aligned = v->guard_aligned;
     v->vector = d->plan->domain.rrank ? cg__choose_vector(d, cg__num_vars(&d->w) - 1, false) : 1;
     v->vector = cg__shift_rows(d, v->vector, guard, aligned);
-    v->strategy = IND_STRATEGY_ROW_BLOCK; /* for the question which loads would be kept */
+    v->strategy = IND_STRATEGY_ROW_BLOCK; /* assumed while the kept loads are chosen */
     cg__choose_kept(d);
     if (longest < 1) longest = 1;
     int registers = d->w.kernel->run ? d->w.target->thresholds.run_registers : d->w.target->thresholds.kept_registers;
@@ -158,7 +160,7 @@ static void cg__choose_row(cg__decider *d) {
         v->grid[0] = ind_expr_mul(v->grid[0], ind_int(d->w.context, ind__row_of(v)->cluster));
 }
 
-/* Neighbouring threads go along the row, unless fewer bytes are scattered when they go along an output variable. */
+/* Neighbouring threads iterate along the row, unless fewer bytes are scattered along an output variable. */
 static void cg__choose_reduction(cg__decider *d) {
     cg__analyse(d);
     uint32_t r = cg__r_mask(&d->w);
@@ -174,5 +176,3 @@ static void cg__choose_reduction(cg__decider *d) {
     else if (!cg__choose_column_split(d))
         cg__choose_column(d);
 }
-
-/* Registers that a thread has for its part of a row: of 64, with 1024 threads a block. */

@@ -1,4 +1,4 @@
-/* Plain loads along x are started before the barrier, so that they are under way while the tile is filled. */
+/* Unmasked loads along x start before the barrier, so that they are in flight while the tile is filled. */
 static void cg__choose_tile_loads(cg__decider *d, int x, int y) {
     int ahead = 0, tiles = 0;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {

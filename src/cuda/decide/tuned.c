@@ -1,7 +1,7 @@
-/* ---- tuning: what was measured takes the place of what the formulas choose */
+/* ---- tuning: measured choices replace those of the formulas */
 
-/* A row's part of a thread is so long that all threads together have the row; as for the formulas' choice it must fit
-   into registers. */
+/* Sets the elements per thread so that all threads together have the row; like the formulas' choice they must fit in
+   registers. */
 static bool cg__retune_row_block(cg__decider *d, int threads) {
     ind__variant *v = d->variant;
     const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(&d->w);
@@ -22,7 +22,7 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     return true;
 }
 
-/* Gives the blocks another number of threads, where all else that was chosen is right for any or follows from it. */
+/* Sets another number of threads per block, if the other choices suit any number or follow from it. */
 static bool cg__retune_threads(cg__decider *d, int threads) {
     ind__variant *v = d->variant;
     const int lanes = v->rows ? v->threads / v->rows : 0;
@@ -50,7 +50,7 @@ static bool cg__retune_threads(cg__decider *d, int threads) {
     return true;
 }
 
-/* As many of a thread's vectors, or of its rows, together: where there may be several at all. */
+/* Sets the vectors or rows per thread whose loads are in flight together, if there may be several. */
 static bool cg__retune_together(cg__decider *d, int num) {
     ind__variant *v = d->variant;
     if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || d->w.kernel->run || v->misaligned) return false;

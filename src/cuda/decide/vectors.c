@@ -1,14 +1,13 @@
 /* ------------------------------------------------------------------------------------------------ >>vectors */
 
-/* How much the right side of x <= y exceeds the left, or of x < y the left and 1: the condition holds if this is >= 0.
- */
+/* The slack of an inequality, which holds if the slack is >= 0: right minus left side, minus 1 for x < y. */
 static ind_expr cg__slack(ind_expr condition) {
     ind_expr slack = ind_expr_sub(ind_expr_arg(condition, 1), ind_expr_arg(condition, 0));
     bool less = ind_expr_query_kind(condition) == IND_EXPR_LT;
     return less ? ind_expr_sub(slack, ind_int(condition.context, 1)) : slack;
 }
 
-/* Does g imply condition? Inequalities are compared by what is known of their slack. */
+/* True if g implies the condition. Inequalities are compared by the known bounds of their slack. */
 static bool cg__implies(ind_expr g, ind_expr condition) {
     if (ind_expr_same(g, condition)) return true;
     const ind_expr_kind a = ind_expr_query_kind(g), b = ind_expr_query_kind(condition);
@@ -16,7 +15,7 @@ static bool cg__implies(ind_expr g, ind_expr condition) {
     return ind_known_le(cg__slack(g), cg__slack(condition));
 }
 
-/* The conditions of a guard, which is one or an `and` of many. */
+/* The number of conditions of a guard, which is one condition or an `and` of several. */
 static int cg__num_conditions(ind_expr guard) {
     return !ind__ok(guard) ? 0 : ind_expr_query_kind(guard) == IND_EXPR_AND ? ind_expr_num_args(guard) : 1;
 }
@@ -30,14 +29,14 @@ static bool cg__guard(ind__variant *v, ind_expr condition) {
     int64_t value;
     if (!ind__ok(condition)) return false;
     if (ind_expr_is_int(condition, &value)) return value != 0;
-    if (ind__expr_has_kind(condition, IND_SYMBOL_UNBACKED)) return false; /* nobody knows before the launch */
+    if (ind__expr_has_kind(condition, IND_SYMBOL_UNBACKED)) return false; /* unknown before the launch */
     for (int i = 0; i < cg__num_conditions(v->guard); i++)
         if (cg__implies(cg__condition(v->guard, i), condition)) return true;
     v->guard = ind__ok(v->guard) ? ind_expr_and(v->guard, condition) : condition;
     return true;
 }
 
-/* Does the guard already say that e % n is 0, for e itself, or for a factor or all terms of it? */
+/* True if the guard implies that e % n is 0: for e itself, or for a factor or all terms of it. */
 static bool cg__promised(ind_expr guard, ind_expr e, int n, int depth) {
     ind_context *c = e.context;
     ind_expr_kind kind = ind_expr_query_kind(e);
@@ -53,7 +52,7 @@ static bool cg__promised(ind_expr guard, ind_expr e, int n, int depth) {
     return kind == IND_EXPR_MUL ? promised > 0 : promised == ind_expr_num_args(e);
 }
 
-/* `e` is a multiple of n: proven, or likely where that may be assumed, then the condition goes to *guard. */
+/* True if `e` is a multiple of n: proven, or likely if this may be assumed; the condition is then added to *guard. */
 static bool cg__multiple(const cg__decider *d, ind_expr e, int n, ind_expr *guard) {
     if (ind_known_multiple(e, n)) return true;
     if (!(d->assume & IND__ASSUME_DIVISIBLE) || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL)) return false;
@@ -68,8 +67,8 @@ static bool cg__multiple(const cg__decider *d, ind_expr e, int n, ind_expr *guar
     return true;
 }
 
-/* Is an index without the vectorised variable always a multiple of n? If the whole is not proven, every stride must be.
- */
+/* True if an index without the vectorised variable is always a multiple of n. If the whole is not proven, every stride
+   must be. */
 static bool cg__multiple_index(const cg__decider *d, ind_expr rest, int n, ind_expr *guard) {
     if (ind_known_multiple(rest, n)) return true;
     ind_expr symbol[32];
@@ -85,7 +84,7 @@ static bool cg__multiple_index(const cg__decider *d, ind_expr rest, int n, ind_e
     return cg__multiple(d, rest, n, guard);
 }
 
-/* Do the values in this index that were read from memory change along variable v? */
+/* True if values in this index that were loaded from memory vary along variable v. */
 static bool cg__indirect_varies(const ind__writer *w, ind_expr index, int v) {
     ind_expr symbol[32];
     if (!ind__expr_has_kind(index, IND_SYMBOL_INDIRECT)) return false;
@@ -97,15 +96,15 @@ static bool cg__indirect_varies(const ind__writer *w, ind_expr index, int v) {
     return num > 32;
 }
 
-/* Buffers in the arena start at multiples of 256 bytes; what the caller owns is only likely to be aligned. */
+/* Buffers in the arena start at multiples of 256 bytes; the caller's buffers are only likely to be aligned. */
 static bool cg__in_arena(const ind__writer *w, uint32_t buffer) {
     return w->schedule->offset && ind__ok(w->schedule->offset[buffer]);
 }
 
-/* ---- masks that hold for all elements of a vector or for none, as those of the parts of a concatenation do where
-   vectors divide the parts' edges. One test guards the vector then. */
+/* ---- masks that hold for all elements of a vector or for none, such as those of a concatenation's parts if the vector
+   width divides the parts' edges. One test then guards the vector. */
 
-/* The mask of a LOAD or STORE; 0: it has none. */
+/* The mask of a LOAD or STORE; 0: none. */
 static uint32_t cg__mask_of(const ind__writer *w, uint32_t access) {
     const ind__inst *inst = cg__inst(w, access);
     return inst->arg[inst->op == IND_LOOP_STORE];
@@ -125,7 +124,7 @@ static bool cg__uniform_inequality(const cg__decider *d, ind_expr condition, ind
     return cg__multiple_index(d, by > 0 ? rest : ind_expr_add(rest, ind_int(d->w.context, 1)), n, guard);
 }
 
-/* Is e the same for all lanes of a vector of n? */
+/* True if e is the same for all lanes of a vector of n. */
 static bool cg__uniform_expr(const cg__decider *d, ind_expr e, ind_expr lane, int n, ind_expr *guard, int depth) {
     const ind_expr_kind kind = ind_expr_query_kind(e);
     if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
@@ -137,8 +136,8 @@ static bool cg__uniform_expr(const cg__decider *d, ind_expr e, ind_expr lane, in
     return true;
 }
 
-/* Is the value the same for n neighbours along variable v, from each multiple of n on, if its operands are? Values from
-   memory, and those of reductions, are not. */
+/* True if the value is the same for n neighbours along variable v, from each multiple of n on, given that its operands
+   are. Values from memory and of reductions are not. */
 static bool cg__uniform_value(const cg__decider *d, uint32_t i, int v, int n, ind_expr *guard) {
     const ind_loop_op op = (ind_loop_op)cg__inst(&d->w, i)->op;
     ind_expr lane = {0};
@@ -150,9 +149,7 @@ static bool cg__uniform_value(const cg__decider *d, uint32_t i, int v, int n, in
 
 enum { IND__CG_UNIFORM = 1, IND__CG_ASKED = 2 };
 
-/* Is the mask, which varies along v, the same for n neighbours? Then what it is computed from is marked in
- * w->plan->uniform.
- */
+/* True if the mask, which varies along v, is the same for n neighbours. Marks its operands in `uniform` then. */
 static bool cg__uniform_mask(cg__decider *d, uint32_t mask, int v, int n, ind_expr *guard) {
     bool uniform = true;
     if (!d->plan->uniform[mask]) d->plan->uniform[mask] = IND__CG_ASKED;
@@ -175,8 +172,8 @@ static void cg__no_vectors(cg__decider *d) {
     memset(d->plan->uniform, 0, d->w.body->num_inst);
 }
 
-/* Can one test of its mask guard n neighbours of the access along v? Loops over points and rows compute such masks
-   ahead of the neighbours. */
+/* True if one test of the mask can guard n neighbours of the access along v. Kernels over points and rows compute such
+   masks before the neighbours. */
 static bool cg__masks_vector(cg__decider *d, uint32_t i, int v, int n, ind_expr *guard) {
     const uint32_t mask = cg__mask_of(&d->w, i);
     const bool loops = d->w.kernel->kind == IND_KERNEL_POINTWISE || d->w.kernel->kind == IND_KERNEL_REDUCTION;
@@ -185,7 +182,7 @@ static bool cg__masks_vector(cg__decider *d, uint32_t i, int v, int n, ind_expr 
     return loops && cg__uniform_mask(d, mask, v, n, guard);
 }
 
-/* Can STORE i write n neighbours at once, if they join what is there by an instruction for so many? */
+/* True if STORE i can write n neighbours at once; one that reduces into memory needs an instruction for so many. */
 static bool cg__vector_store(const ind__writer *w, uint32_t i, int n) {
     const ind__inst *inst = cg__inst(w, i);
     if (!inst->arg[1] && !inst->reduction) return true;
@@ -193,14 +190,14 @@ static bool cg__vector_store(const ind__writer *w, uint32_t i, int n) {
     return !inst->reduction || (ind_dtype_bytes(cg__memory_dtype(w, i)) * n <= 32 && cg__adder(w, i, n));
 }
 
-/* Can LOAD or STORE i move n neighbours along variable v in one access? Conditions are added to *guard. An access under
-   a mask that varies along v adds none to an empty guard: such masks never make another variant. */
+/* True if LOAD or STORE i can move n neighbours along variable v in one access. Conditions are added to *guard. An
+   access under a mask that varies along v adds none to an empty guard: such masks never cause another variant. */
 static bool cg__vector_access(cg__decider *d, uint32_t i, int v, int n, ind_expr *guard, bool *aligned) {
     const ind__inst *inst = cg__inst(&d->w, i);
     ind_expr keep = *guard;
     if (!cg__is_access(&d->w, i) || (inst->op == IND_LOOP_STORE && !cg__vector_store(&d->w, i, n))) return false;
     bool once =
-        inst->op == IND_LOOP_STORE && !(d->plan->varies[i] & cg__r_mask(&d->w)); /* of each column, by its own thread */
+        inst->op == IND_LOOP_STORE && !(d->plan->varies[i] & cg__r_mask(&d->w)); /* per column, by its own thread */
     if (once && d->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
     if (!cg__in_arena(&d->w, inst->source) && !(d->assume & IND__ASSUME_ALIGNED)) return false;
     ind_expr base = ind__run_base(cg__index_of(&d->w, i), d->plan->domain.var[v], n);
@@ -217,9 +214,9 @@ static bool cg__vector_access(cg__decider *d, uint32_t i, int v, int n, ind_expr
     return true;
 }
 
-/* Do the elements fit into registers that n neighbours along v find by indices of their own? The compiler loads all of
-   them before it uses the first (six bicubic samples of a grid, 16 each, by 8 neighbours: 255 registers, and spills).
- */
+/* True if the elements that n neighbours along v gather by separate indices fit in registers. The compiler loads all of
+   them before it uses the first (six bicubic samples of a grid, 16 each, by 8 neighbours: 255 registers, and
+   spills). */
 static bool cg__finds_few(const ind__writer *w, int v, int n) {
     int found = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -228,8 +225,8 @@ static bool cg__finds_few(const ind__writer *w, int v, int n) {
     return found * n <= w->target->thresholds.most_found;
 }
 
-/* Is the access worth vectors by itself? What a reduction reads under a mask is, if it is elements of the row: for the
-   weights of a window a thread would take neighbours whose elements may lie anywhere. */
+/* True if the access alone justifies vectors. A masked load of a reduction does only if it loads elements of the row:
+   for the weights of a window a thread would take neighbours whose elements may be scattered. */
 static bool cg__suggests_vectors(const ind__writer *w, uint32_t i) {
     bool element = !w->plan->domain.rrank || !cg__mask_of(w, i);
     for (int d = w->plan->domain.rank; d < cg__num_vars(w) && !element; d++)
@@ -237,8 +234,8 @@ static bool cg__suggests_vectors(const ind__writer *w, uint32_t i) {
     return element;
 }
 
-/* Tries to move n elements along variable v per access; false if no access allows it. Narrow elements move 16 bytes at
-   once; ones up to twice as wide beside them take two accesses. `tail`: the emitter handles a rest of the extent. */
+/* Tries vectors of n elements along variable v; false if no access allows them. Narrow elements move 16 bytes at once;
+   elements up to twice as wide then take two accesses. `tail`: the emitter handles a remainder of the extent. */
 static bool cg__try_vector(cg__decider *d, int v, int n, bool tail) {
     ind_expr guard = {0};
     bool aligned = false, any = false;
@@ -261,7 +258,7 @@ static bool cg__try_vector(cg__decider *d, int v, int n, bool tail) {
     return true;
 }
 
-/* Chooses how many neighbours along v a thread handles at once, and which accesses are vectors. */
+/* Chooses the elements along v per thread, and which accesses are vectors. */
 static int cg__choose_vector(cg__decider *d, int v, bool tail) {
     for (int n = d->w.kernel->kind == IND_KERNEL_POINTWISE ? 16 : 8; n >= 2; n /= 2)
         if (cg__try_vector(d, v, n, tail)) return n;

@@ -34,7 +34,7 @@ static bool cg__monotone(ind_expr e, int depth) {
     return true;
 }
 
-#define IND__CG_SLACK (1 << 20) /* the distance that a thread's index may lie beyond the domain */
+#define IND__CG_SLACK (1 << 20) /* the largest distance of a thread's index beyond the domain */
 
 static ind_expr cg__p_numel(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank);
@@ -72,7 +72,7 @@ static const char *cg__divisor(ind__writer *w, ind_expr size) {
     return cg__string(w, "(%s)%s", cg__unsigned(w), cg__expr_string(w, size));
 }
 
-/* Are positions below this many points, plus IND__CG_SLACK, below 2^31? */
+/* True if positions below this many points, plus IND__CG_SLACK, are below 2^31. */
 static bool cg__narrow(const ind__writer *w, ind_expr points) {
     return !w->plan->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
 }
@@ -144,7 +144,7 @@ static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t 
 
 /* ---- digits of a linear position */
 
-/* Does some index use the variable, or the linear position symbol? */
+/* True if an index uses the variable, or the linear position symbol. */
 static bool cg__is_used(const ind__writer *w, ind_expr symbol) {
     for (uint32_t k = 0; k < w->body->num_index; k++)
         if (ind__expr_depends(w->plan->domain.index[k], symbol)) return true;
@@ -181,7 +181,7 @@ static void cg__use_positions(ind__writer *w) {
     }
 }
 
-/* Does some index use the position in the variables from .. v? */
+/* True if an index uses the position in the variables from .. v. */
 static bool cg__needs_position(const ind__writer *w, int from, int v) {
     for (int k = from; k <= v; k++)
         if (cg__is_used(w, w->plan->domain.var[k]) || (k < w->plan->domain.rank && cg__is_used(w, w->linear[k])))

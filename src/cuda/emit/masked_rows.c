@@ -23,7 +23,7 @@ static ind_expr cg__masked_rows(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank - 1);
 }
 
-/* Writes "const int piece = .., first = ..": the warp's segment of its rows, and the first of its rows. */
+/* Writes "const int piece = .., first = ..": the warp's segment of a row, and its first row. */
 static void cg__emit_masked_place(ind__writer *w) {
     const ind_expr pieces = cg__masked_segments(w);
     const char *type = cg__int(w), *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";

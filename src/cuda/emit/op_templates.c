@@ -1,7 +1,7 @@
 /* ---------------------------------------------------------------------------------------------- >>spellings */
 
-/* Op templates: the source of every op that computes something, by the type of its operands. $0 $1 $2: operands, $t:
-   the C type, $u: its unsigned type (integers wrap around, which signed C arithmetic does not promise), $h $f $m: half,
+/* Op templates: the source of every op that computes a value, by the type of its operands. $0 $1 $2: operands, $t: the
+   C type, $u: its unsigned type (integers wrap around, which signed C arithmetic does not guarantee), $h $f $m: half,
    first bit and mask of PHILOX. NULL: the op does not exist for the type, or code writes it (ops of class s). Order:
    IND_LOOP_OPS. */
 typedef struct cg__spelling {

@@ -147,7 +147,7 @@ static void cg__end_tile(ind__writer *w) {
     cg__end(w);
 }
 
-/* Is load i a vector at an index read from memory? Those are two dependent accesses. */
+/* True if load i is a vector at an index read from memory: two dependent accesses. */
 static bool cg__gathers(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->vector[i] > 1 &&
            ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
@@ -190,7 +190,7 @@ static void cg__emit_pointwise_steps(ind__writer *w) {
     cg__end_tile(w);
 }
 
-/* Returns the mask of all stores, if it is the same one and holds for whole vectors. 0: there is none, or some index is
+/* Returns the mask of all stores, if they share one that holds for whole vectors. 0: they do not, or an index is
    checked where it is used. */
 static uint32_t cg__only_mask(const ind__writer *w, int last) {
     uint32_t mask = 0;

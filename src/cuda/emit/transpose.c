@@ -1,14 +1,14 @@
 /* ---------------------------------------------------------------------------------------------- >>transpose */
 
-/* Is LOAD i read through the tile: contiguous along y, neither contiguous nor constant along x? */
+/* True if LOAD i is read through the tile: contiguous along y, neither contiguous nor constant along x. */
 static bool cg__through_tile(const ind__writer *w, uint32_t i, int x, int y) {
     const ind__inst *inst = cg__inst(w, i);
     return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->plan->varies[i] >> x & 1 && !cg__contiguous(w, i, x) &&
            cg__contiguous(w, i, y) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* Returns the variable along which loads are contiguous although they are strided along the innermost one. -1: there is
-   none, or it is too short for tiles. */
+/* Returns the variable along which loads are contiguous although they are strided along the innermost one. -1: none, or
+   it is too short for tiles. */
 static int cg__transposed_var(const ind__writer *w) {
     int x = w->plan->domain.rank - 1, best = -1, most = 0;
     for (int y = 0; y < x; y++) {
@@ -62,14 +62,14 @@ static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
               cg__expr_string(w, w->plan->domain.extent[y]));
 }
 
-/* How a load gets its element, in ind__writer.kept. */
+/* Source of a load's element, in ind__writer.kept. */
 enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 
 #define IND__CG_MAX_TILE_BYTES 49152 /* shared memory available without opt-in (CUDA C Programming Guide) */
 
-#define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads are direct */
+#define IND__CG_MAX_TILES 4 /* of at most 8.5 KB; further loads are direct */
 
-/* Rows of a tile are padded so that its columns lie in different banks. */
+/* Declares the tiles. Their rows are padded so that the elements of a column are in different banks. */
 static void cg__emit_tile_arrays(ind__writer *w) {
     int tile = w->variant->of.tile.m;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -117,8 +117,8 @@ static ind_status cg__emit_scalar_transpose(ind__writer *w, int y) {
     return IND_OK;
 }
 
-/* ---- tiles moved by vectors. Memory is read in vectors of n along y and written in vectors of n along x. In shared
-   memory a tile has the layout in which it is read, x by x. A unit holds `group` neighbours in y that fill 4 bytes (one
+/* ---- tiles moved by vectors. Memory is read in vectors of n along y and written in vectors of n along x. A tile in
+   shared memory has the layout in which it is read, x by x. A unit has `group` neighbours in y that fill 4 bytes (one
    element, if it is that wide). One unit of padding follows each x. A thread writes one vector for each y of a group:
    it reads n units, each from another x, and takes one element of each per y. Lanes of a warp have no bank conflicts. A
    warp stores 8 vectors of 4 units for 4 neighbours in x (x * (odd) + 4 * vector). It reads 32 / n vectors of n
@@ -176,7 +176,7 @@ static void cg__emit_vector_tile_arrays(ind__writer *w, const cg__tiling *t) {
     }
 }
 
-/* Declares the thread's positions in the tile: of the vectors that it reads, and of those that it writes. */
+/* Declares the thread's positions in the tile, for the vectors that it reads and for those that it writes. */
 static void cg__emit_vector_tile_position(ind__writer *w, const cg__tiling *t) {
     const int vectors = t->size / t->n / 8, across = 32 / t->n, warps_x = t->size / 32;
     const char *at[3];

@@ -13,8 +13,8 @@ static ind_dtype cg__memory_dtype(const ind__writer *w, uint32_t i) {
     return w->schedule->program->buffer[cg__inst(w, i)->source].dtype;
 }
 
-/* Does the decimal text of v, read as f32, differ from (float)v? Decimal to double to float rounds twice, which matters
-   near the midpoint of two floats. */
+/* True if the decimal text of v, read as f32, differs from (float)v. Decimal to double to float rounds twice, which
+   matters near the midpoint of two floats. */
 static bool cg__double_rounding(double v) {
     float f = (float)v;
     float next = nextafterf(f, v > (double)f ? INFINITY : -INFINITY);
@@ -89,18 +89,18 @@ static void cg__from_memory(ind__writer *w, ind_dtype memory, const char *elemen
     ind__textf(&w->code, "%s%s%s", before, element, before[0] ? ")" : "");
 }
 
-/* What the first part of a FINISH hands over to the second: elements of these buffers, one of each row. */
+/* Elements that the first part of a FINISH passes to the second: one element per row of each of these buffers. */
 #define IND__CG_MAX_HANDED 4
 typedef struct cg__handover {
     uint32_t buffer[IND__CG_MAX_HANDED];
     uint32_t num;
     ind_expr rows;
-    int threads; /* threads that take them: a whole block, or a warp */
-    int looks;   /* rows that each thread polls before it waits for one */
+    int threads; /* threads that read them: a whole block, or a warp */
+    int looks;   /* elements that each thread polls before it waits for one */
     bool takes;  /* true while the second part is written */
 } cg__handover;
 
-/* Returns the number of the access's buffer among those that are handed over; -1: it is not one. */
+/* Returns the index of the access's buffer among the handed-over ones; -1: not handed over. */
 static int cg__handed(const ind__writer *w, uint32_t i) {
     const cg__handover *h = w->plan->handover;
     for (uint32_t k = 0; h && k < h->num; k++)
@@ -139,14 +139,14 @@ static void cg__declare(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, "const %s v%u = ", cg__types[cg__inst(w, i)->dtype].value, i);
 }
 
-/* Returns the name of the vector whose element j is LOAD i; NULL: it is not an element of a vector. */
+/* Returns the name of the vector whose element j is LOAD i; NULL: not an element of a vector. */
 static const char *cg__vector_of(ind__writer *w, uint32_t i) {
     const char *at = w->memory[i] ? strstr(w->memory[i], ".at[j]") : NULL;
     return at && !at[6] ? cg__string(w, "%.*s", (int)(at - w->memory[i]), w->memory[i]) : NULL;
 }
 
-/* Returns the same if it is a vector of bf16, else NULL. Half of the elements are then extracted by one instruction,
-   not two (layer_norm of 65536: 17 percent fewer instructions). */
+/* Like cg__vector_of, but NULL unless the vector is bf16. Half of the elements are then extracted by one instruction
+   instead of two (layer_norm of 65536: 17 percent fewer instructions). */
 static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
     return cg__memory_dtype(w, i) == IND_BF16 ? cg__vector_of(w, i) : NULL;
 }
@@ -154,7 +154,7 @@ static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
 static ind_expr cg__r_numel(const ind__writer *w);
 static uint32_t cg__r_mask(const ind__writer *w);
 
-/* May the index of the LOAD lie outside its buffer? True if all its conditions hold: the LOAD is the same for a whole
+/* True if the index of the LOAD may be outside its buffer. All conditions must hold: the LOAD is the same for a whole
    row, only the row's elements use it, and both row and buffer may be empty. The index may rely on a row element:
    mask[r % B] of B elements is mask[0] if B is 0 or 1. */
 static bool cg__may_be_outside(const ind__writer *w, uint32_t load) {
@@ -192,7 +192,7 @@ static void cg__load(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, condition ? " : (%s)0;\n" : ";\n", cg__types[inst->dtype].value);
 }
 
-/* Returns the value that a STORE writes. A rounding to the type in memory is skipped, as rounding twice equals rounding
+/* Returns the value that a STORE writes. Skips a rounding to the type in memory, as rounding twice equals rounding
    once. */
 static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
     uint32_t x = cg__inst(w, store)->arg[0];
@@ -202,7 +202,8 @@ static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
     return rounds ? cg__inst(w, x)->arg[0] : x;
 }
 
-/* Returns the text before a value that is combined with `old`. If it ends in "(" of a function, a ")" must follow. */
+/* Returns the text before a value that is combined with `old`. If the text ends in the "(" of a function, a ")" must
+   follow. */
 static const char *cg__combination(ind__writer *w, ind_reduction mode, ind_dtype type) {
     const bool sum = mode == IND_REDUCE_SUM, prod = mode == IND_REDUCE_PROD, max = mode == IND_REDUCE_MAX;
     if (type == IND_BOOL) return sum || max ? "old | " : "old & ";
@@ -215,15 +216,15 @@ static const char *cg__combination(ind__writer *w, ind_reduction mode, ind_dtype
     return cg__string(w, "(%s)old %c (%s)", cg__types[type].wrapping, sum ? '+' : '*', cg__types[type].wrapping);
 }
 
-/* True if an instruction adds this type to memory. */
+/* True if an atomic instruction adds this type to memory. */
 static bool cg__adds_natively(const ind__inst *store, ind_dtype memory) {
     return store->reduction == IND_REDUCE_SUM &&
            (memory == IND_I32 || memory == IND_I64 || memory == IND_F32 || memory == IND_F64);
 }
 
-/* Prelude functions that add to memory, and the first architecture of their instructions for one element and for up to
-   16 bytes of neighbours (PTX ISA, red: f16 from sm_70 on, bf16 from sm_90, several elements from sm_90). A value that
-   is not of the narrow type is excluded: it would be rounded before the sum is, once more than necessary. */
+/* Prelude functions that add to memory, and the first architecture with their instructions: for one element, and for up
+   to 16 bytes of neighbours (PTX ISA, red: f16 from sm_70 on, bf16 from sm_90, several elements from sm_90). A value
+   that is not of the narrow type is excluded: it would be rounded before the sum, once more than necessary. */
 typedef struct cg__adder_row {
     ind_dtype type;
     int piece, scalar_from, vector_from;
@@ -237,7 +238,7 @@ static bool cg__is_of_type(const ind__writer *w, uint32_t value, ind_dtype memor
 }
 
 static const cg__adder_row *cg__adder(const ind__writer *w, uint32_t i, int elements) {
-    static const cg__adder_row rows[] = {{IND_F32, IND__CG_ADD_F32, INT_MAX, 90, "ind_add_f32"}, /* one: atomicAdd */
+    static const cg__adder_row rows[] = {{IND_F32, IND__CG_ADD_F32, INT_MAX, 90, "ind_add_f32"}, /* scalar: atomicAdd */
                                          {IND_F16, IND__CG_ADD_F16, 70, 90, "ind_add_f16"},
                                          {IND_BF16, IND__CG_ADD_BF16, 90, 90, "ind_add_bf16"}};
     if (cg__inst(w, i)->reduction != IND_REDUCE_SUM) return NULL;
@@ -299,7 +300,7 @@ static void cg__atomic(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, how[0] == 'i' ? "));\n});\n" : ");\n});\n");
 }
 
-/* Does store i write exactly the element that load x has read? */
+/* True if store i writes exactly the element that load x has read. */
 static bool cg__copies(const ind__writer *w, uint32_t i, uint32_t x) {
     const ind__inst *load = cg__inst(w, x);
     return load->op == IND_LOOP_LOAD && !load->arg[0] && !w->value[x] && w->memory[x] &&
@@ -439,7 +440,7 @@ static void cg__call(ind__writer *w, uint32_t i) {
 
 static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce);
 
-/* Does the op preserve the relative error of its operand? */
+/* True if the op preserves the relative error of its operand. */
 static bool cg__keeps_relative(const ind__inst *inst) {
     switch ((ind_loop_op)inst->op) {
     case IND_LOOP_MUL:
@@ -451,7 +452,7 @@ static bool cg__keeps_relative(const ind__inst *inst) {
     }
 }
 
-/* Is every result of the value rounded to 16 bits before its relative error can grow? */
+/* True if every result of the value is rounded to 16 bits before its relative error can grow. */
 static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
     uint8_t *reached = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
     if (!reached) return false;
@@ -471,11 +472,11 @@ static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
     return true;
 }
 
-/* May the hardware ex2 compute the terms of a softmax? For x - m <= 0 its result is off by at most |x - m| * 2^-24.
-   That is 5e-6 if the result is not 0, a hundredth of the rounding to 16 bits. Terms below 2^-126 are 0 instead of
-   subnormal. expf takes twice the instructions of the rest of the kernel. Rows of 16-bit elements in clusters are bound
-   by them: softmax of 65536 and 262144 bf16 reaches 84 and 84 % of a copy with expf, 87 and 88 without. expf also takes
-   a fifth of NVRTC's time for these kernels. */
+/* True if the hardware ex2 may compute the terms of a softmax. For x - m <= 0 its result is off by at most |x - m| *
+   2^-24. That is 5e-6 if the result is not 0, a hundredth of the rounding to 16 bits. Terms below 2^-126 are 0 instead
+   of subnormal. expf takes twice the instructions of the rest of the kernel, which bounds rows of 16-bit elements in
+   clusters: softmax of 65536 and 262144 bf16 reaches 84 and 84 % of copy bandwidth with expf, 87 and 88 without. expf
+   also takes a fifth of NVRTC's time for these kernels. */
 static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_EXP || inst->dtype != IND_F32) return false;
@@ -545,7 +546,7 @@ static bool cg__is_softmax_part(const ind__writer *w, uint32_t i, int which) {
            cg__inst(w, inst->arg[0])->reduction == IND_REDUCE_ONLINE_SOFTMAX;
 }
 
-/* Is i the sum of an online softmax, with or without max - max added (which propagates NaN and infinity)? */
+/* True if i is the sum of an online softmax, with or without max - max added (which propagates NaN and infinity). */
 static bool cg__is_softmax_sum(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_ADD) return cg__is_softmax_part(w, i, 1);
@@ -557,8 +558,8 @@ static bool cg__is_softmax_sum(const ind__writer *w, uint32_t i) {
     return false;
 }
 
-/* Does i divide a whole row by that sum? The sum is at least 1, so its reciprocal cannot overflow. Multiplying by the
-   reciprocal costs one more rounding and takes a tenth of the instructions. It also avoids a division, which alone
+/* True if i divides a whole row by that sum. The sum is at least 1, so its reciprocal cannot overflow. Multiplying by
+   the reciprocal costs one more rounding and takes a tenth of the instructions. It also avoids a division, which alone
    takes NVRTC 3 ms. */
 static bool cg__divides_by_softmax_sum(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
@@ -575,7 +576,7 @@ static void cg__divide_by_softmax_sum(ind__writer *w, uint32_t i) {
     cg__use(w, IND__CG_RECIPROCAL_OF_SUM);
 }
 
-/* Writes one instruction as its own line. Its operands must have been written before. */
+/* Writes one instruction on its own line. Its operands must have been written before. */
 static void cg__instruction(ind__writer *w, uint32_t i) {
     switch (cg__inst(w, i)->op) {
     case IND_LOOP_NONE:
@@ -643,12 +644,12 @@ static void cg__mark_needed(void *self, uint32_t user, uint32_t used) {
 #define IND__CG_CHECK_ONCE    1 /* once per element of the result */
 #define IND__CG_CHECK_REDUCED 2 /* once per reduced element */
 
-/* Must the kernel execute i for each of its elements, even if no result uses it? */
+/* True if the kernel must execute i for each of its elements, even if no result uses it. */
 static bool cg__is_root(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_STORE || w->plan->only_check[i] == IND__CG_CHECK_ONCE;
 }
 
-/* Marks instruction `root` as needed; cg__close_needed then adds everything that it is computed from. */
+/* Marks instruction `root` as needed; cg__close_needed then adds its transitive operands. */
 static void cg__need(ind__writer *w, uint32_t root) {
     w->needed[root] = 1;
 }
@@ -676,7 +677,7 @@ static void cg__emit(ind__writer *w, uint32_t allowed, int stage) {
 #define IND__CG_ALL_VARS   0xffffffffu
 #define IND__CG_ALL_STAGES 255
 
-/* Writes all STOREs of the body and everything they need: an epilogue. Values of reductions must have names. */
+/* Writes all STOREs of the body and everything they need: an epilogue. Results of reductions must have names. */
 static void cg__emit_stores(ind__writer *w) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)

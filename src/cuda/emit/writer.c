@@ -61,7 +61,7 @@ static const char *cg__int(const ind__writer *w) {
     return w->plan->wide ? "long long" : "int";
 }
 
-/* Do two buffers have the same storage? Also true for an output that may alias a donated input. */
+/* True if two buffers have the same storage. Also true for an output that may alias a donated input. */
 static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     if (a == b || !s->storage) return a == b;
     uint32_t x = s->takes_over[a] ? s->takes_over[a] : s->storage[a];
@@ -69,7 +69,7 @@ static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     return x == y;
 }
 
-/* Does the argument share memory with another one (an output that took over its input's)? Then neither may be
+/* True if the argument shares memory with another one (an output that took over its input's). Then neither may be
    __restrict__. */
 static bool cg__shares_memory(const ind__writer *w, uint32_t arg) {
     for (uint32_t i = 0; i < w->kernel->num_args; i++)
@@ -77,8 +77,7 @@ static bool cg__shares_memory(const ind__writer *w, uint32_t arg) {
     return false;
 }
 
-/* Returns the position of a buffer among the kernel's arguments. UINT32_MAX: it is not one, which is a bug in the
-   schedule. */
+/* Returns the position of a buffer among the kernel's arguments. UINT32_MAX: not an argument, a bug in the schedule. */
 static uint32_t cg__arg_of(const ind_kernel *k, uint32_t buffer) {
     for (uint32_t i = 0; i < k->num_args; i++)
         if (k->arg[i] == buffer) return i;

@@ -1,8 +1,8 @@
 /* ------------------------------------------------------------------------------------------------ >>prelude */
 
-/* The functions that a source may use: name, the functions they call. The .cuh files have their text. A source has
-   those that it uses, in this order. Inline PTX stays out under IND_EMULATION: the including file defines those
-   functions. */
+/* The functions that a source may use: name, and the functions that they call. The .cuh files have their text. A source
+   contains the functions that it uses, in this order. Under IND_EMULATION inline PTX is excluded; the including file
+   defines those functions. */
 /* clang-format off */
 #define IND__CG_NEEDS(...) __VA_ARGS__
 #define IND__CG_PRELUDE(X)                                                                             \
@@ -110,7 +110,7 @@ static const struct {
 #undef X
 };
 
-/* With the pieces that this one is built on. */
+/* Adds a prelude function and the functions that it calls. */
 static void cg__add_prelude(ind__prelude_set *set, int piece) {
     set->word[piece / 64] |= 1ull << piece % 64;
     for (size_t i = 0; i < sizeof cg__prelude[piece].needs && cg__prelude[piece].needs[i]; i++)
@@ -121,7 +121,7 @@ static void cg__add_prelude_set(ind__prelude_set *set, const ind__prelude_set *m
     for (size_t i = 0; i < sizeof set->word / sizeof set->word[0]; i++) set->word[i] |= more->word[i];
 }
 
-/* The source will need this piece. */
+/* Adds a prelude function to the source. */
 static void cg__use(ind__writer *w, int piece) {
     cg__add_prelude(&w->prelude, piece);
 }

@@ -1,11 +1,17 @@
-/* ---- from the states of the threads to that of the row */
+/* ---- combining the states of threads into the row's state */
 
-/* Has a block as many threads as the row of the launch needs? */
+/* True if the number of threads that share a row depends on the row length of the launch. The text names it `threads`.
+ */
 static bool cg__is_fitted(const ind__writer *w) {
     return ind__ok(cg__row(w)->fitted);
 }
 
-/* Vectors in each of the pieces of a row, 0: it is one, or how long they are is not known. */
+/* Returns the number of threads that share a row, as a constant or as `threads`. */
+static const char *cg__row_threads_text(ind__writer *w) {
+    return cg__is_fitted(w) ? "threads" : cg__string(w, "%d", cg__row_threads(w));
+}
+
+/* Vectors per segment of a row; 0: the row has one segment, or the length of segments is unknown. */
 static int64_t cg__segment_vectors(const ind__writer *w) {
     int64_t length;
     if (w->plan->domain.rrank != 2 || !ind_expr_is_int(w->plan->domain.extent[w->plan->domain.rank + 1], &length))
@@ -13,13 +19,13 @@ static int64_t cg__segment_vectors(const ind__writer *w) {
     return length % w->variant->vector ? 0 : length / w->variant->vector;
 }
 
-/* Lanes of a row that take a vector of it in each round. */
+/* Lanes of a row that take a vector in each iteration. */
 static int cg__round_lanes(const ind__writer *w) {
     const int pieces = cg__row(w)->segments;
     return pieces ? pieces * (int)cg__segment_vectors(w) : cg__row_threads(w);
 }
 
-/* Do the lanes of a piece begin where a sector of memory does, not where the piece does? */
+/* True if the lanes of a segment begin at a sector boundary instead of at the start of the segment. */
 static bool cg__begins_at_sector(const ind__writer *w) {
     return cg__row(w)->segments && cg__row(w)->segment_lanes > cg__segment_vectors(w);
 }
@@ -56,7 +62,7 @@ static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Calls f for every state of the sweep. */
+/* Calls f for every state of the pass. */
 static void cg__each_state(ind__writer *w, const cg__sweep *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
@@ -66,7 +72,7 @@ static void cg__each_state(ind__writer *w, const cg__sweep *s, void (*f)(ind__wr
     }
 }
 
-/* The same for those that go from warp to warp. */
+/* Calls f for every state that warps exchange. */
 static void cg__each_exchanged(ind__writer *w, const cg__sweep *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
@@ -91,9 +97,9 @@ static void cg__column_to_shared_line(ind__writer *w, uint32_t i, char letter) {
     ind__textf(&w->code, "shared_%c%u[y][x] = %c%u;\n", letter, i, letter, i);
 }
 
-/* Do lanes join the states of warps, a tree, rather than each thread all of them, a chain? A join of softmaxes or of
-   means takes ten times the instructions of one of sums: for 16 warps, a tenth of what NVRTC has to do for
-   cross entropy of 128256. */
+/* True if lanes combine the states of warps as a tree, instead of each thread all of them as a chain. Combining
+   softmaxes or means takes ten times the instructions of sums: for 16 warps, a tenth of NVRTC's work for cross entropy
+   of 128256. */
 static bool cg__lanes_join_warps(const ind__writer *w, uint32_t i) {
     const int warps = w->variant->threads / 32;
     if (w->variant->strategy == IND_STRATEGY_COLUMN || warps < 4 || warps > 32 || warps & (warps - 1)) return false;
@@ -106,7 +112,8 @@ static void cg__from_shared_line(ind__writer *w, uint32_t i, char letter) {
     const char *part = cg__part_of(w);
     if (cg__is_fitted(w)) {
         cg__use(w, IND__CG_JOIN_WARPS);
-        ind__textf(&w->code, "%c%u = ind_join_warps<%d>(shared_%c%u, threads / 32);\n", letter, i, warps, letter, i);
+        ind__textf(&w->code, "%c%u = ind_join_warps<%d>(shared_%c%u%s, threads / 32);\n", letter, i, warps, letter, i,
+                   part);
         return;
     }
     if (cg__lanes_join_warps(w, i)) {
@@ -143,8 +150,9 @@ static void cg__emit_cluster_wait(ind__writer *w) {
                cg__is_parted(w) ? "turn >> 1 & 1" : "0");
 }
 
-/* The barriers of a join are, in blocks that stay, those of even and of odd rows; the phase of each changes every other
-   row. No block can be two rows ahead of another, whose states it needs in each. */
+/* Combines the states of a cluster's blocks. Persistent blocks have separate barriers for even and odd rows, whose
+   phase changes every other row. No block can be two rows ahead of another, as it needs that block's states for each
+   row. */
 static void cg__emit_cluster_join(ind__writer *w, const cg__sweep *s) {
     const int cluster = cg__row(w)->cluster;
     const char *part = cg__part_of(w);
@@ -166,7 +174,7 @@ static void cg__warp_to_cluster_line(ind__writer *w, uint32_t i, char letter) {
                letter, i, part, w->join, part, letter, i);
 }
 
-/* Each lane joins every 32nd state, then lanes join theirs: all of them the same way, in all blocks. */
+/* Each lane combines every 32nd state, then lanes combine theirs, in the same order in all blocks. */
 static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
     const int lanes = cg__meeting_lanes(w), each = cg__meeting_states(w) / lanes;
     if (letter == 'w') {
@@ -182,7 +190,7 @@ static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
     cg__use(w, IND__CG_JOIN_SHARED);
 }
 
-/* Of a warp that meets others once: how many values it has, their mean, and the squares of deviations from it. */
+/* Writes a warp's moments, if warps synchronise once: count, mean, and squared deviations from this mean. */
 static void cg__warp_moments_line(ind__writer *w, uint32_t i, char letter) {
     const char *type = cg__state_type(w, i);
     if (!cg__meets_once(w, i)) return;
@@ -201,7 +209,8 @@ static bool cg__exchanges_any(const ind__writer *w, const cg__sweep *s) {
     return false;
 }
 
-/* The same from warp to warp: none can be two rows ahead of another, whose states it needs in each. */
+/* Combines the states of a cluster's warps. No warp can be two rows ahead of another, as it needs that warp's states
+   for each row. */
 static void cg__emit_warps_join(ind__writer *w, const cg__sweep *s) {
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
@@ -242,7 +251,7 @@ static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, co
             w->value[i] = cg__inst(w, i)->imm.i ? second : first;
 }
 
-/* The results of the sweep get their spelling. */
+/* Sets the names of the pass's results. */
 static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);

@@ -1,7 +1,7 @@
 /* ---- L2 eviction priority */
 
-/* Is the kernel's part of a buffer larger than the L2, and is each element used once? Only the computation decides
-   this, as a kernel with equal computations on other buffers has the same text. */
+/* True if the kernel's part of a buffer is larger than the L2, and each element is used once. Only the computation
+   decides this, as a kernel with equal computations on other buffers has the same text. */
 static bool cg__streams(const ind__writer *w, uint32_t arg) {
     bool streams = false;
     if (w->args.arg[arg].kind != IND__ARG_BUFFER || cg__shares_memory(w, arg)) return false;
@@ -18,13 +18,13 @@ static bool cg__streams(const ind__writer *w, uint32_t arg) {
     return streams;
 }
 
-/* Does the kernel read with L2 evict_last? Rows and tiles are read, waited for, and written, so the L2 fills with lines
-   already read and lines waiting to be written. A buffer larger than the L2 and used once is not hit again, so only the
-   eviction order matters. If read lines are evicted last, written lines go to memory sooner (% of a copy, H200:
-   rms_norm of 4096 f32 96.4 and 100.2, bf16 96.7 and 100.6; softmax of 2048 f32 97.0 and 100.6; add and layer_norm of
-   4096 bf16 96.4 and 100.3; cumsum of 16384 f32 96.7 and 99.7; a transpose 100.8 and 101.8). Four tensors in turn gain
-   as much as one, so cache hits are not the cause. A later kernel that uses the L2 takes the same time (eight copies of
-   16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and kernels that write little. */
+/* True if the kernel loads with L2 evict_last. Rows and tiles are read, waited for, and written, so the L2 fills with
+   lines already read and lines waiting to be written. A buffer larger than the L2 and used once is not hit again, so
+   only the eviction order matters. If read lines are evicted last, written lines go to memory sooner (% of copy
+   bandwidth, H200: rms_norm of 4096 f32 96.4 and 100.2, bf16 96.7 and 100.6; softmax of 2048 f32 97.0 and 100.6; add
+   and layer_norm of 4096 bf16 96.4 and 100.3; cumsum of 16384 f32 96.7 and 99.7; a transpose 100.8 and 101.8). Four
+   tensors in turn gain as much as one, so cache hits are not the cause. A later kernel that uses the L2 takes the same
+   time (eight copies of 16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and kernels that write little. */
 static bool cg__evicts_last(const ind__writer *w) {
     if (!cg__has(w, IND__HAS_EVICT_LAST)) return false;
     for (uint32_t i = w->kernel->num_reads; i < w->args.num; i++)

@@ -1,15 +1,14 @@
-/* ---- one sweep */
+/* ---- one pass */
 
-/* Does a loop along the row join a chunk before the next one? */
+/* True if a loop along the row combines each chunk before the next one. */
 static bool cg__joins_chunks(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__two_step(cg__inst(w, i))) return true;
     return false;
 }
 
-/* Steps of a loop along the row that are unrolled, so that a thread has about 32 bytes of loads under way; where a
-   chunk is joined before the next one, as that takes a while, 64 (cross entropy of 65536 bf16: 79 and 87 % of a copy).
- */
+/* Unrolled steps of a loop along the row, for about 32 bytes per thread in flight, or 64 if each chunk is combined
+   before the next one, which takes time (cross entropy of 65536 bf16: 79 and 87 % of copy bandwidth). */
 static int cg__unroll_steps(const ind__writer *w) {
     int bytes = 0, steps = 8;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -22,8 +21,8 @@ static int cg__unroll_steps(const ind__writer *w) {
     return steps;
 }
 
-/* ---- rounds of whole pieces: a lane has the same place in a piece in each of them, so that what it reads is equally
-   far apart, which takes no registers for where that is. */
+/* ---- iterations of whole segments: a lane has the same offset in a segment in each of them, so its loads have a
+   constant stride, and their offsets take no registers. */
 
 static void cg__emit_piece(ind__writer *w) {
     const int n = w->variant->vector, lanes = cg__row(w)->segment_lanes;
@@ -34,14 +33,14 @@ static void cg__emit_piece(ind__writer *w) {
     ind__textf(&w->code, ";\n");
 }
 
-/* The store whose boundaries of sectors the lanes begin at. */
+/* The store to whose sector boundaries the lanes are aligned. */
 static uint32_t cg__piece_store(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__walks_row(w, i)) return i;
     return 0;
 }
 
-/* Where piece `piece` of the row lies, of access i. */
+/* The index of access i at the start of segment `piece` of the row. */
 static ind_expr cg__segment_start(const ind__writer *w, uint32_t i, int piece) {
     const ind_expr at[2] = {ind_int(w->context, piece), ind_int(w->context, 0)};
     return ind__substitute(cg__index_of(w, i), w->plan->domain.var + w->plan->domain.rank, at, 2);
@@ -51,7 +50,7 @@ static int cg__sector_elements(const ind__writer *w, uint32_t i) {
     return IND__CG_SECTOR_BYTES / ind_dtype_bytes(cg__memory_dtype(w, i));
 }
 
-/* "within" of lanes that begin at a sector, once the row is known. */
+/* Writes "within" for lanes aligned to sectors, once the row is known. */
 static void cg__emit_within(ind__writer *w) {
     if (!cg__begins_at_sector(w)) return;
     const uint32_t i = cg__piece_store(w);
@@ -59,7 +58,7 @@ static void cg__emit_within(ind__writer *w) {
                cg__expr_string(w, cg__segment_start(w, i, 0)), cg__sector_elements(w, i) - 1);
 }
 
-/* The condition under which a lane has a vector of a piece, of the round at hand; "" if all have. */
+/* The condition that a lane has a vector of a segment in the current iteration; "" if all have. */
 static const char *cg__piece_condition(ind__writer *w, int rounds) {
     const int lanes = cg__row(w)->segments * cg__row(w)->segment_lanes;
     const long long whole = (long long)cg__whole_rounds(w);
@@ -76,7 +75,7 @@ static const char *cg__piece_condition(ind__writer *w, int rounds) {
     return cg__string(w, "%s%s%s", live, inside, last);
 }
 
-/* Opens the loop over the rounds; returns how many scopes that are. */
+/* Opens the loop over the iterations; returns the number of scopes. */
 static int cg__begin_segments(ind__writer *w) {
     const ind__variant *v = w->variant;
     const int rounds = v->per_thread / v->vector, first = w->plan->domain.rank;
@@ -91,13 +90,14 @@ static int cg__begin_segments(ind__writer *w) {
     return 2;
 }
 
-/* Is it what others leave that the second part of a FINISH walks along? All lanes take as many turns, and meet in each:
-   where they did so behind the loop alone, shuffles behind it took a detour for lanes that have parted, 0.5 us. */
+/* True in the second part of a FINISH, which loops over the results of the first. All lanes have the same number of
+   iterations and reconverge in each. If they reconverged only after the loop, the shuffles after it took a slow path
+   for diverged lanes, 0.5 us. */
 static bool cg__takes_rows(const ind__writer *w) {
     return w->plan->handover && w->plan->handover->takes;
 }
 
-/* Opens the loop over the rows that a thread looks for at once; returns how many scopes that are. */
+/* Opens the loop over the rows that a thread polls together; returns the number of scopes. */
 static int cg__begin_looks(ind__writer *w) {
     cg__unroll(w);
     const char *r = w->plan->domain.rrank == 1 ? "r0" : "r";
@@ -107,7 +107,7 @@ static int cg__begin_looks(ind__writer *w) {
     return 2;
 }
 
-/* The variables of the row, of the place that a loop over it is at. */
+/* Names the row's variables at the current position of the loop. */
 static void cg__name_place(ind__writer *w) {
     if (w->plan->domain.rrank == 1)
         w->var[w->plan->domain.rank] = "r0";
@@ -115,13 +115,13 @@ static void cg__name_place(ind__writer *w) {
         cg__split_linear(w, "r", w->plan->domain.rank, w->plan->domain.rrank);
 }
 
-/* Is it what others leave, or read beside that, without an index from memory? */
+/* True for a handed-over element, or a load beside it, whose index is not from memory. */
 static bool cg__is_ahead(const ind__writer *w, uint32_t i) {
     return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] &&
            w->plan->varies[i] & cg__r_mask(w) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* Each trip to the L2 begins before any is waited for. */
+/* Starts all loads from the L2 before it waits for any. */
 static void cg__emit_looks(ind__writer *w) {
     const int looks = w->plan->handover->looks;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -143,7 +143,7 @@ static void cg__emit_looks(ind__writer *w) {
     while (scopes--) cg__end(w);
 }
 
-/* Opens the loops over the row; returns how many scopes that are. */
+/* Opens the loops over the row; returns the number of scopes. */
 static int cg__emit_sweep_loops(ind__writer *w) {
     const ind__variant *v = w->variant;
     int threads = cg__row_threads(w), n = v->vector;
@@ -177,8 +177,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         cg__unroll(w);
         cg__begin(w, "for (int k = 0; k < %d; k++)", v->per_thread / n);
         ind__textf(&w->code, n > 1 ? "const %s %s = (k * %s + lane)%s%s;\n" : "const %s %s = k * %s + lane%s%s;\n",
-                   type, r, cg__is_fitted(w) ? "threads" : cg__string(w, "%d", threads), times,
-                   v->misaligned ? " + head" : "");
+                   type, r, cg__row_threads_text(w), times, v->misaligned ? " + head" : "");
         exact &= !v->misaligned;
         const char *sure = cg__whole_rounds(w) ? cg__string(w, "k < %lld || ", (long long)cg__whole_rounds(w)) : "";
         const char *end = v->misaligned ? cg__string(w, " + %d <=", cg__misaligned_reach(w)) : " <";
@@ -189,17 +188,17 @@ static int cg__emit_sweep_loops(ind__writer *w) {
     return scopes;
 }
 
-/* Is what all rows use put together from two vectors as rarely as rows start at another place between boundaries? */
+/* True if operands that all rows share are combined from two vectors only when the misalignment of rows changes. */
 static bool cg__holds_across(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_STAGED && cg__row(w)->stage.once;
 }
 
-/* Is it the same for all neighbours that a vector takes, as the weight of a channel is for its elements? */
+/* True if the load is the same for all neighbours in a vector, as the weight of a channel for its elements. */
 static bool cg__is_broadcast(const ind__writer *w, uint32_t i) {
     return w->plan->domain.rrank > 1 && !(w->plan->varies[i] >> (cg__num_vars(w) - 1) & 1);
 }
 
-/* A load of the row that depends on nothing found in the row, by as many neighbours at once as others. */
+/* True for an unmasked load along the row of full vector width, whose index depends on no element of the row. */
 static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
     uint32_t r = cg__r_mask(w);
     if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] ||
@@ -213,7 +212,7 @@ static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
     return w->plan->vector[i] == w->variant->vector;
 }
 
-/* A load of the row that is copied into shared memory while the block works on the row before. */
+/* True for a load of the row that is copied to shared memory while the block computes the previous row. */
 static bool cg__is_staged(const ind__writer *w, uint32_t i) {
     if (w->variant->strategy != IND_STRATEGY_ROW_STAGED || !cg__is_row_load(w, i) || w->plan->across[i]) return false;
     if (!(w->plan->varies[i] & cg__p_mask(w)) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT))
@@ -221,8 +220,8 @@ static bool cg__is_staged(const ind__writer *w, uint32_t i) {
     return w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i)) == 16;
 }
 
-/* All that a thread loads of the row is started together, ahead of the sweep, and stays in registers as it lies in
-   memory; but for what there are no registers for. */
+/* True if the load starts before the pass, with the row's other loads, and stays in registers in its memory format;
+   false if the registers do not suffice. */
 static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
     const ind__variant *v = w->variant;
     if (!cg__is_row_load(w, i)) return false;
@@ -232,25 +231,25 @@ static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
     return ind__row_of(v)->stage.held > cg__is_staged(w, i) && !full;
 }
 
-/* Is this sweep the first to need the load? */
+/* True if this pass is the first to need the load. */
 static bool cg__starts_here(const ind__writer *w, uint32_t i) {
     return w->needed[i] && !w->value[i] && !w->memory[i] && cg__loads_ahead(w, i);
 }
 
-/* A load of the row that is the same for all rows. */
+/* True for a load of the row that is the same for all rows. */
 static bool cg__is_common(const ind__writer *w, uint32_t i) {
     return cg__is_row_load(w, i) && !cg__is_staged(w, i);
 }
 
-/* Rounds in which the lanes of a row take all of its edges, 0: it has none. */
+/* Iterations in which the lanes of a row take all of its edges; 0: no edges. */
 static int cg__edge_rounds(const ind__writer *w) {
     if (!w->variant->misaligned) return 0;
     const int lanes = cg__row_threads(w), most = cg__boundary(w) + cg__misaligned_reach(w) - 2;
     return (most + lanes - 1) / lanes;
 }
 
-/* Opens the scopes of the lanes that have an edge, and returns how many these are. Spells it as element 0 of one vector
-   more than the row has, or of several. */
+/* Opens the scopes of the lanes that have an edge; returns the number of scopes. An edge is element 0 of a vector after
+   those of the row. */
 static int cg__begin_edge(ind__writer *w) {
     const ind__variant *v = w->variant;
     const int rounds = cg__edge_rounds(w);
@@ -277,7 +276,7 @@ static void cg__emit_edge_loads(ind__writer *w, bool (*chosen)(const ind__writer
     while (scopes--) cg__end(w);
 }
 
-/* Declares what the loads which are chosen go to; returns how many they are. */
+/* Declares the variables of the chosen loads; returns their number. */
 static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     int n = w->variant->vector, vectors = w->variant->per_thread / n, loads = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -292,7 +291,7 @@ static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w
     return loads;
 }
 
-/* The loop that starts the loads which are chosen. */
+/* Writes the loop that starts the chosen loads. */
 static void cg__start_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     const int n = w->variant->vector;
     if (w->variant->misaligned) cg__emit_edge_loads(w, chosen);

@@ -94,7 +94,8 @@ static bool cg__expensive(const ind__inst *inst) {
     return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && !rounding;
 }
 
-/* Is the load the same in every row of a run? It is repeated, from a cache, as the columns need the registers. */
+/* True if the load is the same in every row of a run. It is then repeated, from a cache, as the columns need the
+   registers. */
 static bool cg__repeats(const ind__writer *w, uint32_t i) {
     return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w));
 }

@@ -18,8 +18,8 @@ static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
     cg__end(w);
 }
 
-/* Do the blocks of a row exchange states through words in memory (a mailbox)? The last block has at least one thread
-   per block. */
+/* True if the blocks of a row exchange states through words in memory (a mailbox). The last block then has at least one
+   thread per block. */
 static bool cg__meets_in_words(const ind__writer *w) {
     return cg__shares_results(w) && w->variant->of.split.max_blocks <= w->variant->threads;
 }
@@ -39,8 +39,8 @@ static int cg__split_words(const ind__writer *w) {
 
 /* Writes the exchange through words. The block that began last combines the states of all others, one per thread, with
    its own in the form that lane 0 would send. (Lanes that combine means or softmaxes differ in the last bits, and any
-   block may be the last.) A word is ready once its upper half is not 0, as in FINISH. So no counter is needed at the
-   end of a block, which would take a fence and two more trips to the L2. */
+   block may be the last.) A word is valid if its upper half is not 0, as in FINISH. So no counter is needed at the end
+   of a block, which would take a fence and two more trips to the L2. */
 static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     const int64_t blocks = w->variant->of.split.max_blocks;

@@ -1,12 +1,12 @@
-/* ---- rows, or columns, that several blocks share. Each block reduces its part and leaves the states in memory. The
-   last block (to finish for columns, to begin for a row) combines these in a fixed order and does the rest alone. So it
-   is one launch, with equal results in every run. */
+/* ---- several blocks share rows or columns. Each block reduces its part and stores its states. The last block (to
+   finish for columns, to begin for a row) combines these in a fixed order and does the rest alone. So one launch
+   suffices, and results are equal in every run. */
 
 static bool cg__splits_rows(const ind__writer *w) {
     return cg__has(w, IND__HAS_SPLIT);
 }
 
-/* Can a row have several blocks? If not, a launch formula chose this variant for the whole row. */
+/* True if a row may have several blocks. If not, a launch formula chose this variant for the whole row. */
 static bool cg__shares_results(const ind__writer *w) {
     return cg__upper_bound(w->variant->of.split.num) > 1;
 }
@@ -15,7 +15,7 @@ static bool cg__is_reduce(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_REDUCE;
 }
 
-/* Returns the bytes that are read for each element of a row. */
+/* Returns the bytes loaded per element of a row. */
 static int cg__element_bytes(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -26,8 +26,8 @@ static int cg__element_bytes(const ind__writer *w) {
 
 /* Returns the unrolled steps of the loop over the row. A thread then has split_flight bytes (ind_thresholds) in flight,
    at most as many in chunks, and at most 40 registers for loads in flight and the states of lanes. Of 128 registers,
-   addresses and 64-bit values on their way into the states take the rest (u8 values that are added and multiplied as
-   i64). */
+   the rest is for addresses and for 64-bit values that are being added to the states (u8 values that are added and
+   multiplied as i64). */
 static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, bytes = n * cg__element_bytes(w), kept = 0, states = 0, steps = 16;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -74,8 +74,8 @@ static void cg__emit_round_adds(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Writes the loop over a row from `first` on, `step` at a time. As many steps are unrolled as a thread has loads in
-   flight. The remainder is unrolled too, as short rows consist of nothing else. */
+/* Writes a loop over a row from `first` on, `step` at a time. It is unrolled by the loads that a thread has in flight.
+   The remainder is unrolled too, as short rows consist of nothing else. */
 static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *first, const char *step,
                                 const char *extent, void (*chunk)(ind__writer *, const cg__sweep *)) {
     const char *type = cg__int(w);
@@ -114,7 +114,7 @@ static void cg__emit_lanes(ind__writer *w) {
     }
 }
 
-/* Returns the bytes of the states that all blocks leave for one reduction, with `own` results each. */
+/* Returns the bytes of the states that all blocks store for one reduction, with `own` results each. */
 static int64_t cg__partial_bytes(const ind__writer *w, uint32_t i, int own) {
     return (w->variant->of.split.max_blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
 }
@@ -135,8 +135,9 @@ static void cg__leave_partials(ind__writer *w, int own, const char *mine, const 
                cg__expr_string(w, w->variant->of.split.num));
 }
 
-/* Combines the states of all blocks. The threads of a group take turns. They have 4 loads in flight if they take at
-   least 4 turns. With fewer, unrolling would only cost NVRTC time (a seventh of it for the sum of 4096 columns). */
+/* Combines the states of all blocks, which the threads of a group divide among themselves. A thread has 4 loads in
+   flight if it takes at least 4 states. With fewer, unrolling would only cost NVRTC time (a seventh of it for the sum
+   of 4096 columns). */
 static void cg__take_partials(ind__writer *w, const char *group, int groups, const char *at) {
     const bool several = ind_hint(w->variant->of.split.num) >= 4 * groups;
     for (uint32_t i = 1; i < w->body->num_inst; i++)

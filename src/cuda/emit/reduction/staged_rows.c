@@ -1,30 +1,36 @@
-/* ---- rows that wait in shared memory */
+/* ---- rows in shared memory */
 
-/* 16-byte words of a row that a thread of ROW_STAGED has in shared memory; those of the loads before `load` only. */
+/* 16-byte words per thread of ROW_STAGED in shared memory for one row; only those of the loads before `load`. */
 static int cg__staged_words(const ind__writer *w, uint32_t load) {
     int loads = 0;
     for (uint32_t i = 1; i < load; i++) loads += cg__is_staged(w, i);
     return loads * (w->variant->per_thread / w->variant->vector);
 }
 
-/* "(turn & 1) * 4096 + ": words before those of even or odd turns. */
+/* "(turn & 1) * 4096 + ": words before the stage of even or odd iterations. */
 static const char *cg__staged_part(ind__writer *w, const char *turn) {
     const int words = cg__staged_words(w, w->body->num_inst);
     return cg__row(w)->stage.num == 1 ? "" : cg__string(w, "(%s & 1) * %d + ", turn, words * w->variant->threads);
 }
 
-/* "k * 512", "(8 + k) * 512": how far word k of a load lies behind the first one of the thread, in 1 / scale words. */
+/* "k * 512", "(8 + k) * 512": offset of word k of a load from the thread's first word, in 1 / scale words. */
 static const char *cg__staged_offset(ind__writer *w, uint32_t load, int scale) {
-    const int before = cg__staged_words(w, load), each = w->variant->threads * scale;
+    const int before = cg__staged_words(w, load), each = (cg__is_fitted(w) ? 32 : w->variant->threads) * scale;
     return before ? cg__string(w, "(%d + k) * %d", before, each) : cg__string(w, "k * %d", each);
 }
 
-/* Where a thread keeps word k of a row in even or odd turns. It alone copies and reads it, so that threads need not
-   wait for each other. What is known of the place stands last, and all of it is signed: so it is part of an
-   instruction, where an address of its own for each k would take registers (layer_norm of 65537 bf16 spilled for
-   these). */
+/* Returns the first word of a thread in a stage. The words of a fitted block are in groups of one per lane of a warp,
+   as the number of its threads is no constant. */
+static const char *cg__first_word(const ind__writer *w) {
+    return cg__is_fitted(w) ? "first_word" : "(int)threadIdx.x";
+}
+
+/* The slot of word k of a row, in even or odd iterations. The same thread copies and reads it, so threads need not
+   synchronise. The constant part of the index stands last and everything is signed, so that it becomes the immediate
+   offset of the instruction. A separate address for each k would take registers (layer_norm of 65537 bf16 spilled). */
 static const char *cg__staged_place(ind__writer *w, uint32_t load, const char *turn) {
-    return cg__string(w, "staged[%s(int)threadIdx.x + %s]", cg__staged_part(w, turn), cg__staged_offset(w, load, 1));
+    return cg__string(w, "staged[%s%s + %s]", cg__staged_part(w, turn), cg__first_word(w),
+                      cg__staged_offset(w, load, 1));
 }
 
 static const char *cg__staged_element(ind__writer *w, uint32_t i) {
@@ -32,7 +38,7 @@ static const char *cg__staged_element(ind__writer *w, uint32_t i) {
                       cg__staged_place(w, i, "turn"));
 }
 
-/* The element that LOAD i reads of the row that w->var tells; that of the row at hand may be in registers. */
+/* The element that LOAD i reads in memory, in the row of w->var. The current row's may be in registers. */
 static const char *cg__element_in_memory(ind__writer *w, uint32_t i) {
     const char *at_hand = w->memory[i];
     w->memory[i] = NULL;
@@ -41,21 +47,22 @@ static const char *cg__element_in_memory(ind__writer *w, uint32_t i) {
     return element;
 }
 
-/* Is what LOAD i reads copied by a policy? */
+/* True if the row of LOAD i is copied with an L2 eviction policy. */
 static bool cg__copied_by_policy(const ind__writer *w, uint32_t i) {
     return cg__is_staged(w, i) && cg__evicts_last(w) && cg__streams(w, cg__arg_of(w->kernel, cg__inst(w, i)->source));
 }
 
-/* "own", the place of the first, ahead of such copies. */
+/* Declares "own", the thread's first slot, before copies with an eviction policy. */
 static void cg__declare_own_place(ind__writer *w, const char *turn) {
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__copied_by_policy(w, i);
     if (!any) return;
     cg__use(w, IND__CG_CP_ASYNC_BY);
-    ind__textf(&w->code, "const auto own = ind_lane_place(&staged[%s(int)threadIdx.x]);\n", cg__staged_part(w, turn));
+    ind__textf(&w->code, "const auto own = ind_lane_place(&staged[%s%s]);\n", cg__staged_part(w, turn),
+               cg__first_word(w));
 }
 
-/* The copies of the vectors at hand, of the row that w->var tells. */
+/* Writes the copies of the current vectors, of the row of w->var. */
 static void cg__emit_copies(ind__writer *w, const char *turn) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i)) continue;
@@ -67,12 +74,12 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
     }
 }
 
-/* Where blocks wait longest for one another, two rows are on their way: vector by vector, the one after the next takes
-   the place of the row whose results are stored (rms_norm and layer_norm of 262144 f32 in 16 blocks: 81 to 88 and 89 to
-   93 % of a copy, group_norm 75 to 82; of 2 to 4 blocks up to 3 % slower; of 8, rows of one piece -3 to 2 %, of several
-   2 to 3 % faster). What it takes to find that row in more than one dimension, a thread has if its block is alone on a
-   multiprocessor. Not of rows that start anywhere, of which a vector more or less may be in the last round: started
-   behind them it came 2 % later than started ahead. */
+/* True if two rows are in flight, for clusters whose blocks wait longest for one another. Vector by vector, the row
+   after the next overwrites the row whose results are stored (rms_norm and layer_norm of 262144 f32 in 16 blocks: 81 to
+   88 and 89 to 93 % of copy bandwidth, group_norm 75 to 82; in 2 to 4 blocks up to 3 % slower; in 8 blocks, rows of one
+   segment -3 to 2 %, of several 2 to 3 % faster). Finding that row in more than one dimension takes registers, which a
+   thread has if its block is alone on an SM. Not for misaligned rows, whose last iteration may have one vector more or
+   less: copies started after these rows took 2 % longer than copies started before them. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
     if (ind__row_of(v)->cluster <= (w->plan->domain.rrank > 1 ? 4 : 8) || ind__row_of(v)->stage.num != 2 ||
@@ -95,8 +102,8 @@ static void cg__emit_copies_beside(ind__writer *w) {
     memcpy(w->linear_name, linear_name, sizeof linear_name);
 }
 
-/* ---- .. wherever they start: only vectors between boundaries are copied in the background. An edge is loaded as early
-   into a register of its lane, next_e<number>, and is e<number> when its row is worked on. */
+/* ---- misaligned rows: only aligned vectors are copied asynchronously. An edge is loaded as early into a register of
+   its lane, next_e<number>, and becomes e<number> when its row is computed. */
 
 static void cg__declare_next_edges(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -115,8 +122,8 @@ static void cg__load_next_edges(ind__writer *w) {
     cg__end(w);
 }
 
-/* The next row becomes the row at hand. What all rows use is loaded where this one starts at another place between
-   boundaries than the one before. */
+/* Makes the next row the current one. Loads the operands that all rows share if this row's misalignment differs from
+   the previous row's. */
 static void cg__use_next_edges(ind__writer *w) {
     cg__emit_edges(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -129,14 +136,15 @@ static void cg__use_next_edges(ind__writer *w) {
     cg__end(w);
 }
 
-/* Is what all rows use held as a row lies between boundaries? Rows that are a vector's elements apart lie equally: each
-   block takes an equal share of all, and those of its share that lie equally one after another. */
+/* True if operands that all rows share are in registers with a row's misalignment. Rows that are one vector's number of
+   elements apart have equal misalignment. Each block takes an equal share of all rows, and computes those of equal
+   misalignment one after another. */
 static bool cg__orders_rows(const ind__writer *w) {
     return cg__row(w)->stage.persistent && w->variant->misaligned && cg__row(w)->stage.once;
 }
 
-/* "first" and "end" of the share of a block, or cluster, of places in that order, "start", the row at the first, and
-   behind(row), the one at the place behind that of a row. */
+/* Writes "first" and "end", the share of a block or cluster as positions in that order; "start", the row at the first
+   position; behind(row), the row at the position after that of a row. */
 static void cg__emit_row_order(ind__writer *w) {
     const int n = cg__boundary(w), cluster = cg__row(w)->cluster;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
@@ -159,7 +167,7 @@ static void cg__name_rows(ind__writer *w, const char *name) {
         cg__split_linear(w, name, 0, w->plan->domain.rank);
 }
 
-/* Starts the copies of row `row`, if there is one; or, in another order, of the row `to` at that place. */
+/* Starts the copies of row `row`, if it exists; in a different order, of the row `to` at that position. */
 static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
     memcpy(var, w->var, sizeof var);
@@ -180,12 +188,12 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     memcpy(w->linear_name, linear_name, sizeof linear_name);
 }
 
-/* Must a row move to registers when its turn comes, to make place for the next one? */
+/* True if a row must move to registers when its turn comes, to free the stage for the next row. */
 static bool cg__leaves_place(const ind__writer *w) {
     return cg__row(w)->stage.persistent && cg__row(w)->stage.num == 1;
 }
 
-/* Sweeps that reduce. A join follows each of them, but for one of two where warps meet once. */
+/* Number of passes that reduce. A combine step follows each of them, except one of two where warps synchronise once. */
 static int cg__num_joins(const ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int joins = 0, n = cg__sweeps(w, sweep);
@@ -193,7 +201,7 @@ static int cg__num_joins(const ind__writer *w) {
     return joins;
 }
 
-/* The states that no warp sends. */
+/* Fills the slots of states that no warp sends. */
 static void cg__emit_idle_states(ind__writer *w, const cg__sweep *s) {
     const int warps = cg__row_threads(w) / 32, idle = cg__meeting_states(w) - warps;
     if (!cg__warps_meet(w) || !idle) return;
@@ -206,7 +214,7 @@ static void cg__emit_idle_states(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Barriers for the joins, and the thread's place in the cluster. */
+/* Writes the barriers for the combine steps, and the thread's lane in the cluster. */
 static void cg__begin_cluster(ind__writer *w) {
     const ind__variant *v = w->variant;
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
@@ -223,7 +231,7 @@ static void cg__begin_cluster(ind__writer *w) {
     cg__emit_piece(w);
 }
 
-/* What all rows use, of narrow types. */
+/* Keeps shared operands of narrow types in registers (ind_keep). */
 static void cg__emit_keeps(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_common(w, i) || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
@@ -232,7 +240,8 @@ static void cg__emit_keeps(ind__writer *w) {
     }
 }
 
-/* What all rows use is loaded ahead of them, or where it is declared only, by cg__use_next_edges. */
+/* Loads the operands that all rows share before the loop. For misaligned rows it only declares them, and
+   cg__use_next_edges loads them. */
 static void cg__emit_first_common(ind__writer *w) {
     if (!cg__row(w)->stage.once) return;
     if (!w->variant->misaligned) {
@@ -243,7 +252,7 @@ static void cg__emit_first_common(ind__writer *w) {
     ind__textf(&w->code, "int held_head = -1;\n");
 }
 
-/* Opens the loop over the rows, up to where the copies of the next one have been started. */
+/* Opens the loop over the rows, up to the point where the copies of the next row have been started. */
 static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
     const ind__variant *v = w->variant;
     const bool orders = cg__orders_rows(w);
@@ -267,12 +276,12 @@ static void cg__end_turn(ind__writer *w) {
 }
 
 /* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. A row that has moved to
-   registers leaves its place to the next one; else that one takes the place of the row before, or if there is but one
-   place, follows when this row is done. (A row of its own, for most blocks. But as there is a loop, what all rows use
-   is loaded ahead of it: ptxas moves loads behind the joins that they are not needed before.) Shared memory lies to
-   lines as global memory does: where it began 16 bytes behind one, behind other variables, twice as many sectors were
-   read from the L2 as rows have (ncu; rms_norm of 131072, 200000, 262144 bf16 88, 86, 89 % of a copy, and 92, 93, 95;
-   of 65536, 200000 f32 90, 85 and 95, 96; softmax of 262144 f32 90 and 94). */
+   registers frees its stage for the next one. Otherwise the next row takes the stage of the previous row, or, if there
+   is only one stage, follows when this row is done. Operands that all rows share are loaded before the loop even if
+   most blocks compute one row: ptxas moves loads after the combine steps that do not need them. Rows are aligned to
+   lines in shared memory as in global memory: if they began 16 bytes after a line, after other variables, twice as many
+   sectors were read from the L2 as rows have (ncu; % of copy bandwidth, so and aligned: rms_norm of 131072, 200000,
+   262144 bf16 88, 86, 89 and 92, 93, 95; of 65536, 200000 f32 90, 85 and 95, 96; softmax of 262144 f32 90 and 94). */
 static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     const ind__variant *v = w->variant;
     const char *type = cg__int(w);
@@ -280,7 +289,10 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     if (cg__has_cluster(w)) {
         cg__begin_cluster(w);
     } else {
-        ind__textf(&w->code, "const int lane = threadIdx.x;\n");
+        ind__textf(&w->code, "const int lane = threadIdx.x%s;\n", cg__is_fitted(w) ? ", threads = blockDim.x" : "");
+        if (cg__is_fitted(w))
+            ind__textf(&w->code, "const int first_word = lane / 32 * %d + lane %% 32;\n",
+                       32 * cg__staged_words(w, w->body->num_inst));
         cg__emit_piece(w);
     }
     if (cg__orders_rows(w))
@@ -298,7 +310,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     if (ind__row_of(v)->stage.once) cg__emit_keeps(w);
 }
 
-/* Other things that several sweeps need are kept as values. */
+/* True if i is another value that several passes need: it is kept in registers as a value. */
 static bool cg__keeps_value(const ind__writer *w, uint32_t i) {
     return w->plan->kept[i] && !cg__is_row_load(w, i);
 }
@@ -321,20 +333,20 @@ static void cg__keep_values(ind__writer *w) {
             ind__textf(&w->code, "k%u[%s] = v%u;\n", i, cg__kept_place(w), i);
 }
 
-/* From now on the kept values that this sweep read are found in their arrays. */
+/* From here on, the kept values that this pass read are found in their arrays. */
 static void cg__use_kept_values(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__keeps_value(w, i) && w->needed[i] && !w->value[i])
             w->value[i] = cg__string(w, "k%u[%s]", i, cg__kept_place(w));
 }
 
-/* Vectors that were read or gathered in this chunk are gone; those in arrays stay. */
+/* Forgets vectors that were read or gathered in this chunk; those in arrays remain. */
 static void cg__forget_chunk_vectors(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->vector[i] > 1 && !cg__loads_ahead(w, i)) w->memory[i] = NULL;
 }
 
-/* What is needed of memory beside what others leave, ahead of the wait for that. */
+/* Writes the needed loads from memory except handed-over elements, before the wait for those. */
 static void cg__emit_beside_handed(ind__writer *w, int stage) {
     uint8_t *needed = (uint8_t *)ind__arena_copy(&w->scratch, w->needed, w->body->num_inst);
     if (!needed) {
@@ -349,9 +361,9 @@ static void cg__emit_beside_handed(ind__writer *w, int stage) {
     memcpy(w->needed, needed, w->body->num_inst);
 }
 
-/* A maximum of 16-bit values that lie in registers as they do in memory takes them two at a time: one instruction for
-   two, where conversion and maximum take three or four. The maximum of floats is that of the halves, so the result is
-   the same. Returns the piece of the prelude for it, 0: it is something else. */
+/* Returns the prelude function for a maximum of 16-bit values that are in registers in their memory format, else 0. It
+   takes two values with one instruction; conversion and maximum take three or four. The maximum of the floats equals
+   that of the 16-bit values, so the result is the same. */
 static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     char letter;
     if (!cg__in_registers(w) || s->second || w->variant->vector % 2 || !cg__reduces_in(w, i, s)) return 0;
@@ -376,7 +388,7 @@ static void cg__emit_halves(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Does the sweep do nothing but that? */
+/* True if the pass computes only such maxima. */
 static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__reduces_in(w, i, s) && !cg__joins_halves(w, i, s)) return false;
@@ -386,7 +398,7 @@ static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
     return true;
 }
 
-/* One element joins the states of the sweep. position: the element's place in the row, for ARGMAX. */
+/* Combines one element with the states of the pass. position: index of the element in the row, for ARGMAX. */
 static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *position) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
@@ -419,7 +431,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
     }
 }
 
-/* The elements of a vector, one after another. */
+/* Writes the elements of a vector, one after another. */
 static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
     const int v = cg__num_vars(w) - 1;
     const char *base = w->var[v];
@@ -435,7 +447,7 @@ static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
     w->var[v] = base;
 }
 
-/* The innermost part of a sweep: one vector (or one element) of the row, whose first position is w->var. */
+/* The innermost part of a pass: one vector (or one element) of the row, whose first position is w->var. */
 static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     int v = cg__num_vars(w) - 1, n = w->variant->vector;
     bool one_r = w->plan->domain.rrank == 1;
@@ -460,13 +472,13 @@ static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     cg__forget_chunk_vectors(w);
 }
 
-/* Edges of what is read from shared memory, if it is not in registers anyway, are where cg__use_next_edges put them. */
+/* Edges of operands in shared memory are in the registers that cg__use_next_edges filled, unless they are in arrays. */
 static void cg__set_staged_edges(ind__writer *w, bool at_edge) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i) && !cg__loads_ahead(w, i)) w->memory[i] = at_edge ? cg__string(w, "e%u", i) : NULL;
 }
 
-/* The same for an edge: one element. */
+/* Like cg__emit_chunk for an edge: one element. */
 static void cg__emit_edge(ind__writer *w, const cg__sweep *s) {
     const ind__variant *rows = w->variant;
     ind__variant scalar;
@@ -516,8 +528,8 @@ static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
     ind__textf(&w->code, before[0] == '/' ? "// Pass: results.\n" : s->stores ? "; results.\n" : ".\n");
 }
 
-/* Do loads of the row start ahead of what else is read for it, as an index that must be there for another load? Then
-   they need nothing of that. */
+/* True if loads of the row start before other reads of the row, and depend on none of them. An index read from memory
+   that another load needs is such a read. */
 static bool cg__loads_come_first(ind__writer *w, const cg__sweep *s) {
     bool loads = false, others = false;
     cg__need_all(w);

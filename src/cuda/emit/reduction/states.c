@@ -16,7 +16,7 @@ static const struct {
     [IND_REDUCE_DOT] = {IND__CG_SUM, "ind_sum", {"s%u.value", NULL}},
 };
 
-/* Returns the reduction that pass s really computes for REDUCE i, and the letter of its state's name. */
+/* Returns the reduction that pass s computes for REDUCE i, and the letter of its state's name. */
 static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     *letter = s->second ? 'd' : 's';
@@ -26,7 +26,7 @@ static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep 
     return r;
 }
 
-/* Do integers wrap around in this reduction? They are then unsigned, whose overflow is defined in C++. */
+/* True if integers wrap around in this reduction. They are then unsigned, whose overflow is defined in C++. */
 static bool cg__wraps(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     bool grows = r == IND_REDUCE_SUM || r == IND_REDUCE_PROD || r == IND_REDUCE_DOT;
@@ -87,7 +87,7 @@ static int cg__state_bytes_of(const ind__writer *w, uint32_t i) {
                                             : bytes;
 }
 
-/* Do the blocks of a cluster share a row? */
+/* True if the blocks of a cluster share a row. */
 static bool cg__has_cluster(const ind__writer *w) {
     return cg__row(w)->cluster > 1;
 }
@@ -99,19 +99,19 @@ static int cg__row_threads(const ind__writer *w) {
     return several ? v->threads * (ind__row_of(v)->batch ? ind__row_of(v)->batch : 1) / v->rows : v->threads;
 }
 
-/* True for persistent blocks: the states of even and odd rows have separate memory. Blocks then synchronise once per
-   combination, not again before the next one. */
+/* True for ROW_STAGED: the states of even and odd rows have separate memory. Persistent blocks then synchronise once
+   per combine step, not again before the next one. */
 static bool cg__is_parted(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_STAGED;
 }
 
-#define IND__CG_WARP_STATES 128 /* per row: four for each lane of a warp */
+#define IND__CG_WARP_STATES 128 /* per row: four per lane of a warp */
 
-/* Does each warp of a cluster send its states to all blocks, and combine those of all warps itself? That is one wait.
-   Otherwise there is a block barrier, a combination of the block's warps, and a wait for other blocks. With only one
-   combination, as in rms_norm, this gives 81 to 87 % of a copy with 4 or 8 blocks (131072 f32). With two blocks the
-   wait is short. More than four states per lane cost more than the barrier. Both of these lost 2 to 10 %. Blocks that
-   loop over a row synchronise only once per pass. */
+/* True if each warp of a cluster sends its states to all blocks, and combines those of all warps itself. That is one
+   wait. Otherwise there is a block barrier, a combine step of the block's warps, and a wait for other blocks. With only
+   one combine step, as in rms_norm, this gives 81 to 87 % of copy bandwidth with 4 or 8 blocks (131072 f32). With two
+   blocks the wait is short. More than four states per lane cost more than the barrier. Both of these lost 2 to 10 %.
+   Blocks that loop over a row synchronise only once per pass. */
 static bool cg__warps_meet(const ind__writer *w) {
     return cg__is_parted(w) && cg__row(w)->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
 }
@@ -128,14 +128,14 @@ static int cg__meeting_states(const ind__writer *w) {
     return (cg__row_threads(w) / 32 + lanes - 1) / lanes * lanes;
 }
 
-/* Do warps exchange a mean and its squared deviations in one state? Each warp has its own mean, and deviations from it
-   (Chan et al. 1979), so that warps wait for each other once (layer_norm of 98317 bf16 on an H200: 83 and 86 % of a
-   copy, of 200003 f16 77 and 80; others vary by 1 %). */
+/* True if warps exchange a mean and its squared deviations in one state. Each warp has its own mean, and deviations
+   from it (Chan et al. 1979), so that warps wait for each other once (layer_norm of 98317 bf16 on an H200: 83 and 86 %
+   of copy bandwidth, of 200003 f16 77 and 80; others vary by 1 %). */
 static bool cg__meets_once(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->reduction == IND_REDUCE_WELFORD && cg__warps_meet(w);
 }
 
-/* Do warps exchange a state of REDUCE i after this pass? */
+/* True if warps exchange a state of REDUCE i after this pass. */
 static bool cg__exchanges(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     return cg__reduces_in(w, i, s) && (!cg__meets_once(w, i) || s->second);
 }
@@ -166,8 +166,8 @@ static bool cg__takes_chunks(const ind__writer *w, uint32_t i, const cg__sweep *
     return !cg__in_registers(w) && cg__reduces_in(w, i, s) && cg__two_step(cg__inst(w, i));
 }
 
-/* Are its states in an array with one state per neighbour? This is so for columns. For sums and products of a row,
-   chains of additions are shorter and more accurate that way. */
+/* True if its states are in an array with one state per neighbour. This is so for columns. For sums and products of a
+   row, chains of additions are shorter and more accurate that way. */
 static bool cg__has_lanes(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     return w->split.lanes > 1 &&

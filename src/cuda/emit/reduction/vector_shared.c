@@ -1,5 +1,6 @@
 /* ---- operands shared by all elements of a vector, as a channel's weight. They are loaded before the states of a row
-   are combined: after that, no other work hides their latency (group_norm of 262144 bf16: 79 to 83 % of a copy). */
+   are combined: after that, no other work hides their latency (group_norm of 262144 bf16: 79 to 83 % of copy
+   bandwidth). */
 
 static int cg__spare_registers(const ind__writer *w);
 
@@ -9,7 +10,7 @@ static bool cg__is_shared_load(const ind__writer *w, uint32_t i) {
            !w->memory[i] && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* Is there a register for each of them in every iteration? */
+/* True if there is a register for each of them in every iteration. */
 static bool cg__shared_come_ahead(const ind__writer *w) {
     int num = 0;
     if (w->variant->strategy != IND_STRATEGY_ROW_STAGED) return false;
@@ -32,8 +33,8 @@ static void cg__emit_shared_loads(ind__writer *w) {
     while (scopes--) cg__end(w);
 }
 
-/* Are operands shared by all rows read at their use, while the row is in shared memory? ptxas would start all these
-   loads at once, in registers that it does not have. It moves few loads before a possible barrier. (layer_norm of 24576
+/* True if operands shared by all rows are loaded at their use, while the row is in shared memory. ptxas would start all
+   these loads at once, and lacks the registers. It moves few loads before a possible barrier. (layer_norm of 24576
    bf16, three blocks of 256 threads: 80 registers and a spill, and 64 and none.) */
 static bool cg__reads_apart(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !cg__row(w)->stage.persistent && !cg__row(w)->stage.once;
@@ -51,7 +52,7 @@ static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
 
 /* Marks the values that are computed once for a row before its pass. A block that loops over the row once starts the
    load of an index but does not wait for it. The elements at that index are read together with the results (cross
-   entropy of 160001 f32: 84 and 98 % of a copy, H200). Exception: values that the pass itself uses. */
+   entropy of 160001 f32: 84 and 98 % of copy bandwidth, H200). Exception: values that the pass itself uses. */
 static void cg__need_ahead(ind__writer *w) {
     cg__need_all(w);
     if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) return;
@@ -105,7 +106,7 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_results(w, s);
 }
 
-/* Does the instruction store to memory that the kernel also reads? */
+/* True if the instruction stores to memory that the kernel also reads. */
 static bool cg__stores_over(const ind__writer *w, uint32_t i) {
     for (uint32_t a = w->kernel->num_reads; a < w->kernel->num_args; a++)
         if (w->kernel->arg[a] == cg__inst(w, i)->source) return cg__shares_memory(w, a);

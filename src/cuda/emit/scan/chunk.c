@@ -12,8 +12,7 @@ static void cg__mark_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t
         if (w->needed[i] && cg__loads_chunk(w, i)) p->ahead[i] = mark;
 }
 
-/* Which loads are started together, once the scans' results have a spelling; sorted rows are read from shared memory.
- */
+/* Finds the loads that start together, once the scans' results have names. Sorted rows are read from shared memory. */
 static void cg__find_chunk_loads(ind__writer *w, const cg__scan_pass *p) {
     memset(p->ahead, 0, w->body->num_inst);
     if (cg__sorts_rows(w)) return;
@@ -37,8 +36,8 @@ static void cg__declare_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint
     }
 }
 
-/* "x1[k] = ind_load<8>(&in0[4096*i0 + r0]);" Of rows that begin anywhere only what lies in the row, and then either
-   whole vectors or parts. */
+/* Writes "x1[k] = ind_load<8>(&in0[4096*i0 + r0]);". Misaligned rows load only elements inside the row: whole vectors,
+   or with `parts` partial ones. */
 static void cg__start_chunk_load(ind__writer *w, const cg__scan_pass *p, uint32_t i, bool parts) {
     w->memory[i] = NULL;
     const char *element = cg__element(w, i);
@@ -54,7 +53,8 @@ static void cg__start_chunk_load(ind__writer *w, const cg__scan_pass *p, uint32_
     if (p->run > 1) cg__use(w, w->plan->shift ? IND__CG_VEC_PART : IND__CG_VEC);
 }
 
-/* Parts of vectors are put together of elements, for which a warp waits: that comes last. */
+/* Starts the loads of a chunk. Partial vectors come last: they are assembled from scalar loads, for which the warp
+   waits. */
 static void cg__start_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t which, const char *begin) {
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any = any || p->ahead[i] == which;
@@ -77,7 +77,7 @@ static bool cg__is_exclusive(const ind__writer *w, uint32_t scan) {
     return cg__inst(w, scan)->flags & IND__INST_EXCLUSIVE;
 }
 
-/* The results of the scans up to a level, at element j of the thread's run in line k. */
+/* Writes the results of the scans up to a level, at element j of vector k of the thread. */
 static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int levels) {
     const char *line = p->team ? "j" : "k", *step = p->team ? "k" : "j";
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -93,7 +93,7 @@ static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int lev
     }
 }
 
-/* The states s[] of element j of the thread's run in line k. */
+/* Writes the states s[] of element j of vector k of the thread. */
 static void cg__emit_run_elements(ind__writer *w, const cg__scan_pass *p, int level) {
     const bool guarded = !p->exact && !p->pads;
     uint32_t num = w->body->num_inst;
@@ -111,7 +111,7 @@ static void cg__emit_run_elements(ind__writer *w, const cg__scan_pass *p, int le
     if (guarded) cg__end(w);
 }
 
-/* What was found beside the row is nothing. */
+/* Resets the states of elements outside the row. */
 static void cg__leave_out(ind__writer *w, const cg__scan_pass *p, int level) {
     cg__begin(w, "if (r0 < 0 || r0 > %s - %d)", p->size_value, p->run);
     cg__unroll(w);
@@ -124,7 +124,7 @@ static void cg__leave_out(ind__writer *w, const cg__scan_pass *p, int level) {
     cg__end(w);
 }
 
-/* .. with those of the run before it. */
+/* Combines each state with the previous element's. */
 static void cg__emit_run_joins(ind__writer *w, const cg__scan_pass *p, int level) {
     uint32_t num = w->body->num_inst;
     const char *at = cg__string(w, "k * %d + j", p->run);

@@ -1,18 +1,18 @@
 /* ---- blocks that share rows
 
-   Decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016) in an
-   order that does not depend on time. A block takes a ticket, so that those before its own have begun, and finish
-   without it: then it may wait for them. It scans that tile of its row and publishes the total; what comes before the
-   tile is what comes before its group of 32 tiles, which the last tile of the group before has published, and the
-   totals of the tiles of the group before it, one for each lane of a warp. (Groups of 64 and 128 were slower on an
-   H200: a tile then waits for more of those that began when it did.)
+   Decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016), combined
+   in an order that does not depend on timing. A block takes a ticket. Blocks with earlier tickets have begun and do not
+   wait for it, so it may wait for them. It scans the tile of its ticket and publishes the total. The prefix of a tile
+   has two parts: the prefix of its group of 32 tiles, which the last tile of the previous group has published, and the
+   totals of the group's earlier tiles, one per lane of a warp. (Groups of 64 and 128 were slower on an H200: a tile
+   then waits for more of the tiles that began at the same time.)
 
-   Words: the ticket, blocks that will look no more, then for each scan and row totals of tiles and of groups. The last
-   block that looks clears them, so that each launch finds zeros. */
+   Words: the ticket, the number of blocks that are done, then for each scan and row the totals of tiles and of groups.
+   The last block clears them, so that each launch finds zeros. */
 
 #define IND__CG_SCAN_GROUP 32
 
-/* The row and the tile of the block, and where its row's words are. */
+/* Declares the block's row and tile, and pointers to the row's words. */
 static void cg__emit_lookback_position(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
     int chunk = cg__scan_chunk(w, &p);
@@ -36,7 +36,7 @@ static void cg__emit_lookback_position(ind__writer *w, const char *size) {
     }
 }
 
-/* The block looks no more. The counter's answer is not waited for before the results are stored. */
+/* Counts the block as done. The result of the atomic is not waited for before the results are stored. */
 static void cg__emit_tile_done(ind__writer *w) {
     ind__textf(&w->code,
                "unsigned done = 0;\nif (threadIdx.x == 0) done = atomicAdd((unsigned *)(lookback + 1), 1u);\n");
@@ -48,7 +48,7 @@ static void cg__emit_tiles_done(ind__writer *w) {
     cg__end(w);
 }
 
-/* What comes before each of the thread's runs. */
+/* Computes the prefix of each of the thread's vectors. */
 static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level) {
     int warps = cg__scan_warps(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -75,7 +75,7 @@ static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level
     }
 }
 
-/* The scans of one level in one chunk of the row: each thread joins its runs, then what comes before them. */
+/* Writes the scans of one level in one chunk of the row: each thread combines its elements, then their prefix. */
 static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int level) {
     uint32_t num = w->body->num_inst;
     const char *begin = p->single ? "" : "begin + ";
@@ -104,12 +104,13 @@ static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int leve
             ind__textf(&w->code, "#pragma unroll\nfor (int j = 0; j < %d; j++) %s[j] = %s[%d + j];\n", p->run,
                        cg__of_scan(w, "before", i), cg__of_scan(w, "s", i), (p->lines - 1) * p->run);
     if (level == 1 && !p->single && !cg__looks_back(w))
-        cg__start_chunk_loads(w, p, IND__CG_LOADED_AHEAD,
-                              cg__string(w, "begin + %d + ", cg__scan_chunk(w, p))); /* while this one is joined */
+        cg__start_chunk_loads(
+            w, p, IND__CG_LOADED_AHEAD,
+            cg__string(w, "begin + %d + ", cg__scan_chunk(w, p))); /* in flight while this chunk is combined */
     cg__emit_scan_join(w, p, level);
 }
 
-/* As cg__vector_stores, of what lies in the row. */
+/* Like cg__vector_stores, for the elements inside the row. */
 static void cg__store_parts(ind__writer *w, const cg__scan_pass *p) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->plan->vector[i] < 2) continue;
@@ -119,7 +120,7 @@ static void cg__store_parts(ind__writer *w, const cg__scan_pass *p) {
     }
 }
 
-/* What is made of the scans' results in one chunk. */
+/* Writes the values computed from the scans' results in one chunk. */
 static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
     bool vectors = p->run == w->variant->vector && p->run > 1;
     cg__begin_lines(w, p, p->single ? "" : "begin + ");
@@ -161,7 +162,8 @@ static void cg__emit_scan_chunk(ind__writer *w, const cg__scan_pass *p) {
     if (cg__looks_back(w)) cg__emit_tiles_done(w);
 }
 
-/* A pass over the row, chunk after chunk. While one is joined and stored, the next is on its way from memory. */
+/* Writes a pass over the row, chunk by chunk. While a chunk is combined and stored, the loads of the next are in
+   flight. */
 static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, s, levels, size);
     if (w->failed) return;
@@ -195,7 +197,7 @@ static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels,
         if (p.ahead[i]) w->memory[i] = NULL;
 }
 
-/* A pass in which each thread walks along its row. */
+/* Writes a pass in which each thread loops over its row. */
 static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
     cg__emit_scanned_rows(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -222,7 +224,7 @@ static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, c
     cg__end(w);
 }
 
-/* A sweep that has scans. In C, it is a scope of its own unless it is the last: the next one scans again. */
+/* Writes a pass with scans. In C it is a scope, except for the last pass, as the next pass scans again. */
 static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
     if (!s->stores) {
         ind__textf(&w->code, "{\n");

@@ -1,6 +1,6 @@
 /* --------------------------------------------------------------------------------------------------- >>scan */
 
-/* State of each kind of scan: prelude piece, template, what changes nothing. */
+/* State of each kind of scan: prelude function, template, neutral element. */
 static const struct {
     int piece;
     const char *state, *none;
@@ -29,12 +29,12 @@ static bool cg__adds_exp(const ind__writer *w, uint32_t scan) {
     return cg__scan_kind(w, scan) == IND_SCAN_LOGADDEXP;
 }
 
-/* The PAIR after p, of all the first: the scan's values in order. 0: there is none. */
+/* The PAIR after p; after 0 the first. They are the scan's values in order. 0: none. */
 static uint32_t cg__next_pair(const ind__writer *w, uint32_t p) {
     return p ? cg__inst(w, p)->arg[2] : cg__inst(w, ind__body_scan(w->body))->arg[0];
 }
 
-/* Type that a value of a state is kept in: no shuffle takes less than an int. */
+/* Type of a value in a state: int for narrower integers, as shuffles take no less. */
 static const char *cg__member_type(ind_dtype t) {
     return !ind_dtype_is_float(t) && ind_dtype_bytes(t) < 4 ? "int" : cg__types[t].value;
 }
@@ -51,14 +51,15 @@ static int cg__combine_words(const ind__writer *w) {
     return words + words % wide;
 }
 
-/* Value k of a state, as a value of the body. */
+/* Value k of a state, converted to a value of the body. */
 static const char *cg__member(ind__writer *w, ind_dtype t, const char *state, int k) {
     if (t == IND_BOOL) return cg__string(w, "(%sx%d != 0)", state, k);
     bool same = ind_dtype_is_float(t) || ind_dtype_bytes(t) >= 4;
     return same ? cg__string(w, "%sx%d", state, k) : cg__string(w, "((%s)%sx%d)", cg__types[t].value, state, k);
 }
 
-/* Type that a scan is computed in: integers wrap around in sums and products; what no shuffle takes is an int. */
+/* Type in which a scan is computed: integers wrap around in sums and products; types too narrow for shuffles are
+   int. */
 static const char *cg__scan_type(const ind__writer *w, uint32_t scan) {
     ind_dtype t = (ind_dtype)cg__inst(w, scan)->dtype;
     bool extreme = cg__scan_kind(w, scan) == IND_SCAN_MAX || cg__scan_kind(w, scan) == IND_SCAN_MIN;
@@ -78,14 +79,14 @@ static const char *cg__scan_state(ind__writer *w, uint32_t scan) {
                       kind == IND_SCAN_COMBINE ? "ind_state" : cg__scan_type(w, scan));
 }
 
-/* A name of the scan: of one alone as it stands, of several with its number. */
+/* A name of the scan; with its number if there are several scans. */
 static const char *cg__of_scan(ind__writer *w, const char *name, uint32_t scan) {
     uint32_t scans = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) scans += cg__is_scan(w, i);
     return scans > 1 ? cg__string(w, "%s%u", name, scan) : name;
 }
 
-/* Marks what an element of the scan is computed from. */
+/* Marks the operands of an element of the scan. */
 static void cg__need_element(ind__writer *w, uint32_t scan) {
     if (cg__scan_kind(w, scan) != IND_SCAN_COMBINE) {
         cg__need(w, cg__inst(w, scan)->arg[0]);
@@ -94,7 +95,7 @@ static void cg__need_element(ind__writer *w, uint32_t scan) {
     for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p)) cg__need(w, cg__inst(w, p)->arg[0]);
 }
 
-/* "{ind_state{v1, v2}, 1};" */
+/* Writes "{ind_state{v1, v2}, 1};". */
 static void cg__combine_element(ind__writer *w, const char *into) {
     ind__textf(&w->code, "%s{ind_state{", into);
     for (uint32_t p = cg__next_pair(w, 0), first = p; p; p = cg__next_pair(w, p)) {
@@ -104,7 +105,7 @@ static void cg__combine_element(ind__writer *w, const char *into) {
     ind__textf(&w->code, "}, 1};\n");
 }
 
-/* The state with one element in it: "{v7}" or "{v7, r}". */
+/* Writes the state of one element: "{v7}" or "{v7, r}". */
 static void cg__scan_element(ind__writer *w, uint32_t scan, const char *into) {
     if (cg__scan_kind(w, scan) == IND_SCAN_COMBINE) {
         cg__combine_element(w, into);
@@ -115,7 +116,7 @@ static void cg__scan_element(ind__writer *w, uint32_t scan, const char *into) {
     ind__textf(&w->code, cg__finds_positions(w, scan) ? ", r};\n" : cg__adds_exp(w, scan) ? ", 1};\n" : "};\n");
 }
 
-/* Spells the results of the scan, element and position (NULL: it has none), as values of the body. */
+/* Names the results of the scan, element and position (NULL: none), as values of the body. */
 static void cg__scan_results(ind__writer *w, uint32_t scan, const char *element, const char *position) {
     ind_dtype t = (ind_dtype)cg__inst(w, scan)->dtype;
     const char *value = t == IND_BOOL           ? cg__string(w, "(%s != 0)", element)
@@ -129,7 +130,7 @@ static void cg__scan_results(ind__writer *w, uint32_t scan, const char *element,
     }
 }
 
-/* The results are what the state called `name` holds. */
+/* Names the results as members of the state called `name`. */
 static void cg__scan_results_of(ind__writer *w, uint32_t scan, const char *name) {
     if (cg__scan_kind(w, scan) == IND_SCAN_COMBINE) {
         w->value[scan] = "";
@@ -144,7 +145,7 @@ static void cg__scan_results_of(ind__writer *w, uint32_t scan, const char *name)
                      cg__finds_positions(w, scan) ? cg__string(w, "%s.at", name) : NULL);
 }
 
-/* Is anything stored or reduced per row? */
+/* True if a value per row is stored or reduced. */
 static bool cg__has_row_values(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
@@ -153,17 +154,17 @@ static bool cg__has_row_values(const ind__writer *w) {
     return false;
 }
 
-/* Is there one pass over the rows, and nothing that belongs to a row as a whole? */
+/* True if there is one pass over the rows, and no value per row. */
 static bool cg__scans_only(const ind__writer *w) {
     return w->plan->scan_stage == 0 && !cg__has_row_values(w);
 }
 
-/* SCAN_COLUMN: do threads share rows? */
+/* SCAN_COLUMN: true if threads share rows. */
 static bool cg__scans_team(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && cg__scans_only(w);
 }
 
-/* The member function that puts o behind the state. */
+/* Writes the member function that combines the state with the following state o. */
 static void cg__emit_combine_join(ind__writer *w) {
     int n = 0, k = 0;
     cg__need_none(w);
@@ -194,7 +195,7 @@ static void cg__emit_shuffle(ind__writer *w, const char *head, const char *shuff
     ind__textf(&w->code, "}; }\n");
 }
 
-/* The state of the scan as a type of the kernel. */
+/* Writes the scan's state as a type of the kernel. */
 static void cg__emit_combine_state(ind__writer *w) {
     int k = 0;
     cg__begin(w, "struct ind_state");
@@ -207,7 +208,7 @@ static void cg__emit_combine_state(ind__writer *w) {
     ind__textf(&w->code, ";\n");
 }
 
-/* The row that the thread works on: one per block, warp or thread. */
+/* Declares the row that the thread computes: one per block, warp or thread. */
 static void cg__emit_scan_position(ind__writer *w) {
     const ind__variant *v = w->variant;
     bool one = w->plan->domain.rank == 1;

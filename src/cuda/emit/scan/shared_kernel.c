@@ -1,11 +1,12 @@
-/* ---- what shares the kernel: reductions of the same rows, and what they and the scans are then used for */
+/* ---- other work of a kernel with scans: reductions of the same rows, and uses of their results and the scans' */
 
-/* The last sweep over the row, in which elements are stored. */
+/* The last pass over the row, which stores elements. */
 static cg__sweep cg__scan_sweep(const ind__writer *w) {
     return (cg__sweep){.stage = w->plan->scan_stage, .stores = true};
 }
 
-/* What sweeps with scans and sorts share: memory for the states of reductions, and the thread's place in the row. */
+/* Declares what passes with scans and sorts share: memory for the states of reductions, and the thread's lane in the
+   row. */
 static void cg__emit_row_values(ind__writer *w) {
     if (!cg__has_row_values(w)) return;
     for (int s = 0; s <= w->plan->scan_stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
@@ -17,7 +18,7 @@ static void cg__emit_row_values(ind__writer *w) {
                    w->variant->threads / w->variant->rows);
 }
 
-/* What is the same all along the row, and the states of the reductions of this sweep. */
+/* Writes the values that are the same for the whole row, and declares the states of this pass's reductions. */
 static void cg__begin_scan_sweep(ind__writer *w, const cg__sweep *s) {
     w->var[w->plan->domain.rank] = "r";
     if (!cg__has_row_values(w)) return;
@@ -31,12 +32,12 @@ static void cg__end_scan_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_results(w, s);
 }
 
-/* Does the sweep compute what the sort at i begins with? */
+/* True if the pass computes the operand of the sort at i. */
 static bool cg__sorts_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     return cg__is_sort(w, i) && w->plan->stage[i] == s->stage + 1;
 }
 
-/* Marks what the sweep makes of each element: what is stored and checked, and what is reduced or sorted. */
+/* Marks the values that the pass computes per element: stored, checked, reduced or sorted ones. */
 static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -48,7 +49,7 @@ static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
 
 static void cg__emit_sort_element(ind__writer *w);
 
-/* Writes that of one element, once the results of the scans have their spelling. */
+/* Writes these values of one element, once the scans' results have names. */
 static void cg__emit_scanned_element(ind__writer *w, const cg__sweep *s) {
     cg__need_scanned(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stores ? IND__CG_ALL_STAGES : s->stage);
@@ -62,16 +63,16 @@ static void cg__emit_scanned(ind__writer *w, const cg__sweep *s) {
     if (ind__body_sort(w->body) && cg__sorts_in(w, ind__body_sort(w->body), s)) cg__emit_sort_element(w);
 }
 
-/* What is known of the row behind its last element. */
+/* Writes the values that are known after the row's last element. */
 static void cg__emit_scan_end(ind__writer *w) {
     cg__sweep last = cg__scan_sweep(w);
     cg__end_scan_sweep(w, &last);
     cg__emit_row_stores(w);
 }
 
-/* ---- sweeps with scans: those of a level need only those of lower ones */
+/* ---- passes with scans: a level needs only scans of lower levels */
 
-/* Which scans the sweep needs; returns how many levels they have. */
+/* Finds the scans that the pass needs; returns the number of their levels. */
 static int cg__find_runs(ind__writer *w, const cg__sweep *s) {
     int levels = 0;
     cg__need_scanned(w, s);
@@ -94,7 +95,7 @@ static void cg__need_elements_at(ind__writer *w, int level) {
     cg__close_needed(w);
 }
 
-/* Writes what of all scans' elements, and of what is made of their results, is the same all along the row. */
+/* Writes the operands of the scans' elements and of the uses of their results that are the same for the whole row. */
 static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->runs[i]) cg__scan_results_of(w, i, cg__of_scan(w, "t", i));
@@ -106,7 +107,7 @@ static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
     cg__emit(w, beside ? cg__p_mask(w) & ~(1u << (w->plan->domain.rank - 1)) : cg__p_mask(w), s->stage);
 }
 
-/* The next pass has to scan again. */
+/* Forgets the scans' results, as the next pass scans again. */
 static void cg__forget_scans(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
@@ -125,33 +126,33 @@ static bool cg__has_scans(const ind__writer *w) {
     return false;
 }
 
-/* How a pass goes along the row: in chunks, each a part for every warp, each part made of lines, one behind the other,
-   and a line of a run of neighbours for every lane. */
+/* How a pass iterates along the row: in chunks. A chunk has a part for each warp, one after another. A part consists of
+   lines, one after another. A line has a vector of `run` neighbours for each lane. */
 typedef struct cg__scan_pass {
     const cg__sweep *sweep;
     const char *size;         /* elements of the row that the thread works on */
     const char *size_value;   /* the same in the type of indices */
-    int levels;               /* of scans that need one another */
+    int levels;               /* of scans that depend on one another */
     int run, lines, lanes;    /* neighbours of a thread in a line, lines in a warp's part, lanes in a line */
-    int team;                 /* SCAN_COLUMN: threads, each with `lines` of the row; `run` rows beside one another */
-    bool single, exact, turn; /* one chunk holds every row; it is full; shared memory is used in turns */
-    bool pads;                /* what lies beside the row is worked on, too, and left out as a whole: see cg__pads */
+    int team;                 /* SCAN_COLUMN: threads, each with `lines` of the row; `run` adjacent rows */
+    bool single, exact, turn; /* one chunk covers every row; it is full; shared memory alternates */
+    bool pads;                /* elements outside the row are computed too, then excluded: see cg__pads */
     uint8_t *ahead;           /* per LOAD: IND__CG_LOADED_* */
-    const char *base;         /* SCAN_COLUMN: spelling of the variable along which the rows lie beside one another */
+    const char *base;         /* SCAN_COLUMN: name of the variable along which rows are adjacent */
 } cg__scan_pass;
 
-/* Loads of a whole chunk are started together: ahead of the chunk, or, where its results need them too, when it begins.
- */
+/* All loads of a chunk start together: during the previous chunk, or, if they are also needed for its results, at its
+   beginning. */
 enum { IND__CG_LOADED_AHEAD = 1, IND__CG_LOADED_FIRST = 2 };
 
-/* Places before a row that its first vector may begin at. */
+/* The most elements before a row at which its first vector may start. */
 static int cg__most_shift(const ind__writer *w) {
     return w->plan->shift ? w->variant->vector - 1 : 0;
 }
 
-/* Rows that begin anywhere have vectors that lie beside them in part. To ask of each element whether it is in the row
-   costs as much as to scan it, where elements are narrow. If nothing but such vectors is read and stored, elements
-   beside the row can be worked on like others: they are read as 0, lose their states, and are not stored. */
+/* True if elements outside the row are computed like others. Vectors of misaligned rows are partly outside the row. For
+   narrow elements a test of each element costs as much as the scan. If all loads and stores are such vectors, elements
+   outside are loaded as 0, their states are reset, and they are not stored. */
 static bool cg__pads(const ind__writer *w) {
     const int n = w->variant->vector;
     if (!w->plan->shift) return false;
@@ -197,7 +198,7 @@ static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int
     return p;
 }
 
-/* What the warps of a block exchange: the states of their parts. */
+/* Declares the shared memory through which the warps of a block exchange the states of their parts. */
 static void cg__emit_scan_shared(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
     int states = p.team > 1 ? w->variant->threads * p.run : cg__scan_warps(w) + cg__looks_back(w);
@@ -208,7 +209,7 @@ static void cg__emit_scan_shared(ind__writer *w, const char *size) {
                        cg__scan_state(w, i), cg__of_scan(w, "shared", i), states);
 }
 
-/* Where in a chunk the thread's first run begins. */
+/* Declares the position of the thread's first vector in a chunk. */
 static void cg__emit_scan_place(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
     bool walks = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
@@ -232,7 +233,7 @@ static void cg__emit_scan_place(ind__writer *w, const char *size) {
     if (p.turn) ind__textf(&w->code, "int turn = 0;\n");
 }
 
-/* Opens the loop over the lines: at r0 a thread's run begins. */
+/* Opens the loop over the lines; r0 is the start of a thread's vector. */
 static void cg__begin_lines(ind__writer *w, const cg__scan_pass *p, const char *begin) {
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", p->lines);
@@ -244,7 +245,7 @@ static void cg__begin_lines(ind__writer *w, const cg__scan_pass *p, const char *
     w->var[w->plan->domain.rank] = "r0";
 }
 
-/* What is found at base + j, where the rows beside one another are a vector. */
+/* Moves the row variable to base + j, if adjacent rows form a vector. */
 static void cg__move_row(ind__writer *w, const cg__scan_pass *p, bool back) {
     int v = w->plan->domain.rank - 1;
     if (p->run == 1) return;
@@ -256,7 +257,7 @@ static void cg__move_back(ind__writer *w, const cg__scan_pass *p) {
     if (p->team) cg__move_row(w, p, true);
 }
 
-/* Opens the loop over a run, or over the rows beside one another. */
+/* Opens the loop over a vector's elements, or over adjacent rows. */
 static void cg__begin_neighbours(ind__writer *w, const cg__scan_pass *p) {
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < %d; j++)", p->run);

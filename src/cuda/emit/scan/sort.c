@@ -1,6 +1,6 @@
 /* ---- sort */
 
-/* Number of the first STORE of a part of the sort; 0: it is not stored. */
+/* Number of the first STORE of a part of the sort; 0: not stored. */
 static uint32_t cg__sorted_store(const ind__writer *w, int part) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *value = cg__inst(w, cg__inst(w, i)->arg[0]);
@@ -10,7 +10,7 @@ static uint32_t cg__sorted_store(const ind__writer *w, int part) {
     return 0;
 }
 
-/* The type of the keys in memory, and how they are read: as they are stored, if they are. */
+/* The type of the keys in memory, which is the stored type if they are stored, and the function that reads them. */
 static ind_dtype cg__sorted_dtype(ind__writer *w, const char **key) {
     uint32_t store = cg__sorted_store(w, 0);
     ind_dtype t = store ? cg__memory_dtype(w, store) : (ind_dtype)cg__inst(w, ind__body_sort(w->body))->dtype;
@@ -22,7 +22,7 @@ static ind_dtype cg__sorted_dtype(ind__writer *w, const char **key) {
     return t;
 }
 
-/* The row in memory that result `part` of the sort is stored in: "out0 + base" and the step from element to element. */
+/* The row in memory in which result `part` of the sort is stored: "out0 + base" and the stride of its elements. */
 static void cg__sorted_row(ind__writer *w, int part, const char **begin, const char **step) {
     uint32_t store = cg__sorted_store(w, part);
     ind_expr stride, base;
@@ -41,7 +41,7 @@ static void cg__begin_row_loop(ind__writer *w, const char *size, int steps) {
     cg__begin(w, "for (%s r = threadIdx.x; r < %s; r += %d)", cg__int(w), size, w->variant->threads);
 }
 
-/* The sort's results are the elements of the row at this place in memory, and their positions. */
+/* Names the sort's results: the elements of the row in memory, and their positions. */
 static void cg__sorted_results(ind__writer *w, ind_dtype t, const char *key, const char *position) {
     ind__text from = {.context = w->context, .mid_line = true}, keep = w->code;
     w->code = from;
@@ -54,7 +54,7 @@ static void cg__sorted_results(ind__writer *w, ind_dtype t, const char *key, con
     cg__scan_results(w, ind__body_sort(w->body), element ? element : "", position);
 }
 
-/* Puts the element at r where it will be sorted. */
+/* Writes the element at r to the memory in which it is sorted. */
 static void cg__emit_sort_element(ind__writer *w) {
     const char *key;
     uint32_t x = cg__inst(w, ind__body_sort(w->body))->arg[0];
@@ -78,7 +78,7 @@ static void cg__emit_sort_element(ind__writer *w) {
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
 }
 
-/* Sorts the row, all of whose elements are in their place. */
+/* Sorts the row, once all of its elements are in that memory. */
 static void cg__emit_sort_row(ind__writer *w, const char *size) {
     const char *key, *begin[2], *step[2];
     const char *down = cg__scan_kind(w, ind__body_sort(w->body)) == IND_SCAN_DESCENDING ? "true" : "false";
@@ -98,7 +98,7 @@ static void cg__emit_sort_row(ind__writer *w, const char *size) {
                        cg__string(w, "(%s)[(%s)r * %s]", begin[1], cg__unsigned(w), step[1]));
 }
 
-/* Is anything left to do with the sorted row in memory? */
+/* True if the pass uses the sorted row in memory. */
 static bool cg__uses_sorted(ind__writer *w, const cg__sweep *s) {
     bool any = false;
     cg__need_scanned(w, s);
@@ -106,7 +106,7 @@ static bool cg__uses_sorted(ind__writer *w, const cg__sweep *s) {
     return any;
 }
 
-/* One sweep of a kernel with a sort. */
+/* Writes one pass of a kernel with a sort. */
 static void cg__emit_sort_sweep(ind__writer *w, const cg__sweep *s, const char *size) {
     uint32_t sort = ind__body_sort(w->body);
     bool fills = cg__sorts_in(w, sort, s), reduces = false;
