@@ -121,7 +121,7 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
     n->steps = ceil((double)d->rhint / f->policy.product_depth), n->macs = (double)d->hint * (double)d->rhint;
     for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
         double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype),
-               own = (double)f->bytes_hint[w.at->buffer];
+               own = (double)f->buffers.bytes_hint[w.at->buffer];
         uint32_t writer = sched__writer(f, w.at->buffer);
         bool inside = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
         if (inside || (w.at->write && !sched__stored(f, w.at->buffer, a, a))) continue; /* never reaches memory */
@@ -175,7 +175,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     if (!own) return IND_FUSION_PROLOGUE;
     *own = (sched__fit){.a = x->domain, .b = y->domain, .domain = y->domain};
     memcpy(own->map_b, y->domain->var, sizeof own->map_b);
-    if (!sched__invert(f, x->domain, f->access[f->written[read->buffer] - 1].index, read->index, own->map_a))
+    if (!sched__invert(f, x->domain, f->access[f->buffers.written[read->buffer] - 1].index, read->index, own->map_a))
         return IND_FUSION_PROLOGUE;
     for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
         uint32_t writer = sched__writer(f, w.at->buffer);
