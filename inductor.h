@@ -81,8 +81,8 @@ extern "C" {
    range of a size, a number that it is a multiple of, and a hint. The module is right for every size in the range. The
    hint (by default 64 or the nearest value in range) only selects between variants, all of which are right. One compile
    serves the whole range; a run outside it is an error. On a GPU the first launch at sizes unlike the hints may compile
-   another variant of a kernel; ind_compile_desc.all_variants compiles all of them ahead. Where an op needs two equal
-   sizes, the declarations must prove that they are equal; the library never assumes that "B" equals "S".
+   another variant of a kernel; ind_compile_desc.all_variants compiles all of them ahead of time. Where an op needs two
+   equal sizes, the declarations must prove that they are equal; the library never assumes that "B" equals "S".
 
    Facts and guards state more about sizes than their ranges. They come before the first tensor with such a size.
    ind_fact(g, "S == 4*T") is a promise; ind_guard_that(g, "S <= 512", NULL) restricts the module. After that both hold:
@@ -1895,7 +1895,8 @@ typedef struct ind_compile_desc {
     /* Kernels have variants, guarded by conditions on sizes and on pointer alignment; a launch takes the first variant
        whose guards hold. The module is compiled with the variant that the hints and aligned pointers select. Any other
        variant is compiled by the first launch that needs it; that launch takes as long as a compile and may fail like
-       one. With this flag all variants are compiled ahead: no launch compiles, and ind_pack_save writes all of them. */
+       one. With this flag all variants are compiled ahead of time: no launch compiles, and ind_pack_save writes all of
+       them. */
     bool all_variants;
     uint32_t disabled_passes; /* one bit per ind_pass */
     ind_realise_policy realise;
@@ -5912,8 +5913,8 @@ static void graph__sorted_store(ind_ops *o, const ind_expr *index, int rank, uin
     (void)rank;
     if (!ind__ok(count)) return;
     ind_value own = ind__box_load(o, u->sort.counts, &count, 1), all = ind__box_load(o, u->sort.ranks, &count, 1);
-    ind_value behind = ind_op_add(o, ind_op_sub(o, all, own), ind__box_load(o, u->sort.in_chunk, index, 1));
-    ind_expr position = graph__ordered_index(o, ind_op_sub(o, behind, graph__number(o, u, 1)), u->points);
+    ind_value end = ind_op_add(o, ind_op_sub(o, all, own), ind__box_load(o, u->sort.in_chunk, index, 1));
+    ind_expr position = graph__ordered_index(o, ind_op_sub(o, end, graph__number(o, u, 1)), u->points);
     ind_value number =
         u->sort.position ? ind__box_load(o, u->sort.position, index, 1) : graph__number_at(o, u, index[0]);
     ind_value v = u->sort.store_keys ? graph__sorted_key(o, u, index[0]) : number;
@@ -6039,10 +6040,10 @@ static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint
     if (!ind__ok(row)) return;
     ind_value outer = graph__ordered_mask(o, inside), at = graph__number_at(o, u, index[0]);
     ind_value first_few = ind_op_add(o, ind__box_load(o, u->range.begin, &row, 1), graph__number(o, u, u->tree.first));
-    ind_value behind = ind_op_sub(o, at, first_few), nth = ind_op_shift_right(o, behind, graph__number(o, u, bits));
-    ind_value in_group = ind_op_bit_and(o, behind, graph__number(o, u, ((int64_t)1 << bits) - 1));
+    ind_value offset = ind_op_sub(o, at, first_few), nth = ind_op_shift_right(o, offset, graph__number(o, u, bits));
+    ind_value in_group = ind_op_bit_and(o, offset, graph__number(o, u, ((int64_t)1 << bits) - 1));
     ind_value starts = ind_op_eq(o, in_group, graph__number(o, u, 0));
-    starts = ind_op_and(o, starts, ind_op_ge(o, behind, graph__number(o, u, 0)));
+    starts = ind_op_and(o, starts, ind_op_ge(o, offset, graph__number(o, u, 0)));
     starts = ind_op_and(o, starts, ind_op_lt(o, nth, graph__row_groups(o, u, row, u->tree.level)));
     graph__ordered_mask(o, starts);
     ind_value group = ind_op_add(o, graph__first_group(o, u, row, u->tree.level), nth);
