@@ -20393,7 +20393,7 @@ static bool ind__need_combine_name(ind__combine_text *c, ind_value *v) {
         if (ind__same_name(c->made[k].name, c->made[k].length, name, strlen(name))) *v = c->made[k].value;
     if (v->id) return true;
     return ind__parse_error(&c->p, at, IND_PARSE,
-                            "%s is no value; the values are l0 to l%d, r0 to r%d, and names defined before it",
+                            "%s is no value; there are l0 to l%d, r0 to r%d, and the names of earlier lines",
                             ind__found(at, found, sizeof found), c->num - 1, c->num - 1);
 }
 

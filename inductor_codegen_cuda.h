@@ -79,7 +79,8 @@
    capacity of a device for a cluster is known then, too; the last fallback variant uses no cluster.
 
    Contents: >>target >>strategies >>plan >>source >>internal
-   implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
+   implementation: >>prelude >>op_templates >>writer >>index >>values >>domain >>vectors >>launch >>pointwise
+   >>transpose
    >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>predict >>architectures
    >>devices >>thresholds >>verify >>print
 */
@@ -2553,7 +2554,7 @@ static void cg__use(ind__writer *w, int piece) {
 }
 
 /* ===================================================================================== src/cuda/emit/op_templates.c */
-/* ---------------------------------------------------------------------------------------------- >>spellings */
+/* ---------------------------------------------------------------------------------------------- >>op_templates */
 
 /* Op templates: the source of every op that computes a value, by the type of its operands. $0 $1 $2: operands, $t: the
    C type, $u: its unsigned type (integers wrap around, which signed C arithmetic does not guarantee), $h $f $m: half,

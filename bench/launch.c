@@ -2,8 +2,8 @@
  *
  *     launch FILE.ind ["B=1, S=32"]
  *
- * Compiles the graph twice, with and without dependent launches, captures a CUDA graph of each and replays them in turn:
- * prints the median microseconds of a replay over many rounds. After every round the outputs of the two must be
+ * Compiles the graph twice, with and without dependent launches. Captures a CUDA graph of each and replays them in
+ * turn. Prints the median microseconds of a replay over many rounds. After every round the outputs of the two must be
  * bitwise equal, else the exit status is 1. Inputs are random; integers are 0 or 1. */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"

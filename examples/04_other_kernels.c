@@ -1,5 +1,5 @@
 /* Shows two more ways to bring ops of one's own (02_custom_op.c has the first): a function in CUDA C with a twin in C
-   for the host device, which fuses like any other op; and an opaque call, here of a routine that rolls the rows of a
+   for the host device, which fuses like any other op; and an extern call, here of a routine that rolls the rows of a
    matrix, as it would be of a kernel of another library. Each runs on the GPU if there is one, else on the host. */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"

@@ -18,7 +18,7 @@ struct launch {
     void **arguments;
     ind_emulation::index3 grid, block;
     unsigned dynamic_shared;
-    bool dependent; /* may begin before the launch before it is done: every thread must wait for that */
+    bool dependent; /* programmatic dependent launch: every thread must wait for the previous launch */
 };
 
 /* False when the launch went wrong (divergence, trap, misuse of a collective); `error` then says what and where. */

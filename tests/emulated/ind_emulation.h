@@ -861,8 +861,8 @@ IND_EMULATION_FN void ind_mma_bf16(float (&c)[4], const unsigned (&a)[4], const 
     ind_emulation::rt->mma(c, a, b, 1, line);
 }
 
-/* Until the wait, the destination holds garbage: whoever reads too early, or issues while others still read the old
- * tile, gets wrong results. */
+/* Until the wait, the destination holds garbage: a thread that reads too early, or issues a copy while others
+ * still read the old tile, gets wrong results. */
 IND_EMULATION_FN void ind_cp_async16(void *smem, const void *global, int bytes, IND_EMULATION_LINE) {
     if (!ind_emulation::rt->is_shared(smem, 16)) {
         ind_emulation::rt->fault("cp.async: the destination is not in shared memory", line);

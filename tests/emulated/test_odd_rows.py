@@ -1,5 +1,5 @@
-"""Rows of odd lengths that a block keeps in registers or in shared memory, or walks along: weights that lie otherwise between
-boundaries than the rows, of the rows' width or wider; pointers that lie at no boundary."""
+"""Rows of odd lengths in registers, in shared memory and looped over: weights with another misalignment than the rows, of the
+same or a larger element size; misaligned pointers."""
 
 import numpy as np
 import pytest

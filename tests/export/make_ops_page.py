@@ -33,8 +33,8 @@ Made by `tests/export/make_ops_page.py`; a test says when it has to be made agai
 
 ## The op table
 
-{ops} ops. In the column of arguments, what stands before the semicolon is a tensor (`?` may be left out, `*` a list; a number may
-stand for a tensor of an op that is pointwise), the rest is `name` or `name=default`. *Tested* is what the numerics cases give
+{ops} ops. In the column of arguments, names before the semicolon are tensors (`?`: may be left out, `*`: a list; pointwise ops also take
+numbers), the others are `name` or `name=default`. *Tested* is what the numerics cases give
 to the op: the element types of its first tensor (of `where` the second; of a source the result), and whether some of these
 have symbolic sizes. Each case runs on the host device, as CUDA C under the emulation, and on a GPU where there is one, and is
 compared with float64 references. *Tolerance* is what the error analysis of `tests/numerics/reference.py` allows where the op

@@ -1,4 +1,4 @@
-/* check_graphs: compiles and runs graphs in several ways, which must agree.
+/* check_graphs: compiles and runs graphs in several configs, which must agree.
  *
  *     check_graphs FILE [--cuda]
  *
@@ -21,7 +21,7 @@ typedef struct way {
     ind_compile_desc desc;
 } way;
 
-static const way ways[] = {
+static const way configs[] = {
     {"host", {.device = IND_DEVICE_HOST}},
     {"host, no fusion", {.device = IND_DEVICE_HOST, .fusion = {.disable = true, .disable_inplace = true}}},
     {"host, no passes", {.device = IND_DEVICE_HOST, .disabled_passes = 0xffffffffu}},
@@ -31,7 +31,7 @@ static const way ways[] = {
     {"cuda", {.device = IND_DEVICE_CUDA}},
     {"cuda, no fusion", {.device = IND_DEVICE_CUDA, .fusion = {.disable = true}}},
 };
-enum { HOST_WAYS = 4, ALL_WAYS = sizeof ways / sizeof *ways };
+enum { HOST_CONFIGS = 4, ALL_CONFIGS = sizeof configs / sizeof *configs };
 
 /* What one way computed: one block per binding. */
 typedef struct result {
@@ -176,7 +176,7 @@ static int check_text(ind_context *ctx, ind_graph *g, const char *text) {
     return failed;
 }
 
-static int check_runs(result *r, int num_ways, const char *text) {
+static int check_runs(result *r, int num_configs, const char *text) {
     char sizes[512], number[32];
     comment(text, "# sizes ", sizes, sizeof sizes);
     comment(text, "# tolerance ", number, sizeof number);
@@ -186,9 +186,9 @@ static int check_runs(result *r, int num_ways, const char *text) {
         next = strchr(one, ';');
         if (next) *next++ = 0;
         while (*one == ' ') one++;
-        for (int k = 0; k < num_ways && !failed; k++) {
-            failed = run(&r[k], text, ways[k].name, one);
-            if (!failed && k) failed = compare(&r[0], &r[k], tolerance, text, ways[k].name, one);
+        for (int k = 0; k < num_configs && !failed; k++) {
+            failed = run(&r[k], text, configs[k].name, one);
+            if (!failed && k) failed = compare(&r[0], &r[k], tolerance, text, configs[k].name, one);
             if (k) release(&r[k]);
         }
         release(&r[0]);
@@ -196,19 +196,19 @@ static int check_runs(result *r, int num_ways, const char *text) {
     return failed;
 }
 
-static int check_graph(const char *text, int num_ways) {
+static int check_graph(const char *text, int num_configs) {
     ind_context *ctx;
-    result r[ALL_WAYS] = {0};
+    result r[ALL_CONFIGS] = {0};
     int failed = 0;
     if (ind_context_create(&(ind_context_desc){.verify = 1}, &ctx)) return complain(text, "context", "", "no memory");
     ind_graph *g = ind_graph_parse(ctx, text, NULL);
     if (!g) failed = complain(text, "parse", "", ind_error(ctx));
     if (!failed) failed = check_text(ctx, g, text);
-    for (int k = 0; k < num_ways && !failed; k++) {
-        if (ind_compile(g, &ways[k].desc, &r[k].module)) failed = complain(text, ways[k].name, "", ind_error(ctx));
+    for (int k = 0; k < num_configs && !failed; k++) {
+        if (ind_compile(g, &configs[k].desc, &r[k].module)) failed = complain(text, configs[k].name, "", ind_error(ctx));
     }
-    if (!failed) failed = check_runs(r, num_ways, text);
-    for (int k = 0; k < ALL_WAYS; k++) release(&r[k]);
+    if (!failed) failed = check_runs(r, num_configs, text);
+    for (int k = 0; k < ALL_CONFIGS; k++) release(&r[k]);
     ind_context_destroy(ctx);
     return failed;
 }
@@ -236,7 +236,7 @@ int main(int argc, char **argv) {
             *next = 0;
             next += 4;
         }
-        failed = check_graph(text, cuda ? ALL_WAYS : HOST_WAYS);
+        failed = check_graph(text, cuda ? ALL_CONFIGS : HOST_CONFIGS);
     }
     free(all);
     if (!failed) printf("%d graphs agree\n", count);

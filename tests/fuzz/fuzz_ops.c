@@ -1,4 +1,4 @@
-/* fuzz_ops: random graphs over the whole op table, each run in many ways that must agree.
+/* fuzz_ops: random graphs over the whole op table, each run in many configs that must agree.
  *
  *     fuzz_ops [--seed N] [--graphs N] [--seconds N] [--ops N] [--device host|cuda|emulated] [--op NAME] [--all]
  *              [--keep] [--plans]
@@ -9,7 +9,7 @@
  * eager values are the reference for the whole graph: fused, unfused, without passes, with everything stored, with a
  * random policy, with one switch of the policy on and off (then both must have the same bits, but for what is rounded
  * where it is stored and for sums in another order), and with --device cuda on the GPU, also unfused, or on its
- * emulation, in two orders of threads. --plans: nothing runs; more alive than op by op is a disagreement.
+ * emulation, in two orders of threads. --plans: nothing runs; more alive than unfused is a disagreement.
  *
  * Beside the table's ops there are those of a user (own_ops.h). Sizes are symbols in most graphs, with facts and guards
  * between them. An op in place is tried with all that was done before to the memory it writes to; what else shows that
@@ -1772,7 +1772,7 @@ static void free_graph(graph *g) {
     free(g);
 }
 
-/* ---- ways to run a graph */
+/* ---- configs to run a graph */
 
 typedef struct way {
     const char *name;
@@ -1780,7 +1780,7 @@ typedef struct way {
     const char *order; /* of threads, in the emulation */
 } way;
 
-static way ways[] = {
+static way configs[] = {
     {"host", {.device = IND_DEVICE_HOST}, NULL},
     {"host, no fusion", {.device = IND_DEVICE_HOST, .fusion = {.disable = true, .disable_inplace = true}}, NULL},
     {"host, no passes", {.device = IND_DEVICE_HOST, .disabled_passes = ~0u}, NULL},
@@ -1794,7 +1794,7 @@ static way ways[] = {
     {"host, a switch", {.device = IND_DEVICE_HOST}, NULL},
     {"cuda, a switch", {.device = IND_DEVICE_CUDA}, "forward"},
 };
-enum { ANY_POLICY = 4, SWITCHED = 8, SWITCHED_CUDA, NUM_WAYS = sizeof ways / sizeof *ways };
+enum { ANY_POLICY = 4, SWITCHED = 8, SWITCHED_CUDA, NUM_CONFIGS = sizeof configs / sizeof *configs };
 enum { ON_HOST = 0x11f, ON_GPU = ON_HOST | 0x2a0, EMULATED = ON_HOST | 0x60, PLANS = 0x119 }; /* bit per way */
 
 /* Every field of the policies, and what else it may be than the default: all are tried in turn on and off. So is when
@@ -1912,7 +1912,7 @@ static int compare(const value *v, int c, const void *got, const char *what, cha
     for (int64_t i = 0; i < v->count[c]; i++) {
         double g = get(got, v->dtype, i);
         if (agrees(v, c, i, g, mean)) continue;
-        snprintf(why, WHY, "%s%s[%lld of %lld]: %.9g, op by op %.9g, spread %.3g, mean spread %.3g", what, v->name,
+        snprintf(why, WHY, "%s%s[%lld of %lld]: %.9g, unfused %.9g, spread %.3g, mean spread %.3g", what, v->name,
                  (long long)i, (long long)v->count[c], g, get(v->data[c][0], v->dtype, i),
                  v->exact ? 0 : spread_of(v, c, i), mean);
         return 1;
@@ -1929,7 +1929,7 @@ static int compare_blocks(graph *g, ind_module *m, int c, const blocks *b, char 
         const value *v = value_named(g, info->name + output);
         const int held = output ? -1 : held_after(g, v);
         if (output && b->count[i] != v->count[c]) {
-            snprintf(why, WHY, "%s has %lld elements, op by op %lld", v->name, (long long)b->count[i],
+            snprintf(why, WHY, "%s has %lld elements, unfused %lld", v->name, (long long)b->count[i],
                      (long long)v->count[c]);
             failed = 1;
         } else if (held >= 0) {
@@ -1945,7 +1945,7 @@ static int compare_blocks(graph *g, ind_module *m, int c, const blocks *b, char 
     return failed;
 }
 
-/* Two ways that only differ in where values are stored compute the same bits. */
+/* Two configs that only differ in where values are stored compute the same bits. */
 static int compare_bits(graph *g, ind_module *m, int c, const blocks *a, const blocks *b, char why[WHY]) {
     counts.same_bits++;
     for (int i = 0; i < b->n; i++) {
@@ -1961,7 +1961,7 @@ static int compare_bits(graph *g, ind_module *m, int c, const blocks *a, const b
     return 0;
 }
 
-/* At any sizes the live results may take no more than op by op. Nor may the arena; but where sizes cannot be compared,
+/* At any sizes the live results may take no more than unfused. Nor may the arena; but where sizes cannot be compared,
    it may have gaps at sizes that are neither the hints nor the ends of the ranges: those are counted. */
 static int check_memory(ind_module *m, const char *sizes, char why[WHY]) {
     int64_t peak, arena, most;
@@ -1972,7 +1972,7 @@ static int check_memory(ind_module *m, const char *sizes, char why[WHY]) {
     counts.plans++;
     counts.larger += arena > most;
     if (peak <= most) return 0;
-    return snprintf(why, WHY, "peak memory %lld bytes, op by op %lld (%s)", (long long)peak, (long long)most, sizes);
+    return snprintf(why, WHY, "peak memory %lld bytes, unfused %lld (%s)", (long long)peak, (long long)most, sizes);
 }
 
 /* One case in one way; the blocks are the caller's to free. */
@@ -1987,7 +1987,7 @@ static int run_case(graph *g, ind_module *m, const way *w, int c, blocks *b, cha
     return compare_blocks(g, m, c, b, why);
 }
 
-static int check_way(graph *g, ind_graph *parsed, const way *w, char why[WHY]) {
+static int check_run(graph *g, ind_graph *parsed, const way *w, char why[WHY]) {
     ind_module *m;
     int failed = 0;
     if (ind_compile(parsed, &w->desc, &m)) return snprintf(why, WHY, "%s", ind_error(g->ctx)), 1;
@@ -2046,7 +2046,7 @@ static int check_text(graph *g, ind_graph *parsed, char why[WHY]) {
     return failed;
 }
 
-/* Runs these ways; the one that fails in *at. */
+/* Runs these configs; the one that fails in *at. */
 static int check(graph *g, unsigned mask, int *at, char why[WHY]) {
     char text[TEXT];
     graph_text(g, text, sizeof text);
@@ -2054,12 +2054,12 @@ static int check(graph *g, unsigned mask, int *at, char why[WHY]) {
     for (*at = 0; !(mask >> *at & 1);) ++*at;
     if (!parsed) return snprintf(why, WHY, "parse: %s", ind_error(g->ctx)), 1;
     int failed = check_text(g, parsed, why);
-    for (int k = *at; !failed && k < NUM_WAYS; k++) {
+    for (int k = *at; !failed && k < NUM_CONFIGS; k++) {
         if (!(mask >> k & 1)) continue;
         if (k == SWITCHED || k == SWITCHED_CUDA)
-            failed = check_switch(g, parsed, &ways[k], g->switched, why);
+            failed = check_switch(g, parsed, &configs[k], g->switched, why);
         else
-            failed = check_way(g, parsed, &ways[k], why);
+            failed = check_run(g, parsed, &configs[k], why);
         *at = k;
     }
     ind_graph_destroy(parsed);
@@ -2139,18 +2139,18 @@ typedef struct options {
     long graphs;
     double seconds;
     int most_ops;
-    unsigned ways;
+    unsigned configs;
     const char *op;
     bool keep;  /* go on after a disagreement */
     bool all;   /* an op or a switch that is never drawn fails */
-    bool plans; /* nothing runs; plans with more alive than op by op fail */
+    bool plans; /* nothing runs; plans with more alive than unfused fail */
 } options;
 
 static graph *make_graph(const options *o, uint64_t seed, ind_graph_op wanted) {
     graph *g = calloc(1, sizeof *g);
     if (!g) return NULL;
     random_state = seed * 0x9e3779b97f4a7c15u + 11;
-    if (ind_context_create(&(ind_context_desc){.verify = 1, .num_threads = o->ways == ON_GPU ? 0 : 1}, &g->ctx))
+    if (ind_context_create(&(ind_context_desc){.verify = 1, .num_threads = o->configs == ON_GPU ? 0 : 1}, &g->ctx))
         return free(g), NULL;
     if (!own_register(g->ctx)) return free_graph(g), NULL;
     g->plans = o->plans;
@@ -2176,14 +2176,14 @@ static void one_graph(const options *o, uint64_t seed, ind_graph_op wanted) {
     int at;
     graph *g = make_graph(o, seed, wanted);
     if (!g) return;
-    draw_policy(&ways[ANY_POLICY].desc);
+    draw_policy(&configs[ANY_POLICY].desc);
     counts.graphs++;
-    if (check(g, o->ways, &at, why)) {
+    if (check(g, o->configs, &at, why)) {
         counts.disagreements++;
         shrink(g, 1u << at, why);
         graph_text(g, text, sizeof text);
         printf("seed %llu: ", (unsigned long long)seed);
-        fail(g, ways[at].name, text, why);
+        fail(g, configs[at].name, text, why);
     }
     free_graph(g);
 }
@@ -2194,12 +2194,12 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static unsigned device_ways(const char *name) {
+static unsigned device_runs(const char *name) {
     return !strcmp(name, "cuda") ? ON_GPU : !strcmp(name, "emulated") ? EMULATED : ON_HOST;
 }
 
 static bool read_options(int argc, char **argv, options *o) {
-    *o = (options){.seed = 1, .graphs = 1000000000, .seconds = 1e9, .most_ops = 12, .ways = ON_HOST};
+    *o = (options){.seed = 1, .graphs = 1000000000, .seconds = 1e9, .most_ops = 12, .configs = ON_HOST};
     for (int i = 1; i < argc; i++) {
         const char *next = i + 1 < argc ? argv[i + 1] : "";
         if (!strcmp(argv[i], "--keep"))
@@ -2207,7 +2207,7 @@ static bool read_options(int argc, char **argv, options *o) {
         else if (!strcmp(argv[i], "--all"))
             o->all = true;
         else if (!strcmp(argv[i], "--plans"))
-            o->plans = true, o->ways = PLANS;
+            o->plans = true, o->configs = PLANS;
         else if (!*next)
             return false;
         else if (!strcmp(argv[i], "--seed"))
@@ -2219,7 +2219,7 @@ static bool read_options(int argc, char **argv, options *o) {
         else if (!strcmp(argv[i], "--ops"))
             o->most_ops = (int)strtol(argv[++i], NULL, 10);
         else if (!strcmp(argv[i], "--device"))
-            o->ways = device_ways(argv[++i]);
+            o->configs = device_runs(argv[++i]);
         else if (!strcmp(argv[i], "--op"))
             o->op = argv[++i];
         else
@@ -2242,7 +2242,7 @@ static int report(const options *o) {
         "on and off, %ld times with the same bits\n",
         counts.in_place, counts.own, counts.sizes, counts.conditions, num_switched, NUM_SWITCHES, counts.same_bits);
     printf("%ld graphs, %ld statements of %ld tried, %d of %d ops drawn, %ld runs, %.1f %% of %ld elements compared, "
-           "%ld of %ld arenas larger than op by op, %ld disagreements\n",
+           "%ld of %ld arenas larger than unfused, %ld disagreements\n",
            counts.graphs, counts.statements, counts.trials, num_drawn, num_ops, counts.runs,
            100.0 * (double)counts.compared / (double)(counts.elements + !counts.elements), counts.elements,
            counts.larger, counts.plans, counts.disagreements);

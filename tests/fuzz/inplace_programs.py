@@ -29,7 +29,7 @@ class Program:
 
     # ---- pieces of text
 
-    def size(self, n, one_way=[0]):
+    def size(self, n, one_value=[0]):
         """A number, or the symbol that has this value."""
         if self.symbolic:
             for s in ("B", "S"):

@@ -1,5 +1,5 @@
 /* own_ops.h - what fuzz_ops.c draws beside the op table: ops that a user brings along. Functions of one element in CUDA
- * C with a twin in C, loop functions, combine functions of scans, opaque calls. The latter two of these and functions
+ * C with a twin in C, loop functions, combine functions of scans, extern calls. The latter two of these and functions
  * stand in the text form; loop functions (`x = pointwise2(a, b)`) and scans (`x, y = scan1(a, b; dim=-1 ..)`) are lines
  * that own_parse alone reads. */
 #ifndef OWN_OPS_H
@@ -151,7 +151,7 @@ static void own_recurrence(ind_ops *o, const ind_value *l, const ind_value *r, i
     out[1] = ind_op_add(o, ind_op_mul(o, l[1], r[0]), r[1]);
 }
 
-/* The last element that is not 0, and what stands beside it. */
+/* The last element that is not 0, and its neighbour. */
 static void own_last(ind_ops *o, const ind_value *l, const ind_value *r, ind_value *out, void *user) {
     ind_value there = ind_op_ne(o, r[0], own_constant(o, r[0], 0));
     (void)user;
@@ -167,7 +167,7 @@ static const own_op own_scans[] = {
 };
 static const ind_combine_fn own_combine[] = {own_larger, own_plus, own_recurrence, own_last};
 
-/* ---- opaque calls: they only move bytes, on the host or by the driver */
+/* ---- extern calls: they only move bytes, on the host or by the driver */
 
 typedef int (*own_copy_fn)(unsigned long long to, unsigned long long from, size_t bytes, void *stream);
 static own_copy_fn own_copy;

@@ -72,7 +72,7 @@ def test_random_graphs_on_a_device(tmp_path, device):
 
 
 def draw_ops(folder, options, env=None, timeout=280):
-    """fuzz_ops draws graphs over the whole op table. No memory plan may have more alive than op by op: that fails there; how
+    """fuzz_ops draws graphs over the whole op table. No memory plan may have a larger peak than unfused: that fails there; how
     many arenas are larger, by gaps where sizes cannot be compared, is bounded."""
     out = run([make(pathlib.Path("build/tests/fuzz/fuzz_ops")), *options.split()], folder, env, timeout)
     compared, larger, plans = map(float, re.search(r"([\d.]+) % of \d+ elements compared, (\d+) of (\d+) arenas larger", out).groups())
@@ -83,7 +83,7 @@ def draw_ops(folder, options, env=None, timeout=280):
 
 @pytest.mark.parametrize("options", [f"--seed {SEED} --graphs {{ops}} --ops 1 --all", f"--seed {1000 * SEED} --graphs {max(HOST_GRAPHS // 10, 4)}"])
 def test_every_op_on_the_host(tmp_path, device, options):
-    """Each op of the table is drawn, alone and in graphs; op by op, fused, without passes, in any policy: one result."""
+    """Each op of the table is drawn, alone and in graphs; unfused, fused, without passes, in any policy: one result."""
     if device != "host":
         pytest.skip("runs with make test")
     ops = subprocess.run([make("build/ind"), "ops"], capture_output=True, text=True, check=True).stdout.count("\n")
@@ -102,12 +102,12 @@ def test_every_op_on_a_device(tmp_path, device):
 
 
 def test_memory_plans(tmp_path, device):
-    """Never more is alive than op by op, which fails there; nothing runs, so many graphs are tried: IND_FUZZ_GRAPHS=600000 tries 10,000."""
+    """A larger peak than unfused fails in the program; nothing runs, so many graphs are tried: IND_FUZZ_GRAPHS=600000 tries 10,000."""
     if device != "host":
         pytest.skip("runs with make test")
     count = HOST_GRAPHS // 60
     out = run([make(pathlib.Path("build/tests/fuzz/fuzz_ops")), "--plans", "--seed", 5000 * SEED, "--graphs", count], tmp_path, timeout=2000)
-    assert re.search(r" of [1-9]\d* arenas larger than op by op, 0 disagreements", out)
+    assert re.search(r" of [1-9]\d* arenas larger than unfused, 0 disagreements", out)
 
 
 def policy_fields(header, struct):

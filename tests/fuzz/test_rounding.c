@@ -2,7 +2,7 @@
  * allows between two ways of running a graph rests on it.
  *
  * cosine_embedding_loss of bf16 and f16 is a chain of ops: squares, their sums, a product of sums. Fused, all of it
- * stays f32; with a kernel for each loop the sums are stored, in bf16 and f16. Both are computed here op by op in plain
+ * stays f32; with a kernel for each loop the sums are stored, in bf16 and f16. Both are computed here one op at a time in plain
  * C, rounded at those places, and must come out to the last digits of f32; that they differ from one another by far
  * more (0.0064 and 0.0043) shows that the places matter. */
 #include "inductor.h"

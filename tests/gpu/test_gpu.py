@@ -596,7 +596,7 @@ def test_compute_sanitizer_program(name, case, tool):
     if not sanitizer:
         pytest.skip("no compute-sanitizer on PATH")
     if tool == "initcheck" and name == "test_data_sizes":
-        pytest.skip("its opaque call copies all that there may be, also what nobody wrote")
+        pytest.skip("its extern call copies the whole capacity, also bytes that no kernel wrote")
     command = [sanitizer, "--tool", tool, "--error-exitcode", "99", plain(name), case]
     done = subprocess.run(command, env={**os.environ, "IND_DEVICE": "cuda"}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]

@@ -133,7 +133,7 @@ def test_dependent_launches_wait_first(tmp_path):
         assert wait and not MEMORY.search(before) and MEMORY.search(after), (kernel, before)
 
 
-# Rows that are copied by a policy: of pieces in clusters of 16, of a block each, of blocks that stay, from boundary to boundary.
+# Rows that are copied by a policy: parts in clusters of 16, one block per row, persistent blocks, misaligned rows.
 COPIED = """graph copied {
   size B in [1, 4096] hint 2048
   input x : f32[256, 64, 56, 56]
@@ -187,7 +187,7 @@ def networks(pool, model_folder, tmp_path_factory):
     return {(arch, dtype): start(arch, dtype) for arch in ARCHES for dtype in texts}
 
 
-# More elements found by indices than a thread has registers for; 64-bit sums of rows that lanes hold between boundaries.
+# More elements found by indices than a thread has registers for; 64-bit sums of misaligned rows in the registers of lanes.
 ONCE_SPILLED = [
     f"graph grid_{dtype} {{\n  input x : {dtype}[2, 3, 5, 4]\n  input g : {dtype}[2, 3, 3, 2]\n"
     + "".join(f"  y{i} = grid_sampler_2d(x, g, 2, {i // 2}, {'false' if i % 2 else 'true'})\n" for i in range(6))

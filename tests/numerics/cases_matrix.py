@@ -1,4 +1,4 @@
-"""Numerics cases of what the other families leave open, op by op: operands that are views, of no dimension, empty, of odd and of
+"""Numerics cases that the other families leave open, by op: operands that are views, of no dimension, empty, of odd and of
 symbolic sizes, of every type, with special and extreme values. matrix.py wrote them (`python matrix.py fill`)."""
 
 import json

@@ -1,4 +1,4 @@
-"""References of what stands at a place of a sorted row, of differences, and of drawing by weight.
+"""References of order statistics, of differences, and of drawing by weight.
 
 A quantile stands between two elements a and b of the row, at a place that is computed in the row's type: that product is
 rounded once, as it is here; what follows (b - a, times a weight below 1, added) errs by 3 u (|a| + |b|) at most."""

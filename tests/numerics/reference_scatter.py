@@ -28,7 +28,7 @@ NORMAL = 2.0**-126
 
 
 class Element:
-    """What lies at one place, while values join it."""
+    """The state of one element while values are combined into it."""
 
     def __init__(self, v, e):
         self.v, self.e, self.size, self.n, self.least = v, e, abs(float(v)), 0, abs(float(v)) or np.inf

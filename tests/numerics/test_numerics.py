@@ -127,7 +127,7 @@ def data():
 
 
 def to_float(a, dtype):
-    """What lies in memory as float64."""
+    """The memory's elements as float64."""
     return (a.astype(np.uint32) << 16).view(np.float32).astype(np.float64) if dtype == "bf16" else a.astype(np.float64)
 
 

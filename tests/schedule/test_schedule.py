@@ -62,7 +62,7 @@ BEHIND = dict.fromkeys(
     ["row sum and column sum", "layer_norm backward, all, of many rows", "rms_norm backward, all, of many rows",
      "layer_norm backward, all, symbolic batch"],
     "blocks walk over 32 rows where TorchInductor's walk over 64, and store twice as many partial results, so that more of them are "
-    "under way: 64 took 1.03 to 1.08 of the time of 32 where an H200 was measured. Inductor's count leaves out reading them again",
+    "in flight: 64 took 1.03 to 1.08 of the time of 32 where an H200 was measured. Inductor's count leaves out reading them again",
 )  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def test_combo(name, text, least, number, tmp_path):
     assert number <= TORCH[name]["launches"]
 
 
-# Producers that stay kernels of their own, and the reason on the edge to the product.
+# Producers that are separate kernels, and the reason on the edge to the product.
 APART = [
     ("wanted elsewhere too", "input x: f32[10, 16]; input w: f32[8, 16]; a = silu(x); y = linear(a, w); output y, a", 2, "not fused into the operand load: another kernel reads it too"),
     ("a reduction", "input x: f32[10, 16]; input w: f32[8, 16]; a = softmax(x, 1); y = linear(a, w); output y", 2, "not fused into the operand load: a reduction or scan computes it"),

@@ -167,7 +167,7 @@ static void test_workspace(ind_context *c) {
         void *x[] = {memory + offset, memory + (1 << 15)}, *y[] = {memory + (1 << 15), memory + offset};
         for (int k = 0; k < 2; k++) {
             const ind_status status = ind_launch(n, &(ind_launch_desc){.pointers = k ? x : y});
-            const bool apart = offset >= need; /* what lies beyond the bytes that are needed is not written */
+            const bool apart = offset >= need; /* bytes beyond the needed ones are not written */
             CHECK(status == (apart ? IND_OK : IND_INVALID_ARGUMENT), "%d: %s", (int)offset, ind_instance_error(n));
             CHECK(apart || (strstr(ind_instance_error(n), k ? "\"x\"" : "\"y\"") &&
                             strstr(ind_instance_error(n), "shares memory with the workspace")),

@@ -37,7 +37,7 @@ static double half_value(uint16_t h) {
     return h & 0x8000 ? -v : v;
 }
 
-/* All 65536 values there and back; for each pair of neighbours the tie between them and what lies beside it. */
+/* All 65536 values there and back; for each pair of neighbours the tie between them and its neighbours. */
 static void half_precision(void) {
     long wrong = 0;
     for (uint32_t k = 0; k < 65536; k++) {

@@ -333,7 +333,7 @@ static ind_value unary_fn(ind_ops *o, const ind_expr *i, int rank, void *user) {
                    : ind__emit1(o, (ind_loop_op)d->mode, x);
 }
 
-/* Every op of the table in every type that it is spelled for. */
+/* Every op of the table in every type that it has a template for. */
 static void build_all_ops(program *p) {
     static const ind_dtype dtypes[] = {IND_BOOL, IND_U8, IND_I8, IND_I16, IND_I32, IND_I64, IND_BF16, IND_F32, IND_F64};
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
@@ -742,7 +742,7 @@ static void test_combined(void) {
     test_allocations(&t);
 }
 
-/* A launch that also runs the next kernel says so, and leaves it a launch of its own for other sizes. */
+/* A launch that also runs the next kernel says so; for other sizes the next kernel has a separate launch. */
 static void test_finish(void) {
     const struct test_case t = {.name = "finish", .build = build_finish};
     ind_context *c;

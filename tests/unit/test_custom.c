@@ -1,4 +1,4 @@
-/* test_custom.c - functions of the user's (CUDA C with a host twin) and opaque calls: results against plain C on the host device and,
+/* test_custom.c - functions of the user's (CUDA C with a host twin) and extern calls: results against plain C on the host device and,
  * where the emulated driver is built (build/emulated), on the CUDA path; text, schedule, every wrong use, and every allocation failing
  * in turn. */
 #define INDUCTOR_RUNTIME_IMPLEMENTATION
@@ -283,7 +283,7 @@ static void test_scan(ind_context *c) {
     ind_graph_destroy(g);
 }
 
-/* ---- opaque calls */
+/* ---- extern calls */
 
 typedef int (*copy_fn)(unsigned long long to, unsigned long long from, size_t bytes, void *stream);
 typedef int (*set_fn)(unsigned long long to, unsigned char value, size_t bytes, void *stream);

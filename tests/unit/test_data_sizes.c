@@ -1,6 +1,5 @@
 /* Sizes that come from data on the device that IND_DEVICE names (the host, if none): one launch is captured as a CUDA
-   graph and replayed over data that give it other sizes each time; an opaque call in it is told where such a size is
-   found. All numbers are small integers, so what is wanted is exact. `test_data_sizes bits` prints a number made of all
+   graph and replayed over data that give it other sizes each time; an extern call in it gets the address of such a size. All numbers are small integers, so what is wanted is exact. `test_data_sizes bits` prints a number made of all
    results: it must be the same whatever the order of threads. */
 #include "inductor.h"
 
@@ -42,7 +41,7 @@ static int64_t times[ROWS + 1], places[ROWS + 1];
 static void *const on_host[BINDINGS] = {x, k, y, s, kinds, times, places};
 static uint64_t all_bits = 14695981039346656037ull;
 
-/* ---- the opaque call: the most there can be is copied, and the count looked at where the host can */
+/* ---- the extern call: the whole capacity is copied, and the host reads the count */
 
 static int calls;
 static const int64_t *told; /* where the size was said to be */
@@ -110,7 +109,7 @@ static void check_unique(int64_t different) {
     CHECK(n == different && !wrong, "%d different, not %d; %d are wrong", (int)different, (int)n, wrong);
 }
 
-/* What lies behind the most there can be is as it was. */
+/* Memory beyond the capacity is unchanged. */
 static void check_behind(void) {
     static const uint8_t untouched[COLS * sizeof(float)] = {0x5a, 0x5a, 0x5a, 0x5a};
     CHECK(!memcmp(&y[ROWS * COLS], untouched, 4) && !memcmp(&kinds[ROWS], untouched, 4) &&

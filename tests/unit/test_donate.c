@@ -1,4 +1,4 @@
-/* test_donate.c - inputs whose memory the caller gives away: what lies there, what is refused, what a run writes. */
+/* test_donate.c - inputs whose memory the caller gives away: its contents, refused cases, and the bytes that a run writes. */
 #include "inductor.h"
 
 #include <string.h>

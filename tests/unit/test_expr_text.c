@@ -301,7 +301,7 @@ static void limits(void) {
     CHECK(!strcmp(text, "<too long>") && length == strlen(text), "shared parts: %s", text);
 }
 
-/* Sums too large to be multiplied out stay products; what stands before them must not go into the first. */
+/* Sums too large to be multiplied out stay products; a factor before them must not go into the first. */
 static void large_products(void) {
     static const char *const around[] = {"$*$",         "3*($*$)",         "-($*$)",     "x - 3*($*$)",  "-x - ($*$)",
                                          "-2*x*($*$)",  "x*y*($*$) + y*z", "7*($*$)//3", "($*$ + 2)*$",  "(2*$)*(3*$)",

@@ -46,7 +46,7 @@ static void test_text(ind_context *ctx) {
     check_text(ctx, "  input h : f16[4]\n  input x : f32[4]\n  add_(h, x)\n",
                "graph t {\n  input h : f16[4]\n  input x : f32[4]\n  add : f32[4] = add(h, x)\n"
                "  cast : f16[4] = cast(add, dtype=f16)\n  mutate h = cast\n}\n");
-    /* an intermediate has memory of its own; reshape of what lies apart copies, of what lies together does not */
+    /* an intermediate has separate memory; reshape of a non-contiguous tensor copies, of a contiguous one does not */
     check_text(ctx,
                "  input x : f32[2, 3]\n  y = exp(x)\n  w = transpose(y, 0, 1)\n  apart = reshape(w, [6])\n"
                "  fill_(apart, 7)\n  flat = flatten(y)\n  fill_(flat, 8)\n  output y, apart\n",

@@ -214,7 +214,7 @@ static ind_status put_front(const ind_extern_call *call) {
     return IND_OK;
 }
 
-/* An opaque call is itself: of what it sees, with its workspace, and what it overwrites. */
+/* An extern call is a node of the graph, with its operands, its workspace and the buffers that it overwrites. */
 static void test_opaque(ind_context *c) {
     static float base[2][40], x[8], y[2][40];
     static int64_t n[2];

@@ -1,5 +1,5 @@
 /* Launches that begin before the one before is done, on a GPU or the emulation of one (IND_DEVICE=cuda): the same bits
-   as one after another, launched, replayed and as a node of a graph of the caller's own, with an opaque call between
+   as one after another, launched, replayed and as a node of a graph of the caller's own, with an extern call between
    them. The emulation fails a launch whose threads do not wait first. On the host there is nothing to compare but the
    results. Of modules captured one after another, too, where only those right behind one of the same context begin so.
  */
@@ -187,13 +187,13 @@ static void test_modules(way *w, way *other) {
     CHECK(!d.cuStreamDestroy_v2(stream) && driver_leave(&d), "the stream");
 }
 
-static void free_way(way *w) {
+static void free_run(way *w) {
     for (int i = 0; i < 3 && w->m; i++) ind_module_free(w->m, w->pointer[i]);
     if (w->m) ind_module_free(w->m, w->scale);
     ind_context_destroy(w->c);
 }
 
-static void test_way(bool dependent) {
+static void test_run(bool dependent) {
     way w = {0}, other = {0};
     if (make(&w, dependent) && make(&other, dependent)) {
         const bool cuda = ind_module_query_stats(w.m).device == IND_DEVICE_CUDA;
@@ -203,14 +203,14 @@ static void test_way(bool dependent) {
         if (cuda) check_run(&w, "as a child of another graph", run_as_child);
         if (cuda) test_modules(&w, &other);
     }
-    free_way(&other);
-    free_way(&w);
+    free_run(&other);
+    free_run(&w);
 }
 
 int main(int argc, char **argv) {
     for (int i = 0; i < ROWS * COLS; i++) x[i] = (float)(i * 7 % 31 - 15) / 64;
-    test_way(true);
-    test_way(false);
+    test_run(true);
+    test_run(false);
     uint64_t bits = ind__hash(first, sizeof first, 1);
     if (argc == 2 && !strcmp(argv[1], "bits")) printf("bits %016llx\n", (unsigned long long)bits);
     return check_summary();

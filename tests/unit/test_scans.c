@@ -44,7 +44,7 @@ static void sum_ref(const double *l, const double *r, double *out) {
     out[0] = l[0] + r[0];
 }
 
-/* What stands in front, unless it is overwritten: neither commutative, nor with a use for all that it is given. */
+/* The earlier value, unless it is overwritten: not commutative, and some arguments are unused. */
 static void last(ind_ops *o, const ind_value *l, const ind_value *r, ind_value *out, void *user) {
     ind_value zero = ind_op_constant(o, 0, ind_op_dtype(o, r[0]));
     (void)user;

@@ -215,7 +215,7 @@ static bool scheduled(program *p, const char *test) {
     return false;
 }
 
-/* No loops are exchanged: what reads across what another makes is a kernel of its own. */
+/* No loops are exchanged: a reader across the rows of another kernel's output is a separate kernel. */
 static const ind_fusion_policy in_order = {.disable_reorder = true};
 
 static bool scheduled_in_order(program *p, const char *test) {
@@ -720,7 +720,7 @@ static void test_encoder(void) {
             less = less && arena <= op;
             ordered = ordered && peak <= arena;
         }
-        check(less, t, "never more memory than op by op");
+        check(less, t, "never more memory than unfused");
         check(ordered, t, "the peak is at most the arena");
         check_results(&p, t);
         if (getenv("SHOW")) show(&p);
@@ -782,7 +782,7 @@ static void test_inplace(void) {
         bool taken = false;
         for (uint32_t i = 1; i < p.low.num_buffers; i++) taken |= p.s->storage[i] && p.s->storage[i] != i;
         if (!check(taken, t, "a result takes over its input's memory")) show(&p);
-        check(ind_hint(p.s->arena_bytes) <= ind_hint(p.s->op_by_op_bytes), t, "at most op by op");
+        check(ind_hint(p.s->arena_bytes) <= ind_hint(p.s->op_by_op_bytes), t, "at most the unfused peak");
         check_results(&p, t);
     }
     program_end(&p);

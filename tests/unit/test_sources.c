@@ -67,7 +67,7 @@ static void test_bad_escapes(ind_context *c) {
     CHECK(!g && strstr(ind_error(c), "unknown escape"), "%s", ind_error(c));
 }
 
-/* ---- sources that name files or begin a directive, in the text's spelling */
+/* ---- sources that name files or begin a directive, as the text writes them */
 
 static const char *const forbidden[][2] = {
     {"#include \\\"/etc/passwd\\\"\\nx", "line 1"},

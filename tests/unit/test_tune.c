@@ -1,5 +1,5 @@
 /* Kernels made in other ways than the formulas choose, on a GPU or the emulation of one (IND_DEVICE=cuda): with other
-   numbers of threads, with what stands by for builds that spill, with other numbers of vectors or rows together. Each
+   numbers of threads, with the fallbacks for builds that spill, with other numbers of vectors or rows in flight. Each
    computes what the first choice does, also at sizes that it was not measured at; what ind_tune has found is taken by
    later modules and travels in a kernel pack. */
 #define _POSIX_C_SOURCE 200809L /* setenv */

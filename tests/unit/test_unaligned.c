@@ -1,5 +1,5 @@
 /* Tensors of the caller that start anywhere: each pointer by so many elements behind a boundary of 16 bytes, rows of
-   odd lengths, kernels that read and write vectors between boundaries, vectors under masks. On the emulated driver, or with
+   odd lengths, kernels that read and write aligned vectors of misaligned rows, vectors under masks. On the emulated driver, or with
    IND_TEST_DEVICE=cuda on a real one. Each tensor has a memory of exactly its size, so that the emulation's
    AddressSanitizer finds whatever is touched beside it. */
 #define INDUCTOR_RUNTIME_IMPLEMENTATION

@@ -1,4 +1,4 @@
-/* ---------------------------------------------------------------------------------------------- >>spellings */
+/* ---------------------------------------------------------------------------------------------- >>op_templates */
 
 /* Op templates: the source of every op that computes a value, by the type of its operands. $0 $1 $2: operands, $t: the
    C type, $u: its unsigned type (integers wrap around, which signed C arithmetic does not guarantee), $h $f $m: half,
