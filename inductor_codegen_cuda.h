@@ -539,8 +539,8 @@ typedef struct ind__variant {
     uint32_t num_args;
     const char *why; /* one sentence: why this strategy */
     ind__kernel_text source;
-    /* The fallback: replaces this variant if it spills and the fallback spills less; or NULL. The last fallbacks have
-       no cluster: the first of them replaces a variant whose cluster does not fit the device. */
+    /* The fallback: replaces this variant if it spills and the fallback spills less; or NULL. A fallback without a
+       cluster of a variant with one replaces it only if the cluster does not fit the device. */
     struct ind__variant *fallback;
     struct ind__variant *alone; /* a fallback without a cluster that spills as much, if there is no other */
     struct {
@@ -12916,8 +12916,8 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
 }
 
-/* Fallbacks of a variant. NVRTC 13.0 compiled 370 variants of norms and softmax for sm_90a: 20 spilled, 19 of them took
-   the first fallback, one the second. */
+/* Fallbacks of a variant. NVRTC 13.0 compiled 370 variants of norms and softmax for sm_90a: 20 spilled. The first
+   fallback of 19 does not. */
 enum { IND__CG_MAX_FALLBACKS = 2 };
 
 /* Plans a variant and its fallbacks. The last fallback of a variant with a cluster has none. *used: the assumptions
@@ -14669,9 +14669,9 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     if (v->replaced.cluster)
         ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->replaced.cluster);
     for (const ind__variant *last = v, *way; (way = last->fallback) != NULL; last = way)
-        ind__textf(t, "fallback if it spills%s: %s: %s\n",
-                   ind__row_of(last)->cluster > 1 && ind__row_of(way)->cluster < 2 ? " or the cluster does not fit"
-                                                                                   : "",
+        ind__textf(t, "fallback if %s: %s: %s\n",
+                   ind__row_of(last)->cluster > 1 && ind__row_of(way)->cluster < 2 ? "the cluster does not fit"
+                                                                                   : "it spills",
                    ind__strategy_text(way->strategy), way->why);
     t->indent--;
 }

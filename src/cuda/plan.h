@@ -126,8 +126,8 @@ typedef struct ind__variant {
     uint32_t num_args;
     const char *why; /* one sentence: why this strategy */
     ind__kernel_text source;
-    /* The fallback: replaces this variant if it spills and the fallback spills less; or NULL. The last fallbacks have
-       no cluster: the first of them replaces a variant whose cluster does not fit the device. */
+    /* The fallback: replaces this variant if it spills and the fallback spills less; or NULL. A fallback without a
+       cluster of a variant with one replaces it only if the cluster does not fit the device. */
     struct ind__variant *fallback;
     struct ind__variant *alone; /* a fallback without a cluster that spills as much, if there is no other */
     struct {

@@ -57,9 +57,9 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     if (v->replaced.cluster)
         ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->replaced.cluster);
     for (const ind__variant *last = v, *way; (way = last->fallback) != NULL; last = way)
-        ind__textf(t, "fallback if it spills%s: %s: %s\n",
-                   ind__row_of(last)->cluster > 1 && ind__row_of(way)->cluster < 2 ? " or the cluster does not fit"
-                                                                                   : "",
+        ind__textf(t, "fallback if %s: %s: %s\n",
+                   ind__row_of(last)->cluster > 1 && ind__row_of(way)->cluster < 2 ? "the cluster does not fit"
+                                                                                   : "it spills",
                    ind__strategy_text(way->strategy), way->why);
     t->indent--;
 }

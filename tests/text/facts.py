@@ -13,6 +13,7 @@ generator gives to its functions stand here only, in TERMS: a rename changes one
     kernel 0 variant 1                      of a variant, as they are counted in the text: from 1
       strategy row per warp                 a key of its JSON; lists are joined by ' x ', null is none
       accesses x 1                          places in the text where the kernel's argument for x is used
+      fallback_clusters 8 x none            of each fallback: blocks of its cluster
       loops 0                               loops with a number of iterations that only a launch knows
       divisions 0                           divisions and remainders by a size that only a launch knows
       count 3 vector load of 8              TERMS, or text in quotes
@@ -236,6 +237,12 @@ def fallbacks(lines):
     return "; ".join(f"{strategy}, {held(why)}" if held(why) else strategy for strategy, why in found) or "none"
 
 
+def fallback_clusters(lines):
+    """Of each fallback: the blocks of its cluster."""
+    found = [re.search(r"cluster of (\d+) blocks", line) for line in lines if line.strip().startswith("fallback")]
+    return [int(cluster[1]) if cluster else None for cluster in found]
+
+
 def check_variant(made, at, word, rest):
     variant = made.variant(at)
     if word == "accesses":
@@ -261,6 +268,8 @@ def check_variant(made, at, word, rest):
         same(word, held(variant["why"]), rest)
     elif word == "fallbacks":
         same(word, fallbacks(made.plan_lines[made.places.index(at)]), rest)
+    elif word == "fallback_clusters":
+        same(word, shown(fallback_clusters(made.plan_lines[made.places.index(at)])), rest)
     elif word == "args":
         same(word, ", ".join(str(a.get("buffer") or a.get("size") or next(iter(a))) for a in variant["args"]), rest)
     elif word in variant:

@@ -19,7 +19,8 @@ static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_varia
 }
 
 /* Selects the fallback with the least local memory, stopping at the first that needs none, as
-   rt__cuda_replace_spilling does. Skips variants whose clusters do not fit on the device. */
+   rt__cuda_replace_spilling does. Skips variants whose clusters do not fit on the device; if one fits, those without
+   clusters. */
 static ind_status rt__cuda_build_alternatives(ind_module *m, rt__exec_variant *first) {
     rt__exec_variant *best = NULL;
     void *function = NULL, *best_function = NULL;
@@ -27,6 +28,7 @@ static ind_status rt__cuda_build_alternatives(ind_module *m, rt__exec_variant *f
     ind_status status = IND_OK;
     for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
         int clusters = 1;
+        if (best && rt__leaves_cluster(best->plan, x->plan)) break;
         status = rt__cuda_build_alternative(m, x, &function, &local);
         if (!status && ind__row_of(x->plan)->cluster > 1)
             status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &clusters);
