@@ -81,8 +81,8 @@ extern "C" {
    range of a size, a number that it is a multiple of, and a hint. The module is right for every size in the range. The
    hint (by default 64 or the nearest value in range) only selects between variants, all of which are right. One compile
    serves the whole range; a run outside it is an error. On a GPU the first launch at sizes unlike the hints may compile
-   another variant of a kernel; ind_compile_desc.all_variants compiles all of them ahead. Where an op needs two equal
-   sizes, the declarations must prove that they are equal; the library never assumes that "B" equals "S".
+   another variant of a kernel; ind_compile_desc.all_variants compiles all of them ahead of time. Where an op needs two
+   equal sizes, the declarations must prove that they are equal; the library never assumes that "B" equals "S".
 
    Facts and guards state more about sizes than their ranges. They come before the first tensor with such a size.
    ind_fact(g, "S == 4*T") is a promise; ind_guard_that(g, "S <= 512", NULL) restricts the module. After that both hold:
@@ -1895,7 +1895,8 @@ typedef struct ind_compile_desc {
     /* Kernels have variants, guarded by conditions on sizes and on pointer alignment; a launch takes the first variant
        whose guards hold. The module is compiled with the variant that the hints and aligned pointers select. Any other
        variant is compiled by the first launch that needs it; that launch takes as long as a compile and may fail like
-       one. With this flag all variants are compiled ahead: no launch compiles, and ind_pack_save writes all of them. */
+       one. With this flag all variants are compiled ahead of time: no launch compiles, and ind_pack_save writes all of
+       them. */
     bool all_variants;
     uint32_t disabled_passes; /* one bit per ind_pass */
     ind_realise_policy realise;
@@ -3887,10 +3888,11 @@ static bool ind__stride_meshgrid(ind__view *v, const ind_expr *from, ind_expr *t
 }
 
 static uint32_t ind__overlaps(ind_graph *g, const ind__view *v) {
-    ind__graph_fail(g, IND_INVALID_ARGUMENT,
-                    "an op in place writes to the result of %s, which shows an element of %s at several places, or is "
-                    "not known not to; clone it first",
-                    ind__op_name(v->node.op), v->from.name ? v->from.name : "a tensor");
+    ind__graph_fail(
+        g, IND_INVALID_ARGUMENT,
+        "an op in place writes to the result of %s, which views an element of %s more than once, or may do so; "
+        "clone it first",
+        ind__op_name(v->node.op), v->from.name ? v->from.name : "a tensor");
     return 0;
 }
 
@@ -4144,7 +4146,7 @@ static bool ind__check_sure(ind_graph *g, uint32_t x, bool written) {
     const ind__tensor_info *t = &g->tensor[ind__root_of(g, x)];
     if (!t->unsure || (!written && g->tensor[t->unsure].writes == t->since)) return true;
     ind__graph_fail(g, IND_NOT_SUPPORTED,
-                    "%s: whether it shows the memory of %s or is a copy depends on the sizes, and one of them was "
+                    "%s: whether it is a view of %s or a copy depends on the sizes, and one of them was "
                     "written to; clone it, or reshape before the other views",
                     t->name, g->tensor[t->unsure].name);
     return false;
@@ -4225,7 +4227,7 @@ static bool ind__use_storage(ind_graph *g, uint32_t *x, ind__attr *attr) {
     const uint32_t root = ind__root_of(g, *x);
     if (g->tensor[root].unsure) {
         ind__graph_fail(g, IND_NOT_SUPPORTED,
-                        "as_strided: whether %s shows the memory of %s or is a copy depends on the sizes; clone it",
+                        "as_strided: whether %s is a view of %s or a copy depends on the sizes; clone it",
                         g->tensor[root].name, g->tensor[g->tensor[root].unsure].name);
         return false;
     }
@@ -5911,8 +5913,8 @@ static void graph__sorted_store(ind_ops *o, const ind_expr *index, int rank, uin
     (void)rank;
     if (!ind__ok(count)) return;
     ind_value own = ind__box_load(o, u->sort.counts, &count, 1), all = ind__box_load(o, u->sort.ranks, &count, 1);
-    ind_value behind = ind_op_add(o, ind_op_sub(o, all, own), ind__box_load(o, u->sort.in_chunk, index, 1));
-    ind_expr position = graph__ordered_index(o, ind_op_sub(o, behind, graph__number(o, u, 1)), u->points);
+    ind_value end = ind_op_add(o, ind_op_sub(o, all, own), ind__box_load(o, u->sort.in_chunk, index, 1));
+    ind_expr position = graph__ordered_index(o, ind_op_sub(o, end, graph__number(o, u, 1)), u->points);
     ind_value number =
         u->sort.position ? ind__box_load(o, u->sort.position, index, 1) : graph__number_at(o, u, index[0]);
     ind_value v = u->sort.store_keys ? graph__sorted_key(o, u, index[0]) : number;
@@ -6038,10 +6040,10 @@ static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint
     if (!ind__ok(row)) return;
     ind_value outer = graph__ordered_mask(o, inside), at = graph__number_at(o, u, index[0]);
     ind_value first_few = ind_op_add(o, ind__box_load(o, u->range.begin, &row, 1), graph__number(o, u, u->tree.first));
-    ind_value behind = ind_op_sub(o, at, first_few), nth = ind_op_shift_right(o, behind, graph__number(o, u, bits));
-    ind_value in_group = ind_op_bit_and(o, behind, graph__number(o, u, ((int64_t)1 << bits) - 1));
+    ind_value offset = ind_op_sub(o, at, first_few), nth = ind_op_shift_right(o, offset, graph__number(o, u, bits));
+    ind_value in_group = ind_op_bit_and(o, offset, graph__number(o, u, ((int64_t)1 << bits) - 1));
     ind_value starts = ind_op_eq(o, in_group, graph__number(o, u, 0));
-    starts = ind_op_and(o, starts, ind_op_ge(o, behind, graph__number(o, u, 0)));
+    starts = ind_op_and(o, starts, ind_op_ge(o, offset, graph__number(o, u, 0)));
     starts = ind_op_and(o, starts, ind_op_lt(o, nth, graph__row_groups(o, u, row, u->tree.level)));
     graph__ordered_mask(o, starts);
     ind_value group = ind_op_add(o, graph__first_group(o, u, row, u->tree.level), nth);
@@ -6432,7 +6434,7 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
     ind__lowered *p = l->w->program;
     graph__lists s = {.u = graph__ordered_of(l, base, size, rank)};
     if (!s.u.key || !s.u.value) return ind__failed(l->context);
-    p->note = "lists of the points that meet at a row";
+    p->note = "lists of the points of each row";
     ind_status status = ind__box_realise(p, s.u.key);
     if (!status) status = graph__realise_costly(&s.u);
     if (!status) status = graph__lists_find(&s);
@@ -11212,7 +11214,7 @@ static ind_status ind__need_broadcast_to(ind__infer *in, uint32_t k, const ind__
     if (fits) return IND_OK;
     char *text = ind__scratch(in);
     ind__print_type(text, sizeof in->scratch[0], to->dtype, to->size, to->rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; what is indexed is %s, to which it must broadcast",
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must broadcast to the indexed part, %s",
                        ind__describe_name(in, k), ind__describe_type(in, k), text);
 }
 
@@ -12923,12 +12925,12 @@ static ind_status ind__split_evenly(ind__infer *in, int dim, ind_expr length) {
     ind_expr zero = ind_int(in->c, 0), whole = x->size[dim];
     int64_t parts = 1;
     if (!ind_known_lt(zero, length) && !(ind__is_int(length, 0) && ind__is_int(whole, 0))) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "pieces of %s; it must be greater than 0",
+        return ind__reject(in, IND_INVALID_ARGUMENT, "parts of %s; it must be greater than 0",
                            ind__describe_size(in, length));
     }
     if (!ind__is_int(whole, 0) && !ind_expr_is_int(ind_expr_ceildiv(whole, length), &parts)) {
         return ind__reject(in, IND_NOT_SUPPORTED,
-                           "the number of pieces, %s, depends on the sizes; it must be the same for all of them",
+                           "the number of parts, %s, depends on the sizes; it must be the same for all of them",
                            ind__describe_size(in, ind_expr_ceildiv(whole, length)));
     }
     if (ind__need_results(in, parts)) return in->status;
@@ -14106,7 +14108,7 @@ static ind_status ind__check_replacement(ind__infer *in, const ind__type *view) 
     if (!fits) {
         char *want = ind__scratch(in);
         ind__print_type(want, sizeof in->scratch[0], src->dtype, view->size, view->rank);
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; what it replaces is %s", ind__describe_name(in, 1),
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; the replaced part is %s", ind__describe_name(in, 1),
                            ind__describe_type(in, 1), want);
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
@@ -18591,7 +18593,7 @@ static ind_status ind__rule_extern(ind__infer *in) {
                            IND_MAX_EXTERN_RESULTS);
     }
     if (ind__expr_has_kind(in->attr[1].e, IND_SYMBOL_UNBACKED))
-        return ind__reject(in, IND_NOT_SUPPORTED, "the bytes of workspace come from data; give what they are at most");
+        return ind__reject(in, IND_NOT_SUPPORTED, "the workspace size depends on data; give its maximum");
     if (!ind_known_le(ind_int(in->c, 0), in->attr[1].e))
         return ind__reject(in, IND_OUT_OF_RANGE, "the bytes of workspace may be negative");
     ind__known_bounds(in->attr[1].e, &least, &most);
@@ -19103,8 +19105,8 @@ static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *tex
     if (!ind__bounds_of(e, u->symbol, bound))
         return ind__graph_fail(
             g, IND_NOT_SUPPORTED,
-            "fact: %s: of a size that comes from data, what it is equal to, or not above or below, can "
-            "be checked, as in %s <= 4*N",
+            "fact: %s: a fact on a data-dependent size can state its value, or an upper or lower bound, as in "
+            "%s <= 4*N",
             text, name);
     for (uint32_t i = u->node + 1; i < g->num_nodes; i++) {
         if (ind__layout_uses_length(g, &g->node[i], u->symbol))
@@ -19141,7 +19143,7 @@ static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text,
     if (holds) *holds = hint;
     if (settled == 1 || (settled == 0 && holds)) return IND_OK;
     if (settled == 0) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s contradicts what is known; declared: %s", what, text,
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s contradicts known facts; declared: %s", what, text,
                                ind__describe_declared(g, declared, sizeof declared));
     }
     if (guard && !hint && !holds) {
@@ -23427,7 +23429,7 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
         b->contents = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);
     if (!y.id && b->contents.id && !i->arg[1] && !i->reduction) y = graph__raise_slice_scatter(r, b, e, x);
     if (!y.id && b->contents.id) y = graph__raise_scatter(r, b, i, e, x);
-    if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
+    if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "the stored values do not fill %s", b->name);
     b->contents = y;
 }
 
@@ -24322,17 +24324,17 @@ static const char *const graph__page_head[] = {
 static const char *const graph__page_body[] = {
     "</style>\n",
     "<header><h1></h1><div class='facts'></div><div id='sizes'></div><p id='problem'></p></header>\n",
-    "<div id='panes'><section class='pane'><h2>Graph <small>after the passes: line, kernel, op; a click shows what\n",
-    "became of an op</small></h2><div id='graph' class='scroll mono'></div></section><div id='right'>\n",
-    "<section class='pane'><h2>Kernels <small>in the order in which they run</small></h2><div class='scroll'><table>\n",
+    "<div id='panes'><section class='pane'><h2>Graph <small>after the passes: line, kernel, op; click an op to\n",
+    "select its kernels</small></h2><div id='graph' class='scroll mono'></div></section><div id='right'>\n",
+    "<section class='pane'><h2>Kernels <small>in execution order</small></h2><div class='scroll'><table>\n",
     "<thead><tr><th>#<th>kernel<th>strategy<th class='num wide-only'>blocks &times; threads<th class='num'>bytes\n",
     "<th class='num wide-only'>flops<th class='num'>predicted</thead><tbody id='kernels'></tbody></table></div>\n",
     "</section><section id='detail'></section><section class='pane'><h2>CUDA source <small id='where'></small></h2>\n",
     "<div id='source' class='scroll'></div></section></div></div>\n",
     "<section class='wide'><h2>Memory over time</h2><div id='memory' class='scroll'></div>\n",
     "<p><small id='hover'></small></p></section>\n",
-    "<section class='wide'><h2>Edges <small>what loops pass on to each other, and why they became one kernel or did\n",
-    "not; what costs most first</small></h2><p><small id='reasons'></small></p><div id='edges'><table><thead><tr>\n",
+    "<section class='wide'><h2>Edges <small>data flow between loops, and why they were fused or not; most bytes\n",
+    "first</small></h2><p><small id='reasons'></small></p><div id='edges'><table><thead><tr>\n",
     "<th class='num'>bytes<th>fused<th>from<th>to<th>buffer<th>kernels<th>reason</thead><tbody></tbody></table></div>\n",
     "</section>\n",
     NULL,
@@ -24399,11 +24401,11 @@ static const char *const graph__page_script[] = {
     "  if (name) e.setAttribute('class', name);\n",
     "  return parent.appendChild(e);\n",
     "}\n",
-    "const held = (buffer, tensor) => (tensor ? buffer + ' (' + tensor + ')' : buffer);\n",
+    "const bufferText = (buffer, tensor) => (tensor ? buffer + ' (' + tensor + ')' : buffer);\n",
     "const tensorIn = new Map(S.buffers.map(b => [b.name, b.tensor]));\n",
     "const hue = i => 'hsl(' + (i * 137.5) % 360 + ' 55% var(--tone))';\n",
     "\n",
-    "// ---- formulas, in whole numbers of any length: what rounds down does so for negative numbers too\n",
+    "// ---- formulas over BigInt; // and % round down for negative numbers too\n",
     "const down = (a, b) => { const q = a / b; return q * b !== a && (a < 0n) !== (b < 0n) ? q - 1n : q; };\n",
     "const calls = { Min: v => v.reduce((a, b) => (b < a ? b : a)), Max: v => v.reduce((a, b) => (b > a ? b : a)),\n",
     "  CeilDiv: v => -down(-v[0], v[1]), Where: v => (v[0] ? v[1] : v[2]) };\n",
@@ -24455,7 +24457,7 @@ static const char *const graph__page_script[] = {
     "const bytes = n => short(n, [' B', ' KiB', ' MiB', ' GiB', ' TiB'], 1024);\n",
     "const flops = n => short(n, ['', ' k', ' M', ' G', ' T', ' P'], 1000);\n",
     "const time = n => short(n, [' ns', ' \\u00b5s', ' ms', ' s'], 1000);\n",
-    "// A cell whose text is made anew when sizes change; its title has formula and value.\n",
+    "// A cell whose text follows the sizes; its title has formula and value.\n",
     "const cells = [];\n",
     "function cell(parent, tag, formula, show, name) {\n",
     "  const e = add(parent, tag, '', name);\n",
@@ -24468,7 +24470,7 @@ static const char *const graph__page_script[] = {
     "  return e;\n",
     "}\n",
     "\n",
-    "// ---- graph: which line makes which tensors, and which kernels compute them\n",
+    "// ---- graph: the line that defines each tensor, and the kernels that compute it\n",
     "const lines = new Map(), kernelsOf = new Map();\n",
     "S.kernels.forEach((k, n) => k.results.forEach(r => r.split(', ').forEach(x => {\n",
     "  if (!kernelsOf.has(x)) kernelsOf.set(x, []);\n",
@@ -24533,7 +24535,7 @@ static const char *const graph__page_script[] = {
     "let longest = 1n;\n",
     "cells.unshift(() => { longest = P.kernels.reduce((m, k) => calls.Max([m, value(k.time_ns)]), 1n); });\n",
     "\n",
-    "// ---- source: one block for each distinct text, with lines numbered as the compiler numbers them\n",
+    "// ---- source: one block per distinct text, with the compiler's line numbers\n",
     "const blocks = S.kernels.map(() => []);\n",
     "D.sources.forEach(s => {\n",
     "  const all = s.text.replace(/\\n$/, '').split('\\n');\n",
@@ -24546,12 +24548,12 @@ static const char *const graph__page_script[] = {
     "  s.used_by.forEach(u => { blocks[u[0]][u[1]] = { e: e, lines: [start + 1, all.length] }; });\n",
     "});\n",
     "\n",
-    "// ---- memory: steps across, offsets in the arena up\n",
+    "// ---- memory: kernels on the x axis, offsets in the arena on the y axis\n",
     "const arena = S.buffers.filter(b => b.offset !== null && b.first !== null), steps = S.kernels.length;\n",
     "function drawMemory() {\n",
     "  const box = $('memory'), top = Number(value(S.arena_bytes));\n",
     "  box.textContent = '';\n",
-    "  if (!top) return void add(box, 'p', 'No kernel leaves anything to another but in inputs and outputs.');\n",
+    "  if (!top) return void add(box, 'p', 'The arena is empty: kernels exchange data only through inputs and outputs.');\n",
     "  const w = Math.max(box.clientWidth - 8, 300, steps * 9), h = 280, left = 64, bottom = 20;\n",
     "  const step = (w - left - 8) / steps;\n",
     "  const svg = box.appendChild(document.createElementNS(SVG, 'svg'));\n",
@@ -24563,21 +24565,21 @@ static const char *const graph__page_script[] = {
     "  };\n",
     "  svg.setAttribute('width', w);\n",
     "  svg.setAttribute('height', h);\n",
-    "  const places = new Map();\n",
+    "  const counted = new Map();\n",
     "  arena.forEach((b, i) => {\n",
-    "    const at = Number(value(b.offset)), size = Number(value(b.bytes)), room = Math.ceil(size / 256) * 256;\n",
+    "    const at = Number(value(b.offset)), size = Number(value(b.bytes)), aligned = Math.ceil(size / 256) * 256;\n",
     "    for (let k = b.first; k <= b.last; k++) {\n",
-    "      const key = b.storage + '\\n' + k, before = places.get(key) || 0;\n",
-    "      if (room > before) { live[k] += room - before; places.set(key, room); }\n",
+    "      const key = b.storage + '\\n' + k, before = counted.get(key) || 0;\n",
+    "      if (aligned > before) { live[k] += aligned - before; counted.set(key, aligned); }\n",
     "    }\n",
     "    const r = put('rect', { x: x(b.first), y: y(at + size), width: (b.last - b.first + 1) * step - 1,\n",
     "      height: Math.max(y(at) - y(at + size), 0.5), fill: hue(i), 'fill-opacity': 0.75 }, 'click');\n",
-    "    const says = b.name + ': ' + bytes(size) + ' (' + size + ') at ' + at + ', kernels ' + b.first + ' to ' +\n",
+    "    const label = b.name + ': ' + bytes(size) + ' (' + size + ') at ' + at + ', kernels ' + b.first + ' to ' +\n",
     "      b.last + (b.results.length ? '; of ' + b.results.join(', ') : '') +\n",
-    "      (b.storage === b.name ? '' : '; in place of ' + b.storage);\n",
-    "    add(r, 'title', says);\n",
+    "      (b.storage === b.name ? '' : '; reuses the memory of ' + b.storage);\n",
+    "    add(r, 'title', label);\n",
     "    r.dataset.buffer = b.name;\n",
-    "    r.onmouseenter = () => { $('hover').textContent = says; };\n",
+    "    r.onmouseenter = () => { $('hover').textContent = label; };\n",
     "    r.onclick = () => go('kernel=' + b.first);\n",
     "    if (marked.buffers.has(b.name)) r.classList.add('mark');\n",
     "  });\n",
@@ -24585,17 +24587,16 @@ static const char *const graph__page_script[] = {
     "  put('path', { d: path, fill: 'none', stroke: 'currentColor', id: 'live', 'data-most': calls.Max(live) });\n",
     "  const peak = Number(value(S.peak_bytes));\n",
     "  put('path', { d: 'M' + left + ' ' + y(peak) + 'H' + w, stroke: 'var(--bad)', 'stroke-dasharray': '5 4' });\n",
-    "  const say = (at, n) => { put('text', { x: left - 6, y: at, 'text-anchor': 'end' }).textContent = bytes(n); };\n",
-    "  say(y(0) + 3, 0);\n",
-    "  say(y(top) + 4, top);\n",
-    "  if (y(peak) - y(top) > 12) say(y(peak) + 4, peak);\n",
+    "  const mark = (at, n) => { put('text', { x: left - 6, y: at, 'text-anchor': 'end' }).textContent = bytes(n); };\n",
+    "  mark(y(0) + 3, 0);\n",
+    "  mark(y(top) + 4, top);\n",
+    "  if (y(peak) - y(top) > 12) mark(y(peak) + 4, peak);\n",
     "  for (let k = 0; k < steps; k += Math.ceil(30 / step)) put('text', { x: x(k) + 2, y: h - 6 }).textContent = k;\n",
-    "  $('hover').textContent = 'Kernels across, places in the arena up; a box is a buffer: point at it for more. ' +\n",
-    "    'Line: live bytes; dashed: their peak, ' + bytes(peak) + '; unfused it would be ' +\n",
-    "    bytes(value(S.unfused_bytes)) + '.';\n",
+    "  $('hover').textContent = 'x: kernels; y: offsets in the arena; box: a buffer, with details on hover. ' +\n",
+    "    'Line: live bytes; dashed: their peak, ' + bytes(peak) + '; unfused peak: ' + bytes(value(S.unfused_bytes)) + '.';\n",
     "}\n",
     "\n",
-    "// ---- edges: those of several loops of one kernel to the same buffer, for the same reason, are one row\n",
+    "// ---- edges: edges from loops of one kernel to the same buffer, for the same reason, share a row\n",
     "const edges = new Map();\n",
     "S.edges.forEach(e => {\n",
     "  const key = [e.from, e.to, e.from_kernel, e.to_kernel, e.buffer, e.code, e.bytes].join('\\n');\n",
@@ -24613,14 +24614,14 @@ static const char *const graph__page_script[] = {
     "    add(r, 'td', e.fused ? 'yes' : 'no', e.fused ? 'yes' : 'no');\n",
     "    add(r, 'td', e.from).title = e.from_results;\n",
     "    add(r, 'td', e.to).title = e.to_results;\n",
-    "    add(r, 'td', held(e.buffer, e.tensor) + (e.vertical ? '' : ' (both read)'));\n",
+    "    add(r, 'td', bufferText(e.buffer, e.tensor) + (e.vertical ? '' : ' (both read)'));\n",
     "    add(r, 'td', e.from_kernel === e.to_kernel ? e.to_kernel : e.from_kernel + ', ' + e.to_kernel);\n",
     "    const why = add(r, 'td', e.reason + (row.times > 1 ? ', ' + row.times + ' times ' : ' '));\n",
     "    add(why, 'small', e.code);\n",
     "    r.onclick = () => go('kernel=' + e.to_kernel);\n",
     "  });\n",
-    "  const says = ([code, s]) => s[0] + ' ' + code + (s[2].fused ? ' save ' : ' cost ') + bytes(s[1]);\n",
-    "  $('reasons').textContent = [...sum].map(says).join(' \\u00b7 ');\n",
+    "  const summary = ([code, s]) => s[0] + ' ' + code + (s[2].fused ? ' save ' : ' cost ') + bytes(s[1]);\n",
+    "  $('reasons').textContent = [...sum].map(summary).join(' \\u00b7 ');\n",
     "}\n",
     "\n",
     "// ---- sizes\n",
@@ -24634,7 +24635,7 @@ static const char *const graph__page_script[] = {
     "  e.oninput = update;\n",
     "  inputs.set(s.name, e);\n",
     "});\n",
-    "for (const name in D.most) add($('sizes'), 'small', name + ' comes from data; shown at its most, ' + D.most[name]);\n",
+    "for (const name in D.most) add($('sizes'), 'small', name + ' depends on data; shown at its maximum, ' + D.most[name]);\n",
     "function readSizes() {\n",
     "  const v = Object.create(null);\n",
     "  for (const s of S.sizes) {\n",
@@ -24661,10 +24662,10 @@ static const char *const graph__page_script[] = {
     "  showDetail();\n",
     "}\n",
     "\n",
-    "// ---- what is chosen: #op=NAME or #kernel=NUMBER\n",
+    "// ---- selection: #op=NAME or #kernel=NUMBER\n",
     "let marked = { kernels: [], ops: [], buffers: new Set(), op: '' };\n",
     "const go = where => { if (location.hash === '#' + where) choose(); else location.hash = where; };\n",
-    "// Into the middle of its own pane, and of the window where panes lie one below the other.\n",
+    "// Scrolls e to the fraction `at` of the height of its pane.\n",
     "function show(box, e, at) {\n",
     "  const y = e.getBoundingClientRect().top - box.getBoundingClientRect().top + box.scrollTop;\n",
     "  box.scrollTop = y - box.clientHeight * at;\n",
@@ -24673,7 +24674,7 @@ static const char *const graph__page_script[] = {
     "  const box = $('detail'), n = marked.kernels[0];\n",
     "  box.textContent = '';\n",
     "  if (marked.op && n === undefined) {\n",
-    "    add(box, 'p', marked.op + ' is in no kernel: it is given from outside, or a view, which moves nothing.');\n",
+    "    add(box, 'p', marked.op + ' is in no kernel: it is an input, a constant or a view.');\n",
     "  }\n",
     "  if (n === undefined) return;\n",
     "  const k = S.kernels[n], p = P.kernels[n], v = variant(n), h = add(box, 'p');\n",
@@ -24682,14 +24683,14 @@ static const char *const graph__page_script[] = {
     "  if (marked.kernels.length > 1) h.append('; also in');\n",
     "  const link = (parent, text, where) => { add(parent, 'span', text, 'link').onclick = () => go(where); };\n",
     "  marked.kernels.slice(1).forEach(m => link(h, ' kernel ' + m, 'kernel=' + m));\n",
-    "  const say = (title, text) => {\n",
+    "  const line = (title, text) => {\n",
     "    const e = add(box, 'p');\n",
     "    add(e, 'small', title + ' ');\n",
     "    e.append(text);\n",
     "    return e;\n",
     "  };\n",
     "  const formula = (title, f, to, more) => {\n",
-    "    const e = say(title, to(value(f)) + ' ');\n",
+    "    const e = line(title, to(value(f)) + ' ');\n",
     "    add(e, 'code', '= ' + f);\n",
     "    if (more) e.append(': ' + more.join(', '));\n",
     "  };\n",
@@ -24701,29 +24702,29 @@ static const char *const graph__page_script[] = {
     "    else ops.append(o);\n",
     "    if (i + 1 < k.origins.length) ops.append(', ');\n",
     "  });\n",
-    "  if (p.part) say('part', 'launched by kernel ' + p.launch + ': ' + p.part.strategy + ': ' + p.part.why);\n",
+    "  if (p.part) line('part', 'launched by kernel ' + p.launch + ': ' + p.part.strategy + ': ' + p.part.why);\n",
     "  if (v) {\n",
-    "    say('why', v.strategy + ': ' + v.why);\n",
-    "    say('launch', v.grid.join(' \\u00d7 ') + ' = ' + v.grid.map(value).join(' \\u00d7 ') + ' blocks of ' +\n",
+    "    line('why', v.strategy + ': ' + v.why);\n",
+    "    line('launch', v.grid.join(' \\u00d7 ') + ' = ' + v.grid.map(value).join(' \\u00d7 ') + ' blocks of ' +\n",
     "      v.threads + ' threads, ' + v.shared_bytes + ' bytes of dynamic shared memory' +\n",
     "      (v.guard ? ', requires ' + v.guard : '') +\n",
     "      (v.guard_aligned ? ', requires 16-byte aligned pointers' : ''));\n",
     "  }\n",
-    "  formula('reads', k.bytes_read, bytes, k.reads.map(b => held(b, tensorIn.get(b))));\n",
-    "  formula('writes', k.bytes_written, bytes, k.writes.map(b => held(b, tensorIn.get(b))));\n",
+    "  formula('reads', k.bytes_read, bytes, k.reads.map(b => bufferText(b, tensorIn.get(b))));\n",
+    "  formula('writes', k.bytes_written, bytes, k.writes.map(b => bufferText(b, tensorIn.get(b))));\n",
     "  formula('flops', k.flops, flops);\n",
     "  if (p.launch === n) formula('predicted', p.time_ns, time);\n",
     "}\n",
     "function choose() {\n",
-    "  const [what, name] = decodeURIComponent(location.hash.slice(1)).split('=');\n",
+    "  const [kind, name] = decodeURIComponent(location.hash.slice(1)).split('=');\n",
     "  marked = { kernels: [], ops: [], buffers: new Set(), op: '' };\n",
-    "  if (what === 'op' && lines.has(name)) {\n",
+    "  if (kind === 'op' && lines.has(name)) {\n",
     "    marked.op = name;\n",
     "    marked.kernels = kernelsOf.get(name) || [];\n",
     "    marked.ops = [name];\n",
-    "    const makes = b => b.name === name || b.results.some(r => r.split(', ').includes(name));\n",
-    "    S.buffers.filter(makes).forEach(b => marked.buffers.add(b.name));\n",
-    "  } else if (what === 'kernel' && S.kernels[name]) {\n",
+    "    const contains = b => b.name === name || b.results.some(r => r.split(', ').includes(name));\n",
+    "    S.buffers.filter(contains).forEach(b => marked.buffers.add(b.name));\n",
+    "  } else if (kind === 'kernel' && S.kernels[name]) {\n",
     "    marked.kernels = [Number(name)];\n",
     "    marked.ops = [].concat(...S.kernels[name].results.map(r => r.split(', '))).filter(r => lines.has(r));\n",
     "    S.kernels[name].writes.forEach(b => marked.buffers.add(b));\n",
@@ -24760,8 +24761,8 @@ static const char *const graph__page_script[] = {
     "  const e = add(facts, 'span', f[0] + ' ');\n",
     "  cell(e, 'b', f[1], f[2]).id = 'total-' + f[0].replace(/ /g, '-');\n",
     "});\n",
-    "add(facts, 'small', 'Predicted: of each launch the longest of ' + P.launch_ns + ' ns, the bytes of its kernels at ' +\n",
-    "  P.copy_percent + ' % of ' + P.memory_bytes_per_ns + ' GB/s, their flops at the data sheet\\u2019s rate.');\n",
+    "add(facts, 'small', 'Predicted time of a launch: the longest of ' + P.launch_ns + ' ns, its bytes at ' +\n",
+    "  P.copy_percent + ' % of ' + P.memory_bytes_per_ns + ' GB/s, and its flops at the data sheet\\u2019s rate.');\n",
     "update();\n",
     "choose();\n",
     "onhashchange = choose;\n",
@@ -25093,7 +25094,7 @@ ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int nu
     if (!module) return IND_INVALID_ARGUMENT;
     if (!evaluator || !f || num < 1) {
         return ind__fail(module->context, IND_INVALID_ARGUMENT,
-                         "evaluator: formulas or the place for it are NULL, or none");
+                         "evaluator: formulas or the pointer for the result is NULL, or there are no formulas");
     }
     ind_context *root = module->context->root;
     ind_evaluator *e = ind__alloc(root, sizeof *e);
@@ -25114,7 +25115,8 @@ ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int nu
 ind_status ind_evaluator_run(ind_evaluator *e, const int64_t *sizes_v, int64_t *values) {
     if (!e) return IND_INVALID_ARGUMENT;
     if (!values || (!sizes_v && e->program.num_inputs)) {
-        return ind__fail(e->program.context, IND_INVALID_ARGUMENT, "evaluator: sizes or the place for values are NULL");
+        return ind__fail(e->program.context, IND_INVALID_ARGUMENT,
+                         "evaluator: sizes or the pointer for values is NULL");
     }
     if (e->program.num_inputs) memcpy(e->values, sizes_v, e->program.num_inputs * sizeof *sizes_v);
     ind_status status = ind__program_run(&e->program, e->values);
@@ -25159,7 +25161,7 @@ ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t *lo, in
     if (lo) *lo = INT64_MIN;
     if (hi) *hi = INT64_MAX;
     if (!module) return IND_INVALID_ARGUMENT;
-    if (!lo || !hi) return ind__fail(module->context, IND_INVALID_ARGUMENT, "formula: the place for a bound is NULL");
+    if (!lo || !hi) return ind__fail(module->context, IND_INVALID_ARGUMENT, "formula: the pointer for a bound is NULL");
     const ind__query q = ind__query_begin(module);
     ind_status status = ind__check_formula(module, &f);
     if (!status) ind_bounds(module->facts, f, lo, hi);

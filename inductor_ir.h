@@ -6648,7 +6648,7 @@ static ind_status ir__todo_ge0(ind_facts *f, ind_expr a) {
 }
 
 static ind_status ir__contradiction(ind_facts *f) {
-    return ind__fail(f->context, IND_INVALID_ARGUMENT, "contradicts what is known");
+    return ind__fail(f->context, IND_INVALID_ARGUMENT, "contradicts known facts");
 }
 
 static ind_status ir__remember_truth(ind_facts *f, ind_expr condition) {
@@ -7273,7 +7273,7 @@ ind_status ind_facts_assume(ind_facts *f, ind_expr condition) {
 ind_status ind_guard(ind_facts *f, ind_expr condition, bool *holds) {
     ind_status status = ir__check_condition(f, &condition);
     if (status) return status;
-    if (!holds) return ind__fail(f->context, IND_INVALID_ARGUMENT, "a guard needs a place for its answer");
+    if (!holds) return ind__fail(f->context, IND_INVALID_ARGUMENT, "a guard needs a pointer for its result");
     ind_context *c = f->context;
     ind_expr known = ind_simplify(f, condition);
     int64_t v;
@@ -11898,7 +11898,7 @@ static ind_status ir__record_scatter(ind__lowered *p, ind__recorder *r, const in
         if (status || in_step) return status;
         if (attempt == 0) ind__record_abort(r);
     }
-    return ind__fail(p->context, IND_VERIFY, "a scatter reads what other points of it change");
+    return ind__fail(p->context, IND_VERIFY, "a scatter reads elements that other points of it change");
 }
 
 ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_desc *d, ind__box **result) {
@@ -12812,12 +12812,12 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     char cls = ind__loop_op_class((ind_loop_op)i->op);
     if (!ir__is_compute_dtype((ind_dtype)i->dtype)) return ir__body_broken(b, n, "its type is no compute type");
     if (i->op == IND_LOOP_STORE && !ind__can_scatter((ind_reduction)i->reduction))
-        return ir__body_broken(b, n, "it combines with what is there in an unknown way");
+        return ir__body_broken(b, n, "the reduction with the old value is unknown");
     bool masked = i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE;
     uint32_t mask = i->arg[i->op == IND_LOOP_STORE];
     if (masked && mask && b->inst[mask].dtype != IND_BOOL) return ir__body_broken(b, n, "its mask is not bool");
     if (i->op == IND_LOOP_PAIR && (x->dtype != i->dtype || y->dtype != i->dtype))
-        return ir__body_broken(b, n, "an element and what it is combined to differ in type");
+        return ir__body_broken(b, n, "an element and the combined value differ in type");
     uint32_t pair = i->op == IND_LOOP_PAIR                                       ? i->arg[2]
                     : i->op == IND_LOOP_SCAN && i->reduction == IND_SCAN_COMBINE ? i->arg[0]
                                                                                  : 0;
@@ -12884,7 +12884,7 @@ static ind_status ir__verify_old_version(const ind__lowered *p, uint32_t loop, u
     if (p->buffer[version].loop < loop) return ir__body_broken(body, load, "reads a buffer that was changed before");
     return ir__loads_own_element(body, &body->inst[load], version)
                ? IND_OK
-               : ir__body_broken(body, load, "reads what other points of the loop change");
+               : ir__body_broken(body, load, "reads elements that other points of the loop change");
 }
 
 /* Only a new version of a buffer is partially stored, and it has the layout of the old one. */

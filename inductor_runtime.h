@@ -1846,7 +1846,7 @@ static ind_status rt__pack_parse(ind_context *c, rt__runtime *r, const char *dat
         at += padded < bytes - at ? padded : bytes - at;
         if (i + 1 == h.num_entries) return rt__pack_take_tuned(c, r, data + at, bytes - at);
     }
-    if (h.num_entries) ind__log(c, 1, "pack: %s is cut short; what is missing will be compiled", c->desc.pack.path);
+    if (h.num_entries) ind__log(c, 1, "pack: %s is truncated; the missing kernels will be compiled", c->desc.pack.path);
     return IND_OK;
 }
 

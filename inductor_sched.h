@@ -482,8 +482,10 @@ typedef struct sched__fuser {
     const ind__lowered *program;
     ind_fusion_policy policy;
     ind_schedule *schedule;
-    const char *(*origin_name)(uint32_t node, void *user);
-    void *user;
+    struct sched__origin {
+        const char *(*name)(uint32_t node, void *user);
+        void *user;
+    } origin;
     ind__arena scratch;
     bool failed;
     bool keep_order;     /* of the program */
@@ -491,38 +493,49 @@ typedef struct sched__fuser {
 
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
-    ind_expr *var;          /* the loops' variables, in those of the group */
-    ind_expr *bound;        /* by loop: first row element that it does not compute; invalid: it computes all */
-    uint32_t *first_var;    /* by loop */
-    uint32_t *waits;        /* loops that must run before a loop, as they read data that it then changes */
-    uint32_t *first_wait;   /* by loop, one more than loops */
-    uint32_t *reader;       /* loops that read a buffer, ascending */
-    uint32_t *first_reader; /* by buffer, one more than buffers */
-    uint32_t *written;      /* by buffer: 1 + the access that writes it; 0: no loop writes it (inputs, constants) */
-    uint32_t *home;         /* by buffer: ind__buffer_home */
-    int64_t *bytes_hint;    /* by buffer */
-    ind_expr *bytes;        /* by buffer */
+    struct sched__loop_vars {
+        ind_expr *var;   /* the loops' variables, in those of the group */
+        ind_expr *bound; /* by loop: first row element that it does not compute; invalid: it computes all */
+        uint32_t *first; /* by loop */
+    } vars;
+    uint32_t *waits;      /* loops that must run before a loop, as they read data that it then changes */
+    uint32_t *first_wait; /* by loop, one more than loops */
+    struct sched__buffers {
+        uint32_t *reader;       /* loops that read a buffer, ascending */
+        uint32_t *first_reader; /* by buffer, one more than buffers */
+        uint32_t *written;      /* by buffer: 1 + the access that writes it; 0: no loop writes it (inputs, constants) */
+        uint32_t *home;         /* by buffer: ind__buffer_home */
+        int64_t *bytes_hint;    /* by buffer */
+        ind_expr *bytes;        /* by buffer */
+        uint32_t *value;        /* by buffer: its value in the body being recorded */
+    } buffers;
 
     sched__group *group;
     uint32_t *group_of, *next_loop; /* by loop */
-    sched__domain *domains[IND__SCHED_BUCKETS];
-    sched__fit *fits[IND__SCHED_BUCKETS];
-    uint32_t num_domains;
+    struct sched__interned {
+        sched__domain *domain[IND__SCHED_BUCKETS];
+        sched__fit *fit[IND__SCHED_BUCKETS];
+        uint32_t num_domains;
+    } interned;
 
-    uint32_t *mark;  /* by loop or buffer: equal to epoch if visited */
-    uint32_t *found; /* by buffer: note of the current epoch */
-    uint32_t epoch;
-    uint32_t after[IND__SCHED_VISITS], before[IND__SCHED_VISITS]; /* result of the last cycle test */
-    uint32_t num_after, num_before;
+    struct sched__visits {
+        uint32_t *mark;  /* by loop or buffer: equal to epoch if visited */
+        uint32_t *found; /* by buffer: note of the current epoch */
+        uint32_t epoch;
+        uint32_t after[IND__SCHED_VISITS], before[IND__SCHED_VISITS]; /* result of the last cycle test */
+        uint32_t num_after, num_before;
+    } visits;
 
     const struct sched__splitter *splitter; /* while edges are explained */
 
-    uint32_t *value; /* by buffer: its value in the body being recorded */
-    uint32_t *gift;  /* donated inputs */
-    uint32_t num_gifts;
-
-    uint32_t *order; /* groups in execution order */
-    uint32_t num_order;
+    struct sched__donated {
+        uint32_t *input; /* donated inputs */
+        uint32_t num;
+    } donated;
+    struct sched__order {
+        uint32_t *group; /* groups in execution order */
+        uint32_t num;
+    } order;
 } sched__fuser;
 
 static bool sched__fail(sched__fuser *f) {
@@ -1061,7 +1074,7 @@ static bool sched__mark_operands(const ind_body *body, uint8_t *flag) {
 }
 
 static const sched__domain *sched__find_domain(sched__fuser *f, const ind_expr *size, int rank, int rrank, uint64_t h) {
-    for (const sched__domain *d = f->domains[h % IND__SCHED_BUCKETS]; d; d = d->next) {
+    for (const sched__domain *d = f->interned.domain[h % IND__SCHED_BUCKETS]; d; d = d->next) {
         bool same = d->rank == rank && d->rrank == rrank;
         for (int k = 0; same && k < rank + rrank; k++) same = ind_expr_same(d->size[k], size[k]);
         if (same) return d;
@@ -1076,8 +1089,10 @@ static const sched__domain *sched__domain_of(sched__fuser *f, const ind_expr *si
     if (known) return known;
     sched__domain *d = sched__scratch(f, 1, sizeof *d);
     if (!d) return NULL;
-    *d = (sched__domain){
-        .next = f->domains[h % IND__SCHED_BUCKETS], .number = f->num_domains++, .rank = rank, .rrank = rrank};
+    *d = (sched__domain){.next = f->interned.domain[h % IND__SCHED_BUCKETS],
+                         .number = f->interned.num_domains++,
+                         .rank = rank,
+                         .rrank = rrank};
     for (int k = 0; k < rank + rrank; k++) {
         d->size[k] = size[k];
         d->var[k] = ind__index_symbol(f->context, k < rank ? 'i' : 'r', k < rank ? k : k - rank, size[k]);
@@ -1086,7 +1101,7 @@ static const sched__domain *sched__domain_of(sched__fuser *f, const ind_expr *si
     d->numel = ind_expr_product(f->context, size, rank), d->rnumel = ind_expr_product(f->context, size + rank, rrank);
     if (!ind__ok(d->numel) || !ind__ok(d->rnumel)) return sched__fail(f), NULL;
     d->hint = sched__hint(d->numel), d->rhint = sched__hint(d->rnumel);
-    return f->domains[h % IND__SCHED_BUCKETS] = d;
+    return f->interned.domain[h % IND__SCHED_BUCKETS] = d;
 }
 
 /* The loop's own domain, and its variables in it. Dimensions of size 1 are dropped; a reduction keeps at least one. */
@@ -1130,7 +1145,7 @@ static uint32_t sched__num_mutated(const sched__fuser *f, uint32_t l) {
 static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     const ind_body *body = f->program->loop[l].body;
     sched__group *g = &f->group[l];
-    ind_expr *var = f->var + f->first_var[l];
+    ind_expr *var = f->vars.var + f->vars.first[l];
     const sched__domain *d = sched__loop_domain(f, body, var);
     if (!d) return false;
     bool dot = sched__mark_operands(body, flag);
@@ -1156,8 +1171,8 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
         a->partly = a->write && (in->arg[1] || in->reduction || in->flags);
         if (!sched__map(f, &a->index, body->var, var, body->rank + body->rrank)) return false;
         if (a->write) {
-            if (f->written[a->buffer]) a->partly = true; /* the last of several stores */
-            f->written[a->buffer] = (uint32_t)(a - f->access) + 1;
+            if (f->buffers.written[a->buffer]) a->partly = true; /* the last of several stores */
+            f->buffers.written[a->buffer] = (uint32_t)(a - f->access) + 1;
         }
         a++;
     }
@@ -1185,13 +1200,13 @@ static uint32_t sched__count(sched__fuser *f) {
     uint32_t accesses = 0, vars = 0, most = 1;
     for (uint32_t l = 0; l < f->program->num_loops; l++) {
         const ind_body *body = f->program->loop[l].body;
-        f->first_access[l] = accesses, f->first_var[l] = vars;
+        f->first_access[l] = accesses, f->vars.first[l] = vars;
         vars += (uint32_t)(body->rank + body->rrank);
         for (uint32_t i = 1; i < body->num_inst; i++) accesses += sched__is_access(&body->inst[i]);
         accesses += sched__num_mutated(f, l) + sched__num_sizes(f, body);
         if (body->num_inst > most) most = body->num_inst;
     }
-    f->first_access[f->program->num_loops] = accesses, f->first_var[f->program->num_loops] = vars;
+    f->first_access[f->program->num_loops] = accesses, f->vars.first[f->program->num_loops] = vars;
     return most;
 }
 
@@ -1200,37 +1215,37 @@ static void sched__set_home(sched__fuser *f, uint32_t first) {
     uint32_t last = first;
     while (f->program->buffer[last].mutated_by) last = f->program->buffer[last].mutated_by;
     for (uint32_t b = first; b; b = f->program->buffer[b].mutated_by)
-        f->home[b] = f->program->buffer[last].output ? last : first;
+        f->buffers.home[b] = f->program->buffer[last].output ? last : first;
 }
 
 static bool sched__collect_accesses(sched__fuser *f) {
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
     f->first_access = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
-    f->first_var = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
+    f->vars.first = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
     f->group_of = sched__scratch(f, loops, sizeof(uint32_t));
     f->next_loop = sched__scratch(f, loops, sizeof(uint32_t));
-    f->bound = sched__scratch(f, loops, sizeof(ind_expr));
+    f->vars.bound = sched__scratch(f, loops, sizeof(ind_expr));
     f->group = sched__scratch(f, loops, sizeof(sched__group));
-    f->order = sched__scratch(f, loops, sizeof(uint32_t));
-    f->mark = sched__scratch(f, (size_t)loops + buffers, sizeof(uint32_t));
-    f->found = sched__scratch(f, buffers, sizeof(uint32_t));
-    f->written = sched__scratch(f, buffers, sizeof(uint32_t));
-    f->value = sched__scratch(f, buffers, sizeof(uint32_t));
-    f->bytes_hint = sched__scratch(f, buffers, sizeof(int64_t));
-    f->bytes = sched__scratch(f, buffers, sizeof(ind_expr));
-    f->home = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->order.group = sched__scratch(f, loops, sizeof(uint32_t));
+    f->visits.mark = sched__scratch(f, (size_t)loops + buffers, sizeof(uint32_t));
+    f->visits.found = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->buffers.written = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->buffers.value = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->buffers.bytes_hint = sched__scratch(f, buffers, sizeof(int64_t));
+    f->buffers.bytes = sched__scratch(f, buffers, sizeof(ind_expr));
+    f->buffers.home = sched__scratch(f, buffers, sizeof(uint32_t));
     if (f->failed) return false;
     uint8_t *flag = sched__scratch(f, sched__count(f), 1);
     f->access = sched__scratch(f, f->first_access[loops], sizeof(ind__access));
-    f->var = sched__scratch(f, f->first_var[loops], sizeof(ind_expr));
+    f->vars.var = sched__scratch(f, f->vars.first[loops], sizeof(ind_expr));
     if (f->failed) return false;
     for (uint32_t l = 0; l < loops; l++) {
         if (!sched__collect_loop(f, l, flag)) return false;
     }
     for (uint32_t b = 1; b < buffers; b++) {
-        f->bytes[b] = ind__buffer_most_bytes(f->program, &f->program->buffer[b]);
-        if (!ind__ok(f->bytes[b])) return sched__fail(f);
-        f->bytes_hint[b] = sched__hint(f->bytes[b]);
+        f->buffers.bytes[b] = ind__buffer_most_bytes(f->program, &f->program->buffer[b]);
+        if (!ind__ok(f->buffers.bytes[b])) return sched__fail(f);
+        f->buffers.bytes_hint[b] = sched__hint(f->buffers.bytes[b]);
     }
     for (uint32_t b = 1; b < buffers; b++)
         if (!f->program->buffer[b].mutates) sched__set_home(f, b);
@@ -1239,29 +1254,29 @@ static bool sched__collect_accesses(sched__fuser *f) {
 
 /* Calls visit with every buffer that the loop reads, each once. */
 static void sched__each_read(sched__fuser *f, uint32_t l, void (*visit)(sched__fuser *, uint32_t l, uint32_t buffer)) {
-    f->epoch++;
+    f->visits.epoch++;
     for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1]; a++) {
         uint32_t b = f->access[a].buffer;
-        if (f->access[a].write || f->mark[b] == f->epoch) continue;
-        f->mark[b] = f->epoch;
+        if (f->access[a].write || f->visits.mark[b] == f->visits.epoch) continue;
+        f->visits.mark[b] = f->visits.epoch;
         visit(f, l, b);
     }
 }
 
 static void sched__count_reader(sched__fuser *f, uint32_t l, uint32_t buffer) {
     (void)l;
-    f->first_reader[buffer + 1]++;
+    f->buffers.first_reader[buffer + 1]++;
 }
 
 static void sched__put_reader(sched__fuser *f, uint32_t l, uint32_t buffer) {
-    f->reader[f->first_reader[buffer] + f->found[buffer]++] = l;
+    f->buffers.reader[f->buffers.first_reader[buffer] + f->visits.found[buffer]++] = l;
 }
 
 /* A loop that changes a buffer in place runs after all other readers of it; an ordering dependency without data. */
 static bool sched__collect_waits(sched__fuser *f) {
     uint32_t loops = f->program->num_loops, n = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++)
-        if (f->program->buffer[b].mutated_by) n += f->first_reader[b + 1] - f->first_reader[b];
+        if (f->program->buffer[b].mutated_by) n += f->buffers.first_reader[b + 1] - f->buffers.first_reader[b];
     f->first_wait = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
     f->waits = sched__scratch(f, n, sizeof(uint32_t));
     if (f->failed) return false;
@@ -1270,8 +1285,8 @@ static bool sched__collect_waits(sched__fuser *f) {
         f->first_wait[l] = n;
         for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1]; a++) {
             uint32_t b = f->access[a].buffer;
-            for (uint32_t r = f->first_reader[b]; f->access[a].whole && r < f->first_reader[b + 1]; r++)
-                if (f->reader[r] != l) f->waits[n++] = f->reader[r];
+            for (uint32_t r = f->buffers.first_reader[b]; f->access[a].whole && r < f->buffers.first_reader[b + 1]; r++)
+                if (f->buffers.reader[r] != l) f->waits[n++] = f->buffers.reader[r];
         }
     }
     f->first_wait[loops] = n;
@@ -1280,11 +1295,11 @@ static bool sched__collect_waits(sched__fuser *f) {
 
 static bool sched__collect_readers(sched__fuser *f) {
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
-    f->first_reader = sched__scratch(f, (size_t)buffers + 1, sizeof(uint32_t));
+    f->buffers.first_reader = sched__scratch(f, (size_t)buffers + 1, sizeof(uint32_t));
     if (f->failed) return false;
     for (uint32_t l = 0; l < loops; l++) sched__each_read(f, l, sched__count_reader);
-    for (uint32_t b = 0; b < buffers; b++) f->first_reader[b + 1] += f->first_reader[b];
-    f->reader = sched__scratch(f, f->first_reader[buffers], sizeof(uint32_t));
+    for (uint32_t b = 0; b < buffers; b++) f->buffers.first_reader[b + 1] += f->buffers.first_reader[b];
+    f->buffers.reader = sched__scratch(f, f->buffers.first_reader[buffers], sizeof(uint32_t));
     if (f->failed) return false;
     for (uint32_t l = 0; l < loops; l++) sched__each_read(f, l, sched__put_reader);
     return sched__collect_waits(f);
@@ -1292,11 +1307,11 @@ static bool sched__collect_readers(sched__fuser *f) {
 
 /* Loop that writes the buffer, or SCHED_NONE: inputs, constants, and results of loops that were dropped. */
 static uint32_t sched__writer(const sched__fuser *f, uint32_t buffer) {
-    return f->written[buffer] ? f->program->buffer[buffer].loop : IND__SCHED_NONE;
+    return f->buffers.written[buffer] ? f->program->buffer[buffer].loop : IND__SCHED_NONE;
 }
 
 static uint32_t sched__num_readers(const sched__fuser *f, uint32_t buffer) {
-    return f->first_reader[buffer + 1] - f->first_reader[buffer];
+    return f->buffers.first_reader[buffer + 1] - f->buffers.first_reader[buffer];
 }
 
 /* Loop that changes the buffer in place, or SCHED_NONE. */
@@ -1308,7 +1323,7 @@ static uint32_t sched__mutator(const sched__fuser *f, uint32_t buffer) {
 /* True if the buffer is in the arena, provided that it reaches memory. Otherwise it shares the memory of an input or
    output. */
 static bool sched__in_arena(const sched__fuser *f, uint32_t buffer) {
-    const ind__buffer *home = &f->program->buffer[f->home[buffer]];
+    const ind__buffer *home = &f->program->buffer[f->buffers.home[buffer]];
     return sched__writer(f, buffer) != IND__SCHED_NONE && home->kind == IND__BUFFER_COMPUTED && !home->output;
 }
 
@@ -1343,8 +1358,8 @@ static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, ui
     const ind__buffer *info = &f->program->buffer[buffer];
     if (info->output || info->mutates || info->mutated_by || f->group[home].call) return true;
     if (f->group[home].sorts && sched__stores_sorted(f, buffer)) return true;
-    for (uint32_t r = f->first_reader[buffer]; r < f->first_reader[buffer + 1]; r++) {
-        uint32_t g = f->group_of[f->reader[r]];
+    for (uint32_t r = f->buffers.first_reader[buffer]; r < f->buffers.first_reader[buffer + 1]; r++) {
+        uint32_t g = f->group_of[f->buffers.reader[r]];
         bool inside = g == home || ((g == a || g == b) && (home == a || home == b));
         if (!inside) return true;
     }
@@ -1506,18 +1521,18 @@ static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain
     uint64_t h =
         ind__hash(key, sizeof key, ind__hash(order_a, sizeof *order_a, ind__hash(order_b, sizeof *order_b, 0)));
     h %= IND__SCHED_BUCKETS;
-    for (const sched__fit *fit = f->fits[h]; fit; fit = fit->next) {
+    for (const sched__fit *fit = f->interned.fit[h]; fit; fit = fit->next) {
         bool same = fit->a == a && fit->b == b && !memcmp(&fit->order_a, order_a, sizeof *order_a);
         if (same && !memcmp(&fit->order_b, order_b, sizeof *order_b)) return fit;
     }
     const sched__dim_order plain = sched__original_order();
     sched__fit *fit = sched__scratch(f, 1, sizeof *fit);
     if (!fit) return NULL;
-    *fit = (sched__fit){.next = f->fits[h], .a = a, .b = b, .order_a = *order_a, .order_b = *order_b};
+    *fit = (sched__fit){.next = f->interned.fit[h], .a = a, .b = b, .order_a = *order_a, .order_b = *order_b};
     fit->reordered = memcmp(order_a, &plain, sizeof plain) || memcmp(order_b, &plain, sizeof plain);
     sched__make_fit(f, fit);
     if (f->failed) return NULL;
-    return f->fits[h] = fit;
+    return f->interned.fit[h] = fit;
 }
 
 static const sched__fit *sched__fit_of(sched__fuser *f, const sched__domain *a, const sched__domain *b) {
@@ -1627,8 +1642,8 @@ static ind_expr sched__index_in(sched__fuser *f, const ind__access *a, const sch
 }
 
 static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
-    for (uint32_t r = f->first_reader[buffer]; r < f->first_reader[buffer + 1]; r++)
-        if (f->group_of[f->reader[r]] == g) return true;
+    for (uint32_t r = f->buffers.first_reader[buffer]; r < f->buffers.first_reader[buffer + 1]; r++)
+        if (f->group_of[f->buffers.reader[r]] == g) return true;
     return false;
 }
 
@@ -1653,7 +1668,7 @@ static bool sched__reads_mutated_element(sched__fuser *f, const ind__access *at,
 /* Group b changes `old` in place, which group a reads. True if both groups read only the element that the same point
    stores. */
 static bool sched__mutates_pointwise(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
-    const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
+    const ind__access *store = &f->access[f->buffers.written[f->program->buffer[old].mutated_by] - 1];
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (f->policy.disable_mutation || !fit->domain || store->partly || store->indirect) return false;
     ind_expr changed = sched__index_in(f, store, fit->b, fit->map_b);
@@ -1667,13 +1682,13 @@ static bool sched__mutates_pointwise(sched__fuser *f, uint32_t a, uint32_t b, co
 
 /* True if a read of the new version may use the value that the loop stored. */
 static bool sched__forwards(const sched__fuser *f, uint32_t version) {
-    const ind__access *store = &f->access[f->written[version] - 1];
+    const ind__access *store = &f->access[f->buffers.written[version] - 1];
     return !f->policy.disable_mutation && !store->partly && !store->indirect;
 }
 
 /* True if access `at` of b reads the element that a computes at the same point of the common domain. */
 static bool sched__reads_same_point(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
-    ind_expr made = sched__index_in(f, &f->access[f->written[at->buffer] - 1], fit->a, fit->map_a);
+    ind_expr made = sched__index_in(f, &f->access[f->buffers.written[at->buffer] - 1], fit->a, fit->map_a);
     return ind_expr_same(made, sched__index_in(f, at, fit->b, fit->map_b));
 }
 
@@ -1713,7 +1728,7 @@ static bool sched__rows_may_mutate(sched__fuser *f, uint32_t g, const sched__dom
         uint32_t mutator = it.at->write || it.at->whole ? IND__SCHED_NONE : sched__mutator(f, it.at->buffer);
         if (mutator == IND__SCHED_NONE || f->group_of[mutator] != g) continue;
         if (product || f->policy.disable_row_mutation) return false;
-        ind_expr changed = sched__index_in(f, &f->access[f->written[b->mutated_by] - 1], own, map);
+        ind_expr changed = sched__index_in(f, &f->access[f->buffers.written[b->mutated_by] - 1], own, map);
         if (!sched__may_mutate_at(d, changed) || !sched__reads_mutated_element(f, it.at, own, map, changed, true))
             return false;
     }
@@ -1757,12 +1772,12 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->count + y->count > (uint32_t)f->policy.max_loops) return true;
     if ((x->sorts || y->sorts) && x->count + y->count > IND__SCHED_SORTED_LOOPS) return true;
-    f->epoch++;
+    f->visits.epoch++;
     for (int half = 0; half < 2; half++) {
         for (sched__access_iter it = sched__first_access(f, half ? b : a); it.at; sched__next_access(f, &it)) {
             uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
-            if (f->mark[buffer] == f->epoch) continue;
-            f->mark[buffer] = f->epoch;
+            if (f->visits.mark[buffer] == f->visits.epoch) continue;
+            f->visits.mark[buffer] = f->visits.epoch;
             bool own = writer != IND__SCHED_NONE && (f->group_of[writer] == a || f->group_of[writer] == b);
             args += !own || sched__stored(f, buffer, a, b);
         }
@@ -1814,7 +1829,7 @@ typedef struct sched__search {
 
 static void sched__reach(sched__fuser *f, sched__search *s, uint32_t at, uint32_t next) {
     if (++s->steps > IND__SCHED_STEPS && s->result == IND__SCHED_SEARCH_DONE) s->result = IND__SCHED_SEARCH_LIMIT;
-    if (next == at || next == s->from || f->mark[next] == f->epoch) return;
+    if (next == at || next == s->from || f->visits.mark[next] == f->visits.epoch) return;
     if (next == s->to) {
         if (at != s->from) s->result = IND__SCHED_SEARCH_CYCLE;
         return;
@@ -1825,7 +1840,7 @@ static void sched__reach(sched__fuser *f, sched__search *s, uint32_t at, uint32_
         s->result = IND__SCHED_SEARCH_LIMIT;
         return;
     }
-    f->mark[next] = f->epoch;
+    f->visits.mark[next] = f->visits.epoch;
     s->list[s->num++] = next;
 }
 
@@ -1833,8 +1848,9 @@ static void sched__reach_readers(sched__fuser *f, sched__search *s, uint32_t at,
     const ind__loop *loop = &f->program->loop[l];
     for (uint32_t o = 0; o < loop->num_outputs; o++) {
         uint32_t b = loop->output[o];
-        for (uint32_t r = f->first_reader[b]; r < f->first_reader[b + 1] && s->result == IND__SCHED_SEARCH_DONE; r++)
-            sched__reach(f, s, at, f->group_of[f->reader[r]]);
+        for (uint32_t r = f->buffers.first_reader[b];
+             r < f->buffers.first_reader[b + 1] && s->result == IND__SCHED_SEARCH_DONE; r++)
+            sched__reach(f, s, at, f->group_of[f->buffers.reader[r]]);
     }
     for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1] && s->result == IND__SCHED_SEARCH_DONE; a++) {
         uint32_t mutator = f->access[a].write ? IND__SCHED_NONE : sched__mutator(f, f->access[a].buffer);
@@ -1852,7 +1868,7 @@ static void sched__reach_writers(sched__fuser *f, sched__search *s, uint32_t at,
 }
 
 static sched__search_result sched__search_run(sched__fuser *f, sched__search *s) {
-    f->epoch++;
+    f->visits.epoch++;
     for (uint32_t i = 0, at = s->from;; at = s->list[i++]) {
         for (uint32_t l = f->group[at].head; l != IND__SCHED_NONE; l = f->next_loop[l])
             (s->forward ? sched__reach_readers : sched__reach_writers)(f, s, at, l);
@@ -1864,14 +1880,14 @@ static sched__search_result sched__search_run(sched__fuser *f, sched__search *s)
    group in the topological order (Pearce and Kelly 2006). It takes b's position if no group in between needs a, and a's
    if b needs none of them; otherwise both sets are known and move. */
 static ind_fusion_reason sched__check_cycle(sched__fuser *f, uint32_t a, uint32_t b) {
-    sched__search after = {.forward = true, .from = a, .to = b, .list = f->after};
-    sched__search before = {.from = b, .to = a, .list = f->before};
+    sched__search after = {.forward = true, .from = a, .to = b, .list = f->visits.after};
+    sched__search before = {.from = b, .to = a, .list = f->visits.before};
     sched__search_result x = sched__search_run(f, &after), y = IND__SCHED_SEARCH_DONE;
-    f->num_after = after.num, f->num_before = 0;
+    f->visits.num_after = after.num, f->visits.num_before = 0;
     if (x == IND__SCHED_SEARCH_CYCLE) return IND_FUSION_CYCLE;
     if (x == IND__SCHED_SEARCH_DONE && !after.num) return IND_FUSION_FUSED_VERTICAL;
     y = sched__search_run(f, &before);
-    f->num_before = before.num;
+    f->visits.num_before = before.num;
     if (y == IND__SCHED_SEARCH_CYCLE) return IND_FUSION_CYCLE;
     if (y == IND__SCHED_SEARCH_DONE && (!before.num || x == IND__SCHED_SEARCH_DONE)) return IND_FUSION_FUSED_VERTICAL;
     return IND_FUSION_TOO_FAR;
@@ -1880,19 +1896,20 @@ static ind_fusion_reason sched__check_cycle(sched__fuser *f, uint32_t a, uint32_
 /* Bytes that both read at the same points, at the hints. */
 static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = 0;
-    f->epoch++;
+    f->visits.epoch++;
     for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
         if (it.at->write || it.at->operand || it.at->whole || it.at->size) continue;
-        f->mark[it.at->buffer] = f->epoch;
-        f->found[it.at->buffer] = (uint32_t)(it.at - f->access);
+        f->visits.mark[it.at->buffer] = f->visits.epoch;
+        f->visits.found[it.at->buffer] = (uint32_t)(it.at - f->access);
     }
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         uint32_t buffer = it.at->buffer;
-        if (it.at->write || it.at->operand || it.at->whole || it.at->size || f->mark[buffer] != f->epoch) continue;
-        ind_expr x = sched__index_in(f, &f->access[f->found[buffer]], fit->a, fit->map_a);
+        if (it.at->write || it.at->operand || it.at->whole || it.at->size || f->visits.mark[buffer] != f->visits.epoch)
+            continue;
+        ind_expr x = sched__index_in(f, &f->access[f->visits.found[buffer]], fit->a, fit->map_a);
         if (!ind_expr_same(x, sched__index_in(f, it.at, fit->b, fit->map_b))) continue;
-        f->mark[buffer] = 0;
-        bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
+        f->visits.mark[buffer] = 0;
+        bytes = sched__add_hint(bytes, f->buffers.bytes_hint[buffer]);
     }
     return bytes;
 }
@@ -1936,9 +1953,9 @@ enum { IND__SCHED_SCANNED = 1, IND__SCHED_AFTER_REDUCE = 2 };
 static bool sched__per_element(const sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit) {
     const sched__domain *d = f->group[g].domain;
     if (!d->rrank) return fit->elementwise;
-    for (uint32_t v = f->first_var[l]; v < f->first_var[l] + (uint32_t)f->program->loop[l].body->rank; v++) {
+    for (uint32_t v = f->vars.first[l]; v < f->vars.first[l] + (uint32_t)f->program->loop[l].body->rank; v++) {
         for (int r = d->rank; r < d->rank + d->rrank; r++)
-            if (ind__expr_depends(f->var[v], d->var[r])) return true;
+            if (ind__expr_depends(f->vars.var[v], d->var[r])) return true;
     }
     return false;
 }
@@ -1957,15 +1974,16 @@ static ind_fusion_reason sched__track_scan(sched__fuser *f, uint32_t l, uint32_t
     for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1]; a++) {
         uint32_t b = f->access[a].buffer;
         if (f->access[a].write && f->access[a].indirect) return IND_FUSION_INDIRECT;
-        if (!f->access[a].write && f->mark[b] == f->epoch && f->found[b] > from) from = f->found[b];
+        if (!f->access[a].write && f->visits.mark[b] == f->visits.epoch && f->visits.found[b] > from)
+            from = f->visits.found[b];
     }
     if (once && from == IND__SCHED_AFTER_REDUCE && (scans || reduces || sched__per_element(f, l, g, fit)))
         return IND_FUSION_SCAN_REDUCED;
     if (scans) from = IND__SCHED_SCANNED;
     if (from && reduces) from = IND__SCHED_AFTER_REDUCE;
     for (uint32_t o = 0; o < f->program->loop[l].num_outputs; o++) {
-        f->mark[f->program->loop[l].output[o]] = f->epoch;
-        f->found[f->program->loop[l].output[o]] = from;
+        f->visits.mark[f->program->loop[l].output[o]] = f->visits.epoch;
+        f->visits.found[f->program->loop[l].output[o]] = from;
     }
     return IND_FUSION_FUSED_VERTICAL;
 }
@@ -2011,7 +2029,7 @@ static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t
     const sched__group *first = &f->group[a], *second = &f->group[b];
     const bool once = f->policy.disable_rescans || first->combines || second->combines;
     if (d->rrank != 1) return IND_FUSION_DOMAINS_DIFFER;
-    f->epoch++;
+    f->visits.epoch++;
     for (uint32_t x = f->group[a].head, y = f->group[b].head; x != IND__SCHED_NONE || y != IND__SCHED_NONE;) {
         uint32_t *from = x < y ? &x : &y, l = *from, g = from == &x ? a : b;
         ind_fusion_reason reason = sched__track_scan(f, l, g, fit, once);
@@ -2139,21 +2157,21 @@ static bool sched__order_of_access(const sched__domain *d, ind_expr index, bool 
 static bool sched__shared_access(sched__fuser *f, uint32_t a, uint32_t b, int attempt, const ind__access **x,
                                  const ind__access **y) {
     int64_t most = 0;
-    f->epoch++;
+    f->visits.epoch++;
     for (sched__access_iter it = sched__first_access(f, a); attempt && it.at; sched__next_access(f, &it)) {
         if (it.at->write || it.at->operand || it.at->whole || it.at->size || it.at->indirect) continue;
-        f->mark[it.at->buffer] = f->epoch;
-        f->found[it.at->buffer] = (uint32_t)(it.at - f->access);
+        f->visits.mark[it.at->buffer] = f->visits.epoch;
+        f->visits.found[it.at->buffer] = (uint32_t)(it.at - f->access);
     }
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
         if (it.at->write || it.at->operand || it.at->whole || it.at->size || it.at->indirect ||
-            f->bytes_hint[buffer] <= most)
+            f->buffers.bytes_hint[buffer] <= most)
             continue;
         bool made = writer != IND__SCHED_NONE && f->group_of[writer] == a;
-        if (attempt ? f->mark[buffer] != f->epoch : !made) continue;
-        most = f->bytes_hint[buffer];
-        *x = &f->access[attempt ? f->found[buffer] : f->written[buffer] - 1], *y = it.at;
+        if (attempt ? f->visits.mark[buffer] != f->visits.epoch : !made) continue;
+        most = f->buffers.bytes_hint[buffer];
+        *x = &f->access[attempt ? f->visits.found[buffer] : f->buffers.written[buffer] - 1], *y = it.at;
     }
     return most > 0;
 }
@@ -2172,7 +2190,7 @@ static void sched__add_strided_excess(sched__fuser *f, uint32_t g, uint32_t a, u
         ind_expr index = map ? sched__index_in(f, it.at, f->group[g].domain, map) : it.at->index, step;
         for (int v = 0; v < d->rank + d->rrank; v++) {
             bool contiguous = ind__affine(index, d->var[v], &step, NULL) && sched__hint(step) <= 1;
-            int64_t count = f->bytes_hint[buffer];
+            int64_t count = f->buffers.bytes_hint[buffer];
             if (!contiguous) extra[v] = sched__add_hint(extra[v], count > INT64_MAX / 64 ? INT64_MAX : count * sector);
         }
     }
@@ -2232,7 +2250,7 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
    results of a scan do not depend on later elements. A checked index could be out of range for a missing element. */
 static bool sched__may_use_prefix(const sched__fuser *f, uint32_t l) {
     const ind_body *body = f->program->loop[l].body;
-    if (body->call || ind__ok(f->bound[l])) return false;
+    if (body->call || ind__ok(f->vars.bound[l])) return false;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         bool reduces = in->op == IND_LOOP_REDUCE;
@@ -2426,7 +2444,7 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
     n->steps = ceil((double)d->rhint / f->policy.product_depth), n->macs = (double)d->hint * (double)d->rhint;
     for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
         double size = ind_dtype_bytes(f->program->buffer[it.at->buffer].dtype),
-               own = (double)f->bytes_hint[it.at->buffer];
+               own = (double)f->buffers.bytes_hint[it.at->buffer];
         uint32_t writer = sched__writer(f, it.at->buffer);
         bool inside = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
         if (inside || (it.at->write && !sched__stored(f, it.at->buffer, a, a))) continue; /* never reaches memory */
@@ -2480,7 +2498,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     if (!own) return IND_FUSION_PROLOGUE;
     *own = (sched__fit){.a = x->domain, .b = y->domain, .domain = y->domain};
     memcpy(own->map_b, y->domain->var, sizeof own->map_b);
-    if (!sched__invert(f, x->domain, f->access[f->written[read->buffer] - 1].index, read->index, own->map_a))
+    if (!sched__invert(f, x->domain, f->access[f->buffers.written[read->buffer] - 1].index, read->index, own->map_a))
         return IND_FUSION_PROLOGUE;
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         uint32_t writer = sched__writer(f, it.at->buffer);
@@ -2504,14 +2522,15 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
    and reads of the same data. */
 static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = sched__shared_reads(f, a, b, fit);
-    f->epoch++;
+    f->visits.epoch++;
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
-        if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a || f->mark[buffer] == f->epoch)
+        if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a ||
+            f->visits.mark[buffer] == f->visits.epoch)
             continue;
-        f->mark[buffer] = f->epoch;
-        bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
-        if (!sched__stored(f, buffer, a, b)) bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
+        f->visits.mark[buffer] = f->visits.epoch;
+        bytes = sched__add_hint(bytes, f->buffers.bytes_hint[buffer]);
+        if (!sched__stored(f, buffer, a, b)) bytes = sched__add_hint(bytes, f->buffers.bytes_hint[buffer]);
     }
     return bytes;
 }
@@ -2578,24 +2597,25 @@ static bool sched__add_pair(sched__fuser *f, sched__pairs *p, uint32_t x, uint32
 /* Adds the second stages of one kernel's columns as neighbours; they share no buffer. */
 static bool sched__add_second_stages(sched__fuser *f, sched__pairs *p, uint32_t buffer) {
     uint32_t writer = sched__writer(f, buffer);
-    uint32_t l = writer == IND__SCHED_NONE ? writer : f->next_loop[writer], read = f->reader[f->first_reader[buffer]];
+    uint32_t l = writer == IND__SCHED_NONE ? writer : f->next_loop[writer],
+             read = f->buffers.reader[f->buffers.first_reader[buffer]];
     if (l == IND__SCHED_NONE || !sched__changed(f, p, f->group_of[writer])) return true;
     for (; l != IND__SCHED_NONE; l = f->next_loop[l]) {
         uint32_t other = f->program->loop[l].output[0];
         if (!f->program->buffer[other].run || !sched__num_readers(f, other)) continue;
-        return sched__put_pair(f, p, f->group_of[read], f->group_of[f->reader[f->first_reader[other]]]);
+        return sched__put_pair(f, p, f->group_of[read], f->group_of[f->buffers.reader[f->buffers.first_reader[other]]]);
     }
     return true;
 }
 
 static bool sched__add_neighbours(sched__fuser *f, sched__pairs *p, uint32_t buffer) {
-    uint32_t writer = sched__writer(f, buffer), end = f->first_reader[buffer + 1];
+    uint32_t writer = sched__writer(f, buffer), end = f->buffers.first_reader[buffer + 1];
     bool run = f->program->buffer[buffer].run && sched__num_readers(f, buffer);
     if (run && !sched__add_second_stages(f, p, buffer)) return false;
-    for (uint32_t r = f->first_reader[buffer]; r < end; r++) {
-        if (writer != IND__SCHED_NONE && !sched__add_pair(f, p, writer, f->reader[r])) return false;
+    for (uint32_t r = f->buffers.first_reader[buffer]; r < end; r++) {
+        if (writer != IND__SCHED_NONE && !sched__add_pair(f, p, writer, f->buffers.reader[r])) return false;
         for (uint32_t q = r + 1; q < end && q - r <= IND__SCHED_NEIGHBOURS; q++) {
-            if (!sched__add_pair(f, p, f->reader[r], f->reader[q])) return false;
+            if (!sched__add_pair(f, p, f->buffers.reader[r], f->buffers.reader[q])) return false;
         }
     }
     return true;
@@ -2652,17 +2672,18 @@ static void sched__sort_groups(const sched__fuser *f, uint32_t *list, uint32_t n
 static void sched__reorder(sched__fuser *f, uint32_t a, uint32_t b) {
     uint32_t slot[2 * IND__SCHED_VISITS + 2], n = 0;
     uint32_t order_a = f->group[a].order, order_b = f->group[b].order;
-    if (!f->num_after) f->group[a].order = order_b;
-    if (!f->num_after || !f->num_before) return;
-    sched__sort_groups(f, f->before, f->num_before);
-    sched__sort_groups(f, f->after, f->num_after);
+    if (!f->visits.num_after) f->group[a].order = order_b;
+    if (!f->visits.num_after || !f->visits.num_before) return;
+    sched__sort_groups(f, f->visits.before, f->visits.num_before);
+    sched__sort_groups(f, f->visits.after, f->visits.num_after);
     slot[n++] = order_a, slot[n++] = order_b;
-    for (uint32_t i = 0; i < f->num_before; i++) slot[n++] = f->group[f->before[i]].order;
-    for (uint32_t i = 0; i < f->num_after; i++) slot[n++] = f->group[f->after[i]].order;
+    for (uint32_t i = 0; i < f->visits.num_before; i++) slot[n++] = f->group[f->visits.before[i]].order;
+    for (uint32_t i = 0; i < f->visits.num_after; i++) slot[n++] = f->group[f->visits.after[i]].order;
     sched__sort(slot, n, sizeof *slot, sched__compare_u32);
-    for (uint32_t i = 0; i < f->num_before; i++) f->group[f->before[i]].order = slot[i];
-    f->group[a].order = slot[f->num_before];
-    for (uint32_t i = 0; i < f->num_after; i++) f->group[f->after[i]].order = slot[n - f->num_after + i];
+    for (uint32_t i = 0; i < f->visits.num_before; i++) f->group[f->visits.before[i]].order = slot[i];
+    f->group[a].order = slot[f->visits.num_before];
+    for (uint32_t i = 0; i < f->visits.num_after; i++)
+        f->group[f->visits.after[i]].order = slot[n - f->visits.num_after + i];
 }
 
 /* Rewrites the accesses and variables of the group in those of the common domain. */
@@ -2674,8 +2695,8 @@ static bool sched__move_to(sched__fuser *f, uint32_t g, const ind_expr *map) {
         for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1]; a++) {
             if (!sched__map(f, &f->access[a].index, own->var, map, n)) return false;
         }
-        for (uint32_t v = f->first_var[l]; v < f->first_var[l + 1]; v++) {
-            if (!sched__map(f, &f->var[v], own->var, map, n)) return false;
+        for (uint32_t v = f->vars.first[l]; v < f->vars.first[l + 1]; v++) {
+            if (!sched__map(f, &f->vars.var[v], own->var, map, n)) return false;
         }
     }
     return true;
@@ -2699,7 +2720,7 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
     sched__group *x = &f->group[a], *y = &f->group[b];
     if (!sched__move_to(f, a, fit->map_a) || !sched__move_to(f, b, fit->map_b)) return false;
     for (uint32_t l = y->head; ind__ok(fit->bound) && l != IND__SCHED_NONE; l = f->next_loop[l])
-        f->bound[l] = fit->bound;
+        f->vars.bound[l] = fit->bound;
     sched__reorder(f, a, b);
     sched__concatenate_loops(f, a, b);
     x->domain = fit->domain;
@@ -2771,7 +2792,7 @@ static ind_edge *sched__add_edge(sched__fuser *f, uint32_t from, uint32_t to, ui
     ind_schedule *s = f->schedule;
     ind_edge *e = IND__PUSH(f->context, ind_edge, s->edge, s->num_edges, s->cap_edges);
     if (!e) return sched__fail(f), NULL;
-    *e = (ind_edge){.from = from, .to = to, .buffer = buffer, .bytes = f->bytes[buffer]};
+    *e = (ind_edge){.from = from, .to = to, .buffer = buffer, .bytes = f->buffers.bytes[buffer]};
     return e;
 }
 
@@ -2809,17 +2830,18 @@ static ind_fusion_reason sched__why_unfused(sched__fuser *f, uint32_t from, uint
 
 static bool sched__explain_vertical(sched__fuser *f, uint32_t buffer) {
     uint32_t writer = sched__writer(f, buffer);
-    for (uint32_t r = f->first_reader[buffer]; writer != IND__SCHED_NONE && r < f->first_reader[buffer + 1]; r++) {
-        uint32_t reader = f->reader[r], g = f->group_of[writer];
+    for (uint32_t r = f->buffers.first_reader[buffer];
+         writer != IND__SCHED_NONE && r < f->buffers.first_reader[buffer + 1]; r++) {
+        uint32_t reader = f->buffers.reader[r], g = f->group_of[writer];
         ind_edge *e = sched__add_edge(f, writer, reader, buffer);
         if (!e) return false;
         if (g != f->group_of[reader]) {
             e->reason = sched__why_unfused(f, writer, reader);
             continue;
         }
-        e->reason = f->group[g].dot == IND__SCHED_NONE          ? IND_FUSION_FUSED_VERTICAL
-                    : f->access[f->written[buffer] - 1].operand ? IND_FUSION_FUSED_PROLOGUE
-                                                                : IND_FUSION_FUSED_EPILOGUE;
+        e->reason = f->group[g].dot == IND__SCHED_NONE                  ? IND_FUSION_FUSED_VERTICAL
+                    : f->access[f->buffers.written[buffer] - 1].operand ? IND_FUSION_FUSED_PROLOGUE
+                                                                        : IND_FUSION_FUSED_EPILOGUE;
         if (!sched__stored(f, buffer, g, g)) e->bytes = ind_expr_mul(e->bytes, ind_int(f->context, 2));
         if (!ind__ok(e->bytes)) return sched__fail(f);
     }
@@ -2834,8 +2856,8 @@ static bool sched__reads_from(const sched__fuser *f, uint32_t reader, uint32_t w
 }
 
 static bool sched__explain_horizontal(sched__fuser *f, uint32_t buffer) {
-    for (uint32_t r = f->first_reader[buffer]; r + 1 < f->first_reader[buffer + 1]; r++) {
-        uint32_t from = f->reader[r], to = f->reader[r + 1];
+    for (uint32_t r = f->buffers.first_reader[buffer]; r + 1 < f->buffers.first_reader[buffer + 1]; r++) {
+        uint32_t from = f->buffers.reader[r], to = f->buffers.reader[r + 1];
         if (sched__reads_from(f, to, from)) continue; /* has a separate edge */
         ind_edge *e = sched__add_edge(f, from, to, buffer);
         if (!e) return false;
@@ -2899,8 +2921,8 @@ static ind_value sched__record_reduce(ind_ops *o, const ind__inst *in, void *use
 
 /* The condition that the element is in the prefix that the loop computes; id 0 if it computes all. */
 static ind_value sched__record_within(sched__fuser *f, ind_ops *o, uint32_t l, ind_expr row) {
-    if (!ind__ok(f->bound[l])) return (ind_value){0};
-    return ind_op_lt(o, ind_op_index(o, row, IND_I64), ind_op_index(o, f->bound[l], IND_I64));
+    if (!ind__ok(f->vars.bound[l])) return (ind_value){0};
+    return ind_op_lt(o, ind_op_index(o, row, IND_I64), ind_op_index(o, f->vars.bound[l], IND_I64));
 }
 
 /* Replaces a load of the kernel's own result by the value. The value keeps f32 precision even if the buffer has 16-bit
@@ -2913,7 +2935,7 @@ static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_e
         sched__mask_access(o, r, &load.arg[0], *index);
         return o->emit(o, &load, index);
     }
-    ind_value made = {r->f->value[in->source]};
+    ind_value made = {r->f->buffers.value[in->source]};
     ind_dtype memory = r->f->program->buffer[in->source].dtype;
     const bool operand = r->loop == r->f->group[r->group].dot; /* of a product: all loads of its loop are operands */
     if (operand && memory != ind_dtype_compute(memory)) made = ind_op_cast(o, made, memory);
@@ -2926,7 +2948,7 @@ static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_e
 static void sched__record_store(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     ind__inst store = *in;
-    r->f->value[in->source] = in->arg[0];
+    r->f->buffers.value[in->source] = in->arg[0];
     if (!sched__stored(r->f, in->source, r->group, r->group)) return;
     sched__mask_access(o, r, &store.arg[1], *index);
     o->emit(o, &store, index);
@@ -2941,7 +2963,7 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
     bool ok = true;
     for (uint32_t l = f->group[g].head; ok && l != IND__SCHED_NONE; l = f->next_loop[l]) {
         ind__replay replay = {.body = f->program->loop[l].body,
-                              .var = f->var + f->first_var[l],
+                              .var = f->vars.var + f->vars.first[l],
                               .user = &user,
                               .load = sched__record_load,
                               .store = sched__record_store,
@@ -3016,8 +3038,8 @@ static void sched__append_name(char name[64], const char *op) {
 }
 
 static void sched__set_name(sched__fuser *f, ind_kernel *k) {
-    for (uint32_t i = 0; f->origin_name && i < k->num_origins; i++) {
-        const char *op = f->origin_name(k->origin[i], f->user);
+    for (uint32_t i = 0; f->origin.name && i < k->num_origins; i++) {
+        const char *op = f->origin.name(k->origin[i], f->origin.user);
         if (op) sched__append_name(k->name, op);
     }
     if (!k->name[0]) strcpy(k->name, ind__kernel_kind_text(k->kind));
@@ -3109,11 +3131,11 @@ static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
 }
 
 static void sched__collect_args(sched__fuser *f, ind_kernel *k, ind_loop_op op, uint32_t *arg) {
-    f->epoch++;
+    f->visits.epoch++;
     for (uint32_t i = 1; i < k->body->num_inst; i++) {
         const ind__inst *in = &k->body->inst[i];
-        if (in->op != op || f->mark[in->source] == f->epoch) continue;
-        f->mark[in->source] = f->epoch;
+        if (in->op != op || f->visits.mark[in->source] == f->visits.epoch) continue;
+        f->visits.mark[in->source] = f->visits.epoch;
         arg[k->num_args++] = in->source;
     }
 }
@@ -3127,7 +3149,7 @@ static bool sched__set_args(sched__fuser *f, ind_kernel *k) {
     uint64_t sizes = ind__body_unbacked(f->program, k->body);
     for (uint32_t u = 0; u < f->program->num_unbacked; u++) {
         uint32_t count = f->program->unbacked[u].buffer;
-        if ((sizes >> u & 1) && f->mark[count] != f->epoch) k->arg[k->num_args++] = count;
+        if ((sizes >> u & 1) && f->visits.mark[count] != f->visits.epoch) k->arg[k->num_args++] = count;
     }
     k->num_reads = k->num_args;
     sched__collect_args(f, k, IND_LOOP_STORE, k->arg);
@@ -3183,11 +3205,11 @@ static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
 
 static bool sched__make_kernels(sched__fuser *f) {
     ind_schedule *s = f->schedule;
-    s->kernel = sched__schedule_alloc(f, NULL, f->num_order, sizeof *s->kernel);
+    s->kernel = sched__schedule_alloc(f, NULL, f->order.num, sizeof *s->kernel);
     if (!s->kernel) return false;
-    for (uint32_t i = 0; i < f->num_order; i++) {
+    for (uint32_t i = 0; i < f->order.num; i++) {
         s->num_kernels = i + 1;
-        if (!sched__make_kernel(f, &s->kernel[i], f->order[i])) return false;
+        if (!sched__make_kernel(f, &s->kernel[i], f->order.group[i])) return false;
     }
     return true;
 }
@@ -3213,7 +3235,7 @@ static bool sched__program_order(sched__fuser *f, uint32_t *list) {
     }
     sched__sort(ordered, n, sizeof *ordered, sched__compare_group_order);
     for (uint32_t i = 0; i < n; i++) list[i] = ordered[i].group;
-    f->num_order = n;
+    f->order.num = n;
     return true;
 }
 
@@ -3222,8 +3244,8 @@ static bool sched__is_sink(const sched__fuser *f, uint32_t g) {
         const ind__loop *loop = &f->program->loop[l];
         for (uint32_t o = 0; o < loop->num_outputs; o++) {
             uint32_t b = loop->output[o];
-            for (uint32_t r = f->first_reader[b]; r < f->first_reader[b + 1]; r++) {
-                if (f->group_of[f->reader[r]] != g) return false;
+            for (uint32_t r = f->buffers.first_reader[b]; r < f->buffers.first_reader[b + 1]; r++) {
+                if (f->group_of[f->buffers.reader[r]] != g) return false;
             }
         }
     }
@@ -3251,7 +3273,7 @@ static uint32_t sched__next_dependency(sched__fuser *f, sched__visit *v) {
     for (; v->loop != IND__SCHED_NONE; v->loop = f->next_loop[v->loop], v->need = 0) {
         while (v->need < sched__num_dependencies(f, v->loop)) {
             uint32_t before = sched__dependency(f, v->loop, v->need++);
-            if (before == IND__SCHED_NONE || f->mark[f->group_of[before]] == f->epoch) continue;
+            if (before == IND__SCHED_NONE || f->visits.mark[f->group_of[before]] == f->visits.epoch) continue;
             return f->group_of[before];
         }
     }
@@ -3260,16 +3282,16 @@ static uint32_t sched__next_dependency(sched__fuser *f, sched__visit *v) {
 
 /* Depth first from the results: each value is computed just before its use. */
 static bool sched__depth_first(sched__fuser *f, const uint32_t *program_order, uint32_t *list) {
-    sched__visit *stack = sched__scratch(f, f->num_order, sizeof *stack);
+    sched__visit *stack = sched__scratch(f, f->order.num, sizeof *stack);
     uint32_t n = 0;
     if (!stack) return false;
-    f->epoch++;
-    for (uint32_t i = 0; i < f->num_order; i++) {
+    f->visits.epoch++;
+    for (uint32_t i = 0; i < f->order.num; i++) {
         uint32_t depth = 0, next = program_order[i];
-        if (!sched__is_sink(f, next) || f->mark[next] == f->epoch) continue;
+        if (!sched__is_sink(f, next) || f->visits.mark[next] == f->visits.epoch) continue;
         for (;;) {
             if (next != IND__SCHED_NONE) {
-                f->mark[next] = f->epoch;
+                f->visits.mark[next] = f->visits.epoch;
                 stack[depth++] = (sched__visit){next, f->group[next].head, 0};
             } else {
                 list[n++] = stack[--depth].group;
@@ -3328,9 +3350,9 @@ static sched__ready sched__pop_ready(const sched__fuser *f, sched__flow *w) {
 static void sched__each_dependency(sched__fuser *f, sched__flow *w, uint32_t g,
                                    void (*visit)(sched__flow *w, uint32_t before, uint32_t g)) {
     sched__visit at = {g, f->group[g].head, 0};
-    f->mark[g] = ++f->epoch;
+    f->visits.mark[g] = ++f->visits.epoch;
     for (uint32_t before; (before = sched__next_dependency(f, &at)) != IND__SCHED_NONE;) {
-        f->mark[before] = f->epoch;
+        f->visits.mark[before] = f->visits.epoch;
         visit(w, before, g);
     }
 }
@@ -3359,11 +3381,11 @@ static bool sched__find_next(sched__fuser *f, sched__flow *w) {
     w->first_next = sched__scratch(f, (size_t)loops + 1, sizeof *w->next);
     w->pending = sched__scratch(f, loops, sizeof *w->pending);
     if (f->failed) return false;
-    for (uint32_t i = 0; i < f->num_order; i++) sched__each_dependency(f, w, f->order[i], sched__count_next);
+    for (uint32_t i = 0; i < f->order.num; i++) sched__each_dependency(f, w, f->order.group[i], sched__count_next);
     w->next = sched__scratch(f, w->num_pairs, sizeof *w->next);
     if (!w->next) return false;
     sched__prefix_sum(w->first_next, loops);
-    for (uint32_t i = 0; i < f->num_order; i++) sched__each_dependency(f, w, f->order[i], sched__put_next);
+    for (uint32_t i = 0; i < f->order.num; i++) sched__each_dependency(f, w, f->order.group[i], sched__put_next);
     sched__restore_offsets(w->first_next, loops);
     return true;
 }
@@ -3376,14 +3398,14 @@ static bool sched__allocates(sched__fuser *f, uint32_t b) {
 
 /* Bytes in the arena. */
 static int64_t sched__memory_hint(const sched__fuser *f, uint32_t b) {
-    int64_t bytes = f->bytes_hint[b], over = bytes % IND__ALIGNMENT;
+    int64_t bytes = f->buffers.bytes_hint[b], over = bytes % IND__ALIGNMENT;
     return over ? sched__add_hint(bytes, IND__ALIGNMENT - over) : bytes;
 }
 
 static void sched__add_user(sched__fuser *f, sched__flow *w, uint32_t buffer, uint32_t loop) {
     uint32_t g = f->group_of[loop];
-    if (f->mark[g] == f->epoch) return;
-    f->mark[g] = f->epoch;
+    if (f->visits.mark[g] == f->visits.epoch) return;
+    f->visits.mark[g] = f->visits.epoch;
     if (w->user) w->user[w->first_user[buffer]] = g;
     w->first_user[buffer + !w->user]++;
     w->num_pairs++;
@@ -3394,11 +3416,11 @@ static void sched__each_user(sched__fuser *f, sched__flow *w) {
     w->num_pairs = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         if (!sched__allocates(f, b)) continue;
-        f->mark[f->group_of[sched__writer(f, b)]] = ++f->epoch;
+        f->visits.mark[f->group_of[sched__writer(f, b)]] = ++f->visits.epoch;
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) {
             if (sched__writer(f, v) != IND__SCHED_NONE) sched__add_user(f, w, b, sched__writer(f, v));
-            for (uint32_t r = f->first_reader[v]; r < f->first_reader[v + 1]; r++)
-                sched__add_user(f, w, b, f->reader[r]);
+            for (uint32_t r = f->buffers.first_reader[v]; r < f->buffers.first_reader[v + 1]; r++)
+                sched__add_user(f, w, b, f->buffers.reader[r]);
         }
     }
 }
@@ -3455,8 +3477,9 @@ static void sched__run_ready(sched__fuser *f, sched__flow *w, uint32_t *pending,
     uint32_t n = 0;
     int64_t turn = 0;
     sched__start_flow(f, w, pending);
-    for (uint32_t i = 0; i < f->num_order; i++)
-        if (!w->pending[f->order[i]]) sched__push_ready(f, w, by_memory ? w->net[f->order[i]] : turn, f->order[i]);
+    for (uint32_t i = 0; i < f->order.num; i++)
+        if (!w->pending[f->order.group[i]])
+            sched__push_ready(f, w, by_memory ? w->net[f->order.group[i]] : turn, f->order.group[i]);
     while (w->num_heap) {
         uint32_t g = sched__pop_ready(f, w).group;
         if (w->pending[g] == IND__SCHED_NONE) continue; /* was in the heap twice; this is the older key */
@@ -3474,25 +3497,25 @@ static void sched__run_ready(sched__fuser *f, sched__flow *w, uint32_t *pending,
 /* Largest sum of live intermediates at the hints, if the groups run in this order. */
 static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *peak) {
     uint32_t *step = sched__scratch(f, f->program->num_loops, sizeof *step);
-    int64_t *freed = sched__scratch(f, (size_t)f->num_order + 1, sizeof *freed), live = 0;
-    int64_t *made = sched__scratch(f, (size_t)f->num_order + 1, sizeof *made);
+    int64_t *freed = sched__scratch(f, (size_t)f->order.num + 1, sizeof *freed), live = 0;
+    int64_t *made = sched__scratch(f, (size_t)f->order.num + 1, sizeof *made);
     if (f->failed) return false;
-    for (uint32_t i = 0; i < f->num_order; i++) step[list[i]] = i;
+    for (uint32_t i = 0; i < f->order.num; i++) step[list[i]] = i;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         uint32_t writer = sched__writer(f, b), end;
         if (!sched__allocates(f, b)) continue;
         end = step[f->group_of[writer]];
         made[end] = sched__add_hint(made[end], sched__memory_hint(f, b));
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) {
-            for (uint32_t r = f->first_reader[v]; r < f->first_reader[v + 1]; r++) {
-                uint32_t at = step[f->group_of[f->reader[r]]];
+            for (uint32_t r = f->buffers.first_reader[v]; r < f->buffers.first_reader[v + 1]; r++) {
+                uint32_t at = step[f->group_of[f->buffers.reader[r]]];
                 if (at > end) end = at;
             }
         }
         freed[end] = sched__add_hint(freed[end], sched__memory_hint(f, b));
     }
     *peak = 0;
-    for (uint32_t i = 0; i < f->num_order; i++) {
+    for (uint32_t i = 0; i < f->order.num; i++) {
         live = sched__add_hint(live, made[i]);
         if (live > *peak) *peak = live;
         live -= freed[i];
@@ -3504,7 +3527,7 @@ static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *pe
 static bool sched__keep_if_better(sched__fuser *f, const uint32_t *list, uint32_t *best, int64_t *least) {
     int64_t peak;
     if (!sched__order_peak(f, list, &peak)) return false;
-    if (peak < *least) memcpy(best, list, f->num_order * sizeof *list), *least = peak;
+    if (peak < *least) memcpy(best, list, f->order.num * sizeof *list), *least = peak;
     return true;
 }
 
@@ -3516,10 +3539,11 @@ static bool sched__choose_order(sched__fuser *f) {
     uint32_t *best = sched__scratch(f, loops, sizeof *best);
     sched__flow flow = {0};
     int64_t least;
-    if (f->failed || !sched__program_order(f, f->order) || !sched__order_peak(f, f->order, &least)) return false;
-    memcpy(best, f->order, f->num_order * sizeof *best);
+    if (f->failed || !sched__program_order(f, f->order.group) || !sched__order_peak(f, f->order.group, &least))
+        return false;
+    memcpy(best, f->order.group, f->order.num * sizeof *best);
     if (f->keep_order) return true;
-    if (!sched__depth_first(f, f->order, list) || !sched__keep_if_better(f, list, best, &least)) return false;
+    if (!sched__depth_first(f, f->order.group, list) || !sched__keep_if_better(f, list, best, &least)) return false;
     if (!sched__find_next(f, &flow) || !sched__find_users(f, &flow)) return false;
     flow.heap = sched__scratch(f, (size_t)loops + flow.num_pairs, sizeof *flow.heap);
     if (!flow.heap) return false;
@@ -3528,7 +3552,7 @@ static bool sched__choose_order(sched__fuser *f) {
         sched__run_ready(f, &flow, pending, by_memory, list);
         if (!sched__keep_if_better(f, list, best, &least)) return false;
     }
-    memcpy(f->order, best, f->num_order * sizeof *best);
+    memcpy(f->order.group, best, f->order.num * sizeof *best);
     return true;
 }
 
@@ -3606,7 +3630,8 @@ static bool sched__is_size(const ind__lowered *p, uint32_t buffer) {
 }
 
 static uint32_t sched__last_reader(const sched__fuser *f, uint32_t buffer, uint32_t least) {
-    uint32_t n = sched__num_readers(f, buffer), last = n ? f->reader[f->first_reader[buffer] + n - 1] : least;
+    uint32_t n = sched__num_readers(f, buffer),
+             last = n ? f->buffers.reader[f->buffers.first_reader[buffer] + n - 1] : least;
     return last > least ? last : least;
 }
 
@@ -3615,10 +3640,11 @@ static uint32_t sched__last_reader(const sched__fuser *f, uint32_t buffer, uint3
 static void sched__extend_run_lifetime(const sched__fuser *f, uint32_t writer, sched__lifetime *life) {
     for (uint32_t i = f->first_access[writer]; i < f->first_access[writer + 1]; i++) {
         if (f->access[i].write) continue;
-        uint32_t at = f->first_reader[f->access[i].buffer], end = f->first_reader[f->access[i].buffer + 1];
-        while (at < end && f->reader[at] + IND__SCHED_NEIGHBOURS < writer) at++;
-        for (; at < end && f->reader[at] <= writer + IND__SCHED_NEIGHBOURS; at++) {
-            uint32_t l = f->reader[at], other = f->program->loop[l].output[0];
+        uint32_t at = f->buffers.first_reader[f->access[i].buffer],
+                 end = f->buffers.first_reader[f->access[i].buffer + 1];
+        while (at < end && f->buffers.reader[at] + IND__SCHED_NEIGHBOURS < writer) at++;
+        for (; at < end && f->buffers.reader[at] <= writer + IND__SCHED_NEIGHBOURS; at++) {
+            uint32_t l = f->buffers.reader[at], other = f->program->loop[l].output[0];
             if (!f->program->buffer[other].run) continue;
             if (l < life->begin) life->begin = l;
             life->end = sched__last_reader(f, other, life->end);
@@ -3636,12 +3662,13 @@ static bool sched__find_unfused_peak(sched__fuser *f) {
         uint32_t writer = sched__writer(f, b), end = writer;
         if (!sched__in_arena(f, b) || f->program->buffer[b].mutates) continue;
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) { /* all versions share one memory */
-            if (sched__num_readers(f, v) && f->reader[f->first_reader[v + 1] - 1] > end)
-                end = f->reader[f->first_reader[v + 1] - 1];
+            if (sched__num_readers(f, v) && f->buffers.reader[f->buffers.first_reader[v + 1] - 1] > end)
+                end = f->buffers.reader[f->buffers.first_reader[v + 1] - 1];
             if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
         }
         if (sched__is_size(f->program, b)) end = loops - 1; /* read back after a run */
-        life[n] = (sched__lifetime){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
+        life[n] = (sched__lifetime){b, writer, end, ind__align_up(f->buffers.bytes[b], IND__ALIGNMENT),
+                                    f->buffers.bytes_hint[b]};
         if (f->program->buffer[b].run) sched__extend_run_lifetime(f, writer, &life[n]);
         n++;
     }
@@ -3668,11 +3695,11 @@ static bool sched__find_lifetimes(sched__fuser *f, sched__lifetime *life) {
         const uint32_t first = sched__launch_first(s, k), last = sched__launch_last(s, k);
         for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
             uint32_t b = s->kernel[k].arg[i];
-            s->storage[b] = sched__in_arena(f, b) ? b : f->home[b];
+            s->storage[b] = sched__in_arena(f, b) ? b : f->buffers.home[b];
             if (!sched__in_arena(f, b)) continue;
             if (i >= s->kernel[k].num_reads) {
                 life[f->program->buffer[b].mutates].end = last;
-                life[b] = (sched__lifetime){b, first, last, ind__align_up(f->bytes[b], IND__ALIGNMENT), 0};
+                life[b] = (sched__lifetime){b, first, last, ind__align_up(f->buffers.bytes[b], IND__ALIGNMENT), 0};
                 life[b].hint = sched__hint(life[b].size);
                 if (!ind__ok(life[b].size)) return sched__fail(f);
             }
@@ -3729,7 +3756,8 @@ static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t 
     const ind_body *body = k->body;
     const ind__buffer *x = &f->program->buffer[in], *y = &f->program->buffer[out];
     if (k->kind == IND_KERNEL_SORT || k->kind == IND_KERNEL_EXTERN || sched__is_size(f->program, in)) return false;
-    if (ind_dtype_bytes(x->dtype) != ind_dtype_bytes(y->dtype) || !ind_known_eq(f->bytes[in], f->bytes[out]))
+    if (ind_dtype_bytes(x->dtype) != ind_dtype_bytes(y->dtype) ||
+        !ind_known_eq(f->buffers.bytes[in], f->buffers.bytes[out]))
         return false;
     uint32_t store = sched__only_store(body, out);
     if (!store) return false;
@@ -3776,12 +3804,12 @@ static void sched__alias_versions(sched__fuser *f, uint32_t k, sched__lifetime *
 
 static bool sched__list_donated(sched__fuser *f, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
-    f->gift = sched__scratch(f, f->program->num_buffers, sizeof *f->gift);
-    f->num_gifts = 0;
-    if (!f->gift) return false;
+    f->donated.input = sched__scratch(f, f->program->num_buffers, sizeof *f->donated.input);
+    f->donated.num = 0;
+    if (!f->donated.input) return false;
     for (uint32_t b = 1; b < f->program->num_buffers; b++)
-        if (f->program->buffer[b].donated && !f->program->buffer[b].mutated_by) f->gift[f->num_gifts++] = b;
-    for (uint32_t k = 0; f->num_gifts && k < s->num_kernels; k++)
+        if (f->program->buffer[b].donated && !f->program->buffer[b].mutated_by) f->donated.input[f->donated.num++] = b;
+    for (uint32_t k = 0; f->donated.num && k < s->num_kernels; k++)
         for (uint32_t i = 0; i < s->kernel[k].num_reads; i++)
             if (f->program->buffer[s->kernel[k].arg[i]].donated)
                 life[s->kernel[k].arg[i]].end = sched__launch_last(s, k);
@@ -3791,12 +3819,12 @@ static bool sched__list_donated(sched__fuser *f, sched__lifetime *life) {
 /* A donated input in whose memory `out` fits and whose last read is before the launch of kernel k; 0: none. */
 static uint32_t sched__find_donated(sched__fuser *f, uint32_t k, uint32_t out, const sched__lifetime *life) {
     int tries = 0;
-    for (uint32_t i = 0; i < f->num_gifts && tries < IND__SCHED_DONATED_TRIES; i++) {
-        uint32_t donated = f->gift[i];
+    for (uint32_t i = 0; i < f->donated.num && tries < IND__SCHED_DONATED_TRIES; i++) {
+        uint32_t donated = f->donated.input[i];
         bool empty = !f->schedule->storage[donated]; /* no kernel reads it */
         if (!empty && life[donated].end >= sched__launch_first(f->schedule, k)) continue;
         tries++;
-        if (ind_known_le(f->bytes[out], f->bytes[donated])) return donated;
+        if (ind_known_le(f->buffers.bytes[out], f->buffers.bytes[donated])) return donated;
     }
     return 0;
 }
@@ -3816,7 +3844,7 @@ static void sched__reuse_memory(sched__fuser *f, uint32_t out, uint32_t root, sc
 static bool sched__may_reuse_memory(const sched__fuser *f, uint32_t b, const sched__lifetime *life) {
     const ind__buffer *info = &f->program->buffer[b];
     if (info->mutates || sched__is_size(f->program, b)) return false;
-    return ind__ok(life[b].size) || (f->num_gifts && info->output && !info->mutated_by);
+    return ind__ok(life[b].size) || (f->donated.num && info->output && !info->mutated_by);
 }
 
 /* True if another kernel of the launch of kernel k uses this memory. */
@@ -4328,7 +4356,7 @@ static int64_t sched__at_corner(ind_expr e, int corner) {
 }
 
 static int64_t sched__aligned_bytes_at(const sched__fuser *f, uint32_t buffer, int corner) {
-    return sched__at_corner(ind__align_up(f->bytes[buffer], IND__ALIGNMENT), corner);
+    return sched__at_corner(ind__align_up(f->buffers.bytes[buffer], IND__ALIGNMENT), corner);
 }
 
 /* Bytes of the current plan in the arena while each kernel runs, at a corner. */
@@ -5707,7 +5735,7 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
         return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: the program's layouts are not fixed");
     sched__fuser *f = ind__alloc(c, sizeof *f);
     if (!f) return IND_OUT_OF_MEMORY;
-    *f = (sched__fuser){.context = c, .program = program, .origin_name = origin_name, .user = user};
+    *f = (sched__fuser){.context = c, .program = program, .origin.name = origin_name, .origin.user = user};
     f->scratch.context = c;
     if (policy) f->policy = *policy;
     sched__policy_defaults(&f->policy);

@@ -1,10 +1,10 @@
-/* launch: what it brings that a launch may begin before the one before it is done (programmatic dependent launch).
+/* launch: gain of programmatic dependent launches over launches one after another.
  *
  *     launch FILE.ind ["B=1, S=32"]
  *
- * Compiles the graph twice, with and without, captures a CUDA graph of each and replays them in turn: prints
- * microseconds of a replay, medians of many rounds. The outputs of the two must be the same bits, after every round;
- * else exit status 1. Inputs are random, those of integers 0 and 1. */
+ * Compiles the graph twice, with and without dependent launches. Captures a CUDA graph of each and replays them in
+ * turn. Prints the median microseconds of a replay over many rounds. After every round the outputs of the two must be
+ * bitwise equal, else the exit status is 1. Inputs are random; integers are 0 or 1. */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 21, ROUND_US = 20000, MAX_BINDINGS = 4096, WAYS = 2 };
+enum { ROUNDS = 21, ROUND_US = 20000, MAX_BINDINGS = 4096, MODES = 2 };
 
 static ind_context *ctx;
 
@@ -50,24 +50,24 @@ static void fill(unsigned char *data, ind_dtype dtype, int64_t count, uint64_t *
     }
 }
 
-/* One of the two ways to run the graph. */
-typedef struct way {
+/* The graph compiled with or without dependent launches. */
+typedef struct mode {
     ind_module *module;
     ind_instance *instance;
     void *pointer[MAX_BINDINGS];
     size_t bytes[MAX_BINDINGS];
     double us[ROUNDS];
-} way;
+} mode;
 
-static void compile(way *w, const char *text, bool dependent) {
+static void compile(mode *w, const char *text, bool dependent) {
     ind_compile_desc desc = {.device = IND_DEVICE_CUDA, .fusion.disable_dependent_launch = !dependent};
     ind_graph *g = ind_graph_parse(ctx, text, NULL);
     if (!g || ind_compile(g, &desc, &w->module)) stop("compile");
     ind_graph_destroy(g);
 }
 
-/* Memory for every binding; both ways get the same numbers. */
-static void bind(way *w, const char *sizes) {
+/* Memory for every binding; both modes get the same values. */
+static void bind(mode *w, const char *sizes) {
     uint64_t state = 1;
     for (int i = 0; i < ind_module_num_bindings(w->module); i++) {
         const ind_binding_info *b = ind_module_query_binding(w->module, i);
@@ -83,7 +83,7 @@ static void bind(way *w, const char *sizes) {
     }
 }
 
-static void capture(way *w, const char *sizes) {
+static void capture(mode *w, const char *sizes) {
     ind_launch_desc desc = {.pointers = w->pointer, .sizes = sizes};
     if (ind_instance_create(w->module, NULL, &w->instance) || ind_launch(w->instance, &desc) ||
         ind_instance_check(w->instance) || ind_capture(w->instance, &desc))
@@ -91,7 +91,7 @@ static void capture(way *w, const char *sizes) {
 }
 
 /* Microseconds of one replay, of `count` in a row. */
-static double replay(way *w, int count) {
+static double replay(mode *w, int count) {
     double start = ind__now_ms();
     for (int i = 0; i < count; i++)
         if (ind_replay(w->instance, NULL)) stop("replay");
@@ -99,7 +99,7 @@ static double replay(way *w, int count) {
     return (ind__now_ms() - start) * 1000 / count;
 }
 
-static bool same_outputs(const way *a, const way *b) {
+static bool same_outputs(const mode *a, const mode *b) {
     bool same = true;
     for (int i = 0; i < ind_module_num_bindings(a->module); i++) {
         if (ind_module_query_binding(a->module, i)->kind != IND_BINDING_OUTPUT) continue;
@@ -120,25 +120,25 @@ static int ascending(const void *a, const void *b) {
 }
 
 int main(int argc, char **argv) {
-    static way ways[WAYS];
+    static mode modes[MODES];
     const char *sizes = argc > 2 ? argv[2] : NULL;
     bool same = true;
     if (argc < 2) return fputs("usage: launch FILE.ind [SIZES]\n", stderr), 2;
     if (ind_context_create(NULL, &ctx)) return 2;
     char *text = read_text(argv[1]);
-    for (int i = 0; i < WAYS; i++) {
-        compile(&ways[i], text, i == 0);
-        bind(&ways[i], sizes);
-        capture(&ways[i], sizes);
+    for (int i = 0; i < MODES; i++) {
+        compile(&modes[i], text, i == 0);
+        bind(&modes[i], sizes);
+        capture(&modes[i], sizes);
     }
-    int count = (int)(ROUND_US / (replay(&ways[0], 20) + 1)) + 1;
+    int count = (int)(ROUND_US / (replay(&modes[0], 20) + 1)) + 1;
     for (int r = 0; r < ROUNDS; r++) {
-        for (int i = 0; i < WAYS; i++) ways[i].us[r] = replay(&ways[i], count);
-        same = same && same_outputs(&ways[0], &ways[1]);
+        for (int i = 0; i < MODES; i++) modes[i].us[r] = replay(&modes[i], count);
+        same = same && same_outputs(&modes[0], &modes[1]);
     }
-    for (int i = 0; i < WAYS; i++) qsort(ways[i].us, ROUNDS, sizeof *ways[i].us, ascending);
-    double with = ways[0].us[ROUNDS / 2], without = ways[1].us[ROUNDS / 2];
-    int launches = ind_module_query_stats(ways[0].module).num_kernels;
+    for (int i = 0; i < MODES; i++) qsort(modes[i].us, ROUNDS, sizeof *modes[i].us, ascending);
+    double with = modes[0].us[ROUNDS / 2], without = modes[1].us[ROUNDS / 2];
+    int launches = ind_module_query_stats(modes[0].module).num_kernels;
     printf("%s %s: %d launches, us of a replay: dependent %.2f, one after another %.2f, ratio %.3f, saved per launch "
            "%.2f%s\n",
            argv[1], sizes ? sizes : "", launches, with, without, with / without,

@@ -138,5 +138,5 @@ class Copies:
 
     def contenders(self, num_bytes, sets, launches):
         pairs = self.pairs(num_bytes, sets)
-        ways = {"memcpy": [lambda a=a, b=b: a.copy_(b) for a, b in pairs], "negate": [lambda a=a, b=b: torch.neg(b, out=a) for a, b in pairs]}
-        return {name: contender(functions, launches)[0] for name, functions in ways.items()}
+        copies = {"memcpy": [lambda a=a, b=b: a.copy_(b) for a, b in pairs], "negate": [lambda a=a, b=b: torch.neg(b, out=a) for a, b in pairs]}
+        return {name: contender(functions, launches)[0] for name, functions in copies.items()}

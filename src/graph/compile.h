@@ -49,7 +49,8 @@ typedef struct ind_compile_desc {
     /* Kernels have variants, guarded by conditions on sizes and on pointer alignment; a launch takes the first variant
        whose guards hold. The module is compiled with the variant that the hints and aligned pointers select. Any other
        variant is compiled by the first launch that needs it; that launch takes as long as a compile and may fail like
-       one. With this flag all variants are compiled ahead: no launch compiles, and ind_pack_save writes all of them. */
+       one. With this flag all variants are compiled ahead of time: no launch compiles, and ind_pack_save writes all of
+       them. */
     bool all_variants;
     uint32_t disabled_passes; /* one bit per ind_pass */
     ind_realise_policy realise;

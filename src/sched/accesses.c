@@ -39,7 +39,7 @@ static bool sched__mark_operands(const ind_body *body, uint8_t *flag) {
 }
 
 static const sched__domain *sched__find_domain(sched__fuser *f, const ind_expr *size, int rank, int rrank, uint64_t h) {
-    for (const sched__domain *d = f->domains[h % IND__SCHED_BUCKETS]; d; d = d->next) {
+    for (const sched__domain *d = f->interned.domain[h % IND__SCHED_BUCKETS]; d; d = d->next) {
         bool same = d->rank == rank && d->rrank == rrank;
         for (int k = 0; same && k < rank + rrank; k++) same = ind_expr_same(d->size[k], size[k]);
         if (same) return d;
@@ -54,8 +54,10 @@ static const sched__domain *sched__domain_of(sched__fuser *f, const ind_expr *si
     if (known) return known;
     sched__domain *d = sched__scratch(f, 1, sizeof *d);
     if (!d) return NULL;
-    *d = (sched__domain){
-        .next = f->domains[h % IND__SCHED_BUCKETS], .number = f->num_domains++, .rank = rank, .rrank = rrank};
+    *d = (sched__domain){.next = f->interned.domain[h % IND__SCHED_BUCKETS],
+                         .number = f->interned.num_domains++,
+                         .rank = rank,
+                         .rrank = rrank};
     for (int k = 0; k < rank + rrank; k++) {
         d->size[k] = size[k];
         d->var[k] = ind__index_symbol(f->context, k < rank ? 'i' : 'r', k < rank ? k : k - rank, size[k]);
@@ -64,7 +66,7 @@ static const sched__domain *sched__domain_of(sched__fuser *f, const ind_expr *si
     d->numel = ind_expr_product(f->context, size, rank), d->rnumel = ind_expr_product(f->context, size + rank, rrank);
     if (!ind__ok(d->numel) || !ind__ok(d->rnumel)) return sched__fail(f), NULL;
     d->hint = sched__hint(d->numel), d->rhint = sched__hint(d->rnumel);
-    return f->domains[h % IND__SCHED_BUCKETS] = d;
+    return f->interned.domain[h % IND__SCHED_BUCKETS] = d;
 }
 
 /* The loop's own domain, and its variables in it. Dimensions of size 1 are dropped; a reduction keeps at least one. */
@@ -108,7 +110,7 @@ static uint32_t sched__num_mutated(const sched__fuser *f, uint32_t l) {
 static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     const ind_body *body = f->program->loop[l].body;
     sched__group *g = &f->group[l];
-    ind_expr *var = f->var + f->first_var[l];
+    ind_expr *var = f->vars.var + f->vars.first[l];
     const sched__domain *d = sched__loop_domain(f, body, var);
     if (!d) return false;
     bool dot = sched__mark_operands(body, flag);
@@ -134,8 +136,8 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
         a->partly = a->write && (in->arg[1] || in->reduction || in->flags);
         if (!sched__map(f, &a->index, body->var, var, body->rank + body->rrank)) return false;
         if (a->write) {
-            if (f->written[a->buffer]) a->partly = true; /* the last of several stores */
-            f->written[a->buffer] = (uint32_t)(a - f->access) + 1;
+            if (f->buffers.written[a->buffer]) a->partly = true; /* the last of several stores */
+            f->buffers.written[a->buffer] = (uint32_t)(a - f->access) + 1;
         }
         a++;
     }
@@ -163,13 +165,13 @@ static uint32_t sched__count(sched__fuser *f) {
     uint32_t accesses = 0, vars = 0, most = 1;
     for (uint32_t l = 0; l < f->program->num_loops; l++) {
         const ind_body *body = f->program->loop[l].body;
-        f->first_access[l] = accesses, f->first_var[l] = vars;
+        f->first_access[l] = accesses, f->vars.first[l] = vars;
         vars += (uint32_t)(body->rank + body->rrank);
         for (uint32_t i = 1; i < body->num_inst; i++) accesses += sched__is_access(&body->inst[i]);
         accesses += sched__num_mutated(f, l) + sched__num_sizes(f, body);
         if (body->num_inst > most) most = body->num_inst;
     }
-    f->first_access[f->program->num_loops] = accesses, f->first_var[f->program->num_loops] = vars;
+    f->first_access[f->program->num_loops] = accesses, f->vars.first[f->program->num_loops] = vars;
     return most;
 }
 
@@ -178,37 +180,37 @@ static void sched__set_home(sched__fuser *f, uint32_t first) {
     uint32_t last = first;
     while (f->program->buffer[last].mutated_by) last = f->program->buffer[last].mutated_by;
     for (uint32_t b = first; b; b = f->program->buffer[b].mutated_by)
-        f->home[b] = f->program->buffer[last].output ? last : first;
+        f->buffers.home[b] = f->program->buffer[last].output ? last : first;
 }
 
 static bool sched__collect_accesses(sched__fuser *f) {
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
     f->first_access = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
-    f->first_var = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
+    f->vars.first = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
     f->group_of = sched__scratch(f, loops, sizeof(uint32_t));
     f->next_loop = sched__scratch(f, loops, sizeof(uint32_t));
-    f->bound = sched__scratch(f, loops, sizeof(ind_expr));
+    f->vars.bound = sched__scratch(f, loops, sizeof(ind_expr));
     f->group = sched__scratch(f, loops, sizeof(sched__group));
-    f->order = sched__scratch(f, loops, sizeof(uint32_t));
-    f->mark = sched__scratch(f, (size_t)loops + buffers, sizeof(uint32_t));
-    f->found = sched__scratch(f, buffers, sizeof(uint32_t));
-    f->written = sched__scratch(f, buffers, sizeof(uint32_t));
-    f->value = sched__scratch(f, buffers, sizeof(uint32_t));
-    f->bytes_hint = sched__scratch(f, buffers, sizeof(int64_t));
-    f->bytes = sched__scratch(f, buffers, sizeof(ind_expr));
-    f->home = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->order.group = sched__scratch(f, loops, sizeof(uint32_t));
+    f->visits.mark = sched__scratch(f, (size_t)loops + buffers, sizeof(uint32_t));
+    f->visits.found = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->buffers.written = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->buffers.value = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->buffers.bytes_hint = sched__scratch(f, buffers, sizeof(int64_t));
+    f->buffers.bytes = sched__scratch(f, buffers, sizeof(ind_expr));
+    f->buffers.home = sched__scratch(f, buffers, sizeof(uint32_t));
     if (f->failed) return false;
     uint8_t *flag = sched__scratch(f, sched__count(f), 1);
     f->access = sched__scratch(f, f->first_access[loops], sizeof(ind__access));
-    f->var = sched__scratch(f, f->first_var[loops], sizeof(ind_expr));
+    f->vars.var = sched__scratch(f, f->vars.first[loops], sizeof(ind_expr));
     if (f->failed) return false;
     for (uint32_t l = 0; l < loops; l++) {
         if (!sched__collect_loop(f, l, flag)) return false;
     }
     for (uint32_t b = 1; b < buffers; b++) {
-        f->bytes[b] = ind__buffer_most_bytes(f->program, &f->program->buffer[b]);
-        if (!ind__ok(f->bytes[b])) return sched__fail(f);
-        f->bytes_hint[b] = sched__hint(f->bytes[b]);
+        f->buffers.bytes[b] = ind__buffer_most_bytes(f->program, &f->program->buffer[b]);
+        if (!ind__ok(f->buffers.bytes[b])) return sched__fail(f);
+        f->buffers.bytes_hint[b] = sched__hint(f->buffers.bytes[b]);
     }
     for (uint32_t b = 1; b < buffers; b++)
         if (!f->program->buffer[b].mutates) sched__set_home(f, b);
@@ -217,29 +219,29 @@ static bool sched__collect_accesses(sched__fuser *f) {
 
 /* Calls visit with every buffer that the loop reads, each once. */
 static void sched__each_read(sched__fuser *f, uint32_t l, void (*visit)(sched__fuser *, uint32_t l, uint32_t buffer)) {
-    f->epoch++;
+    f->visits.epoch++;
     for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1]; a++) {
         uint32_t b = f->access[a].buffer;
-        if (f->access[a].write || f->mark[b] == f->epoch) continue;
-        f->mark[b] = f->epoch;
+        if (f->access[a].write || f->visits.mark[b] == f->visits.epoch) continue;
+        f->visits.mark[b] = f->visits.epoch;
         visit(f, l, b);
     }
 }
 
 static void sched__count_reader(sched__fuser *f, uint32_t l, uint32_t buffer) {
     (void)l;
-    f->first_reader[buffer + 1]++;
+    f->buffers.first_reader[buffer + 1]++;
 }
 
 static void sched__put_reader(sched__fuser *f, uint32_t l, uint32_t buffer) {
-    f->reader[f->first_reader[buffer] + f->found[buffer]++] = l;
+    f->buffers.reader[f->buffers.first_reader[buffer] + f->visits.found[buffer]++] = l;
 }
 
 /* A loop that changes a buffer in place runs after all other readers of it; an ordering dependency without data. */
 static bool sched__collect_waits(sched__fuser *f) {
     uint32_t loops = f->program->num_loops, n = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++)
-        if (f->program->buffer[b].mutated_by) n += f->first_reader[b + 1] - f->first_reader[b];
+        if (f->program->buffer[b].mutated_by) n += f->buffers.first_reader[b + 1] - f->buffers.first_reader[b];
     f->first_wait = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
     f->waits = sched__scratch(f, n, sizeof(uint32_t));
     if (f->failed) return false;
@@ -248,8 +250,8 @@ static bool sched__collect_waits(sched__fuser *f) {
         f->first_wait[l] = n;
         for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1]; a++) {
             uint32_t b = f->access[a].buffer;
-            for (uint32_t r = f->first_reader[b]; f->access[a].whole && r < f->first_reader[b + 1]; r++)
-                if (f->reader[r] != l) f->waits[n++] = f->reader[r];
+            for (uint32_t r = f->buffers.first_reader[b]; f->access[a].whole && r < f->buffers.first_reader[b + 1]; r++)
+                if (f->buffers.reader[r] != l) f->waits[n++] = f->buffers.reader[r];
         }
     }
     f->first_wait[loops] = n;
@@ -258,11 +260,11 @@ static bool sched__collect_waits(sched__fuser *f) {
 
 static bool sched__collect_readers(sched__fuser *f) {
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
-    f->first_reader = sched__scratch(f, (size_t)buffers + 1, sizeof(uint32_t));
+    f->buffers.first_reader = sched__scratch(f, (size_t)buffers + 1, sizeof(uint32_t));
     if (f->failed) return false;
     for (uint32_t l = 0; l < loops; l++) sched__each_read(f, l, sched__count_reader);
-    for (uint32_t b = 0; b < buffers; b++) f->first_reader[b + 1] += f->first_reader[b];
-    f->reader = sched__scratch(f, f->first_reader[buffers], sizeof(uint32_t));
+    for (uint32_t b = 0; b < buffers; b++) f->buffers.first_reader[b + 1] += f->buffers.first_reader[b];
+    f->buffers.reader = sched__scratch(f, f->buffers.first_reader[buffers], sizeof(uint32_t));
     if (f->failed) return false;
     for (uint32_t l = 0; l < loops; l++) sched__each_read(f, l, sched__put_reader);
     return sched__collect_waits(f);
@@ -270,11 +272,11 @@ static bool sched__collect_readers(sched__fuser *f) {
 
 /* Loop that writes the buffer, or SCHED_NONE: inputs, constants, and results of loops that were dropped. */
 static uint32_t sched__writer(const sched__fuser *f, uint32_t buffer) {
-    return f->written[buffer] ? f->program->buffer[buffer].loop : IND__SCHED_NONE;
+    return f->buffers.written[buffer] ? f->program->buffer[buffer].loop : IND__SCHED_NONE;
 }
 
 static uint32_t sched__num_readers(const sched__fuser *f, uint32_t buffer) {
-    return f->first_reader[buffer + 1] - f->first_reader[buffer];
+    return f->buffers.first_reader[buffer + 1] - f->buffers.first_reader[buffer];
 }
 
 /* Loop that changes the buffer in place, or SCHED_NONE. */
@@ -286,7 +288,7 @@ static uint32_t sched__mutator(const sched__fuser *f, uint32_t buffer) {
 /* True if the buffer is in the arena, provided that it reaches memory. Otherwise it shares the memory of an input or
    output. */
 static bool sched__in_arena(const sched__fuser *f, uint32_t buffer) {
-    const ind__buffer *home = &f->program->buffer[f->home[buffer]];
+    const ind__buffer *home = &f->program->buffer[f->buffers.home[buffer]];
     return sched__writer(f, buffer) != IND__SCHED_NONE && home->kind == IND__BUFFER_COMPUTED && !home->output;
 }
 
@@ -321,8 +323,8 @@ static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, ui
     const ind__buffer *info = &f->program->buffer[buffer];
     if (info->output || info->mutates || info->mutated_by || f->group[home].call) return true;
     if (f->group[home].sorts && sched__stores_sorted(f, buffer)) return true;
-    for (uint32_t r = f->first_reader[buffer]; r < f->first_reader[buffer + 1]; r++) {
-        uint32_t g = f->group_of[f->reader[r]];
+    for (uint32_t r = f->buffers.first_reader[buffer]; r < f->buffers.first_reader[buffer + 1]; r++) {
+        uint32_t g = f->group_of[f->buffers.reader[r]];
         bool inside = g == home || ((g == a || g == b) && (home == a || home == b));
         if (!inside) return true;
     }

@@ -208,7 +208,7 @@ static int64_t sched__at_corner(ind_expr e, int corner) {
 }
 
 static int64_t sched__aligned_bytes_at(const sched__fuser *f, uint32_t buffer, int corner) {
-    return sched__at_corner(ind__align_up(f->bytes[buffer], IND__ALIGNMENT), corner);
+    return sched__at_corner(ind__align_up(f->buffers.bytes[buffer], IND__ALIGNMENT), corner);
 }
 
 /* Bytes of the current plan in the arena while each kernel runs, at a corner. */

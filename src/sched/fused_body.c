@@ -37,8 +37,8 @@ static ind_value sched__record_reduce(ind_ops *o, const ind__inst *in, void *use
 
 /* The condition that the element is in the prefix that the loop computes; id 0 if it computes all. */
 static ind_value sched__record_within(sched__fuser *f, ind_ops *o, uint32_t l, ind_expr row) {
-    if (!ind__ok(f->bound[l])) return (ind_value){0};
-    return ind_op_lt(o, ind_op_index(o, row, IND_I64), ind_op_index(o, f->bound[l], IND_I64));
+    if (!ind__ok(f->vars.bound[l])) return (ind_value){0};
+    return ind_op_lt(o, ind_op_index(o, row, IND_I64), ind_op_index(o, f->vars.bound[l], IND_I64));
 }
 
 /* Replaces a load of the kernel's own result by the value. The value keeps f32 precision even if the buffer has 16-bit
@@ -51,7 +51,7 @@ static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_e
         sched__mask_access(o, r, &load.arg[0], *index);
         return o->emit(o, &load, index);
     }
-    ind_value made = {r->f->value[in->source]};
+    ind_value made = {r->f->buffers.value[in->source]};
     ind_dtype memory = r->f->program->buffer[in->source].dtype;
     const bool operand = r->loop == r->f->group[r->group].dot; /* of a product: all loads of its loop are operands */
     if (operand && memory != ind_dtype_compute(memory)) made = ind_op_cast(o, made, memory);
@@ -64,7 +64,7 @@ static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_e
 static void sched__record_store(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     ind__inst store = *in;
-    r->f->value[in->source] = in->arg[0];
+    r->f->buffers.value[in->source] = in->arg[0];
     if (!sched__stored(r->f, in->source, r->group, r->group)) return;
     sched__mask_access(o, r, &store.arg[1], *index);
     o->emit(o, &store, index);
@@ -79,7 +79,7 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
     bool ok = true;
     for (uint32_t l = f->group[g].head; ok && l != IND__SCHED_NONE; l = f->next_loop[l]) {
         ind__replay replay = {.body = f->program->loop[l].body,
-                              .var = f->var + f->first_var[l],
+                              .var = f->vars.var + f->vars.first[l],
                               .user = &user,
                               .load = sched__record_load,
                               .store = sched__record_store,

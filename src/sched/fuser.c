@@ -86,8 +86,10 @@ typedef struct sched__fuser {
     const ind__lowered *program;
     ind_fusion_policy policy;
     ind_schedule *schedule;
-    const char *(*origin_name)(uint32_t node, void *user);
-    void *user;
+    struct sched__origin {
+        const char *(*name)(uint32_t node, void *user);
+        void *user;
+    } origin;
     ind__arena scratch;
     bool failed;
     bool keep_order;     /* of the program */
@@ -95,38 +97,49 @@ typedef struct sched__fuser {
 
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
-    ind_expr *var;          /* the loops' variables, in those of the group */
-    ind_expr *bound;        /* by loop: first row element that it does not compute; invalid: it computes all */
-    uint32_t *first_var;    /* by loop */
-    uint32_t *waits;        /* loops that must run before a loop, as they read data that it then changes */
-    uint32_t *first_wait;   /* by loop, one more than loops */
-    uint32_t *reader;       /* loops that read a buffer, ascending */
-    uint32_t *first_reader; /* by buffer, one more than buffers */
-    uint32_t *written;      /* by buffer: 1 + the access that writes it; 0: no loop writes it (inputs, constants) */
-    uint32_t *home;         /* by buffer: ind__buffer_home */
-    int64_t *bytes_hint;    /* by buffer */
-    ind_expr *bytes;        /* by buffer */
+    struct sched__loop_vars {
+        ind_expr *var;   /* the loops' variables, in those of the group */
+        ind_expr *bound; /* by loop: first row element that it does not compute; invalid: it computes all */
+        uint32_t *first; /* by loop */
+    } vars;
+    uint32_t *waits;      /* loops that must run before a loop, as they read data that it then changes */
+    uint32_t *first_wait; /* by loop, one more than loops */
+    struct sched__buffers {
+        uint32_t *reader;       /* loops that read a buffer, ascending */
+        uint32_t *first_reader; /* by buffer, one more than buffers */
+        uint32_t *written;      /* by buffer: 1 + the access that writes it; 0: no loop writes it (inputs, constants) */
+        uint32_t *home;         /* by buffer: ind__buffer_home */
+        int64_t *bytes_hint;    /* by buffer */
+        ind_expr *bytes;        /* by buffer */
+        uint32_t *value;        /* by buffer: its value in the body being recorded */
+    } buffers;
 
     sched__group *group;
     uint32_t *group_of, *next_loop; /* by loop */
-    sched__domain *domains[IND__SCHED_BUCKETS];
-    sched__fit *fits[IND__SCHED_BUCKETS];
-    uint32_t num_domains;
+    struct sched__interned {
+        sched__domain *domain[IND__SCHED_BUCKETS];
+        sched__fit *fit[IND__SCHED_BUCKETS];
+        uint32_t num_domains;
+    } interned;
 
-    uint32_t *mark;  /* by loop or buffer: equal to epoch if visited */
-    uint32_t *found; /* by buffer: note of the current epoch */
-    uint32_t epoch;
-    uint32_t after[IND__SCHED_VISITS], before[IND__SCHED_VISITS]; /* result of the last cycle test */
-    uint32_t num_after, num_before;
+    struct sched__visits {
+        uint32_t *mark;  /* by loop or buffer: equal to epoch if visited */
+        uint32_t *found; /* by buffer: note of the current epoch */
+        uint32_t epoch;
+        uint32_t after[IND__SCHED_VISITS], before[IND__SCHED_VISITS]; /* result of the last cycle test */
+        uint32_t num_after, num_before;
+    } visits;
 
     const struct sched__splitter *splitter; /* while edges are explained */
 
-    uint32_t *value; /* by buffer: its value in the body being recorded */
-    uint32_t *gift;  /* donated inputs */
-    uint32_t num_gifts;
-
-    uint32_t *order; /* groups in execution order */
-    uint32_t num_order;
+    struct sched__donated {
+        uint32_t *input; /* donated inputs */
+        uint32_t num;
+    } donated;
+    struct sched__order {
+        uint32_t *group; /* groups in execution order */
+        uint32_t num;
+    } order;
 } sched__fuser;
 
 static bool sched__fail(sched__fuser *f) {

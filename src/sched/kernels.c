@@ -52,8 +52,8 @@ static void sched__append_name(char name[64], const char *op) {
 }
 
 static void sched__set_name(sched__fuser *f, ind_kernel *k) {
-    for (uint32_t i = 0; f->origin_name && i < k->num_origins; i++) {
-        const char *op = f->origin_name(k->origin[i], f->user);
+    for (uint32_t i = 0; f->origin.name && i < k->num_origins; i++) {
+        const char *op = f->origin.name(k->origin[i], f->origin.user);
         if (op) sched__append_name(k->name, op);
     }
     if (!k->name[0]) strcpy(k->name, ind__kernel_kind_text(k->kind));
@@ -145,11 +145,11 @@ static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
 }
 
 static void sched__collect_args(sched__fuser *f, ind_kernel *k, ind_loop_op op, uint32_t *arg) {
-    f->epoch++;
+    f->visits.epoch++;
     for (uint32_t i = 1; i < k->body->num_inst; i++) {
         const ind__inst *in = &k->body->inst[i];
-        if (in->op != op || f->mark[in->source] == f->epoch) continue;
-        f->mark[in->source] = f->epoch;
+        if (in->op != op || f->visits.mark[in->source] == f->visits.epoch) continue;
+        f->visits.mark[in->source] = f->visits.epoch;
         arg[k->num_args++] = in->source;
     }
 }
@@ -163,7 +163,7 @@ static bool sched__set_args(sched__fuser *f, ind_kernel *k) {
     uint64_t sizes = ind__body_unbacked(f->program, k->body);
     for (uint32_t u = 0; u < f->program->num_unbacked; u++) {
         uint32_t count = f->program->unbacked[u].buffer;
-        if ((sizes >> u & 1) && f->mark[count] != f->epoch) k->arg[k->num_args++] = count;
+        if ((sizes >> u & 1) && f->visits.mark[count] != f->visits.epoch) k->arg[k->num_args++] = count;
     }
     k->num_reads = k->num_args;
     sched__collect_args(f, k, IND_LOOP_STORE, k->arg);
@@ -219,11 +219,11 @@ static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
 
 static bool sched__make_kernels(sched__fuser *f) {
     ind_schedule *s = f->schedule;
-    s->kernel = sched__schedule_alloc(f, NULL, f->num_order, sizeof *s->kernel);
+    s->kernel = sched__schedule_alloc(f, NULL, f->order.num, sizeof *s->kernel);
     if (!s->kernel) return false;
-    for (uint32_t i = 0; i < f->num_order; i++) {
+    for (uint32_t i = 0; i < f->order.num; i++) {
         s->num_kernels = i + 1;
-        if (!sched__make_kernel(f, &s->kernel[i], f->order[i])) return false;
+        if (!sched__make_kernel(f, &s->kernel[i], f->order.group[i])) return false;
     }
     return true;
 }

@@ -152,18 +152,18 @@ static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain
     uint64_t h =
         ind__hash(key, sizeof key, ind__hash(order_a, sizeof *order_a, ind__hash(order_b, sizeof *order_b, 0)));
     h %= IND__SCHED_BUCKETS;
-    for (const sched__fit *fit = f->fits[h]; fit; fit = fit->next) {
+    for (const sched__fit *fit = f->interned.fit[h]; fit; fit = fit->next) {
         bool same = fit->a == a && fit->b == b && !memcmp(&fit->order_a, order_a, sizeof *order_a);
         if (same && !memcmp(&fit->order_b, order_b, sizeof *order_b)) return fit;
     }
     const sched__dim_order plain = sched__original_order();
     sched__fit *fit = sched__scratch(f, 1, sizeof *fit);
     if (!fit) return NULL;
-    *fit = (sched__fit){.next = f->fits[h], .a = a, .b = b, .order_a = *order_a, .order_b = *order_b};
+    *fit = (sched__fit){.next = f->interned.fit[h], .a = a, .b = b, .order_a = *order_a, .order_b = *order_b};
     fit->reordered = memcmp(order_a, &plain, sizeof plain) || memcmp(order_b, &plain, sizeof plain);
     sched__make_fit(f, fit);
     if (f->failed) return NULL;
-    return f->fits[h] = fit;
+    return f->interned.fit[h] = fit;
 }
 
 static const sched__fit *sched__fit_of(sched__fuser *f, const sched__domain *a, const sched__domain *b) {

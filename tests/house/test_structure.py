@@ -19,7 +19,6 @@ LONG_FUNCTIONS = {
     "ir__eval_f32": "a switch with one line per loop op",
 }
 LARGE_STRUCTS = {
-    "sched__fuser": "to be grouped by subject",
     "ind_graph": "its members are in the list of public declarations",
 }
 

@@ -1267,7 +1267,7 @@ static const struct {
     {"fact T <= B\n input x : f32[B]\n z : f32[B - T] = slice(x, 0, T)", ""},
     {"fact S == B*T\n input x : f32[S]\n input y : f32[B, T]\n w = view(y, size=[S])\n z = add(x, w)", ""},
     {"fact S == 4*T\n fact S == 8*B\n input x : f32[S]\n z : f32[B, 8] = view(x, size=[B, 8])", ""},
-    {"fact B > 64\n input x : f32[B]\n z = exp(x)", "contradicts what is known; declared: B in [1, 64]"},
+    {"fact B > 64\n input x : f32[B]\n z = exp(x)", "contradicts known facts; declared: B in [1, 64]"},
     {"fact S == 4*T\n fact S < T\n input x : f32[S]\n z = exp(x)", "fact"},
     {"guard B > 64\n input x : f32[B]\n z = exp(x)", "contradicts"},
     {"guard B <= 5\n input x : f32[B]\n z = exp(x)", "does not hold for the hints"},

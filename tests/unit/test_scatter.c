@@ -61,11 +61,11 @@ static const struct {
     {"index_put(m, [none, i], m7)", "f32[5, 4]"},
     {"index_put(m, [none, i], f)", "f32[5, 4]"},
     {"index_put(m, f0, [i], accumulate=true)", "f32[5, 4]"},
-    {"index_put(m, [i], m7)", "!what is indexed is f32[7, 4], to which it must broadcast"},
+    {"index_put(m, [i], m7)", "!it must broadcast to the indexed part, f32[7, 4]"},
     {"index_put(m, [i], h)", "!both must have the same element type"},
     {"index_put(m, [p], f0)", "f32[5, 4]"},
     {"index_put(m, [p5], one)", "f32[5, 4]"},
-    {"index_put(m, [p], f)", "!f is f32[7]; what is indexed is f32[u0]"},
+    {"index_put(m, [p], f)", "!f is f32[7]; it must broadcast to the indexed part, f32[u0]"},
     {"index_put(bs, [p], f0)", "!p has 5 (dim 0 of bool[5, 4]), bs has B (dim 0 of f32[B, S])"},
     {"put(m, i, f, true)", "f32[5, 4]"},
     {"put(m, j, f)", "!f is f32[7] with 1 dimension; exactly 2 are needed"},
@@ -433,7 +433,7 @@ static void test_verifiers(ind_context *ctx) {
         last->reduction = IND_REDUCE_SUM;
         if (last->source != version) expect_broken(ctx, m, "changes a buffer that has no contents");
         last->reduction = IND_REDUCE_ANY;
-        expect_broken(ctx, m, "it combines with what is there in an unknown way");
+        expect_broken(ctx, m, "the reduction with the old value is unknown");
         *last = keep;
     }
     CHECK(!ind__lowered_verify(p) && !ind__schedule_verify(s), "%s", ind_error(ctx));

@@ -149,10 +149,11 @@ static bool ind__stride_meshgrid(ind__view *v, const ind_expr *from, ind_expr *t
 }
 
 static uint32_t ind__overlaps(ind_graph *g, const ind__view *v) {
-    ind__graph_fail(g, IND_INVALID_ARGUMENT,
-                    "an op in place writes to the result of %s, which shows an element of %s at several places, or is "
-                    "not known not to; clone it first",
-                    ind__op_name(v->node.op), v->from.name ? v->from.name : "a tensor");
+    ind__graph_fail(
+        g, IND_INVALID_ARGUMENT,
+        "an op in place writes to the result of %s, which views an element of %s more than once, or may do so; "
+        "clone it first",
+        ind__op_name(v->node.op), v->from.name ? v->from.name : "a tensor");
     return 0;
 }
 
@@ -406,7 +407,7 @@ static bool ind__check_sure(ind_graph *g, uint32_t x, bool written) {
     const ind__tensor_info *t = &g->tensor[ind__root_of(g, x)];
     if (!t->unsure || (!written && g->tensor[t->unsure].writes == t->since)) return true;
     ind__graph_fail(g, IND_NOT_SUPPORTED,
-                    "%s: whether it shows the memory of %s or is a copy depends on the sizes, and one of them was "
+                    "%s: whether it is a view of %s or a copy depends on the sizes, and one of them was "
                     "written to; clone it, or reshape before the other views",
                     t->name, g->tensor[t->unsure].name);
     return false;

@@ -7,11 +7,11 @@ function add(parent, tag, text, name) {
   if (name) e.setAttribute('class', name);
   return parent.appendChild(e);
 }
-const held = (buffer, tensor) => (tensor ? buffer + ' (' + tensor + ')' : buffer);
+const bufferText = (buffer, tensor) => (tensor ? buffer + ' (' + tensor + ')' : buffer);
 const tensorIn = new Map(S.buffers.map(b => [b.name, b.tensor]));
 const hue = i => 'hsl(' + (i * 137.5) % 360 + ' 55% var(--tone))';
 
-// ---- formulas, in whole numbers of any length: what rounds down does so for negative numbers too
+// ---- formulas over BigInt; // and % round down for negative numbers too
 const down = (a, b) => { const q = a / b; return q * b !== a && (a < 0n) !== (b < 0n) ? q - 1n : q; };
 const calls = { Min: v => v.reduce((a, b) => (b < a ? b : a)), Max: v => v.reduce((a, b) => (b > a ? b : a)),
   CeilDiv: v => -down(-v[0], v[1]), Where: v => (v[0] ? v[1] : v[2]) };
@@ -63,7 +63,7 @@ function short(n, units, base) {
 const bytes = n => short(n, [' B', ' KiB', ' MiB', ' GiB', ' TiB'], 1024);
 const flops = n => short(n, ['', ' k', ' M', ' G', ' T', ' P'], 1000);
 const time = n => short(n, [' ns', ' \u00b5s', ' ms', ' s'], 1000);
-// A cell whose text is made anew when sizes change; its title has formula and value.
+// A cell whose text follows the sizes; its title has formula and value.
 const cells = [];
 function cell(parent, tag, formula, show, name) {
   const e = add(parent, tag, '', name);
@@ -76,7 +76,7 @@ function cell(parent, tag, formula, show, name) {
   return e;
 }
 
-// ---- graph: which line makes which tensors, and which kernels compute them
+// ---- graph: the line that defines each tensor, and the kernels that compute it
 const lines = new Map(), kernelsOf = new Map();
 S.kernels.forEach((k, n) => k.results.forEach(r => r.split(', ').forEach(x => {
   if (!kernelsOf.has(x)) kernelsOf.set(x, []);
@@ -141,7 +141,7 @@ S.kernels.forEach((k, n) => {
 let longest = 1n;
 cells.unshift(() => { longest = P.kernels.reduce((m, k) => calls.Max([m, value(k.time_ns)]), 1n); });
 
-// ---- source: one block for each distinct text, with lines numbered as the compiler numbers them
+// ---- source: one block per distinct text, with the compiler's line numbers
 const blocks = S.kernels.map(() => []);
 D.sources.forEach(s => {
   const all = s.text.replace(/\n$/, '').split('\n');
@@ -154,12 +154,12 @@ D.sources.forEach(s => {
   s.used_by.forEach(u => { blocks[u[0]][u[1]] = { e: e, lines: [start + 1, all.length] }; });
 });
 
-// ---- memory: steps across, offsets in the arena up
+// ---- memory: kernels on the x axis, offsets in the arena on the y axis
 const arena = S.buffers.filter(b => b.offset !== null && b.first !== null), steps = S.kernels.length;
 function drawMemory() {
   const box = $('memory'), top = Number(value(S.arena_bytes));
   box.textContent = '';
-  if (!top) return void add(box, 'p', 'No kernel leaves anything to another but in inputs and outputs.');
+  if (!top) return void add(box, 'p', 'The arena is empty: kernels exchange data only through inputs and outputs.');
   const w = Math.max(box.clientWidth - 8, 300, steps * 9), h = 280, left = 64, bottom = 20;
   const step = (w - left - 8) / steps;
   const svg = box.appendChild(document.createElementNS(SVG, 'svg'));
@@ -171,21 +171,21 @@ function drawMemory() {
   };
   svg.setAttribute('width', w);
   svg.setAttribute('height', h);
-  const places = new Map();
+  const counted = new Map();
   arena.forEach((b, i) => {
-    const at = Number(value(b.offset)), size = Number(value(b.bytes)), room = Math.ceil(size / 256) * 256;
+    const at = Number(value(b.offset)), size = Number(value(b.bytes)), aligned = Math.ceil(size / 256) * 256;
     for (let k = b.first; k <= b.last; k++) {
-      const key = b.storage + '\n' + k, before = places.get(key) || 0;
-      if (room > before) { live[k] += room - before; places.set(key, room); }
+      const key = b.storage + '\n' + k, before = counted.get(key) || 0;
+      if (aligned > before) { live[k] += aligned - before; counted.set(key, aligned); }
     }
     const r = put('rect', { x: x(b.first), y: y(at + size), width: (b.last - b.first + 1) * step - 1,
       height: Math.max(y(at) - y(at + size), 0.5), fill: hue(i), 'fill-opacity': 0.75 }, 'click');
-    const says = b.name + ': ' + bytes(size) + ' (' + size + ') at ' + at + ', kernels ' + b.first + ' to ' +
+    const label = b.name + ': ' + bytes(size) + ' (' + size + ') at ' + at + ', kernels ' + b.first + ' to ' +
       b.last + (b.results.length ? '; of ' + b.results.join(', ') : '') +
-      (b.storage === b.name ? '' : '; in place of ' + b.storage);
-    add(r, 'title', says);
+      (b.storage === b.name ? '' : '; reuses the memory of ' + b.storage);
+    add(r, 'title', label);
     r.dataset.buffer = b.name;
-    r.onmouseenter = () => { $('hover').textContent = says; };
+    r.onmouseenter = () => { $('hover').textContent = label; };
     r.onclick = () => go('kernel=' + b.first);
     if (marked.buffers.has(b.name)) r.classList.add('mark');
   });
@@ -193,17 +193,16 @@ function drawMemory() {
   put('path', { d: path, fill: 'none', stroke: 'currentColor', id: 'live', 'data-most': calls.Max(live) });
   const peak = Number(value(S.peak_bytes));
   put('path', { d: 'M' + left + ' ' + y(peak) + 'H' + w, stroke: 'var(--bad)', 'stroke-dasharray': '5 4' });
-  const say = (at, n) => { put('text', { x: left - 6, y: at, 'text-anchor': 'end' }).textContent = bytes(n); };
-  say(y(0) + 3, 0);
-  say(y(top) + 4, top);
-  if (y(peak) - y(top) > 12) say(y(peak) + 4, peak);
+  const mark = (at, n) => { put('text', { x: left - 6, y: at, 'text-anchor': 'end' }).textContent = bytes(n); };
+  mark(y(0) + 3, 0);
+  mark(y(top) + 4, top);
+  if (y(peak) - y(top) > 12) mark(y(peak) + 4, peak);
   for (let k = 0; k < steps; k += Math.ceil(30 / step)) put('text', { x: x(k) + 2, y: h - 6 }).textContent = k;
-  $('hover').textContent = 'Kernels across, places in the arena up; a box is a buffer: point at it for more. ' +
-    'Line: live bytes; dashed: their peak, ' + bytes(peak) + '; unfused it would be ' +
-    bytes(value(S.unfused_bytes)) + '.';
+  $('hover').textContent = 'x: kernels; y: offsets in the arena; box: a buffer, with details on hover. ' +
+    'Line: live bytes; dashed: their peak, ' + bytes(peak) + '; unfused peak: ' + bytes(value(S.unfused_bytes)) + '.';
 }
 
-// ---- edges: those of several loops of one kernel to the same buffer, for the same reason, are one row
+// ---- edges: edges from loops of one kernel to the same buffer, for the same reason, share a row
 const edges = new Map();
 S.edges.forEach(e => {
   const key = [e.from, e.to, e.from_kernel, e.to_kernel, e.buffer, e.code, e.bytes].join('\n');
@@ -221,14 +220,14 @@ function drawEdges() {
     add(r, 'td', e.fused ? 'yes' : 'no', e.fused ? 'yes' : 'no');
     add(r, 'td', e.from).title = e.from_results;
     add(r, 'td', e.to).title = e.to_results;
-    add(r, 'td', held(e.buffer, e.tensor) + (e.vertical ? '' : ' (both read)'));
+    add(r, 'td', bufferText(e.buffer, e.tensor) + (e.vertical ? '' : ' (both read)'));
     add(r, 'td', e.from_kernel === e.to_kernel ? e.to_kernel : e.from_kernel + ', ' + e.to_kernel);
     const why = add(r, 'td', e.reason + (row.times > 1 ? ', ' + row.times + ' times ' : ' '));
     add(why, 'small', e.code);
     r.onclick = () => go('kernel=' + e.to_kernel);
   });
-  const says = ([code, s]) => s[0] + ' ' + code + (s[2].fused ? ' save ' : ' cost ') + bytes(s[1]);
-  $('reasons').textContent = [...sum].map(says).join(' \u00b7 ');
+  const summary = ([code, s]) => s[0] + ' ' + code + (s[2].fused ? ' save ' : ' cost ') + bytes(s[1]);
+  $('reasons').textContent = [...sum].map(summary).join(' \u00b7 ');
 }
 
 // ---- sizes
@@ -242,7 +241,7 @@ S.sizes.forEach(s => {
   e.oninput = update;
   inputs.set(s.name, e);
 });
-for (const name in D.most) add($('sizes'), 'small', name + ' comes from data; shown at its most, ' + D.most[name]);
+for (const name in D.most) add($('sizes'), 'small', name + ' depends on data; shown at its maximum, ' + D.most[name]);
 function readSizes() {
   const v = Object.create(null);
   for (const s of S.sizes) {
@@ -269,10 +268,10 @@ function update() {
   showDetail();
 }
 
-// ---- what is chosen: #op=NAME or #kernel=NUMBER
+// ---- selection: #op=NAME or #kernel=NUMBER
 let marked = { kernels: [], ops: [], buffers: new Set(), op: '' };
 const go = where => { if (location.hash === '#' + where) choose(); else location.hash = where; };
-// Into the middle of its own pane, and of the window where panes lie one below the other.
+// Scrolls e to the fraction `at` of the height of its pane.
 function show(box, e, at) {
   const y = e.getBoundingClientRect().top - box.getBoundingClientRect().top + box.scrollTop;
   box.scrollTop = y - box.clientHeight * at;
@@ -281,7 +280,7 @@ function showDetail() {
   const box = $('detail'), n = marked.kernels[0];
   box.textContent = '';
   if (marked.op && n === undefined) {
-    add(box, 'p', marked.op + ' is in no kernel: it is given from outside, or a view, which moves nothing.');
+    add(box, 'p', marked.op + ' is in no kernel: it is an input, a constant or a view.');
   }
   if (n === undefined) return;
   const k = S.kernels[n], p = P.kernels[n], v = variant(n), h = add(box, 'p');
@@ -290,14 +289,14 @@ function showDetail() {
   if (marked.kernels.length > 1) h.append('; also in');
   const link = (parent, text, where) => { add(parent, 'span', text, 'link').onclick = () => go(where); };
   marked.kernels.slice(1).forEach(m => link(h, ' kernel ' + m, 'kernel=' + m));
-  const say = (title, text) => {
+  const line = (title, text) => {
     const e = add(box, 'p');
     add(e, 'small', title + ' ');
     e.append(text);
     return e;
   };
   const formula = (title, f, to, more) => {
-    const e = say(title, to(value(f)) + ' ');
+    const e = line(title, to(value(f)) + ' ');
     add(e, 'code', '= ' + f);
     if (more) e.append(': ' + more.join(', '));
   };
@@ -309,29 +308,29 @@ function showDetail() {
     else ops.append(o);
     if (i + 1 < k.origins.length) ops.append(', ');
   });
-  if (p.part) say('part', 'launched by kernel ' + p.launch + ': ' + p.part.strategy + ': ' + p.part.why);
+  if (p.part) line('part', 'launched by kernel ' + p.launch + ': ' + p.part.strategy + ': ' + p.part.why);
   if (v) {
-    say('why', v.strategy + ': ' + v.why);
-    say('launch', v.grid.join(' \u00d7 ') + ' = ' + v.grid.map(value).join(' \u00d7 ') + ' blocks of ' +
+    line('why', v.strategy + ': ' + v.why);
+    line('launch', v.grid.join(' \u00d7 ') + ' = ' + v.grid.map(value).join(' \u00d7 ') + ' blocks of ' +
       v.threads + ' threads, ' + v.shared_bytes + ' bytes of dynamic shared memory' +
       (v.guard ? ', requires ' + v.guard : '') +
       (v.guard_aligned ? ', requires 16-byte aligned pointers' : ''));
   }
-  formula('reads', k.bytes_read, bytes, k.reads.map(b => held(b, tensorIn.get(b))));
-  formula('writes', k.bytes_written, bytes, k.writes.map(b => held(b, tensorIn.get(b))));
+  formula('reads', k.bytes_read, bytes, k.reads.map(b => bufferText(b, tensorIn.get(b))));
+  formula('writes', k.bytes_written, bytes, k.writes.map(b => bufferText(b, tensorIn.get(b))));
   formula('flops', k.flops, flops);
   if (p.launch === n) formula('predicted', p.time_ns, time);
 }
 function choose() {
-  const [what, name] = decodeURIComponent(location.hash.slice(1)).split('=');
+  const [kind, name] = decodeURIComponent(location.hash.slice(1)).split('=');
   marked = { kernels: [], ops: [], buffers: new Set(), op: '' };
-  if (what === 'op' && lines.has(name)) {
+  if (kind === 'op' && lines.has(name)) {
     marked.op = name;
     marked.kernels = kernelsOf.get(name) || [];
     marked.ops = [name];
-    const makes = b => b.name === name || b.results.some(r => r.split(', ').includes(name));
-    S.buffers.filter(makes).forEach(b => marked.buffers.add(b.name));
-  } else if (what === 'kernel' && S.kernels[name]) {
+    const contains = b => b.name === name || b.results.some(r => r.split(', ').includes(name));
+    S.buffers.filter(contains).forEach(b => marked.buffers.add(b.name));
+  } else if (kind === 'kernel' && S.kernels[name]) {
     marked.kernels = [Number(name)];
     marked.ops = [].concat(...S.kernels[name].results.map(r => r.split(', '))).filter(r => lines.has(r));
     S.kernels[name].writes.forEach(b => marked.buffers.add(b));
@@ -368,8 +367,8 @@ const facts = document.querySelector('.facts');
   const e = add(facts, 'span', f[0] + ' ');
   cell(e, 'b', f[1], f[2]).id = 'total-' + f[0].replace(/ /g, '-');
 });
-add(facts, 'small', 'Predicted: of each launch the longest of ' + P.launch_ns + ' ns, the bytes of its kernels at ' +
-  P.copy_percent + ' % of ' + P.memory_bytes_per_ns + ' GB/s, their flops at the data sheet\u2019s rate.');
+add(facts, 'small', 'Predicted time of a launch: the longest of ' + P.launch_ns + ' ns, its bytes at ' +
+  P.copy_percent + ' % of ' + P.memory_bytes_per_ns + ' GB/s, and its flops at the data sheet\u2019s rate.');
 update();
 choose();
 onhashchange = choose;

@@ -164,7 +164,7 @@ ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int nu
     if (!module) return IND_INVALID_ARGUMENT;
     if (!evaluator || !f || num < 1) {
         return ind__fail(module->context, IND_INVALID_ARGUMENT,
-                         "evaluator: formulas or the place for it are NULL, or none");
+                         "evaluator: formulas or the pointer for the result is NULL, or there are no formulas");
     }
     ind_context *root = module->context->root;
     ind_evaluator *e = ind__alloc(root, sizeof *e);
@@ -185,7 +185,8 @@ ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int nu
 ind_status ind_evaluator_run(ind_evaluator *e, const int64_t *sizes_v, int64_t *values) {
     if (!e) return IND_INVALID_ARGUMENT;
     if (!values || (!sizes_v && e->program.num_inputs)) {
-        return ind__fail(e->program.context, IND_INVALID_ARGUMENT, "evaluator: sizes or the place for values are NULL");
+        return ind__fail(e->program.context, IND_INVALID_ARGUMENT,
+                         "evaluator: sizes or the pointer for values is NULL");
     }
     if (e->program.num_inputs) memcpy(e->values, sizes_v, e->program.num_inputs * sizeof *sizes_v);
     ind_status status = ind__program_run(&e->program, e->values);
@@ -230,7 +231,7 @@ ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t *lo, in
     if (lo) *lo = INT64_MIN;
     if (hi) *hi = INT64_MAX;
     if (!module) return IND_INVALID_ARGUMENT;
-    if (!lo || !hi) return ind__fail(module->context, IND_INVALID_ARGUMENT, "formula: the place for a bound is NULL");
+    if (!lo || !hi) return ind__fail(module->context, IND_INVALID_ARGUMENT, "formula: the pointer for a bound is NULL");
     const ind__query q = ind__query_begin(module);
     ind_status status = ind__check_formula(module, &f);
     if (!status) ind_bounds(module->facts, f, lo, hi);

@@ -261,8 +261,8 @@ static void graph__sorted_store(ind_ops *o, const ind_expr *index, int rank, uin
     (void)rank;
     if (!ind__ok(count)) return;
     ind_value own = ind__box_load(o, u->sort.counts, &count, 1), all = ind__box_load(o, u->sort.ranks, &count, 1);
-    ind_value behind = ind_op_add(o, ind_op_sub(o, all, own), ind__box_load(o, u->sort.in_chunk, index, 1));
-    ind_expr position = graph__ordered_index(o, ind_op_sub(o, behind, graph__number(o, u, 1)), u->points);
+    ind_value end = ind_op_add(o, ind_op_sub(o, all, own), ind__box_load(o, u->sort.in_chunk, index, 1));
+    ind_expr position = graph__ordered_index(o, ind_op_sub(o, end, graph__number(o, u, 1)), u->points);
     ind_value number =
         u->sort.position ? ind__box_load(o, u->sort.position, index, 1) : graph__number_at(o, u, index[0]);
     ind_value v = u->sort.store_keys ? graph__sorted_key(o, u, index[0]) : number;
@@ -388,10 +388,10 @@ static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint
     if (!ind__ok(row)) return;
     ind_value outer = graph__ordered_mask(o, inside), at = graph__number_at(o, u, index[0]);
     ind_value first_few = ind_op_add(o, ind__box_load(o, u->range.begin, &row, 1), graph__number(o, u, u->tree.first));
-    ind_value behind = ind_op_sub(o, at, first_few), nth = ind_op_shift_right(o, behind, graph__number(o, u, bits));
-    ind_value in_group = ind_op_bit_and(o, behind, graph__number(o, u, ((int64_t)1 << bits) - 1));
+    ind_value offset = ind_op_sub(o, at, first_few), nth = ind_op_shift_right(o, offset, graph__number(o, u, bits));
+    ind_value in_group = ind_op_bit_and(o, offset, graph__number(o, u, ((int64_t)1 << bits) - 1));
     ind_value starts = ind_op_eq(o, in_group, graph__number(o, u, 0));
-    starts = ind_op_and(o, starts, ind_op_ge(o, behind, graph__number(o, u, 0)));
+    starts = ind_op_and(o, starts, ind_op_ge(o, offset, graph__number(o, u, 0)));
     starts = ind_op_and(o, starts, ind_op_lt(o, nth, graph__row_groups(o, u, row, u->tree.level)));
     graph__ordered_mask(o, starts);
     ind_value group = ind_op_add(o, graph__first_group(o, u, row, u->tree.level), nth);
@@ -782,7 +782,7 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
     ind__lowered *p = l->w->program;
     graph__lists s = {.u = graph__ordered_of(l, base, size, rank)};
     if (!s.u.key || !s.u.value) return ind__failed(l->context);
-    p->note = "lists of the points that meet at a row";
+    p->note = "lists of the points of each row";
     ind_status status = ind__box_realise(p, s.u.key);
     if (!status) status = graph__realise_costly(&s.u);
     if (!status) status = graph__lists_find(&s);

@@ -198,8 +198,8 @@ static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *tex
     if (!ind__bounds_of(e, u->symbol, bound))
         return ind__graph_fail(
             g, IND_NOT_SUPPORTED,
-            "fact: %s: of a size that comes from data, what it is equal to, or not above or below, can "
-            "be checked, as in %s <= 4*N",
+            "fact: %s: a fact on a data-dependent size can state its value, or an upper or lower bound, as in "
+            "%s <= 4*N",
             text, name);
     for (uint32_t i = u->node + 1; i < g->num_nodes; i++) {
         if (ind__layout_uses_length(g, &g->node[i], u->symbol))
@@ -236,7 +236,7 @@ static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text,
     if (holds) *holds = hint;
     if (settled == 1 || (settled == 0 && holds)) return IND_OK;
     if (settled == 0) {
-        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s contradicts what is known; declared: %s", what, text,
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s contradicts known facts; declared: %s", what, text,
                                ind__describe_declared(g, declared, sizeof declared));
     }
     if (guard && !hint && !holds) {

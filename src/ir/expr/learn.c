@@ -12,7 +12,7 @@ static ind_status ir__todo_ge0(ind_facts *f, ind_expr a) {
 }
 
 static ind_status ir__contradiction(ind_facts *f) {
-    return ind__fail(f->context, IND_INVALID_ARGUMENT, "contradicts what is known");
+    return ind__fail(f->context, IND_INVALID_ARGUMENT, "contradicts known facts");
 }
 
 static ind_status ir__remember_truth(ind_facts *f, ind_expr condition) {
@@ -637,7 +637,7 @@ ind_status ind_facts_assume(ind_facts *f, ind_expr condition) {
 ind_status ind_guard(ind_facts *f, ind_expr condition, bool *holds) {
     ind_status status = ir__check_condition(f, &condition);
     if (status) return status;
-    if (!holds) return ind__fail(f->context, IND_INVALID_ARGUMENT, "a guard needs a place for its answer");
+    if (!holds) return ind__fail(f->context, IND_INVALID_ARGUMENT, "a guard needs a pointer for its result");
     ind_context *c = f->context;
     ind_expr known = ind_simplify(f, condition);
     int64_t v;

@@ -142,7 +142,7 @@ static ind_status ir__record_scatter(ind__lowered *p, ind__recorder *r, const in
         if (status || in_step) return status;
         if (attempt == 0) ind__record_abort(r);
     }
-    return ind__fail(p->context, IND_VERIFY, "a scatter reads what other points of it change");
+    return ind__fail(p->context, IND_VERIFY, "a scatter reads elements that other points of it change");
 }
 
 ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_desc *d, ind__box **result) {

@@ -38,12 +38,12 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     char cls = ind__loop_op_class((ind_loop_op)i->op);
     if (!ir__is_compute_dtype((ind_dtype)i->dtype)) return ir__body_broken(b, n, "its type is no compute type");
     if (i->op == IND_LOOP_STORE && !ind__can_scatter((ind_reduction)i->reduction))
-        return ir__body_broken(b, n, "it combines with what is there in an unknown way");
+        return ir__body_broken(b, n, "the reduction with the old value is unknown");
     bool masked = i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE;
     uint32_t mask = i->arg[i->op == IND_LOOP_STORE];
     if (masked && mask && b->inst[mask].dtype != IND_BOOL) return ir__body_broken(b, n, "its mask is not bool");
     if (i->op == IND_LOOP_PAIR && (x->dtype != i->dtype || y->dtype != i->dtype))
-        return ir__body_broken(b, n, "an element and what it is combined to differ in type");
+        return ir__body_broken(b, n, "an element and the combined value differ in type");
     uint32_t pair = i->op == IND_LOOP_PAIR                                       ? i->arg[2]
                     : i->op == IND_LOOP_SCAN && i->reduction == IND_SCAN_COMBINE ? i->arg[0]
                                                                                  : 0;
@@ -110,7 +110,7 @@ static ind_status ir__verify_old_version(const ind__lowered *p, uint32_t loop, u
     if (p->buffer[version].loop < loop) return ir__body_broken(body, load, "reads a buffer that was changed before");
     return ir__loads_own_element(body, &body->inst[load], version)
                ? IND_OK
-               : ir__body_broken(body, load, "reads what other points of the loop change");
+               : ir__body_broken(body, load, "reads elements that other points of the loop change");
 }
 
 /* Only a new version of a buffer is partially stored, and it has the layout of the old one. */

@@ -39,8 +39,8 @@ static ind_expr sched__index_in(sched__fuser *f, const ind__access *a, const sch
 }
 
 static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
-    for (uint32_t r = f->first_reader[buffer]; r < f->first_reader[buffer + 1]; r++)
-        if (f->group_of[f->reader[r]] == g) return true;
+    for (uint32_t r = f->buffers.first_reader[buffer]; r < f->buffers.first_reader[buffer + 1]; r++)
+        if (f->group_of[f->buffers.reader[r]] == g) return true;
     return false;
 }
 
@@ -65,7 +65,7 @@ static bool sched__reads_mutated_element(sched__fuser *f, const ind__access *at,
 /* Group b changes `old` in place, which group a reads. True if both groups read only the element that the same point
    stores. */
 static bool sched__mutates_pointwise(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
-    const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
+    const ind__access *store = &f->access[f->buffers.written[f->program->buffer[old].mutated_by] - 1];
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (f->policy.disable_mutation || !fit->domain || store->partly || store->indirect) return false;
     ind_expr changed = sched__index_in(f, store, fit->b, fit->map_b);
@@ -79,13 +79,13 @@ static bool sched__mutates_pointwise(sched__fuser *f, uint32_t a, uint32_t b, co
 
 /* True if a read of the new version may use the value that the loop stored. */
 static bool sched__forwards(const sched__fuser *f, uint32_t version) {
-    const ind__access *store = &f->access[f->written[version] - 1];
+    const ind__access *store = &f->access[f->buffers.written[version] - 1];
     return !f->policy.disable_mutation && !store->partly && !store->indirect;
 }
 
 /* True if access `at` of b reads the element that a computes at the same point of the common domain. */
 static bool sched__reads_same_point(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
-    ind_expr made = sched__index_in(f, &f->access[f->written[at->buffer] - 1], fit->a, fit->map_a);
+    ind_expr made = sched__index_in(f, &f->access[f->buffers.written[at->buffer] - 1], fit->a, fit->map_a);
     return ind_expr_same(made, sched__index_in(f, at, fit->b, fit->map_b));
 }
 
@@ -125,7 +125,7 @@ static bool sched__rows_may_mutate(sched__fuser *f, uint32_t g, const sched__dom
         uint32_t mutator = it.at->write || it.at->whole ? IND__SCHED_NONE : sched__mutator(f, it.at->buffer);
         if (mutator == IND__SCHED_NONE || f->group_of[mutator] != g) continue;
         if (product || f->policy.disable_row_mutation) return false;
-        ind_expr changed = sched__index_in(f, &f->access[f->written[b->mutated_by] - 1], own, map);
+        ind_expr changed = sched__index_in(f, &f->access[f->buffers.written[b->mutated_by] - 1], own, map);
         if (!sched__may_mutate_at(d, changed) || !sched__reads_mutated_element(f, it.at, own, map, changed, true))
             return false;
     }
@@ -169,12 +169,12 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->count + y->count > (uint32_t)f->policy.max_loops) return true;
     if ((x->sorts || y->sorts) && x->count + y->count > IND__SCHED_SORTED_LOOPS) return true;
-    f->epoch++;
+    f->visits.epoch++;
     for (int half = 0; half < 2; half++) {
         for (sched__access_iter it = sched__first_access(f, half ? b : a); it.at; sched__next_access(f, &it)) {
             uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
-            if (f->mark[buffer] == f->epoch) continue;
-            f->mark[buffer] = f->epoch;
+            if (f->visits.mark[buffer] == f->visits.epoch) continue;
+            f->visits.mark[buffer] = f->visits.epoch;
             bool own = writer != IND__SCHED_NONE && (f->group_of[writer] == a || f->group_of[writer] == b);
             args += !own || sched__stored(f, buffer, a, b);
         }
@@ -226,7 +226,7 @@ typedef struct sched__search {
 
 static void sched__reach(sched__fuser *f, sched__search *s, uint32_t at, uint32_t next) {
     if (++s->steps > IND__SCHED_STEPS && s->result == IND__SCHED_SEARCH_DONE) s->result = IND__SCHED_SEARCH_LIMIT;
-    if (next == at || next == s->from || f->mark[next] == f->epoch) return;
+    if (next == at || next == s->from || f->visits.mark[next] == f->visits.epoch) return;
     if (next == s->to) {
         if (at != s->from) s->result = IND__SCHED_SEARCH_CYCLE;
         return;
@@ -237,7 +237,7 @@ static void sched__reach(sched__fuser *f, sched__search *s, uint32_t at, uint32_
         s->result = IND__SCHED_SEARCH_LIMIT;
         return;
     }
-    f->mark[next] = f->epoch;
+    f->visits.mark[next] = f->visits.epoch;
     s->list[s->num++] = next;
 }
 
@@ -245,8 +245,9 @@ static void sched__reach_readers(sched__fuser *f, sched__search *s, uint32_t at,
     const ind__loop *loop = &f->program->loop[l];
     for (uint32_t o = 0; o < loop->num_outputs; o++) {
         uint32_t b = loop->output[o];
-        for (uint32_t r = f->first_reader[b]; r < f->first_reader[b + 1] && s->result == IND__SCHED_SEARCH_DONE; r++)
-            sched__reach(f, s, at, f->group_of[f->reader[r]]);
+        for (uint32_t r = f->buffers.first_reader[b];
+             r < f->buffers.first_reader[b + 1] && s->result == IND__SCHED_SEARCH_DONE; r++)
+            sched__reach(f, s, at, f->group_of[f->buffers.reader[r]]);
     }
     for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1] && s->result == IND__SCHED_SEARCH_DONE; a++) {
         uint32_t mutator = f->access[a].write ? IND__SCHED_NONE : sched__mutator(f, f->access[a].buffer);
@@ -264,7 +265,7 @@ static void sched__reach_writers(sched__fuser *f, sched__search *s, uint32_t at,
 }
 
 static sched__search_result sched__search_run(sched__fuser *f, sched__search *s) {
-    f->epoch++;
+    f->visits.epoch++;
     for (uint32_t i = 0, at = s->from;; at = s->list[i++]) {
         for (uint32_t l = f->group[at].head; l != IND__SCHED_NONE; l = f->next_loop[l])
             (s->forward ? sched__reach_readers : sched__reach_writers)(f, s, at, l);
@@ -276,14 +277,14 @@ static sched__search_result sched__search_run(sched__fuser *f, sched__search *s)
    group in the topological order (Pearce and Kelly 2006). It takes b's position if no group in between needs a, and a's
    if b needs none of them; otherwise both sets are known and move. */
 static ind_fusion_reason sched__check_cycle(sched__fuser *f, uint32_t a, uint32_t b) {
-    sched__search after = {.forward = true, .from = a, .to = b, .list = f->after};
-    sched__search before = {.from = b, .to = a, .list = f->before};
+    sched__search after = {.forward = true, .from = a, .to = b, .list = f->visits.after};
+    sched__search before = {.from = b, .to = a, .list = f->visits.before};
     sched__search_result x = sched__search_run(f, &after), y = IND__SCHED_SEARCH_DONE;
-    f->num_after = after.num, f->num_before = 0;
+    f->visits.num_after = after.num, f->visits.num_before = 0;
     if (x == IND__SCHED_SEARCH_CYCLE) return IND_FUSION_CYCLE;
     if (x == IND__SCHED_SEARCH_DONE && !after.num) return IND_FUSION_FUSED_VERTICAL;
     y = sched__search_run(f, &before);
-    f->num_before = before.num;
+    f->visits.num_before = before.num;
     if (y == IND__SCHED_SEARCH_CYCLE) return IND_FUSION_CYCLE;
     if (y == IND__SCHED_SEARCH_DONE && (!before.num || x == IND__SCHED_SEARCH_DONE)) return IND_FUSION_FUSED_VERTICAL;
     return IND_FUSION_TOO_FAR;
@@ -292,19 +293,20 @@ static ind_fusion_reason sched__check_cycle(sched__fuser *f, uint32_t a, uint32_
 /* Bytes that both read at the same points, at the hints. */
 static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = 0;
-    f->epoch++;
+    f->visits.epoch++;
     for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
         if (it.at->write || it.at->operand || it.at->whole || it.at->size) continue;
-        f->mark[it.at->buffer] = f->epoch;
-        f->found[it.at->buffer] = (uint32_t)(it.at - f->access);
+        f->visits.mark[it.at->buffer] = f->visits.epoch;
+        f->visits.found[it.at->buffer] = (uint32_t)(it.at - f->access);
     }
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         uint32_t buffer = it.at->buffer;
-        if (it.at->write || it.at->operand || it.at->whole || it.at->size || f->mark[buffer] != f->epoch) continue;
-        ind_expr x = sched__index_in(f, &f->access[f->found[buffer]], fit->a, fit->map_a);
+        if (it.at->write || it.at->operand || it.at->whole || it.at->size || f->visits.mark[buffer] != f->visits.epoch)
+            continue;
+        ind_expr x = sched__index_in(f, &f->access[f->visits.found[buffer]], fit->a, fit->map_a);
         if (!ind_expr_same(x, sched__index_in(f, it.at, fit->b, fit->map_b))) continue;
-        f->mark[buffer] = 0;
-        bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
+        f->visits.mark[buffer] = 0;
+        bytes = sched__add_hint(bytes, f->buffers.bytes_hint[buffer]);
     }
     return bytes;
 }

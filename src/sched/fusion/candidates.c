@@ -37,24 +37,25 @@ static bool sched__add_pair(sched__fuser *f, sched__pairs *p, uint32_t x, uint32
 /* Adds the second stages of one kernel's columns as neighbours; they share no buffer. */
 static bool sched__add_second_stages(sched__fuser *f, sched__pairs *p, uint32_t buffer) {
     uint32_t writer = sched__writer(f, buffer);
-    uint32_t l = writer == IND__SCHED_NONE ? writer : f->next_loop[writer], read = f->reader[f->first_reader[buffer]];
+    uint32_t l = writer == IND__SCHED_NONE ? writer : f->next_loop[writer],
+             read = f->buffers.reader[f->buffers.first_reader[buffer]];
     if (l == IND__SCHED_NONE || !sched__changed(f, p, f->group_of[writer])) return true;
     for (; l != IND__SCHED_NONE; l = f->next_loop[l]) {
         uint32_t other = f->program->loop[l].output[0];
         if (!f->program->buffer[other].run || !sched__num_readers(f, other)) continue;
-        return sched__put_pair(f, p, f->group_of[read], f->group_of[f->reader[f->first_reader[other]]]);
+        return sched__put_pair(f, p, f->group_of[read], f->group_of[f->buffers.reader[f->buffers.first_reader[other]]]);
     }
     return true;
 }
 
 static bool sched__add_neighbours(sched__fuser *f, sched__pairs *p, uint32_t buffer) {
-    uint32_t writer = sched__writer(f, buffer), end = f->first_reader[buffer + 1];
+    uint32_t writer = sched__writer(f, buffer), end = f->buffers.first_reader[buffer + 1];
     bool run = f->program->buffer[buffer].run && sched__num_readers(f, buffer);
     if (run && !sched__add_second_stages(f, p, buffer)) return false;
-    for (uint32_t r = f->first_reader[buffer]; r < end; r++) {
-        if (writer != IND__SCHED_NONE && !sched__add_pair(f, p, writer, f->reader[r])) return false;
+    for (uint32_t r = f->buffers.first_reader[buffer]; r < end; r++) {
+        if (writer != IND__SCHED_NONE && !sched__add_pair(f, p, writer, f->buffers.reader[r])) return false;
         for (uint32_t q = r + 1; q < end && q - r <= IND__SCHED_NEIGHBOURS; q++) {
-            if (!sched__add_pair(f, p, f->reader[r], f->reader[q])) return false;
+            if (!sched__add_pair(f, p, f->buffers.reader[r], f->buffers.reader[q])) return false;
         }
     }
     return true;

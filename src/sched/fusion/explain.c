@@ -4,7 +4,7 @@ static ind_edge *sched__add_edge(sched__fuser *f, uint32_t from, uint32_t to, ui
     ind_schedule *s = f->schedule;
     ind_edge *e = IND__PUSH(f->context, ind_edge, s->edge, s->num_edges, s->cap_edges);
     if (!e) return sched__fail(f), NULL;
-    *e = (ind_edge){.from = from, .to = to, .buffer = buffer, .bytes = f->bytes[buffer]};
+    *e = (ind_edge){.from = from, .to = to, .buffer = buffer, .bytes = f->buffers.bytes[buffer]};
     return e;
 }
 
@@ -42,17 +42,18 @@ static ind_fusion_reason sched__why_unfused(sched__fuser *f, uint32_t from, uint
 
 static bool sched__explain_vertical(sched__fuser *f, uint32_t buffer) {
     uint32_t writer = sched__writer(f, buffer);
-    for (uint32_t r = f->first_reader[buffer]; writer != IND__SCHED_NONE && r < f->first_reader[buffer + 1]; r++) {
-        uint32_t reader = f->reader[r], g = f->group_of[writer];
+    for (uint32_t r = f->buffers.first_reader[buffer];
+         writer != IND__SCHED_NONE && r < f->buffers.first_reader[buffer + 1]; r++) {
+        uint32_t reader = f->buffers.reader[r], g = f->group_of[writer];
         ind_edge *e = sched__add_edge(f, writer, reader, buffer);
         if (!e) return false;
         if (g != f->group_of[reader]) {
             e->reason = sched__why_unfused(f, writer, reader);
             continue;
         }
-        e->reason = f->group[g].dot == IND__SCHED_NONE          ? IND_FUSION_FUSED_VERTICAL
-                    : f->access[f->written[buffer] - 1].operand ? IND_FUSION_FUSED_PROLOGUE
-                                                                : IND_FUSION_FUSED_EPILOGUE;
+        e->reason = f->group[g].dot == IND__SCHED_NONE                  ? IND_FUSION_FUSED_VERTICAL
+                    : f->access[f->buffers.written[buffer] - 1].operand ? IND_FUSION_FUSED_PROLOGUE
+                                                                        : IND_FUSION_FUSED_EPILOGUE;
         if (!sched__stored(f, buffer, g, g)) e->bytes = ind_expr_mul(e->bytes, ind_int(f->context, 2));
         if (!ind__ok(e->bytes)) return sched__fail(f);
     }
@@ -67,8 +68,8 @@ static bool sched__reads_from(const sched__fuser *f, uint32_t reader, uint32_t w
 }
 
 static bool sched__explain_horizontal(sched__fuser *f, uint32_t buffer) {
-    for (uint32_t r = f->first_reader[buffer]; r + 1 < f->first_reader[buffer + 1]; r++) {
-        uint32_t from = f->reader[r], to = f->reader[r + 1];
+    for (uint32_t r = f->buffers.first_reader[buffer]; r + 1 < f->buffers.first_reader[buffer + 1]; r++) {
+        uint32_t from = f->buffers.reader[r], to = f->buffers.reader[r + 1];
         if (sched__reads_from(f, to, from)) continue; /* has a separate edge */
         ind_edge *e = sched__add_edge(f, from, to, buffer);
         if (!e) return false;

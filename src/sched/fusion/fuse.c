@@ -18,17 +18,18 @@ static void sched__sort_groups(const sched__fuser *f, uint32_t *list, uint32_t n
 static void sched__reorder(sched__fuser *f, uint32_t a, uint32_t b) {
     uint32_t slot[2 * IND__SCHED_VISITS + 2], n = 0;
     uint32_t order_a = f->group[a].order, order_b = f->group[b].order;
-    if (!f->num_after) f->group[a].order = order_b;
-    if (!f->num_after || !f->num_before) return;
-    sched__sort_groups(f, f->before, f->num_before);
-    sched__sort_groups(f, f->after, f->num_after);
+    if (!f->visits.num_after) f->group[a].order = order_b;
+    if (!f->visits.num_after || !f->visits.num_before) return;
+    sched__sort_groups(f, f->visits.before, f->visits.num_before);
+    sched__sort_groups(f, f->visits.after, f->visits.num_after);
     slot[n++] = order_a, slot[n++] = order_b;
-    for (uint32_t i = 0; i < f->num_before; i++) slot[n++] = f->group[f->before[i]].order;
-    for (uint32_t i = 0; i < f->num_after; i++) slot[n++] = f->group[f->after[i]].order;
+    for (uint32_t i = 0; i < f->visits.num_before; i++) slot[n++] = f->group[f->visits.before[i]].order;
+    for (uint32_t i = 0; i < f->visits.num_after; i++) slot[n++] = f->group[f->visits.after[i]].order;
     sched__sort(slot, n, sizeof *slot, sched__compare_u32);
-    for (uint32_t i = 0; i < f->num_before; i++) f->group[f->before[i]].order = slot[i];
-    f->group[a].order = slot[f->num_before];
-    for (uint32_t i = 0; i < f->num_after; i++) f->group[f->after[i]].order = slot[n - f->num_after + i];
+    for (uint32_t i = 0; i < f->visits.num_before; i++) f->group[f->visits.before[i]].order = slot[i];
+    f->group[a].order = slot[f->visits.num_before];
+    for (uint32_t i = 0; i < f->visits.num_after; i++)
+        f->group[f->visits.after[i]].order = slot[n - f->visits.num_after + i];
 }
 
 /* Rewrites the accesses and variables of the group in those of the common domain. */
@@ -40,8 +41,8 @@ static bool sched__move_to(sched__fuser *f, uint32_t g, const ind_expr *map) {
         for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1]; a++) {
             if (!sched__map(f, &f->access[a].index, own->var, map, n)) return false;
         }
-        for (uint32_t v = f->first_var[l]; v < f->first_var[l + 1]; v++) {
-            if (!sched__map(f, &f->var[v], own->var, map, n)) return false;
+        for (uint32_t v = f->vars.first[l]; v < f->vars.first[l + 1]; v++) {
+            if (!sched__map(f, &f->vars.var[v], own->var, map, n)) return false;
         }
     }
     return true;
@@ -65,7 +66,7 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
     sched__group *x = &f->group[a], *y = &f->group[b];
     if (!sched__move_to(f, a, fit->map_a) || !sched__move_to(f, b, fit->map_b)) return false;
     for (uint32_t l = y->head; ind__ok(fit->bound) && l != IND__SCHED_NONE; l = f->next_loop[l])
-        f->bound[l] = fit->bound;
+        f->vars.bound[l] = fit->bound;
     sched__reorder(f, a, b);
     sched__concatenate_loops(f, a, b);
     x->domain = fit->domain;

@@ -5,7 +5,7 @@
    results of a scan do not depend on later elements. A checked index could be out of range for a missing element. */
 static bool sched__may_use_prefix(const sched__fuser *f, uint32_t l) {
     const ind_body *body = f->program->loop[l].body;
-    if (body->call || ind__ok(f->bound[l])) return false;
+    if (body->call || ind__ok(f->vars.bound[l])) return false;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         bool reduces = in->op == IND_LOOP_REDUCE;

@@ -121,7 +121,7 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
     n->steps = ceil((double)d->rhint / f->policy.product_depth), n->macs = (double)d->hint * (double)d->rhint;
     for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
         double size = ind_dtype_bytes(f->program->buffer[it.at->buffer].dtype),
-               own = (double)f->bytes_hint[it.at->buffer];
+               own = (double)f->buffers.bytes_hint[it.at->buffer];
         uint32_t writer = sched__writer(f, it.at->buffer);
         bool inside = !it.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
         if (inside || (it.at->write && !sched__stored(f, it.at->buffer, a, a))) continue; /* never reaches memory */
@@ -175,7 +175,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     if (!own) return IND_FUSION_PROLOGUE;
     *own = (sched__fit){.a = x->domain, .b = y->domain, .domain = y->domain};
     memcpy(own->map_b, y->domain->var, sizeof own->map_b);
-    if (!sched__invert(f, x->domain, f->access[f->written[read->buffer] - 1].index, read->index, own->map_a))
+    if (!sched__invert(f, x->domain, f->access[f->buffers.written[read->buffer] - 1].index, read->index, own->map_a))
         return IND_FUSION_PROLOGUE;
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         uint32_t writer = sched__writer(f, it.at->buffer);

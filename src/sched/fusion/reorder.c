@@ -27,21 +27,21 @@ static bool sched__order_of_access(const sched__domain *d, ind_expr index, bool 
 static bool sched__shared_access(sched__fuser *f, uint32_t a, uint32_t b, int attempt, const ind__access **x,
                                  const ind__access **y) {
     int64_t most = 0;
-    f->epoch++;
+    f->visits.epoch++;
     for (sched__access_iter it = sched__first_access(f, a); attempt && it.at; sched__next_access(f, &it)) {
         if (it.at->write || it.at->operand || it.at->whole || it.at->size || it.at->indirect) continue;
-        f->mark[it.at->buffer] = f->epoch;
-        f->found[it.at->buffer] = (uint32_t)(it.at - f->access);
+        f->visits.mark[it.at->buffer] = f->visits.epoch;
+        f->visits.found[it.at->buffer] = (uint32_t)(it.at - f->access);
     }
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
         if (it.at->write || it.at->operand || it.at->whole || it.at->size || it.at->indirect ||
-            f->bytes_hint[buffer] <= most)
+            f->buffers.bytes_hint[buffer] <= most)
             continue;
         bool made = writer != IND__SCHED_NONE && f->group_of[writer] == a;
-        if (attempt ? f->mark[buffer] != f->epoch : !made) continue;
-        most = f->bytes_hint[buffer];
-        *x = &f->access[attempt ? f->found[buffer] : f->written[buffer] - 1], *y = it.at;
+        if (attempt ? f->visits.mark[buffer] != f->visits.epoch : !made) continue;
+        most = f->buffers.bytes_hint[buffer];
+        *x = &f->access[attempt ? f->visits.found[buffer] : f->buffers.written[buffer] - 1], *y = it.at;
     }
     return most > 0;
 }
@@ -60,7 +60,7 @@ static void sched__add_strided_excess(sched__fuser *f, uint32_t g, uint32_t a, u
         ind_expr index = map ? sched__index_in(f, it.at, f->group[g].domain, map) : it.at->index, step;
         for (int v = 0; v < d->rank + d->rrank; v++) {
             bool contiguous = ind__affine(index, d->var[v], &step, NULL) && sched__hint(step) <= 1;
-            int64_t count = f->bytes_hint[buffer];
+            int64_t count = f->buffers.bytes_hint[buffer];
             if (!contiguous) extra[v] = sched__add_hint(extra[v], count > INT64_MAX / 64 ? INT64_MAX : count * sector);
         }
     }

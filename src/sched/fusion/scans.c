@@ -8,9 +8,9 @@ enum { IND__SCHED_SCANNED = 1, IND__SCHED_AFTER_REDUCE = 2 };
 static bool sched__per_element(const sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit) {
     const sched__domain *d = f->group[g].domain;
     if (!d->rrank) return fit->elementwise;
-    for (uint32_t v = f->first_var[l]; v < f->first_var[l] + (uint32_t)f->program->loop[l].body->rank; v++) {
+    for (uint32_t v = f->vars.first[l]; v < f->vars.first[l] + (uint32_t)f->program->loop[l].body->rank; v++) {
         for (int r = d->rank; r < d->rank + d->rrank; r++)
-            if (ind__expr_depends(f->var[v], d->var[r])) return true;
+            if (ind__expr_depends(f->vars.var[v], d->var[r])) return true;
     }
     return false;
 }
@@ -29,15 +29,16 @@ static ind_fusion_reason sched__track_scan(sched__fuser *f, uint32_t l, uint32_t
     for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1]; a++) {
         uint32_t b = f->access[a].buffer;
         if (f->access[a].write && f->access[a].indirect) return IND_FUSION_INDIRECT;
-        if (!f->access[a].write && f->mark[b] == f->epoch && f->found[b] > from) from = f->found[b];
+        if (!f->access[a].write && f->visits.mark[b] == f->visits.epoch && f->visits.found[b] > from)
+            from = f->visits.found[b];
     }
     if (once && from == IND__SCHED_AFTER_REDUCE && (scans || reduces || sched__per_element(f, l, g, fit)))
         return IND_FUSION_SCAN_REDUCED;
     if (scans) from = IND__SCHED_SCANNED;
     if (from && reduces) from = IND__SCHED_AFTER_REDUCE;
     for (uint32_t o = 0; o < f->program->loop[l].num_outputs; o++) {
-        f->mark[f->program->loop[l].output[o]] = f->epoch;
-        f->found[f->program->loop[l].output[o]] = from;
+        f->visits.mark[f->program->loop[l].output[o]] = f->visits.epoch;
+        f->visits.found[f->program->loop[l].output[o]] = from;
     }
     return IND_FUSION_FUSED_VERTICAL;
 }
@@ -83,7 +84,7 @@ static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t
     const sched__group *first = &f->group[a], *second = &f->group[b];
     const bool once = f->policy.disable_rescans || first->combines || second->combines;
     if (d->rrank != 1) return IND_FUSION_DOMAINS_DIFFER;
-    f->epoch++;
+    f->visits.epoch++;
     for (uint32_t x = f->group[a].head, y = f->group[b].head; x != IND__SCHED_NONE || y != IND__SCHED_NONE;) {
         uint32_t *from = x < y ? &x : &y, l = *from, g = from == &x ? a : b;
         ind_fusion_reason reason = sched__track_scan(f, l, g, fit, once);

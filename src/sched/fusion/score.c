@@ -4,14 +4,15 @@
    and reads of the same data. */
 static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = sched__shared_reads(f, a, b, fit);
-    f->epoch++;
+    f->visits.epoch++;
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         uint32_t buffer = it.at->buffer, writer = sched__writer(f, buffer);
-        if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a || f->mark[buffer] == f->epoch)
+        if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a ||
+            f->visits.mark[buffer] == f->visits.epoch)
             continue;
-        f->mark[buffer] = f->epoch;
-        bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
-        if (!sched__stored(f, buffer, a, b)) bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
+        f->visits.mark[buffer] = f->visits.epoch;
+        bytes = sched__add_hint(bytes, f->buffers.bytes_hint[buffer]);
+        if (!sched__stored(f, buffer, a, b)) bytes = sched__add_hint(bytes, f->buffers.bytes_hint[buffer]);
     }
     return bytes;
 }

@@ -40,7 +40,8 @@ static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t 
     const ind_body *body = k->body;
     const ind__buffer *x = &f->program->buffer[in], *y = &f->program->buffer[out];
     if (k->kind == IND_KERNEL_SORT || k->kind == IND_KERNEL_EXTERN || sched__is_size(f->program, in)) return false;
-    if (ind_dtype_bytes(x->dtype) != ind_dtype_bytes(y->dtype) || !ind_known_eq(f->bytes[in], f->bytes[out]))
+    if (ind_dtype_bytes(x->dtype) != ind_dtype_bytes(y->dtype) ||
+        !ind_known_eq(f->buffers.bytes[in], f->buffers.bytes[out]))
         return false;
     uint32_t store = sched__only_store(body, out);
     if (!store) return false;
@@ -87,12 +88,12 @@ static void sched__alias_versions(sched__fuser *f, uint32_t k, sched__lifetime *
 
 static bool sched__list_donated(sched__fuser *f, sched__lifetime *life) {
     ind_schedule *s = f->schedule;
-    f->gift = sched__scratch(f, f->program->num_buffers, sizeof *f->gift);
-    f->num_gifts = 0;
-    if (!f->gift) return false;
+    f->donated.input = sched__scratch(f, f->program->num_buffers, sizeof *f->donated.input);
+    f->donated.num = 0;
+    if (!f->donated.input) return false;
     for (uint32_t b = 1; b < f->program->num_buffers; b++)
-        if (f->program->buffer[b].donated && !f->program->buffer[b].mutated_by) f->gift[f->num_gifts++] = b;
-    for (uint32_t k = 0; f->num_gifts && k < s->num_kernels; k++)
+        if (f->program->buffer[b].donated && !f->program->buffer[b].mutated_by) f->donated.input[f->donated.num++] = b;
+    for (uint32_t k = 0; f->donated.num && k < s->num_kernels; k++)
         for (uint32_t i = 0; i < s->kernel[k].num_reads; i++)
             if (f->program->buffer[s->kernel[k].arg[i]].donated)
                 life[s->kernel[k].arg[i]].end = sched__launch_last(s, k);
@@ -102,12 +103,12 @@ static bool sched__list_donated(sched__fuser *f, sched__lifetime *life) {
 /* A donated input in whose memory `out` fits and whose last read is before the launch of kernel k; 0: none. */
 static uint32_t sched__find_donated(sched__fuser *f, uint32_t k, uint32_t out, const sched__lifetime *life) {
     int tries = 0;
-    for (uint32_t i = 0; i < f->num_gifts && tries < IND__SCHED_DONATED_TRIES; i++) {
-        uint32_t donated = f->gift[i];
+    for (uint32_t i = 0; i < f->donated.num && tries < IND__SCHED_DONATED_TRIES; i++) {
+        uint32_t donated = f->donated.input[i];
         bool empty = !f->schedule->storage[donated]; /* no kernel reads it */
         if (!empty && life[donated].end >= sched__launch_first(f->schedule, k)) continue;
         tries++;
-        if (ind_known_le(f->bytes[out], f->bytes[donated])) return donated;
+        if (ind_known_le(f->buffers.bytes[out], f->buffers.bytes[donated])) return donated;
     }
     return 0;
 }
@@ -127,7 +128,7 @@ static void sched__reuse_memory(sched__fuser *f, uint32_t out, uint32_t root, sc
 static bool sched__may_reuse_memory(const sched__fuser *f, uint32_t b, const sched__lifetime *life) {
     const ind__buffer *info = &f->program->buffer[b];
     if (info->mutates || sched__is_size(f->program, b)) return false;
-    return ind__ok(life[b].size) || (f->num_gifts && info->output && !info->mutated_by);
+    return ind__ok(life[b].size) || (f->donated.num && info->output && !info->mutated_by);
 }
 
 /* True if another kernel of the launch of kernel k uses this memory. */

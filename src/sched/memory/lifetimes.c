@@ -71,7 +71,8 @@ static bool sched__is_size(const ind__lowered *p, uint32_t buffer) {
 }
 
 static uint32_t sched__last_reader(const sched__fuser *f, uint32_t buffer, uint32_t least) {
-    uint32_t n = sched__num_readers(f, buffer), last = n ? f->reader[f->first_reader[buffer] + n - 1] : least;
+    uint32_t n = sched__num_readers(f, buffer),
+             last = n ? f->buffers.reader[f->buffers.first_reader[buffer] + n - 1] : least;
     return last > least ? last : least;
 }
 
@@ -80,10 +81,11 @@ static uint32_t sched__last_reader(const sched__fuser *f, uint32_t buffer, uint3
 static void sched__extend_run_lifetime(const sched__fuser *f, uint32_t writer, sched__lifetime *life) {
     for (uint32_t i = f->first_access[writer]; i < f->first_access[writer + 1]; i++) {
         if (f->access[i].write) continue;
-        uint32_t at = f->first_reader[f->access[i].buffer], end = f->first_reader[f->access[i].buffer + 1];
-        while (at < end && f->reader[at] + IND__SCHED_NEIGHBOURS < writer) at++;
-        for (; at < end && f->reader[at] <= writer + IND__SCHED_NEIGHBOURS; at++) {
-            uint32_t l = f->reader[at], other = f->program->loop[l].output[0];
+        uint32_t at = f->buffers.first_reader[f->access[i].buffer],
+                 end = f->buffers.first_reader[f->access[i].buffer + 1];
+        while (at < end && f->buffers.reader[at] + IND__SCHED_NEIGHBOURS < writer) at++;
+        for (; at < end && f->buffers.reader[at] <= writer + IND__SCHED_NEIGHBOURS; at++) {
+            uint32_t l = f->buffers.reader[at], other = f->program->loop[l].output[0];
             if (!f->program->buffer[other].run) continue;
             if (l < life->begin) life->begin = l;
             life->end = sched__last_reader(f, other, life->end);
@@ -101,12 +103,13 @@ static bool sched__find_unfused_peak(sched__fuser *f) {
         uint32_t writer = sched__writer(f, b), end = writer;
         if (!sched__in_arena(f, b) || f->program->buffer[b].mutates) continue;
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) { /* all versions share one memory */
-            if (sched__num_readers(f, v) && f->reader[f->first_reader[v + 1] - 1] > end)
-                end = f->reader[f->first_reader[v + 1] - 1];
+            if (sched__num_readers(f, v) && f->buffers.reader[f->buffers.first_reader[v + 1] - 1] > end)
+                end = f->buffers.reader[f->buffers.first_reader[v + 1] - 1];
             if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
         }
         if (sched__is_size(f->program, b)) end = loops - 1; /* read back after a run */
-        life[n] = (sched__lifetime){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
+        life[n] = (sched__lifetime){b, writer, end, ind__align_up(f->buffers.bytes[b], IND__ALIGNMENT),
+                                    f->buffers.bytes_hint[b]};
         if (f->program->buffer[b].run) sched__extend_run_lifetime(f, writer, &life[n]);
         n++;
     }
@@ -133,11 +136,11 @@ static bool sched__find_lifetimes(sched__fuser *f, sched__lifetime *life) {
         const uint32_t first = sched__launch_first(s, k), last = sched__launch_last(s, k);
         for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
             uint32_t b = s->kernel[k].arg[i];
-            s->storage[b] = sched__in_arena(f, b) ? b : f->home[b];
+            s->storage[b] = sched__in_arena(f, b) ? b : f->buffers.home[b];
             if (!sched__in_arena(f, b)) continue;
             if (i >= s->kernel[k].num_reads) {
                 life[f->program->buffer[b].mutates].end = last;
-                life[b] = (sched__lifetime){b, first, last, ind__align_up(f->bytes[b], IND__ALIGNMENT), 0};
+                life[b] = (sched__lifetime){b, first, last, ind__align_up(f->buffers.bytes[b], IND__ALIGNMENT), 0};
                 life[b].hint = sched__hint(life[b].size);
                 if (!ind__ok(life[b].size)) return sched__fail(f);
             }

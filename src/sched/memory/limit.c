@@ -169,7 +169,7 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
         return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: the program's layouts are not fixed");
     sched__fuser *f = ind__alloc(c, sizeof *f);
     if (!f) return IND_OUT_OF_MEMORY;
-    *f = (sched__fuser){.context = c, .program = program, .origin_name = origin_name, .user = user};
+    *f = (sched__fuser){.context = c, .program = program, .origin.name = origin_name, .origin.user = user};
     f->scratch.context = c;
     if (policy) f->policy = *policy;
     sched__policy_defaults(&f->policy);

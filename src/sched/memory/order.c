@@ -18,7 +18,7 @@ static bool sched__program_order(sched__fuser *f, uint32_t *list) {
     }
     sched__sort(ordered, n, sizeof *ordered, sched__compare_group_order);
     for (uint32_t i = 0; i < n; i++) list[i] = ordered[i].group;
-    f->num_order = n;
+    f->order.num = n;
     return true;
 }
 
@@ -27,8 +27,8 @@ static bool sched__is_sink(const sched__fuser *f, uint32_t g) {
         const ind__loop *loop = &f->program->loop[l];
         for (uint32_t o = 0; o < loop->num_outputs; o++) {
             uint32_t b = loop->output[o];
-            for (uint32_t r = f->first_reader[b]; r < f->first_reader[b + 1]; r++) {
-                if (f->group_of[f->reader[r]] != g) return false;
+            for (uint32_t r = f->buffers.first_reader[b]; r < f->buffers.first_reader[b + 1]; r++) {
+                if (f->group_of[f->buffers.reader[r]] != g) return false;
             }
         }
     }
@@ -56,7 +56,7 @@ static uint32_t sched__next_dependency(sched__fuser *f, sched__visit *v) {
     for (; v->loop != IND__SCHED_NONE; v->loop = f->next_loop[v->loop], v->need = 0) {
         while (v->need < sched__num_dependencies(f, v->loop)) {
             uint32_t before = sched__dependency(f, v->loop, v->need++);
-            if (before == IND__SCHED_NONE || f->mark[f->group_of[before]] == f->epoch) continue;
+            if (before == IND__SCHED_NONE || f->visits.mark[f->group_of[before]] == f->visits.epoch) continue;
             return f->group_of[before];
         }
     }
@@ -65,16 +65,16 @@ static uint32_t sched__next_dependency(sched__fuser *f, sched__visit *v) {
 
 /* Depth first from the results: each value is computed just before its use. */
 static bool sched__depth_first(sched__fuser *f, const uint32_t *program_order, uint32_t *list) {
-    sched__visit *stack = sched__scratch(f, f->num_order, sizeof *stack);
+    sched__visit *stack = sched__scratch(f, f->order.num, sizeof *stack);
     uint32_t n = 0;
     if (!stack) return false;
-    f->epoch++;
-    for (uint32_t i = 0; i < f->num_order; i++) {
+    f->visits.epoch++;
+    for (uint32_t i = 0; i < f->order.num; i++) {
         uint32_t depth = 0, next = program_order[i];
-        if (!sched__is_sink(f, next) || f->mark[next] == f->epoch) continue;
+        if (!sched__is_sink(f, next) || f->visits.mark[next] == f->visits.epoch) continue;
         for (;;) {
             if (next != IND__SCHED_NONE) {
-                f->mark[next] = f->epoch;
+                f->visits.mark[next] = f->visits.epoch;
                 stack[depth++] = (sched__visit){next, f->group[next].head, 0};
             } else {
                 list[n++] = stack[--depth].group;
@@ -133,9 +133,9 @@ static sched__ready sched__pop_ready(const sched__fuser *f, sched__flow *w) {
 static void sched__each_dependency(sched__fuser *f, sched__flow *w, uint32_t g,
                                    void (*visit)(sched__flow *w, uint32_t before, uint32_t g)) {
     sched__visit at = {g, f->group[g].head, 0};
-    f->mark[g] = ++f->epoch;
+    f->visits.mark[g] = ++f->visits.epoch;
     for (uint32_t before; (before = sched__next_dependency(f, &at)) != IND__SCHED_NONE;) {
-        f->mark[before] = f->epoch;
+        f->visits.mark[before] = f->visits.epoch;
         visit(w, before, g);
     }
 }
@@ -164,11 +164,11 @@ static bool sched__find_next(sched__fuser *f, sched__flow *w) {
     w->first_next = sched__scratch(f, (size_t)loops + 1, sizeof *w->next);
     w->pending = sched__scratch(f, loops, sizeof *w->pending);
     if (f->failed) return false;
-    for (uint32_t i = 0; i < f->num_order; i++) sched__each_dependency(f, w, f->order[i], sched__count_next);
+    for (uint32_t i = 0; i < f->order.num; i++) sched__each_dependency(f, w, f->order.group[i], sched__count_next);
     w->next = sched__scratch(f, w->num_pairs, sizeof *w->next);
     if (!w->next) return false;
     sched__prefix_sum(w->first_next, loops);
-    for (uint32_t i = 0; i < f->num_order; i++) sched__each_dependency(f, w, f->order[i], sched__put_next);
+    for (uint32_t i = 0; i < f->order.num; i++) sched__each_dependency(f, w, f->order.group[i], sched__put_next);
     sched__restore_offsets(w->first_next, loops);
     return true;
 }
@@ -181,14 +181,14 @@ static bool sched__allocates(sched__fuser *f, uint32_t b) {
 
 /* Bytes in the arena. */
 static int64_t sched__memory_hint(const sched__fuser *f, uint32_t b) {
-    int64_t bytes = f->bytes_hint[b], over = bytes % IND__ALIGNMENT;
+    int64_t bytes = f->buffers.bytes_hint[b], over = bytes % IND__ALIGNMENT;
     return over ? sched__add_hint(bytes, IND__ALIGNMENT - over) : bytes;
 }
 
 static void sched__add_user(sched__fuser *f, sched__flow *w, uint32_t buffer, uint32_t loop) {
     uint32_t g = f->group_of[loop];
-    if (f->mark[g] == f->epoch) return;
-    f->mark[g] = f->epoch;
+    if (f->visits.mark[g] == f->visits.epoch) return;
+    f->visits.mark[g] = f->visits.epoch;
     if (w->user) w->user[w->first_user[buffer]] = g;
     w->first_user[buffer + !w->user]++;
     w->num_pairs++;
@@ -199,11 +199,11 @@ static void sched__each_user(sched__fuser *f, sched__flow *w) {
     w->num_pairs = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         if (!sched__allocates(f, b)) continue;
-        f->mark[f->group_of[sched__writer(f, b)]] = ++f->epoch;
+        f->visits.mark[f->group_of[sched__writer(f, b)]] = ++f->visits.epoch;
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) {
             if (sched__writer(f, v) != IND__SCHED_NONE) sched__add_user(f, w, b, sched__writer(f, v));
-            for (uint32_t r = f->first_reader[v]; r < f->first_reader[v + 1]; r++)
-                sched__add_user(f, w, b, f->reader[r]);
+            for (uint32_t r = f->buffers.first_reader[v]; r < f->buffers.first_reader[v + 1]; r++)
+                sched__add_user(f, w, b, f->buffers.reader[r]);
         }
     }
 }
@@ -260,8 +260,9 @@ static void sched__run_ready(sched__fuser *f, sched__flow *w, uint32_t *pending,
     uint32_t n = 0;
     int64_t turn = 0;
     sched__start_flow(f, w, pending);
-    for (uint32_t i = 0; i < f->num_order; i++)
-        if (!w->pending[f->order[i]]) sched__push_ready(f, w, by_memory ? w->net[f->order[i]] : turn, f->order[i]);
+    for (uint32_t i = 0; i < f->order.num; i++)
+        if (!w->pending[f->order.group[i]])
+            sched__push_ready(f, w, by_memory ? w->net[f->order.group[i]] : turn, f->order.group[i]);
     while (w->num_heap) {
         uint32_t g = sched__pop_ready(f, w).group;
         if (w->pending[g] == IND__SCHED_NONE) continue; /* was in the heap twice; this is the older key */
@@ -279,25 +280,25 @@ static void sched__run_ready(sched__fuser *f, sched__flow *w, uint32_t *pending,
 /* Largest sum of live intermediates at the hints, if the groups run in this order. */
 static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *peak) {
     uint32_t *step = sched__scratch(f, f->program->num_loops, sizeof *step);
-    int64_t *freed = sched__scratch(f, (size_t)f->num_order + 1, sizeof *freed), live = 0;
-    int64_t *made = sched__scratch(f, (size_t)f->num_order + 1, sizeof *made);
+    int64_t *freed = sched__scratch(f, (size_t)f->order.num + 1, sizeof *freed), live = 0;
+    int64_t *made = sched__scratch(f, (size_t)f->order.num + 1, sizeof *made);
     if (f->failed) return false;
-    for (uint32_t i = 0; i < f->num_order; i++) step[list[i]] = i;
+    for (uint32_t i = 0; i < f->order.num; i++) step[list[i]] = i;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         uint32_t writer = sched__writer(f, b), end;
         if (!sched__allocates(f, b)) continue;
         end = step[f->group_of[writer]];
         made[end] = sched__add_hint(made[end], sched__memory_hint(f, b));
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) {
-            for (uint32_t r = f->first_reader[v]; r < f->first_reader[v + 1]; r++) {
-                uint32_t at = step[f->group_of[f->reader[r]]];
+            for (uint32_t r = f->buffers.first_reader[v]; r < f->buffers.first_reader[v + 1]; r++) {
+                uint32_t at = step[f->group_of[f->buffers.reader[r]]];
                 if (at > end) end = at;
             }
         }
         freed[end] = sched__add_hint(freed[end], sched__memory_hint(f, b));
     }
     *peak = 0;
-    for (uint32_t i = 0; i < f->num_order; i++) {
+    for (uint32_t i = 0; i < f->order.num; i++) {
         live = sched__add_hint(live, made[i]);
         if (live > *peak) *peak = live;
         live -= freed[i];
@@ -309,7 +310,7 @@ static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *pe
 static bool sched__keep_if_better(sched__fuser *f, const uint32_t *list, uint32_t *best, int64_t *least) {
     int64_t peak;
     if (!sched__order_peak(f, list, &peak)) return false;
-    if (peak < *least) memcpy(best, list, f->num_order * sizeof *list), *least = peak;
+    if (peak < *least) memcpy(best, list, f->order.num * sizeof *list), *least = peak;
     return true;
 }
 
@@ -321,10 +322,11 @@ static bool sched__choose_order(sched__fuser *f) {
     uint32_t *best = sched__scratch(f, loops, sizeof *best);
     sched__flow flow = {0};
     int64_t least;
-    if (f->failed || !sched__program_order(f, f->order) || !sched__order_peak(f, f->order, &least)) return false;
-    memcpy(best, f->order, f->num_order * sizeof *best);
+    if (f->failed || !sched__program_order(f, f->order.group) || !sched__order_peak(f, f->order.group, &least))
+        return false;
+    memcpy(best, f->order.group, f->order.num * sizeof *best);
     if (f->keep_order) return true;
-    if (!sched__depth_first(f, f->order, list) || !sched__keep_if_better(f, list, best, &least)) return false;
+    if (!sched__depth_first(f, f->order.group, list) || !sched__keep_if_better(f, list, best, &least)) return false;
     if (!sched__find_next(f, &flow) || !sched__find_users(f, &flow)) return false;
     flow.heap = sched__scratch(f, (size_t)loops + flow.num_pairs, sizeof *flow.heap);
     if (!flow.heap) return false;
@@ -333,6 +335,6 @@ static bool sched__choose_order(sched__fuser *f) {
         sched__run_ready(f, &flow, pending, by_memory, list);
         if (!sched__keep_if_better(f, list, best, &least)) return false;
     }
-    memcpy(f->order, best, f->num_order * sizeof *best);
+    memcpy(f->order.group, best, f->order.num * sizeof *best);
     return true;
 }

@@ -32,7 +32,7 @@ static ind_status ind__need_broadcast_to(ind__infer *in, uint32_t k, const ind__
     if (fits) return IND_OK;
     char *text = ind__scratch(in);
     ind__print_type(text, sizeof in->scratch[0], to->dtype, to->size, to->rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; what is indexed is %s, to which it must broadcast",
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must broadcast to the indexed part, %s",
                        ind__describe_name(in, k), ind__describe_type(in, k), text);
 }
 

@@ -287,12 +287,12 @@ static ind_status ind__split_evenly(ind__infer *in, int dim, ind_expr length) {
     ind_expr zero = ind_int(in->c, 0), whole = x->size[dim];
     int64_t parts = 1;
     if (!ind_known_lt(zero, length) && !(ind__is_int(length, 0) && ind__is_int(whole, 0))) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "pieces of %s; it must be greater than 0",
+        return ind__reject(in, IND_INVALID_ARGUMENT, "parts of %s; it must be greater than 0",
                            ind__describe_size(in, length));
     }
     if (!ind__is_int(whole, 0) && !ind_expr_is_int(ind_expr_ceildiv(whole, length), &parts)) {
         return ind__reject(in, IND_NOT_SUPPORTED,
-                           "the number of pieces, %s, depends on the sizes; it must be the same for all of them",
+                           "the number of parts, %s, depends on the sizes; it must be the same for all of them",
                            ind__describe_size(in, ind_expr_ceildiv(whole, length)));
     }
     if (ind__need_results(in, parts)) return in->status;

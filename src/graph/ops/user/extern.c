@@ -45,7 +45,7 @@ static ind_status ind__rule_extern(ind__infer *in) {
                            IND_MAX_EXTERN_RESULTS);
     }
     if (ind__expr_has_kind(in->attr[1].e, IND_SYMBOL_UNBACKED))
-        return ind__reject(in, IND_NOT_SUPPORTED, "the bytes of workspace come from data; give what they are at most");
+        return ind__reject(in, IND_NOT_SUPPORTED, "the workspace size depends on data; give its maximum");
     if (!ind_known_le(ind_int(in->c, 0), in->attr[1].e))
         return ind__reject(in, IND_OUT_OF_RANGE, "the bytes of workspace may be negative");
     ind__known_bounds(in->attr[1].e, &least, &most);
