@@ -186,7 +186,8 @@ quick: | $(PYTHON)
 
 # Tests marked `long`, which `make test` leaves out.
 test-long: | $(PYTHON)
-	@$(QUIET_MAKE) -k -j2 $(TEST_PROGRAMS) || true
+	@$(QUIET_MAKE) -k -j2 $(TEST_PROGRAMS) $(PLAIN_NVRTC) $(EMULATED) || true
+	@$(GET_MODEL) || true
 	@$(PYTEST) -n $(JOBS) -m long $(TESTS)
 
 # The driver needs the addresses that AddressSanitizer would guard, and keeps memory of its own until the end.
