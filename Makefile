@@ -31,7 +31,7 @@ TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*
 
 PYTHON3       ?= python3
 
-.PHONY: all headers demo test test-long gpu-test size-test fuzz-expr bench bench-compile bench-launch bench-plots bench-sizes bench-table bench-verdict growth clean help
+.PHONY: all headers demo quick test test-long gpu-test size-test fuzz-expr bench bench-compile bench-launch bench-plots bench-sizes bench-table bench-verdict growth clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES)
@@ -46,8 +46,9 @@ help:
 	@echo 'make            build the tool and the examples into $(BUILD)/'
 	@echo 'make headers    join src/ to the five headers (tools/headers.py --split takes an edit of a header back into src/)'
 	@echo 'make demo       sentence embeddings with MiniLM (SENTENCES="..." for your own, MODEL=DIR for weights at hand)'
+	@echo 'make quick      after an edit: unit tests, texts and numerics on the host, in two minutes on two cores'
 	@echo 'make test       every test that runs without a GPU (TESTS=tests/unit for one folder)'
-	@echo 'make test-long  what takes longer: every refused allocation of many graphs, threads for two minutes'
+	@echo 'make test-long  what takes longer: every refused allocation of many graphs, all kernels for all architectures, threads for two minutes'
 	@echo 'make gpu-test   the same cases on the GPU'
 	@echo 'make size-test  random expressions against Python (COUNT=200000 SEED=1)'
 	@echo 'make fuzz-expr  libFuzzer on the parser of expressions, needs clang (SECONDS=600)'
@@ -172,11 +173,21 @@ test: | $(PYTHON)
 	@$(QUIET_MAKE) -k -j2 $(EXAMPLES) $(TEST_PROGRAMS) $(PLAIN_NVRTC) $(EMULATED) || true
 	@$(GET_MODEL) || true
 	@case '$(TESTS)' in tests|*html*) $(GET_BROWSER) ;; esac
-	@$(PYTEST) -n $(JOBS) --dist loadfile -m 'not long' $(TESTS)
+	@$(PYTEST) -n $(JOBS) --dist loadfile --no-loadscope-reorder -m 'not long' $(TESTS)
+
+# After an edit: of the units those that take a few seconds each, the texts of all stages, the sources, and all numerics on the host.
+QUICK      := tests/unit tests/text tests/house tests/numerics/test_numerics.py
+NOT_QUICK  := tests/unit/test_codegen.c tests/unit/test_sched.c
+QUICK_UNIT := $(filter-out $(NOT_QUICK:tests/%.c=$(BUILD)/tests/%),$(filter $(BUILD)/tests/unit/%,$(TEST_PROGRAMS)))
+
+quick: | $(PYTHON)
+	@$(QUIET_MAKE) -k -j2 $(EXAMPLES) $(QUICK_UNIT) $(BUILD)/libinductor.so || true
+	@$(PYTEST) -n $(JOBS) --dist loadfile --no-loadscope-reorder -m 'not long' $(NOT_QUICK:%=--ignore=%) $(QUICK)
 
 # Tests marked `long`, which `make test` leaves out.
 test-long: | $(PYTHON)
-	@$(QUIET_MAKE) -k -j2 $(TEST_PROGRAMS) || true
+	@$(QUIET_MAKE) -k -j2 $(TEST_PROGRAMS) $(PLAIN_NVRTC) $(EMULATED) || true
+	@$(GET_MODEL) || true
 	@$(PYTEST) -n $(JOBS) -m long $(TESTS)
 
 # The driver needs the addresses that AddressSanitizer would guard, and keeps memory of its own until the end.

@@ -15,6 +15,13 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 SKIPPED = 77
+# Files that take longest, by their CPU time: they begin first, so that the processes that run tests end together.
+LONGEST = """
+emulated/test_emulated.py gpu/test_nvrtc.py compile/test_compile.py emulated/test_clusters.py fuzz/test_fuzz.py compile/test_portable.py
+minilm/test_minilm.py faults/test_undefined.py consume/test_consume.py unit/test_codegen.c test_readme.py faults/test_allocations.c
+emulated/test_emulation.py unit/test_sched.c faults/test_bad_input.py numerics/test_matrix.py sizes/test_index_ops.py threads/test_threads.py
+faults/test_refused.c numerics/test_numerics.py
+""".split()
 
 
 @contextlib.contextmanager
@@ -42,6 +49,11 @@ def pytest_configure(config):
     gpus = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(found)))).split(",")
     if worker and found and gpus != [""] and os.environ.get("IND_TEST_DEVICE") == "cuda":
         os.environ["CUDA_VISIBLE_DEVICES"] = gpus[int(worker.removeprefix("gw")) % len(gpus)]
+
+
+def pytest_collection_modifyitems(items):
+    rank = {f"tests/{name}": i for i, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.nodeid.split("::")[0], len(rank)))
 
 
 def pytest_collect_file(file_path, parent):

@@ -1,8 +1,9 @@
 """Every kernel that is emitted compiles with NVRTC, needs no local memory and spills nothing; no GPU needed. Only CUDA's own sin,
 cos and tan have a frame: the words of 2/pi times the argument, in the branch for arguments above 10^5 (f32) or 2^31 (f64).
 
-The graphs: those of the text cases, numerics cases of each kind, random ones, and MiniLM in both types. What the library reads
-from a cubin is compared with what cuobjdump says, where that is installed.
+The graphs: those of the text cases, numerics cases of each kind, random ones, and MiniLM in both types. sm_90a, which has the most
+strategies, compiles all text cases; each architecture a third of the numerics cases. `make test-long` compiles all cases on all
+architectures. The cubin reader of the library is compared with cuobjdump, where that is installed.
 
 The programs are built without the sanitizers, under which NVRTC takes twice as long; one test has them."""
 
@@ -42,11 +43,8 @@ def nvrtc(device):
     pytest.skip("NO NVRTC LIBRARY: no kernel was compiled for a GPU")
 
 
-def numerics(part):
-    """Each architecture has a third of what the slower tests run; all cases with IND_NVRTC_ALL=1."""
-    if os.environ.get("IND_NVRTC_ALL") == "1":
-        return [case.text for case in CASES if not case.error]
-    return [case.text for case in one_of_each_kind() if not case.error][part :: len(ARCHES)]
+def numerics(cases):
+    return [case.text for case in cases if not case.error]
 
 
 def text_cases():
@@ -69,14 +67,21 @@ def frame(text):
     return 40 if re.search(rf"= ({SINES})\(", text) else 0
 
 
-def compiled(texts, arch, folder, program=PROGRAM):
+def sample(arch):
+    """The graphs that `make test` compiles for this architecture."""
+    part, texts = ARCHES.index(arch), text_cases()
+    chosen = texts if arch == "sm_90a" else texts[part // 2 :: 3]
+    return chosen + numerics(one_of_each_kind())[part :: len(ARCHES)] + graphs(7000 + 100 * part, 15)
+
+
+def compiled(texts, arch, folder, program=PROGRAM, timeout=500):
     """(name, registers, bytes of local memory, bytes allowed) of every kernel; the cubins in folder/cubins."""
     file, cubins = folder / "graphs.txt", folder / "cubins"
     file.write_text("---\n".join(texts), encoding="utf-8")
     cubins.mkdir()
     # LeakSanitizer's tracer now and then crashes beside NVRTC's threads; the library's own leaks are seen by tests/unit.
     env = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
-    done = subprocess.run([ROOT / program, file, arch, cubins], env=env, capture_output=True, text=True, timeout=500)
+    done = subprocess.run([ROOT / program, file, arch, cubins], env=env, capture_output=True, text=True, timeout=timeout)
     assert done.returncode == 0, done.stderr[-6000:]
     graphs = re.split(r"^graph .*\n", done.stdout, flags=re.M)
     assert len(graphs) - 1 == len(texts) and not graphs[0]
@@ -93,8 +98,8 @@ def check_with_cuobjdump(folder, kernels):
         assert (int(found[1]), int(found[2]) + int(found[3])) == (registers, local), f"{name}: {text}"
 
 
-def check(texts, arch, folder, program=PROGRAM):
-    kernels = compiled(texts, arch, folder, program)
+def check(texts, arch, folder, program=PROGRAM, timeout=500):
+    kernels = compiled(texts, arch, folder, program, timeout)
     assert len(kernels) >= len(texts) // 2
     bad = [kernel for kernel in kernels if kernel[1] < 1 or kernel[2] > kernel[3]]
     assert not bad, bad
@@ -173,11 +178,7 @@ def pool():
 
 @pytest.fixture(scope="module")
 def cases(pool, tmp_path_factory):
-    def start(part, arch):
-        texts = text_cases() + numerics(part) + graphs(7000 + 100 * part, 15)
-        return pool.submit(check, texts, arch, tmp_path_factory.mktemp(f"cases_{arch}"))
-
-    return {arch: start(part, arch) for part, arch in enumerate(ARCHES)}
+    return {arch: pool.submit(check, sample(arch), arch, tmp_path_factory.mktemp(f"cases_{arch}")) for arch in ARCHES}
 
 
 @pytest.fixture(scope="module")
@@ -205,14 +206,25 @@ def test_cases(cases, arch):
     cases[arch].result()
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("arch", ARCHES)
+def test_all_cases(arch, tmp_path):
+    make(PROGRAM)
+    check(text_cases() + numerics(CASES), arch, tmp_path, timeout=3000)
+
+
 @pytest.mark.parametrize("arch", ARCHES)
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_minilm(networks, arch, dtype):
     networks[arch, dtype].result()
 
 
-@pytest.mark.parametrize("arch", ARCHES)
-@pytest.mark.parametrize("program", ["scans", "ordered", "codegen"])
+# Of the others test_codegen compiles on all: it has a program for each strategy.
+UNIT_PROGRAMS = [pytest.param(program, arch, marks=[] if program == "codegen" or arch == "sm_90a" else pytest.mark.long)
+                 for program in ("scans", "ordered", "codegen") for arch in ARCHES]
+
+
+@pytest.mark.parametrize(("program", "arch"), UNIT_PROGRAMS)
 def test_unit_program(program, arch):
     """Graphs with functions of the user or a flag, or made of loops: no text holds them."""
     done = subprocess.run([make(f"build/plain/unit/test_{program}"), "cubins", arch], capture_output=True, text=True, timeout=500)

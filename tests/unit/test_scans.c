@@ -1,13 +1,14 @@
 /* Scans with a combine function of the user, on the device that IND_DEVICE names (the host, if none), against the same
    scan made in double, element after element: what is joined, in which order, where it begins, types, layouts, lengths
-   of one step and of many, and the words about bad input. `test_scans CASE` runs one case, `test_scans cubins ARCH`
-   compiles all kernels. */
+   of one step and of many, and the words about bad input. `test_scans CASE` runs one case, `test_scans part K N`
+   the K-th of N parts of them, `test_scans cubins ARCH` compiles all kernels. */
 #include "inductor.h"
 
 #include "check.h"
 #include "cubins.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_NUMEL 20000
@@ -370,8 +371,8 @@ static void run_case(ind_context *c, ind_module *m, const scan_case *s, int64_t 
     }
 }
 
-static void test_values(ind_context *c, const char *only) {
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+static void test_values(ind_context *c, const char *only, size_t first, size_t step) {
+    for (size_t k = first; k < sizeof cases / sizeof *cases; k += step) {
         if (only && strcmp(only, cases[k].name)) continue;
         ind_module *m = compile(c, &cases[k]);
         random_state = (uint32_t)k + 1;
@@ -510,7 +511,8 @@ int main(int argc, char **argv) {
     ind_context *c;
     if (ind_context_create(NULL, &c)) return 1;
     if (argc > 2 && !strcmp(argv[1], "cubins")) cubins_arch = argv[2];
-    test_values(c, argc == 2 ? argv[1] : NULL);
+    const bool part = argc == 4 && !strcmp(argv[1], "part") && atoi(argv[2]) >= 0 && atoi(argv[3]) > 0;
+    test_values(c, argc == 2 ? argv[1] : NULL, part ? (size_t)atoi(argv[2]) : 0, part ? (size_t)atoi(argv[3]) : 1);
     if (argc < 2) {
         test_refused(c);
         test_texts(c);
