@@ -705,7 +705,6 @@ static void test_allocations(const struct test_case *t) {
         ind_context_desc desc = {.allocator = {check_alloc, check_free, &heap}};
         ind_context *c = NULL;
         stages s;
-        if (t->build == build_layers) desc.verify = -1; /* which plans every launch */
         if (ind_context_create(&desc, &c)) return;
         ind_status status = make_schedule(&s, c, t);
         CHECK(!status, "%s: %s", t->name, ind_error(c));
