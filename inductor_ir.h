@@ -1045,6 +1045,7 @@ ind_status ind__program_init(ind__program *p, ind_context *c, const ind_expr *in
 uint32_t ind__program_add(ind__program *p, ind_expr e);
 /* slots has num_inputs + num_ops entries, the first num_inputs filled by the caller. */
 ind_status ind__program_run(const ind__program *p, int64_t *slots); /* IND_OVERFLOW, IND_INVALID_ARGUMENT (x // 0) */
+void ind__program_close(ind__program *p); /* nothing is added any more: frees the memo */
 void ind__program_free(ind__program *p);
 
 /* ========================================================================================= src/ir/loops/functions.h */
@@ -1535,6 +1536,9 @@ typedef struct ind__eval {
 ind_status ind__eval_init(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
                           const int64_t *size_values, uint32_t num_sizes, const ind__eval_buffer *buffers,
                           uint32_t num_buffers);
+/* Without memory for values: value, slots, varying and stamp are NULL, and the caller sets them in a copy. */
+ind_status ind__eval_compile(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
+                             uint32_t num_sizes, uint32_t num_buffers);
 void ind__eval_free(ind__eval *e);
 /* Sets loop variable `var` (0-based in body->var) for the coming blocks: value + step * lane. */
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
@@ -10106,6 +10110,12 @@ void ind__program_free(ind__program *p) {
     memset(p, 0, sizeof *p);
 }
 
+void ind__program_close(ind__program *p) {
+    if (p->context) ind__free(p->context, p->memo);
+    p->memo = NULL;
+    p->num_memo = p->cap_memo = 0;
+}
+
 static uint32_t *ir__memo_slot(ind__program *p, uint32_t expr) {
     if (p->num_memo * 2 >= p->cap_memo) {
         uint32_t cap = p->cap_memo ? p->cap_memo * 2 : 64;
@@ -13233,25 +13243,29 @@ static ind_status ir__eval_compile(ind__eval *e) {
     return ok ? IND_OK : ind__failed(c);
 }
 
-ind_status ind__eval_init(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
-                          const int64_t *size_values, uint32_t num_sizes, const ind__eval_buffer *buffers,
-                          uint32_t num_buffers) {
+ind_status ind__eval_compile(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
+                             uint32_t num_sizes, uint32_t num_buffers) {
     memset(e, 0, sizeof *e);
     e->body = body;
-    e->buffer = buffers;
     e->num_buffers = num_buffers;
     e->num_sizes = num_sizes;
     ind_status status = ir__eval_inputs(e, c, size_symbols, num_sizes);
     if (!status) status = ir__eval_compile(e);
-    if (!status) status = ir__eval_alloc(e);
-    if (status) {
-        ind__eval_free(e);
-        return status;
-    }
-    for (uint32_t i = 0; i < num_sizes; i++)
-        for (int l = 0; l < IND__LANES; l++) e->slots[i][l] = size_values[i];
+    ind__program_close(&e->program);
     e->epoch = 1;
-    return IND_OK;
+    if (status) ind__eval_free(e);
+    return status;
+}
+
+ind_status ind__eval_init(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
+                          const int64_t *size_values, uint32_t num_sizes, const ind__eval_buffer *buffers,
+                          uint32_t num_buffers) {
+    ind_status status = ind__eval_compile(e, c, body, size_symbols, num_sizes, num_buffers);
+    if (!status && (status = ir__eval_alloc(e))) ind__eval_free(e);
+    e->buffer = buffers;
+    for (uint32_t i = 0; i < num_sizes && !status; i++)
+        for (int l = 0; l < IND__LANES; l++) e->slots[i][l] = size_values[i];
+    return status;
 }
 
 void ind__eval_free(ind__eval *e) {

@@ -376,30 +376,18 @@ static ind_status rt__host_prepare(ind_module *m) {
     ind__executable *x = m->executable;
     ind_context *c = m->context;
     x->host = (rt__host_kernel *)ind__arena_alloc(&m->arena, x->num_steps * sizeof *x->host);
-    int64_t *zeros = (int64_t *)ind__alloc(c, (x->num_symbols + (size_t)1) * sizeof *zeros);
-    ind_status status = x->host && zeros ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = x->host ? IND_OK : IND_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < x->num_steps && !status; i++) {
         rt__host_kernel *h = &x->host[i];
         if (x->step[i].call) continue;
         status = rt__host_prepare_kernel(m, h, &m->desc.schedule->kernel[i]);
-        if (!status)
-            status = ind__eval_init(&h->eval, c, h->body, x->symbol, zeros, x->num_symbols, NULL, x->num_buffers);
+        if (!status) status = ind__eval_compile(&h->eval, c, h->body, x->symbol, x->num_symbols, x->num_buffers);
         if (status) break;
-        /* State that differs between workers is not stored here. */
-        ind__free(c, h->eval.value);
-        ind__free(c, h->eval.slots);
-        ind__free(c, h->eval.stamp);
-        ind__free(c, h->eval.varying);
-        h->eval.value = NULL;
-        h->eval.slots = NULL;
-        h->eval.stamp = NULL;
-        h->eval.varying = NULL;
         size_t bytes = rt__host_eval_bytes(&h->eval);
         if (bytes > x->max_eval_bytes) x->max_eval_bytes = bytes;
         if (h->max_reduces > x->max_reduces) x->max_reduces = h->max_reduces;
         x->any_matmul |= h->matmul;
     }
-    ind__free(c, zeros);
     return status;
 }
 
