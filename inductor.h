@@ -3256,9 +3256,9 @@ static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool na
     char unique[IND__MAX_NAME + 16];
     const char *old = g->tensor[tensor].name;
     if (old) ind__find_slot(g, old, strlen(old))->tensor = 0;
-    snprintf(unique, sizeof unique, "%.*s", IND__MAX_NAME, name);
+    ind__format(unique, sizeof unique, "%.*s", IND__MAX_NAME, name);
     for (uint32_t k = 1; ind__find_tensor(g, unique, strlen(unique)); k++) {
-        snprintf(unique, sizeof unique, "%.*s_%u", IND__MAX_NAME, name, (unsigned)k);
+        ind__format(unique, sizeof unique, "%.*s_%u", IND__MAX_NAME, name, (unsigned)k);
     }
     return ind__put_name(g, tensor, unique, named);
 }
@@ -3278,7 +3278,7 @@ static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const
     char name[96];
     uint32_t k = g->op_count[op]++;
     if (k == 0) return ind__rename(g, tensor, base, false);
-    snprintf(name, sizeof name, "%.80s_%u", base, (unsigned)k);
+    ind__format(name, sizeof name, "%.*s_%u", 80, base, (unsigned)k);
     return ind__rename(g, tensor, name, false);
 }
 
@@ -21841,7 +21841,7 @@ static const char *ind__join_results(ind__compilation *k, const ind__node *n) {
     for (uint32_t r = 0; r < n->num_results; r++) total += strlen(x[r].name) + 2;
     char *joined = ind__arena_alloc(&k->names, total), *at = joined;
     for (uint32_t r = 0; joined && r < n->num_results; r++)
-        at += snprintf(at, total - (size_t)(at - joined), "%s%s", r ? ", " : "", x[r].name);
+        at += ind__format(at, total - (size_t)(at - joined), "%s%s", r ? ", " : "", x[r].name);
     return joined;
 }
 

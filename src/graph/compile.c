@@ -75,7 +75,7 @@ static const char *ind__join_results(ind__compilation *k, const ind__node *n) {
     for (uint32_t r = 0; r < n->num_results; r++) total += strlen(x[r].name) + 2;
     char *joined = ind__arena_alloc(&k->names, total), *at = joined;
     for (uint32_t r = 0; joined && r < n->num_results; r++)
-        at += snprintf(at, total - (size_t)(at - joined), "%s%s", r ? ", " : "", x[r].name);
+        at += ind__format(at, total - (size_t)(at - joined), "%s%s", r ? ", " : "", x[r].name);
     return joined;
 }
 

@@ -119,9 +119,9 @@ static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool na
     char unique[IND__MAX_NAME + 16];
     const char *old = g->tensor[tensor].name;
     if (old) ind__find_slot(g, old, strlen(old))->tensor = 0;
-    snprintf(unique, sizeof unique, "%.*s", IND__MAX_NAME, name);
+    ind__format(unique, sizeof unique, "%.*s", IND__MAX_NAME, name);
     for (uint32_t k = 1; ind__find_tensor(g, unique, strlen(unique)); k++) {
-        snprintf(unique, sizeof unique, "%.*s_%u", IND__MAX_NAME, name, (unsigned)k);
+        ind__format(unique, sizeof unique, "%.*s_%u", IND__MAX_NAME, name, (unsigned)k);
     }
     return ind__put_name(g, tensor, unique, named);
 }
@@ -141,7 +141,7 @@ static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const
     char name[96];
     uint32_t k = g->op_count[op]++;
     if (k == 0) return ind__rename(g, tensor, base, false);
-    snprintf(name, sizeof name, "%.80s_%u", base, (unsigned)k);
+    ind__format(name, sizeof name, "%.*s_%u", 80, base, (unsigned)k);
     return ind__rename(g, tensor, name, false);
 }
 

@@ -589,7 +589,7 @@ ind_expr ind__index_symbol(ind_context *c, char prefix, int slot, ind_expr exten
     const ir__op_cache_entry *had = ir__cache_slot(c, IND__CACHED_INDEX, extent, (ind_expr){c, which});
     if (key && had->key == key && had->a == extent.id && had->b == which) return ir__expr_make(c, had->result);
     char name[16];
-    snprintf(name, sizeof name, "%c%d", prefix, slot);
+    ind__format(name, sizeof name, "%c%d", prefix, slot);
     ind_symbol s = {0};
     s.kind = IND_SYMBOL_INDEX;
     s.slot = slot;
@@ -604,7 +604,7 @@ ind_expr ind__index_symbol(ind_context *c, char prefix, int slot, ind_expr exten
 ind_expr ind__indirect_symbol(ind_context *c, uint32_t value, ind_expr extent) {
     if (!ind__ok(extent)) return ir__expr_none(c);
     char name[16];
-    snprintf(name, sizeof name, "t%u", value);
+    ind__format(name, sizeof name, "t%u", value);
     ind_symbol s = {0};
     s.kind = IND_SYMBOL_INDIRECT;
     s.slot = (int)value;

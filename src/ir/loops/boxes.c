@@ -54,7 +54,7 @@ static uint32_t ir__add_buffer(ind__lowered *p, const char *name, ind__buffer_ki
                                const ind_expr *size, int rank) {
     char made[24];
     if (!name) {
-        snprintf(made, sizeof made, "buf%u", p->num_buffers);
+        ind__format(made, sizeof made, "buf%u", p->num_buffers);
         name = made;
     }
     name = ind__arena_string(&p->arena, name, strlen(name));
