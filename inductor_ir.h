@@ -1130,11 +1130,12 @@ typedef struct ind__inst {
 #define IND__INST_SELDOM 32 /* STORE: its mask holds for few points: a hint */
 #define IND__INST_RUN    8  /* STORE: a run of rows of P points joins its values; see ind__buffer.run */
 
-/* Straight SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is none. */
+/* Straight SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is none. A
+   recorded body is one block of memory with its arrays, which must not grow. */
 typedef struct ind_body {
     ind_context *context;
     int rank, rrank;
-    ind_expr var[2 * IND_MAX_RANK];
+    ind_expr *var;
     ind__inst *inst;
     uint32_t num_inst, cap_inst;
     ind_expr *index;
@@ -1186,14 +1187,13 @@ ind_value ind__emit_combine_scan(ind_ops *o, const ind_value *element, const ind
 /* Recorder: the handler that writes a body; hash-conses, folds trivial identities. */
 typedef struct ind__recorder {
     ind_ops ops; /* first */
-    ind_body *body;
-    uint32_t *table; /* open addressing hash of instructions */
+    ind_body *body; /* in memory of the recorder */
     uint32_t table_size;
     void *user;
 } ind__recorder;
 ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *ranges, int rank,
                              const ind_expr *rranges, int rrank); /* makes the body with index symbols i0.., r0.. */
-ind_body *ind__record_end(ind__recorder *r); /* NULL on failure; the caller owns the body: ind__body_free */
+ind_body *ind__record_end(ind__recorder *r); /* a copy of r->body; NULL on failure. Free it with ind__body_free */
 void ind__record_abort(ind__recorder *r);
 void ind__body_free(ind_body *b);
 ind_body *ind__import_body(ind__import *m, const ind_body *b); /* a copy; NULL on failure */
@@ -1343,6 +1343,7 @@ typedef struct ind__lowered {
     uint32_t num_kept, cap_kept;
     ind_realise_policy policy;
     bool layouts_fixed; /* all loads and stores are linear from then on */
+    ind__arena boxes;   /* boxes and storages */
     void *storages;     /* every storage made, newest first */
     uint32_t origin;    /* graph node being lowered now: recorded in new loops and storages */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
@@ -1352,6 +1353,7 @@ typedef struct ind__lowered {
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);
 void ind__lowered_free(ind__lowered *p);
+void ind__lowered_free_boxes(ind__lowered *p); /* and the values that were not stored */
 uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind kind, ind_dtype dtype,
                             const ind_expr *size, int rank); /* contiguous; 0 on failure */
 /* Turns orders into strides and every multi-dimensional access into a linear offset; drops loops without readers.
@@ -1412,7 +1414,7 @@ typedef struct ind__box {
     ind_expr map[IND_MAX_RANK]; /* storage rank entries, in the symbols ind__index_symbol(c, 'i', d, size[d]) */
 } ind__box;
 
-/* All return NULL on failure (message set); boxes live in the program's arena. */
+/* All return NULL on failure (message set); boxes live until ind__lowered_free_boxes. */
 ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer);
 ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank, ind_loop_fn fn,
                              void *user);
@@ -1574,6 +1576,7 @@ struct ind_context {
     ind_context *root; /* the user's context; itself, unless it belongs to a module (ind__context_fork) */
     struct ir__lock *lock;
     struct ind__interner *interner;
+    struct ir__record_memory *record_memory; /* of a recording that has ended, for the next one; NULL: none */
     ind__owned *owned; /* newest first; guarded by the root's `lists` */
     /* Of the root alone. */
     struct ir__states *states; /* by thread */
@@ -2008,6 +2011,7 @@ static bool ir__keep_string(ind_context *c, const char **s) {
 
 static bool ir__interner_create(ind_context *c);
 static void ir__interner_destroy(ind_context *c);
+static void ir__record_memory_free(ind_context *c, struct ir__record_memory *m);
 
 /* What every context has of its own, also a module's. */
 static bool ir__context_begin(ind_context *c) {
@@ -2051,6 +2055,7 @@ void ind_context_destroy(ind_context *c) {
     if (!c) return;
     ir__destroy_owned(c);
     if (c->runtime_destroy) c->runtime_destroy(c);
+    ir__record_memory_free(c, c->record_memory);
     ir__interner_destroy(c);
     ind__arena_free(&c->names);
     ir__lock_destroy(c, c->lock);
@@ -2073,6 +2078,7 @@ void ind__context_leave(ind_context *c) {
     if (!c) return;
     ind_context *root = c->root;
     ir__destroy_owned(c);
+    ir__record_memory_free(c, c->record_memory);
     ir__interner_destroy(c);
     ir__lock_destroy(c, c->lock);
     ind__free(root, c);
@@ -7523,16 +7529,11 @@ ind_status ind__import_facts(ind__import *m, const ind_facts *f, ind_facts *to) 
     return status;
 }
 
+static ind_body *ir__body_alloc(ind_context *c, const ind_body *b);
+
 ind_body *ind__import_body(ind__import *m, const ind_body *b) {
-    ind_context *c = m->to;
-    ind_body *copy = (ind_body *)ind__alloc(c, sizeof *copy);
-    if (!copy) return NULL;
-    *copy = *b;
-    copy->context = c;
-    copy->inst = (ind__inst *)ind__alloc(c, (b->cap_inst ? b->cap_inst : 1) * sizeof *b->inst);
-    copy->index = (ind_expr *)ind__alloc(c, (b->cap_index ? b->cap_index : 1) * sizeof *b->index);
-    bool ok = copy->inst && copy->index;
-    if (ok && b->num_inst) memcpy(copy->inst, b->inst, b->num_inst * sizeof *b->inst);
+    ind_body *copy = ir__body_alloc(m->to, b);
+    bool ok = copy != NULL;
     for (uint32_t i = 0; i < b->num_index && ok; i++) {
         copy->index[i] = ind__import_expr(m, b->index[i]);
         ok = ind__ok(copy->index[i]) || !ind__ok(b->index[i]);
@@ -10392,11 +10393,65 @@ static ind_value ir__op_fail(ind_ops *o, ind_status status, const char *what, in
     return ir__no_value;
 }
 
+/* A body in one block with its arrays, for the contents of b. There is a place for the STORE of its result and for the
+   offset of each access without an index (ir__realise_storage, ir__flatten_access). */
+static ind_body *ir__body_alloc(ind_context *c, const ind_body *b) {
+    const uint32_t vars = (uint32_t)(b->rank + b->rrank), insts = b->num_inst + (b->result != 0);
+    uint32_t indices = b->num_index;
+    if (b->result) indices += b->rank ? (uint32_t)b->rank : 1;
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const bool access = b->inst[i].op == IND_LOOP_LOAD || b->inst[i].op == IND_LOOP_STORE;
+        indices += access && !b->inst[i].num_index;
+    }
+    const size_t arrays = insts * sizeof *b->inst + ((size_t)vars + indices) * sizeof *b->var;
+    ind_body *copy = (ind_body *)ind__alloc(c, sizeof *copy + arrays);
+    if (!copy) return NULL;
+    *copy = *b;
+    copy->context = c;
+    copy->inst = (ind__inst *)(void *)(copy + 1);
+    copy->var = (ind_expr *)(void *)(copy->inst + insts);
+    copy->index = copy->var + vars;
+    copy->cap_inst = insts;
+    copy->cap_index = indices;
+    if (b->num_inst) memcpy(copy->inst, b->inst, b->num_inst * sizeof *b->inst);
+    return copy;
+}
+
 void ind__body_free(ind_body *b) {
-    if (!b) return;
-    ind__free(b->context, b->inst);
-    ind__free(b->context, b->index);
-    ind__free(b->context, b);
+    if (b) ind__free(b->context, b);
+}
+
+/* What a recording needs: the body that grows, and an open addressing hash of its instructions. */
+typedef struct ir__record_memory {
+    ind_body body; /* first */
+    ind_expr var[2 * IND_MAX_RANK];
+    uint32_t *table;
+    uint32_t cap_table;
+} ir__record_memory;
+
+static void ir__record_memory_free(ind_context *c, ir__record_memory *m) {
+    if (!m) return;
+    ind__free(c, m->body.inst);
+    ind__free(c, m->body.index);
+    ind__free(c, m->table);
+    ind__free(c, m);
+}
+
+static ir__record_memory *ir__record_memory_take(ind_context *c) {
+    ir__record_memory *m = c->record_memory;
+    c->record_memory = NULL;
+    if (!m) return (ir__record_memory *)ind__alloc(c, sizeof *m);
+    m->body.num_inst = m->body.num_index = m->body.result = 0;
+    m->body.call = NULL;
+    return m;
+}
+
+/* Keeps the memory for the context's next recording. */
+static void ir__record_memory_give(ind_context *c, ir__record_memory *m) {
+    if (c->record_memory)
+        ir__record_memory_free(c, m);
+    else
+        c->record_memory = m;
 }
 
 static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_expr *index);
@@ -10413,10 +10468,7 @@ static ind_expr ir__recorder_indirect(ind_ops *o, ind_value v) {
 }
 
 void ind__record_abort(ind__recorder *r) {
-    ind_context *c = r->ops.context;
-    ind__free(c, r->table);
-    ind__body_free(r->body);
-    r->table = NULL;
+    if (r->body) ir__record_memory_give(r->ops.context, (ir__record_memory *)r->body);
     r->body = NULL;
 }
 
@@ -10427,11 +10479,13 @@ ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *r
     r->ops.emit = ir__recorder_emit;
     r->ops.dtype = ir__recorder_dtype;
     r->ops.indirect_symbol = ir__recorder_indirect;
-    ind_body *b = r->body = (ind_body *)ind__alloc(c, sizeof *b);
-    if (!b) return ind__failed(c);
+    ir__record_memory *m = ir__record_memory_take(c);
+    if (!m) return ind__failed(c);
+    ind_body *b = r->body = &m->body;
     b->context = c;
     b->rank = rank;
     b->rrank = rrank;
+    b->var = m->var;
     bool ok = IND__PUSH(c, ind__inst, b->inst, b->num_inst, b->cap_inst) != NULL;
     for (int i = 0; ok && i < rank + rrank; i++) {
         b->var[i] =
@@ -10444,11 +10498,12 @@ ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *r
 }
 
 ind_body *ind__record_end(ind__recorder *r) {
-    ind_body *b = r->body;
-    ind__free(r->ops.context, r->table);
-    r->table = NULL;
-    r->body = NULL;
-    return b;
+    const ind_body *b = r->body;
+    ind_body *copy = b ? ir__body_alloc(b->context, b) : NULL;
+    if (copy) memcpy(copy->var, b->var, (size_t)(b->rank + b->rrank) * sizeof *b->var);
+    if (copy && b->num_index) memcpy(copy->index, b->index, b->num_index * sizeof *b->index);
+    ind__record_abort(r);
+    return copy;
 }
 
 static uint64_t ir__inst_hash(const ind__inst *i, const ind_expr *index, uint32_t num_index) {
@@ -10474,19 +10529,24 @@ static bool ir__same_inst(const ind_body *b, const ind__inst *x, const ind__inst
 
 static bool ir__recorder_grow_table(ind__recorder *r) {
     const ind_body *b = r->body;
+    ir__record_memory *m = (ir__record_memory *)r->body;
     if (b->num_inst * 2 < r->table_size) return true;
     uint32_t size = r->table_size ? r->table_size * 2 : 64;
-    uint32_t *table = (uint32_t *)ind__alloc(r->ops.context, size * sizeof *table);
-    if (!table) return false;
+    if (size > m->cap_table) {
+        uint32_t *table = (uint32_t *)ind__alloc(r->ops.context, size * sizeof *table);
+        if (!table) return false;
+        ind__free(r->ops.context, m->table);
+        m->table = table;
+        m->cap_table = size;
+    }
+    memset(m->table, 0, size * sizeof *m->table);
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *x = &b->inst[i];
         uint32_t n = x->op == IND_LOOP_INDIRECT ? 1 : x->num_index;
         uint32_t at = (uint32_t)ir__inst_hash(x, n ? b->index + x->index : NULL, n) & (size - 1);
-        while (table[at]) at = (at + 1) & (size - 1);
-        table[at] = i;
+        while (m->table[at]) at = (at + 1) & (size - 1);
+        m->table[at] = i;
     }
-    ind__free(r->ops.context, r->table);
-    r->table = table;
     r->table_size = size;
     return true;
 }
@@ -10544,11 +10604,12 @@ static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_
     if (same) return (ind_value){same};
     if (!ir__recorder_grow_table(r)) return ir__no_value;
     uint32_t n = inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index;
+    uint32_t *table = ((ir__record_memory *)b)->table;
     uint32_t at = (uint32_t)ir__inst_hash(inst, index, n) & (r->table_size - 1);
-    for (; r->table[at]; at = (at + 1) & (r->table_size - 1))
-        if (ir__same_inst(b, &b->inst[r->table[at]], inst, index)) return (ind_value){r->table[at]};
+    for (; table[at]; at = (at + 1) & (r->table_size - 1))
+        if (ir__same_inst(b, &b->inst[table[at]], inst, index)) return (ind_value){table[at]};
     ind_value v = ir__recorder_append(r, inst, index);
-    if (v.id) r->table[at] = v.id;
+    if (v.id) table[at] = v.id;
     return v;
 }
 
@@ -11372,7 +11433,7 @@ static void ir__origins_add(ind__origins *s, uint32_t node) {
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy) {
     memset(p, 0, sizeof *p);
-    p->context = p->arena.context = c;
+    p->context = p->arena.context = p->boxes.context = c;
     if (policy) p->policy = *policy;
     if (!p->policy.max_reads_shared) p->policy.max_reads_shared = 4;
     if (!p->policy.max_ops_shared) p->policy.max_ops_shared = 30;
@@ -11389,10 +11450,16 @@ typedef struct ir__storage_link {
     struct ir__storage_link *next;
 } ir__storage_link;
 
+void ind__lowered_free_boxes(ind__lowered *p) {
+    for (ir__storage_link *s = (ir__storage_link *)p->storages; s; s = s->next) ind__body_free(s->storage.body);
+    p->storages = NULL;
+    ind__arena_free(&p->boxes);
+}
+
 void ind__lowered_free(ind__lowered *p) {
     if (!p->context) return;
     for (uint32_t i = 0; i < p->num_loops; i++) ind__body_free(p->loop[i].body);
-    for (ir__storage_link *s = (ir__storage_link *)p->storages; s; s = s->next) ind__body_free(s->storage.body);
+    ind__lowered_free_boxes(p);
     ind__free(p->context, p->buffer);
     ind__free(p->context, p->loop);
     ind__free(p->context, p->kept);
@@ -11430,7 +11497,7 @@ uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind 
 }
 
 static ind__storage *ir__add_storage(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank) {
-    ir__storage_link *s = (ir__storage_link *)ind__arena_alloc(&p->arena, sizeof *s);
+    ir__storage_link *s = (ir__storage_link *)ind__arena_alloc(&p->boxes, sizeof *s);
     if (!s) return NULL;
     s->next = (ir__storage_link *)p->storages;
     p->storages = s;
@@ -11447,7 +11514,7 @@ static bool ir__keep_origins(ind__lowered *p, const ind__origins *o, uint32_t **
 }
 
 static ind__box *ir__add_box(ind__lowered *p, ind__storage *s) {
-    ind__box *b = s ? (ind__box *)ind__arena_alloc(&p->arena, sizeof *b) : NULL;
+    ind__box *b = s ? (ind__box *)ind__arena_alloc(&p->boxes, sizeof *b) : NULL;
     if (!b) return NULL;
     b->storage = s;
     b->rank = s->rank;
@@ -11516,8 +11583,8 @@ ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *s
     ind__box *box = NULL;
     if (s && ir__keep_origins(p, &origins, &s->origin, &s->num_origins)) {
         s->body = ind__record_end(&r);
-        ir__count_body(p, s);
-        box = ir__add_box(p, s);
+        if (s->body) ir__count_body(p, s);
+        box = s->body ? ir__add_box(p, s) : NULL;
     }
     if (!v.id && !ind__state_of(c)->status) ind__fail(c, IND_INVALID_ARGUMENT, "a loop function returned no value");
     ind__record_abort(&r);
@@ -11544,6 +11611,7 @@ static bool ir__add_stored(ind__lowered *p, ind__recorder *r, ind_reduction redu
     if (loop == UINT32_MAX) return false;
     bool ok = true;
     p->loop[loop].body = ind__record_end(r);
+    if (!p->loop[loop].body) return false;
     p->loop[loop].num_outputs = (uint32_t)n;
     for (int k = 0; k < n; k++) {
         p->loop[loop].output[k] = buffers[k];
@@ -11747,7 +11815,7 @@ static void ir__box_symbols(ind_context *c, const ind__box *x, ind_expr *symbols
 
 ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int rank, const ind_expr *map) {
     ind_context *c = p->context;
-    ind__box *b = x ? (ind__box *)ind__arena_alloc(&p->arena, sizeof *b) : NULL;
+    ind__box *b = x ? (ind__box *)ind__arena_alloc(&p->boxes, sizeof *b) : NULL;
     if (!b) return NULL;
     ind_expr from[IND_MAX_RANK];
     ir__box_symbols(c, x, from);
@@ -11941,6 +12009,7 @@ static ind_status ir__add_scatter(ind__lowered *p, ind__recorder *r, uint32_t ve
     uint32_t loop = ir__add_loop(p, IND_REDUCE_NONE, kept, num_kept);
     if (loop == UINT32_MAX) return ind__failed(p->context);
     p->loop[loop].body = ind__record_end(r);
+    if (!p->loop[loop].body) return ind__failed(p->context);
     p->loop[loop].output[0] = version;
     p->loop[loop].num_outputs = 1;
     p->buffer[version].loop = loop;
@@ -12081,6 +12150,7 @@ static ind_status ir__call_add(ind__lowered *p, ind__recorder *r, const ind__opa
     if (loop == UINT32_MAX) return ind__failed(p->context);
     ind__loop *l = &p->loop[loop];
     l->body = ind__record_end(r);
+    if (!l->body) return ind__failed(p->context);
     for (uint32_t k = 0; k < call->num_outputs; k++)
         l->output[l->num_outputs++] = call->arg[call->num_inputs + k].buffer;
     if (call->workspace) l->output[l->num_outputs++] = call->workspace;

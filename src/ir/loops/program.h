@@ -86,6 +86,7 @@ typedef struct ind__lowered {
     uint32_t num_kept, cap_kept;
     ind_realise_policy policy;
     bool layouts_fixed; /* all loads and stores are linear from then on */
+    ind__arena boxes;   /* boxes and storages */
     void *storages;     /* every storage made, newest first */
     uint32_t origin;    /* graph node being lowered now: recorded in new loops and storages */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
@@ -95,6 +96,7 @@ typedef struct ind__lowered {
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);
 void ind__lowered_free(ind__lowered *p);
+void ind__lowered_free_boxes(ind__lowered *p); /* and the values that were not stored */
 uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind kind, ind_dtype dtype,
                             const ind_expr *size, int rank); /* contiguous; 0 on failure */
 /* Turns orders into strides and every multi-dimensional access into a linear offset; drops loops without readers.
@@ -155,7 +157,7 @@ typedef struct ind__box {
     ind_expr map[IND_MAX_RANK]; /* storage rank entries, in the symbols ind__index_symbol(c, 'i', d, size[d]) */
 } ind__box;
 
-/* All return NULL on failure (message set); boxes live in the program's arena. */
+/* All return NULL on failure (message set); boxes live until ind__lowered_free_boxes. */
 ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer);
 ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank, ind_loop_fn fn,
                              void *user);
