@@ -32,8 +32,26 @@ _Static_assert(sizeof(ir__expr_node) == 32, "the memory of a node is part of wha
 #define IND__MIN_CACHE   16384 /* too few, and what a nested expression needs is computed again at every level */
 #define IND__WORD_BLOCK  4096  /* argument lists are cut from blocks of this many words */
 
-/* What is remembered beside results of operations: is a <= b, is a < b; the hint of a; the loop index of an extent. */
-enum { IND__CACHED_BELOW = IND_EXPR_WHERE + 1, IND__CACHED_HINT = IND__CACHED_BELOW + 2, IND__CACHED_INDEX };
+/* What is remembered beside results of operations: is a <= b, is a < b; the hint of a; the loop index of an extent; a
+   after the substitution of this number; the coefficient and the rest of a, affine in b, 0 where it is not. */
+enum {
+    IND__CACHED_BELOW = IND_EXPR_WHERE + 1,
+    IND__CACHED_HINT = IND__CACHED_BELOW + 2,
+    IND__CACHED_INDEX,
+    IND__CACHED_SUBSTITUTE,
+    IND__CACHED_COEFFICIENT,
+    IND__CACHED_REST,
+    IND__NUM_CACHED
+};
+_Static_assert(IND__NUM_CACHED < 32, "the key of a result has five bits for it");
+
+/* A substitution that was made lately. The layers of a network make the same ones again and again. */
+#define IND__SUBSTITUTIONS 64
+#define IND__MAX_REPLACED  16
+typedef struct ir__substitution_made {
+    uint32_t number; /* 0: free */
+    uint32_t num, pair[2 * IND__MAX_REPLACED];
+} ir__substitution_made;
 
 typedef struct ir__op_cache_entry {
     uint32_t key; /* what was asked under which facts (ir__cache_key) */
@@ -48,6 +66,9 @@ typedef struct ir__sample {
     int64_t value;
 } ir__sample;
 #define IND__SAMPLES     2048
+#define X(name, text) +1
+enum { IND__NUM_SYMBOL_KINDS = 0 IND_SYMBOL_KINDS(X) };
+#undef X
 #define IND__MAX_JOINING 3
 
 /* Integers that are found without a search: coefficients, divisors, strides. */
@@ -72,6 +93,9 @@ struct ind__interner {
     ir__op_cache_entry *cache; /* results of simplifying constructors; as many as there are buckets, up to a limit */
     uint32_t cache_size;
     ir__sample sample[IND__SAMPLES];
+    ir__substitution_made substitution[IND__SUBSTITUTIONS];
+    uint32_t num_substitutions;                   /* the last number given to one */
+    uint32_t kind_symbols[IND__NUM_SYMBOL_KINDS]; /* Bloom masks of all symbols, by ind_symbol_kind */
     uint32_t joining;                    /* levels of ir__sum_join at work */
     uint32_t fired[IND__NUM_EXPR_RULES]; /* how often each rule applied */
     ind_facts *facts;                    /* in force; NULL: none */
@@ -570,6 +594,7 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
     n->kind = IND_EXPR_SYM;
     n->arg.symbol = copy;
     n->symbols = 1u << (copy->number & 31);
+    in->kind_symbols[(unsigned)s.kind % IND__NUM_SYMBOL_KINDS] |= n->symbols;
     if (ind__ok(s.extent)) { /* walks go on into the extent: a proof may need it */
         n->symbols |= ir__node_of(s.extent)->symbols;
         n->depth = (ir__node_of(s.extent)->depth + 1u) & 255u;
