@@ -112,11 +112,11 @@ extern "C" {
    view ops are slice, narrow, select, split, chunk, unbind, view, squeeze, unsqueeze, permute, transpose, movedim,
    diagonal, unfold, as_strided, alias and the broadcasting ops. reshape and flatten are views where strides allow it,
    else copies, as in PyTorch. All other results are contiguous and have their own memory. An input whose memory is
-   written holds the new values after the run. The graph itself keeps pure ops: it prints as slice_scatter(x, y, ..) and
-   the like.
+   written contains the new values after the run. The graph itself has pure ops only: it prints as slice_scatter(x, y,
+   ..) and the like.
 
-   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, states that the memory of an input holds cache2 after
-   the run, as torch.export does for programs with in-place ops. Both forms avoid copies where possible. Scatters
+   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, means that the memory of an input contains cache2
+   after the run, as torch.export does for programs with in-place ops. Both forms avoid copies where possible. Scatters
    (index_put, index_copy, scatter_add, slice_scatter ..) of a tensor that has no later reader store only the changed
    elements, into its own memory. The tensor may be a mutated input or an intermediate; the write may pass through
    several views. Elementwise ops read and write that memory once; other ops read the old contents. So an update of a KV
@@ -126,8 +126,8 @@ extern "C" {
    CUSTOM OPS
    There are three kinds. ind_pointwise records a C function that computes one element. ind_call calls a function
    written in CUDA C, with a twin in C for the host device (ind_function_register). Both fuse with the ops around them.
-   ind_extern makes an extern call, of a kernel of another library for example (ind_extern_register). It is a step of
-   its own, which gets the stream, pointers, sizes and workspace.
+   ind_extern adds an extern call, of a kernel of another library for example (ind_extern_register). It is a separate
+   step that receives the stream, pointers, sizes and workspace.
 
    A text with functions is code: the source of a function becomes part of a kernel, which may do whatever a kernel may.
    Compiling it reads no other file, however. A source that a text declares is refused (IND_NOT_SUPPORTED) if it holds
@@ -141,7 +141,7 @@ extern "C" {
 
    THREADS
    Any thread may call any function at any time, with four exceptions:
-     - One thread at a time builds in a context: it adds to the context's graphs or makes expressions by calls. Parsing
+     - One thread at a time builds in a context: it adds to the context's graphs or creates expressions. Parsing
        (ind_graph_parse), printing and destroying a graph take a lock, so threads may compile texts concurrently.
      - A graph does not change while it is compiled.
      - One thread at a time uses an instance or an evaluator.
@@ -199,7 +199,7 @@ extern "C" {
 typedef struct ind_graph ind_graph;
 
 IND_API ind_graph *ind_graph_create(ind_context *context, const char *name); /* NULL: see ind_error */
-IND_API void ind_graph_destroy(ind_graph *graph); /* NULL allowed; its modules remain valid */
+IND_API void ind_graph_destroy(ind_graph *graph);                            /* NULL allowed; its modules stay valid */
 IND_API ind_status ind_graph_status(const ind_graph *graph);
 IND_API const char *ind_graph_error(const ind_graph *graph);
 IND_API ind_context *ind_graph_context(const ind_graph *graph);
@@ -213,13 +213,13 @@ IND_API ind_expr ind_size(ind_graph *graph, const char *declaration);
 
 /* Declares that a condition on sizes holds: "S == 4*T", "S <= T", "S % 8 == 0", "S != T", combined by `and`. An
    equality that gives a size in terms of others replaces that size everywhere. Call it before the first tensor with a
-   size of the condition. Errors: IND_PARSE, IND_INVALID_ARGUMENT (contradicts known facts, is no condition, comes too
-   late). */
+   size of the condition. Errors: IND_PARSE, IND_INVALID_ARGUMENT (contradicts known facts, is not a condition, comes
+   too late). */
 IND_API ind_status ind_fact(ind_graph *graph, const char *condition);
 
-/* Restricts the module to sizes for which a condition holds; after the call the condition is a fact of the graph. If
-   `holds` is given, it returns whether the condition holds at the hints; if not, the negation becomes the guard. So a
-   caller may choose between two graphs. A condition that follows from the declarations is not recorded. Errors: as
+/* Restricts the module to sizes for which a condition holds. After the call the condition is a fact of the graph. If
+   `holds` is not NULL, it receives whether the condition holds at the hints; if not, the negation becomes the guard. So
+   a caller may choose between two graphs. A condition that follows from the declarations is not recorded. Errors: as
    ind_fact; IND_OUT_OF_RANGE if it does not hold at the hints and holds is NULL. */
 IND_API ind_status ind_guard_that(ind_graph *graph, const char *condition, bool *holds);
 
@@ -243,7 +243,7 @@ IND_API ind_status ind_mutate(ind_tensor input, ind_tensor value);
    overwrites the copy on the GPU. Errors: IND_INVALID_ARGUMENT (not an input; it is mutated). In text: `donate x`. */
 IND_API ind_status ind_donate(ind_tensor input);
 
-/* Makes an op in place: x, and the memory that it shares with other tensors through views, becomes `result`. `result`
+/* Applies an op in place: x, and the memory that it shares with other tensors through views, becomes `result`. `result`
    is the result of an op, has x's shape and is cast to x's type. x.add_(y) is ind_inplace(x, ind_add(x, y)).
    x[2:5].zero_() is ind_inplace(x2, ind_zeros_like(x2, IND_DTYPE_NONE)) with x2 = ind_slice(x, ..). x.copy_(y) is
    ind_inplace(x, ind_copy(x, y)). After the call all tensors of that memory read as changed; earlier ops, outputs and
@@ -272,12 +272,12 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    random numbers, P pointwise, Q takes storage-only types (8-bit floats; V and D do, too), V view, D data movement, R
    reduction, M matrix product, G gather, S source (no operands), C composite (lowered through several loops), B result
    is bool, F integer operands are computed as floats (f32), T the first operand must be a tensor (other pointwise ops
-   take numbers too), U one value fills the result, Z a size of the result depends on data: the last attribute is its
+   take numbers too), U one value fills the result, Z a size of the result is data-dependent: the last attribute is its
    symbol, which the text form shows only in the type of the result, _ has an in-place form (add_: the manual, IN
    PLACE), E expands to other ops (IND_COMPOSITES). Types that operands may promote to, as in PyTorch: f floats only, i
-   integers and bool only, n not bool; o: all operands have one type. */
+   integers and bool only, n not bool; o: all operands have the same type. */
 
-/* Marks a dimension list or an argument as "not given" / "no optional tensor". */
+/* "not given" for a list of dimensions; "no tensor" for an optional tensor. */
 #define IND_NO_TENSOR ind_no_tensor()
 static inline ind_tensor ind_no_tensor(void) {
     ind_tensor t = {0, 0};
@@ -291,10 +291,10 @@ static inline ind_tensor ind_no_tensor(void) {
 IND_API ind_tensor ind_result(ind_tensor x, int k);
 IND_API int ind_num_results(ind_tensor x); /* of the op that x comes from; 0: x is invalid */
 
-/* Adds any op of the table by a call of the text form; $0, $1, .. are the tensors x: ind_apply(g, "kl_div($0, $1,
-   reduction=\"sum\")", x, 2). Sizes and tensors of the graph go by their names. It is the builder of composites, which
-   have no functions of their own below; "add_($0, 1)" works in place. x may be NULL if num is 0. Returns the first
-   result, in place the first operand. */
+/* Adds any op of the table by a call of the text form. $0, $1, .. are the tensors x: ind_apply(g, "kl_div($0, $1,
+   reduction=\"sum\")", x, 2). Sizes and tensors of the graph are used by their names. It is the builder of composites,
+   which have no functions of their own below. "add_($0, 1)" works in place. x may be NULL if num is 0. Returns the
+   first result; for an op in place, the first operand. */
 IND_API ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num);
 
 /* ===================================================================================== src/graph/ops/data/sources.h */
@@ -367,10 +367,10 @@ IND_API ind_tensor ind_new_empty(ind_tensor a, const ind_expr *size, int rank, i
     X(PHILOX, "philox", "key stream position", "first:int width:int", 1, "Pi") /* random bits: ind_philox */           \
     X(MULTINOMIAL, "multinomial", "self seed", "num_samples:size replacement:bool=false stream:int=0", 1, "N")
 
-/* Random numbers without hidden state. Element e (row-major) of a result is a function of the seed (a tensor i64[]),
-   the op's stream and e alone, the same on every device. It comes from the bits of Philox 4x32-10 with key = seed,
-   counter = (e, stream). Ops with equal seed and stream give equal numbers; give each op its own stream and each run
-   its own seed.
+/* Random numbers without hidden state. Element e (row-major) of a result depends only on the seed (a tensor i64[]), the
+   op's stream and e. It is the same on every device. It is computed from the bits of Philox 4x32-10 with key = seed,
+   counter = (e, stream). Ops with equal seed and stream give equal numbers: use a different stream for each op and a
+   different seed for each run.
      rand       in [0, 1): bits 40 to 63 * 2^-24 for f32, 53 to 63 * 2^-11 for f16, 56 to 63 * 2^-8 for bf16, 11 to 63 *
                 2^-53 for f64
      randn      sqrt(-2 log u) cos(2 pi v) (Box and Muller 1958): u = (bits 40 to 63 + 1) * 2^-24, v = bits 104 to 127 *
@@ -689,7 +689,7 @@ IND_API ind_tensor ind_bitwise_and(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bitwise_or(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bitwise_xor(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bitwise_left_shift(ind_tensor a, ind_tensor b);  /* 0 if b < 0 or b >= the width .. */
-IND_API ind_tensor ind_bitwise_right_shift(ind_tensor a, ind_tensor b); /* .. -1 then for negative a, to the right */
+IND_API ind_tensor ind_bitwise_right_shift(ind_tensor a, ind_tensor b); /* .. but -1 then for negative a */
 
 IND_API ind_tensor ind_masked_fill(ind_tensor a, ind_tensor mask, ind_tensor value); /* value: number or 0-d */
 
@@ -781,7 +781,8 @@ IND_API ind_tensor ind_any(ind_tensor x, const int *dims, int num_dims, bool kee
 
 IND_API ind_tensor ind_argmax(ind_tensor x, int dim, bool keepdim); /* IND_ALL_DIMS: over the flattened tensor */
 IND_API ind_tensor ind_argmin(ind_tensor x, int dim, bool keepdim);
-/* Values; *indices (may be NULL) are the positions of the first extreme. IND_ALL_DIMS: all elements, no indices. */
+/* Values; *indices (may be NULL) are the positions of the first maximum or minimum. IND_ALL_DIMS: all elements, no
+   indices. */
 IND_API ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 IND_API ind_tensor ind_min(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 IND_API ind_tensor ind_aminmax(ind_tensor x, int dim, bool keepdim,
@@ -957,9 +958,9 @@ IND_API ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor
     X(TRAPEZOID, "trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")                                                 \
     X(CUMULATIVE_TRAPEZOID, "cumulative_trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")
 
-/* Inclusive scans along one dimension: sums, products and extremes (torch.cumsum ..). dtype NONE: PyTorch's default,
-   i64 for integers and bool. Results have x's size. indices may be NULL, else i64 positions along dim: of equal values
-   the last so far, and after a NaN the last NaN. */
+/* Inclusive scans along one dimension: sums, products, maxima and minima (torch.cumsum ..). dtype NONE: PyTorch's
+   default, i64 for integers and bool. Results have x's size. indices may be NULL, else i64 positions along dim: of
+   equal values the last so far, and after a NaN the last NaN. */
 IND_API ind_tensor ind_cumsum(ind_tensor x, int dim, ind_dtype dtype);
 IND_API ind_tensor ind_cumprod(ind_tensor x, int dim, ind_dtype dtype);
 IND_API ind_tensor ind_cummax(ind_tensor x, int dim, ind_tensor *indices);
@@ -1004,11 +1005,11 @@ IND_API ind_tensor ind_msort(ind_tensor x); /* the values of ind_sort along dime
 IND_API ind_tensor ind_kthvalue(ind_tensor x, ind_expr k, int dim, bool keepdim, ind_tensor *indices);
 /* The lower of the two middle values; NaN if there is one. Not for bool. For all elements use ind_flatten(x, 0, -1).
    *indices (may be NULL): its position; among equal values as a stable sort orders them, among NaNs the first.
-   ind_nanmedian ignores NaN; if there is nothing else, it gives NaN. */
+   ind_nanmedian ignores NaN; a row of only NaN gives NaN. */
 IND_API ind_tensor ind_median(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 IND_API ind_tensor ind_nanmedian(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
-/* The most frequent value along dim, the smallest of several. Each NaN is a value of its own, and the smallest.
- *indices (may be NULL): its last position (for NaN the first), as in PyTorch on the CPU. */
+/* The most frequent value along dim; of several, the smallest. Each NaN is a separate value, and the smallest. *indices
+   (may be NULL): its last position (for NaN the first), as in PyTorch on the CPU. */
 IND_API ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 /* Quantile q, f32 and f64. q is a number (ind_scalar) or a tensor of x's type with no or one dimension, which becomes
    the first of the result. interpolation: "linear" (NULL), "lower", "higher", "nearest", "midpoint". NaN if there is
@@ -1052,7 +1053,8 @@ IND_API ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index);
 
 /* x[indices]: one index tensor per leading dimension, or IND_NO_TENSOR for the whole dimension. The index tensors
    broadcast. Their dimensions replace the first indexed one, or come first if the indexed ones are not adjacent.
-   Negative indices count from the end. Masks (bool) have a data-dependent size: IND_NOT_SUPPORTED. */
+   Negative indices count from the end. A mask (bool) stands for the indices of its true elements (ind_nonzero), so the
+   result has a data-dependent size. */
 IND_API ind_tensor ind_index(ind_tensor x, const ind_tensor *indices, int num);
 IND_API ind_tensor ind_take(ind_tensor x, ind_tensor index); /* from x flattened; negative indices count from the end */
 
@@ -1070,9 +1072,9 @@ IND_API ind_tensor ind_take(ind_tensor x, ind_tensor index); /* from x flattened
     X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G_")
 
 /* Scatters return x with some elements replaced or combined; x itself does not change (see ind_mutate). If an element
-   is indexed twice, replacing keeps the last value on the host device and any one on a GPU. On a GPU sums of floats add
-   in any order, as in PyTorch. An index out of range stores nothing and is IND_INDEX_OUT_OF_RANGE. ind_index_put: as
-   ind_index; a single mask needs values of one element. */
+   is indexed twice, replacing keeps the last value on the host device and any of them on a GPU. On a GPU, sums of
+   floats are added in any order, as in PyTorch. An index out of range stores nothing and is IND_INDEX_OUT_OF_RANGE.
+   ind_index_put: indices as of ind_index. */
 IND_API ind_tensor ind_index_put(ind_tensor x, const ind_tensor *indices, int num, ind_tensor values, bool accumulate);
 IND_API ind_tensor ind_put(ind_tensor x, ind_tensor index, ind_tensor source, bool accumulate);
 IND_API ind_tensor ind_scatter(ind_tensor x, int dim, ind_tensor index, ind_tensor src);
@@ -1090,7 +1092,7 @@ IND_API ind_tensor ind_index_fill(ind_tensor x, int dim, ind_tensor index, doubl
 
 #define IND_OPS_EMBEDDING(X)                                                                                           \
     X(EMBEDDING, "embedding", "weight indices",                                                                        \
-      "padding_idx:int=none scale_grad_by_freq:bool=false sparse:bool=false", 1, "GQ") /* they mean gradients only */  \
+      "padding_idx:int=none scale_grad_by_freq:bool=false sparse:bool=false", 1, "GQ") /* gradients only */            \
     X(EMBEDDING_DENSE_BACKWARD, "embedding_dense_backward", "grad_output indices",                                     \
       "num_weights:size padding_idx:int=none scale_grad_by_freq:bool=false", 1, "G")
 
@@ -1107,7 +1109,7 @@ IND_API ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tens
                                                 int64_t padding_idx, bool scale_grad_by_freq);
 
 /* ============================================================================== src/graph/ops/indexing/data_sizes.h */
-/* ---- results of a size that comes from data */
+/* ---- results with data-dependent sizes */
 
 #define IND_OPS_DATA_SIZES(X)                                                                                          \
     X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G_")                                               \
@@ -1117,27 +1119,27 @@ IND_API ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tens
     X(REPEAT_INTERLEAVE, "repeat_interleave", "self repeats?",                                                         \
       "dim:int=none output_size:size=none max_output_size:size=none length:size=none", 1, "Z")
 
-/* x where mask is false, and where it is true the elements of source, in order. Too few of them are found at run time:
-   IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have one type. */
+/* source's elements, in order, where mask is true; x elsewhere. If source has too few elements, the run returns
+   IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have the same type. */
 IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source);
 
-/* Results of a size that only the data decide: a symbol u0, u1, .. (ind_tensor_size) that later ops may use, at most
-   the number of elements looked through. Nothing waits for it: memory is taken for the most there can be, and kernels
-   read the size where an earlier one has written it (>>sizes of inductor_runtime.h reads it back).
-   In the text form two attributes bound the size for later ops that need it, min_length and max_length, which may be
-   sizes, also such that come from data: elements fewer or more are found at run time, IND_INDEX_OUT_OF_RANGE, and
-   nothing is written outside. Where both are one size, the result has that. A fact behind the op, as u1 == u0 or
-   u0 <= 4*N, sets them (torch._check). ind_nonzero: the indices of
-   the elements that are not 0 (or false), i64[u0, rank], in row-major order; ind_argwhere: the same. ind_masked_select:
-   the elements of x where mask holds, [u0]; both broadcast. */
+/* Results with data-dependent sizes. The size is a symbol u0, u1, .. (ind_tensor_size) that later ops may use. It is at
+   most the number of elements examined. Nothing waits for it: memory is allocated for the maximum, and kernels read the
+   size where an earlier kernel wrote it (ind_instance_data_sizes reads it back). In the text form, the attributes
+   min_length and max_length bound the size for later ops that need bounds. They are sizes, which may be data-dependent.
+   A count outside them is an error at run time, IND_INDEX_OUT_OF_RANGE, and nothing is written out of bounds. If both
+   are one size, the result has that size. A fact after the op, such as u1 == u0 or u0 <= 4*N, sets them (torch._check).
+   ind_nonzero: the indices of the elements that are not 0 (or false), i64[u0, rank], in row-major order; ind_argwhere:
+   the same. ind_masked_select: the elements of x where mask is true, [u0]; both broadcast. */
 IND_API ind_tensor ind_nonzero(ind_tensor x);
 IND_API ind_tensor ind_argwhere(ind_tensor x);
 IND_API ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask);
 
-/* Each element of x along dim (IND_ALL_DIMS: of x flattened) as often as repeats says, a tensor of i32 or i64 with one
-   element or as many as there are along dim. output_size, if valid, is the length of the result; else it comes from
-   data and is at most max_output_size. Repeats that are negative or that come to another or a larger length are found
-   at run time: IND_INDEX_OUT_OF_RANGE, and nothing is written outside. */
+/* Repeats each element of x along dim (IND_ALL_DIMS: of x flattened). repeats is a tensor of i32 or i64 with one
+   element, or with one per element along dim. output_size, if valid, is the length of the result. Otherwise the length
+   is data-dependent and at most max_output_size. Errors found at run time, with nothing written out of bounds:
+   IND_INDEX_OUT_OF_RANGE for negative repeats, and for a sum that differs from output_size or exceeds
+   max_output_size. */
 IND_API ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_expr output_size,
                                          ind_expr max_output_size);
 
@@ -1154,13 +1156,13 @@ IND_API ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int d
       "length:size=none",                                                                                              \
       0, "Z")
 
-/* The values that occur in x, ascending, [u0]; every NaN counts as another. inverse (i64, like x): which of them each
-   element is; counts (i64[u0]): how often each occurs; NULL: not wanted. ind_unique_consecutive: of equal neighbours in
-   row-major order the first. */
+/* The distinct values of x, ascending, [u0]; NaNs are distinct from each other. inverse (i64, like x): the number of
+   each element's value. counts (i64[u0]): how often each value occurs. NULL: not requested. ind_unique_consecutive: the
+   first of each run of equal neighbours in row-major order. */
 IND_API ind_tensor ind_unique(ind_tensor x, ind_tensor *inverse, ind_tensor *counts);
 IND_API ind_tensor ind_unique_consecutive(ind_tensor x, ind_tensor *inverse, ind_tensor *counts);
-/* The same of whole slices along dim (torch.unique with dim), in the order of their elements; inverse and counts are of
-   the slices. x without dimensions or with one: as above. The sizes of the slices must be known to be above 0. */
+/* The same for whole slices along dim (torch.unique with dim), ordered lexicographically. inverse and counts refer to
+   the slices. x with at most one dimension: as above. The sizes of the slices must be provably positive. */
 IND_API ind_tensor ind_unique_dim(ind_tensor x, int dim, ind_tensor *inverse, ind_tensor *counts);
 IND_API ind_tensor ind_unique_dim_consecutive(ind_tensor x, int dim, ind_tensor *inverse, ind_tensor *counts);
 
@@ -1204,34 +1206,35 @@ IND_API ind_tensor ind_view(ind_tensor x, const ind_expr *size, int rank);
 IND_API ind_tensor ind_view_text(ind_tensor x, const char *size); /* "[B, S, 12, 32]" */
 IND_API ind_tensor ind_permute(ind_tensor x, const int *dims, int num_dims);
 IND_API ind_tensor ind_transpose(ind_tensor x, int dim0, int dim1);
-IND_API ind_tensor ind_expand(ind_tensor x, const ind_expr *size, int rank); /* -1: keep */
+IND_API ind_tensor ind_expand(ind_tensor x, const ind_expr *size, int rank); /* -1: unchanged */
 IND_API ind_tensor ind_unsqueeze(ind_tensor x, int dim);
 IND_API ind_tensor ind_squeeze(ind_tensor x, int dim); /* IND_ALL_DIMS: every dimension of size 1 */
 /* Python's x[start:end:step] along one dimension; step > 0. A zeroed start, end or step means "not given". */
 IND_API ind_tensor ind_slice(ind_tensor x, int dim, ind_expr start, ind_expr end, ind_expr step);
 IND_API ind_tensor ind_select(ind_tensor x, int dim, ind_expr index);
 
-/* Views as torch.<name>; a reshape of a view that is no view itself costs index arithmetic, never a copy. */
+/* Views as torch.<name>. A reshape that cannot be a view costs index arithmetic, never a copy. */
 IND_API ind_tensor ind_reshape(ind_tensor x, const ind_expr *size, int rank); /* as ind_view */
 IND_API ind_tensor ind_view_as(ind_tensor x, ind_tensor other);
 IND_API ind_tensor ind_flatten(ind_tensor x, int start_dim, int end_dim);
 IND_API ind_tensor ind_unflatten(ind_tensor x, int dim, const ind_expr *sizes, int num_sizes);
 IND_API ind_tensor ind_broadcast_to(ind_tensor x, const ind_expr *size, int rank);
 IND_API ind_tensor ind_expand_as(ind_tensor x, ind_tensor other);
-IND_API ind_tensor ind_broadcast_tensors(const ind_tensor *tensors, int num); /* as many results */
+IND_API ind_tensor ind_broadcast_tensors(const ind_tensor *tensors, int num); /* as many results as tensors */
 /* As many results as 0-d or 1-d tensors; xy: indexing="xy", which exchanges the first two dimensions. */
 IND_API ind_tensor ind_meshgrid(const ind_tensor *tensors, int num, bool xy);
 IND_API ind_tensor ind_movedim(ind_tensor x, int source, int destination);
 IND_API ind_tensor ind_narrow(ind_tensor x, int dim, ind_expr start, ind_expr length);
-/* Pieces of a size, the last of what is left; their number must be the same for all sizes. */
+/* Parts of this size; the last one has the remainder. The number of parts must be the same for all sizes. */
 IND_API ind_tensor ind_split(ind_tensor x, ind_expr split_size, int dim);
 IND_API ind_tensor ind_split_with_sizes(ind_tensor x, const ind_expr *sizes, int num_sizes, int dim);
-IND_API ind_tensor ind_chunk(ind_tensor x, int chunks, int dim); /* pieces of ceil(size / chunks): maybe fewer */
+IND_API ind_tensor ind_chunk(ind_tensor x, int chunks, int dim); /* parts of ceil(size / chunks), maybe fewer */
 IND_API ind_tensor ind_unbind(ind_tensor x, int dim);
 IND_API ind_tensor ind_unfold(ind_tensor x, int dim, ind_expr size, ind_expr step); /* windows as a last dimension */
 IND_API ind_tensor ind_diagonal(ind_tensor x, int offset, int dim1, int dim2);
-/* The elements of x's storage at these strides. What is computed lies there contiguously, row by row; a view shows the
-   storage of what it is a view of, and storage_offset counts from the beginning of that (left out: where x begins). */
+/* The elements of x's storage at these strides. The storage of a computed tensor is contiguous and row-major. A view
+   has the storage of its base. storage_offset counts from the beginning of the storage; if absent, it is x's own
+   offset. */
 IND_API ind_tensor ind_as_strided(ind_tensor x, const ind_expr *size, const ind_expr *stride, int rank,
                                   ind_expr storage_offset);
 
@@ -1254,7 +1257,7 @@ IND_API ind_tensor ind_as_strided(ind_tensor x, const ind_expr *size, const ind_
 
 /* Views as torch.<name>. */
 IND_API ind_tensor ind_flip(ind_tensor x, const int *dims, int num_dims);
-IND_API ind_tensor ind_roll(ind_tensor x, ind_expr shift, int dim); /* IND_ALL_DIMS: as if it were flat */
+IND_API ind_tensor ind_roll(ind_tensor x, ind_expr shift, int dim); /* IND_ALL_DIMS: rolls the flattened tensor */
 IND_API ind_tensor ind_repeat(ind_tensor x, const ind_expr *repeats, int num_repeats);
 IND_API ind_tensor ind_tile(ind_tensor x, const ind_expr *repeats, int num_repeats);
 IND_API ind_tensor ind_pixel_shuffle(ind_tensor x, int upscale_factor);
@@ -1386,15 +1389,15 @@ typedef struct ind_pool_desc {
     int divisor_override; /* of averages; 0: the number of elements */
 } ind_pool_desc;
 /* torch.nn.functional.<name> over the last `dims` (1 to 3) dimensions of an image with channels, with or without a
-   batch. indices (may be NULL): i64 positions in the input's plane, of equal values (also NaN) the first. Averages take
+   batch. indices (may be NULL): i64 positions in the input's plane; of equal values (also NaN) the first. Averages take
    floats; ind_avg_pool and its gradient also take i64, rounded toward 0. */
 IND_API ind_tensor ind_max_pool(ind_tensor x, int dims, const ind_pool_desc *pool, ind_tensor *indices);
 IND_API ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool);
 IND_API ind_tensor ind_adaptive_max_pool(ind_tensor x, const ind_expr *output_size, int dims, ind_tensor *indices);
 IND_API ind_tensor ind_adaptive_avg_pool(ind_tensor x, const ind_expr *output_size, int dims);
 
-/* Gradients of pools over the last two dimensions with respect to x: every window adds its own to zeros. indices: from
-   ind_max_pool. */
+/* Gradients, with respect to x, of pools over the last two dimensions: every window adds its share to zeros. indices:
+   from ind_max_pool. */
 IND_API ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool);
 IND_API ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x);
 IND_API ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool,
@@ -1469,10 +1472,10 @@ IND_API ind_tensor ind_convolution_backward(ind_tensor grad_output, ind_tensor x
     X(UPSAMPLE_BICUBIC2D_AA, "_upsample_bicubic2d_aa", "self",                                                         \
       "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "E")
 
-/* torch.nn.functional.interpolate of [batch, channels, 1 to 3 sizes]. One of size and scale_factor is given, the other
-   NULL with 0; num: 1 for all dimensions, or one for each. Places are computed as PyTorch does, in f32 (linear in f64:
-   in f64). align_corners: for IND_INTERPOLATE_LINEAR. The text form also has the modes "area" and "bicubic", and
-   antialias. */
+/* torch.nn.functional.interpolate of [batch, channels, 1 to 3 sizes]. Either size or scale_factor is given; the other
+   is NULL with 0. num: 1 for all dimensions, or one per dimension. Coordinates are computed as in PyTorch: in f32
+   (linear in f64: in f64). align_corners: for IND_INTERPOLATE_LINEAR. The text form also has the modes "area" and
+   "bicubic", and antialias. */
 typedef enum ind_interpolation {
     IND_INTERPOLATE_NEAREST,
     IND_INTERPOLATE_NEAREST_EXACT,
@@ -1542,7 +1545,7 @@ IND_API ind_tensor ind_matmul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mm(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bmm(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_addmm(ind_tensor bias, ind_tensor a, ind_tensor b, double beta, double alpha);
-IND_API ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias); /* bias: IND_NO_TENSOR to leave out */
+IND_API ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias); /* bias: IND_NO_TENSOR for none */
 
 /* ================================================================================== src/graph/ops/products/einsum.h */
 /* ---- einsum and tensordot */
@@ -1559,12 +1562,12 @@ IND_API ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias);
       "dropout_p:float=0 is_causal:bool=false scale:float=none enable_gqa:bool=false", 1, "C")
 
 /* softmax(query @ key^T * scale + mask) @ value for query [.., L, E], key [.., S, E], value [.., S, V]; the leading
-   dimensions broadcast. attn_mask (IND_NO_TENSOR: none) broadcasts to [.., L, S]: bool, false where a key is left out,
-   or floats that are added. A row of which every key is left out gives 0. desc may be NULL. */
+   dimensions broadcast. attn_mask (IND_NO_TENSOR: none) broadcasts to [.., L, S]: bool, false excludes a key; or floats
+   that are added. A row whose keys are all excluded is 0. desc may be NULL. */
 typedef struct ind_attention_desc {
     bool is_causal;  /* query i sees the keys 0 to i; not together with a mask */
     double scale;    /* 0: 1 / sqrt(E) */
-    bool enable_gqa; /* dimension -3, the heads: key and value may have fewer, each for several of query in a row */
+    bool enable_gqa; /* heads (dimension -3): key and value may have fewer, each for several consecutive query heads */
 } ind_attention_desc;
 IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, ind_tensor value,
                                                     ind_tensor attn_mask, const ind_attention_desc *desc);
@@ -1653,10 +1656,10 @@ typedef struct ind_loop_desc {
 } ind_loop_desc;
 IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
 
-/* A device function of one's own (ind_function_register in inductor_ir.h), element by element: operands broadcast and
-   become what the function declares. Numbers (ind_scalar) are allowed. Errors: IND_NOT_FOUND (no such function),
+/* Calls a device function of the user (ind_function_register in inductor_ir.h) for each element. Operands broadcast and
+   are cast to the declared types. Numbers (ind_scalar) are allowed. Errors: IND_NOT_FOUND (no such function),
    IND_INVALID_ARGUMENT (another number of operands; an op has that name), IND_TYPE_MISMATCH (an operand's type does not
-   promote to that of the argument), IND_SHAPE_MISMATCH. Without a host twin, ind_compile for the host device is
+   promote to the argument's), IND_SHAPE_MISMATCH. Without a host twin, ind_compile for the host device is
    IND_NOT_SUPPORTED. */
 IND_API ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *args, int num_args);
 
@@ -1667,17 +1670,17 @@ IND_API ind_tensor ind_call(ind_graph *graph, const char *function, const ind_te
     X(ASSOCIATIVE_SCAN, "associative_scan", "inputs*",                                                                 \
       "dim:int count:int=1 reverse:bool=false exclusive:bool=false segmented:bool=false combine:str", 0, "R")
 
-/* A scan with a combine function of one's own (torch.associative_scan). An element has 1 to 5 values, each of a type of
-   its own: tensors of one shape, made by any ops, ind_pointwise among them, which fuse with the scan. Result k
-   (ind_result), of the shape and type of x[k], holds at each place along dim the elements up to it, joined from first
-   to last. combine is called once, at once, to record it: it joins what comes first (left) and what comes behind it
-   (right) into out, num values each, of the types in which x[k] is computed (f32 for f16 and bf16). It must be
-   associative, and may use nothing but these values and constants: no loads, no indices. reverse: from the last place
-   to the first. exclusive: without the element itself; where nothing comes before stands identity[k], a number
-   (ind_scalar) or a tensor that broadcasts to x[k]. Segments begin anew: where `segments`, a bool tensor that
-   broadcasts to the shape, is true, or (not both) at the places along dim in `starts`, i64, in any order; they are
-   checked at run time. Segments are one value more an element, of which there are at most 4 then. In order: the
-   elements before a place are joined in the order they stand in; how they are parenthesised differs. */
+/* A scan with a combine function of the user (torch.associative_scan). An element has 1 to 5 values, each with its own
+   type. The values are tensors of the same shape. The ops that compute them, ind_pointwise among them, fuse with the
+   scan. Result k (ind_result) has the shape and type of x[k]. At each position along dim it is the combination of the
+   elements up to it, from first to last. combine is called once, immediately, to record it. It combines the earlier
+   element (left) with the later one (right) into out, num values each, in the compute types of x[k] (f32 for f16 and
+   bf16). It must be associative, and may use only these values and constants: no loads, no indices. reverse: from the
+   last position to the first. exclusive: without the element itself; the first result is identity[k], a number
+   (ind_scalar) or a tensor that broadcasts to x[k]. The scan restarts where a segment begins: where `segments`, a bool
+   tensor that broadcasts to the shape, is true; or (not both) at the positions along dim in `starts`, i64, in any
+   order, checked at run time. Segments take one value per element, which leaves 4. Elements are combined in order; only
+   the grouping differs. */
 typedef void (*ind_combine_fn)(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user);
 typedef struct ind_scan_desc {
     const char *name; /* for dumps; may be NULL */
@@ -1688,7 +1691,7 @@ typedef struct ind_scan_desc {
     const ind_tensor *identity;  /* exclusive: num entries */
     ind_tensor segments, starts; /* IND_NO_TENSOR: one segment */
     ind_combine_fn combine;
-    void *user; /* only needed until the call returns */
+    void *user; /* used only until the call returns */
 } ind_scan_desc;
 IND_API ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc);
 
@@ -1699,10 +1702,10 @@ IND_API ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *d
     X(EXTERN, "extern", "inputs*", "name:str workspace:size=0 mutates:ints=none types:exprs", 0, "Q") /* extern call   \
                                                                                                        */
 
-/* An extern call (ind_extern_register in inductor_ir.h): a step of its own, without generated code; its operands are
-   stored, contiguous. It returns the first result, ind_result the others: the declared ones, then for each operand in
-   `mutates` its contents after the call. Ops that read such an operand itself see its contents before the call; if any
-   comes later, the call gets a copy. A call without used results is dropped; any other runs once per run. ind_compile
+/* An extern call (ind_extern_register in inductor_ir.h): a separate step without generated code. Its operands are
+   stored and contiguous. It returns the first result, ind_result the others: the declared ones, then the contents after
+   the call of each operand in `mutates`. Ops that read such an operand itself see its contents before the call; if a
+   later op does, the call gets a copy. A call without used results is dropped; any other runs once per run. ind_compile
    looks up the callbacks: a missing one is IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no
    types and no shape rule), IND_TYPE_MISMATCH (the rule returns other types), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE
    and IND_OVERFLOW (the workspace), any error of the rule. */
@@ -1762,8 +1765,8 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
     IND_OPS_EXTERN(X)
 
 /* Composite ops: a call expands them into other ops, as PyTorch decomposes its composite ops. The graph, its text and
-   its schedule show the expansion. Columns as above. Complex tensors are real ones as torch.view_as_real returns them:
-   with a last dimension of two, which dimension arguments do not count. */
+   its schedule show the expansion. Columns as above. Complex tensors are real ones as torch.view_as_real returns them,
+   with a last dimension of two. Dimension arguments do not count that one. */
 #define IND_COMPOSITES(X)                                                                                              \
     IND_COMPOSITES_SOURCES(X)                                                                                          \
     IND_COMPOSITES_COPIES(X)                                                                                           \
@@ -1826,18 +1829,18 @@ typedef enum ind_graph_op {
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: returns x as y)
      type      = dtype "[" [ expr { "," expr } ] "]"   (a result of nonzero and its like: names its data-dependent size)
      argument  = [ name "=" ] value
-     combine   = { name "=" joined ";" } joined { "," joined }      (in the string `combine` of associative_scan. Its
+     combine   = { name "=" term ";" } term { "," term }      (in the string `combine` of associative_scan. Its
                  list has count values, then count identities if exclusive, then the segments if segmented)
-     joined    = name | dtype "(" ( number | name ) ")" | op "(" joined { "," joined } ")"     (name: l0, l1, .. r0, r1,
-                 .. of the left and the right element, or an earlier one; a type makes a number or casts; op: of
+     term      = name | dtype "(" ( number | name ) ")" | op "(" term { "," term } ")"     (name: l0, l1, .. r0, r1,
+                 .. of the left and the right element, or an earlier one; a type declares a number or casts; op: of
                  IND_LOOP_OPS, or a function; its arguments are names, numbers and casts)
      value     = name | number | string | "true" | "false" | "none" | dtype | expr | "[" [ value { "," value } ] "]"
      string    = characters of one line in double quotes; \n is a new line, \" a quote, \\ a backslash; other
                  escapes are errors
    Comments run from # to the end of the line; the text ends at its first zero byte. */
 IND_API ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *file);
-/* Returns the graph as text, which parses to the same graph. The graph owns it; valid until the graph changes. NULL:
-   out of memory. */
+/* Returns the graph as text, which parses to the same graph. The graph owns it; it is valid until the graph changes.
+   NULL: out of memory. */
 IND_API const char *ind_graph_text(ind_graph *graph);
 
 /* ============================================================================================== src/graph/compile.h */
@@ -1877,17 +1880,17 @@ typedef struct ind_compile_desc {
     ind_device device; /* IND_DEVICE_AUTO: the device of the context */
     ind_target target; /* zero: the target of the device; with emit_only any target */
     bool emit_only;    /* stop after the CUDA text: needs no GPU; the module runs on the host */
-    /* Every run returns the same bits. Without it only scatters may differ between runs, and only if several values go
-       to one element. Sums and products of floats use atomics, whose order varies; of values that replace an element,
-       the last to arrive stays. With it the data alone decides the order of combining, which is the order of the points
-       for the first few. Of values that replace an element, the last one stays, as on the host. Everything else,
-       including integers and extremes, is the same in both modes and costs no more. Let n be the number of points and d
-       the number of elements. If n * d is small (realise.look_steps, at the hints), each element scans all points.
-       Otherwise, if points replace elements, a first pass finds the last point of each element. Sums and products sort
-       their points by element, with all thread blocks. They combine the points of each element in groups, then the
-       groups, so the distribution of the points does not matter. Sorting takes two launches and about 64 bytes a point
-       for each 8 bits of the number of elements (of rows, if points store whole rows), and about ten more launches. The
-       schedule's text shows the choice: "in order: ..". */
+    /* Every run returns the same bits. Without this flag, only scatters may differ between runs, and only if several
+       values go to one element. Sums and products of floats use atomics, whose order varies. If values replace an
+       element, any of them may be stored last. With this flag, the data alone decide the order of combining: for the
+       first few points, the order of the points. If values replace an element, the last one is stored, as on the host.
+       Everything else, including integers, minima and maxima, is the same in both modes and costs no more. Let n be the
+       number of points and d the number of elements. If n * d is small (realise.look_steps, at the hints), each element
+       scans all points. Otherwise, if points replace elements, a first pass finds the last point of each element. Sums
+       and products sort their points by element, with all thread blocks. They combine the points of each element in
+       groups, then the groups, so the distribution of the points does not matter. Sorting takes two launches and about
+       64 bytes per point for each 8 bits of the number of elements (of rows, if points store whole rows), and about ten
+       more launches. The schedule's text shows the choice: "in order: ..". */
     bool deterministic;
     /* Kernels have variants, guarded by conditions on sizes and on pointer alignment; a launch takes the first variant
        whose guards hold. The module is compiled with the variant that the hints and aligned pointers select. Any other
@@ -1910,13 +1913,13 @@ IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, i
 /* ----------------------------------------------------------------------------------------------- >>explain */
 
 /* Returns the text of a stage, which the module owns. NULL on failure (ind_error). CUDA modules have PLAN and later
-   stages; host modules make them for the default target. */
+   stages. Host modules create them for the default target. */
 IND_API const char *ind_module_text(ind_module *module, ind_stage stage);
 IND_API const char *ind_module_json(ind_module *module, ind_stage stage); /* SCHEDULE and PLAN */
 
 /* Returns one self-contained HTML page. It shows the graph after the passes, the kernels with their bytes and times,
    memory over time and the CUDA source. It lists every edge between loops with the reason why it was fused or not. A
-   click on an op shows its kernels, their source and the buffers that it makes. Sizes can be changed in the page. The
+   click on an op shows its kernels, their source and the buffers that it writes. Sizes can be changed in the page. The
    page starts at `sizes` ("B=8, S=128"; NULL: none given) and uses the hints of the other sizes. The module owns the
    page, which is valid until the next call for this module. NULL on failure: as ind_module_text of PLAN; IND_NOT_FOUND
    or IND_OUT_OF_RANGE for the sizes. */
@@ -1925,10 +1928,10 @@ IND_API const char *ind_module_html(ind_module *module, const char *sizes);
 /* A buffer between two loops, and the reason why they were fused into one kernel or not. */
 typedef struct ind_edge_info {
     const char *from, *to; /* the ops that each loop computes, separated by +; the module owns all strings */
-    const char *from_results, *to_results; /* the tensors that these ops make, separated by + */
+    const char *from_results, *to_results; /* the tensors that these ops compute, separated by + */
     int from_kernel, to_kernel;            /* kernels of the loops; they may be equal although this edge is not fused */
-    const char *buffer, *tensor; /* tensor: the one of which an internal buffer holds the value or a part; or "" */
-    bool vertical; /* `from` writes the buffer; else both only read it: such edges fuse adjacent readers */
+    const char *buffer, *tensor; /* tensor: the one whose value, or a part of it, an internal buffer stores; or "" */
+    bool vertical;               /* `from` writes the buffer; else both only read it (fusion of two readers) */
     bool fused;
     ind_fusion_reason reason;
     const char *code, *text; /* of the reason: "INDEX_DIFFERS", and a sentence */
@@ -1941,14 +1944,14 @@ IND_API ind_status ind_module_query_edge(ind_module *module, int index, ind_edge
 
 /* Returns the computation of kernel `kernel` (0-based, in execution order) as a graph of ops. It is the recorded body,
    with f16 and bf16 widened at loads and rounded at stores. Inputs are the buffers that the kernel reads, outputs the
-   buffers that it writes. Both have the names and sizes that they have in memory. So the graphs of all kernels, run in
-   order, compute the same as the module. A buffer that the kernel changes in place is a mutated input (`mutate old =
-   new`). Sizes, facts and guards are those of the module. A data-dependent size is a size of the graph. Its value is
-   the number that an earlier kernel left in one of the inputs (the text of the stage names it: "# kernel 2 makes i
-   (nonzero), u0 in buf3"). The graph is in the module's context, outlives the module and may be changed. Instructions
-   without an op of their own become ops of equal meaning: a part of a Welford reduction var_mean, of an online softmax
-   amax and sum, a masked access where. NULL on failure: IND_NOT_FOUND past the last kernel; IND_NOT_SUPPORTED names the
-   part that has no op. IND_STAGE_KERNELS has the text of all graphs. */
+   buffers that it writes, with their names and sizes in memory. So the graphs of all kernels, run in order, compute the
+   same as the module. A buffer that the kernel changes in place is a mutated input (`mutate old = new`). Sizes, facts
+   and guards are the module's. A data-dependent size is a size of the graph. Its value is the number that an earlier
+   kernel wrote to one of the inputs (the text of the stage names it: "# kernel 2 makes i (nonzero), u0 in buf3"). The
+   graph is in the module's context, outlives the module and may be changed. Instructions without a corresponding op
+   become ops of equal meaning: a part of a Welford reduction var_mean, of an online softmax amax and sum, a masked
+   access where. NULL on failure: IND_NOT_FOUND past the last kernel; IND_NOT_SUPPORTED names the part that has no op.
+   IND_STAGE_KERNELS has the text of all graphs. */
 IND_API ind_graph *ind_module_kernel_graph(ind_module *module, int kernel);
 /* Returns the function of a custom op as such a graph; x is the result of ind_pointwise. Its inputs are the tensors
    that the function loads, its output is x. Errors: IND_INVALID_ARGUMENT, IND_NOT_SUPPORTED. */
@@ -1970,15 +1973,15 @@ IND_API void ind_cubin_free(ind_module *module, ind_cubin *cubin); /* NULL allow
 /* ============================================================================================== src/graph/formula.h */
 /* ----------------------------------------------------------------------------------------------- >>formula */
 
-/* A cost of a module as a formula in the declared sizes. Examples are the workspace and peak memory in bytes
-   (ind_module_workspace, ind_module_peak) and the formulas below. ind_expr_print prints one. */
+/* A cost of a module as a formula in the declared sizes. Examples: the workspace and peak memory in bytes
+   (ind_module_workspace, ind_module_peak), and the formulas below. ind_expr_print prints one. */
 typedef ind_expr ind_formula;
 
 /* One variant of a kernel. Variants are tried in order; the first whose guard and alignment hold runs. */
 typedef struct ind_variant_info {
     const char *strategy;     /* "row per warp" */
     ind_formula grid[3];      /* blocks */
-    int threads;              /* maximum per block; a variant for a range of row lengths takes fewer for short rows */
+    int threads;              /* maximum per block; a variant for a range of row lengths uses fewer for short rows */
     ind_formula shared_bytes; /* dynamic shared memory */
     ind_formula guard;        /* condition on sizes; invalid: always true */
     bool aligned;             /* pointers must be multiples of 16 bytes */
@@ -1995,13 +1998,13 @@ typedef struct ind_kernel_info {
     ind_formula flops;                     /* one per arithmetic op and element, two per step of a matrix product */
     ind_formula time_ns; /* predicted on the target: maximum of launch time, bytes and flops at its rates */
     int launch;          /* the kernel whose launch runs this one: itself, or the first of a shared launch */
-    int num_variants;    /* 0: an extern call, or in another kernel's launch, which has the time too */
+    int num_variants;    /* 0: an extern call, or run by another kernel's launch, which then has the time */
     ind_variant_info variant[IND_MAX_VARIANTS];
 } ind_kernel_info;
 
 /* The kernels in execution order. Independent kernels may share a launch (num_kernels of ind_module_query_stats counts
-   the launches of a run). A host module lists the launches that CUDA would have on the default target. Its plan is made
-   on first use; IND_NOT_SUPPORTED if there can be none. IND_NOT_FOUND past the last. */
+   the launches of a run). A host module lists the launches that CUDA would have on the default target. Its plan is
+   created on first use; IND_NOT_SUPPORTED if there can be none. IND_NOT_FOUND past the last. */
 IND_API int ind_module_num_kernels(const ind_module *module);
 IND_API ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info);
 IND_API const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index); /* NULL: no such op */
@@ -2028,19 +2031,19 @@ IND_API ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t
 /* Returns the largest value of the size `name` for which f <= limit, with the other sizes given. The value is in the
    range of the size and a multiple of its multiple_of; all facts and guards hold. Correct for every formula; a value at
    which f exceeds 64 bits does not fit. -1 with an error: IND_OUT_OF_RANGE (none fits), IND_NOT_FOUND (no such size),
-   IND_INVALID_ARGUMENT (a size missing, or `name` follows from others by a fact), IND_NOT_SUPPORTED (f is not monotonic
-   over a range too wide to search). */
+   IND_INVALID_ARGUMENT (a size is missing, or a fact determines `name`), IND_NOT_SUPPORTED (f is not monotonic over a
+   range too wide to search). */
 IND_API int64_t ind_formula_solve(ind_module *module, ind_formula f, const char *name, const char *sizes,
                                   int64_t limit);
 /* Returns the same as a formula in the other sizes: (limit - rest) // coefficient. f must be affine in the size, with a
-   coefficient that is proven positive. Rounded down to the size's multiple_of, not clamped to its range. Errors: as
-   above; IND_NOT_SUPPORTED names the reason. */
+   provably positive coefficient. The result is rounded down to the size's multiple_of, but not clamped to its range.
+   Errors: as above; IND_NOT_SUPPORTED names the reason. */
 IND_API ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *name, int64_t limit);
 
 /* Formulas prepared for evaluation at many sizes. An evaluation takes a few nanoseconds per formula, no memory and no
    lock. One thread at a time uses an evaluator. sizes_v: values of all sizes in declaration order, not checked. values
-   gets one per formula. Errors: IND_OVERFLOW, IND_INVALID_ARGUMENT (a division by zero). Destroy before the context;
-   NULL allowed. */
+   receives one per formula. Errors: IND_OVERFLOW, IND_INVALID_ARGUMENT (a division by zero). Destroy before the
+   context; NULL allowed. */
 typedef struct ind_evaluator ind_evaluator;
 IND_API ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int num, ind_evaluator **evaluator);
 IND_API ind_status ind_evaluator_run(ind_evaluator *evaluator, const int64_t *sizes_v, int64_t *values);
@@ -2111,9 +2114,9 @@ typedef struct ind__tensor_info {
     bool donated; /* an input whose memory may be overwritten */
     /* Memory, for ops in place (only while a graph is built): */
     uint32_t viewed, root;  /* the operand whose memory it shares, and the tensor that owns that memory; 0: its own */
-    const ind_expr *stride; /* in elements of the root's memory, in the graph's arena; NULL: contiguous */
-    uint32_t writes;        /* of a root: the number of writes to its memory */
-    uint32_t now, seen;     /* the tensor that holds its value since write `seen`; 0: itself */
+    const ind_expr *stride; /* strides in the root's memory, in elements, in the graph's arena; NULL: contiguous */
+    uint32_t writes;        /* of a root: number of writes to its memory */
+    uint32_t now, seen;     /* tensor with its value since write `seen`; 0: itself */
     uint32_t unsure,
         since; /* of a root: the tensor whose memory it shares for some sizes only, and the number of writes to that */
 } ind__tensor_info;
@@ -2166,29 +2169,28 @@ struct ind_graph {
     ind__text text;
 };
 
-/* Has the op this flag of the op table? */
+/* True if the op has this flag of the op table. */
 bool ind__op_has(ind_graph_op op, char flag);
 const char *ind__op_name(ind_graph_op op);
-/* Appends a node (operands and attributes complete) and infers its results; returns the first result or an invalid
-   tensor. The API, the parser and the passes make all nodes by it. body: CUSTOM only, ownership passes. */
+/* Appends a node (operands and attributes complete) and infers its results. Returns the first result or an invalid
+   tensor. The API, the parser and the passes create all nodes through it. body: CUSTOM only, ownership passes. */
 ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
                           const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name);
-/* Adds an INPUT or CONST (their type is not an attribute); declares a size symbol. For the passes, which copy
+/* Adds an INPUT or CONST (their type is not an attribute) and declares a size symbol. For the passes, which copy
    graphs. */
 ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, ind_dtype dtype, const ind_expr *size,
                              int rank);
 ind_status ind__graph_declare(ind_graph *g, ind_expr symbol);
-/* Makes the graph's facts current for its context and returns the previous fact set. ind_facts_enter restores that
-   one. */
+/* Sets the graph's facts as the current ones of its context and returns the previous fact set, for ind_facts_enter. */
 ind_facts *ind__graph_enter(const ind_graph *g);
-/* Computes the elements [*first, *last) that a slice takes of a dimension of this size, as in Python; first <= last. */
+/* Computes the elements [*first, *last) of a slice of a dimension of this size, as in Python; first <= last. */
 void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *end, ind_expr *first, ind_expr *last);
 /* Returns the type that tensors and numbers promote to (torch.result_type); absent ones (0) do not count.
    IND_DTYPE_NONE for none. */
 ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t n);
 /* Returns a copy of the graph in another context of the same root; g is only read. NULL on failure. */
 ind_graph *ind__graph_import(ind_context *to, const ind_graph *g);
-/* Makes a new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
+/* Creates a new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
 /* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
 ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
@@ -2338,8 +2340,8 @@ static void ind__schema_parse(ind_context *c, ind__arena *arena, ind__schema *sc
 /* =================================================================================== src/graph/ops/implementation.c */
 /* ---- how an op is implemented: one row of its family, in src/graph/ops
 
-   An op of IND_OPS has a shape rule and a lowering; of a pointwise loop or a reduction the row also says the element
-   function, or just the loop op, with the one that stands in for it on bools. A composite has what it expands to. */
+   An op of IND_OPS has a shape rule and a lowering. The row of a pointwise loop or a reduction also names the element
+   function, or just the loop op and the loop op for bools. A composite has its expansion. */
 
 struct ind__infer;
 struct ind__expansion;
@@ -2453,7 +2455,7 @@ static const char *ind__say_name(ind__infer *in, uint32_t k) {
     return t->name ? t->name : "a number";
 }
 
-/* Returns "; 'fact S == 4*T' would make them agree", if a fact could. */
+/* Returns "; 'fact S == 4*T' would make them agree", if a fact could do so. */
 static const char *ind__say_fact(ind__infer *in, ind_expr condition) {
     char fact[128];
     if (!ind__ok(condition) || ind_expr_is_int(condition, NULL)) return "";
@@ -2562,8 +2564,8 @@ static ind_status ind__need_dimensions(ind__infer *in, uint32_t k) {
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions", ind__say_name(in, k), ind__say_type(in, k));
 }
 
-/* Dimension da of operand a and db of b must have one size. The words make the sentence: "x has 256 features (..), w
-   expects 128 (..)". */
+/* Dimension da of operand a and db of b must have the same size. The strings form the message: "x has 256 features
+   (..), w expects 128 (..)". */
 typedef struct ind__agreement {
     uint32_t a;
     int da;
@@ -2676,8 +2678,8 @@ static ind_dtype ind__given_dtype(const ind__infer *in, ind_dtype otherwise) {
     return otherwise;
 }
 
-/* Can an extern call take these sizes? Its strides are numbers: only the first size may depend on data, as a plain
-   symbol. */
+/* True if an extern call can take these sizes. Its strides are numbers: only the first size may be data-dependent, as a
+   plain symbol. */
 static bool ind__is_opaque_type(const ind_expr *size, int rank) {
     for (int d = 0; d < rank; d++) {
         if (ind__expr_has_kind(size[d], IND_SYMBOL_UNBACKED) && (d > 0 || !ind_expr_symbol(size[d]))) return false;
@@ -2696,7 +2698,7 @@ static ind_status ind__need_positive(ind__infer *in, ind_expr e, const char *wha
 }
 
 /* ========================================================================================= src/graph/shapes/views.c */
-/* ---- views: what shape rules, shared memory and lowerings ask of them */
+/* ---- views: queries of shape rules, shared memory and lowerings */
 
 static ind_expr ind__slice_bound(ind_expr size, const ind__attr *given, ind_expr otherwise) {
     ind_expr zero = ind_int(size.context, 0), e = given->e;
@@ -2739,7 +2741,7 @@ static void ind__movedim_order(const ind__attr *source, const ind__attr *destina
     }
 }
 
-/* Returns an index that may count from the end as one from the front; invalid if its sign is unknown. */
+/* Converts an index that may count from the end to one from the front; invalid if its sign is unknown. */
 static ind_expr ind__from_front(ind_expr index, ind_expr size) {
     ind_expr zero = ind_int(size.context, 0);
     if (ind_known_le(zero, index)) return index;
@@ -2888,7 +2890,7 @@ typedef struct ind__conv {
 } ind__conv;
 
 /* ==================================================================================== src/graph/shapes/reductions.c */
-/* ---- reductions: what the rules of several families ask */
+/* ---- reductions: checks used by several families */
 
 static void ind__reduced(ind__infer *in, uint32_t mask, bool keepdim, ind_dtype dtype, int r) {
     const ind__tensor_info *x = ind__operand(in, 0);
@@ -2929,7 +2931,7 @@ static double ind__norm_order(const ind__attr *a) {
 }
 
 /* ===================================================================================== src/graph/shapes/pointwise.c */
-/* ---- pointwise ops: what holds for all of them */
+/* ---- pointwise ops: common rules */
 
 static bool ind__is_fraction(const ind__attr *a) {
     return a->kind == IND__ATTR_SCALAR && !a->is_int;
@@ -2980,9 +2982,9 @@ static ind_status ind__rule_pointwise(ind__infer *in) {
 }
 
 /* ========================================================================================= src/graph/shapes/infer.c */
-/* ---- what holds for every op */
+/* ---- rules for all ops */
 
-/* May this operand be a number? */
+/* True if this operand may be a number. */
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
     if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule checks that */
@@ -3080,7 +3082,7 @@ static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, con
     return IND_OK;
 }
 
-/* Checks that every result is countable: its bytes at the largest sizes fit 63 bits. */
+/* Checks that the size of every result in bytes, at the largest sizes, fits 63 bits. */
 static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     if (t->rank > IND_MAX_RANK) return ind__too_many_dims(in, t->rank);
     if (t->dtype == IND_DTYPE_NONE)
@@ -3105,8 +3107,8 @@ static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     return IND_OK;
 }
 
-/* Checks that computed results have a compute type, as in PyTorch; only a cast makes a storage-only type, and
-   rounds. */
+/* Checks that computed results have a compute type, as in PyTorch. Only a cast converts to a storage-only type, with
+   rounding. */
 static ind_status ind__check_computed_type(ind__infer *in) {
     bool computes = in->op == IND_OP_ARANGE;
     for (const char *flag = "RCN"; *flag; flag++) computes = computes || ind__op_has(in->op, *flag);
@@ -3159,8 +3161,8 @@ static ind_status ind__graph_no_memory(ind_graph *g, const char *what) {
     return ind__graph_fail(g, IND_OUT_OF_MEMORY, "%s: out of memory", what);
 }
 
-/* Fails a graph if an allocation was refused since ind__refusals was `before`: decisions made without that memory may
-   be wrong. */
+/* Fails a graph if an allocation has failed since ind__refusals was `before`: decisions made without that memory may be
+   wrong. */
 static ind_status ind__graph_refused(ind_graph *g, uint32_t before, const char *what) {
     if (g && !g->status && ind__refused_since(g->context, before)) ind__graph_no_memory(g, what);
     return g ? g->status : IND_OK;
@@ -3185,7 +3187,7 @@ static bool ind__name_char(char ch, bool first) {
     return letter || (!first && ((ch >= '0' && ch <= '9') || ch == '.'));
 }
 
-/* Is the word a value (true, none, inf ..), so that no tensor may have it as a name? */
+/* True if the word is a value (true, none, inf ..), which is not allowed as a tensor's name. */
 static bool ind__reserved_name(const char *name, size_t length) {
     static const char *const words[] = {"true", "false", "none", "inf", "nan"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -3251,7 +3253,7 @@ static bool ind__put_name(ind_graph *g, uint32_t tensor, const char *name, bool 
     return true;
 }
 
-/* Frees the old name, if any, then takes `name` or, if it is taken, the first free of name_1, name_2, .. */
+/* Frees the old name, if any. Then takes `name` or, if that is taken, the first free one of name_1, name_2, .. */
 static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool named) {
     char unique[IND__MAX_NAME + 16];
     const char *old = g->tensor[tensor].name;
@@ -3263,7 +3265,7 @@ static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool na
     return ind__put_name(g, tensor, unique, named);
 }
 
-/* Gives a tensor one more free name; it keeps its own. */
+/* Adds a free name to a tensor, which keeps its own. */
 static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
     const char *own = g->tensor[tensor].name;
     const bool named = g->tensor[tensor].named;
@@ -3273,7 +3275,7 @@ static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
     return true;
 }
 
-/* Makes gelu, gelu_1, gelu_2. A counter per op avoids a search among many equal ops. */
+/* Generates gelu, gelu_1, gelu_2. A counter per op avoids a search among many equal ops. */
 static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const char *base) {
     char name[96];
     uint32_t k = g->op_count[op]++;
@@ -3282,7 +3284,7 @@ static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const
     return ind__rename(g, tensor, name, false);
 }
 
-/* Renames a tensor inside of a composite if a text wants its name. */
+/* Renames a tensor of a composite's expansion if a text declares its name. */
 static bool ind__give_way(ind_graph *g, const char *name) {
     uint32_t id = ind__find_tensor(g, name, strlen(name));
     if (!id || g->tensor[id].named) return true;
@@ -3306,7 +3308,7 @@ static void ind__clean_name(char *out, size_t bytes, const char *name, const cha
     out[n] = 0;
 }
 
-/* ---- the graph itself */
+/* ---- the graph */
 
 static void ind__graph_destroy_owned(ind__owned *owned) {
     ind_graph *g = (ind_graph *)owned;
@@ -3397,7 +3399,7 @@ void ind_here(ind_graph *graph, const char *file, int line) {
 
 /* ---- adding nodes */
 
-/* Are there facts about sizes beyond their ranges? */
+/* True if there are facts about sizes beyond their ranges. */
 static bool ind__has_facts(const ind_graph *g) {
     return g->num_conditions || g->num_unbacked;
 }
@@ -3410,8 +3412,8 @@ static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
     (void)ind_facts_enter(g->context, before);
 }
 
-/* Returns e simplified under the graph's facts. Expressions of another user's context are returned as they are; the
-   checks find them. */
+/* Returns e simplified under the graph's facts. Expressions of another user's context are returned unchanged; checks
+   reject them later. */
 static ind_expr ind__under_facts(const ind_graph *g, ind_expr e) {
     if (!ind__ok(e) || e.context->root != g->context->root) return e;
     e = ind__in_context(g->context, e);
@@ -3445,7 +3447,8 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
     }
     bool list = from->kind == IND__ATTR_INTS || from->kind == IND__ATTR_SIZES || from->kind == IND__ATTR_EXPRS;
     if (list && from->count > 0 && from->list) {
-        /* ind__check_list rejects a list that is too long; it may have fewer elements than its count and is not read */
+        /* Longer than allowed: ind__check_list rejects it. It may have fewer elements than its count, so it is not
+           read. */
         if (from->kind == IND__ATTR_SIZES && from->count > IND_MAX_RANK) return true;
         to->list = ind__copy_sizes(g, from->list, from->count);
         return to->list != NULL;
@@ -3480,7 +3483,7 @@ static bool ind__append_result(ind_graph *g, const ind__type *type, uint32_t nod
     return true;
 }
 
-/* Adds a finished node and its results to the graph; all or nothing. */
+/* Adds a complete node and its results to the graph, or nothing on failure. */
 static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *types, uint32_t num_results,
                              const char *base_name) {
     uint32_t number = g->num_nodes, first = g->num_tensors;
@@ -3524,7 +3527,7 @@ static void ind__infer_free(ind__infer *in) {
     if (in->result != in->few) ind__free(in->c, in->result);
 }
 
-/* >>composites: does this op call expand to other ops? Then it has the first result of them. */
+/* >>composites: true if this op call expands to other ops. Its first result is then theirs. */
 static bool ind__expands(const ind__node *node);
 static ind_tensor ind__expand(ind_graph *g, const ind__node *node);
 
@@ -3535,8 +3538,7 @@ static const ind__unbacked *ind__find_length(const ind_graph *g, ind_expr length
     return NULL;
 }
 
-/* Returns the expression that both bounds of a data-dependent size equal; it replaces the size everywhere. Invalid: the
-   bounds differ. */
+/* Returns the expression that replaces a data-dependent size whose bounds are equal. Invalid: they differ. */
 static ind_expr ind__equal_of(const ind__infer *in) {
     bool equal = in->bounded && ind__ok(in->least) && ind_expr_same(in->least, in->limit);
     return equal ? in->limit : (ind_expr){in->c, 0};
@@ -3600,22 +3602,22 @@ static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *o
                                 const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name);
 
 /* ========================================================================================== src/graph/build/masks.c */
-/* ---- masks as indices: a mask of rank k stands for the k columns of its nonzero */
+/* ---- masks as indices: a mask of rank k is replaced by the k columns of its nonzero */
 
-/* Is an index of x[indices] a mask? A single mask whose elements all get the same number needs no indices. */
+/* True if an index of x[indices] is a mask. A single mask whose elements all get the same value needs no indices. */
 static bool ind__indexed_by_mask(const ind_graph *g, ind_graph_op op, const uint32_t *operand, uint32_t n) {
     uint32_t first = op == IND_OP_INDEX ? 1 : 2;
     bool mask = false, one = op == IND_OP_INDEX_PUT && n == 3;
     if (op != IND_OP_INDEX && op != IND_OP_INDEX_PUT) return false;
     for (uint32_t k = 0; k < n; k++) {
-        if (operand[k] >= g->num_tensors || (!operand[k] && k < first)) return false; /* an error, found later */
+        if (operand[k] >= g->num_tensors || (!operand[k] && k < first)) return false; /* an error, reported later */
         mask = mask || (k >= first && operand[k] && g->tensor[operand[k]].dtype == IND_BOOL);
     }
     for (int d = 0; one && d < g->tensor[operand[1]].rank; d++) one = ind__is_int(g->tensor[operand[1]].size[d], 1);
     return mask && !one;
 }
 
-/* Returns the nonzero of the mask, which the graph may have already. */
+/* Returns the nonzero of the mask; reuses one in the graph. */
 static uint32_t ind__mask_places(ind_graph *g, uint32_t mask) {
     for (uint32_t i = 1; i < g->num_nodes; i++)
         if (g->node[i].op == IND_OP_NONZERO && g->node[i].operand[0] == mask) return g->node[i].result;
@@ -3666,7 +3668,7 @@ static ind_tensor ind__add_by_mask(ind_graph *g, ind_graph_op op, const uint32_t
     return ind__add_node(g, op, operand, n, attrs, num_attrs, NULL, NULL);
 }
 
-/* Adds a pure node: operands are values, whatever was written to their memory since. */
+/* Adds a pure node: its operands are values, independent of later writes to their memory. */
 static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
                                 const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
     ind_tensor result = {g, 0};
@@ -3731,12 +3733,12 @@ static ind__attr ind__attr_dtype(ind_dtype d) {
 }
 
 /* ======================================================================================== src/graph/build/aliases.c */
-/* ---- memory that tensors share, and ops in place ----
+/* ---- shared memory of tensors, and ops in place ----
 
-   A tensor is a handle of memory: its own, or through an op of ind__views that of another. An op in place makes a new
-   value for the whole memory, by the inverses of those ops from the written tensor to the root; tensors that show the
-   memory are made again from that when they are next used. So the graph itself has pure ops only, and nodes that were
-   added before a write keep reading what was there. (PyTorch: functionalization.) */
+   A tensor owns its memory or, as the result of an op of ind__views, shares its operand's. An op in place computes a
+   new value for the whole memory: it applies the inverses of the view ops, from the written tensor to the root. Tensors
+   that share the memory are recomputed from that value when they are next used. So the graph itself contains pure ops
+   only, and nodes added before a write still read the old contents. (PyTorch: functionalization.) */
 
 /* A view: result k of a view op and its operand. A copy, because adding nodes moves the graph's tables. */
 typedef struct ind__view {
@@ -3744,7 +3746,7 @@ typedef struct ind__view {
     ind__node node;
     uint32_t k, viewed;
     ind__tensor_info from, to;
-    bool unsure; /* for some sizes it is a view, for others a copy */
+    bool unsure; /* a view for some sizes, a copy for others */
 } ind__view;
 
 static ind__view ind__view_of(const ind_graph *g, uint32_t x) {
@@ -3787,14 +3789,14 @@ static int ind__view_dim(const ind__view *v, uint32_t attr) {
 
 /* .. the same elements in the same order */
 
-/* Are the sizes known to be equal? If they may be equal for some symbols, the view is marked unsure. */
+/* True if the sizes are known to be equal. If they may be equal for some symbols, the view is marked unsure. */
 static bool ind__view_equal(ind__view *v, ind_expr a, ind_expr b) {
     if (ind_known_eq(a, b)) return true;
     v->unsure = v->unsure || !ind__is_int(ind_expr_eq(a, b), 0);
     return false;
 }
 
-/* at::detail::computeStride: adjacent dimensions without a gap may be split anew. */
+/* at::detail::computeStride: adjacent dimensions without a gap may be split differently. */
 static bool ind__stride_reshape(ind__view *v, const ind_expr *from, ind_expr *to) {
     const ind_expr one = ind_int(v->c, 1), *size = v->from.size;
     ind_expr base = one, many = one, found = one;
@@ -3898,7 +3900,7 @@ static uint32_t ind__write_expand(ind_graph *g, const ind__view *v, uint32_t val
 
 /* .. a part of a dimension, or one position of it */
 
-/* Returns the dimension and range that a slice, a narrow or a part of a split shows, as attributes of slice_scatter. */
+/* Returns the dimension and range of a slice, a narrow or one result of a split, as attributes of slice_scatter. */
 static void ind__view_range(const ind_graph *g, const ind__view *v, ind__attr a[4]) {
     const ind__node *n = &v->node;
     const uint32_t at = n->op == IND_OP_SLICE || n->op == IND_OP_NARROW ? 0 : 1;
@@ -3959,7 +3961,7 @@ static uint32_t ind__write_diagonal(ind_graph *g, const ind__view *v, uint32_t v
 
 /* .. elements at computed positions */
 
-/* Does every index reach a different element? Each step must exceed the reach of all smaller ones. */
+/* True if every index reaches a different element: each step must exceed the reach of all smaller ones. */
 static bool ind__distinct(ind_context *c, const ind_expr *size, const ind_expr *stride, int rank) {
     ind_expr one = ind_int(c, 1), reach = one;
     uint32_t left = 0;
@@ -4011,8 +4013,8 @@ static const ind_expr *ind__strides_of(ind_context *c, const ind__tensor_info *x
     return row;
 }
 
-/* Computes the view's steps through the contiguous memory of its operand: the storage of as_strided or the operand of
-   unfold. */
+/* Computes the steps of the view through the contiguous memory of its operand: the storage of as_strided, or the
+   operand of unfold. */
 static void ind__place_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
     ind_expr row[IND_MAX_RANK];
     ind__view shown = *v;
@@ -4083,7 +4085,7 @@ static const struct ind__view_row {
     [IND_OP_AS_STRIDED] = {ind__stride_as_strided, ind__write_places},
 };
 
-/* Makes result x, a new result from the handle `viewed`, share its memory if strides allow it. */
+/* Lets a new result x of the handle `viewed` share its memory if the strides allow it. */
 static bool ind__show_memory(ind_graph *g, uint32_t x, uint32_t viewed) {
     ind__tensor_info *t = &g->tensor[x];
     ind_expr row[IND_MAX_RANK], to[IND_MAX_RANK];
@@ -4103,7 +4105,7 @@ static bool ind__show_memory(ind_graph *g, uint32_t x, uint32_t viewed) {
     return dense || t->rank == 0 || t->stride;
 }
 
-/* Adds a stale view again with the current values; as_strided reads from the current value of its storage. */
+/* Adds a stale view again, reading the current values. as_strided reads from the current value of its storage. */
 static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
     uint32_t base = g->tensor[v->viewed].now ? g->tensor[v->viewed].now : v->viewed;
     if (v->node.op == IND_OP_AS_STRIDED) {
@@ -4117,7 +4119,7 @@ static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
     return ind__add_pure(g, v->node.op, x, v->node.num_operands, v->node.attr, v->node.num_attrs);
 }
 
-/* Recomputes a stale view, and the other results of its node that show the same tensor. */
+/* Recomputes a stale view, and the other results of its node that view the same tensor. */
 static bool ind__show_again(ind_graph *g, uint32_t x) {
     ind__view v = ind__view_of(g, x);
     uint32_t made = ind__show_now(g, &v);
@@ -4145,7 +4147,7 @@ static bool ind__check_sure(ind_graph *g, uint32_t x, bool written) {
     return false;
 }
 
-/* Returns the tensor that holds the current value of x; 0 on failure. */
+/* Returns the tensor with the current value of x; 0 on failure. */
 static uint32_t ind__current(ind_graph *g, uint32_t x) {
     uint32_t depth = 0;
     if (!g->num_writes || !x || x >= g->num_tensors) return x;
@@ -4159,7 +4161,7 @@ static uint32_t ind__current(ind_graph *g, uint32_t x) {
     return g->tensor[x].now ? g->tensor[x].now : x;
 }
 
-/* Returns the current operands; NULL on failure. The storage of as_strided keeps its name: see ind__show_memory. */
+/* Returns the current operands; NULL on failure. The storage of as_strided is not replaced: see ind__show_memory. */
 static const uint32_t *ind__current_operands(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t n) {
     const char *file = g->here_file; /* errors name the caller's op */
     const int line = g->here_line;
@@ -4175,7 +4177,7 @@ static const uint32_t *ind__current_operands(ind_graph *g, ind_graph_op op, cons
 }
 
 /* ===================================================================================== src/graph/build/as_strided.c */
-/* ---- as_strided names elements of a storage, whatever shows it */
+/* ---- as_strided addresses elements of a storage, whichever view it is applied to */
 
 /* Returns the offset of a view from the first element of its operand. */
 static ind_expr ind__view_offset(const ind_graph *g, const ind__view *v) {
@@ -4214,8 +4216,8 @@ static ind_expr ind__storage_offset(const ind_graph *g, uint32_t x) {
     return offset;
 }
 
-/* Replaces the operand of as_strided by the tensor that owns its storage; the default offset is that of the operand.
-   attr: 3 of its attributes. False: the graph has the error. */
+/* Replaces the operand of as_strided by the tensor that owns its storage. The default offset is the operand's. attr:
+   the 3 attributes. False: the graph has the error. */
 static bool ind__take_storage(ind_graph *g, uint32_t *x, ind__attr *attr) {
     const uint32_t root = ind__root_of(g, *x);
     if (g->tensor[root].unsure) {
@@ -4371,7 +4373,7 @@ static ind_status ind__check_output(ind_graph *g, const char *name, uint32_t x) 
     }
     if (ind__find_output(g, name)) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "output %s: given twice", name);
     uint32_t other = ind__find_tensor(g, name, strlen(name));
-    bool own = other && !strcmp(g->tensor[other].name, name); /* not an alias made by an op in place */
+    bool own = other && !strcmp(g->tensor[other].name, name); /* not an alias added by an op in place */
     if (own && ind__is_source(g, other)) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT,
                                "output %s: this is the name of an input or constant; give the output "
@@ -4479,9 +4481,9 @@ ind_status ind_donate(ind_tensor input) {
 }
 
 /* ======================================================================================= src/graph/build/in_place.c */
-/* ---- ops in place: writing to what a tensor shows ---- */
+/* ---- ops in place: writing to the memory of a tensor ---- */
 
-/* Is the cast allowed (torch.can_cast)? Floats do not go to integers, numbers not to bool. */
+/* True if the cast is allowed (torch.can_cast): not from floats to integers, not from numbers to bool. */
 static bool ind__can_write(ind_dtype from, ind_dtype to) {
     if (ind_dtype_is_float(from)) return ind_dtype_is_float(to);
     return to != IND_BOOL || from == IND_BOOL;
@@ -4517,7 +4519,7 @@ static ind_status ind__check_write(ind_graph *g, const char *op, uint32_t x, uin
                            t->name, a);
 }
 
-/* Records that the memory of `root` holds `value` from here on. */
+/* Records that the memory of `root` now contains `value`. */
 static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
     ind__tensor_info *t = &g->tensor[root];
     g->num_writes++;
@@ -4531,7 +4533,7 @@ static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
         ind__add_mutation(g, root, value);
 }
 
-/* Writes `value`, a tensor of x's shape, to the memory that x shows. */
+/* Writes `value`, a tensor of x's shape, to the memory of x. */
 static ind_status ind__write(ind_graph *g, const char *op, uint32_t x, uint32_t value) {
     if (ind__check_write(g, op, x, value) || !ind__check_sure(g, x, true)) return g->status;
     ind__attr dtype = ind__attr_dtype(g->tensor[x].dtype);
@@ -4565,7 +4567,7 @@ ind_tensor ind_inplace(ind_tensor x, ind_tensor result) {
 }
 
 /* ========================================================================================== src/graph/build/query.c */
-/* ---- what a tensor is */
+/* ---- properties of tensors */
 
 ind_dtype ind_tensor_dtype(ind_tensor x) {
     const ind__tensor_info *t = ind__tensor_of(x);
@@ -4621,7 +4623,7 @@ static double graph__round_to_dtype(ind_dtype dtype, double v) {
     }
 }
 
-/* False if C leaves the conversion undefined: a float outside the integers, or NaN. */
+/* False if C leaves the conversion undefined: a float beyond the range of the integers, or NaN. */
 static bool graph__typed_number_cast(graph__typed_number x, ind_dtype to, graph__typed_number *out) {
     bool from_float = ind_dtype_is_float(x.dtype);
     graph__typed_number y = {to, 0, 0};
@@ -4658,7 +4660,7 @@ static graph__typed_number graph__filled_with(const ind__node *n) {
 }
 
 /* ========================================================================================== src/graph/build/calls.c */
-/* ---- the ops: handles are checked here, all else by ind__graph_add */
+/* ---- ops: handles are checked here, everything else by ind__graph_add */
 
 static ind_status ind__check_handle(ind_graph *g, const char *op, uint32_t k, ind_tensor x) {
     if (x.graph && x.graph != g) {
@@ -4706,7 +4708,7 @@ static ind_tensor ind__add_scalar(ind_graph *g, ind__attr value) {
     const char *file = g->here_file;
     int line = g->here_line;
     ind_tensor x = ind__graph_add(g, IND_OP_SCALAR, NULL, 0, &value, 1, NULL, NULL);
-    if (x.id) ind_here(g, file, line); /* a number inside a call takes the position of that call */
+    if (x.id) ind_here(g, file, line); /* a number argument gets the position of the call */
     return x;
 }
 
@@ -4716,8 +4718,8 @@ static ind_tensor ind__call_ternary(ind_graph_op op, ind_tensor a, ind_tensor b,
     return ind__call(op, x, 3, attrs, num_attrs);
 }
 
-/* Makes an attribute of a list of dimensions; an empty list counts as not given if the op allows that. An invalid list
-   is the graph's error. */
+/* Turns a list of dimensions into an attribute. An empty list counts as not given if the op allows that. An invalid
+   list is the graph's error. */
 static ind__attr ind__dims_attr(ind_graph *g, ind_graph_op op, const int *dims, int num_dims,
                                 ind_expr list[IND_MAX_RANK]) {
     if (num_dims < 0 || num_dims > IND_MAX_RANK || (num_dims > 0 && !dims)) {
@@ -4777,7 +4779,7 @@ static ind_tensor ind__call_list(ind_graph_op op, const ind_tensor *tensors, int
     return ind__call(op, tensors, tensors && num > 0 ? (uint32_t)num : 0, a, n);
 }
 
-/* Makes a list attribute from the one integer or size of a builder. */
+/* Turns the single integer or size of a builder into a list attribute. */
 static ind__attr ind__attr_one(ind__attr_kind kind, const ind_expr *e) {
     return (ind__attr){.kind = kind, .list = e, .count = 1};
 }
@@ -4797,7 +4799,7 @@ static void ind__int_list(ind__int_lists *l, int k, ind_context *c, ind__attr_ki
     l->attr[k] = (ind__attr){.kind = given ? kind : IND__ATTR_NONE, .list = l->list[k], .count = n};
 }
 
-/* Returns the op of a family for this number of dimensions; the table lists them in sequence. IND_NUM_OPS: none. */
+/* Returns the op of a family for this number of dimensions; consecutive in the op table. IND_NUM_OPS: none. */
 static ind_graph_op ind__op_of_dims(ind_tensor x, ind_graph_op first, int dims) {
     if (!x.graph || x.graph->status) return IND_NUM_OPS;
     if (dims >= 1 && dims <= 3) return (ind_graph_op)((int)first + dims - 1);
@@ -4853,7 +4855,7 @@ static bool ind__given(const ind__expansion *e, int k) {
     return k < e->num_x && e->x[k].id != 0;
 }
 
-/* A number next to tensors: whole numbers keep integer tensors integer. */
+/* Returns a number operand: a whole number keeps integer tensors integer. */
 static ind_tensor ind__num(const ind__expansion *e, double v) {
     return ind__add_scalar(e->g, ind__attr_number(v));
 }
@@ -4982,7 +4984,7 @@ static ind_tensor ind__pick(const ind__expansion *e, ind_tensor x, int dim, int6
 }
 
 /* ==================================================================================== src/graph/composites/expand.c */
-/* ---- what becomes of the call of a composite */
+/* ---- expansion of composites */
 
 static ind__expander ind__expander_of(const ind__node *node);
 
@@ -5031,12 +5033,12 @@ static ind_tensor ind__expand(ind_graph *g, const ind__node *node) {
 /* ===================================================================================== src/graph/lowerings/common.c */
 /* --------------------------------------------------------------------------------------------- >>lowerings */
 
-/* One row per graph op says how it becomes loops over boxes: the function that lowers it, and for pointwise ops the
-   loop function or even just the loop op, with the one that stands in for it on bools.
+/* A row per graph op gives its lowering to loops over boxes: the function that lowers it. For pointwise loops also the
+   element function or just the loop op, and the loop op for bools.
 
-   Two kinds of types: a tensor has the dtype of the graph; inside a loop a value has a compute type (f32 for f16 and
-   bf16). Every operand is cast to the compute type of its op first, which is the whole of type promotion. An f16 or
-   bf16 result that stays inside a kernel is not rounded in between (as in TorchInductor); an explicit cast rounds. */
+   There are two kinds of types. A tensor has the dtype of the graph. Inside a loop a value has a compute type (f32 for
+   f16 and bf16). Every operand is first cast to the compute type of its op; this is all of type promotion. An f16 or
+   bf16 result is not rounded inside a kernel (as in TorchInductor); an explicit cast rounds. */
 
 typedef struct graph__lower_walk {
     const ind_graph *graph;
@@ -5045,7 +5047,7 @@ typedef struct graph__lower_walk {
     uint32_t *users;        /* by tensor: number of reads by later ops */
     uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
-    uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input becomes it after the run */
+    uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input contains it after the run */
     bool deterministic;     /* scatters combine the points of an element in the order of the points */
 } graph__lower_walk;
 
@@ -5058,15 +5060,15 @@ struct graph__lower_ctx {
     const ind__node *node;
     const ind__implementation *row;
     const ind__tensor_info *result;  /* of the first result; the others follow */
-    ind_dtype compute;               /* type the operands are cast to */
+    ind_dtype compute;               /* type to which the operands are cast */
     graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
     ind__box *part[2];               /* results of an earlier loop of this node */
     graph__lower_scatter_fn scatter; /* of the scatter being recorded */
     ind_reduction mode;              /* .. how its values combine with the old ones */
     int whole_dims;                  /* .. trailing dimensions that each point stores completely, in order */
-    ind__box *into;                  /* memory that contains operand 0, if the scatter goes there instead .. */
-    ind_expr place[IND_MAX_RANK];    /* .. at these indices, by the index in operand 0 */
-    double number;                   /* of graph__number_element, for floats and for the others */
+    ind__box *into;                  /* memory that contains operand 0, if the scatter writes there .. */
+    ind_expr place[IND_MAX_RANK];    /* .. at these indices, as functions of the index in operand 0 */
+    double number;                   /* value of graph__number_element: for floats; for other types */
     int64_t number_int;
     struct { /* dimensions of the input of a reduction, usually operand 0 */
         int rank;
@@ -5074,10 +5076,10 @@ struct graph__lower_ctx {
         ind_expr size[IND_MAX_RANK], range[IND_MAX_RANK]; /* of the kept and of the reduced ones */
         ind_expr count;                                   /* elements per result */
     } axes;
-    struct { /* norm: its input, with the channel dimension split into groups if it has groups */
+    struct { /* norm: its input, with the channels split into groups if there are any */
         ind__box *x, *gradient;
         bool grouped;
-        int rows; /* leading dimensions of x that number the normalised rows */
+        int rows; /* leading dimensions of x that index the normalised rows */
     } norm;
     struct {                         /* loss over classes */
         ind__box *scores, *smooth;   /* log-probabilities; their (weighted) sums over the classes, or NULL */
@@ -5087,7 +5089,7 @@ struct graph__lower_ctx {
     ind__window window; /* of a pool or a convolution */
     ind__conv conv;
     ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
-    bool adaptive[3];                     /* size and position of a window depend on its number */
+    bool adaptive[3];                     /* size and position of a window depend on its index */
     struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
@@ -5183,7 +5185,7 @@ static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_
     return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
 }
 
-/* Returns operand k in memory: a kernel reads each of its elements many times. */
+/* Returns operand k stored in memory, for kernels that read each of its elements many times. */
 static ind__box *graph__stored_operand(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__lower_operand_box(l, k);
     return ind__box_realise(l->w->program, x) == IND_OK ? x : NULL;
@@ -5266,7 +5268,7 @@ static void graph__lower_same_indices(const graph__lower_ctx *l, ind_expr map[IN
         map[d] = d < l->result->rank ? graph__lower_view_index(l, d) : ind_int(l->context, 0);
 }
 
-/* Maps element `index` of a diagonal to the tensor of this rank. */
+/* Maps element `index` of a diagonal to an index of the tensor of this rank. */
 static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_expr *index, ind_expr *map) {
     int64_t offset = attr[0].i;
     int a = graph__from_end(attr[1].i, rank), b = graph__from_end(attr[2].i, rank), next = 0;
@@ -5278,7 +5280,7 @@ static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_exp
     map[b] = offset > 0 ? ind_expr_add(at, ind_int(at.context, offset)) : at;
 }
 
-/* Returns x mod size. It never divides by a size that may be 0; nothing is read then. */
+/* Returns x mod size. It never divides by a size that may be 0: nothing is read in that case. */
 static ind_expr graph__wrapped(ind_expr x, ind_expr size) {
     ind_expr one = ind_int(size.context, 1);
     return ind_expr_mod(x, ind_known_le(one, size) ? size : ind_expr_max(size, one));
@@ -5336,7 +5338,7 @@ static void graph__split_sizes(graph__lower_ctx *l, const ind_expr *size, int ra
     l->axes.count = ind_expr_product(l->context, l->axes.range, l->axes.num_reduced);
 }
 
-/* Splits the dimensions of operand 0 the same way. */
+/* Splits the dimensions of operand 0 in the same manner. */
 static void graph__split_axes(graph__lower_ctx *l, uint32_t mask) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     graph__split_sizes(l, x->size, x->rank, mask);
@@ -5400,7 +5402,7 @@ static ind_status graph__lower_reduce_trivially(graph__lower_ctx *l, ind_reducti
     return IND_OK;
 }
 
-/* Reduces element(index of operand 0) over the reduced axes; results have the kept dimensions only. */
+/* Reduces element(index of operand 0) over the reduced axes. The results have the kept dimensions only. */
 static ind_status graph__lower_reduce(graph__lower_ctx *l, ind_reduction type, ind_dtype dtype,
                                       graph__lower_element_fn element, ind__box **results) {
     l->element = element;
@@ -5443,12 +5445,12 @@ static ind_value graph__lower_count(ind_ops *o, const graph__lower_ctx *l) {
     return ind_op_cast(o, ind_op_index(o, l->axes.count, IND_I64), l->compute);
 }
 
-/* Is every row proven to have an element? */
+/* True if every row provably has an element. */
 static bool graph__has_elements(const graph__lower_ctx *l) {
     return ind_known_le(ind_int(l->context, 1), l->axes.count);
 }
 
-/* Makes the mean of an empty row NaN: adds 0 / n if n may be 0. */
+/* Turns the mean of an empty row into NaN: adds 0 / n if n may be 0. */
 static ind_value graph__mean_of_some(ind_ops *o, const graph__lower_ctx *l, ind_value mean) {
     if (graph__has_elements(l)) return mean;
     return ind_op_add(o, mean, ind_op_div(o, graph__lower_float(o, l, 0), graph__lower_count(o, l)));
@@ -5469,7 +5471,7 @@ static ind_value graph__lower_row_part(ind_ops *o, const graph__lower_ctx *l, in
 /* ---- scans and searches of several families */
 
 /* Lowers a scan of element(index of the result of a scan) along dim of these sizes; results[1], if any, are positions.
-   Over one element or none it is the element itself, at 0. */
+   A scan over one element or none is the element itself, at position 0. */
 static ind_status graph__lower_scan_of(graph__lower_ctx *l, ind_scan kind, ind_dtype dtype, const ind_expr *size,
                                        int rank, int dim, graph__lower_element_fn element, ind__box **results) {
     bool one = rank == 0 || graph__size_is_one(size[dim]) || graph__size_is_zero(size[dim]);
@@ -5499,7 +5501,7 @@ typedef struct graph__search {
     ind_expr at[IND_MAX_RANK], size;
     int dim; /* of the sequence, which is sorted along it */
     bool right;
-    bool numbers; /* searches for the first NaN instead of x */
+    bool numbers; /* search for the first NaN instead of x */
 } graph__search;
 
 /* Returns element `middle` of the sequence in sorted order; only read where o->mask holds. */
@@ -5513,9 +5515,9 @@ static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value m
     return ind__ok(*at) ? ind__box_load(o, s->sequence, s->at, rank) : (ind_value){0};
 }
 
-#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
+#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* more elements than any memory has */
 
-/* Emits halving steps until the longest sequence is done. Comparisons are PyTorch's, so NaN comes last. */
+/* Emits halving steps until the longest sequence is searched. Comparisons are PyTorch's, so NaN comes last. */
 static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x) {
     int64_t lo, most;
     ind__known_bounds(s->size, &lo, &most);
@@ -5536,14 +5538,14 @@ static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x) 
 }
 
 /* =================================================================================== src/graph/lowerings/scatters.c */
-/* ---- scatters: the buffer of operand 0, or a copy of it, is changed in place (>>realise of inductor_ir.h) ---- */
+/* ---- scatters: change the buffer of operand 0, or a copy of it, in place (>>realise of inductor_ir.h) ---- */
 
-/* Do both boxes use, or will they use, the same memory? */
+/* True if both boxes share memory, now or after they are stored. */
 static bool graph__same_memory(const ind__box *a, const ind__box *b) {
     return a && b && (a->storage == b->storage || (a->storage->buffer && a->storage->buffer == b->storage->buffer));
 }
 
-/* May the memory of the box be overwritten? True if its buffer belongs to the program or to a mutated input. */
+/* True if the memory of the box may be overwritten: its buffer belongs to the program or to a mutated input. */
 static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) {
     if (!x->identity) return false;
     if (!x->storage->buffer) return true;
@@ -5554,8 +5556,8 @@ static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) 
     return ind__find_mutation(w->graph, input) != NULL;
 }
 
-/* Is this op the last reader of operand 0, and reads it only as operand 0? A pending output, such as a constant, counts
-   as a reader. */
+/* True if this op is the last reader of operand 0, and reads it only as operand 0. A pending output, such as a
+   constant, counts as a reader. */
 static bool graph__last_read(const graph__lower_ctx *l, const ind__box *x) {
     return x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
 }
@@ -5567,7 +5569,7 @@ static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
     return graph__last_read(l, x);
 }
 
-/* Records for the schedule's text the reader that keeps operand 0 from being changed in place. */
+/* Records, for the schedule's text, the reader that prevents a change of operand 0 in place. */
 static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
     ind__lowered *p = l->w->program;
     const uint32_t here = (uint32_t)(l->node - l->w->graph->node);
@@ -5577,7 +5579,7 @@ static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
     if (k) *k = (ind__kept){x->storage->buffer, here, reader};
 }
 
-/* Returns a buffer with the values of operand 0 that this op may change. */
+/* Returns a buffer with the values of operand 0, which this op may change. */
 static ind__box *graph__lower_base(graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
     if (l->into) return l->into;
@@ -5595,7 +5597,7 @@ static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank
 
 static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 
-/* Maps element `at` of operand 0 to the element of the written memory. */
+/* Maps element `at` of operand 0 to the element of the memory that is written. */
 static int graph__placed(const graph__lower_ctx *l, const ind_expr *at, int rank, ind_expr *out) {
     ind_expr from[IND_MAX_RANK];
     if (!l->into) {
@@ -5615,8 +5617,8 @@ static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t 
     ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
 }
 
-/* Reads an index into a dimension from memory. *mask: it and the earlier ones are in range; others are reported and
-   store nothing. */
+/* Reads an index into a dimension from memory. *mask: this and the earlier indices are in range. Others are reported
+   and store nothing. */
 static ind_expr graph__lower_target(ind_ops *o, ind_value v, ind_expr size, bool wrap, ind_value *mask) {
     v = graph__lower_cast(o, v, IND_I64);
     o->checked = o->capture && o->capture->checked;
@@ -5639,7 +5641,7 @@ static ind_status graph__lower_zeros(graph__lower_ctx *l, ind_dtype dtype, const
 }
 
 /* ============================================================================== src/graph/lowerings/deterministic.c */
-/* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic) */
+/* ---- scatters with the same bits in every run (ind_compile_desc.deterministic) */
 
 /* A deterministic scatter: it changes `places` rows of base at `points` points. A row is the last `whole` dimensions of
    base. Each point stores a whole row, from the same dimensions of `size`. */
@@ -5650,7 +5652,7 @@ typedef struct graph__ordered {
     const ind_expr *size; /* of the points, and of the rows */
     int rank, whole;
     ind_expr points, places;
-    bool checked;                   /* the value code skips index checks, because the key code makes them */
+    bool checked;                   /* the value code skips index checks, which the key code does */
     ind__box *key, *value;          /* per point: its row, `places` for none; its value */
     ind_dtype number;               /* of points and rows */
     bool in_place;                  /* base is not a copy */
@@ -5666,7 +5668,7 @@ typedef struct graph__ordered {
     ind__box *groups[2], *group[2]; /* per level: groups up to a row; per group: its first sorted point .. */
     ind__box *sums[2];              /* .. and its sum; of level 1 .. */
     int64_t span;                   /* .. number of consecutive groups per sum .. */
-    int last_sums;                  /* .. final number of sums per row; 0 before */
+    int last_sums;                  /* .. number of sums per row in the last pass; 0 before */
 } graph__ordered;
 
 static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
@@ -5678,7 +5680,7 @@ static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, in
     return c;
 }
 
-/* Returns the number of the row that base's index is in, for any element of the row. */
+/* Returns the row number of an index into base, the same for any element of the row. */
 static ind_expr graph__ordered_place(const graph__ordered *u, const ind_expr *index) {
     return ind__linearise(u->l->context, index, u->base->size, u->base->rank - u->whole);
 }
@@ -5718,7 +5720,7 @@ static ind_value graph__ordered_join(ind_ops *o, const graph__ordered *u, ind_va
     return u->l->mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
 }
 
-/* Returns a stored row, point or position among sorted points as an index. */
+/* Returns a stored row number, point or position among sorted points as an index. */
 static ind_expr graph__ordered_index(ind_ops *o, ind_value v, ind_expr size) {
     ind_expr some = ind_expr_max(size, ind_int(size.context, 1)); /* size 0 is never read */
     o->checked = true;
@@ -5727,7 +5729,7 @@ static ind_expr graph__ordered_index(ind_ops *o, ind_value v, ind_expr size) {
     return at;
 }
 
-/* Adds a to the mask of later loads and values; returns the previous mask. */
+/* Adds a to the mask of the following loads and values; returns the previous mask. */
 static ind_value graph__ordered_mask(ind_ops *o, ind_value a) {
     ind_value outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, a) : a;
@@ -5742,7 +5744,8 @@ static ind_value graph__number(ind_ops *o, const graph__ordered *u, int64_t n) {
     return ind_op_constant_int(o, n, u->number);
 }
 
-/* Combines v with `sum`, if `sum` is valid, where `there` holds; elsewhere the neutral value, which is -0 for sums. */
+/* Combines v with `sum`, if `sum` is valid, where `there` holds. Elsewhere v is the neutral value, which is -0 for
+   sums. */
 static ind_value graph__join_if(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there, ind_value v) {
     ind_value none = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD ? 1 : -0.0, u->compute);
     v = ind_op_where(o, there, v, none);
@@ -5791,7 +5794,7 @@ static ind_expr graph__ordered_row(ind_ops *o, const graph__ordered *u, ind_valu
     return row;
 }
 
-/* ---- of points that replace what is there the last one stays: the greatest number is found first, in any order */
+/* ---- replacement: the last point of an element wins. Its number is found first, as a maximum, in any order */
 
 static void graph__last_number(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
@@ -5823,17 +5826,18 @@ static ind_status graph__ordered_by_last(graph__ordered *u, ind__box **result) {
     return status ? status : ind__box_scatter(u->l->w->program, u->base, &store, result);
 }
 
-#define GRAPH__CHEAP_OPS 8 /* of a value that is recomputed for each point of a loop */
+#define GRAPH__CHEAP_OPS 8 /* a value with at most this many ops is recomputed for each point of a loop */
 
 static ind_status graph__realise_costly(graph__ordered *u) {
     const bool costly = (int)u->value->storage->num_ops > GRAPH__CHEAP_OPS;
     return costly ? ind__box_realise(u->l->w->program, u->value) : IND_OK;
 }
 
-/* ---- sums by sorting: the points are sorted by their row, stably, by digits of GRAPH__DIGIT_BITS bits from the lowest
-   on. A point goes behind all points of smaller digits, and those of its own that come before it: in earlier chunks of
-   GRAPH__CHUNK points, which are counted, and in its own chunk, where it looks at all of them. Counts are made for each
-   digit and chunk, in memory, and summed by a scan: with chunks of 64 points it has four elements a point. */
+/* ---- sums by sorting: a stable radix sort of the points by row, with digits of GRAPH__DIGIT_BITS bits from the lowest
+   on. A point comes after all points with smaller digits, and after those with its digit that precede it. The preceding
+   points in earlier chunks of GRAPH__CHUNK points are counted; those in its own chunk are found by comparing all of
+   them. Counts per digit and chunk are in memory; a scan sums them. With chunks of 64 points it has four elements per
+   point. */
 
 #define GRAPH__DIGIT_BITS 8
 #define GRAPH__DIGITS     (1 << GRAPH__DIGIT_BITS)
@@ -5874,7 +5878,7 @@ static ind_value graph__digit_element(ind_ops *o, const ind_expr *index, int ran
     return ind__box_load(o, ((const graph__ordered *)user)->counts, index, rank);
 }
 
-/* index: a point, and one of its chunk. Does the latter have the same digit and no higher position? */
+/* True if the second point of `index`, of the same chunk as the first, has the same digit and no higher position. */
 static ind_value graph__same_digit(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     ind_expr chunk = graph__chunk_of(u, index[0]), other;
@@ -5944,15 +5948,15 @@ static ind_status graph__sort_points(graph__ordered *u) {
     return status;
 }
 
-/* ---- .. and each row's points are joined in order: the first few of them with the row itself; the others in groups
-   of GRAPH__GROUP, then the sums of groups in groups again, and so on. So no thread joins many, however the points
-   are spread. */
+/* ---- then each row's points are combined in order. The first few are combined with the row itself, the others in
+   groups of GRAPH__GROUP; then the sums of groups, in groups again, and so on. So no thread combines many points,
+   however they are distributed. */
 
 #define GRAPH__GROUP_BITS  4
 #define GRAPH__GROUP       (1 << GRAPH__GROUP_BITS)
 #define GRAPH__LAST_GROUPS 16 /* groups combined in the last step */
 
-/* Is the point before `at` (or after it) among sorted points of another row? */
+/* True if the sorted point before `at` (or after it) belongs to another row. */
 static ind_value graph__sorted_edge(ind_ops *o, const graph__ordered *u, ind_expr at, bool first) {
     ind_expr zero = ind_int(u->l->context, 0), one = ind_int(u->l->context, 1);
     ind_expr other = first ? ind_expr_sub(at, one) : ind_expr_add(at, one);
@@ -5973,8 +5977,8 @@ static void graph__sorted_edge_store(ind_ops *o, const ind_expr *index, int rank
     ind__emit_scatter(o, to, &row, 1, number, inside, IND_REDUCE_NONE);
 }
 
-/* Returns the number of groups of the row's points after the first few; at level 1 the number of groups of groups, if
-   there are several. */
+/* Returns the number of groups of the row's points after the first few. At level 1: the number of groups of groups, 0
+   if there is only one group. */
 static ind_value graph__row_groups(ind_ops *o, const graph__ordered *u, ind_expr row, int level) {
     ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
     ind_value n = ind_op_sub(o, ind_op_sub(o, end, begin), graph__number(o, u, u->first));
@@ -5994,8 +5998,8 @@ static ind_value graph__row_groups_element(ind_ops *o, const ind_expr *index, in
     return graph__row_groups(o, user, index[0], ((const graph__ordered *)user)->level);
 }
 
-/* Returns the maximum number of groups. A row has at least `fewest` points per group: its first group takes u->first +
-   1 (and two groups, at level 1), and all others but the last are full. */
+/* Returns the maximum number of groups. A row has at least `fewest` points per group: its first group implies u->first
+   + 1 points (at level 1: two groups), and all others but the last are full. */
 static ind_expr graph__most_groups(const graph__ordered *u, int level) {
     const int64_t one = u->first + 1 + (level ? GRAPH__GROUP : 0),
                   full = level ? GRAPH__GROUP * GRAPH__GROUP : GRAPH__GROUP;
@@ -6030,7 +6034,7 @@ static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint
     o->mask = outer;
 }
 
-/* Combines up to `most` sorted points from `at` to the end of their row with `sum`, if that is valid. */
+/* Combines `sum`, if valid, with up to `most` sorted points from `at` to the end of their row. */
 static ind_value graph__join_group(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value at, ind_value end,
                                    int most, const ind_expr *inner) {
     ind_value left = ind_op_sub(o, end, at); /* at + most might overflow */
@@ -6064,7 +6068,7 @@ static void graph__group_sum(ind_ops *o, const ind_expr *index, int rank, uint32
     o->mask = (ind_value){0};
 }
 
-/* Combines up to `most` group sums of a row: from `first` on, `step` apart, while below `left`. */
+/* Combines up to `most` group sums of a row: from `first` on, `step` apart, at offsets below `left`. */
 static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level, ind_value first, ind_value left,
                                   int64_t most, int64_t step, const ind_expr *inner) {
     ind_expr from[IND_MAX_RANK], all = graph__most_groups(u, level);
@@ -6080,8 +6084,8 @@ static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level
     return sum;
 }
 
-/* Combines the sums of a group of groups. Later passes combine u->span of those into the first one. The last pass
-   stores the total of a row at the index of its first group. */
+/* Combines the sums of a group of groups. Later passes combine GRAPH__GROUP of those sums, u->span apart, into the
+   first one. The last pass stores the total of a row at the index of its first group. */
 static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     const int level = u->sums[1] != NULL;
@@ -6104,7 +6108,7 @@ static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint3
     o->mask = (ind_value){0};
 }
 
-/* Combines the values of all points of the row for element `inner` with `sum`, if that is valid. */
+/* Combines `sum`, if valid, with the values of all points of the row for element `inner`. */
 static ind_value graph__ordered_total(ind_ops *o, const graph__ordered *u, ind_value sum, ind_expr row,
                                       const ind_expr *inner) {
     ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
@@ -6191,7 +6195,7 @@ static ind_status graph__sum_groups(graph__ordered *u) {
     return status ? status : graph__sum_level(u, 1, graph__group_join);
 }
 
-/* Returns a number of points that most rows do not exceed if the points are spread randomly. */
+/* Returns a number of points that most rows do not exceed if the points are distributed randomly. */
 static int graph__first_points(const graph__ordered *u) {
     int n = 4;
     while (n < 16 && (double)n * (double)ind_hint(u->places) < 2.0 * (double)ind_hint(u->points) + 4) n *= 2;
@@ -6301,7 +6305,7 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     return status;
 }
 
-/* May the order of the points of an element change the result? */
+/* True if the order of the points of an element may change the result. */
 static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
     bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
@@ -6313,11 +6317,12 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
     return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
 }
 
-/* ---- sums of rows by lists: where few points meet at a row, it is read once, joined with its points in registers, and
-   stored once, by one loop over all rows; nothing is copied first, and next to no sum is made in memory. A list is
-   found by rounds of integer extremes, which come out the same in whatever order threads run: of the points of a row in
-   each of GRAPH__RANGES ranges of their numbers the least and the greatest, then of those in between the same again.
-   What is left between the last two, of rows where more points meet, is added by atomics. */
+/* ---- sums of rows by lists, for few points per row: one loop over all rows reads each row once, combines it with its
+   points in registers, and stores it once. No row is copied first, and hardly any sum uses atomics. The lists are found
+   by iterations of integer minima and maxima, which do not depend on the order of the threads. The first iteration
+   finds, in each of GRAPH__RANGES ranges of point numbers, the minimum and maximum of a row's points. The next does the
+   same for the points strictly between them. Points still in between afterwards, of rows with more points, are added by
+   atomics. */
 
 #define GRAPH__RANGES 2
 #define GRAPH__ROUNDS 2
@@ -6325,8 +6330,8 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
 typedef struct graph__lists {
     graph__ordered u;
     ind__box *least[GRAPH__ROUNDS], *greatest[GRAPH__ROUNDS]; /* numbers of points, by row and range */
-    int round;                                                /* being recorded, .. */
-    bool least_now;                                           /* .. which of the two */
+    int round;                                                /* iteration being recorded, .. */
+    bool least_now;                                           /* .. and which of the two arrays */
 } graph__lists;
 
 /* Returns the range of a point's number. */
@@ -6335,7 +6340,7 @@ static ind_expr graph__lists_range(const graph__lists *s, ind_expr point) {
     return ind_expr_floordiv(point, ind_expr_max(ind_expr_ceildiv(s->u.points, ranges), one));
 }
 
-/* Is this point, of row and range `at`, strictly between the ends of round k? */
+/* True if this point, of row and range `at`, is strictly between minimum and maximum of iteration k. */
 static ind_value graph__lists_between(ind_ops *o, const graph__lists *s, const ind_expr *at, ind_value number, int k) {
     ind_value low = ind__box_load(o, s->least[k], at, 2), high = ind__box_load(o, s->greatest[k], at, 2);
     return ind_op_and(o, ind_op_lt(o, low, number), ind_op_lt(o, number, high));
@@ -6421,12 +6426,12 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
     return status;
 }
 
-/* Do lists save as many bytes as the policy asks for? An atomic sum reads a point's row, then reads and writes the
+/* True if lists save as many bytes as the policy requires. An atomic sum reads a point's row, then reads and writes the
    destination row. That happens in the L2, but rows beyond its size also go through memory. Rows that are not changed
    in place are copied first. Lists read and write each row once, with or without points, and read each point's row
-   once. Finding the lists takes about 128 bytes a point. Finding the points without a list takes about the time of
+   once. Finding the lists takes about 128 bytes per point. Finding the points without a list takes about the time of
    reading their rows. 16-bit elements take as many instructions as others, for half of the bytes. Lists suit few points
-   per row: with four, one range in 20 has more than it holds. */
+   per row: with four, one range in 20 has more points than its lists can take. */
 static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     const double bytes = ind_dtype_bytes(base->storage->dtype);
     if (l->into || l->mode != IND_REDUCE_SUM || l->whole_dims == 0 || l->whole_dims >= rank || bytes < 4) return false;
@@ -6441,10 +6446,10 @@ static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, co
     return sources - (copied ? 0 : 2 * rows) - 128 * points >= (double)l->w->program->policy.list_bytes;
 }
 
-/* Runs fn over `size`, storing into base; *result is base after that. */
+/* Runs fn over `size`, storing into base. *result: base after that. */
 static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
-    const bool once = fn == graph__put_part_element; /* all other positions are data */
+    const bool once = fn == graph__put_part_element; /* all other scatter indices are data */
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l, .each_once = once};
     l->scatter = fn;
     l->mode = mode;
@@ -6959,7 +6964,7 @@ static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int
     ind_value place = graph__search_steps(o, &s, ind_op_mul(o, u, all));
     place = ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
     if (ind_known_true(some)) return place;
-    ind_expr at = ind_op_indirect(o, place, s.size, false); /* an empty row: reported */
+    ind_expr at = ind_op_indirect(o, place, s.size, false); /* empty row: reports an index error */
     return ind__ok(at) ? ind_op_index(o, at, IND_I64) : (ind_value){0};
 }
 
@@ -6968,7 +6973,7 @@ static ind_value graph__multinomial_key(ind_ops *o, const ind_expr *index, int r
     const ind__tensor_info *y = l->result, *x = graph__lower_operand_info(l, 0);
     ind_value p = graph__weight(o, index, rank, l), zero = ind_op_constant(o, 0, IND_F64);
     l->compute = IND_F64;
-    l->result = x; /* the random numbers belong to its elements */
+    l->result = x; /* number the random bits by its elements */
     ind_value v = graph__random_fraction(o, l, 1, index, rank, 0, 53, 1);
     l->result = y;
     return ind_op_where(o, ind_op_gt(o, p, zero), ind_op_div(o, p, ind_op_neg(o, ind_op_log(o, v))), zero);
@@ -7015,7 +7020,7 @@ static ind_status ind__rule_cast(ind__infer *in) {
     return IND_OK;
 }
 
-/* fill and copy: the value or src expands to self's shape and converts to its type. */
+/* fill and copy: the value or src expands to self's shape and is cast to its type. */
 static ind_status ind__rule_fill(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind__shape s = {0};
@@ -7258,7 +7263,7 @@ static void ind__expand_ldexp(ind__expansion *e) {
     e->y = ind__to(ind_mul(ind__to(e->x[0], compute), ind_exp2(ind__to(e->x[1], compute))), dtype);
 }
 
-/* As maximum and minimum, but the number wins over a NaN. */
+/* As maximum and minimum, but a number takes precedence over NaN. */
 static void ind__expand_fmax(ind__expansion *e) {
     ind_tensor a = e->x[0], b = e->x[1];
     ind_tensor both = e->node->op == IND_OP_FMAX ? ind_maximum(a, b) : ind_minimum(a, b);
@@ -7348,7 +7353,7 @@ static ind_value graph__lower_lcm(ind_ops *o, const ind_expr *index, int rank, g
     return ind_op_abs(o, ind_op_mul(o, ind_op_div(o, a, ind_op_gcd(o, a, b)), b));
 }
 
-/* Is the remainder r of a division nonzero, with the sign opposite to the divisor's? */
+/* True if the remainder r of a division is nonzero and has the sign opposite to the divisor's. */
 static ind_value graph__lower_astray(ind_ops *o, const graph__lower_ctx *l, ind_value r, ind_value divisor) {
     ind_value zero = graph__lower_int(o, l, 0);
     ind_value below = ind_op_and(o, ind_op_lt(o, r, zero), ind_op_gt(o, divisor, zero));
@@ -7419,8 +7424,8 @@ static ind_value graph__lower_addcmul(ind_ops *o, const ind_expr *index, int ran
     return ind_op_add(o, x, l->node->op == IND_OP_ADDCDIV ? ind_op_div(o, a, b) : ind_op_mul(o, a, b));
 }
 
-/* The neighbour of size > 0 in f16 or bf16, computed in f32. It adds 0.7 to 1.4 ulp and rounds. Subnormal numbers are
-   one smallest number apart; the inward neighbour of infinity is the largest finite number. */
+/* The neighbour of size > 0 in f16 or bf16, computed in f32: adds 0.7 to 1.4 ulp and rounds. Subnormal numbers are one
+   smallest number apart. The inward neighbour of infinity is the largest finite number. */
 static ind_value graph__narrow_neighbour(ind_ops *o, const graph__lower_ctx *l, ind_value size, bool outward) {
     ind_dtype t = l->result->dtype;
     double unit = t == IND_F16 ? 0x1p-10 : 0x1p-7, normal = t == IND_F16 ? 0x1p-14 : 0x1p-126, sign = outward ? 1 : -1;
@@ -7734,7 +7739,7 @@ static ind_status ind__rule_where(ind__infer *in) {
     return ind__infer_pointwise(in, 1, ind__check_where);
 }
 
-/* The value must fit self's type: a number or a 0-d tensor, of no higher class than self. */
+/* The value must fit self's type: a number or a 0-d tensor whose type class is not higher than self's. */
 static ind_status ind__check_filled(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, 0), *v = ind__operand(in, k);
     if (v->rank != 0) return ind__need_rank(in, k, 0);
@@ -8007,7 +8012,7 @@ static void ind__expand_tanhshrink(ind__expansion *e) {
     e->y = ind_sub(e->x[0], ind_tanh(e->x[0]));
 }
 
-/* NaN stays NaN: it is not within [-lambd, lambd]. */
+/* NaN stays NaN, as it is not within [-lambd, lambd]. */
 static void ind__expand_shrink(ind__expansion *e) {
     ind_tensor x = e->x[0], up = ind_scalar(e->g, e->a[0].f), down = ind_scalar(e->g, -e->a[0].f);
     const bool soft = e->node->op == IND_OP_SOFTSHRINK;
@@ -8034,7 +8039,7 @@ static void ind__expand_glu(ind__expansion *e) {
     e->y = ind_mul(ind_slice(e->x[0], dim, none, half, none), ind_sigmoid(ind_slice(e->x[0], dim, half, none, none)));
 }
 
-/* One weight for all elements, or one per index of dimension 1. */
+/* One weight for all elements, or one for each index of dimension 1. */
 static void ind__expand_prelu(ind__expansion *e) {
     ind_tensor x = e->x[0], w = e->x[1];
     int rank = ind_tensor_rank(x), own = ind_tensor_rank(w);
@@ -8125,7 +8130,7 @@ static ind_value graph__lower_elu(ind_ops *o, const ind_expr *index, int rank, g
                         ind_op_mul(o, below, graph__lower_float(o, l, alpha * scale)));
 }
 
-/* log(1 + exp(beta x)) / beta, and x above the threshold; mish: x tanh(log(1 + exp(x))) */
+/* log(1 + exp(beta x)) / beta; x above the threshold; mish: x tanh(log(1 + exp(x))) */
 static ind_value graph__lower_softplus(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     if (l->node->op == IND_OP_MISH) return ind_op_mul(o, x, ind_op_tanh(o, ind_op_log1p(o, ind_op_exp(o, x))));
@@ -8483,7 +8488,7 @@ static ind_status graph__lower_max(graph__lower_ctx *l, ind__box **results) {
     return status || l->node->num_results == 1 ? status : graph__lower_argmax(l, &results[1]);
 }
 
-/* Minimum and maximum, fused in the same way. */
+/* Minimum and maximum, fused likewise. */
 static ind_status graph__lower_aminmax(graph__lower_ctx *l, ind__box **results) {
     ind_dtype compute = l->compute;
     graph__split_dims(l, 0);
@@ -9145,7 +9150,7 @@ static void ind__expand_gaussian_nll_loss(ind__expansion *e) {
 
 static void ind__expand_hinge_embedding_loss(ind__expansion *e) {
     ind_tensor x = e->x[0], t = e->x[1], zero = ind__num(e, 0);
-    const bool whole = !ind_dtype_is_float(ind_tensor_dtype(x)); /* margin has the type of x */
+    const bool whole = !ind_dtype_is_float(ind_tensor_dtype(x)); /* margin has x's type */
     ind_tensor margin = whole ? ind__num(e, trunc(e->a[0].f)) : ind_scalar(e->g, e->a[0].f);
     ind_tensor apart = ind_maximum(ind_sub(margin, x), zero);
     ind_tensor off = ind_where(ind_ne(t, ind__num(e, 1)), apart, zero);
@@ -9918,7 +9923,7 @@ static ind_status graph__lower_running(graph__lower_ctx *l, bool training, ind__
 }
 
 /* Batch norm has statistics per channel, instance norm per sample and channel. With given statistics the results for
-   those of the batch are empty, as in PyTorch. */
+   batch statistics are empty, as in PyTorch. */
 static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **results) {
     uint32_t kept = l->node->op == IND_OP_INSTANCE_NORM ? 3u : 2u;
     l->norm.x = graph__lower_operand_box(l, 0);
@@ -10214,7 +10219,7 @@ static ind_value graph__lower_diff(ind_ops *o, const ind_expr *index, int rank, 
         for (int k = 0; k < left; k++) {
             if (l->compute == IND_BOOL)
                 v[k] = ind_op_ne(o, v[k + 1], v[k]);
-            else /* PyTorch rounds the differences between the steps */
+            else /* PyTorch rounds the differences after each step */
                 v[k] = ind_op_cast(o, ind_op_sub(o, v[k + 1], v[k]), l->result->dtype);
         }
     return v[0];
@@ -10409,7 +10414,7 @@ static ind_status ind__rule_quantile(ind__infer *in) {
                            "interpolation is \"%.40s\"; allowed: linear, lower, higher, nearest, midpoint",
                            in->attr[2].s ? in->attr[2].s : "");
     if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
-    for (int d = 0; d < x->rank; d++) /* every q reads one element */
+    for (int d = 0; d < x->rank; d++) /* every q reads an element of the row */
         if ((mask >> d & 1) && ind__need_positive(in, x->size[d], "a dimension of")) return in->status;
     ind__reduced(in, mask, in->attr[1].i != 0, x->dtype, 0);
     reduced = in->result[0];
@@ -10466,7 +10471,7 @@ ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, co
 
 /* ---- order statistics: lowerings */
 
-/* ---- ranks: what stands at a place of the sorted row */
+/* ---- ranks: the element at a position of the sorted row */
 
 /* Sorts operand 0, or all of it as one row, along the dimension of the attribute. */
 static ind_status graph__rank_operand(graph__ranked *u, const ind__attr *along) {
@@ -10516,8 +10521,7 @@ static ind_value graph__row_numbers(ind_ops *o, const graph__ranked *u, const in
     return ind_op_cast(o, ind_op_eq(o, v, v), IND_I64);
 }
 
-/* The position of a median: the middle of the row (nanmedian: of its numbers). A median with a NaN takes the first NaN.
- */
+/* Position of a median: the middle of the row (nanmedian: of its numbers). A median with a NaN takes the first NaN. */
 static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
     ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
     ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
@@ -10568,7 +10572,7 @@ static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, v
     return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, place, IND_I64));
 }
 
-/* Twice the length of the run so far. A NaN is always a run of its own and ranks before other single elements. */
+/* Twice the length of the run so far. A NaN is always a separate run and ranks before other single elements. */
 static ind_value graph__run_length(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
     ind_expr at[IND_MAX_RANK];
@@ -10772,7 +10776,7 @@ static void ind__expand_histc(ind__expansion *e) {
     e->y = ind_cast(counts, dtype);
 }
 
-/* max(minlength, largest of x + 1) zeros: made by repeating an element. */
+/* max(minlength, largest of x + 1) zeros, created by repeating an element. */
 static ind_tensor ind__bincount_zeros(const ind__expansion *e, ind_tensor x, ind_dtype dtype) {
     ind_expr least = e->a[0].e, one = ind__e(e, 1), none = {0};
     if (e->a[1].kind == IND__ATTR_NONE) return ind_full(e->g, &least, 1, 0, dtype);
@@ -10887,14 +10891,15 @@ static ind_status ind__rule_take(ind__infer *in) {
     return IND_OK;
 }
 
-/* ---- advanced indexing: operands first .. are one index per leading dimension of operand 0, absent: all of it */
+/* ---- advanced indexing: from operand `first` on, one index tensor per leading dimension of operand 0; absent: the
+   whole dimension */
 
-/* How the dimensions of x[indices] come about. */
+/* Maps the dimensions of x[indices] to those of x and the index tensors. */
 typedef struct ind__indexing {
     uint32_t first;              /* operand that indexes dimension 0 */
     int rank;                    /* of the result */
-    int at, num_broadcast;       /* dimensions at .. at + num_broadcast - 1 are those of the index tensors */
-    int result_of[IND_MAX_RANK]; /* by dimension of x: of the result, -1 where an index tensor stands */
+    int at, num_broadcast;       /* dimensions at .. at + num_broadcast - 1 come from the index tensors */
+    int result_of[IND_MAX_RANK]; /* by dimension of x: dimension of the result, -1 if indexed */
 } ind__indexing;
 
 static void ind__indexing_layout(const uint32_t *operand, uint32_t num_operands, int rank, ind__indexing *x) {
@@ -10973,7 +10978,7 @@ ind_tensor ind_take(ind_tensor x, ind_tensor index) {
     return ind__call(IND_OP_TAKE, operands, 2, NULL, 0);
 }
 
-/* The tensors in `first`, then those of a list that may have gaps. */
+/* Adds an op with the tensors in `first`, then a list that may have gaps. */
 static ind_tensor ind__call_gaps(ind_graph_op op, const ind_tensor *first, uint32_t n, const ind_tensor *list, int num,
                                  const ind__attr *attrs, uint32_t num_attrs) {
     ind_tensor all[2 + IND_MAX_RANK];
@@ -10995,7 +11000,7 @@ ind_tensor ind_index(ind_tensor x, const ind_tensor *indices, int num) {
 
 /* ---- gathers: expansions */
 
-/* gather of operands that broadcast in all other dimensions; without a dim of both flattened. */
+/* gather of operands that broadcast in all other dimensions; without a dim, of both flattened. */
 static void ind__expand_take_along_dim(ind__expansion *e) {
     ind_tensor x = e->x[0], i = e->x[1];
     int rank = ind_tensor_rank(x), dim = 0;
@@ -11022,16 +11027,16 @@ static void ind__expand_take_along_dim(ind__expansion *e) {
 
 /* ---- gathers: lowerings */
 
-/* The value of index tensor k as a checked index into dimension d of operand x; negative ones are errors, as in
- * PyTorch. */
+/* Returns index tensor k as a checked index into dimension d of operand x. Negative indices are errors, as in
+   PyTorch. */
 static ind_expr graph__lower_indirect(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
                                       int rank, uint32_t x, int d) {
     ind_value v = graph__lower_operand_as(o, l, k, index, rank, IND_I64);
     return ind_op_indirect(o, v, graph__lower_operand_info(l, x)->size[d], false);
 }
 
-/* The element of operand 0 at indices read from memory. A table that may be empty must not be read when it is:
-   every index is out of range then, and its check says so. */
+/* Loads the element of operand 0 at indices read from memory. A table that may be empty is not read if it is: every
+   index is then out of range, and its check reports that. */
 static ind_value graph__lower_gathered(ind_ops *o, graph__lower_ctx *l, const ind_expr *at, int rank, int dim) {
     ind__box *box = graph__lower_operand_box(l, 0);
     ind_expr some = ind_expr_lt(ind_int(l->context, 0), graph__lower_operand_info(l, 0)->size[dim]);
@@ -11045,7 +11050,7 @@ static ind_value graph__lower_gather(ind_ops *o, const ind_expr *index, int rank
     bool select = l->node->op == IND_OP_INDEX_SELECT;
     ind_expr at[IND_MAX_RANK] = {{0}};
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    if (rank == 0) { /* the one index that there is must be 0 */
+    if (rank == 0) { /* the only valid index is 0 */
         ind_expr first = ind_int(l->context, 0);
         ind_value only = graph__lower_operand_as(o, l, 1, &first, graph__lower_operand_info(l, 1)->rank, IND_I64);
         ind_op_indirect(o, only, ind_int(l->context, 1), false);
@@ -11055,7 +11060,7 @@ static ind_value graph__lower_gather(ind_ops *o, const ind_expr *index, int rank
     return graph__lower_cast(o, graph__lower_gathered(o, l, at, rank, dim), l->compute);
 }
 
-/* Common shape of the index tensors from operand `first` on; they are known to broadcast. */
+/* Returns the common shape of the index tensors from operand `first` on, which are known to broadcast. */
 static void graph__index_shape(const graph__lower_ctx *l, uint32_t first, ind__shape *s) {
     for (uint32_t k = first; k < l->node->num_operands; k++) {
         if (!graph__lower_has_operand(l, k)) continue;
@@ -11071,13 +11076,13 @@ static void graph__index_shape(const graph__lower_ctx *l, uint32_t first, ind__s
     }
 }
 
-/* Where x[indices] reads or stores for one index of its result. */
+/* Element that x[indices] reads or stores for one index of its result. */
 typedef struct graph__lower_indices {
     uint32_t first;            /* operand that indexes dimension 0 */
-    bool scatter;              /* wants a mask */
+    bool scatter;              /* compute a mask */
     ind_expr at[IND_MAX_RANK]; /* in x */
-    ind_value mask;            /* are all in range? 0: proven */
-    ind_expr some;             /* no indexed dimension is empty */
+    ind_value mask;            /* true if all are in range; 0: proven */
+    ind_expr some;             /* true if no indexed dimension is empty */
 } graph__lower_indices;
 
 static void graph__lower_index_at(ind_ops *o, const ind_expr *index, const graph__lower_ctx *l,
@@ -11103,7 +11108,8 @@ static void graph__lower_index_at(ind_ops *o, const ind_expr *index, const graph
     }
 }
 
-/* x[indices]: the element of operand 0 at result index `index`, with one index tensor per leading dimension or none. */
+/* x[indices]: loads the element of operand 0 for `index` of the result; one index tensor or none per leading
+   dimension. */
 static ind_value graph__lower_index(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
     graph__lower_indices at = {.first = 1};
@@ -11149,7 +11155,7 @@ static ind_status ind__like_self(ind__infer *in) {
     return IND_OK;
 }
 
-/* x[mask] = value, with one value: masked_fill. */
+/* x[mask] = value, with a single value: masked_fill. */
 static ind_status ind__check_mask_put(ind__infer *in) {
     const ind__tensor_info *self = ind__operand(in, 0), *mask = ind__operand(in, 2), *value = ind__operand(in, 1);
     bool one = in->num_operands == 3;
@@ -11164,7 +11170,7 @@ static ind_status ind__check_mask_put(ind__infer *in) {
     return ind__like_self(in);
 }
 
-/* May operand k be broadcast to this type? */
+/* Checks that operand k may be broadcast to this type. */
 static ind_status ind__need_broadcast_to(ind__infer *in, uint32_t k, const ind__type *to) {
     const ind__tensor_info *x = ind__operand(in, k);
     bool fits = x->rank <= to->rank;
@@ -11232,7 +11238,7 @@ static ind_status ind__rule_scatter(ind__infer *in) {
     return ind__like_self(in);
 }
 
-/* The source of index_add and index_copy: like self, but as long as the index along dim. */
+/* Checks the source of index_add and index_copy: like self, but with the length of the index along dim. */
 static ind_status ind__check_index_source(ind__infer *in, int dim) {
     int rank = ind__operand(in, 0)->rank;
     bool line = ind__operand(in, 1)->rank == 1;
@@ -11328,7 +11334,7 @@ static void graph__scatter_element(ind_ops *o, const ind_expr *index, int rank, 
     for (int d = 0; d < rank; d++) at[d] = index[d];
     ind_expr place = graph__lower_target(o, target, rank ? l->result->size[dim] : one, false, &mask);
     if (rank) at[dim] = place;
-    if (l->part[0]) /* what the elements that are named start from, or are counted by */
+    if (l->part[0]) /* initial value of the indexed elements, or 1 to count them */
         v = ind__box_load(o, l->part[0], NULL, 0);
     else if (graph__lower_has_operand(l, 2))
         v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
@@ -11350,7 +11356,7 @@ static ind_status graph__lower_number_box(graph__lower_ctx *l, double f, int64_t
     return graph__lower_loop(l, l->result->dtype, size, rank, graph__number_element, out);
 }
 
-/* What a reduction of nothing is: sum 0, product 1, the ends of the type for extremes. */
+/* Returns the neutral element of a reduction: sum 0, product 1, the limits of the type for maximum and minimum. */
 static ind_status graph__lower_neutral(graph__lower_ctx *l, ind_reduction mode, ind__box **out) {
     ind_dtype d = l->result->dtype;
     int bits = d == IND_BOOL ? 1 : 8 * ind_dtype_bytes(d), is_signed = d != IND_BOOL && d != IND_U8;
@@ -11363,7 +11369,7 @@ static ind_status graph__lower_neutral(graph__lower_ctx *l, ind_reduction mode, 
     }
 }
 
-/* The elements of base that are named by the index, replaced by part[0] or combined with it. */
+/* Replaces the indexed elements of base by part[0], or combines them with it. */
 static ind_status graph__lower_each_named(graph__lower_ctx *l, ind__box **base, ind_reduction mode) {
     const ind__tensor_info *index = graph__lower_operand_info(l, 1);
     ind__box *before = *base;
@@ -11376,13 +11382,13 @@ static ind_value graph__scatter_mean_element(ind_ops *o, const ind_expr *index, 
     ind_value one = ind_op_constant(o, 1, ind_op_dtype(o, count));
     count = graph__lower_cast(o, ind_op_maximum(o, count, one), l->compute);
     if (ind_dtype_is_float(l->compute)) return ind_op_div(o, sum, count);
-    ind_value quotient = ind_op_div(o, sum, count); /* PyTorch rounds this one down */
+    ind_value quotient = ind_op_div(o, sum, count); /* PyTorch rounds down here */
     ind_value rest = ind_op_sub(o, sum, ind_op_mul(o, quotient, count));
     ind_value down = ind_op_lt(o, rest, ind_op_constant_int(o, 0, l->compute));
     return ind_op_sub(o, quotient, graph__lower_cast(o, down, l->compute));
 }
 
-/* How many values each element is the mean of; counted in i64 whatever the type of the values. */
+/* Counts the values of which each element is the mean, in i64 whatever the type of the values. */
 static ind_status graph__lower_count_named(graph__lower_ctx *l, int64_t first, ind__box **count) {
     const ind__tensor_info *counted = l->result;
     ind__tensor_info as_count = *counted;
@@ -11567,10 +11573,10 @@ ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tensor indic
 /* ---- embedding bags */
 
 typedef struct ind__bags {
-    ind_tensor rows, kept; /* [N, D] or [B, L, D], and which of them count: [N] or [B, L], or none: all */
-    ind_tensor bag;        /* of each row, [N]; none: those of dimension 0 */
-    ind_tensor checks;     /* zeros, [bags] of weight's type, whose indices are what is asked of offsets */
-    ind_expr num;          /* of bags */
+    ind_tensor rows, kept; /* [N, D] or [B, L, D]; which of them count: [N] or [B, L], none: all */
+    ind_tensor bag;        /* of each row, [N]; none: dimension 0 numbers the bags */
+    ind_tensor checks;     /* zeros, [bags] of weight's type; computing them checks the offsets */
+    ind_expr num;          /* number of bags */
 } ind__bags;
 
 static ind_tensor ind__zeros(const ind__expansion *e, ind_expr a, ind_expr b, ind_dtype dtype) {
@@ -11578,7 +11584,8 @@ static ind_tensor ind__zeros(const ind__expansion *e, ind_expr a, ind_expr b, in
     return ind_full(e->g, size, ind__ok(b) ? 2 : 1, 0, dtype);
 }
 
-/* What sums and maxima of bags begin with; offsets are checked here, so that this takes no kernel more. */
+/* Initial values of sums and maxima of bags. They include the checks of the offsets, which thus take no extra
+   kernel. */
 static ind_tensor ind__bag_zeros(const ind__bags *b, ind_tensor rows) {
     ind_expr size[2] = {b->num, ind_tensor_size(rows, 1)};
     return ind_expand(ind_unsqueeze(b->checks, 1), size, 2);
@@ -11589,7 +11596,7 @@ static ind_tensor ind__bag_sum(const ind__bags *b, ind_tensor v) {
     return ind_index_add(ind__bag_zeros(b, v), 0, b->bag, v, 1);
 }
 
-/* How many rows each bag has that count, [B, 1]. */
+/* Number of counted rows per bag, [B, 1]. */
 static ind_tensor ind__bag_count(const ind__expansion *e, const ind__bags *b, ind_dtype dtype) {
     ind_expr none = {0}, size[2];
     int rank = ind_tensor_rank(b->rows) - 1;
@@ -11613,16 +11620,16 @@ static ind_tensor ind__bag_max(const ind__expansion *e, const ind__bags *b, ind_
     return ind_where(ind_gt(count, ind__num(e, 0)), most, ind_scalar(e->g, 0));
 }
 
-/* Zeros, of which there are as many as indices, each of which must be in [0, n): that is found when it runs. They are
-   made from the indices, so that the op stays wherever the graph goes, as in a kernel that is printed as one. */
+/* Zeros, one per index. At run time, each index must be in [0, n). The zeros are computed from the indices, so that the
+   check is part of the graph, and of the graph of its kernel. */
 static ind_tensor ind__checked(const ind__expansion *e, ind_tensor index, ind_expr n, ind_dtype dtype) {
     ind_tensor all = ind_arange(e->g, ind__e(e, 0), n, ind__e(e, 1), IND_I64);
     return ind_cast(ind_minimum(ind_index_select(all, 0, index), ind_scalar_int(e->g, 0)), dtype);
 }
 
-/* The first bag begins with index 0, and none before the one it follows or behind the last index, at which the last bag
-   ends. One that begins too early is reported by how much, below 0; so is the last of offsets (whole; else none) that
-   is no end. */
+/* Checks the offsets. The first bag must begin at index 0. No bag may begin before its predecessor or after the last
+   index, where the last bag ends. A bag that begins too early is reported as the (negative) difference. A wrong last
+   element of `whole` (offsets with an end; else none) is reported as its difference from the number of indices. */
 static ind_tensor ind__bag_checks(const ind__expansion *e, ind_tensor begin, ind_tensor whole) {
     ind_expr one = ind__e(e, 1), n = ind_tensor_size(e->x[1], 0), none = {0};
     ind_expr before[2] = {one, ind__e(e, -1)}, num = ind_tensor_size(begin, 0);
@@ -11641,7 +11648,7 @@ static ind_tensor ind__bag_checks(const ind__expansion *e, ind_tensor begin, ind
     return ind_add(checks, ind__checked(e, end, one, dtype));
 }
 
-/* Bag b of offsets begins at offsets[b]: position i is in the last that does not begin behind it. */
+/* Bag b begins at offsets[b]. Position i is in the last bag that begins at or before it. */
 static bool ind__bags_of_offsets(ind__expansion *e, ind__bags *b) {
     char text[300];
     ind_tensor offsets = e->x[2];
@@ -11657,11 +11664,11 @@ static bool ind__bags_of_offsets(ind__expansion *e, ind__bags *b) {
     ind_tensor place =
         ind_arange(e->g, ind__e(e, 0), ind_tensor_size(e->x[1], 0), ind__e(e, 1), ind_tensor_dtype(offsets));
     ind_tensor bag = ind__plus(e, ind_searchsorted(begin, place, false, true, IND_NO_TENSOR), -1);
-    b->bag = ind_maximum(bag, ind__num(e, 0)); /* below 0 only where the first offset is refused */
+    b->bag = ind_maximum(bag, ind__num(e, 0)); /* negative only if the first offset is refused */
     return true;
 }
 
-/* per_sample_weights: one for each index, of the type of weight. */
+/* Checks per_sample_weights: one per index, of weight's type. */
 static bool ind__bag_weights_fit(ind__expansion *e) {
     char text[300], second[300];
     if (!ind__need_type_as(e, 3, 0) || !ind__need_rank_as(e, 3, 1)) return false;
@@ -11691,7 +11698,7 @@ static void ind__expand_embedding_bag(ind__expansion *e) {
     if (!ind__need_rank_of(e, 0, 2, 2) || !ind__need_float_of(e, 0)) return;
     if (offsets ? !ind__bags_of_offsets(e, &b) : !ind__need_rank_of(e, 1, 2, 2)) return;
     if (ind__given(e, 3) && !ind__bag_weights_fit(e)) return;
-    if (offsets && ind__is_int(b.num, 0)) { /* no bag, so that no index has one */
+    if (offsets && ind__is_int(b.num, 0)) { /* no bags: no index belongs to one */
         e->y = ind__zeros(e, b.num, ind_tensor_size(weight, 1), ind_tensor_dtype(weight));
         return;
     }
@@ -11723,7 +11730,7 @@ static ind_value graph__lower_embedding(ind_ops *o, const ind_expr *index, int r
 
 /* ---- gradient of embedding: rows of zeros, to which every row of grad_output is added ---- */
 
-/* The row of the weight that an index names; `mask` is false for padding. */
+/* Returns the row of the weight for an index. `mask` is false for padding. */
 static ind_expr graph__embedding_row(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
                                      ind_value *mask) {
     const ind__attr *padding = &l->node->attr[1];
@@ -11779,9 +11786,9 @@ static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box 
 #define IND__EXPANDED_EMBEDDING(X) X(EMBEDDING_BAG, ind__expand_embedding_bag)
 
 /* ============================================================================== src/graph/ops/indexing/data_sizes.c */
-/* ---- results of a size that comes from data: shape rules */
+/* ---- results with data-dependent sizes: shape rules */
 
-/* A symbol of the graph with this number, or the name that it is wanted to have, which no size has yet. */
+/* Creates the symbol of the graph's next data-dependent size, with this unused name. */
 static ind_expr ind__new_length(ind__infer *in, const char *name) {
     ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->num_unbacked, .name = name, .multiple_of = 1};
     int64_t hint = ind_hint(in->limit);
@@ -11791,8 +11798,8 @@ static ind_expr ind__new_length(ind__infer *in, const char *name) {
     return ind_symbol_expr(in->c, &s);
 }
 
-/* The size of a result that comes from data and never exceeds `limit`: the op's own, if it has one already, or that of
-   another op which counts the same tensor's elements. */
+/* Returns the data-dependent size of a result, which is at most `limit`: the size that the op already has, else that of
+   another op that counts the elements of the same tensor, else a new one. */
 static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t source, ind_expr *length) {
     const ind__attr *own = &in->attr[in->g->schema[in->op].num_attrs - 1];
     char name[24];
@@ -11806,7 +11813,7 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t sour
             return ind__reject(in, IND_INVALID_ARGUMENT, "length is no size that comes from data");
         return *length = in->length = own->e, IND_OK;
     }
-    bool shares = source && !in->bounded; /* who has bounds of their own counts for themselves */
+    bool shares = source && !in->bounded; /* ops with explicit bounds have their own size */
     for (uint32_t u = 0; shares && u < in->g->num_unbacked; u++)
         if (in->g->unbacked[u].source == source) return *length = in->length = in->g->unbacked[u].symbol, IND_OK;
     if (in->g->num_unbacked == IND__MAX_UNBACKED)
@@ -11819,13 +11826,13 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t sour
     return ind__ok(*length) ? IND_OK : ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
 }
 
-/* min_length of an op that has bounds; max_length stands behind it. */
+/* min_length of an op that has bounds; max_length is the next attribute. */
 static const ind__attr *ind__length_bounds(ind_graph_op op, const ind__attr *attr, uint32_t num_attrs) {
     return op == IND_OP_REPEAT_INTERLEAVE ? NULL : &attr[num_attrs - 3];
 }
 
-/* The size of a result that chooses among so many, as ind__data_length gives it; what the caller promises of it is
-   checked. Where that is one expression, the result has that for its size. */
+/* Returns the data-dependent size of a result that selects among at most `limit` elements (ind__data_length). Checks
+   the caller's bounds. If both bounds are the same expression, it is the size of the result. */
 static ind_status ind__bounded_length(ind__infer *in, ind_expr limit, uint32_t source, ind_expr *length) {
     const ind__attr *least = ind__length_bounds(in->op, in->attr, in->g->schema[in->op].num_attrs), *most = least + 1;
     const bool given = most->kind != IND__ATTR_NONE;
@@ -11868,7 +11875,7 @@ static ind_status ind__rule_masked_select(ind__infer *in) {
     return IND_OK;
 }
 
-/* The repeats: one number, a tensor of one, or a tensor with as many as there are along the dimension. */
+/* Checks repeats: a number, a tensor of one element, or a tensor with one element per index of the dimension. */
 static ind_status ind__check_repeats(ind__infer *in, uint32_t k, ind_expr size) {
     const ind__tensor_info *repeats = ind__operand(in, k);
     if (repeats->weak) {
@@ -11885,7 +11892,7 @@ static ind_status ind__check_repeats(ind__infer *in, uint32_t k, ind_expr size) 
                        ind__say_type(in, k), ind__say_size(in, size), ind__say_differ(in, repeats->size[0], size));
 }
 
-/* The length of a result that repeats decide: given, or from data and at most what is given. */
+/* Returns the length of a repeated dimension: given, or data-dependent and at most the given maximum. */
 static ind_status ind__repeated_length(ind__infer *in, ind_expr *length) {
     const ind__attr *given = &in->attr[1], *most = &in->attr[2];
     const ind__attr *bound = given->kind != IND__ATTR_NONE ? given : most;
@@ -11906,7 +11913,7 @@ static ind_status ind__rule_repeat_interleave(ind__infer *in) {
     const ind__attr *along = &in->attr[0];
     ind_expr size[IND_MAX_RANK], whole = ind_expr_product(in->c, x->size, x->rank);
     int dim = 0, rank = x->rank;
-    if (!ind__has_operand(in, 1)) { /* positions in the repeats themselves */
+    if (!ind__has_operand(in, 1)) { /* returns positions in the repeats */
         if (ind__need_index(in, 0) || ind__need_rank(in, 0, 1) || ind__repeated_length(in, size)) return in->status;
         ind__set_result(in, 0, IND_I64, size, 1);
         return IND_OK;
@@ -11935,7 +11942,7 @@ static ind_status ind__rule_masked_scatter(ind__infer *in) {
     return IND_OK;
 }
 
-/* ---- results of a size that comes from data: builders */
+/* ---- results with data-dependent sizes: builders */
 
 IND__DEFINE_UNARY(nonzero, NONZERO)
 IND__DEFINE_UNARY(argwhere, ARGWHERE)
@@ -11960,9 +11967,9 @@ ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source) 
     return ind__call(IND_OP_MASKED_SCATTER, operands, 3, NULL, 0);
 }
 
-/* ---- results of a size that comes from data: lowerings */
+/* ---- results with data-dependent sizes: lowerings */
 
-/* The mask as 0 or 1 at a position of the result. */
+/* Returns the mask at a position of the result as 0 or 1. */
 static ind_value graph__mask_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK];
     (void)rank;
@@ -11985,7 +11992,7 @@ static ind_value graph__masked_scatter_element(ind_ops *o, const ind_expr *index
     return ind_op_where(o, mask, taken, graph__lower_operand(o, l, 0, index, rank));
 }
 
-/* The n-th true of the mask takes element n of the source: n is a running count. */
+/* The n-th true element of the mask takes element n of the source. A running count gives n. */
 static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **results) {
     ind_expr numel = ind_expr_product(l->context, l->result->size, l->result->rank);
     const ind__tensor_info *source = graph__lower_operand_info(l, 2);
@@ -11999,7 +12006,7 @@ static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **re
                              results);
 }
 
-/* Is the point at this index of what is looked through chosen? As 0 or 1, in i64. */
+/* Returns 1 if the point at this index is selected, else 0, in i64. */
 static ind_value graph__chosen_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK];
     (void)rank;
@@ -12012,7 +12019,7 @@ static ind_value graph__last_count(ind_ops *o, const ind_expr *index, int rank, 
     return ind__box_load(o, (const ind__box *)user, index, 1);
 }
 
-/* How many are chosen: the last of the running counts, 0 if there is none. */
+/* Returns the number of selected points: the last running count, 0 if there is none. */
 static ind_value graph__count_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_context *c = l->context;
     ind_expr numel = l->chosen.counts->size[0], last = ind_expr_sub(numel, ind_int(c, 1));
@@ -12023,14 +12030,14 @@ static ind_value graph__count_element(ind_ops *o, const ind_expr *index, int ran
     return ind_op_where(o, has, ind_op_masked(o, has, graph__last_count, &last, 1, l->chosen.counts, 0), zero);
 }
 
-/* From here on the box, of one i64, holds the size from data that this op makes. */
+/* Stores the count, a box of one i64, as the op's data-dependent size. */
 static ind_status graph__lower_length(graph__lower_ctx *l, ind__box *count) {
     const ind__attr *length = &l->node->attr[l->node->num_attrs - 1];
     const ind_graph *g = l->w->graph;
     ind__lowered *p = l->w->program;
-    if (length->kind != IND__ATTR_SIZE) return IND_OK; /* always 0 */
+    if (length->kind != IND__ATTR_SIZE) return IND_OK; /* the size is always 0 */
     for (uint32_t u = 0; u < p->num_unbacked; u++)
-        if (ind_expr_same(p->unbacked[u].symbol, length->e)) return IND_OK; /* counted before */
+        if (ind_expr_same(p->unbacked[u].symbol, length->e)) return IND_OK; /* already counted */
     ind_status status = ind__box_realise(p, count);
     for (uint32_t u = 0; !status && u < g->num_unbacked; u++) {
         if (!ind_expr_same(g->unbacked[u].symbol, length->e)) continue;
@@ -12040,21 +12047,22 @@ static ind_status graph__lower_length(graph__lower_ctx *l, ind__box *count) {
     return status;
 }
 
-/* The op whose count the size from data of this one is: itself, or one that counts the same. */
+/* Returns the op that computes the data-dependent size of this one: itself, or one that counts the same. */
 static const ind__node *graph__counting_node(const graph__lower_ctx *l) {
     const ind_graph *g = l->w->graph;
     const ind__unbacked *u = ind__find_length(g, l->node->attr[l->node->num_attrs - 1].e);
     return u ? &g->node[u->node] : l->node;
 }
 
-/* Did the caller bound it? */
+/* True if the caller bounded the size. */
 static bool graph__is_bounded(const graph__lower_ctx *l) {
     const ind__node *n = graph__counting_node(l);
     const ind__attr *a = ind__length_bounds(n->op, n->attr, n->num_attrs);
     return a && (!ind__is_int(a[0].e, 0) || a[1].kind != IND__ATTR_NONE);
 }
 
-/* The same where the caller gave bounds: if they do not hold, that is reported, and the least is taken. */
+/* As graph__count_element, but checks the caller's bounds. A count outside them is reported and replaced by the lower
+   bound. */
 static ind_value graph__bounded_count(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__node *n = graph__counting_node(l);
     const ind__attr *a = ind__length_bounds(n->op, n->attr, n->num_attrs);
@@ -12066,7 +12074,7 @@ static ind_value graph__bounded_count(ind_ops *o, const ind_expr *index, int ran
     return ind__ok(at) ? ind_op_index(o, ind_expr_max(at, least), IND_I64) : (ind_value){0};
 }
 
-/* Counts the points of these sizes for which `flag`, a bool, holds; how many there are is the op's size from data. */
+/* Counts the points of these sizes for which `flag`, a bool, is true. The count is the op's data-dependent size. */
 static ind_status graph__lower_choose(graph__lower_ctx *l, const ind_expr *size, int rank,
                                       graph__lower_element_fn flag) {
     ind_expr numel = ind_expr_product(l->context, size, rank);
@@ -12082,14 +12090,14 @@ static ind_status graph__lower_choose(graph__lower_ctx *l, const ind_expr *size,
     return status ? status : graph__lower_length(l, count);
 }
 
-/* Is there room for the chosen point of this number (from 1)? Invalid: there always is. */
+/* Returns whether the selected point of this number (from 1) is within the bounds. Invalid: it always is. */
 static ind_value graph__within_bounds(ind_ops *o, const graph__lower_ctx *l, ind_value number) {
     ind_value none = {0};
     if (!graph__is_bounded(l)) return none;
     return ind_op_le(o, number, ind_op_index(o, l->node->attr[l->node->num_attrs - 1].e, IND_I64));
 }
 
-/* The number of a chosen point among all that are; *mask: is this one chosen? */
+/* Returns the position of a selected point among all selected ones. *mask: true if this point is selected. */
 static ind_expr graph__chosen_place(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l, ind_value *mask) {
     ind_context *c = l->context;
     ind_expr at = ind__linearise(c, index, l->chosen.size, rank), one = ind_int(c, 1);
@@ -12155,7 +12163,7 @@ static ind_status graph__lower_masked_select(graph__lower_ctx *l, ind__box **res
 
 /* ---- repeat_interleave ---- */
 
-/* The repeats of element index[0], in [0, most]: others are reported. */
+/* Returns the repeats of element index[0], in [0, most]. Others are reported. */
 static ind_value graph__repeats_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const uint32_t k = graph__lower_has_operand(l, 1);
     const ind__box *repeats = graph__lower_operand_box(l, k);
@@ -12166,14 +12174,14 @@ static ind_value graph__repeats_element(ind_ops *o, const ind_expr *index, int r
     return ind_op_index(o, ind_op_indirect(o, v, end, false), IND_I64);
 }
 
-/* All repeats together, 0 if they are more than there may be: that is reported. */
+/* Returns the sum of the repeats. A sum above the maximum is reported and replaced by 0. */
 static ind_value graph__repeats_total(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr end = ind_expr_add(l->repeats.most, ind_int(l->context, 1));
     ind_value total = graph__count_element(o, index, rank, l);
     return ind_op_index(o, ind_op_indirect(o, total, end, false), IND_I64);
 }
 
-/* Element `source` of the result's dimension l->repeats.dim, for a result at index. */
+/* Loads the element for result index `index`, at position `source` along l->repeats.dim. */
 static ind_value graph__repeated_load(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
                                       ind_expr source) {
     const ind__box *x = graph__lower_operand_box(l, 0);
@@ -12197,7 +12205,7 @@ static ind_value graph__repeated_element(ind_ops *o, const ind_expr *index, int 
     if (!j.id) return j;
     ind_value found = graph__search_steps(o, &s, j);
     ind_expr some = ind_expr_lt(ind_int(c, 0), s.size);
-    if (l->node->attr[1].kind != IND__ATTR_NONE) { /* output_size: neither less nor more is there */
+    if (l->node->attr[1].kind != IND__ATTR_NONE) { /* output_size: a different sum is an error */
         ind_value most = ind_op_index(o, l->repeats.most, IND_I64), none = ind_op_constant_int(o, -1, IND_I64);
         found = ind_op_where(o, ind_op_le(o, graph__count_element(o, NULL, 0, l), most), found, none);
     }
@@ -12211,7 +12219,7 @@ static ind_value graph__repeated_element(ind_ops *o, const ind_expr *index, int 
     return graph__lower_cast(o, v, l->compute);
 }
 
-/* Running sums of the repeats; the element that holds j is the first whose sum is above j. */
+/* Scans the repeats. Position j belongs to the first element whose running sum exceeds j. */
 static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0), *y = l->result;
     const ind__attr *a = l->node->attr;
@@ -12234,7 +12242,7 @@ static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box *
     return status ? status : graph__lower_loop(l, y->dtype, y->size, y->rank, graph__repeated_element, results);
 }
 
-/* ---- results of a size that comes from data: implementations */
+/* ---- results with data-dependent sizes: implementations */
 
 /* Op, shape rule, lowering, element function of a pointwise loop, loop op, loop op on bools. */
 #define IND__LOWERED_DATA_SIZES(X)                                                                                     \
@@ -12247,7 +12255,8 @@ static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box *
 /* ================================================================================== src/graph/ops/indexing/unique.c */
 /* ---- unique values: shape rules */
 
-/* Along a dimension: the slices that differ; for each slice which of them it is; how many of x each of them is. */
+/* unique along a dimension. Results: the distinct slices; the number of its distinct slice for each slice of x; the
+   count of each distinct slice. */
 static ind_status ind__rule_unique_slices(ind__infer *in, int dim, const ind__attr *inverse) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr size[IND_MAX_RANK];
@@ -12262,7 +12271,8 @@ static ind_status ind__rule_unique_slices(ind__infer *in, int dim, const ind__at
     return IND_OK;
 }
 
-/* unique, unique_consecutive: the values; for each element of x which of them it is; how many of x each of them is. */
+/* unique, unique_consecutive. Results: the distinct values; the number of its value for each element of x; the count of
+   each value. */
 static ind_status ind__rule_unique(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *inverse = &in->attr[in->op == IND_OP_UNIQUE], *counts = inverse + 1, *along = inverse + 2;
@@ -12280,7 +12290,7 @@ static ind_status ind__rule_unique(ind__infer *in) {
 
 /* ---- unique values: builders */
 
-/* dim NULL: none. */
+/* dim NULL: not given. */
 static ind_tensor ind__call_unique(ind_graph_op op, ind_tensor x, const int *dim, ind_tensor *inverse,
                                    ind_tensor *counts) {
     ind__attr a[4] = {ind__attr_bool(true),
@@ -12321,7 +12331,7 @@ static ind_value graph__flat_element(ind_ops *o, const ind_expr *index, int rank
     return ind__box_load(o, x, at, x->rank);
 }
 
-/* Is it the first of its row, or another than the one before? NaN is always another. */
+/* True for the first element of a row, and for an element that differs from the previous one. NaN always differs. */
 static ind_value graph__is_new(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_context *c = l->context;
     ind_expr before[2] = {index[0], index[rank - 1]};
@@ -12338,13 +12348,13 @@ static void graph__unique_element(ind_ops *o, const ind_expr *index, int rank, u
     ind__emit_scatter(o, to, &at, 1, ind__box_load(o, l->part[0], index, rank), mask, IND_REDUCE_NONE);
 }
 
-/* Which of the unique values it is: the number of new ones up to it, less one. */
+/* Returns the number of the element's distinct value: the count of new values up to it, less one. */
 static ind_value graph__unique_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr at = ind__linearise(l->context, index, graph__lower_operand_info(l, 0)->size, rank);
     return ind_op_sub(o, ind__box_load(o, l->chosen.counts, &at, 1), ind_op_constant_int(o, 1, IND_I64));
 }
 
-/* The same where the element was before it was sorted. */
+/* Stores that number at the element's position before sorting. */
 static void graph__inverse_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr numel = l->chosen.size[0], some = ind_expr_max(numel, ind_int(l->context, 1)), at[IND_MAX_RANK];
@@ -12381,10 +12391,11 @@ static ind_status graph__lower_unique_counts(graph__lower_ctx *l, ind_expr lengt
     return graph__lower_scatter_loop(l, base, l->chosen.size, 1, graph__unique_count_element, IND_REDUCE_SUM, result);
 }
 
-/* ---- unique along a dimension: slices are ordered by their first parts, of equal ones by the next, and so on. All
-   parts are ranked at once; then two by two their ranks are joined to one number and ranked, until one is left. */
+/* ---- unique along a dimension: slices are ordered lexicographically by their parts (elements in row-major order). All
+   parts are ranked at once. Then the ranks of pairs of parts are combined to one number and ranked, until one part is
+   left. */
 
-/* Where part `part` of slice `number` is: the parts lie in row-major order. */
+/* Returns the index of part `part` of slice `number`; parts are in row-major order. */
 static void graph__slice_place(const graph__lower_ctx *l, ind_expr number, ind_expr part, ind_expr *at) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr size[IND_MAX_RANK], rest[IND_MAX_RANK];
@@ -12395,7 +12406,7 @@ static void graph__slice_place(const graph__lower_ctx *l, ind_expr number, ind_e
     for (int d = 0; d < x->rank; d++) at[d] = d == l->slices.dim ? number : rest[d - (d > l->slices.dim)];
 }
 
-/* At index {part, number}. */
+/* Loads the part at index {part, number}. */
 static ind_value graph__slice_part(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK];
     (void)rank;
@@ -12403,7 +12414,8 @@ static ind_value graph__slice_part(ind_ops *o, const ind_expr *index, int rank, 
     return ind__box_load(o, graph__lower_operand_box(l, 0), at, graph__lower_operand_info(l, 0)->rank);
 }
 
-/* The ranks of two parts as one number, in the order of the pairs; the last of an odd number of parts stands alone. */
+/* Combines the ranks of two parts to one number that orders the pairs. With an odd number of parts, the last one has no
+   partner. */
 static ind_value graph__joined_ranks(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_context *c = l->context;
     ind_expr at[2] = {ind_expr_mul(index[0], ind_int(c, 2)), index[1]};
@@ -12432,7 +12444,7 @@ static void graph__rank_element(ind_ops *o, const ind_expr *index, int rank, uin
     ind__emit_scatter(o, to, at, 2, number, (ind_value){0}, IND_REDUCE_NONE);
 }
 
-/* The ranks of the keys in each of so many rows. */
+/* Ranks the keys in each of `rows` rows. */
 static ind_status graph__rank_rows(graph__lower_ctx *l, ind_dtype dtype, ind_expr rows) {
     ind_expr size[2] = {rows, l->slices.num};
     ind__lowered *p = l->w->program;
@@ -12448,7 +12460,7 @@ static ind_status graph__rank_rows(graph__lower_ctx *l, ind_dtype dtype, ind_exp
     return status ? status : ind__box_realise(p, l->slices.ranks);
 }
 
-/* In part[0] the keys of the slices, ascending, and in part[1] whose they are. */
+/* Sorts the slices: part[0] has their keys, ascending, and part[1] their numbers. */
 static ind_status graph__sort_slices(graph__lower_ctx *l) {
     ind_dtype dtype = graph__lower_operand_info(l, 0)->dtype;
     ind_expr rows = l->slices.parts, two = ind_int(l->context, 2);
@@ -12468,7 +12480,7 @@ static ind_status graph__sort_slices(graph__lower_ctx *l) {
     return status;
 }
 
-/* At index {number, part}: is there no slice before, or has it another part there? */
+/* True at index {number, part} if there is no previous slice, or its part differs. */
 static ind_value graph__slice_differs(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr zero = ind_int(l->context, 0), at[IND_MAX_RANK];
     ind_value outer = o->mask, first = ind_op_index(o, ind_expr_eq(index[0], zero), IND_BOOL);
@@ -12485,7 +12497,7 @@ static ind_value graph__slice_is_new(ind_ops *o, const ind_expr *index, int rank
     return ind__box_load(o, l->part[0], index, rank);
 }
 
-/* In part[0] whether a slice is another than the one before. */
+/* part[0]: true if a slice differs from the previous one. */
 static ind_status graph__compare_slices(graph__lower_ctx *l) {
     l->axes.rank = 2;
     l->axes.num_kept = l->axes.num_reduced = 1;
@@ -12497,7 +12509,7 @@ static ind_status graph__compare_slices(graph__lower_ctx *l) {
     return status ? status : ind__box_realise(l->w->program, l->part[0]);
 }
 
-/* At index {place in order, part}. */
+/* Stores a part of a distinct slice, at index {position in sorted order, part}. */
 static void graph__unique_slice(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK], number = index[0];
     ind_value mask;
@@ -12587,7 +12599,8 @@ static ind_status graph__lower_unique(graph__lower_ctx *l, ind__box **results) {
 /* =================================================================================== src/graph/ops/movement/views.c */
 /* ---- views: shape rules */
 
-/* Takes out of both lists what they share, so that symbolic sizes cancel. A 0 stays: it makes all of a side 0. */
+/* Removes common factors from both lists, so that symbolic sizes cancel. A factor 0 stays, as it makes the product
+   0. */
 static void ind__cancel(ind_context *c, ind_expr *a, int na, ind_expr *b, int nb) {
     for (int i = 0; i < na; i++) {
         for (int j = 0; j < nb; j++) {
@@ -12706,7 +12719,7 @@ static ind_status ind__rule_unsqueeze(ind__infer *in) {
     return IND_OK;
 }
 
-/* Only dimensions that are 1 whatever the sizes go: a symbolic one stays. */
+/* Removes only dimensions that are 1 for all sizes, never a symbolic one. */
 
 /* No dims are all dims; an empty list is none, as in PyTorch. */
 static ind_status ind__rule_squeeze(ind__infer *in) {
@@ -12864,8 +12877,8 @@ static ind_status ind__rule_narrow(ind__infer *in) {
     return IND_OK;
 }
 
-/* Pieces of a dimension: how many, which is the same for all sizes or else an error, and their lengths; the last of
-   equal ones is what is left. */
+/* Splits a dimension into parts of this length; the last one has the remainder. The number of parts must be the same
+   for all sizes, else an error. */
 static ind_status ind__split_evenly(ind__infer *in, int dim, ind_expr length) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr zero = ind_int(in->c, 0), whole = x->size[dim];
@@ -12896,8 +12909,8 @@ static ind_status ind__rule_split(ind__infer *in) {
     return ind__split_evenly(in, dim, in->attr[0].e);
 }
 
-/* torch.chunk: pieces of ceil(size / chunks), which may be fewer than asked for. An empty dimension gives all of them.
- */
+/* torch.chunk: parts of ceil(size / chunks), maybe fewer than requested. An empty dimension gives the requested
+   number. */
 static ind_status ind__rule_chunk(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     int dim;
@@ -12986,7 +12999,7 @@ static ind_status ind__rule_diagonal(ind__infer *in) {
     return ind__diagonal_type(in, &in->result[0]);
 }
 
-/* The operand is the owner of its storage, so its elements lie there in their order. */
+/* The operand owns its storage, so its elements are there in row-major order. */
 static ind_status ind__rule_as_strided(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *size = &in->attr[0], *stride = &in->attr[1];
@@ -13158,7 +13171,7 @@ static ind_status graph__lower_view(graph__lower_ctx *l, ind__box **results) {
     return results[0] ? IND_OK : ind__failed(l->context);
 }
 
-/* Where dimension d of the result of a permute or transpose comes from. */
+/* Returns the operand's dimension that becomes dimension d of a permute or transpose. */
 static int graph__permuted_dim(const ind__node *n, int rank, int d) {
     int64_t v[2] = {0, 0};
     if (n->op == IND_OP_PERMUTE) {
@@ -13192,7 +13205,7 @@ static ind_status graph__lower_expand(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
-/* squeeze and unsqueeze: the dimensions of size 1 aside, those of operand and result correspond in order. */
+/* squeeze and unsqueeze: apart from those of size 1, the dimensions of operand and result correspond in order. */
 static ind_status graph__lower_squeeze(graph__lower_ctx *l, ind__box **results) {
     ind_status status;
     if (graph__lower_put_through(l, results, &status)) return status;
@@ -13229,7 +13242,7 @@ static ind_status graph__lower_select(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
-/* Operand k broadcast to result r. */
+/* Broadcasts operand k to result r. */
 static ind_status graph__lower_broadcast_view(graph__lower_ctx *l, uint32_t k, uint32_t r, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, k), *y = &l->w->graph->tensor[l->node->result + r];
     ind_expr map[IND_MAX_RANK];
@@ -13287,7 +13300,7 @@ static ind_status graph__lower_narrow(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
-/* split, split_with_sizes, chunk: the pieces follow each other along a dimension. */
+/* split, split_with_sizes, chunk: the parts are adjacent along a dimension. */
 static ind_status graph__lower_split(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     int dim = graph__from_end(l->node->attr[1].i, x->rank);
@@ -13319,7 +13332,7 @@ static ind_status graph__lower_unbind(graph__lower_ctx *l, ind__box **results) {
     return IND_OK;
 }
 
-/* Window i of a dimension begins at i * step; its elements are a dimension of their own, the last. */
+/* Window i of a dimension begins at i * step. Its elements form a new last dimension. */
 static ind_status graph__lower_unfold(graph__lower_ctx *l, ind__box **results) {
     int rank = l->result->rank - 1, dim = graph__from_end(l->node->attr[0].i, rank);
     ind_expr map[IND_MAX_RANK];
@@ -13393,7 +13406,7 @@ static ind_status ind__rule_flip(ind__infer *in) {
     return IND_OK;
 }
 
-/* Without dims the tensor is rolled as if it were flat, by one shift. A dim may come twice: its shifts add up. */
+/* Without dims, the flattened tensor is rolled by one shift. A dim may occur several times; its shifts add up. */
 static ind_status ind__rule_roll(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *shifts = &in->attr[0], *dims = &in->attr[1];
@@ -13411,7 +13424,7 @@ static ind_status ind__rule_roll(ind__infer *in) {
     return IND_OK;
 }
 
-/* repeat and tile: the numbers belong to the last dimensions; what is missing in front is 1. */
+/* repeat and tile: the numbers apply to the last dimensions; missing leading ones are 1. */
 static ind_status ind__rule_repeat(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *times = &in->attr[0];
@@ -13438,7 +13451,7 @@ static ind_status ind__need_multiple(ind__infer *in, int dim, int64_t of) {
                        ind__say_name(in, 0), ind__say_type(in, 0), (long long)of);
 }
 
-/* pixel_shuffle: [.., C*r*r, H, W] to [.., C, H*r, W*r]; pixel_unshuffle: back. */
+/* pixel_shuffle: [.., C*r*r, H, W] to [.., C, H*r, W*r]; pixel_unshuffle: the inverse. */
 static ind_status ind__rule_pixel_shuffle(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     int64_t r = in->attr[0].i;
@@ -13571,7 +13584,7 @@ static ind_status graph__lower_repeat(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
-/* pixel_shuffle: out[c, h, w] = in[(c, h % r, w % r), h / r, w / r], and the other way round. */
+/* pixel_shuffle: out[c, h, w] = in[(c, h % r, w % r), h / r, w / r]; pixel_unshuffle: the inverse. */
 static ind_status graph__lower_pixel_shuffle(graph__lower_ctx *l, ind__box **results) {
     int rank = l->result->rank, c = rank - 3;
     ind_expr r = ind_int(l->context, l->node->attr[0].i), map[IND_MAX_RANK], *at = map + c;
@@ -13668,7 +13681,8 @@ ind_tensor ind_stack(const ind_tensor *tensors, int num, int dim) {
 
 /* ---- concatenation: expansions */
 
-/* At least `rank` dimensions: new ones in front, for dstack the third behind; columns: a vector is a column. */
+/* Returns x with at least `rank` dimensions. New dimensions come first; the third of dstack comes last. column_stack
+   turns a vector into a column. */
 static ind_tensor ind__at_least(ind_tensor x, ind_graph_op op) {
     int rank = ind_tensor_rank(x);
     if (rank == 0) x = ind_unsqueeze(x, 0);
@@ -13691,7 +13705,8 @@ static void ind__expand_stacks(ind__expansion *e) {
 
 /* ---- concatenation: lowerings */
 
-/* Where each operand ends along the dimension (a stacked one takes one place), and what is computed for it alone. */
+/* Returns the end of each operand along the dimension (a stacked operand has length one), and the ops that compute only
+   it. */
 static const ind__parts *graph__parts_of(graph__lower_ctx *l, int dim) {
     ind__arena *arena = &l->w->program->arena;
     ind__parts *parts = ind__arena_alloc(arena, sizeof *parts);
@@ -13712,7 +13727,7 @@ static const ind__parts *graph__parts_of(graph__lower_ctx *l, int dim) {
     return ind__ok(end) ? parts : NULL;
 }
 
-/* One loop; where its result is stored, ind__lowered_fix_layouts may make one of each part. */
+/* Lowers to one loop. If its result is stored, ind__lowered_fix_layouts may split it into one loop per part. */
 static ind_status graph__lower_parts(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_pointwise(l, results);
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + l->result->rank : l->node->attr[0].i);
@@ -13721,7 +13736,7 @@ static ind_status graph__lower_parts(graph__lower_ctx *l, ind__box **results) {
     return results[0]->storage->parts ? IND_OK : ind__failed(l->context);
 }
 
-/* Input k of a cat, which begins at `start` of the result. */
+/* Loads from input k of a cat, which begins at `start` of the result. */
 static ind_value graph__cat_element(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index, int rank,
                                     int dim, ind_expr start) {
     ind_expr at[IND_MAX_RANK];
@@ -13730,8 +13745,8 @@ static ind_value graph__cat_element(ind_ops *o, const graph__lower_ctx *l, uint3
     return graph__lower_operand(o, l, k, at, rank);
 }
 
-/* From the last input to the first: where(i is in input k, input k, what comes after it). Each input is read only
-   where it is the one, so the loads are masked; inputs without elements along the dimension take no part. */
+/* From the last input to the first: where(i is in input k, input k, the result so far). Each input is read under a
+   mask, only in its part. Inputs of size 0 along the dimension are skipped. */
 static ind_value graph__lower_cat(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     ind_expr end = l->result->size[dim];
@@ -13751,7 +13766,7 @@ static ind_value graph__lower_cat(ind_ops *o, const ind_expr *index, int rank, g
     return v.id ? v : graph__lower_number(o, (graph__typed_number){IND_I64, 0, 0}, l->compute);
 }
 
-/* From the last tensor to the first: where(i == k, tensor k, what comes after it). */
+/* From the last tensor to the first: where(i == k, tensor k, the result so far). */
 static ind_value graph__lower_stack(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     int dim = graph__from_end(l->node->attr[0].i, rank);
     ind_expr at[IND_MAX_RANK];
@@ -13825,7 +13840,7 @@ ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes) {
 
 /* ---- triangles, diagonals, one-hot: expansions */
 
-/* x as a diagonal, `offset` to the right, of new dimensions that come last. */
+/* Returns x as a diagonal of two new last dimensions, `offset` to the right. */
 static ind_tensor ind__embedded(const ind__expansion *e, ind_tensor x, int64_t offset) {
     const int64_t away = offset < 0 ? -offset : offset;
     ind_expr n = ind_tensor_size(x, -1), size = ind_expr_add(n, ind__e(e, away)), zero = ind__e(e, 0),
@@ -13833,7 +13848,7 @@ static ind_tensor ind__embedded(const ind__expansion *e, ind_tensor x, int64_t o
     ind_tensor row = ind_arange(e->g, zero, size, one, IND_I64);
     ind_tensor on = ind_eq(ind_unsqueeze(row, 0), ind__plus(e, ind_unsqueeze(row, 1), (double)offset));
     ind_expr pad[2] = {ind__e(e, offset < 0 ? away : 0), ind__e(e, offset < 0 ? 0 : away)};
-    ind_tensor rows = away ? ind_pad(x, pad, 2, IND_PAD_CONSTANT, 0) : x; /* its element r stands in row r */
+    ind_tensor rows = away ? ind_pad(x, pad, 2, IND_PAD_CONSTANT, 0) : x; /* element r is in row r */
     return ind_where(on, ind_unsqueeze(rows, -1), ind_full(e->g, NULL, 0, 0, ind_tensor_dtype(x)));
 }
 
@@ -13875,7 +13890,7 @@ static void ind__expand_vander(ind__expansion *e) {
 
 /* ---- triangles, diagonals, one-hot: lowerings */
 
-/* tril keeps what lies on or below the diagonal (column - row <= diagonal), triu the rest and the diagonal. */
+/* tril keeps the elements on or below the diagonal (column - row <= diagonal), triu those on or above it. */
 static ind_value graph__lower_triangle(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr across = ind_expr_sub(index[rank - 1], index[rank - 2]), diagonal = l->node->attr[0].e;
     bool lower = l->node->op == IND_OP_TRIL;
@@ -13883,7 +13898,7 @@ static ind_value graph__lower_triangle(ind_ops *o, const ind_expr *index, int ra
     return graph__lower_inside(o, l, 0, inside, index, graph__lower_zero(o, l));
 }
 
-/* A class that does not exist is an index out of range. */
+/* A class out of range is an index out of range. */
 static ind_value graph__lower_one_hot(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value v = graph__lower_operand_as(o, l, 0, index, rank - 1, IND_I64);
     ind_expr hot = ind_op_indirect(o, v, l->node->attr[0].e, false);
@@ -13911,7 +13926,7 @@ typedef enum ind__pad_mode { IND__PAD_CONSTANT, IND__PAD_REFLECT, IND__PAD_REPLI
 
 static const char *const ind__pad_modes[] = {"constant", "reflect", "replicate", "circular"};
 
-/* The mode, -1 if there is none of this name. */
+/* Returns the mode, -1 if the name is unknown. */
 static int ind__pad_mode_of(ind_graph_op op, const ind__attr *attr) {
     if (op == IND_OP_CONSTANT_PAD_ND) return IND__PAD_CONSTANT;
     if (op != IND_OP_PAD) return strncmp(ind__op_name(op), "refl", 4) ? IND__PAD_REPLICATE : IND__PAD_REFLECT;
@@ -13921,13 +13936,13 @@ static int ind__pad_mode_of(ind_graph_op op, const ind__attr *attr) {
     return -1;
 }
 
-/* How much is put before (side 0) or after (side 1) dimension d; the list begins with the last dimension. */
+/* Returns the padding before (side 0) or after (side 1) dimension d. The list begins with the last dimension. */
 static ind_expr ind__pad_of(ind_context *c, const ind__attr *pad, int rank, int d, int side) {
     int at = 2 * (rank - 1 - d) + side;
     return at < pad->count ? pad->list[at] : ind_int(c, 0);
 }
 
-/* A reflection needs more elements than it mirrors, a wrap as many. */
+/* A reflection needs more elements than the padding, a circular pad at least as many. */
 static ind_status ind__check_pad(ind__infer *in, int d, int mode) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr size = x->size[d], one = ind_int(in->c, 1);
@@ -13942,7 +13957,7 @@ static ind_status ind__check_pad(ind__infer *in, int d, int mode) {
     return IND_OK;
 }
 
-/* The number of padded dimensions, which modes other than "constant" tie to the operand's. */
+/* Checks the number of padded dimensions. Modes other than "constant" require a rank of one or two more. */
 static ind_status ind__check_pad_rank(ind__infer *in, int mode) {
     const ind__tensor_info *x = ind__operand(in, 0);
     int count = in->attr[0].count, dims = count / 2;
@@ -13991,7 +14006,7 @@ ind_tensor ind_pad(ind_tensor x, const ind_expr *pad, int num_pad, ind_pad_mode 
 
 /* ---- pads: lowerings */
 
-/* Index i of a padded dimension as one of the operand of `size`, for the modes that repeat elements. */
+/* Maps index i of a padded dimension to the operand's dimension of this size, for modes that repeat elements. */
 static ind_expr graph__padded_index(int mode, ind_expr i, ind_expr size) {
     ind_expr zero = ind_int(size.context, 0), last = ind_expr_sub(size, ind_int(size.context, 1));
     if (mode == IND__PAD_CIRCULAR) return graph__wrapped(i, size);
@@ -14043,7 +14058,7 @@ static ind_status graph__lower_pad(graph__lower_ctx *l, ind__box **results) {
 /* =========================================================================== src/graph/ops/movement/view_scatters.c */
 /* ---- views written back: shape rules */
 
-/* What is put into a view of operand 0 must have the view's sizes; it takes over the element type. */
+/* The replacement of a view of operand 0 must have the view's sizes. It is cast to operand 0's type. */
 static ind_status ind__check_replacement(ind__infer *in, const ind__type *view) {
     const ind__tensor_info *x = ind__operand(in, 0), *src = ind__operand(in, 1);
     bool fits = src->rank == view->rank;
@@ -14098,14 +14113,14 @@ ind_tensor ind_diagonal_scatter(ind_tensor x, ind_tensor src, int offset, int di
 
 /* ---- views written back: lowerings */
 
-/* Is this op one scatter into operand 0 and nothing else? */
+/* True if this op is exactly one scatter into operand 0. */
 static bool graph__scatters_once(const graph__lower_walk *w, const ind__node *n) {
     const graph__lower_fn fn = ind__implementation_of(n->op)->lower;
     if (fn == graph__lower_index_put) return !n->operand[2] || w->graph->tensor[n->operand[2]].dtype != IND_BOOL;
     return fn == graph__lower_scatter || fn == graph__lower_index_scatter || fn == graph__lower_put;
 }
 
-/* Which element of the source stands at an index of the result, and whether one does. */
+/* Returns the condition that an index of the result is in the view. at: the index into the source. */
 static ind_expr graph__select_source(const graph__lower_ctx *l, const ind_expr *index, int rank, ind_expr *at) {
     int dim = graph__from_end(l->node->attr[0].i, rank);
     for (int d = 0; d + 1 < rank; d++) at[d] = index[d + (d >= dim)];
@@ -14143,18 +14158,18 @@ static ind_value graph__lower_view_scatter(ind_ops *o, const ind_expr *index, in
     return graph__lower_inside(o, l, 1, inside, at, graph__lower_operand(o, l, 0, index, rank));
 }
 
-/* ---- parts put into a buffer: in place where that is given up, else one loop over all elements ----
+/* ---- parts written to a buffer: in place if the buffer dies, else by one loop over all elements ----
 
-   A write through several views is a chain: slice_scatter(x, select_scatter(slice(x, ..), y, ..), ..). Where the inner
-   op changes just the part that the outer one puts back, only y is stored (TorchInductor: _generalized_scatter). */
+   A write through several views is a chain: slice_scatter(x, select_scatter(slice(x, ..), y, ..), ..). If the inner op
+   changes exactly the part that the outer one writes back, only y is stored (TorchInductor: _generalized_scatter). */
 
-/* Tensor `src`, whose element i.. belongs at `at`, in the memory that is written to. */
+/* Tensor `src`, whose element i.. is stored at `at` in the written memory. */
 typedef struct graph__part {
     uint32_t src;
     ind_expr at[IND_MAX_RANK];
 } graph__part;
 
-/* Where element `index` of operand 1 of the view scatter n stands in its result. */
+/* Maps element `index` of operand 1 of the view scatter n to its result. */
 static void graph__part_place(const graph__lower_walk *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
     const ind__tensor_info *x = &w->graph->tensor[n->result];
     const ind__attr *a = n->attr;
@@ -14175,8 +14190,7 @@ static void graph__part_place(const graph__lower_walk *w, const ind__node *n, co
     }
 }
 
-/* The same for what a view shows: where its element `index` stands in the view. False: no view that only turns or
-   reshapes. */
+/* The same for a view op: maps element `index` of its operand to the view. False: not a permutation or reshape. */
 static bool graph__view_place(const graph__lower_walk *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
     const ind__tensor_info *x = &w->graph->tensor[n->result], *from = &w->graph->tensor[n->operand[0]];
     ind_context *c = w->graph->context;
@@ -14189,7 +14203,7 @@ static bool graph__view_place(const graph__lower_walk *w, const ind__node *n, co
     return true;
 }
 
-/* Goes on from element i.. of the part's src, which stands at step[i..] in what the part was before. */
+/* Continues with tensor src: step[i..] is the position of its element i.. in the previous p->src. */
 static void graph__part_step(const graph__lower_walk *w, graph__part *p, uint32_t src, const ind_expr *step, int rank) {
     const ind__tensor_info *x = &w->graph->tensor[p->src];
     ind_expr from[IND_MAX_RANK];
@@ -14203,7 +14217,7 @@ static void graph__part_symbols(const graph__lower_walk *w, uint32_t tensor, ind
     for (int d = 0; d < x->rank; d++) symbol[d] = ind__index_symbol(w->graph->context, 'i', d, x->size[d]);
 }
 
-/* Does `base` show the very part of the memory of `self` that p stands for? */
+/* True if `base` is a view of exactly the part of self's memory that p describes. */
 static bool graph__shows_part(const graph__lower_walk *w, const ind__box *self, const graph__part *p, uint32_t base) {
     const ind__box *x = w->box[base];
     const ind__tensor_info *src = &w->graph->tensor[p->src];
@@ -14221,7 +14235,8 @@ static bool graph__is_part_put(const ind__node *n) {
     return n->op == IND_OP_SELECT_SCATTER || n->op == IND_OP_SLICE_SCATTER || n->op == IND_OP_DIAGONAL_SCATTER;
 }
 
-/* What has to be stored at all: goes into the src of p as long as that changes a part of the part. */
+/* Reduces the part to what must be stored: replaces p->src by the source of a nested write to the same part, as long as
+   there is one. */
 static void graph__narrow_part(const graph__lower_walk *w, const ind__box *self, graph__part *p) {
     graph__part at = *p;
     for (;;) {
@@ -14242,7 +14257,8 @@ static void graph__narrow_part(const graph__lower_walk *w, const ind__box *self,
     }
 }
 
-/* The one index of a dimension of size 1 is 0, as broadcast operands have it: equal places have equal indices. */
+/* Replaces the index of each dimension of size 1 by 0, as for broadcast operands, so that equal positions have equal
+   indices. */
 static void graph__only_indices(const ind__box *x, const ind_expr *index, ind_expr *only) {
     for (int d = 0; d < x->rank; d++)
         only[d] = graph__size_is_one(x->size[d]) ? ind_int(x->size[d].context, 0) : index[d];
@@ -14257,7 +14273,7 @@ static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank,
     ind__emit_store(o, to, at, l->result->rank, graph__lower_cast(o, ind__box_load(o, src, only, rank), l->compute));
 }
 
-/* The part is what a scatter makes of it: that scatters into the memory itself. */
+/* Lets the scatter that computes the part write into the memory directly. */
 static ind_status graph__scatter_into(const graph__lower_ctx *l, const graph__part *p, ind__box *self,
                                       ind__box **results) {
     const ind__node *n = graph__producer_of(l->w->graph, p->src);
@@ -14275,7 +14291,7 @@ static bool graph__reads_memory(const graph__lower_walk *w, const ind__node *n, 
     return false;
 }
 
-/* Stores the part where it belongs in self. */
+/* Stores the part in self. */
 static ind_status graph__store_part(graph__lower_ctx *l, ind__box *self, const graph__part *p, ind__box **results) {
     const graph__lower_walk *w = l->w;
     const ind__node *n = graph__producer_of(w->graph, p->src);
@@ -14304,8 +14320,8 @@ static ind_status graph__lower_put_part(graph__lower_ctx *l, ind__box **results)
     return graph__store_part(l, self, &p, results);
 }
 
-/* The whole of a buffer that part of is put back into, if the op n turns or reshapes what was put: the memory that the
-   chain of views before the put begins with. NULL: none. */
+/* If n permutes or reshapes the result of a write to a view of a buffer, and has the sizes of the whole buffer: returns
+   the whole buffer. NULL: not so. */
 static ind__box *graph__put_home(const graph__lower_walk *w, const ind__node *n) {
     const ind__tensor_info *x = &w->graph->tensor[n->result];
     while (graph__is_permute_op(n) || ind__views[n->op].stride == ind__stride_reshape)
@@ -14323,7 +14339,7 @@ static ind__box *graph__put_home(const graph__lower_walk *w, const ind__node *n)
     return whole;
 }
 
-/* A view of what was put into a view of a buffer may be the buffer again: x.T[i] = y is put into x. */
+/* A view of a write to a view of a buffer may be the whole buffer: x.T[i] = y writes to x. */
 static bool graph__lower_put_through(graph__lower_ctx *l, ind__box **results, ind_status *status) {
     ind__box *self = graph__put_home(l->w, l->node);
     graph__part p = {.src = l->node->result};
@@ -14346,7 +14362,7 @@ static bool graph__lower_put_through(graph__lower_ctx *l, ind__box **results, in
 /* ==================================================================================== src/graph/ops/windows/pools.c */
 /* ---- pools: shape rules */
 
-/* Averages are of floats or, but for adaptive windows, of i64, rounded toward 0: as on PyTorch's CPU. */
+/* Averages take floats or, except for adaptive windows, i64, rounded toward 0 as on PyTorch's CPU. */
 static ind_status ind__need_averaged(ind__infer *in, bool adaptive) {
     if (adaptive) return ind__need_float(in, 0);
     const ind_dtype dtype = ind__operand(in, 0)->dtype;
@@ -14409,7 +14425,7 @@ static ind_status ind__rule_adaptive_pool(ind__infer *in) {
     return ind__pool_results(in, size);
 }
 
-/* Gradients of pools: operand 0 is like what the pool of operand 1 gives, the result like operand 1. */
+/* Gradients of pools: operand 0 is like the result of the pool of operand 1; the result is like operand 1. */
 static ind_status ind__rule_pool_backward(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 1), *grad = ind__operand(in, 0);
     const ind__attr *ceil = ind__attr_named(in->g, in->op, in->attr, "ceil_mode");
@@ -14520,7 +14536,7 @@ ind_tensor ind_adaptive_avg_pool(ind_tensor x, const ind_expr *output_size, int 
 
 /* ---- pools: expansions */
 
-/* (sum over the window of x^p)^(1/p), negative sums counting as 0. */
+/* (sum over the window of x^p)^(1/p), where negative sums count as 0. */
 static void ind__expand_lp_pool(ind__expansion *e) {
     const int dims = e->node->op == IND_OP_LP_POOL1D ? 1 : 2;
     const double p = e->a[0].f;
@@ -14569,7 +14585,7 @@ static void ind__expand_local_response_norm(ind__expansion *e) {
 
 /* ---- pools: lowerings */
 
-/* ---- pools: a reduction over the window, whose elements outside of the operand are not read ---- */
+/* ---- pools: a reduction over the window; elements outside of the operand are not read ---- */
 
 /* The only element of a window. */
 static ind_value graph__only_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
@@ -14604,14 +14620,14 @@ static ind_status graph__lower_window(graph__lower_ctx *l, ind_reduction type, i
     return ind__box_reduction(l->w->program, &d, result);
 }
 
-/* Where adaptive window index[d] begins. */
+/* Begin of adaptive window index[d]. */
 static ind_expr graph__adaptive_start(const graph__lower_ctx *l, const ind_expr *index, int d) {
     ind_expr whole = ind_expr_mul(index[d], graph__lower_operand_info(l, 0)->size[d]);
     return ind_expr_floordiv(whole, l->result->size[d]);
 }
 
-/* Where the element of the operand lies that a window index means, and whether it does. An adaptive window runs from
-   floor(o * in / out) to ceil((o + 1) * in / out). */
+/* Maps a window index to the element of the operand; returns whether that exists. An adaptive window is [floor(o * in /
+   out), ceil((o + 1) * in / out)). */
 static ind_expr graph__window_element(const graph__lower_ctx *l, const ind_expr *index, ind_expr *at) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     const ind__window *w = &l->window;
@@ -14634,8 +14650,8 @@ static ind_expr graph__window_element(const graph__lower_ctx *l, const ind_expr 
     return inside;
 }
 
-/* Which of `count` windows has its element k at place i of the operand, if one has: the division is without remainder.
- */
+/* Returns whether one of `count` windows has its element k at position i of the operand (the division must be exact).
+ *at: the index of that window. */
 static ind_expr graph__window_over(const ind__window *w, int s, ind_expr i, ind_expr k, ind_expr count, ind_expr *at) {
     ind_expr from = ind_expr_sub(ind_expr_add(i, w->padding[s]), ind_expr_mul(k, w->dilation[s]));
     *at = ind_expr_floordiv(from, w->stride[s]);
@@ -14662,8 +14678,8 @@ static ind_value graph__avg_pool_element(ind_ops *o, const ind_expr *index, int 
     return graph__lower_inside(o, l, 0, inside, at, graph__lower_zero(o, l));
 }
 
-/* From the position in the window to that in the operand's plane. A position outside of the operand can only be the
-   first, where every element is the lowest number: then the first element inside is meant. */
+/* Converts the position in the window to one in the operand's plane. A position outside of the operand can only be the
+   first, if every element is the lowest number. It is replaced by the first element inside. */
 static ind_value graph__pool_index_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     const ind__window *w = &l->window;
@@ -14689,7 +14705,7 @@ static ind_value graph__pool_index_element(ind_ops *o, const ind_expr *index, in
     return flat;
 }
 
-/* Values and, where they are asked for, positions: two reductions over the same windows, which share a kernel. */
+/* Values and, if requested, positions: two reductions over the same windows, which share a kernel. */
 static ind_status graph__lower_max_windows(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_window(l, IND_REDUCE_MAX, l->result->dtype, graph__max_pool_element, &results[0]);
     if (status || l->node->num_results == 1) return status;
@@ -14698,8 +14714,8 @@ static ind_status graph__lower_max_windows(graph__lower_ctx *l, ind__box **resul
     return graph__lower_loop(l, IND_I64, l->result->size, l->result->rank, graph__pool_index_element, &results[1]);
 }
 
-/* Elements that an average is taken of: all of the window with the padding, but not what ceil_mode adds behind it; or
-   only what lies inside of the operand. */
+/* Number of elements averaged: the window with its padding, but not the part that ceil_mode adds after it; or only the
+   part inside of the operand. */
 static ind_expr graph__pooled_count(const graph__lower_ctx *l, const ind_expr *index) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     const ind__window *w = &l->window;
@@ -14743,8 +14759,8 @@ static ind_status graph__lower_pool(graph__lower_ctx *l, ind__box **results) {
     return ind__is_max_pool(l->node->op) ? graph__lower_max_windows(l, results) : graph__lower_avg_windows(l, results);
 }
 
-/* Where the input is a multiple of the output, adaptive windows are plain ones; else the longest has at most
-   ceil(in / out) + 1 elements, of which each uses its own. */
+/* If the input size is a multiple of the output size, adaptive windows are plain ones. Else the loop covers the
+   maximum, ceil(in / out) + 1 elements, and each window uses its own part. */
 static void graph__set_adaptive_windows(graph__lower_ctx *l) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr zero = ind_int(l->context, 0), one = ind_int(l->context, 1);
@@ -14766,9 +14782,9 @@ static ind_status graph__lower_adaptive_pool(graph__lower_ctx *l, ind__box **res
     return ind__is_max_pool(l->node->op) ? graph__lower_max_windows(l, results) : graph__lower_avg_windows(l, results);
 }
 
-/* ---- gradients of pools: zeros, to which every window adds. In f32 where the result is shorter. ---- */
+/* ---- gradients of pools: every window adds to zeros, in f32 if the result is narrower ---- */
 
-/* The pool itself, of which this is the gradient: operand 0 is what it pools, the result is like grad_output. */
+/* The pool of which this is the gradient: operand 0 is its operand, the result is like grad_output. */
 typedef struct graph__pool_forward {
     graph__lower_ctx l;
     ind__node node;
@@ -14817,7 +14833,7 @@ static ind_value graph__rounded_element(ind_ops *o, const ind_expr *index, int r
     return ind__box_load(o, l->part[0], index, rank);
 }
 
-/* Zeros like the result, to which fn adds over the loops of `size`; then in the result's type. */
+/* Adds by fn, over the loops of `size`, to zeros like the result; then casts to the result's type. */
 static ind_status graph__lower_added_up(graph__lower_ctx *l, const ind_expr *size, int rank, graph__lower_scatter_fn fn,
                                         ind__box **results) {
     const ind__tensor_info *y = l->result;
@@ -14890,7 +14906,7 @@ static bool ind__is_transposed(const ind_graph *g, ind_graph_op op, const ind__a
     return given ? given->i != 0 : strstr(ind__op_name(op), "transpose") != NULL;
 }
 
-/* NULL, or the name of the attribute that has the wrong count. The weight gives the kernel. */
+/* Returns NULL, or the name of the attribute with a wrong count. The weight gives the kernel sizes. */
 static const char *ind__conv_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr,
                                 const ind__tensor_info *weight, ind__conv *c) {
     int rank = c->window.rank = weight->rank - 2;
@@ -14904,7 +14920,7 @@ static const char *ind__conv_of(const ind_graph *g, ind_graph_op op, const ind__
     return ok ? NULL : "output_padding";
 }
 
-/* Elements of spatial dimension s of the result. */
+/* Size of spatial dimension s of the result. */
 static ind_expr ind__conv_size(const ind__conv *c, int s, ind_expr size) {
     const ind__window *w = &c->window;
     ind_expr one = ind_int(size.context, 1), two = ind_int(size.context, 2);
@@ -14932,7 +14948,7 @@ static ind_status ind__check_conv_numbers(ind__infer *in, ind__conv *c) {
     return IND_OK;
 }
 
-/* Channels: the weight is [out, in / groups, ..] or, transposed, [in, out / groups, ..]. */
+/* Checks the channels: the weight is [out, in / groups, ..] or, transposed, [in, out / groups, ..]. */
 static ind_status ind__check_channels(ind__infer *in, const ind__conv *c, int channel, ind_expr *out) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, 1);
     ind_expr groups = ind_int(in->c, c->groups);
@@ -14999,7 +15015,7 @@ static ind_status ind__check_gradient(ind__infer *in, uint32_t k, const ind_expr
                        ind__say_type(in, k), want);
 }
 
-/* grad_output input weight; all three gradients are results, and what is not used of them is not computed. */
+/* Operands: grad_output, input, weight. All three gradients are results; unused ones are not computed. */
 static ind_status ind__rule_convolution_backward(ind__infer *in) {
     uint32_t forward[3] = {in->operand[1], in->operand[2], 0};
     const uint32_t *operand = in->operand;
@@ -15009,7 +15025,7 @@ static ind_status ind__rule_convolution_backward(ind__infer *in) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; input and weight must both have 3, 4 or 5 dimensions",
                            ind__say_name(in, 2), ind__say_type(in, 2));
     }
-    in->operand = forward; /* the convolution's own rule says what its result is */
+    in->operand = forward; /* the convolution's rule gives its result */
     ind_status status = ind__rule_convolution(in);
     in->operand = operand;
     if (status) return status;
@@ -15117,17 +15133,17 @@ static void ind__expand_named_padding(ind__expansion *e) {
 
 /* ---- convolutions: lowerings */
 
-/* ---- convolutions: matrix products whose first operand is found by index arithmetic (an im2col that is not stored) */
+/* ---- convolutions: matrix products whose first operand is loaded by index arithmetic (implicit im2col) */
 
-/* The loops of a convolution: image?, group?, channel of the result, places; channel of the operand, window. */
+/* The loops of a convolution: image?, group?, channel of the result, positions; channel of the operand, window. */
 typedef struct graph__conv_index {
-    ind_expr channel; /* of the operand, of all groups */
+    ind_expr channel; /* of the operand, over all groups */
     const ind_expr *place, *window;
     ind_expr group, out, in; /* channels within the group */
 } graph__conv_index;
 
 static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const ind_expr *index) {
-    int next = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1; /* 1 where there is a batch */
+    int next = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1; /* 1 if there is a batch */
     graph__conv_index at = {.group = ind_int(l->context, 0)};
     if (l->conv.groups > 1) at.group = index[next++];
     at.out = index[next++];
@@ -15139,8 +15155,9 @@ static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const i
     return at;
 }
 
-/* Place o of the result under element k of the window. Transposed, the operand's element i is spread to the places
-   i * stride - padding + k * dilation: o has one if the division is without remainder. */
+/* Returns whether position o of the result has an input element under element k of the window, and its index.
+   Transposed, input element i is spread to the positions i * stride - padding + k * dilation, so the division must be
+   exact. */
 static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, ind_expr k, ind_expr size,
                                   ind_expr *at) {
     const ind__window *w = &l->conv.window;
@@ -15152,7 +15169,7 @@ static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, 
     return graph__window_over(w, s, o, k, size, at);
 }
 
-/* The operand lies in memory, so a load under a mask gives 0 where the window sticks out. */
+/* The operand is in memory, so a masked load gives 0 outside of it. */
 static ind_value graph__conv_input(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     const ind__box *x = l->product.a;
@@ -15191,7 +15208,7 @@ static ind_value graph__conv_weight(ind_ops *o, const ind_expr *index, int rank,
     return graph__lower_cast(o, ind__box_load(o, l->product.b, at, l->product.b->rank), l->compute);
 }
 
-/* A single product: no channel and no window to sum over. */
+/* A single product: nothing to sum over. */
 static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     ind_expr at[2 * IND_MAX_RANK];
@@ -15200,7 +15217,7 @@ static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank,
     return ind_op_mul(o, graph__conv_input(o, at, rank, user), graph__conv_weight(o, at, rank, user));
 }
 
-/* The sums over channels and windows, of l->product.size. */
+/* Sums over channels and windows, with sizes l->product.size. */
 static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
     ind_expr range[4] = {l->conv_channels};
     int n = 1 + l->conv.window.rank;
@@ -15225,7 +15242,7 @@ static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
     return ind__box_reduction(l->w->program, &d, out);
 }
 
-/* Channel c of the result is channel c of a group's with as many before it; the bias has one element for each. */
+/* Adds the bias of the result's channel: its group's channels come after those of the earlier groups. */
 static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     int lead = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1;
     ind_expr channel = index[lead];
@@ -15234,7 +15251,7 @@ static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank,
     return ind_op_add(o, ind__box_load(o, l->part[0], index, rank), graph__lower_cast(o, bias, l->compute));
 }
 
-/* Sums of windows of operand a times those of operand b, to the size of y. */
+/* Sums windows of operand a times operand b, with the sizes of y. */
 static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t b, const ind__tensor_info *y,
                                       ind__box **out) {
     const ind__tensor_info *w = graph__lower_operand_info(l, b);
@@ -15266,8 +15283,8 @@ static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **resul
 
 /* ---- gradients of convolutions ---- */
 
-/* Element of the weight's gradient: group?, channel of the dense operand, channel of the windowed one, window; summed
-   over images and places of the dense one. Both channels are within the group. */
+/* Loads for an element of the weight's gradient. Index: group?, channel of the dense operand, channel of the windowed
+   one, window; summed over images and positions of the dense one. Both channels are within the group. */
 static ind_value graph__weight_gradient_dense(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     const ind__box *x = l->product.a;
@@ -15350,7 +15367,7 @@ static ind_status graph__lower_weight_gradient(graph__lower_ctx *l, bool transpo
     return *out ? IND_OK : ind__failed(l->context);
 }
 
-/* Gradients of input, weight and bias. That of the input is the convolution the other way round. */
+/* Gradients of input, weight and bias. The input's gradient is the transposed convolution. */
 static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 1);
     (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 2), &l->conv);
@@ -15385,15 +15402,15 @@ static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__bo
 
 typedef enum ind__resample_mode { IND__NEAREST, IND__NEAREST_EXACT, IND__LINEAR } ind__resample_mode;
 
-/* How the last `rank` dimensions are resampled; scale 0: that of the sizes. */
+/* How the last `rank` dimensions are resampled. scale 0: the ratio of the sizes. */
 typedef struct ind__resample {
-    int rank, mode; /* mode -1: there is none of this name */
+    int rank, mode; /* mode -1: the name is unknown */
     bool align_corners;
     double scale[3];
     const ind__attr *size, *scales;
 } ind__resample;
 
-/* torch.nn.functional.interpolate calls linear by the number of dimensions. */
+/* Returns the mode of a name. torch.nn.functional.interpolate names linear by the number of dimensions. */
 static int ind__interpolation_mode(const char *mode, int rank) {
     static const char *const linear[] = {"linear", "bilinear", "trilinear"};
     if (mode && strcmp(mode, "nearest") == 0) return IND__NEAREST;
@@ -15401,7 +15418,7 @@ static int ind__interpolation_mode(const char *mode, int rank) {
     return mode && rank >= 1 && rank <= 3 && strcmp(mode, linear[rank - 1]) == 0 ? IND__LINEAR : -1;
 }
 
-/* False: scale factors are given that are not 1 or as many as dimensions, or are not positive. */
+/* False if scale factors are given whose number is neither 1 nor the number of dimensions, or that are not positive. */
 static bool ind__resample_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr, int operand_rank,
                              ind__resample *r) {
     bool any = op == IND_OP_INTERPOLATE;
@@ -15423,8 +15440,7 @@ static bool ind__resample_of(const ind_graph *g, ind_graph_op op, const ind__att
     return true;
 }
 
-/* floor(size * scale); a symbolic size needs a scale with a denominator that is a power of two. Invalid if it has not.
- */
+/* floor(size * scale). For a symbolic size, scale's denominator must be a power of two; otherwise invalid. */
 static ind_expr ind__scaled_size(ind_expr size, double scale) {
     int64_t known, denominator = 1;
     ind_context *c = size.context;
@@ -15509,9 +15525,10 @@ ind_tensor ind_interpolate(ind_tensor x, const ind_expr *size, int num_size, con
 
 /* ---- resampling: expansions */
 
-/* ---- resampling: area is an adaptive average; cubic takes four elements along each dimension (Keys 1981, a = -3/4) */
+/* ---- resampling: area is an adaptive average; cubic uses four elements along each dimension (Keys 1981, a = -3/4) */
 
-/* The sizes that the last dimensions get; false: neither or both of size and scale factors are given, or too few. */
+/* Computes the sizes of the last dimensions. False unless exactly one of size and scale factors is given, with 1 or
+   `dims` elements. */
 static bool ind__resampled_sizes(ind__expansion *e, const ind__attr *size, const ind__attr *scales, int dims,
                                  ind_expr *out) {
     bool sized = size->kind != IND__ATTR_NONE && size->count > 0,
@@ -15556,12 +15573,12 @@ static ind_tensor ind__cubic(const ind__expansion *e, ind_tensor t, double a, do
     return ind__plus(e, ind_mul(y, t), d);
 }
 
-/* What a place in the result is multiplied by to give one in the operand. */
+/* Ratio of a coordinate in the operand to one in the result. */
 static ind_tensor ind__resampled_step(const ind__expansion *e, ind_expr in, ind_expr out, bool corners, double scale,
                                       ind_dtype dtype) {
     ind_expr one = ind__e(e, 1);
     if (corners) {
-        ind_expr gaps = ind_expr_sub(out, one); /* a single place is the first: the step is 0 */
+        ind_expr gaps = ind_expr_sub(out, one); /* a single output is the first: the step is 0 */
         in = ind_expr_mul(ind_expr_sub(in, one), ind_expr_min(gaps, one));
         out = ind_expr_max(gaps, one);
     } else if (scale > 0) {
@@ -15570,7 +15587,7 @@ static ind_tensor ind__resampled_step(const ind__expansion *e, ind_expr in, ind_
     return ind_div(ind__size_number(e, in, dtype), ind__size_number(e, out, dtype));
 }
 
-/* x, which is computed in f32 or f64, resampled along a dimension. */
+/* Resamples x, which is f32 or f64, along a dimension. */
 static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int dim, ind_expr out, bool corners,
                                    double scale) {
     const ind_dtype dtype = ind_tensor_dtype(x);
@@ -15580,7 +15597,7 @@ static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int di
     place = corners ? ind_mul(place, step) : ind__plus(e, ind_mul(ind__plus(e, place, 0.5), step), -0.5);
     ind_tensor first = ind_floor(place), t = ind_sub(place, first), back = ind_sub(ind__num(e, 1), t);
     const double a = -0.75;
-    for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
+    for (int k = 0; k < 4; k++) { /* offsets -1, 0, 1 and 2 from the first */
         ind_tensor distance = k < 2 ? t : back;
         ind_tensor w = k == 0 || k == 3 ? ind__cubic(e, ind__plus(e, distance, 1), a, -5 * a, 8 * a, -4 * a)
                                         : ind__cubic(e, distance, a + 2, -(a + 3), 0, 1);
@@ -15610,7 +15627,7 @@ static void ind__expand_upsample_bicubic(ind__expansion *e) {
     if (dtype != ind_tensor_dtype(x)) e->y = ind_cast(x, dtype);
 }
 
-/* The weight of an element this far from the middle: of a triangle, or of Keys' cubic with a = -1/2. */
+/* The weight of an element at this distance from the centre: a triangle, or Keys' cubic with a = -1/2. */
 static ind_tensor ind__aa_filter(const ind__expansion *e, ind_tensor distance, bool cubic) {
     const double a = -0.5;
     ind_tensor one = ind__num(e, 1), zero = ind_scalar(e->g, 0);
@@ -15621,7 +15638,7 @@ static ind_tensor ind__aa_filter(const ind__expansion *e, ind_tensor distance, b
     return ind_where(ind_lt(distance, one), ind__cubic(e, distance, a + 2, -(a + 3), 0, 1), outer);
 }
 
-/* How many elements meet in one of the result, at most: 2 ceil(half * max(step, 1)) + 1. */
+/* Maximum number of elements that contribute to one of the result: 2 ceil(half * max(step, 1)) + 1. */
 static ind_expr ind__aa_taps(const ind__expansion *e, ind_expr in, ind_expr out, int half, bool corners, double scale) {
     ind_expr one = ind__e(e, 1), two = ind__e(e, 2), gaps = ind_expr_max(ind_expr_sub(out, one), one), reach;
     if (corners) {
@@ -15634,8 +15651,8 @@ static ind_expr ind__aa_taps(const ind__expansion *e, ind_expr in, ind_expr out,
     return ind_expr_add(ind_expr_mul(two, reach), one);
 }
 
-/* Of each element of the result, [out, taps]: which elements meet in it, their weights, which come to 1, and whether
-   there are so many. */
+/* For each element of the result, [out, taps]: the elements that contribute, their normalised weights, and whether the
+   tap exists. */
 typedef struct ind__aa_met {
     ind_tensor at, weight, inside;
 } ind__aa_met;
@@ -15677,7 +15694,7 @@ static ind_tensor ind__aa_along(const ind__expansion *e, ind_tensor x, int dim, 
     return ind__sum_last(ind_mul(y, met.weight), dim + 1, false);
 }
 
-/* Resampling of which every element of the operand has its share, also where the result is much smaller. */
+/* Resampling with antialiasing: every element of the operand contributes, even if the result is much smaller. */
 static void ind__expand_upsample_aa(ind__expansion *e) {
     const ind__attr *scales = &e->a[2];
     const bool scaled = scales->kind != IND__ATTR_NONE && scales->count > 0;
@@ -15705,7 +15722,7 @@ static void ind__expand_interpolate_aa(ind__expansion *e) {
     e->y = ind__call_in(e->g, cubic ? IND_OP_UPSAMPLE_BICUBIC2D_AA : IND_OP_UPSAMPLE_BILINEAR2D_AA, e->x, 1, a, 3);
 }
 
-/* interpolate in a mode that is written as other ops. */
+/* Returns the expansion of an interpolate mode that expands to other ops. */
 static ind__expander ind__interpolation_expander(const ind__node *node) {
     const char *mode = node->op == IND_OP_INTERPOLATE && node->attr[2].s ? node->attr[2].s : "";
     if (node->attr[4].i) return ind__expand_interpolate_aa;
@@ -15714,7 +15731,7 @@ static ind__expander ind__interpolation_expander(const ind__node *node) {
 
 /* ---- resampling: lowerings */
 
-/* What a place in the result is multiplied by to give one in the operand, as PyTorch has it in f32 (f64 for f64). */
+/* Ratio of a coordinate in the operand to one in the result, as PyTorch computes it in f32 (f64 for f64). */
 static ind_value graph__resample_step(ind_ops *o, const graph__lower_ctx *l, const ind__resample *r, int s,
                                       ind_dtype dtype) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
@@ -15722,12 +15739,12 @@ static ind_value graph__resample_step(ind_ops *o, const graph__lower_ctx *l, con
     if (!r->align_corners && r->scale[s] > 0) return ind_op_constant(o, 1 / r->scale[s], dtype);
     if (r->align_corners) {
         in = ind_expr_sub(in, one);
-        out = ind_expr_max(ind_expr_sub(out, one), one); /* a single place is the first: it is multiplied by 0 */
+        out = ind_expr_max(ind_expr_sub(out, one), one); /* a single output is the first: multiplied by 0 */
     }
     return ind_op_div(o, ind_op_index(o, in, dtype), ind_op_index(o, out, dtype));
 }
 
-/* The step as a number, where the sizes are known; else 0. */
+/* The step as a number if the sizes are known, else 0. */
 static float graph__nearest_step(const graph__lower_ctx *l, const ind__resample *r, int s) {
     int64_t in, out;
     bool known = ind_expr_is_int(graph__lower_operand_info(l, 0)->size[2 + s], &in) &&
@@ -15736,8 +15753,8 @@ static float graph__nearest_step(const graph__lower_ctx *l, const ind__resample 
     return known ? (float)in / (float)out : 0;
 }
 
-/* Whether floor((i + shift) * step) in f32, which is what PyTorch computes, is the floor of the exact quotient at every
-   place: for a power of two it is, else known sizes are tried one by one. */
+/* True if floor((i + shift) * step) in f32, as PyTorch computes it, is the exact quotient's floor at every position. It
+   is for a scale that is a power of two; known sizes are tested one by one. */
 static bool graph__nearest_is_exact(const graph__lower_ctx *l, const ind__resample *r, int s) {
     int64_t in, out;
     float step = graph__nearest_step(l, r, s), shift = r->mode == IND__NEAREST_EXACT ? 0.5f : 0.0f;
@@ -15765,7 +15782,7 @@ static ind_expr graph__nearest_place(const graph__lower_ctx *l, const ind__resam
     return ind_expr_floordiv(ind_expr_mul(i, in), ind_expr_mul(out, two));
 }
 
-/* As PyTorch rounds it: min(floor((i + shift) * step), in - 1) in f32. */
+/* As PyTorch rounds: min(floor((i + shift) * step), in - 1) in f32. */
 static ind_expr graph__nearest_computed(ind_ops *o, const graph__lower_ctx *l, const ind__resample *r, int s,
                                         ind_expr i) {
     ind_expr in = graph__lower_operand_info(l, 0)->size[2 + s], one = ind_int(l->context, 1);
@@ -15789,7 +15806,7 @@ static ind_value graph__nearest_element(ind_ops *o, const ind_expr *index, int r
     return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, rank), l->compute);
 }
 
-/* The two neighbours of a place in the operand, and the weight of the second. */
+/* The two neighbours of a coordinate in the operand, and their weights. */
 typedef struct graph__neighbours {
     ind_expr at[2];
     ind_value weight[2];
@@ -15836,7 +15853,7 @@ static ind_value graph__linear_resample_element(ind_ops *o, const ind_expr *inde
     return v[0];
 }
 
-/* The operand is read several times for each element, and by computed indices. */
+/* Stores the operand for linear modes, which read it several times per element, by computed indices. */
 static ind_status graph__lower_upsample(graph__lower_ctx *l, ind__box **results) {
     ind__resample r;
     (void)ind__resample_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 0)->rank, &r);
@@ -15918,7 +15935,7 @@ ind_tensor ind_grid_sampler_3d(ind_tensor x, ind_tensor grid, int interpolation_
 
 /* ---- sampling at the points of a grid: expansions */
 
-/* Places in [-1, 1] along a dimension of n elements: of the corners, or of the elements' middles. */
+/* Coordinates in [-1, 1] of n elements: from corner to corner, or of the elements' centres. */
 static ind_tensor ind__grid_line(const ind__expansion *e, int64_t n, bool corners, ind_dtype dtype) {
     ind_tensor i = ind_arange(e->g, ind__e(e, 0), ind__e(e, n), ind__e(e, 1), dtype);
     if (corners && n == 1) return ind__times(e, i, 0);
@@ -15927,7 +15944,8 @@ static ind_tensor ind__grid_line(const ind__expansion *e, int64_t n, bool corner
     return ind_div(twice, ind__num(e, steps));
 }
 
-/* theta [N, 2, 3] of size [N, C, H, W], or [N, 3, 4] of [N, C, D, H, W]: x comes first, the last dimension. */
+/* theta [N, 2, 3] for size [N, C, H, W], or [N, 3, 4] for [N, C, D, H, W]. Coordinate x is the first, for the last
+   dimension. */
 static void ind__expand_affine_grid(ind__expansion *e) {
     const int dims = e->a[0].count - 2;
     const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
@@ -15941,7 +15959,7 @@ static void ind__expand_affine_grid(ind__expansion *e) {
         return;
     }
     ind_tensor sum = {e->g, 0};
-    for (int d = 0; d < dims; d++) { /* coordinate d lies along dimension -1 - d of the grid, [.., H, W, coordinates] */
+    for (int d = 0; d < dims; d++) { /* coordinate d is along dimension -1 - d of the grid, [.., H, W, coordinates] */
         int64_t n = 0;
         if (!ind_expr_is_int(e->a[0].list[e->a[0].count - 1 - d], &n) || n < 1) {
             ind__refuse(e, IND_NOT_SUPPORTED, "sizes that are no numbers above 0");
@@ -15967,7 +15985,7 @@ static void ind__expand_grid_sampler(ind__expansion *e) {
 
 /* ---- sampling at the points of a grid: lowerings */
 
-/* Coordinate x folded back into [low / 2, high / 2] as often as it takes (ATen's reflect_coordinates). */
+/* Coordinate x reflected into [low / 2, high / 2], repeatedly if needed (ATen's reflect_coordinates). */
 static ind_value graph__reflected(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr low, ind_expr high) {
     ind_value half = ind_op_constant(o, 0.5, l->compute), zero = ind_op_constant(o, 0, l->compute);
     ind_value from = ind_op_mul(o, ind_op_index(o, low, l->compute), half);
@@ -15979,7 +15997,7 @@ static ind_value graph__reflected(ind_ops *o, const graph__lower_ctx *l, ind_val
     return ind_op_where(o, ind_op_index(o, ind_expr_eq(low, high), IND_BOOL), zero, ind_op_where(o, odd, back, there));
 }
 
-/* From [-1, 1] to elements of a dimension. */
+/* Maps [-1, 1] to element coordinates of a dimension. */
 static ind_value graph__grid_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr size) {
     ind_expr last = ind_expr_sub(size, ind_int(l->context, 1));
     ind_value unit = ind_op_constant(o, 1, l->compute), half = ind_op_constant(o, 0.5, l->compute);
@@ -15988,7 +16006,7 @@ static ind_value graph__grid_scaled(ind_ops *o, const graph__lower_ctx *l, ind_v
     return ind_op_mul(o, ind_op_sub(o, ind_op_mul(o, x, ind_op_index(o, size, l->compute)), unit), half);
 }
 
-/* A place as the padding has it; what is no number, or far outside, is before the first element. */
+/* Applies the padding mode to a coordinate. NaN or a coordinate far outside becomes one before the first element. */
 static ind_value graph__grid_padded(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr size) {
     bool align = l->node->attr[2].i != 0;
     int64_t padding = l->node->attr[1].i;
@@ -16007,7 +16025,7 @@ static ind_value graph__grid_padded(ind_ops *o, const graph__lower_ctx *l, ind_v
     return ind_op_where(o, inside, x, ind_op_constant(o, -100, l->compute));
 }
 
-/* The image's element at a place in each dimension, 0 outside of it. */
+/* Loads the image's element at a position per dimension; 0 outside of the image. */
 static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_expr *index, const ind_value *place) {
     const ind__box *x = graph__lower_operand_box(l, 0);
     const int dims = x->rank - 2;
@@ -16026,7 +16044,7 @@ static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_
     return ind_op_where(o, inside, v, ind_op_constant(o, 0, l->compute));
 }
 
-/* In each dimension the places that count and their weights. */
+/* Per dimension: the positions that contribute, and their weights. */
 typedef struct graph__grid_taps {
     ind_value place[3][4], weight[3][4];
     int num;
@@ -16047,13 +16065,13 @@ static ind_value graph__cubic(ind_ops *o, ind_value t, double a, double b, doubl
     return ind_op_add(o, ind_op_mul(o, y, t), ind_op_constant(o, d, dtype));
 }
 
-/* Keys 1981, a = -3/4; each place for itself is padded. */
+/* Keys 1981, a = -3/4. The padding mode applies to each position. */
 static void graph__cubic_taps(ind_ops *o, const graph__lower_ctx *l, graph__grid_taps *t, int s, ind_value x,
                               ind_expr size) {
     const double a = -0.75;
     ind_value unit = ind_op_constant(o, 1, l->compute), first = ind_op_floor(o, x), after = ind_op_sub(o, x, first);
     ind_value back = ind_op_sub(o, unit, after);
-    for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
+    for (int k = 0; k < 4; k++) { /* offsets -1, 0, 1 and 2 from the first */
         ind_value at = ind_op_add(o, first, ind_op_constant(o, k - 1, l->compute)), distance = k < 2 ? after : back;
         t->place[s][k] = graph__grid_padded(o, l, at, size);
         t->weight[s][k] = k == 0 || k == 3
@@ -16084,7 +16102,7 @@ static ind_value graph__grid_sampled(ind_ops *o, const ind_expr *index, int rank
     const int dims = rank - 2;
     graph__grid_taps taps = {.num = mode == 2 ? 4 : 2};
     ind_value nearest[3];
-    for (int s = 0; s < dims; s++) { /* the grid has x first, which is the last dimension */
+    for (int s = 0; s < dims; s++) { /* x comes first in the grid and is the last dimension */
         ind_expr at[5] = {index[0]}, size = graph__lower_operand_info(l, 0)->size[2 + s];
         for (int d = 0; d < dims; d++) at[1 + d] = index[2 + d];
         at[1 + dims] = ind_int(l->context, dims - 1 - s);
@@ -16118,7 +16136,7 @@ static ind_status graph__lower_grid_sampler(graph__lower_ctx *l, ind__box **resu
 /* ================================================================================== src/graph/ops/windows/columns.c */
 /* ---- im2col and col2im: shape rules */
 
-/* The windows of im2col and col2im, over an image of these two sizes; *count: how many there are. */
+/* Checks the windows of im2col and col2im over an image of these two sizes. *count: their number. */
 static ind_status ind__check_columns(ind__infer *in, const ind_expr *image, ind__window *w, ind_expr count[2]) {
     w->rank = 2;
     if (ind__check_window(in, NULL, w)) return in->status;
@@ -16173,7 +16191,7 @@ static ind_status ind__rule_col2im(ind__infer *in) {
 
 /* ---- im2col and col2im: builders */
 
-/* The lists of windows in two dimensions, none of them left out: strides and dilations of 0 are 1. */
+/* Fills in the lists of two-dimensional windows: strides and dilations of 0 become 1. */
 static bool ind__full_pool_lists(ind_tensor x, ind_graph_op op, const ind_pool_desc *pool, ind__int_lists *l) {
     ind_pool_desc full;
     if (!x.graph || x.graph->status) return false;
@@ -16205,7 +16223,7 @@ ind_tensor ind_col2im(ind_tensor x, ind_expr height, ind_expr width, const ind_p
 
 /* ---- im2col and col2im: lowerings */
 
-/* Row (c, i, j) and column (y, x) of the matrix: element (c, y * stride - padding + i * dilation, ..) of the image. */
+/* Row (c, i, j), column (y, x) of the matrix: element (c, y * stride - padding + i * dilation, ..) of the image. */
 static ind_value graph__im2col_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     const ind__window *w = &l->window;
@@ -16231,7 +16249,7 @@ static ind_status graph__lower_im2col(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__im2col_element, results);
 }
 
-/* Element (.., y, x) of the image under element (i, j) of a window, if the window's place comes out whole. */
+/* Element (.., y, x) of the image at offset (i, j) of a window, if its window index is an integer in range. */
 static ind_value graph__col2im_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__window *w = &l->window;
     int image = l->result->rank, lead = image - 3;
@@ -16266,8 +16284,7 @@ static ind_status graph__lower_col2im(graph__lower_ctx *l, ind__box **results) {
 /* ================================================================================== src/graph/ops/products/matmul.c */
 /* ---- matrix products: shape rules */
 
-/* Both operands of a product, and the shared dimension: the last of a, the last but one of b (its last where it has
- * one). */
+/* Checks both operands of a product, and the shared dimension: a's last, b's second to last (a vector's only one). */
 static ind_status ind__check_product(ind__infer *in, uint32_t a, uint32_t b) {
     int ra = ind__operand(in, a)->rank, rb = ind__operand(in, b)->rank;
     if (ind__need_same_dtype(in, a, b)) return in->status;
@@ -16373,7 +16390,7 @@ static void ind__expand_dot(ind__expansion *e) {
     e->y = ind_matmul(e->x[0], e->x[1]);
 }
 
-/* Over the last dimensions of both; with a 0-d operand a product. */
+/* Over the last dimensions of both; with a 0-d operand, their product. */
 static void ind__expand_inner(ind__expansion *e) {
     ind_tensor a = e->x[0], b = e->x[1];
     const int m = ind_tensor_rank(a), n = ind_tensor_rank(b);
@@ -16409,7 +16426,7 @@ static void ind__expand_mv(ind__expansion *e) {
     if (ind__need_rank_of(e, 0, 2, 2) && ind__need_rank_of(e, 1, 1, 1)) e->y = ind_matmul(e->x[0], e->x[1]);
 }
 
-/* beta * self + alpha * product; with beta 0 what is in self does not count, be it NaN. */
+/* beta * self + alpha * product. If beta is 0, self is ignored, even NaN. */
 static ind_tensor ind__added(const ind__expansion *e, ind_tensor product) {
     const ind__attr *beta = &e->a[0], *alpha = &e->a[1];
     bool none = beta->is_int ? beta->i == 0 : beta->f == 0, one = beta->is_int ? beta->i == 1 : beta->f == 1;
@@ -16493,8 +16510,7 @@ static void ind__expand_bilinear(ind__expansion *e) {
 
 /* ---- matrix products: lowerings */
 
-/* Batch indices of operand x (whose last `inner` dimensions are the matrix), broadcast from those of the product.
- */
+/* Batch indices of operand x (whose last `inner` dimensions are the matrix), broadcast from those of the product. */
 static void graph__batch_index(const graph__lower_ctx *l, const ind__box *x, int inner, const ind_expr *index,
                                ind_expr *at) {
     int own = x->rank - inner;
@@ -16524,7 +16540,7 @@ static ind_value graph__product_b(ind_ops *o, const ind_expr *index, int rank, v
     return graph__lower_cast(o, ind__box_load(o, l->product.b, at, l->product.b->rank), l->compute);
 }
 
-/* a[.., m, k] against one matrix b: all of a's leading dimensions are rows of one product. */
+/* a[.., m, k] times one matrix b: all leading dimensions of a are rows of one product. */
 static ind_status graph__flatten_rows(graph__lower_ctx *l) {
     ind__box *a = l->product.a;
     ind_expr size[2] = {ind_expr_product(l->context, a->size, a->rank - 1), a->size[a->rank - 1]};
@@ -16549,7 +16565,7 @@ static void graph__product_sizes(graph__lower_ctx *l) {
     l->product.rank = rank;
 }
 
-/* *out: what l->product says, in dtype. Over an inner dimension of size 0 it is 0. */
+/* *out: the product that l->product describes, in dtype. If the inner dimension has size 0, it is 0. */
 static ind_status graph__lower_product(graph__lower_ctx *l, ind_dtype dtype, ind__box **out) {
     const ind_expr *k = &l->product.a->size[l->product.a->rank - 1];
     graph__typed_number zero = {dtype, 0, 0};
@@ -16570,7 +16586,7 @@ static ind_status graph__lower_product(graph__lower_ctx *l, ind_dtype dtype, ind
     return ind__box_reduction(l->w->program, &d, out);
 }
 
-/* *out: the product of operands x and y, of l->product.size. */
+/* *out: the product of operands x and y, with sizes l->product.size. */
 static ind_status graph__lower_dot(graph__lower_ctx *l, uint32_t x, uint32_t y, bool transposed, ind__box **out) {
     l->product.a = graph__stored_operand(l, x);
     l->product.b = graph__stored_operand(l, y);
@@ -16600,8 +16616,8 @@ static ind_value graph__linear_element(ind_ops *o, const ind_expr *index, int ra
     return ind_op_add(o, product, graph__lower_operand(o, l, 2, index, rank));
 }
 
-/* input @ weight^T + bias; the bias is added to the product as the kernel has it, before it is rounded to memory.
- */
+/* input @ weight^T + bias. The bias is added to the accumulator in the kernel, before the product is rounded for
+   memory. */
 static ind_status graph__lower_linear(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_dot(l, 0, 1, true, results);
     if (status == IND_OK && graph__lower_has_operand(l, 2)) {
@@ -16612,7 +16628,7 @@ static ind_status graph__lower_linear(graph__lower_ctx *l, ind__box **results) {
     return status ? status : graph__lower_unflatten(l, results);
 }
 
-/* beta * self + alpha * (mat1 @ mat2); with beta 0 self is not read, so its NaN do not spread. */
+/* beta * self + alpha * (mat1 @ mat2). If beta is 0, self is not read, so its NaNs do not spread. */
 static ind_value graph__addmm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__attr *beta = &l->node->attr[0], *alpha = &l->node->attr[1];
     ind_value product = graph__lower_scaled(o, l, ind__box_load(o, l->part[0], index, rank), alpha);
@@ -16654,7 +16670,7 @@ static ind_status graph__lower_addmm(graph__lower_ctx *l, ind__box **results) {
 /* ================================================================================== src/graph/ops/products/einsum.c */
 /* ---- einsum and tensordot: expansions */
 
-/* The dimensions of x that a list does not name, in order, with those it names before (front) or behind. */
+/* Lists the dimensions of x: those that `list` does not name, in order, with the named ones first (front) or last. */
 static int ind__split_dims(ind__expansion *e, int k, const ind__attr *list, bool front, int *dims) {
     int rank = ind_tensor_rank(e->x[k]), named[IND_MAX_RANK], n = 0;
     bool taken[IND_MAX_RANK] = {false};
@@ -16703,15 +16719,15 @@ static void ind__expand_tensordot(ind__expansion *e) {
     e->y = ind_view(ind_matmul(ind_view(a, first, 2), ind_view(b, second, 2)), size, rank);
 }
 
-/* ---- einsum: each operand becomes one dimension for each label it has, in the order of the labels; those that are
-   needed no more are summed in the product with the next operand */
+/* ---- einsum: each operand gets one dimension per label, in the order of the labels. Labels that no later operand or
+   result needs are summed in the product with the next operand */
 
-#define IND__EINSUM_LABELS (52 + IND_MAX_RANK) /* a-z, A-Z, the dimensions of "..." from the last */
+#define IND__EINSUM_LABELS (52 + IND_MAX_RANK) /* a-z, A-Z, then the dimensions of "..." from the last */
 
 typedef struct ind__einsum {
     ind__expansion *e;
-    int last[IND__EINSUM_LABELS];  /* the last operand that has it; num_x: the result does; -1: nobody */
-    int order[IND__EINSUM_LABELS]; /* place in the result, or behind all of that */
+    int last[IND__EINSUM_LABELS];  /* last operand with the label; num_x: the result has it; -1: none */
+    int order[IND__EINSUM_LABELS]; /* position in the result, or after all of these */
     ind_expr size[IND__EINSUM_LABELS];
     int num_out, out[IND_MAX_RANK];
     int ellipsis; /* dimensions of the longest "..." */
@@ -16721,7 +16737,8 @@ static int ind__label_of(char ch) {
     return ch >= 'a' && ch <= 'z' ? ch - 'a' + 26 : ch >= 'A' && ch <= 'Z' ? ch - 'A' : -1;
 }
 
-/* The labels of one term of the equation; ellipsis: how many dimensions "..." has. Returns their number, -1: bad. */
+/* Reads the labels of one term of the equation; "..." stands for `ellipsis` dimensions. Returns their number, -1 on
+   error. */
 static int ind__einsum_term(ind__expansion *e, const char *s, size_t n, int ellipsis, int labels[IND_MAX_RANK]) {
     int count = 0;
     bool dots = false;
@@ -16753,7 +16770,7 @@ static bool ind__has_dots(const char *s, size_t n) {
     return false;
 }
 
-/* The dimensions that "..." stands for in a term: what its letters leave of the rank. */
+/* Returns the number of dimensions of "..." in a term: the rank less its letters. */
 static int ind__dots_rank(ind__expansion *e, int k, const char *s, size_t n) {
     int letters = 0, rank = ind_tensor_rank(e->x[k]);
     char text[300];
@@ -16764,7 +16781,8 @@ static int ind__dots_rank(ind__expansion *e, int k, const char *s, size_t n) {
     return -1;
 }
 
-/* Operand k with each label once: repeated ones become the diagonal. dims: its labels then. Returns their number. */
+/* Returns operand k with each label once: repeated ones become a diagonal. labels: those of the result. Returns their
+   number. */
 static int ind__einsum_diagonal(ind__expansion *e, int k, int labels[IND_MAX_RANK], int count, ind_tensor *x) {
     *x = e->x[k];
     for (int i = 0; i < count; i++) {
@@ -16774,7 +16792,7 @@ static int ind__einsum_diagonal(ind__expansion *e, int k, int labels[IND_MAX_RAN
                 ind__refuse(e, IND_SHAPE_MISMATCH, "operand %d: dimensions of one letter are not known to be equal", k);
                 return -1;
             }
-            *x = ind_diagonal(*x, 0, i, j); /* the diagonal comes last */
+            *x = ind_diagonal(*x, 0, i, j); /* the diagonal becomes the last dimension */
             int label = labels[i];
             for (int m = j; m + 1 < count; m++) labels[m] = labels[m + 1];
             for (int m = i; m + 2 < count; m++) labels[m] = labels[m + 1];
@@ -16787,7 +16805,7 @@ static int ind__einsum_diagonal(ind__expansion *e, int k, int labels[IND_MAX_RAN
     return count;
 }
 
-/* Dimensions of size 1 that are longer elsewhere broadcast: here they are dropped. */
+/* Drops dimensions of size 1 that are larger in other operands: they broadcast. */
 static int ind__einsum_drop(const ind__einsum *s, int *labels, int count, ind_tensor *x) {
     int kept = 0;
     for (int i = 0; i < count; i++) {
@@ -16814,8 +16832,8 @@ static bool ind__einsum_sizes(ind__einsum *s, int k, const int *labels, int coun
     return true;
 }
 
-/* The group of a label in the product of two operands: 0 batch (in both, needed later), 1 only in the first, 2 only in
-   the second, 3 in both, summed. */
+/* Returns x as a matrix of `groups` of labels. Groups: 0 batch (in both, needed later), 1 only in the first operand, 2
+   only in the second, 3 in both and summed. */
 static ind_tensor ind__einsum_matrix(const ind__einsum *s, ind_tensor x, const int *labels, int count, const int *group,
                                      const int groups[3], ind_expr product[3]) {
     int dims[IND_MAX_RANK], n = 0;
@@ -16833,7 +16851,7 @@ static ind_tensor ind__einsum_matrix(const ind__einsum *s, ind_tensor x, const i
     return ind_view(x, product, 3);
 }
 
-/* The product of two operands, their common labels that nobody needs later summed; a's labels are replaced. */
+/* Multiplies two operands and sums their common labels that are not needed later. Replaces a's labels. */
 static int ind__einsum_pair(const ind__einsum *s, int k, ind_tensor *a, int *la, int na, ind_tensor b, const int *lb,
                             int nb) {
     static const int of_a[3] = {0, 1, 3}, of_b[3] = {0, 3, 2};
@@ -16862,7 +16880,7 @@ static int ind__einsum_pair(const ind__einsum *s, int k, ind_tensor *a, int *la,
     return n;
 }
 
-/* Sums the labels of x that neither a later operand nor the result has. Integers become i64 by that, as in sum. */
+/* Sums the labels of x that neither a later operand nor the result has. Integers become i64, as in sum. */
 static int ind__einsum_sum(const ind__einsum *s, int k, ind_tensor *x, int *labels, int count) {
     int dims[IND_MAX_RANK], n = 0, kept = 0;
     for (int i = 0; i < count; i++) {
@@ -16876,7 +16894,7 @@ static int ind__einsum_sum(const ind__einsum *s, int k, ind_tensor *x, int *labe
     return kept;
 }
 
-/* The labels of the result, as written behind "->" or, without that, those that come once, in order. */
+/* Reads the labels of the result: those after "->"; without "->", those that occur once, in order. */
 static bool ind__einsum_output(ind__einsum *s, const char *arrow, const int *uses) {
     ind__expansion *e = s->e;
     s->num_out = 0;
@@ -16917,7 +16935,7 @@ static bool ind__einsum_read(ind__einsum *s, ind__einsum_labels *term, const cha
     const char *arrow = strstr(equation, "->");
     size_t end = arrow ? (size_t)(arrow - equation) : strlen(equation);
     int uses[IND__EINSUM_LABELS] = {0}, k;
-    for (int pass = 0; pass < 2; pass++) { /* the first finds how many dimensions "..." has */
+    for (int pass = 0; pass < 2; pass++) { /* pass 0 finds the dimensions of "..." */
         const char *at = equation;
         for (k = 0; at <= equation + end; k++) {
             size_t n = 0;
@@ -16996,7 +17014,7 @@ static void ind__expand_einsum(ind__expansion *e) {
 /* =============================================================================== src/graph/ops/products/attention.c */
 /* ---- attention: shape rules */
 
-/* Types and inner sizes of query, key and value. */
+/* Checks types and inner sizes of query, key and value. */
 static ind_status ind__check_attention(ind__infer *in, int least_rank) {
     for (uint32_t k = 0; k < 3; k++) {
         const ind__tensor_info *x = ind__operand(in, k);
@@ -17011,7 +17029,7 @@ static ind_status ind__check_attention(ind__infer *in, int least_rank) {
     return ind__need_agree(in, features) ? in->status : ind__need_agree(in, keys);
 }
 
-/* The heads of operand k divide those of query. */
+/* The heads of operand k must divide those of query. */
 static ind_status ind__check_grouped_heads(ind__infer *in, uint32_t k) {
     const ind__tensor_info *q = ind__operand(in, 0), *x = ind__operand(in, k);
     ind_expr heads = q->size[q->rank - 3], own = x->size[x->rank - 3];
@@ -17023,7 +17041,7 @@ static ind_status ind__check_grouped_heads(ind__infer *in, uint32_t k) {
                        ind__say_name(in, k), ind__say_size(in, own), x->rank - 3, ind__say_type(in, k));
 }
 
-/* attn_mask expands to the scores, of this size. */
+/* attn_mask must expand to the scores, of this size. */
 static ind_status ind__check_attention_mask(ind__infer *in, const ind_expr *size, int rank) {
     const ind__tensor_info *mask = ind__operand(in, 3);
     ind_dtype d = mask->dtype;
@@ -17084,7 +17102,7 @@ ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, in
 
 /* ---- attention: two products with a softmax between them; only the scores and the probabilities are stored ---- */
 
-/* Score of a query and a key as the softmax takes it: scaled, and -inf where the key is left out. */
+/* Score of a query and a key before the softmax: scaled, and -inf where the mask excludes the key. */
 static ind_value graph__attention_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__attr *scale = &l->node->attr[2];
     ind_value x = graph__lower_cast(o, ind__box_load(o, l->attention.scores, index, rank), l->compute);
@@ -17106,7 +17124,7 @@ static ind_value graph__attention_score(ind_ops *o, const ind_expr *index, int r
     return ind_op_add(o, x, graph__lower_cast(o, mask, l->compute));
 }
 
-/* softmax as of that op, but 0 throughout a row of -inf: nothing is seen there. */
+/* softmax as of the op softmax, but 0 in a row of only -inf (all keys excluded). */
 static ind_value graph__attention_probability(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value m = graph__lower_row_part(o, l, 0, index);
     ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
@@ -17115,7 +17133,7 @@ static ind_value graph__attention_probability(ind_ops *o, const ind_expr *index,
     return ind_op_where(o, none, graph__lower_float(o, l, 0), ind_op_div(o, p, sum));
 }
 
-/* Operand k in memory, each of its heads as often as query has heads for it (enable_gqa). */
+/* Operand k in memory, with each head repeated for its group of query heads (enable_gqa). */
 static ind__box *graph__attention_operand(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__stored_operand(l, k);
     const ind__tensor_info *q = graph__lower_operand_info(l, 0);
@@ -17130,8 +17148,7 @@ static ind__box *graph__attention_operand(graph__lower_ctx *l, uint32_t k) {
     return ind__box_view(l->w->program, x, size, x->rank, map);
 }
 
-/* *out: a [.., m, k] times b ([.., n, k] where transposed, else [.., k, n]), with the leading dimensions of the result.
- */
+/* *out: a [.., m, k] times b ([.., n, k] if transposed, else [.., k, n]), with the leading dimensions of the result. */
 static ind_status graph__attention_product(graph__lower_ctx *l, ind__box *a, ind__box *b, bool transposed,
                                            ind_dtype dtype, ind__box **out) {
     if (!a || !b) return ind__failed(l->context);
@@ -17167,9 +17184,9 @@ static ind_status graph__lower_attention(graph__lower_ctx *l, ind__box **results
 /* =================================================================================== src/graph/ops/signal/fourier.c */
 /* ---- Fourier transforms: shape rules */
 
-/* _dft_matrix[(r, q), (c, d)]: what part q of element r of a sum gives to part d of place c of its Fourier transform of
-   length n, parts being the real and the imaginary one: scale * cos(2 pi (r c / n + (d - q) / 4)), inverse: (q - d).
-   With one part there are real parts only. half: element r stands for n - r, too, as in irfft. */
+/* _dft_matrix[(r, q), (c, d)]: the weight of part q of input element r in part d of output element c of a Fourier
+   transform of length n. Parts are the real and the imaginary one. It is scale * cos(2 pi (r c / n + (d - q) / 4));
+   inverse: (q - d). One part: real only. half: element r also stands for n - r, as in irfft. */
 static ind_status ind__rule_dft_matrix(ind__infer *in) {
     const ind__attr *a = in->attr;
     const int64_t n = a[0].i, rows = a[1].i, columns = a[2].i, most = (int64_t)1 << 28;
@@ -17190,12 +17207,12 @@ static ind_status ind__rule_dft_matrix(ind__infer *in) {
 
 /* ---- Fourier transforms: expansions */
 
-/* ---- Fourier transforms: products with matrices of roots of unity, which are computed where they are used. A long one
-   of length n1 n2 is n2 of length n1, a product with roots between, and n1 of length n2 (Cooley and Tukey 1965).
-   Complex numbers are pairs next to each other, so that a complex transform is one real product. */
+/* ---- Fourier transforms: products with matrices of roots of unity, which kernels compute as they use them. A length
+   n1 n2 is split into n2 transforms of length n1, a product with roots of unity, and n1 transforms of length n2 (Cooley
+   and Tukey 1965). Complex numbers are adjacent pairs, so that a complex transform is one real product. */
 
-#define IND__DFT_DIRECT 128  /* up to this length in one product */
-#define IND__DFT_PRIME  2048 /* lengths with no divisor, too: their matrix takes 16 n^2 bytes in f32 */
+#define IND__DFT_DIRECT 128  /* maximum length of a single product */
+#define IND__DFT_PRIME  2048 /* for prime lengths: their matrix takes 16 n^2 bytes in f32 */
 
 static ind_tensor ind__dft_factors(const ind__expansion *e, int64_t n, int64_t rows, int row_parts, int64_t columns,
                                    int column_parts, bool inverse, bool half, double scale, ind_dtype dtype) {
@@ -17212,7 +17229,7 @@ static ind_tensor ind__complex_product(const ind__expansion *e, ind_tensor a, in
     return ind_stack(parts, 2, -1);
 }
 
-/* The largest divisor up to the root; 1: n is a prime. */
+/* The largest divisor up to the square root; 1: n is prime. */
 static int64_t ind__divisor(int64_t n) {
     int64_t best = 1;
     for (int64_t d = 2; d * d <= n; d++) {
@@ -17231,7 +17248,7 @@ static ind_tensor ind__view2(ind_tensor x, ind_expr a, ind_expr b) {
     return ind_view(x, size, 2);
 }
 
-/* Rows [batch, n * parts] to [batch, 2n]; parts 1: they are real. */
+/* Transforms rows [batch, n * parts] to [batch, 2n]; parts 1: real input. */
 static ind_tensor ind__dft(ind__expansion *e, ind_tensor x, ind_expr batch, int64_t n, int parts, bool inverse,
                            double scale) {
     static const int swap[4] = {0, 2, 1, 3};
@@ -17258,7 +17275,7 @@ static ind_tensor ind__dft(ind__expansion *e, ind_tensor x, ind_expr batch, int6
     return ind__view2(x, batch, ind__e(e, 2 * n));
 }
 
-/* Half a spectrum [batch, 2 (n / 2 + 1)] made whole: the other half is the conjugate, backwards. */
+/* Completes half a spectrum [batch, 2 (n / 2 + 1)]: the other half is the conjugate in reverse order. */
 static ind_tensor ind__whole_spectrum(const ind__expansion *e, ind_tensor x, ind_expr batch, int64_t n) {
     const int back = 1;
     ind_expr size[3] = {batch, ind__e(e, n / 2 + 1), ind__e(e, 2)};
@@ -17271,11 +17288,11 @@ static ind_tensor ind__whole_spectrum(const ind__expansion *e, ind_tensor x, ind
 
 typedef struct ind__fft {
     int in_parts, out_parts;
-    bool inverse, onesided; /* onesided: of the real operand or result only n / 2 + 1 places are kept */
+    bool inverse, onesided; /* onesided: the real operand or result has only n / 2 + 1 frequencies */
     double scale;
 } ind__fft;
 
-/* Rows of n elements (of a c2r: of the result). */
+/* Transforms rows of n elements (c2r: n elements of the result). */
 static ind_tensor ind__fft_rows(ind__expansion *e, ind_tensor x, ind_expr batch, int64_t n, const ind__fft *f) {
     const int64_t kept = n / 2 + 1;
     const ind_dtype dtype = ind_tensor_dtype(x);
@@ -17292,7 +17309,7 @@ static ind_tensor ind__fft_rows(ind__expansion *e, ind_tensor x, ind_expr batch,
     return f->onesided ? ind__part(x, 1, 0, 2 * kept) : x;
 }
 
-/* The transform of length n along a dimension. */
+/* Transforms length n along a dimension. */
 static ind_tensor ind__fft_along(ind__expansion *e, ind_tensor x, int dim, int64_t n, const ind__fft *f) {
     const int rank = ind_tensor_rank(x) - (f->in_parts == 2);
     int order[IND_MAX_RANK], back[IND_MAX_RANK];
@@ -17301,7 +17318,7 @@ static ind_tensor ind__fft_along(ind__expansion *e, ind_tensor x, int dim, int64
             out = f->out_parts == 2 && f->onesided ? n / 2 + 1 : n;
     for (int d = 0; d < rank; d++) order[d] = d < dim ? d : d < rank - 1 ? d + 1 : dim;
     for (int d = 0; d < rank; d++) back[order[d]] = d;
-    order[rank] = back[rank] = rank; /* the pair stays last */
+    order[rank] = back[rank] = rank; /* the pair of parts remains last */
     for (int d = 0; d < rank - 1; d++) {
         size[d] = ind_tensor_size(x, order[d]);
         batch = ind_expr_mul(batch, size[d]);
@@ -17323,8 +17340,8 @@ static bool ind__need_complex(ind__expansion *e, int k) {
     return false;
 }
 
-/* A transform over several dimensions, which are given from the front, and the lengths of the operand or, of a c2r, of
-   the result; normalization as in aten: 1 by the root of the number of elements, 2 by the number. */
+/* A transform over several dimensions (nonnegative), and the lengths of the operand or, for a c2r, of the result.
+   normalization as in aten: 1 divides by the square root of the number of elements, 2 by the number. */
 typedef struct ind__fft_call {
     int dim[IND_MAX_RANK], num;
     int64_t n[IND_MAX_RANK];
@@ -17338,7 +17355,8 @@ static double ind__fft_scale(const ind__fft_call *f) {
     return f->normalization == 0 ? 1 : f->normalization == 1 ? 1 / sqrt(n) : 1 / n;
 }
 
-/* The real end of a transform comes first or last and has the last of the dimensions; the others are complex. */
+/* Runs the transforms of all dimensions. The real side comes first or last and is along the last dimension; all others
+   are complex. */
 static void ind__fft_run(ind__expansion *e, ind_tensor x, const ind__fft_call *f) {
     const double scale = ind__fft_scale(f);
     for (int i = 0; i < f->num; i++) {
@@ -17348,7 +17366,7 @@ static void ind__fft_run(ind__expansion *e, ind_tensor x, const ind__fft_call *f
         }
     }
     for (int step = 0; step < f->num && !e->g->status; step++) {
-        const bool forth = f->in_parts == 1; /* from real values: the last dimension first */
+        const bool forth = f->in_parts == 1; /* real input: last dimension first */
         const int i = forth ? f->num - 1 - step : step;
         ind__fft one = {2, 2, f->inverse, false, step == f->num - 1 ? scale : 1};
         if (forth && step == 0) {
@@ -17371,7 +17389,7 @@ static bool ind__fft_operand(ind__expansion *e, const ind__fft_call *f) {
     return false;
 }
 
-/* The lengths of the operand along the dimensions. */
+/* Reads the lengths of the operand along the dimensions. */
 static bool ind__fft_lengths(ind__expansion *e, ind__fft_call *f) {
     for (int i = 0; i < f->num; i++) {
         if (!ind__known_size(e, e->x[0], f->dim[i], "the length of a transform", &f->n[i])) return false;
@@ -17379,7 +17397,7 @@ static bool ind__fft_lengths(ind__expansion *e, ind__fft_call *f) {
     return true;
 }
 
-/* dims names them, NULL: all of them. Complex values may be transformed along none. */
+/* Reads the dimensions from dims; NULL: all. Complex values may be transformed along no dimension. */
 static bool ind__fft_dims(ind__expansion *e, const ind__attr *dims, ind__fft_call *f) {
     const int rank = ind_tensor_rank(e->x[0]) - (f->in_parts == 2);
     bool taken[IND_MAX_RANK] = {false};
@@ -17426,7 +17444,7 @@ static void ind__expand_fft_core(ind__expansion *e) {
     ind__fft_run(e, e->x[0], &f);
 }
 
-/* What the names of torch.fft say. */
+/* Derives the transform from its name in torch.fft. */
 static void ind__fft_named(const char *name, ind__fft_call *f) {
     const char *at = name + strlen("fft_");
     bool inverse = *at == 'i';
@@ -17435,7 +17453,7 @@ static void ind__fft_named(const char *name, ind__fft_call *f) {
     f->inverse = inverse;
     f->onesided = *at == 'r' || *at == 'h';
     if (f->onesided && (*at == 'r') != inverse) f->in_parts = 1;  /* rfft and ihfft take real values .. */
-    if (f->onesided && (*at == 'r') == inverse) f->out_parts = 1; /* .. irfft and hfft give them */
+    if (f->onesided && (*at == 'r') == inverse) f->out_parts = 1; /* .. irfft and hfft return them */
 }
 
 static bool ind__fft_norm(ind__expansion *e, const ind__attr *a, ind__fft_call *f) {
@@ -17453,7 +17471,7 @@ static bool ind__fft_norm(ind__expansion *e, const ind__attr *a, ind__fft_call *
     return true;
 }
 
-/* x cropped or padded with zeros to n elements of a dimension, whose size may be symbolic. */
+/* x cropped or zero-padded to n elements along a dimension, whose size may be symbolic. */
 static ind_tensor ind__fft_resized(const ind__expansion *e, ind_tensor x, int dim, int64_t n) {
     ind_expr size = ind_tensor_size(x, dim), to = ind__e(e, n), pad[2 * IND_MAX_RANK];
     const int num = 2 * (ind_tensor_rank(x) - dim);
@@ -17465,7 +17483,7 @@ static ind_tensor ind__fft_resized(const ind__expansion *e, ind_tensor x, int di
     return ind_expr_same(size, to) ? x : ind__part(x, dim, 0, n);
 }
 
-/* The dimensions of fft2 are the last two, those of fftn all, or the last as many as there are sizes. */
+/* Dimensions of fft2: the last two. Of fftn: all, or as many of the last as there are sizes. */
 static bool ind__fft_user_dims(ind__expansion *e, ind__fft_call *f) {
     const char *name = e->name;
     const char kind = name[strlen(name) - 1];
@@ -17483,7 +17501,8 @@ static bool ind__fft_user_dims(ind__expansion *e, ind__fft_call *f) {
     return ind__fft_dims(e, &own, f);
 }
 
-/* The lengths: those given (-1 in a list: none), else the operand's; of a c2r the result has 2 (m - 1) for its m. */
+/* Lengths: the given ones (-1 in a list: none), else the operand's. For a c2r of m elements, the result has 2 (m -
+   1). */
 static bool ind__fft_user_lengths(ind__expansion *e, ind__fft_call *f) {
     const ind__attr *s = &e->a[0];
     if (s->kind == IND__ATTR_SIZES && s->count != f->num) {
@@ -17515,7 +17534,7 @@ static void ind__expand_fft(ind__expansion *e) {
     ind__fft_run(e, x, &f);
 }
 
-/* The frequency 0 into the middle, or back: half the length around. */
+/* Moves frequency 0 to the middle, or back: rolls by half the length. */
 static void ind__expand_fftshift(ind__expansion *e) {
     const ind__attr *dims = &e->a[0];
     const int rank = ind_tensor_rank(e->x[0]), n = dims->kind == IND__ATTR_NONE ? rank : dims->count;
@@ -17529,7 +17548,7 @@ static void ind__expand_fftshift(ind__expansion *e) {
     }
 }
 
-/* 0, 1, .. and of fftfreq then the negative ones up to -1, by n d. */
+/* 0, 1, ..; for fftfreq, then the negative ones up to -1; all divided by n d. */
 static void ind__expand_fftfreq(ind__expansion *e) {
     const bool half = e->node->op == IND_OP_FFT_RFFTFREQ;
     const ind_dtype dtype = (ind_dtype)e->a[2].i, compute = dtype == IND_F64 ? IND_F64 : IND_F32;
@@ -17556,8 +17575,8 @@ static void ind__expand_fftfreq(ind__expansion *e) {
 
 /* ---- Fourier transforms: lowerings */
 
-/* In units of a 4n-th of a turn the angle is an integer, folded exactly into the first octant: sine and cosine are
-   right to the roundoff at every length. */
+/* In units of 1/(4n) turn the angle is an integer. It is folded exactly into the first octant, so sine and cosine are
+   accurate to roundoff at every length. */
 static ind_value graph__lower_dft_matrix(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     static const double pi = 3.141592653589793238462643383279502884;
     const ind__attr *a = l->node->attr;
@@ -17619,7 +17638,7 @@ static ind_value graph__lower_dft_matrix(ind_ops *o, const ind_expr *index, int 
 /* ==================================================================================== src/graph/ops/signal/frames.c */
 /* ---- window functions and short-time Fourier transforms: expansions */
 
-/* ---- windows: cosines of a turn in steps */
+/* ---- windows: sums of cosines of equidistant angles */
 
 static bool ind__window_length(ind__expansion *e, int64_t length, ind_dtype dtype) {
     if (length >= 0 && length <= 1 << 27 && ind_dtype_is_float(dtype)) return true;
@@ -17684,7 +17703,7 @@ static bool ind__pad_mode_named(ind__expansion *e, const char *name, ind_pad_mod
     return false;
 }
 
-/* The lengths of a short-time transform, and its window in the middle of n elements: none where it is 1 everywhere. */
+/* The lengths of a short-time transform, and its window centred in n elements; no tensor if it is 1 everywhere. */
 typedef struct ind__frames {
     int64_t n, hop, win;
     ind_tensor window;
@@ -17746,14 +17765,14 @@ static void ind__expand_stft(ind__expansion *e) {
     if (single) e->y = ind_select(e->y, 0, ind__e(e, 0));
 }
 
-/* Frames [B, T, n], each moved by hop from the one before, added where they meet: [B, n + (T - 1) hop]. */
+/* Overlap-add of frames [B, T, n], hop apart: [B, n + (T - 1) hop]. */
 static ind_tensor ind__overlapped(const ind__expansion *e, ind_tensor frames, const ind__frames *w, ind_expr length) {
     ind_pool_desc window = {.kernel_size = {1, (int)w->n}, .stride = {1, (int)w->hop}};
     ind_tensor y = ind_col2im(ind_transpose(frames, 1, 2), ind__e(e, 1), length, &window);
     return ind_squeeze(ind_squeeze(y, 2), 1);
 }
 
-/* What of the added frames is the signal: without what center was padded with, as long as is asked for. */
+/* Cuts the signal from the added frames: removes the padding of `center`, and crops or pads to the requested length. */
 static ind_tensor ind__istft_cut(ind__expansion *e, ind_tensor y, int64_t n, ind_expr whole) {
     const ind__attr *length = &e->a[6];
     ind_expr start = ind__e(e, e->a[3].i ? n / 2 : 0), none = {0}, pad[2] = {ind__e(e, 0)};
@@ -17764,7 +17783,7 @@ static ind_tensor ind__istft_cut(ind__expansion *e, ind_tensor y, int64_t n, ind
     return ind__is_int(pad[1], 0) ? y : ind_pad(y, pad, 2, IND_PAD_CONSTANT, 0);
 }
 
-/* Frames are added with the window, and divided by the sum of its squares (Griffin and Lim 1984). */
+/* Overlap-add with the window, divided by the sum of its squares (Griffin and Lim 1984). */
 static void ind__expand_istft(ind__expansion *e) {
     ind__frames w;
     if (!ind__need_complex(e, 0) || !ind__need_rank_of(e, 0, 3, 4) || !ind__frames_of(e, &w)) return;
@@ -17860,7 +17879,7 @@ static const ind__function *ind__graph_function(const ind_graph *g, const char *
     return NULL;
 }
 
-/* A tensor must promote to the argument's type, a Python number be of no higher class. */
+/* A tensor must promote to the argument's type; a Python number must not have a higher class. */
 static ind_status ind__rule_call(ind__infer *in) {
     const ind__function *f = ind__graph_function(in->g, in->attr[0].s);
     ind__shape s = {0};
@@ -17904,7 +17923,7 @@ static uint32_t ind__custom_operand(ind__custom *u, uint32_t tensor) {
     return u->num - 1;
 }
 
-/* An index from data that is out of range stands for 0, which a tensor without elements does not have. */
+/* A data-dependent index that is out of range is replaced by 0, which an empty tensor does not have: masks the load. */
 static ind_value ind__custom_has_some(ind_ops *o, const ind__tensor_info *t, const ind_expr *index) {
     ind_expr zero = ind_int(ind_op_context(o), 0);
     ind_value mask = {0};
@@ -17917,7 +17936,7 @@ static ind_value ind__custom_has_some(ind_ops *o, const ind__tensor_info *t, con
     return mask;
 }
 
-/* ind_op_load under the recorder: a LOAD whose source is the operand's position. */
+/* ind_op_load while recording: a LOAD whose source is the operand's position. */
 static ind_value ind__custom_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
     ind__custom *u = ((ind__recorder *)o)->user;
     const ind__tensor_info *t = ind__tensor_of(x);
@@ -17965,7 +17984,7 @@ static ind_body *ind__custom_record(ind__custom *u, const ind_loop_desc *desc, c
     return ind__record_end(&r);
 }
 
-/* A name that text can use: no op has it. */
+/* Adds a function whose name is not that of an op, so that texts can use it. */
 static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) {
     const ind__function *have = ind__graph_function(g, f->name);
     if (g->status) return g->status;
@@ -17982,7 +18001,7 @@ static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) 
     return IND_OK;
 }
 
-/* The function of this name in the graph; one that is registered in the context becomes one of it. */
+/* Returns the function of this name in the graph. A function registered in the context is added to the graph. */
 static const ind__function *ind__graph_find_function(ind_graph *g, const char *name) {
     const ind__function *f = ind__graph_function(g, name);
     if (f) return f;
@@ -18040,10 +18059,10 @@ static ind_tensor ind__add_custom(ind_graph *graph, const ind_loop_desc *desc) {
 
     const ind__tensor_info *like = ind__tensor_of(desc->like);
     int rank = like ? like->rank : desc->rank;
-    ind_expr size[IND_MAX_RANK]; /* a copy: fn may add to the graph, which moves its tensors */
+    ind_expr size[IND_MAX_RANK]; /* a copy: fn may add nodes, which moves the graph's tensors */
     for (int d = 0; d < rank; d++) size[d] = like ? like->size[d] : ind__under_facts(graph, desc->size[d]);
     ind_dtype dtype = desc->dtype == IND_DTYPE_NONE && like ? like->dtype : desc->dtype;
-    ind__state_of(graph->context)->status = IND_OK; /* what fails from here on is the function's doing */
+    ind__state_of(graph->context)->status = IND_OK; /* later failures are the function's */
     ind_body *body = ind__custom_record(&u, desc, size, rank, &dtype);
     ind_tensor result = {graph, 0};
     if (body) {
@@ -18081,7 +18100,7 @@ static ind_value graph__lower_custom(ind_ops *o, const ind_expr *index, int rank
     return graph__lower_cast(o, ind__body_replay(o, &replay), l->compute);
 }
 
-/* Arguments come in the types that the function declares. */
+/* Arguments are cast to the declared types of the function. */
 static ind_value graph__lower_call(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__function *f = ind__graph_function(l->w->graph, l->node->attr[0].s);
     ind_value x[IND_MAX_FUNCTION_ARGS];
@@ -18100,7 +18119,7 @@ static ind_value graph__lower_call(ind_ops *o, const ind_expr *index, int rank, 
 /* ============================================================================ src/graph/ops/user/associative_scan.c */
 /* ---- scans with a combine function of the user: shape rules */
 
-/* Operand k of a scan is value k of an element (all have one shape), else an identity or the segments. */
+/* Checks operand k of a scan: value k of an element (all have the same shape), an identity, or the segments. */
 static ind_status ind__check_scanned(ind__infer *in, uint32_t k, uint32_t count) {
     const ind__tensor_info *x = ind__operand(in, 0), *y = ind__operand(in, k);
     ind__shape s = {0};
@@ -18156,13 +18175,13 @@ static ind_value ind__combine_load(ind_ops *o, ind_tensor x, const ind_expr *ind
     return (ind_value){0};
 }
 
-/* Value k of an element left (side 0) or right (side 1), while the combine function is recorded. */
+/* Returns value k of the left (side 0) or right (side 1) element, while the combine function is recorded. */
 static ind_value ind__combine_value(ind_ops *o, const ind_scan_desc *d, int side, int k) {
     const ind__tensor_info *t = ind__tensor_of(d->x[k]);
     return ind__emit_load(o, (uint32_t)(side * d->num + k), ind_dtype_compute(t->dtype), NULL, 0);
 }
 
-/* Stores what the function gave; each value has the type that it came with. */
+/* Stores the function's results, each in the type of its input value. */
 static bool ind__combine_store(ind_ops *o, const ind_scan_desc *d, const ind_value *out) {
     for (int k = 0; k < d->num; k++) {
         const ind__tensor_info *t = ind__tensor_of(d->x[k]);
@@ -18207,8 +18226,8 @@ static ind_body *ind__combine_record(ind_graph *g, const ind_scan_desc *d) {
     return NULL;
 }
 
-/* The value as an argument: what is given as l0 and r0 (the first value of the left and of the right element), numbers
-   with their types, all else by the name of its statement. */
+/* Prints a value as an argument: l0 and r0 for the first values of the left and right element, numbers with their
+   types, others by the name of their statement. */
 static void ind__print_combine_value(ind__text *t, const ind_body *b, uint32_t n, int num) {
     const ind__inst *i = &b->inst[n];
     if (i->op == IND_LOOP_LOAD) {
@@ -18240,7 +18259,8 @@ static void ind__print_combine_call(ind__text *t, const ind_body *b, uint32_t n,
     ind__textf(t, ")");
 }
 
-/* "t5 = gt(r0, l0); where(t5, r0, l0), where(t5, r1, l1)": see the grammar. What only a result needs stands there. */
+/* Prints "t5 = gt(r0, l0); where(t5, r0, l0), where(t5, r1, l1)": see the grammar. A value used by a single result is
+   written there. */
 static void ind__print_combine(ind__text *t, const ind_body *b, int num) {
     for (uint32_t n = 1; n < b->num_inst; n++) {
         const ind__inst *i = &b->inst[n];
@@ -18268,7 +18288,7 @@ static void ind__print_combine(ind__text *t, const ind_body *b, int num) {
     }
 }
 
-/* The text of a combine function, and the functions that it calls declared. */
+/* Creates the attribute with the text of a combine function, and declares the functions that it calls. */
 static ind_status ind__combine_attr(ind_graph *g, const ind_body *b, int num, ind__attr *a) {
     ind__text t = {.context = g->context};
     for (uint32_t n = 1; n < b->num_inst; n++)
@@ -18311,7 +18331,7 @@ static ind_status ind__check_scan_desc(ind_graph *g, const char *name, const ind
     return g->status;
 }
 
-/* The flags of segments that begin at `starts` along dim of x: of x's rank, 1 in all other dimensions. */
+/* Creates the flags of segments that begin at `starts` along dim of x: rank of x, size 1 in all other dimensions. */
 static ind_tensor ind__segment_flags(ind_graph *g, ind_tensor x, int dim, ind_tensor starts) {
     int rank = ind_tensor_rank(x), at = dim < 0 ? dim + rank : dim;
     ind_tensor none = {g, 0};
@@ -18332,7 +18352,7 @@ static ind_tensor ind__add_scan(ind_graph *graph, const ind_scan_desc *d) {
     for (int k = 0; k < d->num; k++) operand[num++] = d->x[k].id;
     for (int k = 0; k < d->num && d->exclusive; k++) operand[num++] = d->identity[k].id;
     if (flags.id) operand[num++] = flags.id;
-    ind__state_of(graph->context)->status = IND_OK; /* what fails from here on is the function's doing */
+    ind__state_of(graph->context)->status = IND_OK; /* later failures are the function's */
     ind_body *body = graph->status ? NULL : ind__combine_record(graph, d);
     if (!body && !graph->status) {
         ind_status status = ind_error_status(graph->context);
@@ -18359,7 +18379,7 @@ ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc) {
 
 /* ---- scans with a combine function of the user: lowerings */
 
-/* ---- scans with a combine function of the user: operands are the values, the identities, the segments */
+/* ---- operands: the values, the identities, the segments */
 
 typedef struct graph__combine {
     graph__lower_ctx *l;
@@ -18480,7 +18500,7 @@ static ind_status graph__lower_associative_scan(graph__lower_ctx *l, ind__box **
 /* ====================================================================================== src/graph/ops/user/extern.c */
 /* ---- extern calls: shape rules */
 
-/* The declared results of an extern call: for each a dtype, a rank and the sizes. */
+/* Reads a declared result of an extern call: dtype, rank, sizes. */
 static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, int *at, uint32_t k) {
     int64_t dtype = 0, rank = -1;
     bool ok = *at + 2 <= types->count && ind_expr_is_int(types->list[*at], &dtype) &&
@@ -18511,7 +18531,7 @@ static ind_status ind__check_mutates(ind__infer *in, const ind__attr *mutates, u
     return IND_OK;
 }
 
-/* The declared results, then the operands that it overwrites. */
+/* Results: the declared ones, then the overwritten operands. */
 static ind_status ind__rule_extern(ind__infer *in) {
     const ind__attr *types = &in->attr[3], *mutates = &in->attr[2];
     int num = 0, at = 0, overwritten = mutates->kind == IND__ATTR_NONE ? 0 : mutates->count;
@@ -18666,7 +18686,7 @@ ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args 
 
 /* ---- extern calls: lowerings */
 
-/* The operand in a buffer that the call may overwrite: its own, where nobody reads it afterwards, else a copy. */
+/* Returns operand k in a buffer that the call may overwrite: its own if nothing reads it later, else a copy. */
 static ind__box *graph__lower_overwritten(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__lower_operand_box(l, k);
     bool dies = graph__may_overwrite(l->w, x) && x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
@@ -18706,7 +18726,7 @@ static ind_status graph__lower_extern(graph__lower_ctx *l, ind__box **results) {
     ind_status status = ind__box_call(l->w->program, &d, made);
     for (uint32_t k = 0; !status && k < d.num_results; k++) results[k] = made[k];
     for (int k = 0; !status && k < overwritten;
-         k++) { /* the boxes come by operand, the results as they were asked for */
+         k++) { /* boxes are in operand order, results in the order of `mutates` */
         int before = 0;
         for (int j = 0; j < overwritten; j++) before += operand[j] < operand[k];
         results[d.num_results + (uint32_t)k] = made[d.num_results + (uint32_t)before];
@@ -18806,7 +18826,7 @@ static const ind__implementation *ind__implementation_of(ind_graph_op op) {
     return &ind__implementations[op];
 }
 
-/* A missing row, a row in the wrong table or a second row does not compile. */
+/* A missing row, a row in the wrong table or a duplicate row does not compile. */
 enum {
 #define X(name, rule, lower, element, op, bool_op) IND__LOWERED_##name,
     IND__LOWERED(X)
@@ -18838,11 +18858,11 @@ static ind__expander ind__expander_of(const ind__node *node) {
 
 /* ====================================================================================== src/graph/text/conditions.c */
 /* -------------------------------------------------------------------------------------------- >>conditions */
-/* Facts and guards. The graph keeps them as given, for texts and for the module's checks, and as a fact set. The fact
-   set is current wherever sizes of the graph are built or compared. Tensors hold sizes simplified under the set: equal
-   sizes are one expression. So a condition may not come after a tensor that has one of its sizes. */
+/* Facts and guards. The graph stores them as given, for texts and for the module's checks, and as a fact set. The fact
+   set is current wherever sizes of the graph are built or compared. Tensors have sizes simplified under the set: equal
+   sizes are one expression. So a condition must not come after a tensor with one of its sizes. */
 
-/* Is the size of this number in e, also with the range that the facts give it? */
+/* True if the size of this number is in e, also in the range that the facts give it. */
 static bool ind__has_size(const ind_graph *g, ind_expr e, uint32_t number) {
     ind_expr symbol = g->size_symbol[number];
     return ind__expr_depends(e, symbol) || ind__expr_depends(e, ind__under_facts(g, symbol));
@@ -18926,7 +18946,7 @@ static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *tex
     return ind__record_condition(g, ind_expr_not(e), negation, true);
 }
 
-/* Does the node's body or memory layout use the size? Then the size is not replaced. */
+/* True if the node's body or memory layout uses the size. The size is then not replaced. */
 static bool ind__holds_length(const ind_graph *g, const ind__node *n, ind_expr length) {
     for (uint32_t i = 0; n->body && i < n->body->num_index; i++)
         if (ind__expr_depends(n->body->index[i], length)) return true;
@@ -18952,7 +18972,7 @@ static bool ind__renew_list(ind_graph *g, ind__attr *a, ind_expr length, ind_exp
     return list != NULL;
 }
 
-/* Replaces the size by the value in a node. The last attribute of an op that makes a size is the symbol itself. */
+/* Replaces the size by the value in a node. The last attribute of an op that computes a size is the symbol itself. */
 static ind_status ind__renew_node(ind_graph *g, ind__node *n, ind_expr length, ind_expr value, ind_expr symbol) {
     for (uint32_t r = 0; r < n->num_results; r++) {
         ind__tensor_info *t = &g->tensor[n->result + r];
@@ -18995,7 +19015,7 @@ static bool ind__bounds_of(ind_expr condition, ind_expr u, ind_expr bound[2]) {
     return ind__ok(bound[0]) || ind__ok(bound[1]);
 }
 
-/* Adds new bounds to the attributes of the op that makes the size. */
+/* Adds new bounds to the attributes of the op that computes the size. */
 static bool ind__set_bounds(const ind_graph *g, const ind__unbacked *u, const ind_expr bound[2]) {
     ind__attr *a = &g->node[u->node].attr[g->node[u->node].num_attrs - 3];
     bool equal = ind__ok(bound[0]) && ind_expr_same(bound[0], bound[1]);
@@ -19006,7 +19026,7 @@ static bool ind__set_bounds(const ind_graph *g, const ind__unbacked *u, const in
     return least || most;
 }
 
-/* Sets these bounds on the op that makes the size and the resulting sizes on its results; the facts are current. */
+/* Sets these bounds on the op that computes the size, and the new sizes on its results. The facts are current. */
 static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_expr bound[2]) {
     ind__node *n = &g->node[u->node];
     ind__infer in;
@@ -19024,7 +19044,7 @@ static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_ex
     return g->status;
 }
 
-/* Adds a fact about a data-dependent size; it is checked where the elements are counted. */
+/* Adds a fact about a data-dependent size. The kernel that counts the elements checks it. */
 static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *text) {
     ind__unbacked *u = &g->unbacked[g->num_unbacked - 1];
     while (u > g->unbacked && !ind__expr_depends(e, u->symbol)) u--;
@@ -19307,8 +19327,8 @@ const char *ind_graph_text(ind_graph *graph) {
 
 /* =========================================================================================== src/graph/text/parse.c */
 /* ------------------------------------------------------------------------------------------------ >>parser */
-/* A recursive-descent parser without recursion: statements hold calls, calls hold values, lists do not nest. On any
-   input the first error stays, and every later function returns at once. */
+/* A recursive-descent parser without recursion: statements contain calls, calls contain values, lists do not nest. The
+   first error is final: every later function returns at once. */
 
 typedef struct ind__parser {
     ind_graph *g;
@@ -19318,8 +19338,8 @@ typedef struct ind__parser {
     bool as_written;     /* expressions are not simplified under the graph's facts */
     const char *unknown; /* name of an undeclared size in an expression */
     size_t unknown_length;
-    int brackets;        /* lines may break within ( or [ */
-    const char *counted; /* lines are counted up to here */
+    int brackets;        /* lines may break inside ( or [ */
+    const char *counted; /* position up to which lines are counted */
     int lines;
     ind_status status;
     const char *error_at;
@@ -19452,7 +19472,7 @@ static bool ind__need_int(ind__parser *p, int64_t *out) {
     return true;
 }
 
-/* Returns the length of a number, 0 if there is none; *whole: without point and exponent. */
+/* Returns the length of a number, 0 if there is none. *whole: it has no point and no exponent. */
 static size_t ind__number_length(const char *s, bool *whole) {
     size_t n = *s == '-', from;
     *whole = false;
@@ -19682,11 +19702,11 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
 
 typedef struct ind__parsed_call {
     ind_graph_op op;
-    bool in_place; /* its name ends in an underscore */
+    bool in_place; /* its name ends with an underscore */
     const ind__schema *schema;
     const char *at;                /* of the op's name */
     const ind__function *function; /* CALL */
-    uint32_t *operand;             /* ids; for an op with a list of tensors any number */
+    uint32_t *operand;             /* ids; any number for an op with a list of tensors */
     uint32_t num_operands, cap_operands;
     bool operand_set[IND__MAX_OPERANDS], attr_set[IND__MAX_ATTRS];
     ind__attr attr[IND__MAX_ATTRS];
@@ -19740,7 +19760,7 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
                             ind__op_rows[best[0]].name, ind__op_rows[best[1]].name, ind__op_rows[best[2]].name);
 }
 
-/* Is it the op's name, or with an underscore after it the name of the in-place op? */
+/* True if it is the op's name, or the name of its in-place op, with an underscore after it. */
 static bool ind__is_op_name(const char *name, int op, bool *in_place) {
     *in_place = false;
     if (name[0] != ind__op_rows[op].name[0]) return false;
@@ -19882,8 +19902,8 @@ static bool ind__parse_keyword(ind__parser *p, ind__parsed_call *call) {
     return ind__bad_keyword(p, call, at, name);
 }
 
-/* Can the next token be operand k? PyTorch writes gather(x, dim, index) and layer_norm(x, shape, weight, bias). There a
-   number or list in place of a tensor is the next attribute. */
+/* True if the next token can be operand k. PyTorch writes gather(x, dim, index) and layer_norm(x, shape, weight, bias):
+   there a number or list in place of a tensor is the next attribute. */
 static bool ind__fits_operand(ind__parser *p, const ind__parsed_call *call, uint32_t k) {
     bool whole;
     if (call->schema->operand[k].list) return true;
@@ -20197,11 +20217,11 @@ typedef struct ind__parsed_result {
     const char *at;
     ind__type type;
     bool typed;
-    const char *late;             /* the type, which names a size that the op makes: parsed after the op */
-    char size[IND__MAX_NAME + 1]; /* that size */
+    const char *late;             /* a type that names a size that the op computes: parsed after the op */
+    char size[IND__MAX_NAME + 1]; /* the name of that size */
 } ind__parsed_result;
 
-/* Finds the first name within the brackets of a type that is no size of the graph yet; false: there is none. *end
+/* Finds the first name within the brackets of a type that is not yet a size of the graph; false: there is none. *end
    points after the type. */
 static bool ind__find_new_size(ind__parser *p, char name[IND__MAX_NAME + 1], const char **end) {
     const char *at = p->at + strspn(p->at, " ");
@@ -20288,7 +20308,7 @@ static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, cons
     return true;
 }
 
-/* Does a call without a result name start here? */
+/* True if a call without a result name starts here. */
 static bool ind__at_call(ind__parser *p) {
     ind__skip(p);
     ind__parser ahead = {.at = p->at + ind__name_length(p->at)};
@@ -20435,8 +20455,8 @@ static void ind__combine_of_text(ind_ops *o, const ind_value *left, const ind_va
     if (p->status) ind__fail(o->context, p->status, "column %d: %s", (int)(p->error_at - p->text) + 1, p->error);
 }
 
-/* Returns the combine function of a parsed scan; NULL without an error: its operands are wrong, and its rule reports
-   that. */
+/* Returns the combine function of a parsed scan. NULL without an error: its operands are wrong, which its rule
+   reports. */
 static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *call) {
     ind_tensor x[IND__MAX_STATES];
     if (call->op != IND_OP_ASSOCIATIVE_SCAN) return NULL;
@@ -20535,7 +20555,7 @@ static bool ind__need_extern_argument(ind__parser *p, ind__parsed_call *call, in
     return true;
 }
 
-/* Takes the types before "=" as those of the declared results, unless a shape rule gives them. */
+/* Uses the types before "=" as the types of the declared results, unless a shape rule gives them. */
 static bool ind__extern_written_types(ind__parser *p, ind__extern_build *b, const ind__parsed_result *r, int num) {
     bool any = false, all = true;
     for (int k = 0; k < num - b->num_mutates; k++) any = any || r[k].typed, all = all && r[k].typed;
@@ -20598,7 +20618,7 @@ static void ind__parse_assign(ind__parser *p) {
     ind__free(p->g->context, result);
 }
 
-/* Is this word a keyword of a statement and not a tensor of that name? A name follows a keyword. */
+/* True if this word is a keyword of a statement, not a tensor of that name. A name follows a keyword. */
 static bool ind__take_keyword(ind__parser *p, const char *word) {
     if (!ind__at_word(p, word)) return false;
     ind__parser ahead = {.at = p->at + strlen(word)};
@@ -20682,7 +20702,7 @@ ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *f
 }
 
 /* ========================================================================================= src/graph/text/strings.c */
-/* ---- the same language in strings given to builders */
+/* ---- the text form in strings given to builders */
 
 /* Passes a failure on to the graph, with the position in the string. */
 static bool ind__finish_string(ind__parser *p, const char *what) {
@@ -20853,8 +20873,8 @@ static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
     return status;
 }
 
-/* Checks the invariants: operands come before their users; results are numbered in order and have the types that the op
-   infers; names are unique and found; outputs exist and are not numbers. */
+/* Checks the invariants. Operands come before their users. Results are numbered in order and have the types that the op
+   infers. Names are unique and found. Outputs exist and are not numbers. */
 static ind_status ind__verify_nodes(const ind_graph *g) {
     uint32_t next = 1;
     for (uint32_t i = 1; i < g->num_nodes; i++) {
@@ -20899,8 +20919,8 @@ ind_status ind__graph_verify(const ind_graph *g) {
 
 /* =============================================================================================== src/graph/import.c */
 /* ------------------------------------------------------------------------------------------------ >>import */
-/* Copies a graph between contexts: a compile uses the context of its module; the graph of a kernel goes to the user's
-   context. */
+/* Copies a graph between contexts. A compile uses the context of its module; the graph of a kernel is copied to the
+   user's context. */
 
 typedef struct graph__import {
     ind__import exprs;
@@ -21050,15 +21070,15 @@ ind_graph *ind__graph_import(ind_context *to, const ind_graph *from) {
 /* ======================================================================================== src/graph/passes/passes.c */
 /* ------------------------------------------------------------------------------------------------ >>passes */
 
-/* A round copies the graph, front to back, and asks every enabled pass about each node once its operands are in the
-   copy. So one round is linear, chains collapse within it, and a pass is one function:
+/* An iteration copies the graph, front to back, and applies every enabled pass to each node once its operands are in
+   the copy. So an iteration is linear, chains collapse within it, and a pass is one function:
 
        FOLD   needs  all operands uniform (scalar or full)      keeps  dtype, shape and the value bit by bit
        NOOP   needs  nothing                                    keeps  dtype, shape and the value; -0 + 0 may stay -0
        CSE    needs  nothing                                    keeps  everything; custom ops and inputs are not merged
        DCE    needs  nothing (it chooses what is copied)        keeps  inputs and constants: they stay bindings
 
-   Rounds repeat until none changes anything, at most IND__MAX_ROUNDS. */
+   Iterations repeat until nothing changes, at most IND__MAX_ROUNDS times. */
 #define IND__MAX_ROUNDS 8
 
 typedef struct graph__rewrite {
@@ -21072,8 +21092,8 @@ typedef struct graph__rewrite {
     bool changed;
 } graph__rewrite;
 
-/* Visits a node whose operands are tensors of r->to and whose results are those of r->from. Returns the tensor of r->to
-   that replaces its first result (the others follow); 0: the node stays. */
+/* Visits a node whose operands are tensors of r->to and whose results are tensors of r->from. Returns the tensor of
+   r->to that replaces its first result (the others follow); 0: the node is kept. */
 typedef uint32_t (*graph__pass_fn)(graph__rewrite *r, const ind__node *n);
 
 static bool graph__same_shape(const ind__tensor_info *a, const ind__tensor_info *b) {
@@ -21111,7 +21131,7 @@ static bool graph__fold_float(ind_graph_op op, double a, double b, double *out) 
     }
 }
 
-/* Computes in unsigned numbers: integers wrap around. */
+/* Computes in unsigned integers, which wrap around. */
 static bool graph__fold_int(ind_graph_op op, int64_t a, int64_t b, int64_t *out) {
     switch (op) {
     case IND_OP_ADD: *out = (int64_t)((uint64_t)a + (uint64_t)b); return true;
@@ -21180,7 +21200,7 @@ static bool graph__fold_unary(ind_graph_op op, ind_dtype t, graph__typed_number 
     }
 }
 
-/* Folds only ops that every device rounds alike: exp and the like are left to the device. */
+/* Folds only ops that every device rounds alike. exp and the like are left to the device. */
 static bool graph__fold_value(const ind_graph *g, const ind__node *n, ind_dtype result, graph__typed_number *out) {
     graph__typed_number x[3];
     if (ind__op_has(n->op, 'U')) {
@@ -21233,7 +21253,7 @@ static uint32_t graph__pass_fold(graph__rewrite *r, const ind__node *n) {
 /* ========================================================================================== src/graph/passes/noop.c */
 /* ---- NOOP ---- */
 
-/* Is a cast to `wide` and back lossless? */
+/* True if a cast to `wide` and back is lossless. */
 static bool graph__lossless(ind_dtype narrow, ind_dtype wide) {
     if (ind_dtype_is_float(narrow) && !ind_dtype_is_float(wide)) return false;
     if (ind_dtype_is_integer(narrow) && ind_dtype_is_float(wide)) {
@@ -21310,7 +21330,7 @@ static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *
     case IND_OP_VIEW:
     case IND_OP_UNSQUEEZE:
     case IND_OP_SQUEEZE: return graph__unreshaped(r, n);
-    case IND_OP_SLICE: /* equal size implies the full range */
+    case IND_OP_SLICE: /* equal sizes imply the full range */
     case IND_OP_EXPAND: return a;
     case IND_OP_CAT: return n->num_operands == 1 ? a : 0;
     default: return 0;
@@ -21387,7 +21407,7 @@ static uint32_t graph__pass_cse(graph__rewrite *r, const ind__node *n) {
 }
 
 /* =========================================================================================== src/graph/passes/run.c */
-/* ---- rounds ---- */
+/* ---- iterations ---- */
 
 static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_DCE] = NULL, /* selects the nodes: mark_live_nodes */
@@ -21396,7 +21416,7 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_CSE] = graph__pass_cse,
 };
 
-/* Returns the data-dependent sizes in a node's inputs and results, as bits. */
+/* Returns the data-dependent sizes used by a node's operands and results, as bits. */
 static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
     uint64_t in = 0;
     for (uint32_t r = 0; g->num_unbacked && r < n->num_results; r++) {
@@ -21412,8 +21432,8 @@ static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
     return in;
 }
 
-/* Finds dead code: nodes that no output needs. Inputs and constants are part of the graph's signature and always
-   stay. */
+/* Finds dead code: nodes that no output needs. Inputs and constants are part of the graph's signature and are always
+   kept. */
 static void graph__mark_live_nodes(graph__rewrite *r) {
     const ind_graph *g = r->from;
     bool all = !(r->enabled >> IND_PASS_DCE & 1);
@@ -21522,7 +21542,7 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
     return IND_OK;
 }
 
-/* One round: *out is a rewritten copy of g. */
+/* One iteration: *out is a rewritten copy of g. */
 static ind_status graph__rewrite_round(const ind_graph *g, uint32_t enabled, ind_graph **out, bool *changed) {
     ind_context *c = g->context;
     graph__rewrite r = {.from = g, .enabled = enabled, .seen_size = 64};
@@ -21552,7 +21572,7 @@ static ind_status graph__rewrite_round(const ind_graph *g, uint32_t enabled, ind
     return status;
 }
 
-/* Moves facts and conditions to a rewritten copy: the source graph may be destroyed before it. */
+/* Moves facts and conditions to a rewritten copy, as the source graph may be destroyed before it. */
 static void ind__graph_take_facts(ind_graph *copy, ind_graph *g) {
     copy->facts_borrowed = false;
     g->facts_borrowed = true;
@@ -21577,7 +21597,7 @@ ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind
 }
 
 /* ======================================================================================== src/graph/lowerings/run.c */
-/* ---- the walk ---- */
+/* ---- lowering of all nodes ---- */
 
 /* Counts the reads of each tensor by later ops. A composite op reads its input once to reduce it and once after
    that. */
@@ -21594,13 +21614,14 @@ static void graph__count_users(const graph__lower_walk *w) {
     }
 }
 
-/* Stores outputs when they are computed, so later ops read them. A constant is stored last: later ops use its value. */
+/* Stores outputs when they are computed, so that later ops read them. A constant is stored last: later ops use its
+   value. */
 static ind_status graph__lower_outputs(const graph__lower_walk *w, uint32_t tensor, bool constants) {
     ind__box *x = w->box[tensor];
     bool constant = !x->storage->buffer && x->storage->num_reads == 0;
     if (constant && !constants) return IND_OK;
     uint32_t i = w->first_output[tensor];
-    w->first_output[tensor] = 0; /* done: a constant may be stored already, for a matrix product */
+    w->first_output[tensor] = 0; /* stored; a constant may be stored earlier, for a matrix product */
     for (; i; i = w->next_output[i - 1]) {
         ind_status status = ind__box_output(w->program, x, w->graph->output[i - 1].name, i - 1);
         if (status) return status;
@@ -21651,7 +21672,7 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     return status ? graph__lower_failed(w->graph->context, n, status) : IND_OK;
 }
 
-/* ---- mutated inputs: each memory holds its new value when all is done ---- */
+/* ---- mutated inputs: each memory contains its new value after the last kernel ---- */
 
 /* Returns the newest version of an input's buffer. */
 static uint32_t graph__newest(const graph__lower_walk *w, uint32_t input) {
@@ -21671,7 +21692,7 @@ static bool graph__is_mutated(const graph__lower_walk *w, uint32_t home) {
            ind__find_mutation(w->graph, ind__find_tensor(w->graph, b->name, strlen(b->name)));
 }
 
-/* Does the body read memory that runs change, except `own`? */
+/* True if the body reads memory that runs change, other than `own`. */
 static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, uint32_t own) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         if (b->inst[i].op != IND_LOOP_LOAD) continue;
@@ -21681,8 +21702,8 @@ static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, 
     return false;
 }
 
-/* Protects the value from later stores into inputs. It is copied if it is in the memory of a mutated input. It is
-   computed now if it would read the memory of another one later. */
+/* Protects a value from later stores into inputs. If it is in the memory of a mutated input, it is copied. If it would
+   later read the memory of another one, it is computed now. */
 static ind_status graph__keep_value(const graph__lower_walk *w, const struct ind__mutation *m, ind__box **value) {
     ind__lowered *p = w->program;
     ind__box *v = *value = w->box[m->value];
@@ -21780,7 +21801,7 @@ typedef struct ind__compilation {
     ind_schedule *schedule;
     ind_plan *plan;
     const char **origin_name; /* op name per graph node */
-    const char **called_name; /* op called: the same, or the composite that the node is a part of */
+    const char **called_name; /* the op called: itself, or the composite that the node is a part of */
     const char **result_name; /* names of its results */
     ind__arena names;
     ind_module_stats stats;
@@ -21795,7 +21816,7 @@ static void ind__clock_stage(ind__compilation *k, double *ms) {
     k->since = now;
 }
 
-/* Ends a stage. It fails if an allocation was refused, whatever the status: proofs and decisions made without that
+/* Ends a stage. It fails if an allocation has failed, whatever the status: proofs and decisions made without that
    memory may be wrong. */
 static ind_status ind__stage_end(const ind__compilation *k, ind_status status) {
     return status ? status : ind__refused_since(k->context, k->refusals);
@@ -21819,7 +21840,7 @@ static ind_status ind__compile_device(ind__compilation *k) {
     return IND_OK;
 }
 
-/* Copies the graph to a context of its own; after that other threads may build in the user's context. */
+/* Copies the graph to a context of its own. From then on, other threads may build in the user's context. */
 static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
     if (g->status) return ind__fail(g->context, g->status, "%s", g->error);
     if (g->num_outputs + g->num_mutations == 0)
@@ -21905,7 +21926,7 @@ static const char *ind__compilation_origin(uint32_t node, void *user) {
 
 static ind_status ind__compile_schedule(ind__compilation *k) {
     const bool planned = k->device == IND_DEVICE_CUDA || k->desc.emit_only;
-    if (k->desc.fusion.row_blocks <= 0 && planned) k->desc.fusion.row_blocks = k->target.max_cluster;
+    if (planned) ind__target_fusion(&k->target, &k->desc.fusion);
     ind_status status = ind__split_reductions(k->lowered, &k->desc.fusion);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
     if (!status)
@@ -21915,7 +21936,7 @@ static ind_status ind__compile_schedule(ind__compilation *k) {
     return ind__stage_end(k, status);
 }
 
-/* Makes the plan. The host device executes the schedule and has a plan only for emit_only. */
+/* Creates the plan. The host device executes the schedule and has a plan only for emit_only. */
 static ind_status ind__compile_plan(ind__compilation *k) {
     if (k->device != IND_DEVICE_CUDA && !k->desc.emit_only) return IND_OK;
     ind_status status = ind__plan_create(k->context, k->schedule, &k->target, &k->plan);
@@ -21924,8 +21945,8 @@ static ind_status ind__compile_plan(ind__compilation *k) {
     return ind__stage_end(k, status);
 }
 
-/* Creates the module, which takes lowered, schedule and plan even on failure, and the text of the graph. It owns its
-   context from here on. */
+/* Creates the module and stores the text of the graph. The module takes ownership of lowered, schedule and plan, even
+   on failure, and of its context from here on. */
 static ind_status ind__compile_module(ind__compilation *k) {
     ind__module_desc d = {
         .device = k->device,
@@ -21955,7 +21976,7 @@ static ind_status ind__compile_module(ind__compilation *k) {
     return IND_OK;
 }
 
-/* Frees the state that the module did not take; on failure also the module. */
+/* Frees the state that the module did not take over; on failure, also the module. */
 static ind_status ind__compile_end(ind__compilation *k, ind_status status) {
     if (!k->context) return status;
     ind__plan_free(k->plan);
@@ -21983,7 +22004,7 @@ ind_status ind_target_named(ind_context *context, const char *arch, ind_target *
     return ind__target_parse(context, arch, target);
 }
 
-/* Compiles a graph, one stage a line:
+/* Compiles a graph, one stage per line:
 
      ops on tensors      verify, passes           inductor.h
        |
@@ -22015,16 +22036,16 @@ ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_modul
 
 /* ========================================================================================== src/graph/raise/raise.c */
 /* ------------------------------------------------------------------------------------------------- >>raise */
-/* The opposite of a lowering: the recorded body of a kernel, or of a custom op, as a graph of ops. Its inputs are the
-   buffers that it reads, its outputs those that it writes, under their names.
+/* The opposite of a lowering: turns the recorded body of a kernel, or of a custom op, into a graph of ops. Inputs are
+   the buffers that it reads, outputs the buffers that it writes, under their names.
 
-   Every loop of the body is a dimension, so a value is a tensor of that rank, of size 1 along the loops that it does
-   not depend on; numbers stay numbers until an op needs a tensor. Loops are split first where that rids an index of a
-   division, as every affine index is a view. An index that is no view becomes a tensor of integers and the access a
+   Every loop of the body becomes a dimension. A value is a tensor of that rank, with size 1 along loops on which it
+   does not depend. Numbers stay numbers until an op needs a tensor. Every affine index becomes a view, so loops are
+   first split if that removes a division from an index. Any other index becomes a tensor of integers and the access a
    take, whose lowering turns it back into an index. */
 
 typedef struct graph__raised_buffer {
-    ind_tensor held; /* what it holds now; of `size`, contiguous as in memory */
+    ind_tensor held; /* its current contents; of `size`, contiguous as in memory */
     const char *name;
     ind_dtype dtype;
     bool parts;       /* other kernels store into it after this one */
@@ -22045,16 +22066,16 @@ typedef struct graph__raise {
     struct {
         ind_expr e;
         ind_tensor t;
-    } * made; /* tensors of index expressions, each made once */
+    } * made; /* tensors of index expressions, each created once */
     uint32_t num_made, cap_made;
-    const ind__unbacked *unbacked; /* sizes from data, of which those used are sizes of the graph */
+    const ind__unbacked *unbacked; /* data-dependent sizes; those used are sizes of the graph */
     uint32_t num_unbacked;
-    ind_expr from_data[IND__MAX_UNBACKED], declared[IND__MAX_UNBACKED]; /* each, and what it is here */
+    ind_expr from_data[IND__MAX_UNBACKED], declared[IND__MAX_UNBACKED]; /* each, and the size that replaces it here */
     int num_declared;
-    bool keeps_checks; /* of indices that nothing reads */
+    bool keeps_checks; /* checks of unused indices were added */
 } graph__raise;
 
-/* The op of a graph that computes what the loop op does; 0: it takes more than a name. */
+/* The graph op that computes the loop op; 0: it takes more than one op. */
 static const uint16_t graph__raised_op[IND_NUM_LOOP_OPS] = {
     [IND_LOOP_NEG] = IND_OP_NEG,
     [IND_LOOP_ABS] = IND_OP_ABS,
@@ -22131,7 +22152,7 @@ static const uint16_t graph__raised_op[IND_NUM_LOOP_OPS] = {
 };
 
 /* ============================================================================================ src/graph/raise/ops.c */
-/* ---- one op each */
+/* ---- helpers for single ops */
 
 static ind_tensor graph__raise_call(graph__raise *r, ind_graph_op op, const ind_tensor *x, uint32_t n,
                                     const ind__attr *attrs, uint32_t num_attrs) {
@@ -22155,7 +22176,7 @@ static ind_tensor graph__raise_where(graph__raise *r, ind_tensor condition, ind_
     return graph__raise_call(r, IND_OP_WHERE, x, 3, NULL, 0);
 }
 
-/* What a tensor is a reshape of; id 0: it is none. */
+/* Returns the operand of which x is a reshape; id 0: x is not a reshape. */
 static ind_tensor graph__raised_from(const graph__raise *r, ind_tensor x) {
     const ind__tensor_info *t = ind__tensor_of(x);
     const ind__node *n = t ? &r->g->node[t->node] : NULL;
@@ -22166,7 +22187,7 @@ static ind_tensor graph__raise_reshape(graph__raise *r, ind_tensor x, const ind_
 
 static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int *dims, int rank);
 
-/* The narrow float that x is the f32 of, be it seen reshaped or permuted; id 0: of none. */
+/* Returns the 16-bit float that x widens, also through reshapes and permutes; id 0: none. */
 static ind_tensor graph__raised_narrow(const graph__raise *r, ind_tensor x) {
     const ind__tensor_info *t = ind__tensor_of(x);
     const ind__node *n = t ? &r->g->node[t->node] : NULL;
@@ -22176,8 +22197,8 @@ static ind_tensor graph__raised_narrow(const graph__raise *r, ind_tensor x) {
     return ind_dtype_is_float(dtype) && ind_dtype_compute(dtype) != dtype ? from : (ind_tensor){r->g, 0};
 }
 
-/* What is reshaped or permuted is cast before: so that views meet. What was widened is as it was when narrowed again.
-   Views meet, so there are few of them in a row. */
+/* Casts x. The cast is moved before reshapes and permutes, so that consecutive views combine; thus there are few of
+   them in a row. Narrowing a widened tensor returns the original. */
 static ind_tensor graph__raise_cast(graph__raise *r, ind_tensor x, ind_dtype dtype) {
     const ind__tensor_info *t = ind__tensor_of(x);
     const ind__node *n = t ? &r->g->node[t->node] : NULL;
@@ -22208,7 +22229,7 @@ static bool graph__raised_has_size(ind_tensor x, const ind_expr *size, int rank)
     return same;
 }
 
-/* An op that takes sizes and does nothing where the tensor has them already. */
+/* An op that takes sizes; omitted if the tensor already has them. */
 static ind_tensor graph__raise_sized(graph__raise *r, ind_graph_op op, ind_tensor x, const ind_expr *size, int rank) {
     ind__attr a = ind__attr_sizes(size, rank);
     return graph__raised_has_size(x, size, rank) ? x : graph__raise_call(r, op, &x, 1, &a, 1);
@@ -22228,13 +22249,13 @@ static ind__attr graph__raise_dims(graph__raise *r, ind_expr *list, const int *d
     return (ind__attr){.kind = IND__ATTR_INTS, .list = list, .count = n};
 }
 
-/* Dimensions of size 1 are left out of it: where only they are moved, a reshape does. */
+/* Permutes only dimensions of size other than 1. If only dimensions of size 1 move, a reshape suffices. */
 static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int *dims, int rank) {
     ind_expr list[IND_MAX_RANK], size[IND_MAX_RANK], kept[IND_MAX_RANK], one = ind_int(r->c, 1);
     int place[IND_MAX_RANK], moved[IND_MAX_RANK], last = -1, n = 0, m = 0;
     bool in_order = true;
     for (int d = 0; d < rank; d++) {
-        place[d] = n; /* of dimension d among those not of size 1 */
+        place[d] = n; /* index of dimension d among those of size other than 1 */
         if (!ind_expr_same(ind_tensor_size(x, d), one)) kept[n++] = ind_tensor_size(x, d);
     }
     for (int d = 0; d < rank; d++) {
@@ -22247,7 +22268,7 @@ static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int 
     if (in_order) return graph__raise_reshape(r, x, size, rank);
     x = graph__raise_reshape(r, x, kept, n);
     const ind__node *from = x.id ? &r->g->node[r->g->tensor[x.id].node] : NULL;
-    if (from && from->op == IND_OP_PERMUTE) { /* two of them are one */
+    if (from && from->op == IND_OP_PERMUTE) { /* combine two permutes */
         for (int d = 0; d < n; d++) moved[d] = graph__permuted_dim(from, n, moved[d]);
         x.id = from->operand[0];
         for (int d = 0; d < n; d++) kept[d] = ind_tensor_size(x, moved[d]);
@@ -22265,7 +22286,7 @@ static ind_tensor graph__raise_flat(graph__raise *r, ind_tensor x) {
     return graph__raise_reshape(r, x, &numel, 1);
 }
 
-/* A 0-d tensor of what is a number in the body. */
+/* A 0-d tensor for a number of the body. */
 static ind_tensor graph__raise_full(graph__raise *r, const ind__inst *i) {
     ind_dtype dtype = (ind_dtype)i->dtype;
     bool is_float = ind_dtype_is_float(dtype);
@@ -22282,7 +22303,7 @@ static bool graph__raised_is_one(const graph__raise *r, ind_expr e) {
     return ind_expr_same(e, ind_int(r->c, 1));
 }
 
-/* Size along dimension d of the loops; values of no dimension depend on no loop. */
+/* Size along dimension d of the loops. A 0-d value depends on no loop. */
 static ind_expr graph__raised_size(const graph__raise *r, ind_tensor x, int d) {
     const ind__tensor_info *t = ind__tensor_of(x);
     return t && t->rank == r->rank ? t->size[d] : ind_int(r->c, 1);
@@ -22292,8 +22313,8 @@ static bool graph__raised_varies(const graph__raise *r, ind_tensor x, int d) {
     return !graph__raised_is_one(r, graph__raised_size(r, x, d));
 }
 
-/* x, whose dimensions are those listed of n, in that order, as a tensor over all n: permuted to their order, of size 1
-   along the others. */
+/* Turns x, whose dimensions are the loops `of` in this order, into a tensor over all n loops: permuted to loop order,
+   with size 1 along the others. */
 static ind_tensor graph__raise_over(graph__raise *r, ind_tensor x, const int *of, int num, int n) {
     int dims[IND_MAX_RANK], k = 0;
     ind_expr size[IND_MAX_RANK];
@@ -22309,8 +22330,8 @@ static ind_tensor graph__raise_over(graph__raise *r, ind_tensor x, const int *of
 /* ========================================================================================== src/graph/raise/index.c */
 /* ---- affine indices */
 
-/* e = offset + sum of stride[k] * symbol[k], each symbol going from 0 to below extent[k]. A negative stride is turned
-   round, and its symbol marked as flipped. */
+/* e = offset + sum of stride[k] * symbol[k], with each symbol in [0, extent[k]). A negative stride is negated and its
+   symbol marked as flipped. */
 typedef struct graph__strided {
     int n;
     ind_expr symbol[IND_MAX_RANK + 1], extent[IND_MAX_RANK + 1], stride[IND_MAX_RANK + 1], offset;
@@ -22335,8 +22356,8 @@ static bool graph__strided_of(graph__raise *r, graph__strided *s, ind_expr e) {
     return ind__expr_is_size(s->offset);
 }
 
-/* The used symbols from the largest stride to the smallest, where each stride is that below times its extent and the
-   last is 1: then they number `covered` elements. False: they do not. */
+/* Orders the used symbols from the largest stride to the smallest. True if each stride is the next one times its
+   extent, and the last is 1: the symbols then number `covered` contiguous elements. */
 static bool graph__strided_order(graph__raise *r, const graph__strided *s, int *order, int *num, ind_expr *covered) {
     int left = 0;
     uint32_t taken = 0;
@@ -22381,7 +22402,7 @@ static ind_tensor graph__raise_arange(graph__raise *r, ind_expr start, ind_expr 
     return graph__raise_over(r, x, &v, 1, r->rank);
 }
 
-/* Numbers that follow each other over several loops: one arange in their shape. id 0, without an error: they do not. */
+/* Consecutive numbers over several loops: one arange, reshaped. id 0, without an error: not consecutive. */
 static ind_tensor graph__raise_run(graph__raise *r, ind_expr e) {
     graph__strided s = {0};
     int order[IND_MAX_RANK + 1], num;
@@ -22405,7 +22426,7 @@ static int graph__raised_loop(const graph__raise *r, ind_expr symbol) {
     return -1;
 }
 
-/* The only loop in e, in which it is affine with a coefficient whose sign is known; -1: there is no such. */
+/* Returns the first loop that e depends on, if e is affine in it alone, with a coefficient of known sign; else -1. */
 static int graph__raised_affine_loop(const graph__raise *r, ind_expr e, ind_expr *coefficient, ind_expr *rest) {
     ind_expr zero = ind_int(r->c, 0);
     for (int v = 0; v < r->rank; v++) {
@@ -22419,7 +22440,7 @@ static int graph__raised_affine_loop(const graph__raise *r, ind_expr e, ind_expr
 
 static ind_tensor graph__raise_checked(graph__raise *r, uint32_t n);
 
-/* Tensors of indices that were read from memory are made when first needed: rows of a table do without. */
+/* Returns the tensor of indices read from memory, created on first use: rows of a table do not need it. */
 static ind_tensor graph__raise_indirect(graph__raise *r, ind_expr symbol) {
     uint32_t n = (uint32_t)ind_expr_symbol(symbol)->slot;
     if (n >= r->body->num_inst) return (ind_tensor){r->g, 0};
@@ -22435,7 +22456,7 @@ static ind_tensor graph__raise_symbol(graph__raise *r, ind_expr e) {
                                                            : graph__raise_arange(r, e, one, one, -1);
 }
 
-/* a op b op c ..; a number stands behind a tensor, as some ops need one first. */
+/* a op b op c ..; a number comes after a tensor, as some ops need a tensor first. */
 static ind_tensor graph__raise_chain(graph__raise *r, ind_graph_op op, ind_expr e) {
     ind_tensor all = {r->g, 0};
     for (int i = ind_expr_num_args(e); i-- > 0;) {
@@ -22488,7 +22509,8 @@ static ind_tensor graph__raise_expr_op(graph__raise *r, ind_expr e) {
     }
 }
 
-/* Value of e over the loops: i64, a condition bool, an integer a number. Expressions are at most 160 levels deep. */
+/* Value of e over the loops: i64; for a condition bool; for an integer a number. Expressions are at most 160 levels
+   deep. */
 static ind_tensor graph__raise_expr(graph__raise *r, ind_expr e) {
     int64_t number;
     if (ind_expr_is_int(e, &number)) return graph__raise_integer(r, number);
@@ -22505,7 +22527,7 @@ static ind_tensor graph__raise_expr(graph__raise *r, ind_expr e) {
 /* ======================================================================================= src/graph/raise/accesses.c */
 /* ---- accesses */
 
-/* All of x, its dimensions regrouped and permuted. */
+/* All of x, with dimensions regrouped and permuted. */
 static ind_tensor graph__raise_whole_view(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s) {
     int order[IND_MAX_RANK + 1], num;
     ind_expr covered, size[IND_MAX_RANK + 1];
@@ -22523,7 +22545,7 @@ static ind_tensor graph__raise_whole_view(graph__raise *r, const graph__raised_b
     return graph__raise_reshape(r, x, size, s->n);
 }
 
-/* Which symbol moves along each dimension of the buffer, by how many places, and where it begins. */
+/* The symbol along each dimension of the buffer, its step, and its first index. */
 typedef struct graph__slices {
     int symbol[IND_MAX_RANK]; /* -1: none */
     ind_expr step[IND_MAX_RANK], first[IND_MAX_RANK];
@@ -22573,7 +22595,7 @@ static ind_tensor graph__raise_slice(graph__raise *r, ind_tensor x, int dim, ind
     return all ? x : graph__raise_call(r, IND_OP_SLICE, &x, 1, a, 4);
 }
 
-/* A part of x: along each dimension one element or a range of them. */
+/* A part of x: one element or a range along each dimension. */
 static ind_tensor graph__raise_part_view(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s) {
     graph__slices p;
     ind_tensor x = b->held;
@@ -22602,12 +22624,12 @@ static ind_tensor graph__raise_as_strided(graph__raise *r, const graph__raised_b
     known = known && (empty || ind_known_lt(last, ind_expr_product(r->c, b->size, b->rank)));
     ind__attr a[3] = {ind__attr_sizes(size, s->n), ind__attr_sizes(s->stride, s->n), ind__attr_size(s->offset)};
     if (!known || s->n > IND_MAX_RANK) return (ind_tensor){r->g, 0};
-    if (ind__is_int(s->offset, 0)) a[2].kind = IND__ATTR_NONE; /* where a buffer begins */
+    if (ind__is_int(s->offset, 0)) a[2].kind = IND__ATTR_NONE; /* the beginning of the buffer */
     return graph__raise_call(r, IND_OP_AS_STRIDED, &b->held, 1, a, 3);
 }
 
-/* The elements of a buffer at e as a view of it with one dimension for each symbol; id 0, without an error: there is
-   none, or it is not proven that all lie within. */
+/* The elements of a buffer at e, as a view with one dimension per symbol. id 0, without an error: there is no such
+   view, or not all elements are provably in bounds. */
 static ind_tensor graph__raise_view(graph__raise *r, const graph__raised_buffer *b, ind_expr e, graph__strided *s) {
     ind_tensor x = {r->g, 0};
     if (s->n > IND_MAX_RANK || !graph__strided_of(r, s, e)) return x;
@@ -22622,7 +22644,7 @@ static ind_tensor graph__raise_view(graph__raise *r, const graph__raised_buffer 
     return n && x.id ? graph__raise_call(r, IND_OP_FLIP, &x, 1, &a, 1) : x;
 }
 
-/* The one index symbol in e that was read from memory, where it is the only one; else invalid. */
+/* Returns the index symbol in e that was read from memory if there is exactly one; else invalid. */
 static ind_expr graph__raised_indirect_in(const graph__raise *r, ind_expr e) {
     ind_expr found = {r->c, 0}, symbol[32];
     int n = ind__expr_symbols(e, symbol, 32);
@@ -22634,7 +22656,7 @@ static ind_expr graph__raised_indirect_in(const graph__raise *r, ind_expr e) {
     return n > 32 ? (ind_expr){r->c, 0} : found;
 }
 
-/* table [T, loops..] at t, where they share no loop: index_select, or index where t counts from the end. */
+/* table [T, loops..] at t, if they share no loop: index_select, or index if t may count from the end. */
 static ind_tensor graph__raise_rows(graph__raise *r, ind_tensor table, ind_tensor t, bool wrap) {
     int of[IND_MAX_RANK], num = 0;
     ind_expr size[IND_MAX_RANK];
@@ -22657,7 +22679,7 @@ static ind_tensor graph__raise_rows(graph__raise *r, ind_tensor table, ind_tenso
     return graph__raise_over(r, y, of, num, r->rank);
 }
 
-/* table [T, loops..] at t, element by element. */
+/* table [T, loops..] at t, elementwise. */
 static ind_tensor graph__raise_gather(graph__raise *r, ind_tensor table, ind_tensor t) {
     const ind__tensor_info *x = ind__tensor_of(table);
     ind_expr size[IND_MAX_RANK + 1];
@@ -22675,7 +22697,7 @@ static ind_tensor graph__raise_gather(graph__raise *r, ind_tensor table, ind_ten
 
 static ind_tensor graph__raise_operand(graph__raise *r, uint32_t n);
 
-/* A buffer at e, which has one index that was read from memory, as rows of a table; id 0: it is more than that. */
+/* A buffer at e, with a single index read from memory, as rows of a table. id 0: e has another form. */
 static ind_tensor graph__raise_lookup(graph__raise *r, const graph__raised_buffer *b, ind_expr e) {
     ind_expr symbol = graph__raised_indirect_in(r, e);
     graph__strided s = {0};
@@ -22693,7 +22715,7 @@ static ind_tensor graph__raise_lookup(graph__raise *r, const graph__raised_buffe
     return wrap ? (ind_tensor){r->g, 0} : graph__raise_gather(r, table, t);
 }
 
-/* The flat buffer with one element more, for those that a mask leaves out. */
+/* The flat buffer with one more element, for masked-out accesses. */
 static ind_tensor graph__raise_padded(graph__raise *r, ind_tensor flat) {
     ind_expr one = ind_int(r->c, 1);
     ind__attr a[3] = {ind__attr_sizes(&one, 1), ind__attr_number(0), ind__attr_dtype(ind_tensor_dtype(flat))};
@@ -22701,7 +22723,7 @@ static ind_tensor graph__raise_padded(graph__raise *r, ind_tensor flat) {
     return graph__raise_call(r, IND_OP_CAT, x, 2, NULL, 0);
 }
 
-/* The elements at e; where the mask is false any. */
+/* The elements at e; any element where the mask is false. */
 static ind_tensor graph__raise_take(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor mask) {
     ind_expr numel = ind_expr_product(r->c, b->size, b->rank), zero = ind_int(r->c, 0), one = ind_int(r->c, 1);
     ind_tensor at = graph__raise_expr(r, e), x = graph__raise_cast(r, b->held, ind_dtype_compute(b->dtype));
@@ -22715,7 +22737,7 @@ static ind_tensor graph__raise_take(graph__raise *r, const graph__raised_buffer 
     return graph__raise_two(r, IND_OP_TAKE, x, at);
 }
 
-/* Offset of an access in its buffer, over the loops as they are now. */
+/* Offset of an access in its buffer, over the current loops. */
 static ind_expr graph__raised_offset(const graph__raise *r, const ind__inst *i) {
     const graph__raised_buffer *b = &r->buffer[i->source];
     const ind_expr *index = i->num_index ? r->loops.index + i->index : NULL;
@@ -22723,7 +22745,7 @@ static ind_expr graph__raised_offset(const graph__raise *r, const ind__inst *i) 
     return linear ? index[0] : ind__linearise(r->c, index, b->size, b->rank);
 }
 
-/* Is the value of a masked load only looked at where the mask holds? */
+/* True if the value of a masked load is used only where the mask is true. */
 static bool graph__raised_mask_idle(const graph__raise *r, uint32_t load) {
     const ind_body *b = r->body;
     for (uint32_t n = load + 1; n < b->num_inst; n++) {
@@ -22742,7 +22764,7 @@ static bool graph__raised_is_empty(const graph__raise *r, const ind_expr *size, 
     return empty && r->c;
 }
 
-/* What changes nothing when it is joined so, of these sizes. */
+/* A tensor of these sizes with the neutral element of the reduction. */
 static ind_tensor graph__raise_neutral(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype,
                                        ind_reduction how) {
     bool is_float = ind_dtype_is_float(dtype);
@@ -22783,13 +22805,13 @@ static ind_tensor graph__raise_load(graph__raise *r, uint32_t n) {
 /* =================================================================================== src/graph/raise/instructions.c */
 /* ---- instructions */
 
-/* The value of an index expression; that of a condition is bool, though the instruction is not. */
+/* Value of an index expression. A condition is bool, although the instruction is not. */
 static ind_tensor graph__raise_index(graph__raise *r, const ind__inst *i) {
     ind_expr e = r->loops.index[i->index], one = ind_int(r->c, 1);
     return ind_expr_is_int(e, NULL) ? graph__raise_arange(r, e, one, one, -1) : graph__raise_expr(r, e);
 }
 
-/* The value of an instruction as a tensor, be it a number. Numbers and indices are made when first needed. */
+/* Value of an instruction as a tensor, even if it is a number. Numbers and indices are created on first use. */
 static ind_tensor graph__raise_operand(graph__raise *r, uint32_t n) {
     const ind__inst *i = &r->body->inst[n];
     if (i->op == IND_LOOP_INDIRECT) return graph__raise_indirect(r, r->body->index[i->index + 1]);
@@ -22799,9 +22821,9 @@ static ind_tensor graph__raise_operand(graph__raise *r, uint32_t n) {
     return r->value[n];
 }
 
-/* Operands of an op on values: numbers stay numbers beside a tensor of their type, where they promote weakly and so
-   change nothing. The condition of a where, bools, and both numbers of pow (which knows some exponents by name) do not.
- */
+/* Operands of an op on values. A number stays a number next to a tensor of its type: it promotes weakly, which changes
+   nothing. Exceptions: the condition of a where, bools, and both operands of pow, which special-cases some numeric
+   exponents. */
 static void graph__raise_operands(graph__raise *r, const ind__inst *i, ind_tensor *x, int n) {
     bool tensor = false;
     int first = i->op == IND_LOOP_WHERE;
@@ -22830,7 +22852,7 @@ static ind_tensor graph__raise_pointwise(graph__raise *r, const ind__inst *i) {
     return graph__raise_call(r, op, x, (uint32_t)n, &trunc, whole);
 }
 
-/* A function of the user's, which the graph declares. */
+/* Calls a function of the user, which the graph declares. */
 static ind_tensor graph__raise_user_call(graph__raise *r, const ind__inst *i) {
     const ind__function *f = i->imm.function;
     uint32_t id[IND__MAX_ARGS];
@@ -22842,13 +22864,13 @@ static ind_tensor graph__raise_user_call(graph__raise *r, const ind__inst *i) {
     return graph__raise_cast(r, y, (ind_dtype)i->dtype);
 }
 
-/* Rounds an f32 to a type of memory and back. */
+/* Rounds an f32 to a storage type and back. */
 static ind_tensor graph__raise_round(graph__raise *r, const ind__inst *i, ind_dtype to) {
     ind_tensor x = graph__raise_cast(r, graph__raise_operand(r, i->arg[0]), to);
     return graph__raise_cast(r, x, (ind_dtype)i->dtype);
 }
 
-/* The value checked as an index: what the table of all indices has at it. */
+/* Checks a value as an index: loads it from the arange of all indices. */
 static ind_tensor graph__raise_checked(graph__raise *r, uint32_t n) {
     const ind__inst *i = &r->body->inst[n];
     ind_expr extent = r->loops.index[i->index], one = ind_int(r->c, 1);
@@ -22864,7 +22886,7 @@ static ind_tensor graph__raise_checked(graph__raise *r, uint32_t n) {
     return graph__raise_reshape(r, graph__raise_call(r, IND_OP_GATHER, x, 2, &dim, 1), size, rank);
 }
 
-/* A cast; a condition on indices needs none to be bool. */
+/* A cast. A condition on indices already is bool. */
 static ind_tensor graph__raise_cast_op(graph__raise *r, const ind__inst *i) {
     const ind__inst *from = &r->body->inst[i->arg[0]];
     ind_tensor x = from->op == IND_LOOP_INDEX && i->dtype == IND_BOOL ? graph__raise_index(r, from)
@@ -22875,14 +22897,14 @@ static ind_tensor graph__raise_cast_op(graph__raise *r, const ind__inst *i) {
 /* ===================================================================================== src/graph/raise/reductions.c */
 /* ---- reductions */
 
-/* x over all reduction loops, and over no fewer parallel ones than it was. */
+/* Expands x over all reduction loops; its parallel dimensions are unchanged. */
 static ind_tensor graph__raise_over_row(graph__raise *r, ind_tensor x) {
     ind_expr size[IND_MAX_RANK];
     for (int d = 0; d < r->rank; d++) size[d] = d < r->loops.rank ? graph__raised_size(r, x, d) : r->loops.extent[d];
     return graph__raise_expand(r, x, size, r->rank);
 }
 
-/* An op that takes several dimensions: over all reduction loops, which stay with size 1. */
+/* An op that takes several dimensions: reduces over all reduction loops, keeping them with size 1. */
 static ind_tensor graph__raise_reduce_dims(graph__raise *r, ind_graph_op op, ind_tensor x, ind_dtype dtype) {
     int dims[IND_MAX_RANK], n = 0;
     ind_expr list[IND_MAX_RANK];
@@ -22892,7 +22914,7 @@ static ind_tensor graph__raise_reduce_dims(graph__raise *r, ind_graph_op op, ind
     return graph__raise_call(r, op, &x, 1, a, op == IND_OP_SUM ? 3 : 2);
 }
 
-/* One that takes one dimension, along which the reduction loops are laid out. */
+/* An op that takes one dimension: the reduction loops are flattened to it. */
 static ind_tensor graph__raise_reduce_dim(graph__raise *r, ind_graph_op op, ind_tensor x, ind_dtype dtype) {
     ind_expr size[IND_MAX_RANK];
     int rank = r->loops.rank;
@@ -22906,8 +22928,8 @@ static ind_tensor graph__raise_reduce_dim(graph__raise *r, ind_graph_op op, ind_
     return graph__raise_reshape(r, x, size, r->rank);
 }
 
-/* The sum of squared deviations is the variance with 1 for the degrees of freedom, where the number of elements is
-   known; else the variance times that number. */
+/* The sum of squared deviations: the variance with divisor 1 if the number of elements is known; else the variance
+   times that number. */
 static ind_tensor graph__raise_welford(graph__raise *r, ind_tensor x, int64_t part) {
     int dims[IND_MAX_RANK], n = 0;
     int64_t count;
@@ -22931,7 +22953,7 @@ static ind_tensor graph__raise_softmax_part(graph__raise *r, ind_tensor x, int64
     return graph__raise_reduce_dims(r, IND_OP_SUM, term, ind_tensor_dtype(term));
 }
 
-/* Loops of a matrix product by what they index: both operands, the first, the second, or the elements summed. */
+/* Loops of a matrix product by the operands that they index: both, the first, the second; and the summed loops. */
 typedef struct graph__product_loops {
     int batch[IND_MAX_RANK], m[IND_MAX_RANK], n[IND_MAX_RANK], k[IND_MAX_RANK];
     int num_batch, num_m, num_n, num_k;
@@ -22961,7 +22983,7 @@ static ind_expr graph__raise_push(const graph__raise *r, ind_tensor x, const int
     return points;
 }
 
-/* An operand as a matrix: [batch, first, second], its loops in this order; no batch where there is none. */
+/* Operand as a matrix [batch, first, second], with its loops in this order; no batch dimension if there is no batch. */
 static ind_tensor graph__raise_matrix(graph__raise *r, ind_tensor x, const graph__product_loops *p, const int *first,
                                       int num_first, const int *second, int num_second) {
     int dims[IND_MAX_RANK], rank = 0, n = 0;
@@ -22973,13 +22995,13 @@ static ind_tensor graph__raise_matrix(graph__raise *r, ind_tensor x, const graph
     for (int d = 0; d < r->loops.rank; d++) {
         bool there = false;
         for (int k = 0; k < rank; k++) there = there || dims[k] == d;
-        if (!there) dims[rank++] = d; /* of size 1 */
+        if (!there) dims[rank++] = d; /* has size 1 */
     }
     return graph__raise_reshape(r, graph__raise_permute(r, x, dims, rank), size, n);
 }
 
-/* A product of narrow floats is that of what they are widened to, and as good as that inside a kernel, where results
-   are not rounded. */
+/* Uses the 16-bit operands of a product instead of their widened values. The result is equivalent inside a kernel,
+   where products are not rounded. */
 static void graph__raise_narrow_operands(graph__raise *r, ind_tensor *a, ind_tensor *b) {
     ind_tensor *x[2] = {a, b}, narrow[2];
     ind_dtype dtype[2];
@@ -23031,8 +23053,7 @@ static ind_tensor graph__raise_reduce(graph__raise *r, const ind__inst *i, int64
 
 /* ---- scans: along the last loop */
 
-/* The loops in the order in which the first result of scan n is laid out, which is that of its dimensions: so what is
-   written needs no permutation. */
+/* Orders the loops as the first stored result of scan n is laid out, so that the store needs no permutation. */
 static void graph__raised_scan_order(graph__raise *r, uint32_t n, int *order) {
     graph__strided s = {0};
     int num = 0, found[IND_MAX_RANK + 1];
@@ -23049,7 +23070,7 @@ static void graph__raised_scan_order(graph__raise *r, uint32_t n, int *order) {
     }
 }
 
-/* A result of scan n over the loops in their own order. */
+/* A result of scan n, permuted back to loop order. */
 static ind_tensor graph__raise_scanned(graph__raise *r, uint32_t n, ind_tensor x) {
     int order[IND_MAX_RANK], back[IND_MAX_RANK];
     graph__raised_scan_order(r, n, order);
@@ -23057,7 +23078,7 @@ static ind_tensor graph__raise_scanned(graph__raise *r, uint32_t n, ind_tensor x
     return x.id ? graph__raise_permute(r, x, back, r->rank) : x;
 }
 
-/* The results follow each other, laid out as they are written. */
+/* Results have consecutive ids and the layout in which they are stored. */
 static ind_tensor graph__raise_scan(graph__raise *r, uint32_t at) {
     const ind__inst *i = &r->body->inst[at];
     static const uint16_t op[IND_NUM_SCANS] = {
@@ -23093,14 +23114,14 @@ typedef struct graph__raised_combine {
     const ind__inst *scan;
 } graph__raised_combine;
 
-/* The elements' PAIRs, first to last; how many there are. */
+/* Lists the elements' PAIRs, first to last. Returns their number. */
 static int graph__raised_pairs(const ind_body *b, const ind__inst *scan, const ind__inst *pair[IND__MAX_STATES]) {
     int n = 0;
     for (uint32_t at = scan->arg[0]; at; at = b->inst[at].arg[2]) pair[n++] = &b->inst[at];
     return n;
 }
 
-/* Records what the PAIRs compute from STATEs, which stand in the kernel's body among all else. */
+/* Records the instructions that compute the PAIRs from STATEs; the kernel's body has others in between. */
 static void graph__raise_combine_fn(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out,
                                     void *user) {
     const graph__raised_combine *u = user;
@@ -23122,8 +23143,8 @@ static void graph__raise_combine_fn(ind_ops *o, const ind_value *left, const ind
     ind__free(ind_op_context(o), value);
 }
 
-/* Over the loops in their own order: the scan runs along the last one. Where nothing comes before, the body has the
-   identity itself. */
+/* Permutes the operands as for a scan; the scan is along the last loop. The identity of an exclusive scan is unused:
+   the body itself selects the identity. */
 static ind_tensor graph__raise_combine(graph__raise *r, uint32_t at) {
     graph__raised_combine u = {r->body, &r->body->inst[at]};
     const ind__inst *pair[IND__MAX_STATES];
@@ -23147,14 +23168,14 @@ static ind_tensor graph__raise_combine(graph__raise *r, uint32_t at) {
 /* ========================================================================================= src/graph/raise/stores.c */
 /* ---- stores */
 
-/* x over no loops but those that the symbols stand for, or id 0 where it varies along others. */
+/* True if x varies only along loops that the symbols use. */
 static bool graph__raised_within(const graph__raise *r, ind_tensor x, const graph__strided *s) {
     for (int v = 0; v < r->rank; v++)
         if (!s->used[v] && !graph__raised_is_one(r, r->loops.extent[v]) && graph__raised_varies(r, x, v)) return false;
     return true;
 }
 
-/* A value that fills a whole buffer: laid out as that is. id 0, without an error: it does not. */
+/* A value that fills a whole buffer, in its layout. id 0, without an error: it does not fill the buffer. */
 static ind_tensor graph__raise_fill(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor x) {
     graph__strided s = {0};
     int order[IND_MAX_RANK + 1], num, n = 0, dims[IND_MAX_RANK];
@@ -23180,8 +23201,8 @@ static ind_tensor graph__raise_fill(graph__raise *r, const graph__raised_buffer 
     return graph__raise_reshape(r, x, b->size, b->rank);
 }
 
-/* v as the part of a buffer that a slice of one dimension is, all others being whole; id 0, without an error: it is
-   none. */
+/* Stores v to a slice along one dimension of a buffer, whole in all others. id 0, without an error: not such a
+   slice. */
 static ind_tensor graph__raise_slice_scatter(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor v) {
     graph__strided s = {0};
     graph__slices p;
@@ -23214,7 +23235,7 @@ static ind_tensor graph__raise_slice_scatter(graph__raise *r, const graph__raise
     return graph__raise_call(r, IND_OP_SLICE_SCATTER, x, 2, a, 4);
 }
 
-/* Is it stored for each element of a row, not once per row? */
+/* True if it is stored per element of a row, not once per row. */
 static bool graph__raised_per_element(const graph__raise *r, ind_tensor at, ind_tensor v) {
     bool element = false;
     for (int d = r->loops.rank; d < r->rank; d++)
@@ -23222,8 +23243,8 @@ static bool graph__raised_per_element(const graph__raise *r, ind_tensor at, ind_
     return element;
 }
 
-/* All points of the loops that x or `like` varies over, in their order. `all`: of the points that x does not vary over
-   each counts, as the store combines its values. */
+/* Expands x to all points of the loops along which x or `like` varies. `all`: also along other loops, as a store that
+   combines values counts each point. */
 static ind_tensor graph__raise_points(graph__raise *r, ind_tensor x, ind_tensor like, bool all) {
     ind_expr size[IND_MAX_RANK];
     const int counted = !all ? 0 : graph__raised_per_element(r, x, like) ? r->rank : r->loops.rank;
@@ -23234,7 +23255,7 @@ static ind_tensor graph__raise_points(graph__raise *r, ind_tensor x, ind_tensor 
     return graph__raise_expand(r, x, size, r->rank);
 }
 
-/* x, as if it were flat, with the values at the indices, put there or joined with what is there. */
+/* Stores or combines values at the indices of the flattened x. */
 static ind_tensor graph__raise_put(graph__raise *r, ind_reduction mode, ind_tensor x, ind_tensor at, ind_tensor v) {
     static const char *const reduce[IND_NUM_REDUCTIONS] = {
         [IND_REDUCE_PROD] = "prod", [IND_REDUCE_MAX] = "amax", [IND_REDUCE_MIN] = "amin"};
@@ -23246,7 +23267,7 @@ static ind_tensor graph__raise_put(graph__raise *r, ind_reduction mode, ind_tens
     return graph__raise_call(r, IND_OP_SCATTER_REDUCE, operand, 3, joined, 2);
 }
 
-/* Is what a mask asks of x implied by the check of an index of the store? */
+/* True if the check of an index of the store implies this term of the mask. */
 static bool graph__raised_checked(const graph__raise *r, const ind__inst *store, const ind__inst *compare) {
     ind_expr symbol[32];
     int n = ind__expr_symbols(r->loops.index[store->index], symbol, 32);
@@ -23263,8 +23284,8 @@ static bool graph__raised_checked(const graph__raise *r, const ind__inst *store,
     return false;
 }
 
-/* The terms of the mask of a store that say more than that its indices are in range, which the ops check themselves.
- *more: is there any? */
+/* Returns the terms of a store's mask other than range checks of its indices, which the ops do themselves. *more: there
+   are such terms. */
 static ind_tensor graph__raise_store_mask(graph__raise *r, const ind__inst *store, bool *more) {
     uint32_t pending[64], n = 0;
     ind_tensor all = {r->g, 0};
@@ -23286,7 +23307,7 @@ static ind_tensor graph__raise_store_mask(graph__raise *r, const ind__inst *stor
     return all;
 }
 
-/* Where a store goes. An index into the whole buffer that was read from memory is checked by the op. */
+/* Index of a store. An index into the whole buffer that was read from memory is checked by the op. */
 static ind_tensor graph__raise_target(graph__raise *r, ind_expr e, ind_expr numel) {
     const ind_symbol *s = ind_expr_symbol(e);
     ind_expr one = ind_int(r->c, 1);
@@ -23296,8 +23317,7 @@ static ind_tensor graph__raise_target(graph__raise *r, ind_expr e, ind_expr nume
     return ind_expr_is_int(e, NULL) ? graph__raise_arange(r, e, one, one, -1) : graph__raise_expr(r, e);
 }
 
-/* The buffer after a store that leaves the rest of it as it was. What a mask leaves out goes to an element more, that
-   is cut off again. */
+/* The buffer after a store to part of it. Masked-out values go to an extra element, which is then cut off. */
 static ind_tensor graph__raise_scatter(graph__raise *r, const graph__raised_buffer *b, const ind__inst *i, ind_expr e,
                                        ind_tensor v) {
     bool masked = false;
@@ -23315,7 +23335,7 @@ static ind_tensor graph__raise_scatter(graph__raise *r, const graph__raised_buff
     return graph__raise_reshape(r, y, b->size, b->rank);
 }
 
-/* Does anything read the index that instruction n checks? */
+/* True if anything reads the index that instruction n checks. */
 static bool graph__raised_reads(const graph__raise *r, uint32_t n) {
     for (uint32_t k = 1; k < r->body->num_inst; k++) {
         const ind__inst *i = &r->body->inst[k];
@@ -23332,7 +23352,7 @@ static bool graph__raised_reads(const graph__raise *r, uint32_t n) {
     return false;
 }
 
-/* An index that nothing reads is checked all the same: what is stored first depends on it, though not on its value. */
+/* Keeps the checks of unused indices: makes the first stored value depend on them, without changing it. */
 static ind_tensor graph__raise_checks(graph__raise *r, ind_tensor x, ind_dtype dtype) {
     for (uint32_t n = 1; n < r->body->num_inst && !r->keeps_checks; n++) {
         if (r->body->inst[n].op != IND_LOOP_INDIRECT || graph__raised_reads(r, n)) continue;
@@ -23355,8 +23375,8 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
     } else if (!i->arg[1] && !i->reduction) {
         y = graph__raise_fill(r, b, e, x);
     }
-    /* the first part of a concatenation: the kernels of the others fill the rest */
-    bool partly = b->parts || i->arg[1]; /* or what a mask leaves out lies beyond the buffer */
+    /* The first part of a concatenation: the kernels of the other parts fill the rest. */
+    bool partly = b->parts || i->arg[1]; /* or the masked-out elements are outside of the buffer */
     if (!y.id && !b->held.id && partly) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
     if (!y.id && (i->flags & IND__INST_RUN))
         b->held = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);
@@ -23401,7 +23421,7 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     return (ind_tensor){r->g, 0};
 }
 
-/* Makes loops v and v + 1 one, whatever the indices come to. */
+/* Merges loops v and v + 1, even if indices then need divisions. */
 static bool graph__raise_force_join(ind__loops *l, int v) {
     ind_expr inner = l->extent[v + 1], pair[2] = {l->var[v], l->var[v + 1]};
     ind_expr extent = ind_expr_mul(l->extent[v], inner);
@@ -23418,8 +23438,8 @@ static bool graph__raise_force_join(ind__loops *l, int v) {
     return true;
 }
 
-/* More loops than a tensor may have dimensions are joined: those of which no index minds first, then the last of the
-   reduction or of the parallel ones. */
+/* Merges loops if there are more than a tensor may have dimensions: first those whose merging leaves every index
+   affine, then the last ones of the reduction or of the parallel loops. */
 static bool graph__raise_join_loops(ind__loops *l) {
     bool joined = true;
     while (joined && l->rank + l->rrank > IND_MAX_RANK) {
@@ -23432,7 +23452,7 @@ static bool graph__raise_join_loops(ind__loops *l) {
     return l->rank + l->rrank <= IND_MAX_RANK;
 }
 
-/* Splits that rid an index of a division; a scan stays one loop. */
+/* Splits loops where that removes a division from an index. The loop of a scan is not split. */
 static void graph__raise_split_loops(ind__loops *l, bool scans) {
     ind_expr one = ind_int(l->context, 1);
     for (int v = 0; v < (scans ? l->rank : l->rank + l->rrank); v++) {
@@ -23443,7 +23463,8 @@ static void graph__raise_split_loops(ind__loops *l, bool scans) {
     }
 }
 
-/* Splits the loop that runs across the places `stride` apart in a buffer: what lies in a dimension is a loop then. */
+/* Splits the loop that crosses multiples of `stride` in a buffer, so that a dimension of the buffer has its own
+   loop. */
 static void graph__raise_split_at(graph__raise *r, uint32_t index, ind_expr stride) {
     ind__loops *l = &r->loops;
     ind_expr one = ind_int(r->c, 1), coefficient;
@@ -23456,7 +23477,7 @@ static void graph__raise_split_at(graph__raise *r, uint32_t index, ind_expr stri
     }
 }
 
-/* Loops that were joined are told apart as the dimensions of the first buffer that is filled. */
+/* Splits merged loops by the dimensions of the first buffer that is filled. */
 static void graph__raise_split_dims(graph__raise *r) {
     const ind_body *body = r->body;
     for (uint32_t n = 1; n < body->num_inst; n++) {
@@ -23473,13 +23494,14 @@ static void graph__raise_split_dims(graph__raise *r) {
 }
 
 /* ========================================================================================== src/graph/raise/sizes.c */
-/* ---- sizes that come from data: sizes of the graph, which whoever runs it is told by what the module read back */
+/* ---- data-dependent sizes become sizes of the graph: the caller of the graph passes the values that the module read
+   back */
 
 static ind_expr graph__raised_declared(const graph__raise *r, ind_expr e) {
     return r->num_declared ? ind__substitute(e, r->from_data, r->declared, r->num_declared) : e;
 }
 
-/* A fact that the text of the graph says too; one that is known anyway is none. */
+/* Adds a fact, also to the graph's text. A condition that is always true is not added. */
 static void graph__raise_fact(graph__raise *r, ind_expr condition) {
     ind__text t = {.context = r->c};
     ind__text_expr(&t, condition);
@@ -23490,7 +23512,7 @@ static void graph__raise_fact(graph__raise *r, ind_expr condition) {
     ind__text_free(&t);
 }
 
-/* Declares a size of the same name and range, of which is said what it never exceeds. */
+/* Declares a size of the same name and range, and its upper bound as a fact. */
 static void graph__raise_declare(graph__raise *r, const ind__unbacked *u) {
     ind_symbol s = *ind_expr_symbol(u->symbol);
     s.kind = IND_SYMBOL_SIZE;
@@ -23507,8 +23529,8 @@ static void graph__raise_data_sizes(graph__raise *r, uint64_t which) {
         if (which >> u & 1) graph__raise_declare(r, &r->unbacked[u]);
 }
 
-/* A loop or an index that was read from memory, if it goes as far as a size from data: one of declared sizes instead.
- */
+/* Replaces a loop, or an index read from memory, whose extent depends on data-dependent sizes by one with declared
+   sizes. */
 static void graph__raise_redeclare(graph__raise *r, ind_expr symbol, ind_expr *from, ind_expr *to, int *n) {
     const ind_symbol *s = ind_expr_symbol(symbol);
     ind_expr extent = ind__ok(s->extent) ? graph__raised_declared(r, s->extent) : s->extent;
@@ -23519,7 +23541,7 @@ static void graph__raise_redeclare(graph__raise *r, ind_expr symbol, ind_expr *f
     to[(*n)++] = ind_symbol_expr(r->c, &own);
 }
 
-/* The loops in declared sizes only. */
+/* Rewrites the loops in declared sizes only. */
 static bool graph__raise_declared_loops(graph__raise *r) {
     ind__loops *l = &r->loops;
     const ind_body *b = r->body;
@@ -23548,7 +23570,7 @@ static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
     for (uint32_t n = 1; n < r->body->num_inst; n++) reduces = reduces || r->body->inst[n].op == IND_LOOP_REDUCE;
     ind__loops_init(l, r->body, index);
     if (!graph__raise_declared_loops(r)) return false;
-    if (reduces && l->rrank == 0 && l->rank < 2 * IND_MAX_RANK) { /* over one element */
+    if (reduces && l->rrank == 0 && l->rank < 2 * IND_MAX_RANK) { /* a reduction over one element */
         l->extent[l->rank] = ind_int(r->c, 1);
         l->var[l->rank] = ind__index_symbol(r->c, 'r', 0, l->extent[l->rank]);
         l->rrank = 1;
@@ -23564,7 +23586,7 @@ static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
     return !l->failed;
 }
 
-/* Where a parallel loop has no points nothing happens: what is written is empty or stays as it is. */
+/* True if a parallel loop is empty: nothing is written, so the results are empty or unchanged. */
 static bool graph__raise_nothing(graph__raise *r) {
     if (!graph__raised_is_empty(r, r->loops.extent, r->loops.rank) || r->body->result) return false;
     for (uint32_t n = 1; n < r->body->num_inst; n++) {
@@ -23575,7 +23597,7 @@ static bool graph__raise_nothing(graph__raise *r) {
     return true;
 }
 
-/* An opaque call as itself: its operands as it sees them, and its results, of which the last are new versions of some
+/* An extern call: its operands with their types, then its results. The last results are new versions of some
    operands. */
 static void graph__raise_opaque(graph__raise *r) {
     const ind__opaque *call = r->body->call;
@@ -23610,7 +23632,7 @@ static void graph__raise_body(graph__raise *r) {
     }
     ind_expr *index = ind__alloc(r->c, (r->body->num_index + (size_t)1) * sizeof *index);
     r->value = ind__alloc(r->c, r->body->num_inst * sizeof *r->value);
-    r->loops.index = index; /* graph__raise_free frees it */
+    r->loops.index = index; /* owned: graph__raise_free frees it */
     if (!index || !r->value || !graph__raise_loops(r, index)) {
         if (!r->g->status) ind__graph_no_memory(r->g, "kernel graph");
     }
@@ -23634,7 +23656,7 @@ static void graph__raise_free(graph__raise *r) {
     ind__free(r->c, r->made);
 }
 
-/* A new graph with the sizes, facts and guards of another or of a module. */
+/* Adds a condition of another graph or of a module as fact or guard. */
 static void graph__raise_condition(ind_graph *g, const char *text, bool guard) {
     if (guard)
         (void)ind_guard_that(g, text, NULL);
@@ -23642,7 +23664,7 @@ static void graph__raise_condition(ind_graph *g, const char *text, bool guard) {
         (void)ind_fact(g, text);
 }
 
-/* An input or constant for a buffer, once. */
+/* Adds an input or constant for a buffer, once. */
 static void graph__raise_source(graph__raise *r, uint32_t n, ind_graph_op op) {
     graph__raised_buffer *b = &r->buffer[n];
     if (!b->held.id) b->held = ind__graph_source(r->g, op, b->name, b->dtype, b->size, b->rank);
@@ -23651,7 +23673,7 @@ static void graph__raise_source(graph__raise *r, uint32_t n, ind_graph_op op) {
 /* ========================================================================================= src/graph/raise/kernel.c */
 /* ---- a kernel */
 
-/* A name of the program's own making that a user has as well gets a tail. */
+/* Name of a buffer. A generated name that a user's tensor also has gets a suffix. */
 static const char *graph__raised_name(graph__raise *r, const ind__lowered *p, uint32_t n) {
     const ind__buffer *b = &p->buffer[n];
     bool taken = false;
@@ -23664,7 +23686,7 @@ static const char *graph__raised_name(graph__raise *r, const ind__lowered *p, ui
     return name ? name : b->name;
 }
 
-/* Sizes in the order in which they lie in memory. */
+/* Describes a buffer. Sizes are in the order of its memory layout. */
 static void graph__raise_describe(graph__raise *r, const ind__lowered *p, uint32_t n) {
     const ind__buffer *b = &p->buffer[n];
     graph__raised_buffer *to = &r->buffer[n];
@@ -23689,7 +23711,7 @@ static void graph__raise_kernel_buffers(graph__raise *r, const ind__lowered *p, 
     }
 }
 
-/* What is written comes out under its name, or becomes what its old version holds. */
+/* A result becomes an output of its name, or the new value of the input that it mutates. */
 static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, const ind_kernel *k) {
     for (uint32_t i = k->num_reads; i < k->num_args && !r->g->status; i++) {
         const graph__raised_buffer *b = &r->buffer[k->arg[i]];
@@ -23705,8 +23727,7 @@ static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, 
     }
 }
 
-/* Results get names anew, in order: of those that came and went numbers are left. Outputs and new values keep theirs.
- */
+/* Renames results in order, as removed tensors leave gaps in the numbers. Outputs and new values keep their names. */
 static bool graph__raise_rename(ind_graph *g) {
     uint8_t *kept = ind__alloc(g->context, g->num_tensors);
     bool ok = kept != NULL;
@@ -23726,8 +23747,7 @@ static bool graph__raise_rename(ind_graph *g) {
     return ok;
 }
 
-/* The graph without what was made on the way and is not used, or is there twice: a rewritten copy that takes over the
-   conditions. */
+/* Removes unused and duplicate nodes: returns a rewritten copy, with the conditions moved to it. */
 static ind_graph *graph__raise_tidy(ind_graph *g) {
     ind_graph *out = NULL;
     if (g->status || ind__graph_optimise(g, 1u << IND_PASS_FOLD | 1u << IND_PASS_NOOP, &out)) {
@@ -23741,7 +23761,7 @@ static ind_graph *graph__raise_tidy(ind_graph *g) {
     return out;
 }
 
-/* The sizes that come from data in what the kernel computes, or in the shape of a buffer of it, as bits. */
+/* The data-dependent sizes used by the kernel's body or by the shape of one of its buffers, as bits. */
 static uint64_t graph__raised_unbacked(const ind__lowered *p, const ind_kernel *k) {
     uint64_t any = ind__body_unbacked(p, k->body);
     for (uint32_t i = 0; i < k->num_args; i++) {
@@ -23751,7 +23771,7 @@ static uint64_t graph__raised_unbacked(const ind__lowered *p, const ind_kernel *
     return any;
 }
 
-/* A loop has no fewer than 0 points, which is not always seen in its formula: (S*S - S) // 2. */
+/* Adds facts that loop extents are not negative, where the formula does not show it: (S*S - S) // 2. */
 static void graph__raise_natural(graph__raise *r) {
     const ind_body *b = r->body;
     ind_expr zero = ind_int(r->c, 0);
@@ -23789,7 +23809,8 @@ static ind_graph *graph__raise_kernel(ind_module *m, const ind_kernel *k) {
     return tidy;
 }
 
-/* The finished graph, or NULL with the reason. What was not proven for lack of memory must not show. */
+/* Returns the finished graph, or NULL with the reason. Fails if an allocation failed: a graph with missing proofs must
+   not be returned. */
 static ind_graph *graph__raise_end(ind_graph *g, uint32_t refusals, const char *name) {
     if (!g) return NULL;
     ind_context *c = g->context;
@@ -23801,7 +23822,7 @@ static ind_graph *graph__raise_end(ind_graph *g, uint32_t refusals, const char *
     return NULL;
 }
 
-/* In the module's context, which is locked. */
+/* Runs in the module's context, which is locked. */
 static ind_graph *graph__kernel_graph(ind_module *m, uint32_t kernel) {
     const uint32_t refusals = ind__refusals(m->context);
     const ind_kernel *k = &m->desc.schedule->kernel[kernel];
@@ -23836,7 +23857,7 @@ static const char *ind__module_result(uint32_t node, void *user) {
     return node < m->desc.num_origins ? m->desc.result_name[node] : NULL;
 }
 
-/* "# kernel 2 makes n (nonzero), u0 in buf3": and where another kernel has left the sizes from data */
+/* "# kernel 2 makes n (nonzero), u0 in buf3": with the buffers to which other kernels wrote data-dependent sizes */
 static void ind__print_kernel_heading(ind__text *t, ind_module *m, uint32_t kernel) {
     const ind__lowered *p = m->desc.lowered;
     const ind_kernel *k = &m->desc.schedule->kernel[kernel];
@@ -23849,7 +23870,7 @@ static void ind__print_kernel_heading(ind__text *t, ind_module *m, uint32_t kern
                        p->buffer[p->unbacked[u].buffer].name);
 }
 
-/* All kernels as graphs, in the order in which they run; where there is none, why. */
+/* All kernels as graphs, in execution order; for a kernel without one, the reason. */
 static ind_status ind__print_kernels(ind__text *t, ind_module *m) {
     for (uint32_t k = 0; k < m->desc.schedule->num_kernels; k++) {
         ind_graph *g = graph__kernel_graph(m, k);
@@ -23938,7 +23959,7 @@ static const char *const ind__stage_names[IND_NUM_STAGES] = {
 #undef X
 };
 
-/* Makes the plan of a host module for the default target on first use. */
+/* Creates the plan of a host module for the default target on first use. */
 static ind_status ind__need_plan(ind_module *m) {
     ind_target target = {0};
     if (m->desc.plan) return IND_OK;
@@ -23961,7 +23982,8 @@ static const ind__variant *ind__distinct_source(const ind_plan *plan, int index)
                 int limit = j < i ? plan->kernel[j].num_variants : v;
                 for (int w = 0; w < limit && !seen; w++) {
                     const ind__variant *b = &plan->kernel[j].variant[w];
-                    seen = a->source_bytes == b->source_bytes && !memcmp(a->source, b->source, a->source_bytes);
+                    seen =
+                        a->source.bytes == b->source.bytes && !memcmp(a->source.text, b->source.text, a->source.bytes);
                 }
             }
             if (!seen && index-- == 0) return a;
@@ -23984,7 +24006,7 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
     if (status) return status;
     const ind__variant *v = index >= 0 ? ind__distinct_source(module->desc.plan, index) : NULL;
     if (!v) return ind__fail(module->context, IND_NOT_FOUND, "cubin: there is no source %d", index);
-    cubin->name = v->entry;
+    cubin->name = v->source.entry;
     status = ind__compile_way(module, v, cubin);
     for (v = v->fallback; v && !status && cubin->local_bytes > 0; v = v->fallback) {
         ind_cubin way = {.name = cubin->name};
@@ -24008,7 +24030,7 @@ static ind_status ind__print_ptx(ind__text *t, ind_module *m) {
         void *ptx = NULL;
         size_t bytes = 0;
         ind_status status =
-            ind__nvrtc_compile(m->context, v->source, v->entry, &m->desc.plan->target, true, &ptx, &bytes);
+            ind__nvrtc_compile(m->context, v->source.text, v->source.entry, &m->desc.plan->target, true, &ptx, &bytes);
         if (status) return status;
         while (bytes > 0 && ((char *)ptx)[bytes - 1] == 0) bytes--;
         ind__text_raw(t, ptx, bytes);
@@ -24031,7 +24053,7 @@ static ind_status ind__print_cubins(ind__text *t, ind_module *m) {
     return IND_OK;
 }
 
-/* ---- for which sizes a module is right */
+/* ---- sizes for which a module is valid */
 
 /* "B in [1, 4096], S in [8, 512] multiple of 8" */
 static void ind__print_ranges(ind__text *t, const ind_module *m) {
@@ -24110,7 +24132,7 @@ static void ind__add_json_validity(ind__text *t, const ind_module *m) {
 }
 
 /* ======================================================================================== src/graph/explain/texts.c */
-/* ---- texts, made when first asked for and kept by the module */
+/* ---- texts, created on first use and owned by the module */
 
 static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage) {
     ind_status status = stage >= IND_STAGE_PLAN ? ind__need_plan(m) : IND_OK;
@@ -24197,7 +24219,7 @@ static char *ind__name_text(ind_module *m, size_t i) {
     return NULL;
 }
 
-/* Makes the names of loops and buffers on first use. */
+/* Creates the names of loops and buffers on first use. */
 static ind_status ind__need_names(ind_module *m) {
     const size_t num = 2 * (size_t)m->desc.lowered->num_loops + m->desc.lowered->num_buffers;
     const ind__query q = ind__query_begin(m);
@@ -24720,7 +24742,7 @@ static void graph__page_formula(ind__text *t, const char *key, ind_expr e) {
     ind__textf(t, "\",\n");
 }
 
-/* Prints the kernels and variants, from this one on, that share this one's source: [[0, 0], [3, 0]]. */
+/* Prints the kernels and variants, from this one on, that have the same source: [[0, 0], [3, 0]]. */
 static void graph__page_users(ind__text *t, const ind_plan *plan, uint32_t kernel, int variant) {
     const ind__variant *one = &plan->kernel[kernel].variant[variant];
     ind__textf(t, "\"used_by\": [[%u, %d]", (unsigned)kernel, variant);
@@ -24741,7 +24763,7 @@ static void graph__page_sources(ind__text *t, const ind_plan *plan) {
             ind__textf(t, "%s\n{", before);
             graph__page_users(t, plan, i, v);
             ind__textf(t, ", \"text\": ");
-            ind__text_json(t, plan->kernel[i].variant[v].source);
+            ind__text_json(t, plan->kernel[i].variant[v].source.text);
             ind__textf(t, "}");
             before = ",";
         }
@@ -24794,7 +24816,7 @@ static ind_status graph__page_data(ind__text *t, ind_module *m, const int64_t *v
     return ind__text_status(t);
 }
 
-/* Prints JSON within HTML. Every < is inside a string, where an escape may replace it; so the data cannot end the
+/* Prints JSON within HTML. Every < is inside a string, where an escape can replace it, so the data cannot close the
    element. */
 static void graph__page_json(ind__text *t, const char *json) {
     for (size_t n; *json; json += n) {
@@ -24871,7 +24893,7 @@ static ind_status ind__check_formula(ind_module *m, ind_formula *f) {
     return ind__ok(*f) ? IND_OK : ind__failed(m->context);
 }
 
-/* ---- what a module does */
+/* ---- costs of a module */
 
 int ind_module_num_kernels(const ind_module *module) {
     return module ? (int)module->desc.schedule->num_kernels : 0;
@@ -24881,7 +24903,7 @@ static void ind__fill_variant(ind_context *c, ind_variant_info *out, const ind__
     out->strategy = ind__strategy_text(v->strategy);
     for (int d = 0; d < 3; d++) out->grid[d] = ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1);
     out->threads = v->threads;
-    out->shared_bytes = ind__ok(v->shared_bytes) ? v->shared_bytes : ind_int(c, 0);
+    out->shared_bytes = ind__ok(v->memory.shared) ? v->memory.shared : ind_int(c, 0);
     out->guard = (ind_formula){c, ind_expr_is_int(v->guard, NULL) ? 0 : v->guard.id}; /* the number 1: always */
     out->aligned = v->guard_aligned;
     out->vector = v->vector;
@@ -25101,7 +25123,7 @@ ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t *lo, in
     return status;
 }
 
-/* Returns the number of the size of this name; UINT32_MAX with an error if there is none or it follows from others. */
+/* Returns the number of the size of this name; UINT32_MAX with an error if there is none or a fact determines it. */
 static uint32_t ind__free_size(ind_module *m, const char *name) {
     uint32_t i = 0;
     while (i < m->desc.num_sizes && strcmp(ind_module_query_size(m, (int)i)->name, name)) i++;
@@ -25140,7 +25162,7 @@ static ind_formula ind__invert(ind_module *module, ind_formula f, const char *na
     ind_facts *before = ind_facts_enter(c, module->facts);
     ind__state_of(c)->status = IND_OK;
     ind_expr size = module->desc.sizes[at], inverse = none;
-    if (module->facts) size = ind_simplify(module->facts, size); /* the symbol with the range that the facts give it */
+    if (module->facts) size = ind_simplify(module->facts, size); /* with the range that the facts imply */
     f = module->facts ? ind_simplify(module->facts, f) : f;
     bool affine = ind__ok(f) && ind__affine(f, size, &coefficient, &rest) && !ind__expr_depends(coefficient, size);
     if (affine && ind_known_lt(ind_int(c, 0), coefficient)) {
@@ -25163,16 +25185,16 @@ ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *na
 
 /* ======================================================================================== src/graph/formula/solve.c */
 /* --------------------------------------------------------------------------------------------------- >>solve */
-/* Finds the largest value of one size for which a formula stays within a limit and all conditions hold. Formula and
-   conditions are one straight-line program over the sizes. A box is a range of the size. One evaluation of the program
-   with intervals gives three properties of every slot in the box: its bounds, whether it rises or falls with the size,
-   and whether every op has a value everywhere. The search takes boxes from the top. A box without a fit is dropped; a
+/* Finds the largest value of one size for which a formula is within a limit and all conditions hold. Formula and
+   conditions are one straight-line program over the sizes. A box is a range of the size. One interval evaluation of the
+   program gives three properties of every slot in the box: its bounds, whether it rises or falls with the size, and
+   whether every op has a value everywhere. The search starts with the topmost box. A box without a fit is dropped; a
    box that fits as a whole ends the search. In a rising box bisection finds the last value that fits; any other box is
    halved. So the answer is right for every formula, and a rising formula takes a few dozen steps. */
 
 typedef struct ind__span {
     int64_t lo, hi;
-    bool rises, falls; /* never decreases, never increases while the size grows; both: constant */
+    bool rises, falls; /* never decreases, never increases as the size grows; both: constant */
 } ind__span;
 
 typedef struct ind__solver {
@@ -25199,7 +25221,7 @@ static bool ind__steady(ind__span a) {
     return a.rises && a.falls;
 }
 
-/* Handles overflow of an end: that point has no value. `above`: above the largest number, else below the least. */
+/* Handles overflow of an end: there is no value at that point. `above`: overflow upwards, else downwards. */
 static int64_t ind__saturate(bool overflow, bool above, int64_t exact) {
     return !overflow ? exact : above ? INT64_MAX : INT64_MIN;
 }
@@ -25208,14 +25230,14 @@ static ind__span ind__span_add(ind__solver *s, ind__span a, ind__span b) {
     ind__span r = {0, 0, a.rises && b.rises, a.falls && b.falls};
     bool low = ind__add_overflow(a.lo, b.lo, &r.lo), high = ind__add_overflow(a.hi, b.hi, &r.hi);
     s->never |=
-        (low && a.lo > 0) || (high && a.hi < 0); /* even the least is too large, or even the largest too small */
+        (low && a.lo > 0) || (high && a.hi < 0); /* even the minimum is too large, or even the maximum too small */
     s->total &= !low && !high;
     r.lo = ind__saturate(low, a.lo > 0, r.lo);
     r.hi = ind__saturate(high, a.hi > 0, r.hi);
     return r;
 }
 
-/* Computes how a product changes with the size, from the signs of its operands. */
+/* Computes how a product varies with the size, from the signs of its operands. */
 static void ind__product_trend(ind__span *r, ind__span a, ind__span b) {
     bool a_up = a.lo >= 0, b_up = b.lo >= 0, a_down = a.hi <= 0, b_down = b.hi <= 0;
     ind__span x = b_down && !b_up ? ind__flip(a) : a, y = a_down && !a_up ? ind__flip(b) : b;
@@ -25229,7 +25251,7 @@ static void ind__product_trend(ind__span *r, ind__span a, ind__span b) {
     }
 }
 
-/* Computes the ends of a function that is monotonic in each of two operands: they are at the corners. */
+/* Computes the range of a function that is monotonic in each of two operands, from its values at the corners. */
 static ind__span ind__corners(ind__solver *s, ind__span a, ind__span b,
                               bool (*apply)(int64_t, int64_t, int64_t *, bool *)) {
     ind__span r = {INT64_MAX, INT64_MIN, false, false};
@@ -25281,7 +25303,7 @@ static ind__span ind__span_div_zero(ind__solver *s, ind__span a, ind__span b) {
 static ind__span ind__span_div(ind__solver *s, ind__span a, ind__span b) {
     if (b.lo <= 0 && b.hi >= 0) return ind__span_div_zero(s, a, b);
     ind__span r = ind__corners(s, a, b, ind__div_ends);
-    ind__product_trend(&r, a, ind__flip(b)); /* 1 / b falls where b rises, and has its sign */
+    ind__product_trend(&r, a, ind__flip(b)); /* 1 / b falls where b rises, and has the sign of b */
     return r;
 }
 
@@ -25296,7 +25318,7 @@ static ind__span ind__span_mod(ind__solver *s, ind__span a, ind__span b) {
     bool above, one = b.lo == b.hi && b.lo > -INT32_MAX && b.lo < INT32_MAX && a.lo > INT64_MIN / 2;
     if (one && !ind__div_ends(a.lo, b.lo, &first, &above) && !ind__div_ends(a.hi, b.lo, &last, &above) &&
         first == last) {
-        int64_t from = first * b.lo; /* all within one multiple of b: only shifted */
+        int64_t from = first * b.lo; /* all within one multiple of b: the remainder is only shifted */
         return (ind__span){a.lo - from, a.hi - from, a.rises, a.falls};
     }
     if (a.lo >= 0 && a.hi < b.lo) return a;
@@ -25311,7 +25333,7 @@ static ind__span ind__span_pick(ind__span a, ind__span b, bool largest) {
     return (ind__span){lo_a ? a.lo : b.lo, hi_a ? a.hi : b.hi, a.rises && b.rises, a.falls && b.falls};
 }
 
-/* Is it not 0? As 0 or 1. */
+/* True if it is not 0, as 0 or 1. */
 static ind__span ind__span_truth(ind__span a) {
     bool steady = ind__steady(a), grows = a.lo >= 0;
     return (ind__span){a.lo > 0 || a.hi < 0, a.lo != 0 || a.hi != 0, steady || (grows && a.rises),
@@ -25381,7 +25403,7 @@ static bool ind__fits(ind__solver *s, int64_t steps) {
 
 typedef enum ind__box_kind { IND__BOX_NONE, IND__BOX_ALL, IND__BOX_PREFIX, IND__BOX_MIXED } ind__box_kind;
 
-/* Classifies a box: nothing fits, all fits, a prefix (or nothing) fits, or unknown. */
+/* Classifies a box: no value fits, all fit, a prefix (or none) fits, or unknown. */
 static ind__box_kind ind__judge(ind__solver *s, int64_t first, int64_t last) {
     ind__survey(s, first, last);
     if (s->never || s->span[s->formula].lo > s->limit) return IND__BOX_NONE;
@@ -25390,7 +25412,7 @@ static ind__box_kind ind__judge(ind__solver *s, int64_t first, int64_t last) {
         ind__span t = ind__span_truth(s->span[s->condition[i]]);
         if (!t.hi) return IND__BOX_NONE;
         all &= t.lo != 0;
-        prefix &= t.lo || t.falls; /* once it fails it keeps failing */
+        prefix &= t.lo || t.falls; /* once it fails, it fails for all larger sizes */
     }
     return all ? IND__BOX_ALL : prefix ? IND__BOX_PREFIX : IND__BOX_MIXED;
 }
@@ -25420,7 +25442,7 @@ static bool ind__bisect(ind__solver *s, int64_t first, int64_t last, int64_t *fo
 
 /* Searches [first, last] from the top. IND_OUT_OF_RANGE: nothing fits; IND_LIMIT: gave up. */
 static ind_status ind__search(ind__solver *s, int64_t first, int64_t last, int64_t *found) {
-    int64_t low[72], high[72], work = 0; /* halves of halves: at most 64 pending */
+    int64_t low[72], high[72], work = 0; /* boxes are halved: at most 64 are pending */
     int n = 1;
     low[0] = first, high[0] = last;
     while (n > 0) {
@@ -25445,7 +25467,7 @@ static ind_status ind__solver_require(ind__solver *s, ind_expr condition) {
     return IND_OK;
 }
 
-/* Requires that a size which follows from others is in its range and equals its given value, if any. */
+/* Requires that a size determined by others is in its range and equals its given value, if any. */
 static ind_status ind__require_derived(ind__solver *s, uint32_t size, int64_t given) {
     ind_context *c = s->module->context;
     const ind_symbol *symbol = ind_module_query_size(s->module, (int)size);
@@ -25511,7 +25533,7 @@ static ind_status ind__solver_prepare(ind__solver *s, ind_formula f, const char 
     if (!status && (!given || !s->condition)) status = ind__failed(c);
     s->formula = status ? UINT32_MAX : ind__program_add(&s->program, now);
     if (!status && s->formula == UINT32_MAX) status = ind__failed(c);
-    s->slot = status ? NULL : ind__alloc(c, (n + (size_t)1) * sizeof *s->slot); /* the program still grows */
+    s->slot = status ? NULL : ind__alloc(c, (n + (size_t)1) * sizeof *s->slot); /* resized below */
     if (!status && !s->slot) status = ind__failed(c);
     if (!status) status = ind__solver_sizes(s, sizes, given);
     ind_facts *before = ind_facts_enter(c, NULL);
@@ -25566,7 +25588,7 @@ static int64_t ind__solve_formula(ind_module *module, ind_formula f, const char 
     if (!status) status = ind__solve(&s, &found);
     ind__solver_free(&s);
     if (!status)
-        ind__state_of(module->context)->status = before; /* values that overflowed during the search are no failure */
+        ind__state_of(module->context)->status = before; /* values that overflowed during the search are not failures */
     return status ? -1 : found * s.step;
 }
 

@@ -27,12 +27,12 @@
        ind__text_free(&text);
        ind__plan_free(plan);
 
-   Code generation. A kernel's body is one list of instructions over P (output) and R (reduced) variables. First the
-   domain is simplified: variables of extent 1 are dropped, adjacent ones that every access treats as one are merged,
-   and the P variable that is contiguous in memory moves last. Then a strategy is chosen from the contiguous accesses
-   and from the bounds of the sizes. The emitters iterate over the list several times. An instruction is emitted at
-   the outermost level that knows its operands: before a loop, in it, or per element of a vector. In reductions it is
-   emitted in each pass over the row that needs it.
+   Code generation. A kernel's body is one list of instructions over P (output) and R (reduced) variables. First
+   the domain is simplified: variables of extent 1 are dropped, adjacent ones that every access treats as one are
+   merged, and the P variable that is contiguous in memory moves last. Then a strategy is chosen from the
+   contiguous accesses and from the bounds of the sizes. The emitters iterate over the list several times. An
+   instruction is emitted at the outermost level where its operands are available: before a loop, in it, or per
+   element of a vector. In reductions it is emitted in each pass over the row that needs it.
 
    Misaligned rows. Rows whose length is not a multiple of the vector width start misaligned. Each row is split into
    a scalar head, aligned vectors and a scalar tail; head and tail take one lane per element. Operands with a
@@ -46,29 +46,30 @@
    Split reductions. If a reduction has too few rows or columns to fill the GPU, several blocks share each (*_SPLIT).
    A launch formula in the sizes gives their number, which may be one. Each block stores its partial results in
    memory of the instance. One block then combines them in a fixed order, resets the counters to 0 and does the rest:
-   with columns the last block to finish, with rows the last to start. So it is one launch for any size, which can be
+   for columns the last block to finish, for rows the last to start. So it is one launch for any size, which can be
    captured, repeated and be a part of another launch. A reduction of the results of a few rows is computed the same
    way in the launch of the rows (FINISH).
 
    Column partials. If a kernel combines columns over runs of rows (ind_kernel.run), each block has its passes in a
    loop over the rows of its run. After the loop it stores the partial results.
 
-   Variants. Every kernel has a variant that always works. Before it there may be a faster one, guarded by conditions
-   that are likely but not proven: sizes that are multiples of the vector width, aligned pointers, offsets that fit
-   into 32 bits. Its rows have about the hinted length, and a block keeps them in registers. In between there are
-   variants with fewer guards: vectors for misaligned rows; rows in other ranges of lengths, each compiled as if its
-   length were known (cg__row_ranges), with as many warps per block as the row of the launch needs (fitted); rows
-   that are read again in each pass. A launch takes the first variant whose guards hold, and compiles it if no launch
-   has before.
+   Variants. Every kernel has a variant that always works. Before it there may be a faster one, guarded by
+   conditions that are likely but not proven: sizes that are multiples of the vector width, aligned pointers,
+   offsets that fit into 32 bits. Its rows have about the hinted length and are register-resident. In between there
+   are variants with fewer guards: vectors for misaligned rows; rows in other ranges of lengths, each compiled as
+   if its length were known (cg__row_ranges), with as many warps per block as the row of the launch needs (fitted);
+   rows that are read again in each pass. A launch takes the first variant whose guards hold, and compiles it if no
+   launch has before.
 
    Row storage. A row that is used several times is read once, if it fits into the registers of a warp or a block.
-   Longer rows use persistent blocks, which copy the next row to shared memory while they compute; up to 16 blocks of
-   a cluster share a row. Of misaligned rows the aligned vectors are copied this way, and the edges wait in
-   registers. Operands that all rows use have a different misalignment. They are shifted once and reused for all rows
-   of the same misalignment, which a block processes one after another. A row that fits nowhere is read again in each
-   pass. The blocks of a cluster share it if that keeps the active rows in the L2, or if rows are few. A row may
-   consist of separate segments, as a channel of a batch has one in each sample, if a vector lies in one segment.
-   Each iteration takes whole segments, so that a lane has a fixed offset in its segment.
+   Longer rows use persistent blocks, which copy the next row to shared memory while they compute; up to 16 blocks
+   of a cluster share a row. Of misaligned rows, the aligned vectors are copied in this manner, and the edges are
+   loaded to registers. Operands that all rows use have a different misalignment. They are shifted once and reused
+   for all rows of the same misalignment, which a block processes one after another. A row that fits into neither
+   is read again in each pass. The blocks of a cluster share it if that keeps the active rows in the L2, or if
+   there are few rows. A row may consist of separate segments (a channel of a batch has one per sample), if each
+   vector is within one segment. Each iteration takes whole segments, so that a lane has a fixed offset in its
+   segment.
 
    Masked rows. If a mask rejects most rows, a warp tests it for 32 rows at once and iterates only over the rows that
    pass (MASKED).
@@ -77,7 +78,7 @@
    blocks, a variant limits them and names a fallback variant, which is compiled instead if the first one spills. The
    capacity of a device for a cluster is known then, too; the last fallback variant uses no cluster.
 
-   Contents: >>target >>plan >>source >>internal
+   Contents: >>target >>strategies >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
    >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>predict >>architectures
    >>devices >>thresholds >>verify >>print
@@ -93,8 +94,8 @@ extern "C" {
 /* ================================================================================================ src/cuda/target.h */
 /* ------------------------------------------------------------------------------------------------ >>target */
 
-/* Thresholds of the code generator: field, value, what it is, source. All were measured on an H200, or follow from its
-   data sheet. No other device was measured: the values are the same for all targets. */
+/* Thresholds of the code generator: field, value, meaning, source. The sources name kernels that were timed on an H200,
+   its data sheet, or a compiler's version. Other devices were not measured: they have the same values. */
 #define IND_THRESHOLDS(X)                                                                                              \
     X(flight_bytes, 32, "bytes that a thread should have in flight",                                                   \
       "three times rate / SMs x latency (4275 B/ns, 132, 700 ns), over 2048 threads; sums, norms, softmax of short "   \
@@ -149,6 +150,111 @@ extern "C" {
       "rate x latency is 29 KB per SM; sum of 2^28 f32, us: 128 bytes 234.0, 64 bytes 236.0")                          \
     X(split_bytes, (32 << 10), "bytes that a block reads of a shared row, at least",                                   \
       "what an SM moves in a microsecond")                                                                             \
+    X(fma_rate, 128, "FMA products: multiply-adds per cycle and SM", "CUDA C++ Programming Guide, sm_90")              \
+    X(mma_rate, 800, "mma.sync products: multiply-adds per cycle and SM",                                              \
+      "480 timings of 16 products, 30 configurations")                                                                 \
+    X(wgmma_rate, 2048, "wgmma products: multiply-adds per cycle and SM", "data sheet of the H200")                    \
+    X(product_l2_rate, 60, "bytes per cycle and SM from the L2, all SMs at once", "480 timings of 16 products")        \
+    X(product_shared_rate, 128, "bytes per cycle and SM of shared memory", "32 banks of 4 bytes")                      \
+    X(product_busy, 85, "percent of the time in which the busiest unit of a product works",                            \
+      "480 timings of 16 products")                                                                                    \
+    X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
+    X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
+    X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
+    X(full_registers, 64, "registers of a thread with which full_threads are resident", "65,536 registers")            \
+    X(bounded_elements, 32, "elements of a row in a thread up to which the registers of its block are bounded",        \
+      "NVRTC 13.0, layer_norm")                                                                                        \
+    X(most_elements, 64, "elements of a row in a thread, at most", "cross entropy of 10007 to 16001 bf16")             \
+    X(register_row, 65536, "elements of the longest row in the registers of a block", "1024 threads of most_elements") \
+    X(likely_part, 8, "a variant is made for rows of up to so many times the likely length", "not measured")           \
+    X(block_threads, 512, "threads of a block with a row, first choice", "half of all threads resident in two blocks") \
+    X(block_elements, 32, "elements of a row in a thread for which that is chosen",                                    \
+      "sums, norms, softmax of long rows")                                                                             \
+    X(block_warps, 2, "warps of a block with a row, at least", "rows of 1025 elements and more")                       \
+    X(small_block, 256, "threads of a block, of which several are resident without a register limit",                  \
+      "embedding + layer_norm of 2048 bf16: 0.93 and 0.98 of a copy")                                                  \
+    X(small_warps, 4, "warps of such a block for rows that are only reduced, at least", "cross entropy of 10007 bf16") \
+    X(run_wide_registers, 40, "registers of a thread for its part of a row beside the columns of a run, 1024 threads", \
+      "layer_norm backward")                                                                                           \
+    X(run_block_registers, 88, "the same of fewer threads", "layer_norm backward")                                     \
+    X(wide_registers, 48, "registers of a thread for its part of a row, 1024 threads", "NVRTC 13.0")                   \
+    X(length_step, 256, "the hinted length of rows is rounded up to a multiple of it",                                 \
+      "vectors of 8 elements in 32 lanes")                                                                             \
+    X(length_quarters, 3, "quarters of that length from which on the variant for it is used",                          \
+      "all but the last of four iterations are whole")                                                                 \
+    X(alone_elements, 32, "elements of a row in a thread above which its block is alone on an SM",                     \
+      "group_norm of 32768")                                                                                           \
+    X(waiting_elements, 16, "elements of a row in a thread above which rows wait in shared memory",                    \
+      "softmax, rms_norm, layer_norm of 8192 to 32768")                                                                \
+    X(late_threads, 128, "threads of a block that reads misaligned operands after the last combine",                   \
+      "layer_norm of 5003 to 20011 bf16")                                                                              \
+    X(late_blocks, 8, "such blocks on an SM", "layer_norm of 5003 bf16")                                               \
+    X(late_registers, 48, "registers of a thread with two such operands of f16",                                       \
+      "layer_norm of 4093 f16: 77.6 % of a copy with 72, 96.2 with 48")                                                \
+    X(late_wide_registers, 64, "the same of other types",                                                              \
+      "layer_norm of 4093 bf16: 94.3 % of a copy with 48, 96.4 with 64")                                               \
+    X(misaligned_registers, 40, "registers of a thread of misaligned rows besides what it holds", "NVRTC 13.0")        \
+    X(index_sectors, 50, "sectors of a row from which on an indexed element may be read again",                        \
+      "cross entropy of 128 f32: 96 % of a copy in the L1, 90 past it")                                                \
+    X(segment_extra, 3, "idle lanes of a segment are at most 1 / this of its vectors", "channels of 7 x 7")            \
+    X(segment_idle, 16, "lanes without a segment are at most 1 / this of all lanes", "channels of 7 x 7")              \
+    X(loop_steps, 4, "steps of a thread along a looped row, at least", "softmax and sums of long rows")                \
+    X(loop_threads, 512, "threads of a block that loops over a row", "softmax and sums of long rows")                  \
+    X(loop_small, 256, "the same where states are combined chunk by chunk", "cross entropy of 36007 to 120011")        \
+    X(loop_idle, 10, "percent more of idle blocks that this may cost",                                                 \
+      "671 rows of 200003 bf16: 89 % with 512 threads, 77 with 256")                                                   \
+    X(loop_flight, 64, "bytes of loads of a thread in flight there", "NVRTC 13.0, cross entropy")                      \
+    X(loop_registers, 48, "registers of a thread of a loop whose launch runs a second kernel, at least", "NVRTC 13.0") \
+    X(turn_threads, 256, "threads of a block that takes turns with others on an SM",                                   \
+      "softmax, rms_norm of 12288 to 65536")                                                                           \
+    X(turn_blocks, 3, "such blocks on an SM", "softmax, rms_norm of 12288 to 65536")                                   \
+    X(weights_share, 3, "with operands that all rows share, rows take 1 / this of shared memory",                      \
+      "layer_norm of 12288 to 32768 bf16")                                                                             \
+    X(four_share, 3, "four blocks of rows leave 1 / this of shared memory to the L1",                                  \
+      "layer_norm of 9001 to 20011 bf16")                                                                              \
+    X(three_share, 4, "the same of three blocks", "layer_norm of 9001 to 20011 bf16")                                  \
+    X(turn_cluster, 4, "blocks of a cluster that takes turns, at most", "softmax of 32768 to 131072")                  \
+    X(wide_cluster, 8, "blocks of a cluster above which only the next row is staged",                                  \
+      "softmax of 262147 f32: 86 and 90 % of a copy")                                                                  \
+    X(trim_percent, 90, "a block of a cluster has fewer threads if these suffice, in percent", "layer_norm of 200003") \
+    X(staged_row, (1 << 24), "elements of the longest row in shared memory", "index arithmetic")                       \
+    X(warp_threads, 128, "threads of a block of short rows", "sums, norms, softmax of short rows")                     \
+    X(lane_elements, 32, "elements of a row in a lane, at most", "sums, norms, softmax of short rows")                 \
+    X(row_cost, 16, "cost of the combines of a row, in instructions of a lane",                                        \
+      "rows of 3 to 1024 with 1 to 32 lanes")                                                                          \
+    X(load_cost, 18, "the same of a load per line", "rows of 3 to 1024 with 1 to 32 lanes")                            \
+    X(store_cost, 20, "the same of a store per line", "rows of 3 to 1024 with 1 to 32 lanes")                          \
+    X(sector_cost, 16, "the same of a store per sector", "rows of 3 to 1024 with 1 to 32 lanes")                       \
+    X(edge_cost, 6, "the same of an iteration over the edges", "rows of 3 to 1024 with 1 to 32 lanes")                 \
+    X(step_percent, 25, "cost of each further step of a lane if there are few rows, in percent",                       \
+      "rows of 3 to 1024 with 1 to 32 lanes")                                                                          \
+    X(scan_lines, 16, "vectors of a scanned row in a thread, at most", "cumsum of 1024 to 16,384")                     \
+    X(scan_lanes, 8, "lanes of a scanned row in several steps, at least", "cumsum of short rows")                      \
+    X(scan_threads, 512, "threads of a block that scans a row", "cumsum of 1024 to 16,384")                            \
+    X(scan_small, 256, "the same where it loops and there are two rows or more per SM", "cumsum of long rows")         \
+    X(scan_least, 128, "threads of a block that loops over a scanned row, at least", "cumsum of long rows")            \
+    X(scan_columns_fill, 75, "percent of the SMs that should have a block that scans columns", "cumsum of columns")    \
+    X(scan_columns_words, 48, "registers of a thread for the states and the next chunk of columns",                    \
+      "cumsum of columns")                                                                                             \
+    X(lookback_gain, 2, "times by which sharing rows must be faster", "cumsum of few rows")                            \
+    X(lookback_launches, 2, "launches that waiting for previous blocks costs", "cumsum of few rows")                   \
+    X(sort_threads, 512, "threads of a block that sorts in shared memory", "topk, sort")                               \
+    X(sort_warps, 16, "warps for which its scans have shared memory", "sort_threads")                                  \
+    X(column_outputs, 1024, "columns per SM from which on each has a thread of its own", "sums of columns")            \
+    X(column_threads, 128, "threads of a block of columns then", "sums of columns")                                    \
+    X(column_rows, 32, "rows of columns that several blocks share, at least, if there are so many columns",            \
+      "sums of columns")                                                                                               \
+    X(column_few_rows, 8, "the same for fewer columns; rows per thread of a block of columns", "sums of columns")      \
+    X(column_states, 128, "bytes of the states of neighbouring columns in a thread, at most", "sums of columns")       \
+    X(split_registers, 40, "registers of a thread for loads in flight and states of lanes",                            \
+      "of 128; u8 values that are added as i64")                                                                       \
+    X(pointwise_threads, 256, "threads of a block of a pointwise kernel", "eight blocks per SM")                       \
+    X(tile_side, 128, "elements of the side of a transposed tile, at most", "transposes of 8192^2")                    \
+    X(tile_side_bytes, 256, "bytes of it that suffice", "two lines of the L2")                                         \
+    X(tiles_per_sm, 2, "tiles per SM, at least", "all SMs are busy")                                                   \
+    X(tile_narrow, 64, "side of a tile without vectors, 1 and 2 bytes", "transposes of 8192^2")                        \
+    X(tile_wide, 32, "the same of wider elements", "transposes of 8192^2")                                             \
+    X(copy_percent, 89, "percent of the rate of the memory that copies reach", "4275 of 4800 GB/s")                    \
     X(sort_run, 4, "contiguous elements that a thread scans in a kernel that sorts", "topk with cumsum")
 
 /* 0: the value of the table. */
@@ -169,7 +275,7 @@ typedef struct ind_target {
     int max_cluster;          /* blocks that can see each other's shared memory; 1: no clusters */
     int registers_per_thread; /* 255 */
     /* What the predicted times are made of: rates of the vendor's data sheet, and what a kernel takes at the least.
-       Copies reach 0.89 of the memory's rate (4275 of the 4800 GB/s of an H200, measured), so that is counted on. */
+       Copies reach copy_percent of the memory's rate. */
     int memory_bytes_per_ns;
     int f32_flops_per_ns;
     int tensor_flops_per_ns; /* f16 and bf16 products without sparsity */
@@ -177,44 +283,134 @@ typedef struct ind_target {
     int sm_registers;        /* 32-bit registers of a multiprocessor */
     int sm_threads;          /* resident threads of a multiprocessor, at most */
     int block_shared;        /* bytes of shared memory that CUDA takes for itself for each block */
+    int l1_bytes;            /* of a multiprocessor: L1 cache and shared memory together */
     ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);
+/* Fills the zero figures of a fusion policy with those of the target. */
+void ind__target_fusion(const ind_target *t, ind_fusion_policy *p);
 /* An architecture ("sm_90a") or a device ("L4") -> target. Error: IND_INVALID_ARGUMENT names what is allowed. */
 ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t);
 void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC's --gpu-architecture wants it */
 
-/* ================================================================================================== src/cuda/plan.h */
-/* -------------------------------------------------------------------------------------------------- >>plan */
+/* ============================================================================================ src/cuda/strategies.h */
+/* ------------------------------------------------------------------------------------------- >>strategies */
 
+/* The strategies of kernels, a row each: name, text, family, member of ind__variant.of, features, the file of src/cuda
+   that decides, and the function that writes the kernel's body. */
 #define IND_STRATEGIES(X)                                                                                              \
-    X(POINTWISE, "pointwise")            /* one element or vector per thread, grid over P */                           \
-    X(MASKED, "masked rows")             /* a warp tests the mask of 32 rows and loops over those where it holds */    \
-    X(TRANSPOSE, "tiled transpose")      /* 2-D tiles through shared memory */                                         \
-    X(ROW_WARP, "row per warp")          /* a row in the registers of a warp, several rows a block */                  \
-    X(ROW_BLOCK, "row per block")        /* a row in the registers of a block */                                       \
-    X(ROW_STAGED, "staged rows")         /* persistent blocks copy the next row meanwhile */                           \
-    X(ROW_LOOPED, "looped rows")         /* a block loops over the row, once per pass */                               \
-    X(COLUMN, "column reduction")        /* threads along the contiguous P dimension, loop over R */                   \
-    X(ROW_SPLIT, "split rows")           /* blocks share a row; the last one combines partial results */               \
-    X(COLUMN_SPLIT, "split columns")     /* the same with columns: threads along P, blocks share R */                  \
-    X(SCAN_WARP, "scan, row per warp")   /* adjacent elements per lane, combined by shuffles, in chunks */             \
-    X(SCAN_BLOCK, "scan, row per block") /* the same, warps combined through shared memory */                          \
-    X(SCAN_LOOKBACK, "scan, decoupled lookback") /* a tile of a row per block, combined through global memory */       \
-    X(SCAN_COLUMN, "scan, row per thread")  /* threads along the contiguous P dimension, each loops over its row */    \
-    X(SORT_SHARED, "sort in shared memory") /* a block sorts a row: bitonic network on (element, position) */          \
-    X(SORT_LONG, "sort in global memory")   /* the same network in global memory, for rows of any length */            \
-    X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
-    X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
-    X(MATMUL_WGMMA, "matmul, wgmma tiles")                                                                             \
-    X(COMBO, "several kernels in one launch")                                                                          \
-    X(FINISH, "row reductions, final reduction") /* two kernels: the last block runs the second */
+    /* one element or vector per thread, grid over P */                                                                \
+    X(POINTWISE, "pointwise", POINTWISE, NONE, "decide/pointwise.c", cg__emit_pointwise,                               \
+      IND__HAS_VECTORS | IND__HAS_MISALIGNED | IND__HAS_THREADS | IND__HAS_BATCH)                                      \
+    /* a warp tests the mask of 32 rows and loops over those where it holds */                                         \
+    X(MASKED, "masked rows", POINTWISE, NONE, "decide/masked_rows.c", cg__emit_masked, IND__HAS_VECTORS)               \
+    /* 2-D tiles through shared memory */                                                                              \
+    X(TRANSPOSE, "tiled transpose", POINTWISE, TILE, "decide/pointwise.c", cg__emit_transpose,                         \
+      IND__HAS_VECTORS | IND__HAS_EVICT_LAST)                                                                          \
+    /* a row in the registers of a warp, several rows a block */                                                       \
+    X(ROW_WARP, "row per warp", REDUCTION, ROW, "decide/row_warp.c", cg__emit_reduction,                               \
+      IND__HAS_VECTORS | IND__HAS_MISALIGNED | IND__HAS_REGISTERS | IND__HAS_RANGES | IND__HAS_EVICT_LAST |            \
+          IND__HAS_THREADS | IND__HAS_BATCH | IND__HAS_FINISH)                                                         \
+    /* a row in the registers of a block */                                                                            \
+    X(ROW_BLOCK, "row per block", REDUCTION, ROW, "decide/row_block.c", cg__emit_reduction,                            \
+      IND__HAS_VECTORS | IND__HAS_MISALIGNED | IND__HAS_REGISTERS | IND__HAS_RANGES | IND__HAS_EVICT_LAST |            \
+          IND__HAS_THREADS | IND__HAS_ANY_THREADS | IND__HAS_FITTED | IND__HAS_SEGMENTS | IND__HAS_FINISH)             \
+    /* persistent blocks, or clusters of blocks, copy the next row meanwhile */                                        \
+    X(ROW_STAGED, "staged rows", REDUCTION, ROW, "decide/row_staged.c", cg__emit_reduction,                            \
+      IND__HAS_VECTORS | IND__HAS_MISALIGNED | IND__HAS_REGISTERS | IND__HAS_RANGES | IND__HAS_EVICT_LAST |            \
+          IND__HAS_SEGMENTS | IND__HAS_CLUSTER | IND__HAS_PERSISTENT)                                                  \
+    /* a block, or a cluster of blocks, loops over the row, once per pass */                                           \
+    X(ROW_LOOPED, "looped rows", REDUCTION, ROW, "decide/row_kept.c", cg__emit_reduction,                              \
+      IND__HAS_VECTORS | IND__HAS_MISALIGNED | IND__HAS_RANGES | IND__HAS_ANY_LENGTH | IND__HAS_THREADS |              \
+          IND__HAS_FITTED | IND__HAS_CLUSTER | IND__HAS_FINISH)                                                        \
+    /* threads along the contiguous P dimension, loop over R */                                                        \
+    X(COLUMN, "column reduction", REDUCTION, NONE, "decide/pointwise.c", cg__emit_reduction,                           \
+      IND__HAS_VECTORS | IND__HAS_COLUMNS | IND__HAS_THREADS)                                                          \
+    /* blocks share a row; the last one combines partial results */                                                    \
+    X(ROW_SPLIT, "split rows", REDUCTION, SPLIT, "decide/split.c", cg__emit_reduction,                                 \
+      IND__HAS_VECTORS | IND__HAS_SPLIT | IND__HAS_ANY_LENGTH)                                                         \
+    /* the same with columns: threads along P, blocks share R */                                                       \
+    X(COLUMN_SPLIT, "split columns", REDUCTION, SPLIT, "decide/split.c", cg__emit_reduction,                           \
+      IND__HAS_VECTORS | IND__HAS_COLUMNS | IND__HAS_SPLIT)                                                            \
+    /* adjacent elements per lane, combined by shuffles, in chunks */                                                  \
+    X(SCAN_WARP, "scan, row per warp", SCAN, NONE, "decide/scan.c", cg__emit_scan_kernel,                              \
+      IND__HAS_VECTORS | IND__HAS_RANGES | IND__HAS_EVICT_LAST)                                                        \
+    /* the same, warps combined through shared memory */                                                               \
+    X(SCAN_BLOCK, "scan, row per block", SCAN, NONE, "decide/scan.c", cg__emit_scan_kernel,                            \
+      IND__HAS_VECTORS | IND__HAS_RANGES | IND__HAS_EVICT_LAST)                                                        \
+    /* a tile of a row per block, combined through global memory */                                                    \
+    X(SCAN_LOOKBACK, "scan, decoupled lookback", SCAN, NONE, "decide/scan.c", cg__emit_scan_kernel,                    \
+      IND__HAS_VECTORS | IND__HAS_ANY_LENGTH)                                                                          \
+    /* threads along the contiguous P dimension, each loops over its row */                                            \
+    X(SCAN_COLUMN, "scan, row per thread", SCAN, NONE, "decide/scan.c", cg__emit_scan_kernel,                          \
+      IND__HAS_VECTORS | IND__HAS_COLUMNS)                                                                             \
+    /* a block sorts a row: bitonic network on (element, position) */                                                  \
+    X(SORT_SHARED, "sort in shared memory", SORT, NONE, "decide/sort.c", cg__emit_sort, 0)                             \
+    /* the same network in global memory, for rows of any length */                                                    \
+    X(SORT_LONG, "sort in global memory", SORT, NONE, "decide/sort.c", cg__emit_sort, 0)                               \
+    X(MATMUL_SIMT, "matmul, FMA tiles", MATMUL, TILE, "templates/gemm/fma.c", cg__emit_matmul, IND__HAS_VECTORS)       \
+    X(MATMUL_MMA, "matmul, mma.sync tiles", MATMUL, TILE, "templates/gemm/mma.c", cg__emit_matmul,                     \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+    X(MATMUL_WGMMA, "matmul, wgmma tiles", MATMUL, TILE, "templates/gemm/wgmma.c", cg__emit_matmul,                    \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+    /* several kernels in one launch; each part has a strategy of its own */                                           \
+    X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
+    /* two kernels: the last block of the first runs the second */                                                     \
+    X(FINISH, "row reductions, final reduction", LAUNCH, NONE, "finish.c", NULL, IND__HAS_VECTORS | IND__HAS_MISALIGNED)
 
 typedef enum ind_strategy {
-#define X(name, text) IND_STRATEGY_##name,
+#define X(name, text, family, of, file, emit, features) IND_STRATEGY_##name,
     IND_STRATEGIES(X)
 #undef X
 } ind_strategy;
+
+/* Families of strategies: the kernels that they compute. */
+typedef enum ind__family {
+    IND__FAMILY_POINTWISE,
+    IND__FAMILY_REDUCTION,
+    IND__FAMILY_SCAN,
+    IND__FAMILY_SORT,
+    IND__FAMILY_MATMUL,
+    IND__FAMILY_LAUNCH /* several kernels */
+} ind__family;
+
+/* The member of ind__variant.of that a strategy uses. */
+typedef enum ind__plan_of { IND__PLAN_OF_NONE, IND__PLAN_OF_ROW, IND__PLAN_OF_SPLIT, IND__PLAN_OF_TILE } ind__plan_of;
+
+/* What variants of a strategy may have; a set. */
+typedef enum ind__feature {
+    IND__HAS_VECTORS = 1,         /* accesses of several elements */
+    IND__HAS_MISALIGNED = 2,      /* aligned vectors and peeled edges for misaligned rows or outputs */
+    IND__HAS_REGISTERS = 4,       /* a thread keeps its part of a row from one pass to the next */
+    IND__HAS_ANY_LENGTH = 8,      /* loops over rows of any length */
+    IND__HAS_RANGES = 16,         /* with row lengths known only at launch: a variant per range of lengths */
+    IND__HAS_COLUMNS = 32,        /* threads along a contiguous P dimension */
+    IND__HAS_SEGMENTS = 64,       /* rows of inner dimensions: whole segments per iteration */
+    IND__HAS_FITTED = 128,        /* a launch sets the active threads of a block from its row length */
+    IND__HAS_CLUSTER = 256,       /* a cluster of blocks shares a row */
+    IND__HAS_PERSISTENT = 512,    /* persistent blocks */
+    IND__HAS_SPLIT = 1024,        /* blocks along y of the grid share rows or columns */
+    IND__HAS_EVICT_LAST = 2048,   /* inputs are loaded with L2 evict_last if they exceed the L2 */
+    IND__HAS_THREADS = 4096,      /* tuning may change the threads of a block .. */
+    IND__HAS_ANY_THREADS = 8192,  /* .. to a number that is not a power of two */
+    IND__HAS_BATCH = 16384,       /* tuning may change the vectors or rows that a thread has in flight */
+    IND__HAS_FINISH = 32768,      /* its last block can run the next kernel */
+    IND__HAS_TENSOR_CORES = 65536 /* products on tensor cores */
+} ind__feature;
+
+typedef struct ind__strategy_row {
+    const char *text;
+    ind__family family;
+    ind__plan_of of;
+    int features;
+} ind__strategy_row;
+
+const ind__strategy_row *ind__strategy_row_of(ind_strategy s);
+bool ind__strategy_has(ind_strategy s, ind__feature feature);
+const char *ind__strategy_text(ind_strategy s);
+
+/* ================================================================================================== src/cuda/plan.h */
+/* -------------------------------------------------------------------------------------------------- >>plan */
 
 /* An argument of a kernel, in the order of its parameters. */
 typedef enum ind__arg_kind {
@@ -253,63 +449,109 @@ typedef struct ind__tuning {
     int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has in flight */
 } ind__tuning;
 
+/* Row lengths in elements, both inclusive; to 0: any, or about the hint. */
+typedef struct ind__row_range {
+    int64_t from, to;
+} ind__row_range;
+
 #define IND_MAX_VARIANTS 30 /* of a kernel */
 
-/* A variant of a kernel. A launch takes the first variant whose guards hold; the last one has no guards. The source is
-   deterministic. Names of the user's graph are in its comments only. */
-typedef struct ind__variant {
-    ind_strategy strategy;
-    int assume;       /* IND__ASSUME_* */
-    int index_bits;   /* 32 where every offset is proven to fit, else 64 */
-    int vector;       /* elements per memory access, 1: scalar */
-    bool misaligned;  /* aligned vectors and peeled edges: of each row, ROW_*; of the output, POINTWISE */
-    int64_t from, to; /* elements of a row, by the guards of it and those before it; to 0: any, or about the hint */
-    int threads;      /* per block */
+/* Rows in shared memory: ROW_STAGED. A block, or a cluster of blocks that share a row, computes one row, or is
+   persistent and loops over rows. A persistent block has two stages in shared memory, for this row and the next one; or
+   one stage, which is free once the row is in registers. */
+typedef struct ind__stage_plan {
+    int num;         /* stages */
+    int held;        /* in registers: 2 the row, 1 values computed from it, 0 nothing (each pass reads shared memory) */
+    bool persistent; /* blocks loop over rows */
+    bool once;       /* operands that all rows share are loaded into registers before the first row */
+    int resident;    /* persistent blocks: rows computed at the same time */
+    ind_expr items;  /* rows; grid = min(resident, items) * cluster */
+} ind__stage_plan;
+
+/* A reduction along rows: ROW_*. */
+typedef struct ind__row_plan {
     ind_expr
-        fitted; /* ROW_BLOCK, ROW_LOOPED: those of a launch, for the row that it has, at most `threads`; invalid: all */
-    int blocks_per_sm; /* that the registers must allow on a multiprocessor; 0: one */
-    int rows;          /* ROW_*: rows per block */
-    int batch;         /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
-    int per_thread;    /* elements of a row (or of P) that a thread holds */
+        fitted;  /* ROW_BLOCK, ROW_LOOPED: threads of a launch, at most `threads`, from its row length; invalid: all */
+    int batch;   /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
+    int cluster; /* ROW_STAGED, ROW_LOOPED: blocks that share a row; 0 and 1: one */
     /* ROW_BLOCK, ROW_STAGED: rows that consist of segments (inner dimensions): whole segments per iteration, and lanes
        of each; 0: consecutive lanes load consecutive vectors of the row. */
     int segments, segment_lanes;
-    /* ROW_STAGED. A block, or a cluster of blocks that share a row, computes one row, or is persistent and loops over
-       rows. Registers hold the row (held 2), values computed from it (1), or nothing (0: every pass reads shared
-       memory). A persistent block has two stages in shared memory, this row's and the next one's; or one stage, which
-       is free once the row is in registers. */
-    int cluster, held;
-    bool persistent;
-    bool once;      /* operands that all rows share are loaded into registers before the first row */
-    int resident;   /* persistent blocks: rows computed at the same time .. */
-    ind_expr items; /* .. of this many rows; grid = min(resident, items) * cluster */
-    int tile_m, tile_n, tile_k, warps_m, warps_n, stages; /* MATMUL_*, TRANSPOSE: tile_m x tile_n */
-    ind_expr grid[3];      /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
-    ind_expr shared_bytes; /* dynamic shared memory */
-    int static_shared;     /* bytes, at most; of a part of a COMBO, else 0 */
-    ind_expr splits; /* *_SPLIT: blocks that share a row, or the columns of a block; they lie along y of the grid */
-    int64_t split_blocks;  /* *_SPLIT: those that share results, at most; 0: none do */
-    uint32_t num_counters; /* *_SPLIT: 32-bit words that IND__ARG_COUNTERS must point to, .. */
-    int64_t partial_bytes; /* .. and bytes that IND__ARG_PARTIALS must: whatever the sizes are */
-    ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */
-    bool guard_aligned;    /* all pointers must be multiples of 16 bytes */
-    bool takes_next;       /* FINISH: the next kernel runs in this launch, too, and has none of its own then */
-    ind__tuning tuned;     /* measured choices; 0: the formulas' */
-    int way;               /* 0: the formulas' first choice; 1, ..: its fallbacks */
-    bool dependent;        /* programmatic dependent launch: the source begins with ind_dependency_wait */
-    ind__kernel_arg *arg;  /* in the plan's arena */
+    ind__stage_plan stage; /* ROW_STAGED */
+} ind__row_plan;
+
+/* Blocks that share a row, or a group of columns: ROW_SPLIT, COLUMN_SPLIT. */
+typedef struct ind__split_plan {
+    ind_expr num;       /* blocks of a row, along y of the grid */
+    int64_t max_blocks; /* blocks that share results, at most; 0: none do */
+} ind__split_plan;
+
+/* Tiles in shared memory: MATMUL_*; TRANSPOSE has only m and n. */
+typedef struct ind__tile_plan {
+    int m, n, k;          /* elements */
+    int warps_m, warps_n; /* mma.sync and wgmma: warps along m and n */
+    int stages;           /* of the pipeline along k */
+} ind__tile_plan;
+
+/* Memory of a launch besides buffers. */
+typedef struct ind__launch_memory {
+    ind_expr shared;       /* bytes of dynamic shared memory per block */
+    int static_shared;     /* bytes, at most; only of a part of a COMBO */
+    uint32_t num_counters; /* 32-bit words that IND__ARG_COUNTERS points to, for all sizes */
+    int64_t partial_bytes; /* bytes that IND__ARG_PARTIALS points to, for all sizes */
+} ind__launch_memory;
+
+/* The text of a kernel. */
+typedef struct ind__kernel_text {
+    char *text; /* CUDA C; `entry` is its only kernel. It is deterministic; names of the graph are in comments only */
+    size_t bytes;
+    char entry[72];
+} ind__kernel_text;
+
+/* A variant of a kernel. A launch takes the first variant whose guards hold; the last one has no guards. */
+typedef struct ind__variant {
+    ind_strategy strategy;
+    int index_bits;    /* 32 where every offset is proven to fit, else 64 */
+    int vector;        /* elements per memory access, 1: scalar */
+    bool misaligned;   /* aligned vectors and peeled edges: of each row, ROW_*; of the output, POINTWISE */
+    int threads;       /* per block */
+    int blocks_per_sm; /* minimum of resident blocks per SM, as in __launch_bounds__; 0: one */
+    int rows;          /* ROW_*: rows per block */
+    int per_thread;    /* elements of a row (or of P) that a thread holds */
+    /* The strategy's row of IND_STRATEGIES names the member. */
+    union {
+        ind__row_plan row;
+        ind__split_plan split;
+        ind__tile_plan tile;
+    } of;
+    ind_expr grid[3]; /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
+    ind__launch_memory memory;
+    int assume;           /* IND__ASSUME_* */
+    ind__row_range range; /* of the row lengths that the guards of this variant and of those before it leave */
+    ind_expr guard;       /* condition on sizes, valid and not 1: this variant may only run if it holds */
+    bool guard_aligned;   /* all pointers must be multiples of 16 bytes */
+    bool dependent;       /* programmatic dependent launch: the source begins with ind_dependency_wait */
+    ind__tuning tuned;    /* measured choices; 0: the formulas' */
+    int way;              /* 0: the first choice; 1, ..: position among its fallbacks */
+    ind__kernel_arg *arg; /* in the plan's arena */
     uint32_t num_args;
     const char *why; /* one sentence: why this strategy */
-    char *source;    /* CUDA C; entry() is its only kernel */
-    size_t source_bytes;
-    char entry[72]; /* name of the kernel in the source */
+    ind__kernel_text source;
     /* The fallback: replaces this variant if it spills and the fallback spills less; or NULL. The last fallbacks use no
        cluster: the first of them replaces a variant whose cluster does not fit the device. */
     struct ind__variant *fallback;
     struct ind__variant *alone; /* a fallback without a cluster that spills as much, if there is no other */
-    int replaced_local_bytes;   /* local memory per thread of the variant that this one replaced; 0: it replaced none */
-    int replaced_cluster;       /* blocks of the cluster that did not fit the device; 0: it replaced none */
+    struct {
+        int local_bytes; /* local memory per thread of the variant that this one replaced; 0: it replaced none */
+        int cluster;     /* blocks of the cluster that did not fit the device; 0: it replaced none */
+    } replaced;
 } ind__variant;
+
+/* The row or tile plan of a variant; zeros if its strategy has none. */
+const ind__row_plan *ind__row_of(const ind__variant *v);
+const ind__tile_plan *ind__tile_of(const ind__variant *v);
+/* True if the variant's launch may run the next kernel too, which has no launch then. */
+bool ind__takes_next(const ind__variant *v);
 
 typedef struct ind_kernel_plan {
     const ind_kernel *kernel;
@@ -351,7 +593,6 @@ ind_status ind__plan_verify(const ind_plan *p);
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
                      void *user);
 void ind__plan_print_json(ind__text *t, const ind_plan *p);
-const char *ind__strategy_text(ind_strategy s);
 
 /* ================================================================================================ src/cuda/source.h */
 /* ------------------------------------------------------------------------------------------------ >>source */
@@ -407,6 +648,19 @@ typedef struct ind__body_plan {
     const struct cg__handover *handover; /* FINISH: what one part leaves and the other takes; else NULL */
 } ind__body_plan;
 
+/* Functions of the user that a kernel's body calls: number k is ind_user_<k>. */
+typedef struct ind__called {
+    const ind__function **function;
+    uint32_t num;
+} ind__called;
+
+/* Arguments of a kernel: buffers in the order of kernel->arg, then sizes in the order of use, then the error record. */
+typedef struct ind__arg_list {
+    ind__kernel_arg *arg;
+    uint32_t num, cap;
+    bool needs_error;
+} ind__arg_list;
+
 /* Shared by the emitters in this header: the text of one kernel while it is written. The contract:
    - Every variable of the domain has a spelling in `var`: an identifier or a parenthesised expression.
    - Instruction i is named v<i>. `value[i]` overrides that (an accumulator, a reduction's result: then it is never
@@ -427,22 +681,21 @@ typedef struct ind__writer {
     const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
     ind_expr linear[IND_MAX_RANK];     /* position in the P variables 0 .. d together, if indices are made of it */
     const char *linear_name[IND_MAX_RANK];
-    const char **value;             /* per instruction, NULL: v<number> */
-    const char **memory;            /* per LOAD and STORE, NULL: buffer[index] */
-    uint8_t *known;                 /* per instruction: depth of the scope that wrote it, 0: not written */
-    uint8_t *needed;                /* per instruction */
-    int join;                       /* ROW_STAGED: joins of a cluster written so far */
-    uint8_t *runs;                  /* per SCAN: it runs in the pass that is being written */
-    int scope;                      /* depth of cg__begin, 1 outermost */
-    int lanes;                      /* *_SPLIT: neighbours whose states are apart while a row is walked: l<number>[j] */
-    int steps;                      /* *_SPLIT: of a round along the row, k of them, while it is written; else 0 */
-    ind__text code;                 /* body of the kernel function */
-    ind__prelude_set prelude;       /* that the source will need */
-    const ind__function **function; /* of the user, that the body calls: number k is ind_user_<k> */
-    uint32_t num_functions;
-    ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
-    uint32_t num_args, cap_args;
-    bool needs_error;
+    const char **value;  /* per instruction, NULL: v<number> */
+    const char **memory; /* per LOAD and STORE, NULL: buffer[index] */
+    uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
+    uint8_t *needed;     /* per instruction */
+    int join;            /* ROW_STAGED: joins of a cluster written so far */
+    uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
+    int scope;           /* depth of cg__begin, 1 outermost */
+    struct {
+        int lanes;            /* neighbours with separate states in the loop over a row: l<number>[j] */
+        int steps;            /* steps k of the loop's iteration that is being written; else 0 */
+    } split;                  /* *_SPLIT */
+    ind__text code;           /* body of the kernel function */
+    ind__prelude_set prelude; /* that the source will need */
+    ind__called calls;
+    ind__arg_list args;
     bool failed; /* the context has the reason */
 } ind__writer;
 
@@ -479,8 +732,10 @@ typedef struct cg__decider {
 
 #define IND__CG_INT32_MAX 2147483647
 
-#define IND__CG_SECTOR_BYTES 32   /* that memory and the L2 move at the least */
-#define IND__CG_LINE_BYTES   128  /* that the L1 looks up at once */
+#define IND__CG_MAX_THREADS   1024  /* of a block (CUDA C++ Programming Guide, "Compute Capabilities") */
+#define IND__CG_STATIC_SHARED 49152 /* bytes of shared memory of a block without opting in to more */
+#define IND__CG_SECTOR_BYTES  32    /* smallest transfer of memory and L2 */
+#define IND__CG_LINE_BYTES    128   /* covered by one L1 lookup */
 
 /* ======================================================================================= src/cuda/prelude/types.cuh */
 // Storage types of 8 and 16 bits, their conversions, and vectors.
@@ -2432,6 +2687,48 @@ static const char *cg__spell(ind_loop_op op, ind_dtype operand) {
     return ind_dtype_is_float(operand) ? s->f32 : s->integer;
 }
 
+/* ============================================================================================ src/cuda/strategies.c */
+/* The table of strategies, and what a variant has by its strategy's row. */
+
+const ind__strategy_row *ind__strategy_row_of(ind_strategy s) {
+    static const ind__strategy_row rows[] = {
+#define X(name, text, family, of, file, emit, features) {text, IND__FAMILY_##family, IND__PLAN_OF_##of, features},
+        IND_STRATEGIES(X)
+#undef X
+    };
+    return &rows[s];
+}
+
+bool ind__strategy_has(ind_strategy s, ind__feature feature) {
+    return (ind__strategy_row_of(s)->features & (int)feature) != 0;
+}
+
+const char *ind__strategy_text(ind_strategy s) {
+    return ind__strategy_row_of(s)->text;
+}
+
+static bool cg__has(const ind__writer *w, ind__feature feature) {
+    return ind__strategy_has(w->variant->strategy, feature);
+}
+
+const ind__row_plan *ind__row_of(const ind__variant *v) {
+    static const ind__row_plan none = {0};
+    return ind__strategy_row_of(v->strategy)->of == IND__PLAN_OF_ROW ? &v->of.row : &none;
+}
+
+static const ind__row_plan *cg__row(const ind__writer *w) {
+    return ind__row_of(w->variant);
+}
+
+const ind__tile_plan *ind__tile_of(const ind__variant *v) {
+    static const ind__tile_plan none = {0};
+    return ind__strategy_row_of(v->strategy)->of == IND__PLAN_OF_TILE ? &v->of.tile : &none;
+}
+
+bool ind__takes_next(const ind__variant *v) {
+    return v->strategy == IND_STRATEGY_FINISH;
+}
+
 /* =========================================================================================== src/cuda/emit/writer.c */
 /* ------------------------------------------------------------------------------------------------- >>writer */
 
@@ -2542,12 +2839,12 @@ static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
 /* Returns the number of the size argument (or reciprocal) that has this formula. Equal formulas share one argument. */
 static uint32_t cg__formula_arg(ind__writer *w, ind_expr formula, bool reciprocal) {
     uint32_t number = 0;
-    for (uint32_t i = 0; i < w->num_args; i++) {
-        if (w->arg[i].kind != IND__ARG_SIZE || w->arg[i].reciprocal != reciprocal) continue;
-        if (ind_expr_same(w->arg[i].size, formula)) return number;
+    for (uint32_t i = 0; i < w->args.num; i++) {
+        if (w->args.arg[i].kind != IND__ARG_SIZE || w->args.arg[i].reciprocal != reciprocal) continue;
+        if (ind_expr_same(w->args.arg[i].size, formula)) return number;
         number++;
     }
-    ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
+    ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->args.arg, w->args.num, w->args.cap);
     if (!a) {
         cg__fail(w);
         return 0;
@@ -3066,7 +3363,7 @@ static void cg__indirect(ind__writer *w, uint32_t i) {
     cg__value(w, inst->arg[0]);
     ind__textf(&w->code, ", %s, %uull, error);\n", extent, i + 1);
     cg__use(w, IND__CG_INDEX);
-    w->needs_error = true;
+    w->args.needs_error = true;
 }
 
 static void cg__index_value(ind__writer *w, uint32_t i) {
@@ -3093,7 +3390,7 @@ static void cg__cast(ind__writer *w, uint32_t i) {
 static void cg__call(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     uint32_t n = 0;
-    while (n + 1 < w->num_functions && w->function[n] != inst->imm.function) n++;
+    while (n + 1 < w->calls.num && w->calls.function[n] != inst->imm.function) n++;
     cg__declare(w, i);
     ind__textf(&w->code, "ind_user_%u(", (unsigned)n);
     for (int k = 0; k < inst->imm.function->num_args; k++) {
@@ -4210,7 +4507,7 @@ static void cg__choose_index_bits(cg__decider *d) {
 static void cg__grid(cg__decider *d, ind_expr points, int64_t per_block) {
     d->variant->grid[0] = ind_expr_ceildiv(points, ind_int(d->w.context, per_block));
     d->variant->grid[1] = d->variant->grid[2] = ind_int(d->w.context, 1);
-    d->variant->shared_bytes = ind_int(d->w.context, 0);
+    d->variant->memory.shared = ind_int(d->w.context, 0);
 }
 
 static void cg__set_axes(cg__decider *d, const ind_expr blocks[3]) {
@@ -4321,13 +4618,13 @@ static bool cg__walks_narrowly(const ind__writer *w, int n) {
 
 /* Elements of a row, likely or at the most: of a variant for a range of lengths those at its end. */
 static int64_t cg__likely_row(const ind__writer *w) {
-    const int64_t hint = ind_hint(cg__r_numel(w)), from = w->variant->from;
-    return w->variant->to ? w->variant->to : hint < from ? from : hint;
+    const int64_t hint = ind_hint(cg__r_numel(w)), from = w->variant->range.from;
+    return w->variant->range.to ? w->variant->range.to : hint < from ? from : hint;
 }
 
 static int64_t cg__longest_row(const ind__writer *w) {
     const int64_t most = cg__upper_bound(cg__r_numel(w));
-    return w->variant->to && w->variant->to < most ? w->variant->to : most;
+    return w->variant->range.to && w->variant->range.to < most ? w->variant->range.to : most;
 }
 
 /* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
@@ -4373,7 +4670,7 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
         return false;
     if (!cg__loads_across(w, n)) return true;
     const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) >= 4;
-    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || w->variant->to;
+    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || w->variant->range.to;
     return !(wide && known && longest <= w->target->thresholds.shared_row);
 }
 
@@ -4449,7 +4746,7 @@ static int cg__least_registers(const ind__writer *w) {
         halves += cg__memory_dtype(w, i) == IND_F16;
     }
     if (across < 2) return w->target->thresholds.least_registers;
-    return halves == across ? 48 : 64;
+    return halves == across ? w->target->thresholds.late_registers : w->target->thresholds.late_wide_registers;
 }
 
 /* Blocks to a multiprocessor for the rows at hand. While one waits at a join, or for what rows share, others move:
@@ -4457,7 +4754,7 @@ static int cg__least_registers(const ind__writer *w) {
    below w->target->thresholds.least_registers if they need more than `least`. */
 static int cg__misaligned_blocks(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
-    int registers = 40 + cg__misaligned_words(w, v->per_thread, 1);
+    int registers = w->target->thresholds.misaligned_registers + cg__misaligned_words(w, v->per_thread, 1);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD)
             registers += w->target->thresholds.across_registers;
@@ -4484,7 +4781,9 @@ static int cg__boundary(const ind__writer *w) {
     const ind__variant *v = w->variant;
     if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->plan->starts_misaligned) return v->vector;
     int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader));
-    while (v->persistent && v->once && n > v->resident && n > v->vector) n /= 2;
+    while (ind__row_of(v)->stage.persistent && ind__row_of(v)->stage.once && n > ind__row_of(v)->stage.resident &&
+           n > v->vector)
+        n /= 2;
     return n > v->vector ? n : v->vector;
 }
 
@@ -4522,7 +4821,7 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
     ind__known_bounds(cg__r_numel(w), &least, NULL);
     if (least < w->plan->row_from) least = w->plan->row_from;
     least -= cg__round_slack(w);
-    if (ind__ok(v->fitted) && least > 0)
+    if (ind__ok(ind__row_of(v)->fitted) && least > 0)
         return least * v->per_thread / v->vector / (least + cg__round_slack(w) + 32 * v->per_thread - 1);
     return least > 0 ? least / ((int64_t)cg__round_lanes(w) * v->vector) : 0;
 }
@@ -4541,7 +4840,7 @@ static int64_t cg__bytes_in_flight(const ind__writer *w) {
 /* Lanes of a reduction whose vectors are neighbours in memory. */
 static int cg__lanes_abreast(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const bool columns = v->strategy == IND_STRATEGY_COLUMN || v->strategy == IND_STRATEGY_COLUMN_SPLIT;
+    const bool columns = cg__has(w, IND__HAS_COLUMNS);
     return columns ? v->rows / v->vector : cg__row_threads(w);
 }
 
@@ -4565,7 +4864,9 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
         const ind__inst *inst = cg__inst(w, k);
         if (inst->op == IND_LOOP_STORE && w->plan->varies[k] & cg__r_mask(w)) return false;
         const bool again = k != i && inst->op == IND_LOOP_LOAD && inst->source == cg__inst(w, i)->source;
-        if (again && (w->plan->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * 50)) return false;
+        if (again &&
+            (w->plan->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * w->target->thresholds.index_sectors))
+            return false;
     }
     return w->plan->domain.rrank && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
@@ -5080,7 +5381,7 @@ static int cg__transposed_var(const ind__writer *w) {
 
 /* Sets the grid: tiles of x (fastest), tiles of y, and the other variables. */
 static void cg__tile_blocks(const ind__writer *w, int x, int y, ind_expr blocks[3]) {
-    ind_expr tile = ind_int(w->context, w->variant->tile_m);
+    ind_expr tile = ind_int(w->context, w->variant->of.tile.m);
     blocks[0] = ind_expr_ceildiv(w->plan->domain.extent[x], tile);
     blocks[1] = ind_expr_ceildiv(w->plan->domain.extent[y], tile);
     blocks[2] = ind_int(w->context, 1);
@@ -5089,7 +5390,7 @@ static void cg__tile_blocks(const ind__writer *w, int x, int y, ind_expr blocks[
 }
 
 static void cg__emit_tile_position(ind__writer *w, int x, int y) {
-    int tile = w->variant->tile_m;
+    int tile = w->variant->of.tile.m;
     const char *at[3];
     ind_expr blocks[3];
     cg__tile_blocks(w, x, y, blocks);
@@ -5103,7 +5404,7 @@ static void cg__emit_tile_position(ind__writer *w, int x, int y) {
 /* Opens the loop over a thread's elements of the tile. `along_y`: consecutive threads are neighbours in y, else in x.
  */
 static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
-    int step = w->variant->threads / w->variant->tile_m;
+    int step = w->variant->threads / w->variant->of.tile.m;
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", w->variant->per_thread);
     ind__textf(&w->code,
@@ -5125,7 +5426,7 @@ enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 
 /* Rows of a tile are padded so that its columns lie in different banks. */
 static void cg__emit_tile_arrays(ind__writer *w) {
-    int tile = w->variant->tile_m;
+    int tile = w->variant->of.tile.m;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (w->plan->kept[i] == IND__CG_DIRECTLY) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
@@ -5138,7 +5439,7 @@ static void cg__emit_tile_arrays(ind__writer *w) {
 }
 
 static void cg__emit_tile_loads(ind__writer *w, int x, int y, uint8_t which) {
-    int step = w->variant->threads / w->variant->tile_m;
+    int step = w->variant->threads / w->variant->of.tile.m;
     bool tile = which == IND__CG_THROUGH_TILE, any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->plan->kept[i] == which;
     if (!any) return;
@@ -5197,7 +5498,7 @@ static int cg__widest_tile(const ind__writer *w, int x, int y) {
 
 static cg__tiling cg__tiling_of(const ind__writer *w, int x, int y) {
     const ind__variant *v = w->variant;
-    cg__tiling t = {.x = x, .y = y, .size = v->tile_m, .n = v->vector};
+    cg__tiling t = {.x = x, .y = y, .size = v->of.tile.m, .n = v->vector};
     const int widest = cg__widest_tile(w, x, y), warps_x = t.size / 32;
     t.group = widest < 4 ? 4 / widest : 1;
     t.full_x = ind_known_multiple(w->plan->domain.extent[x], t.size);
@@ -5343,7 +5644,8 @@ static ind_status cg__emit_vector_transpose(ind__writer *w, int y) {
     return IND_OK;
 }
 
-static ind_status cg__emit_transpose(ind__writer *w, int y) {
+static ind_status cg__emit_transpose(ind__writer *w) {
+    const int y = w->plan->tile_y;
     return w->variant->vector > 1 ? cg__emit_vector_transpose(w, y) : cg__emit_scalar_transpose(w, y);
 }
 
@@ -5386,7 +5688,7 @@ typedef struct cg__sweep {
 enum { IND__CG_MADE = 1, IND__CG_FRONT = 2, IND__CG_KEPT = 4, IND__CG_READ = 8, IND__CG_KEPT_LOAD = 16 };
 
 static bool cg__sorts_rows(const ind__writer *w) {
-    return w->variant->strategy == IND_STRATEGY_SORT_SHARED || w->variant->strategy == IND_STRATEGY_SORT_LONG;
+    return ind__strategy_row_of(w->variant->strategy)->family == IND__FAMILY_SORT;
 }
 
 static bool cg__looks_back(const ind__writer *w) {
@@ -5394,14 +5696,11 @@ static bool cg__looks_back(const ind__writer *w) {
 }
 
 static bool cg__scans_rows(const ind__writer *w) {
-    ind_strategy s = w->variant->strategy;
-    return cg__looks_back(w) || s == IND_STRATEGY_SCAN_WARP || s == IND_STRATEGY_SCAN_BLOCK ||
-           s == IND_STRATEGY_SCAN_COLUMN || cg__sorts_rows(w);
+    return ind__strategy_row_of(w->variant->strategy)->family == IND__FAMILY_SCAN || cg__sorts_rows(w);
 }
 
 static bool cg__in_registers(const ind__writer *w) {
-    ind_strategy s = w->variant->strategy;
-    return s == IND_STRATEGY_ROW_WARP || s == IND_STRATEGY_ROW_BLOCK || s == IND_STRATEGY_ROW_STAGED;
+    return cg__has(w, IND__HAS_REGISTERS);
 }
 
 static bool cg__two_step(const ind__inst *inst) {
@@ -5649,14 +5948,14 @@ static int cg__state_bytes_of(const ind__writer *w, uint32_t i) {
 
 /* Do the blocks of a cluster share a row? */
 static bool cg__has_cluster(const ind__writer *w) {
-    return w->variant->cluster > 1;
+    return cg__row(w)->cluster > 1;
 }
 
 static int cg__row_threads(const ind__writer *w) {
     const ind__variant *v = w->variant;
     bool several = v->strategy == IND_STRATEGY_ROW_WARP || cg__scans_rows(w);
-    if (v->strategy == IND_STRATEGY_ROW_STAGED || cg__has_cluster(w)) return v->threads * v->cluster;
-    return several ? v->threads * (v->batch ? v->batch : 1) / v->rows : v->threads;
+    if (v->strategy == IND_STRATEGY_ROW_STAGED || cg__has_cluster(w)) return v->threads * ind__row_of(v)->cluster;
+    return several ? v->threads * (ind__row_of(v)->batch ? ind__row_of(v)->batch : 1) / v->rows : v->threads;
 }
 
 /* True for persistent blocks: the states of even and odd rows have separate memory. Blocks then synchronise once per
@@ -5673,7 +5972,7 @@ static bool cg__is_parted(const ind__writer *w) {
    wait is short. More than four states per lane cost more than the barrier. Both of these lost 2 to 10 %. Blocks that
    loop over a row synchronise only once per pass. */
 static bool cg__warps_meet(const ind__writer *w) {
-    return cg__is_parted(w) && w->variant->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
+    return cg__is_parted(w) && cg__row(w)->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
 }
 
 /* Returns the lanes of a warp that combine the states of warps. cg__meeting_states is the number of states of all these
@@ -5730,26 +6029,26 @@ static bool cg__takes_chunks(const ind__writer *w, uint32_t i, const cg__sweep *
    chains of additions are shorter and more accurate that way. */
 static bool cg__has_lanes(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
-    return w->lanes > 1 &&
+    return w->split.lanes > 1 &&
            (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT || r == IND_REDUCE_SUM || r == IND_REDUCE_PROD);
 }
 
 /* Returns the subscript of an element in a<number>: "[j]". */
 static const char *cg__chunk_place(ind__writer *w, uint32_t i) {
     int n = w->variant->vector;
-    if (!w->steps) return n > 1 ? "[j]" : "[0]";
+    if (!w->split.steps) return n > 1 ? "[j]" : "[0]";
     if (cg__has_lanes(w, i)) return "[j][k]";
     return n > 1 ? cg__string(w, "[k * %d + j]", n) : "[k]";
 }
 
 static void cg__emit_chunk_arrays(ind__writer *w, const cg__sweep *s) {
-    for (uint32_t i = 1; i < w->body->num_inst && !w->steps; i++)
+    for (uint32_t i = 1; i < w->body->num_inst && !w->split.steps; i++)
         if (cg__takes_chunks(w, i, s))
             ind__textf(&w->code, "%s a%u[%d];\n", cg__state_type(w, i), i, w->variant->vector);
 }
 
 static void cg__emit_chunk_adds(ind__writer *w, const cg__sweep *s) {
-    for (uint32_t i = 1; i < w->body->num_inst && !w->steps; i++)
+    for (uint32_t i = 1; i < w->body->num_inst && !w->split.steps; i++)
         if (cg__takes_chunks(w, i, s))
             ind__textf(&w->code, cg__has_lanes(w, i) ? "l%u[j].add(a%u);\n" : "s%u.add(a%u);\n", i, i);
 }
@@ -5779,7 +6078,7 @@ static void cg__emit_second_term(ind__writer *w, uint32_t i) {
 
 /* Has a block as many threads as the row of the launch needs? */
 static bool cg__is_fitted(const ind__writer *w) {
-    return ind__ok(w->variant->fitted);
+    return ind__ok(cg__row(w)->fitted);
 }
 
 /* Vectors in each of the pieces of a row, 0: it is one, or how long they are is not known. */
@@ -5792,13 +6091,13 @@ static int64_t cg__segment_vectors(const ind__writer *w) {
 
 /* Lanes of a row that take a vector of it in each round. */
 static int cg__round_lanes(const ind__writer *w) {
-    const int pieces = w->variant->segments;
+    const int pieces = cg__row(w)->segments;
     return pieces ? pieces * (int)cg__segment_vectors(w) : cg__row_threads(w);
 }
 
 /* Do the lanes of a piece begin where a sector of memory does, not where the piece does? */
 static bool cg__begins_at_sector(const ind__writer *w) {
-    return w->variant->segments && w->variant->segment_lanes > cg__segment_vectors(w);
+    return cg__row(w)->segments && cg__row(w)->segment_lanes > cg__segment_vectors(w);
 }
 
 static bool cg__shares_states(const ind__writer *w) {
@@ -5827,7 +6126,7 @@ static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
             ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u", cg__states[r].state, cg__state_type(w, i), letter,
                        i);
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n",
-                       cg__warps_meet(w) ? cg__meeting_states(w) : v->cluster);
+                       cg__warps_meet(w) ? cg__meeting_states(w) : ind__row_of(v)->cluster);
         }
         cg__use(w, cg__states[r].piece);
     }
@@ -5907,7 +6206,7 @@ static void cg__to_cluster_line(ind__writer *w, uint32_t i, char letter) {
 
 static void cg__from_cluster_line(ind__writer *w, uint32_t i, char letter) {
     cg__use(w, IND__CG_JOIN_SHARED);
-    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, w->variant->cluster, letter, i,
+    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, cg__row(w)->cluster, letter, i,
                cg__part_of(w));
 }
 
@@ -5923,7 +6222,7 @@ static void cg__emit_cluster_wait(ind__writer *w) {
 /* The barriers of a join are, in blocks that stay, those of even and of odd rows; the phase of each changes every other
    row. No block can be two rows ahead of another, whose states it needs in each. */
 static void cg__emit_cluster_join(ind__writer *w, const cg__sweep *s) {
-    const int cluster = w->variant->cluster;
+    const int cluster = cg__row(w)->cluster;
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
     ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part, cluster);
@@ -5986,7 +6285,7 @@ static void cg__emit_warps_join(ind__writer *w, const cg__sweep *s) {
                cg__row_threads(w) / 32);
     cg__each_exchanged(w, s, cg__state_size);
     ind__textf(&w->code, "));\n");
-    cg__begin(w, "if (threadIdx.x %% 32 < %d)", w->variant->cluster);
+    cg__begin(w, "if (threadIdx.x %% 32 < %d)", cg__row(w)->cluster);
     cg__each_exchanged(w, s, cg__warp_to_cluster_line);
     cg__end(w);
     cg__emit_cluster_wait(w);
@@ -6067,7 +6366,9 @@ static int cg__unroll_steps(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w))
             bytes += w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
-    const int in_flight = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w) ? 64 : 32;
+    const int in_flight = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w)
+                              ? w->target->thresholds.loop_flight
+                              : w->target->thresholds.flight_bytes;
     while (steps > 2 && steps * bytes > in_flight) steps /= 2;
     return steps;
 }
@@ -6076,8 +6377,8 @@ static int cg__unroll_steps(const ind__writer *w) {
    far apart, which takes no registers for where that is. */
 
 static void cg__emit_piece(ind__writer *w) {
-    const int n = w->variant->vector, lanes = w->variant->segment_lanes;
-    if (!w->variant->segments) return;
+    const int n = w->variant->vector, lanes = cg__row(w)->segment_lanes;
+    if (!cg__row(w)->segments) return;
     ind__textf(&w->code, "const int piece = (unsigned)lane / %du", lanes);
     if (!cg__begins_at_sector(w))
         ind__textf(&w->code, n > 1 ? ", within = (lane - piece * %d) * %d" : ", within = lane - piece * %d", lanes, n);
@@ -6105,13 +6406,13 @@ static int cg__sector_elements(const ind__writer *w, uint32_t i) {
 static void cg__emit_within(ind__writer *w) {
     if (!cg__begins_at_sector(w)) return;
     const uint32_t i = cg__piece_store(w);
-    ind__textf(&w->code, "const int within = lane %% %d - (int)((%s) & %d);\n", w->variant->segment_lanes,
+    ind__textf(&w->code, "const int within = lane %% %d - (int)((%s) & %d);\n", cg__row(w)->segment_lanes,
                cg__expr_string(w, cg__segment_start(w, i, 0)), cg__sector_elements(w, i) - 1);
 }
 
 /* The condition under which a lane has a vector of a piece, of the round at hand; "" if all have. */
 static const char *cg__piece_condition(ind__writer *w, int rounds) {
-    const int lanes = w->variant->segments * w->variant->segment_lanes;
+    const int lanes = cg__row(w)->segments * cg__row(w)->segment_lanes;
     const long long whole = (long long)cg__whole_rounds(w);
     const char *all = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]), *live = "", *inside = "",
                *last = "";
@@ -6133,7 +6434,7 @@ static int cg__begin_segments(ind__writer *w) {
     const char *condition = cg__piece_condition(w, rounds);
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", rounds);
-    ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), v->segments);
+    ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), ind__row_of(v)->segments);
     w->var[first] = "r0";
     w->var[first + 1] = "within";
     if (!*condition) return 1;
@@ -6219,7 +6520,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
                       cg__misaligned_reach(w), extent, r, step);
         else
             cg__begin(w, "for (%s %s = lane%s; %s < %s; %s += %s)", type, r, times, r, extent, r, step);
-    } else if (v->segments) {
+    } else if (ind__row_of(v)->segments) {
         return cg__begin_segments(w);
     } else {
         int64_t row = 0;
@@ -6241,7 +6542,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
 
 /* Is what all rows use put together from two vectors as rarely as rows start at another place between boundaries? */
 static bool cg__holds_across(const ind__writer *w) {
-    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && w->variant->once;
+    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && cg__row(w)->stage.once;
 }
 
 /* Is it the same for all neighbours that a vector takes, as the weight of a channel is for its elements? */
@@ -6277,8 +6578,9 @@ static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
     const ind__variant *v = w->variant;
     if (!cg__is_row_load(w, i)) return false;
     if (v->strategy != IND_STRATEGY_ROW_STAGED) return true;
-    const bool full = v->stages == 1 && !v->once && !cg__is_staged(w, i); /* the row has the registers */
-    return v->held > cg__is_staged(w, i) && !full;
+    const bool full = ind__row_of(v)->stage.num == 1 && !ind__row_of(v)->stage.once &&
+                      !cg__is_staged(w, i); /* the row has the registers */
+    return ind__row_of(v)->stage.held > cg__is_staged(w, i) && !full;
 }
 
 /* Is this sweep the first to need the load? */
@@ -6367,9 +6669,9 @@ static void cg__emit_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, 
    this, as a kernel with equal computations on other buffers has the same text. */
 static bool cg__streams(const ind__writer *w, uint32_t arg) {
     bool streams = false;
-    if (w->arg[arg].kind != IND__ARG_BUFFER || cg__shares_memory(w, arg)) return false;
+    if (w->args.arg[arg].kind != IND__ARG_BUFFER || cg__shares_memory(w, arg)) return false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_access(w, i) || cg__inst(w, i)->source != w->arg[arg].buffer) continue;
+        if (!cg__is_access(w, i) || cg__inst(w, i)->source != w->args.arg[arg].buffer) continue;
         double bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         for (int d = 0; d < cg__num_vars(w); d++)
             if (w->plan->varies[i] >> d & 1) bytes *= (double)ind_hint(w->plan->domain.extent[d]);
@@ -6389,16 +6691,8 @@ static bool cg__streams(const ind__writer *w, uint32_t arg) {
    as much as one, so cache hits are not the cause. A later kernel that uses the L2 takes the same time (eight copies of
    16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and kernels that write little. */
 static bool cg__evicts_last(const ind__writer *w) {
-    switch (w->variant->strategy) {
-    case IND_STRATEGY_ROW_WARP:
-    case IND_STRATEGY_ROW_BLOCK:
-    case IND_STRATEGY_ROW_STAGED:
-    case IND_STRATEGY_SCAN_WARP:
-    case IND_STRATEGY_SCAN_BLOCK:
-    case IND_STRATEGY_TRANSPOSE: break;
-    default: return false;
-    }
-    for (uint32_t i = w->kernel->num_reads; i < w->num_args; i++)
+    if (!cg__has(w, IND__HAS_EVICT_LAST)) return false;
+    for (uint32_t i = w->kernel->num_reads; i < w->args.num; i++)
         if (cg__streams(w, i)) return true;
     return false;
 }
@@ -6416,7 +6710,7 @@ static int cg__staged_words(const ind__writer *w, uint32_t load) {
 /* "(turn & 1) * 4096 + ": words before those of even or odd turns. */
 static const char *cg__staged_part(ind__writer *w, const char *turn) {
     const int words = cg__staged_words(w, w->body->num_inst);
-    return w->variant->stages == 1 ? "" : cg__string(w, "(%s & 1) * %d + ", turn, words * w->variant->threads);
+    return cg__row(w)->stage.num == 1 ? "" : cg__string(w, "(%s & 1) * %d + ", turn, words * w->variant->threads);
 }
 
 /* "k * 512", "(8 + k) * 512": how far word k of a load lies behind the first one of the thread, in 1 / scale words. */
@@ -6481,7 +6775,9 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
    behind them it came 2 % later than started ahead. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->cluster <= (w->plan->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->misaligned) return false;
+    if (ind__row_of(v)->cluster <= (w->plan->domain.rrank > 1 ? 4 : 8) || ind__row_of(v)->stage.num != 2 ||
+        v->misaligned)
+        return false;
     return w->plan->domain.rank == 1 || v->blocks_per_sm == 1;
 }
 
@@ -6526,7 +6822,7 @@ static void cg__use_next_edges(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i))
             ind__textf(&w->code, "const %s e%u = next_e%u;\n", cg__types[cg__memory_dtype(w, i)].memory, i, i);
-    if (!w->variant->once) return;
+    if (!cg__row(w)->stage.once) return;
     cg__begin(w, "if (head != held_head)");
     cg__start_loads(w, cg__is_common);
     ind__textf(&w->code, "held_head = head;\n");
@@ -6536,13 +6832,13 @@ static void cg__use_next_edges(ind__writer *w) {
 /* Is what all rows use held as a row lies between boundaries? Rows that are a vector's elements apart lie equally: each
    block takes an equal share of all, and those of its share that lie equally one after another. */
 static bool cg__orders_rows(const ind__writer *w) {
-    return w->variant->persistent && w->variant->misaligned && w->variant->once;
+    return cg__row(w)->stage.persistent && w->variant->misaligned && cg__row(w)->stage.once;
 }
 
 /* "first" and "end" of the share of a block, or cluster, of places in that order, "start", the row at the first, and
    behind(row), the one at the place behind that of a row. */
 static void cg__emit_row_order(ind__writer *w) {
-    const int n = cg__boundary(w), cluster = w->variant->cluster;
+    const int n = cg__boundary(w), cluster = cg__row(w)->cluster;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
     ind__textf(&w->code, "const int share = blockIdx.x / %d, shares = gridDim.x / %d;\n", cluster, cluster);
     ind__textf(&w->code, "const %s first = (long long)(%s) * share / shares, step = 1;\n", type, rows);
@@ -6586,7 +6882,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
 
 /* Must a row move to registers when its turn comes, to make place for the next one? */
 static bool cg__leaves_place(const ind__writer *w) {
-    return w->variant->persistent && w->variant->stages == 1;
+    return cg__row(w)->stage.persistent && cg__row(w)->stage.num == 1;
 }
 
 /* Sweeps that reduce. A join follows each of them, but for one of two where warps meet once. */
@@ -6622,8 +6918,8 @@ static void cg__begin_cluster(ind__writer *w) {
     }
     ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", joins, parted ? "[2]" : "");
     ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * joins : joins);
-    ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n", v->cluster,
-               v->threads);
+    ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n",
+               ind__row_of(v)->cluster, v->threads);
     cg__emit_piece(w);
 }
 
@@ -6638,7 +6934,7 @@ static void cg__emit_keeps(ind__writer *w) {
 
 /* What all rows use is loaded ahead of them, or where it is declared only, by cg__use_next_edges. */
 static void cg__emit_first_common(ind__writer *w) {
-    if (!w->variant->once) return;
+    if (!cg__row(w)->stage.once) return;
     if (!w->variant->misaligned) {
         cg__emit_loads(w, cg__is_common);
         return;
@@ -6662,11 +6958,11 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", beside);
     if (cg__leaves_place(w)) cg__emit_loads(w, cg__is_staged);
     ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, orders ? "place" : name, beside ? "2 * " : "");
-    if (!beside && v->persistent) cg__emit_stage(w, "next", "(turn + 1)");
+    if (!beside && ind__row_of(v)->stage.persistent) cg__emit_stage(w, "next", "(turn + 1)");
 }
 
 static void cg__end_turn(ind__writer *w) {
-    if (!w->variant->persistent) cg__emit_stage(w, "next", "0");
+    if (!cg__row(w)->stage.persistent) cg__emit_stage(w, "next", "0");
     cg__end(w);
 }
 
@@ -6690,8 +6986,8 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     if (cg__orders_rows(w))
         cg__emit_row_order(w);
     else
-        ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type, v->cluster,
-                   v->cluster);
+        ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type,
+                   ind__row_of(v)->cluster, ind__row_of(v)->cluster);
     const bool beside = cg__copies_beside(w);
     if (v->misaligned) cg__declare_next_edges(w);
     cg__emit_stage(w, "first", "0");
@@ -6699,7 +6995,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     cg__emit_first_common(w);
     if (cg__has_cluster(w)) ind__textf(&w->code, "ind_cluster_begun();\n");
     cg__begin_turn(w, name, beside);
-    if (v->once) cg__emit_keeps(w);
+    if (ind__row_of(v)->stage.once) cg__emit_keeps(w);
 }
 
 /* Other things that several sweeps need are kept as values. */
@@ -6976,7 +7272,7 @@ static void cg__emit_shared_loads(ind__writer *w) {
    loads at once, in registers that it does not have. It moves few loads before a possible barrier. (layer_norm of 24576
    bf16, three blocks of 256 threads: 80 registers and a spill, and 64 and none.) */
 static bool cg__reads_apart(const ind__writer *w) {
-    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !w->variant->persistent && !w->variant->once;
+    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !cg__row(w)->stage.persistent && !cg__row(w)->stage.once;
 }
 
 /* Unmarks `user` if it is computed once for a row from a load of the row, as it would wait for that load. A check whose
@@ -7006,7 +7302,8 @@ static void cg__need_ahead(ind__writer *w) {
    (layer_norm of 200003 bf16: 88 bytes spilled, and none). */
 static void cg__emit_row_keeps(ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || !v->persistent || v->held < 2) return;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !ind__row_of(v)->stage.persistent || ind__row_of(v)->stage.held < 2)
+        return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i) || !w->memory[i] || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
         cg__use(w, IND__CG_KEEP);
@@ -7231,16 +7528,17 @@ static void cg__emit_row_position(ind__writer *w) {
         cg__begin_run(w);
     } else if (v->strategy == IND_STRATEGY_ROW_WARP) {
         ind__textf(&w->code, "const int lane = threadIdx.x %% %d;\n", per_row);
-        ind__textf(&w->code, "const %s %s = %s * %d + threadIdx.x / %d;\n", type, v->batch ? "first" : name, block,
-                   v->rows, per_row);
-        if (v->batch) return; /* cg__begin_batch declares each */
+        ind__textf(&w->code, "const %s %s = %s * %d + threadIdx.x / %d;\n", type,
+                   ind__row_of(v)->batch ? "first" : name, block, v->rows, per_row);
+        if (ind__row_of(v)->batch) return; /* cg__begin_batch declares each */
         ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
     } else if (v->strategy == IND_STRATEGY_ROW_STAGED) {
         cg__begin_staged_rows(w, name);
         if (v->misaligned) return;
     } else if (cg__has_cluster(w)) {
         cg__begin_cluster(w);
-        if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, v->cluster);
+        if (w->plan->domain.rank)
+            ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, ind__row_of(v)->cluster);
         ind__textf(&w->code, "ind_cluster_begun();\n");
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x%s;\n", cg__is_fitted(w) ? ", threads = blockDim.x" : "");
@@ -7260,12 +7558,12 @@ static void cg__emit_row_position(ind__writer *w) {
    is one launch, with equal results in every run. */
 
 static bool cg__splits_rows(const ind__writer *w) {
-    return w->variant->strategy == IND_STRATEGY_ROW_SPLIT || w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT;
+    return cg__has(w, IND__HAS_SPLIT);
 }
 
 /* Can a row have several blocks? If not, a launch formula chose this variant for the whole row. */
 static bool cg__shares_results(const ind__writer *w) {
-    return cg__upper_bound(w->variant->splits) > 1;
+    return cg__upper_bound(w->variant->of.split.num) > 1;
 }
 
 static bool cg__is_reduce(const ind__writer *w, uint32_t i) {
@@ -7292,8 +7590,9 @@ static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
         if (cg__takes_chunks(w, i, s)) kept += state;
         if (cg__reduces_in(w, i, s) && cg__has_lanes(w, i)) states += state;
     }
-    while (steps > 1 && (steps * bytes > w->target->thresholds.split_flight ||
-                         steps * kept > w->target->thresholds.split_flight || steps * bytes + states > 40 * 4))
+    while (steps > 1 &&
+           (steps * bytes > w->target->thresholds.split_flight || steps * kept > w->target->thresholds.split_flight ||
+            steps * bytes + states > w->target->thresholds.split_registers * 4))
         steps /= 2;
     return steps;
 }
@@ -7314,7 +7613,7 @@ static void cg__emit_round_arrays(ind__writer *w, const cg__sweep *s) {
         bool columns = cg__has_lanes(w, i);
         int n = columns || w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT ? 1 : w->variant->vector;
         ind__textf(&w->code, columns ? "%s a%u[%d][%d];\n" : "%s a%u[%d];\n", cg__state_type(w, i), i,
-                   columns ? w->lanes : w->steps * n, w->steps);
+                   columns ? w->split.lanes : w->split.steps * n, w->split.steps);
     }
 }
 
@@ -7323,7 +7622,7 @@ static void cg__emit_round_adds(ind__writer *w, const cg__sweep *s) {
         if (!cg__takes_chunks(w, i, s)) continue;
         if (cg__has_lanes(w, i)) {
             cg__unroll(w);
-            ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j].add(a%u[j]);\n", w->lanes, i, i);
+            ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j].add(a%u[j]);\n", w->split.lanes, i, i);
         } else {
             ind__textf(&w->code, "s%u.add(a%u);\n", i, i);
         }
@@ -7339,7 +7638,7 @@ static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *
     ind__textf(&w->code, "const %s step = %s, end = %s;\n%s next = %s;\n", type, step, extent, type, first);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (; next < end - %d * step; next += %d * step)", steps - 1, steps);
-    w->steps = steps;
+    w->split.steps = steps;
     cg__emit_round_arrays(w, s);
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", steps);
@@ -7347,7 +7646,7 @@ static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *
     cg__emit_split_step(w, s, chunk);
     cg__end(w);
     cg__emit_round_adds(w, s);
-    w->steps = 0;
+    w->split.steps = 0;
     cg__end(w);
     if (steps == 1) return;
     cg__unroll(w);
@@ -7363,16 +7662,16 @@ static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *
 static void cg__emit_lanes(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
-        ind__textf(&w->code, "%s l%u[%d];\n", cg__state_spelling(w, i), i, w->lanes);
+        ind__textf(&w->code, "%s l%u[%d];\n", cg__state_spelling(w, i), i, w->split.lanes);
         cg__unroll(w);
-        ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j] = {%s};\n", w->lanes, i,
+        ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j] = {%s};\n", w->split.lanes, i,
                    cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
     }
 }
 
 /* Returns the bytes of the states that all blocks leave for one reduction, with `own` results each. */
 static int64_t cg__partial_bytes(const ind__writer *w, uint32_t i, int own) {
-    return (w->variant->split_blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
+    return (w->variant->of.split.max_blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
 }
 
 /* Writes the states of a block's `own` results, indexed by its position along y and x of the grid. */
@@ -7388,18 +7687,18 @@ static void cg__leave_partials(ind__writer *w, int own, const char *mine, const 
     }
     cg__use(w, IND__CG_LAST_BLOCK);
     ind__textf(&w->code, "if (!ind_last_block(&counters[blockIdx.x], %s)) return;\n",
-               cg__expr_string(w, w->variant->splits));
+               cg__expr_string(w, w->variant->of.split.num));
 }
 
 /* Combines the states of all blocks. The threads of a group take turns. They have 4 loads in flight if they take at
    least 4 turns. With fewer, unrolling would only cost NVRTC time (a seventh of it for the sum of 4096 columns). */
 static void cg__take_partials(ind__writer *w, const char *group, int groups, const char *at) {
-    const bool several = ind_hint(w->variant->splits) >= 4 * groups;
+    const bool several = ind_hint(w->variant->of.split.num) >= 4 * groups;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_reduce(w, i))
             ind__textf(&w->code, "s%u = {%s};\n", i, cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
     ind__textf(&w->code, "#pragma unroll %d\n", several ? 4 : 1);
-    cg__begin(w, "for (int i = %s; i < %s; i += %d)", group, cg__expr_string(w, w->variant->splits), groups);
+    cg__begin(w, "for (int i = %s; i < %s; i += %d)", group, cg__expr_string(w, w->variant->of.split.num), groups);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_reduce(w, i)) ind__textf(&w->code, "s%u.join(partial_%u[%s]);\n", i, i, at);
     cg__end(w);
@@ -7419,17 +7718,17 @@ static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
     ind__textf(&w->code, "const %s r = %s / %d * %d + lane;\n", cg__int(w), extent, n, n);
     w->var[last] = "r";
     const ind__variant *rows = cg__write_scalars(w, &scalar);
-    w->lanes = 1;
+    w->split.lanes = 1;
     cg__emit_chunk(w, s);
     w->variant = rows;
-    w->lanes = n;
+    w->split.lanes = n;
     cg__end(w);
 }
 
 /* Do the blocks of a row exchange states through words in memory (a mailbox)? The last block has at least one thread
    per block. */
 static bool cg__meets_in_words(const ind__writer *w) {
-    return cg__shares_results(w) && w->variant->split_blocks <= w->variant->threads;
+    return cg__shares_results(w) && w->variant->of.split.max_blocks <= w->variant->threads;
 }
 
 /* Returns the offset of the 8-byte words, after the 4-byte counters. */
@@ -7450,8 +7749,8 @@ static int cg__split_words(const ind__writer *w) {
    block may be the last.) A word is ready once its upper half is not 0, as in FINISH. So no counter is needed at the
    end of a block, which would take a fence and two more trips to the L2. */
 static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
-    const char *splits = cg__expr_string(w, w->variant->splits);
-    const int64_t blocks = w->variant->split_blocks;
+    const char *splits = cg__expr_string(w, w->variant->of.split.num);
+    const int64_t blocks = w->variant->of.split.max_blocks;
     const int words = cg__split_words(w), from = cg__words_from(blocks);
     cg__use(w, IND__CG_SPLIT_WORDS);
     cg__begin(w, "if (%s > 1)", splits);
@@ -7485,7 +7784,7 @@ static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
 }
 
 static void cg__join_row_splits(ind__writer *w, const cg__sweep *s) {
-    const char *splits = cg__expr_string(w, w->variant->splits);
+    const char *splits = cg__expr_string(w, w->variant->of.split.num);
     if (cg__meets_in_words(w)) {
         cg__join_row_words(w, s);
         return;
@@ -7501,7 +7800,7 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector;
     bool one = w->plan->domain.rank == 1, whole = n == 1 || w->plan->domain.rrank > 1;
     const char *extent = cg__expr_string(w, cg__r_numel(w)), *type = cg__int(w);
-    const char *splits = cg__expr_string(w, w->variant->splits);
+    const char *splits = cg__expr_string(w, w->variant->of.split.num);
     whole = whole || ind_known_multiple(cg__r_numel(w), n) || cg__promised(w->variant->guard, cg__r_numel(w), n, 0);
     ind__textf(&w->code, "const int lane = threadIdx.x;\n");
     if (cg__meets_in_words(w))
@@ -7588,7 +7887,7 @@ static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
     cg__need_sweep(w, s);
     cg__emit(w, cg__p_mask(w) & ~(v->vector > 1 ? 1u << (w->plan->domain.rank - 1) : 0), s->stage);
     cg__emit_split_loop(w, s, cg__string(w, "(%s)blockIdx.y * %d + y", cg__int(w), rows),
-                        cg__string(w, "%s * %d", cg__expr_string(w, v->splits), rows),
+                        cg__string(w, "%s * %d", cg__expr_string(w, v->of.split.num), rows),
                         cg__expr_string(w, cg__r_numel(w)), cg__emit_column_chunk);
     cg__end(w);
 }
@@ -7600,15 +7899,15 @@ static void cg__join_columns(ind__writer *w) {
     int columns = cg__split_columns(w), x = columns / v->vector;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i)) continue;
-        const char *lane = w->lanes > 1 ? cg__string(w, "l%u[j]", i) : cg__string(w, "s%u", i);
-        if (w->lanes > 1) cg__unroll(w);
-        if (w->lanes > 1) cg__begin(w, "for (int j = 0; j < %d; j++)", w->lanes);
+        const char *lane = w->split.lanes > 1 ? cg__string(w, "l%u[j]", i) : cg__string(w, "s%u", i);
+        if (w->split.lanes > 1) cg__unroll(w);
+        if (w->split.lanes > 1) cg__begin(w, "for (int j = 0; j < %d; j++)", w->split.lanes);
         if (x < 32) ind__textf(&w->code, "ind_join_apart<%d>(%s);\n", x, lane);
         if (x < 32) cg__use(w, IND__CG_JOIN_APART);
         ind__textf(&w->code, "%sshared_s%u[threadIdx.x / 32][x%s] = %s;\n",
                    x < 32 ? cg__string(w, "if (threadIdx.x %% 32 < %d) ", x) : "", i,
-                   w->lanes > 1 ? cg__string(w, " * %d + j", w->lanes) : "", lane);
-        if (w->lanes > 1) cg__end(w);
+                   w->split.lanes > 1 ? cg__string(w, " * %d + j", w->split.lanes) : "", lane);
+        if (w->split.lanes > 1) cg__end(w);
     }
     ind__textf(&w->code, "__syncthreads();\n");
     cg__use(w, IND__CG_JOIN_SHARED);
@@ -7621,7 +7920,7 @@ static void cg__join_columns(ind__writer *w) {
 /* Combines the states of all blocks in the last block. All threads are divided among the columns. */
 static void cg__join_column_splits(ind__writer *w) {
     int columns = cg__split_columns(w), groups = w->variant->threads / columns;
-    const char *splits = cg__expr_string(w, w->variant->splits);
+    const char *splits = cg__expr_string(w, w->variant->of.split.num);
     if (!cg__shares_results(w)) return;
     cg__begin(w, "if (%s > 1)", splits);
     ind__textf(&w->code, "const int c = threadIdx.x %% %d, group = threadIdx.x / %d;\n", columns, columns);
@@ -7684,7 +7983,7 @@ static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
 }
 
 static ind_status cg__emit_split(ind__writer *w, const cg__sweep *s) {
-    w->lanes = w->variant->vector;
+    w->split.lanes = w->variant->vector;
     if (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) {
         cg__emit_column_split(w, s);
     } else {
@@ -7703,8 +8002,8 @@ static void cg__begin_batch(ind__writer *w, bool loads) {
     const ind__variant *v = w->variant;
     const char *name = w->plan->domain.rank == 1 ? "i0" : "p", *rows = cg__expr_string(w, cg__p_numel(w));
     cg__unroll(w);
-    cg__begin(w, "for (int b = 0; b < %d; b++)", v->batch);
-    ind__textf(&w->code, "const %s %s = first + b * %d;\n", cg__int(w), name, v->rows / v->batch);
+    cg__begin(w, "for (int b = 0; b < %d; b++)", ind__row_of(v)->batch);
+    ind__textf(&w->code, "const %s %s = first + b * %d;\n", cg__int(w), name, v->rows / ind__row_of(v)->batch);
     if (loads)
         cg__begin(w, "if (%s < %s)", name, rows);
     else
@@ -7724,7 +8023,7 @@ static void cg__emit_batch_loads(ind__writer *w, const cg__sweep *s) {
         if (!w->needed[i]) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         if (n > 1) type = cg__string(w, "ind_vec<%s, %d>", type, n);
-        ind__textf(&w->code, "%s x%u[%d][%d];\n", type, i, w->variant->batch, vectors);
+        ind__textf(&w->code, "%s x%u[%d][%d];\n", type, i, cg__row(w)->batch, vectors);
         num++;
     }
     if (!num) return;
@@ -7751,12 +8050,12 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     cg__emit_team_columns(w);
     cg__emit_row_position(w);
     if (w->variant->misaligned && w->variant->strategy != IND_STRATEGY_ROW_STAGED) cg__emit_edges(w);
-    if (w->variant->batch) cg__emit_batch_loads(w, &sweep[0]);
-    if (w->variant->batch) cg__begin_batch(w, false);
+    if (cg__row(w)->batch) cg__emit_batch_loads(w, &sweep[0]);
+    if (cg__row(w)->batch) cg__begin_batch(w, false);
     cg__emit_kept_arrays(w);
     for (int s = 0; s < n; s++) cg__emit_sweep(w, &sweep[s]);
     cg__emit_row_stores(w);
-    if (w->variant->batch) cg__end(w);
+    if (cg__row(w)->batch) cg__end(w);
     if (w->kernel->run) cg__end_run(w);
     if (w->variant->strategy == IND_STRATEGY_ROW_STAGED) cg__end_turn(w);
     return IND_OK;
@@ -9073,16 +9372,56 @@ static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm
     }
 }
 
-/* =================================================================================== src/cuda/templates/gemm/tile.c */
-/* ---- the choice of a tile ---- */
+/* =============================================================================== src/cuda/templates/gemm/template.c */
+/* The interface of a template of products, and the formulas that all of them share. A new kind of product is one file
+   with its row, and the row's place in cg__mm_templates. The epilogue and the way that a block finds its tile are
+   common: epilogue.c, load.c. */
 
-/* Tensor cores need two operands of one 16-bit type, as they lie in memory. A LOAD under a mask will do: it gives 0 or
-   what lies in memory. */
+/* A configuration: tile, warps along m and n (FMA: the side of a thread's tile in warps_m), stages of the pipeline, and
+   registers per thread that suffice without spilling (NVRTC 13.0, sm_80, sm_90a, sm_100; 32-bit indices, an epilogue of
+   three ops). */
+typedef struct cg__mm_config {
+    int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
+} cg__mm_config;
+
+/* What a block does per element of depth. */
+typedef struct cg__mm_work {
+    double rate; /* multiply-adds per cycle and SM */
+    double rows; /* elements read from shared memory */
+    int bytes;   /* of an element of the tiles */
+} cg__mm_work;
+
+typedef struct cg__mm_template {
+    ind_strategy strategy;
+    /* match: NULL if the template takes the product, else the reason */
+    const char *(*match)(const cg__mm_problem *p, const ind_target *t);
+    const cg__mm_config *configs;
+    size_t num_configs;
+    /* configurations: fits one to a depth of at most `depth` .. */
+    void (*fit)(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits);
+    /* .. and says if the registers and the layouts of the operands allow it */
+    bool (*allows)(const cg__mm_config *c, const cg__mm_problem *p, int index_bits);
+    int (*threads)(const cg__mm_config *c);
+    int64_t (*tile_bytes)(const cg__mm_config *c, const cg__mm_problem *p); /* shared memory of the pipeline */
+    int idle_stages;                                                        /* stages that no copy is in flight for */
+    cg__mm_work (*work)(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t); /* cost */
+    int alignment;                                                                       /* of shared memory, bytes */
+    bool reads_pointers; /* in a launch of several kernels: reads pointers at each use, to save registers */
+    /* prologues, main loop, and the sums to shared memory */
+    void (*main_loop)(ind__writer *w, const cg__mm_problem *p);
+    /* device functions before the kernel; NULL: none */
+    void (*functions)(ind__writer *w, ind__text *t);
+} cg__mm_template;
+
+#define MM_CONFIGS(list) .configs = list, .num_configs = sizeof list / sizeof *list
+
+/* True if tensor cores take the operands: two of one 16-bit type, as in memory. A LOAD under a mask qualifies: its
+   value is 0 or the value in memory. */
 static bool cg__mm_can_mma(const cg__mm_problem *p) {
     return p->sum == IND_F32 && cg__mm_is_half(&p->a) && p->a.memory == p->b.memory;
 }
 
-/* The type in which sums, and the tiles of FMA, are kept: unsigned for integers, which wrap around. */
+/* Returns the type of sums and of FMA tiles: unsigned for integers, which wrap around. */
 static const char *cg__mm_sum_type(const cg__mm_problem *p) {
     return ind_dtype_is_float(p->sum) ? cg__types[p->sum].value : cg__types[p->sum].wrapping;
 }
@@ -9091,269 +9430,75 @@ static int cg__mm_sum_bytes(const cg__mm_problem *p) {
     return ind_dtype_bytes(p->sum) == 8 ? 8 : 4;
 }
 
-/* What multiplies. */
-typedef enum cg__mm_unit { MM_FMA, MM_MMA, MM_WGMMA } cg__mm_unit;
-
-/* Tile, warps along m and n (FMA: the side of a thread's block in warps_m), depth of the pipeline, and registers per
-   thread that are enough without spilling: measured with NVRTC 13.0 for sm_80, sm_90a and sm_100, 32-bit indices, an
-   epilogue of three ops. */
-typedef struct cg__mm_config {
-    cg__mm_unit unit;
-    int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
-} cg__mm_config;
-
-static const cg__mm_config cg__mm_configs[] = {
-    {MM_WGMMA, 256, 128, 64, 16, 1, 4, 128}, {MM_WGMMA, 128, 256, 64, 8, 1, 4, 255},
-    {MM_WGMMA, 128, 192, 64, 8, 1, 4, 255},  {MM_WGMMA, 128, 128, 64, 8, 1, 4, 255},
-    {MM_WGMMA, 128, 128, 64, 8, 1, 3, 128},  {MM_WGMMA, 128, 96, 64, 8, 1, 8, 255},
-    {MM_WGMMA, 128, 96, 64, 8, 1, 4, 128},   {MM_WGMMA, 128, 64, 64, 8, 1, 8, 255},
-    {MM_WGMMA, 128, 64, 64, 8, 1, 4, 128},   {MM_WGMMA, 128, 32, 64, 8, 1, 4, 80},
-    {MM_WGMMA, 64, 192, 64, 4, 1, 4, 255},   {MM_WGMMA, 64, 128, 64, 4, 1, 4, 168},
-    {MM_WGMMA, 64, 128, 64, 4, 1, 3, 168},   {MM_WGMMA, 64, 96, 64, 4, 1, 4, 168},
-    {MM_WGMMA, 64, 96, 64, 4, 1, 3, 168},    {MM_WGMMA, 64, 64, 64, 4, 1, 8, 255},
-    {MM_WGMMA, 64, 64, 64, 4, 1, 4, 128},    {MM_WGMMA, 64, 32, 64, 4, 1, 4, 96},
-    {MM_MMA, 128, 128, 64, 2, 2, 3, 255},    {MM_MMA, 128, 128, 32, 2, 2, 4, 255},
-    {MM_MMA, 128, 128, 32, 2, 4, 4, 128},    {MM_MMA, 128, 96, 64, 2, 2, 3, 240},
-    {MM_MMA, 128, 64, 64, 2, 2, 3, 168},     {MM_MMA, 64, 128, 64, 2, 2, 3, 200},
-    {MM_MMA, 64, 64, 64, 2, 2, 4, 128},      {MM_MMA, 64, 64, 64, 2, 2, 3, 128},
-    {MM_MMA, 128, 32, 64, 4, 1, 3, 96},      {MM_MMA, 64, 32, 64, 4, 1, 3, 96},
-    {MM_MMA, 32, 128, 64, 1, 4, 3, 128},     {MM_MMA, 32, 64, 64, 2, 2, 4, 96},
-    {MM_MMA, 16, 64, 64, 1, 4, 4, 96},       {MM_FMA, 128, 128, 8, 8, 0, 2, 128},
-    {MM_FMA, 64, 64, 16, 4, 0, 2, 128},      {MM_FMA, 32, 32, 16, 4, 0, 2, 128},
-};
-#define MM_NUM_CONFIGS (sizeof cg__mm_configs / sizeof cg__mm_configs[0])
-
-static int cg__mm_threads(const cg__mm_config *c) {
-    return c->unit != MM_FMA ? c->warps_m * c->warps_n * 32 : c->tile_m * c->tile_n / (c->warps_m * c->warps_m);
-}
-
 static bool cg__mm_has_prologue(const cg__mm_problem *p) {
     return p->a.computed || p->b.computed;
 }
 
-/* Shared memory that an operand of 16 bits takes: a tile in each stage, or what a single tile is computed from. */
-static int64_t cg__mm_operand_bytes(const cg__mm_operand *o, int64_t elements, int stages) {
-    return elements * (o->computed ? stages * o->staged_bytes + 2 : stages * 2);
-}
-
-/* Shared memory: the pipeline's tiles, later the sums in the same place (rows padded as in ind_sum_at). */
-static int64_t cg__mm_shared(const cg__mm_problem *p, const cg__mm_config *c) {
-    int sum_bytes = cg__mm_sum_bytes(p);
-    int64_t sums = (int64_t)c->tile_m * (c->tile_n + 8) * sum_bytes;
-    int64_t tiles = c->unit != MM_FMA ? cg__mm_operand_bytes(&p->a, c->tile_m * c->tile_k, c->stages) +
-                                            cg__mm_operand_bytes(&p->b, c->tile_n * c->tile_k, c->stages)
-                                      : (int64_t)2 * (c->tile_m + c->tile_n + 8) * c->tile_k * sum_bytes;
+/* Shared memory: the tiles of the pipeline, reused for the sums (rows padded as in ind_sum_at). */
+static int64_t cg__mm_shared(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c) {
+    const int64_t sums = (int64_t)c->tile_m * (c->tile_n + 8) * cg__mm_sum_bytes(p), tiles = x->tile_bytes(c, p);
     return sums > tiles ? sums : tiles;
 }
 
-/* The config with no more k per step and no more stages than a known depth can use. The sums of a single step need not
-   all be kept at once. */
-static cg__mm_config cg__mm_fit_depth(cg__mm_config c, const cg__mm_problem *p, int64_t depth, int index_bits) {
-    if (c.unit == MM_FMA) {
-        if (index_bits == 64) c.registers += 48; /* addresses of the elements on their way, and what they share */
-        if (p->involved) c.registers += 48;
-        return c;
-    }
-    if (depth <= 32) c.tile_k = 32;
-    int64_t steps = (depth + c.tile_k - 1) / c.tile_k;
-    int ahead = c.unit == MM_WGMMA ? 2 : 1; /* stages beside those that are being filled */
-    if (c.stages > steps + ahead) c.stages = steps + ahead < ahead + 1 ? ahead + 1 : (int)steps + ahead;
-    if (steps <= 1 && c.registers > 160) c.registers = 160;
-    if (cg__mm_has_prologue(p)) c.registers = c.registers > 207 ? 255 : c.registers + 48;
-    return c;
-}
-
-/* Blocks that fit one multiprocessor together: its registers belong to four quarters, among which the warps are dealt
-   out. FMA on 8 bytes takes twice the registers. */
-static int cg__mm_occupancy(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *t) {
-    int64_t threads = cg__mm_threads(c), registers = cg__mm_sum_bytes(p) == 8 ? 2 * c->registers : c->registers;
-    int64_t by_shared = t->shared_per_sm / (cg__mm_shared(p, c) + 1024); /* 1 KiB is the system's */
-    int64_t by_registers = 16384 / (32 * registers) * 4 * 32 / threads, by_threads = 2048 / threads;
+/* Resident blocks of an SM. Its registers belong to four partitions, among which the warps are distributed. FMA on 8
+   bytes takes twice the registers. */
+static int cg__mm_occupancy(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                            const ind_target *t) {
+    const int64_t threads = x->threads(c), registers = cg__mm_sum_bytes(p) == 8 ? 2 * c->registers : c->registers;
+    const int64_t by_shared = t->shared_per_sm / (cg__mm_shared(x, p, c) + t->block_shared);
+    const int64_t by_registers = t->sm_registers / 4 / (32 * registers) * 4 * 32 / threads;
+    const int64_t by_threads = t->sm_threads / threads;
     int64_t n = by_shared < by_registers ? by_shared : by_registers;
     n = n < by_threads ? n : by_threads;
     return n < 1 ? 1 : n > 16 ? 16 : (int)n;
 }
 
-/* Cycles that one element of depth keeps the units busy which a block needs, the slowest of three. Multiplying TM TN:
-   at 2048 (wgmma), 800 (mma.sync) or 128 (FMA) multiply-adds per cycle. Fetching TM + TN elements from L2 at 60 bytes
-   per cycle and multiprocessor when all of them do. Feeding the multipliers from shared memory at 128 bytes per cycle:
-   each warp reads its rows of both tiles, each wgmma its 64 rows of a and all of b, and what was fetched is written.
-   None is ever busy for more than 0.85 of the time. */
-static double cg__mm_depth_cost(const cg__mm_config *c, int sum_bytes) {
-    double area = (double)c->tile_m * c->tile_n, edge = (double)c->tile_m + c->tile_n, bytes = 2;
-    double rate = 2048, rows = area / 64 + c->tile_m;
-    if (c->unit == MM_MMA) {
-        rate = 800;
-        rows = (double)c->tile_m * c->warps_n + (double)c->tile_n * c->warps_m;
-    } else if (c->unit == MM_FMA) {
-        rate = 128.0 * 4 / sum_bytes;
-        rows = 2 * area / c->warps_m;
-        bytes = sum_bytes;
-    }
-    double multiply = area / rate, fetch = edge * bytes / 60, feed = (rows + edge) * bytes / 128;
-    double slowest = multiply > fetch ? multiply : fetch;
-    return (slowest > feed ? slowest : feed) / 0.85;
+/* Cycles per element of depth, of the busiest unit: multipliers; L2, which loads TM + TN elements; shared memory, which
+   writes what was loaded and is read by warps. */
+static double cg__mm_depth_cost(const cg__mm_template *x, const cg__mm_config *c, int sum_bytes,
+                                const ind_thresholds *t) {
+    const cg__mm_work work = x->work(c, sum_bytes, t);
+    const double edge = (double)c->tile_m + c->tile_n;
+    const double multiply = (double)c->tile_m * c->tile_n / work.rate;
+    const double fetch = edge * work.bytes / t->product_l2_rate;
+    const double feed = (work.rows + edge) * work.bytes / t->product_shared_rate;
+    const double slowest = multiply > fetch ? multiply : fetch;
+    return (slowest > feed ? slowest : feed) / (t->product_busy / 100.0);
 }
 
-/* Estimated cycles. Blocks are dealt out evenly; those of one multiprocessor share its units, so their work adds up:
-   the steps of k and the epilogue, whose 12 bytes per sum take 1 cycle per 100. A step cannot be faster than a copy's
-   way from L2, 900 cycles, divided by the copies that are under way at a time in all blocks that run together. The
-   latency of a block (start, first copies, epilogue) is paid once for as many blocks as fit together. The constants
-   that are no data of the processor were fitted to 480 timings of 16 problems with 30 configs on an H200: for the ten
-   fastest configs of each they are off by 11 % on average. */
-static double cg__mm_cost(const cg__mm_problem *p, const cg__mm_config *c, int sum_bytes, const ind_target *t) {
-    int64_t m = ind_hint(p->size_m), n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
-    double tiles_m = (double)((m + c->tile_m - 1) / c->tile_m), tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
-    double per_sm = ceil((double)batch * tiles_m * tiles_n / t->num_sms), fit = cg__mm_occupancy(p, c, t);
-    double steps = (double)((k + c->tile_k - 1) / c->tile_k), together = per_sm < fit ? per_sm : fit;
-    double way = 900.0 / (c->unit == MM_WGMMA ? c->stages - 2 : c->stages - 1);
-    double step = cg__mm_depth_cost(c, sum_bytes) * c->tile_k;
-    if (step * together < way) step = way / together;
-    return per_sm * (steps * step + (double)c->tile_m * c->tile_n * 0.12) + (800 + way) * ceil(per_sm / fit);
+/* Estimated cycles. The blocks of an SM share its units, so their work adds up: the steps of k and the epilogue. A step
+   takes at least the latency of a copy from L2, divided by the copies in flight. The latency of a block (start, first
+   copies, epilogue) counts once for all resident blocks. (For the ten fastest configurations of each of 16 problems the
+   estimates are off by 11 % on average, H200.) */
+static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                          const ind_target *target) {
+    const ind_thresholds *t = &target->thresholds;
+    const int64_t m = ind_hint(p->size_m), n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
+    const double tiles_m = (double)((m + c->tile_m - 1) / c->tile_m),
+                 tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
+    const double per_sm = ceil((double)batch * tiles_m * tiles_n / target->num_sms);
+    const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
+    const double steps = (double)((k + c->tile_k - 1) / c->tile_k);
+    const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
+    double step = cg__mm_depth_cost(x, c, cg__mm_sum_bytes(p), t) * c->tile_k;
+    if (step * together < latency) step = latency / together;
+    return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
+           (t->product_start + latency) * ceil(per_sm / fit);
 }
-
-/* Can the target run this config on this problem? A tile with rows along k consists of one narrow panel or of several
-   of 64 columns, and the threads are spread evenly over its width. wgmma exists on sm_90a only; it reads tiles that the
-   copies have brought in. 64-bit indices, or sums of 8 bytes, leave no room for the largest blocks per thread. */
-static bool cg__mm_fits(const cg__mm_problem *p, const cg__mm_config *c, int index_bits, const ind_target *t) {
-    int sum_bytes = cg__mm_sum_bytes(p);
-    if ((c->unit != MM_FMA) != cg__mm_can_mma(p) || cg__mm_shared(p, c) > t->shared_per_block) return false;
-    if (c->unit == MM_FMA) return c->warps_m * sum_bytes <= 32;
-    if (!p->b.k_major && (c->tile_n & (c->tile_n - 1))) return false;
-    if (c->unit == MM_MMA) return c->registers <= (p->a.computed || p->b.computed ? 216 : 168) || index_bits == 32;
-    return t->specific && t->sm == 90 && p->a.copy && p->b.copy;
-}
-
-/* The cheapest config. */
-static cg__mm_config cg__mm_choose_config(const cg__mm_problem *p, int index_bits, const ind_target *t) {
-    int64_t lo, hi;
-    ind__known_bounds(p->size_k, &lo, &hi);
-    cg__mm_config best = {.unit = MM_FMA};
-    double best_cost = 0;
-    for (size_t i = 0; i < MM_NUM_CONFIGS; i++) {
-        cg__mm_config c = cg__mm_fit_depth(cg__mm_configs[i], p, hi, index_bits);
-        if (!cg__mm_fits(p, &c, index_bits, t)) continue;
-        double cost = cg__mm_cost(p, &c, cg__mm_sum_bytes(p), t);
-        if (best_cost == 0 || cost < best_cost) best = c, best_cost = cost;
-    }
-    return best;
-}
-
-/* =================================================================================== src/cuda/templates/gemm/plan.c */
-/* ---- the choice of a vector width ---- */
-
-/* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART. */
-static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
-    const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
-    if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);
-    w->value[p->dot] = text;
-    for (uint32_t i = p->dot + 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_PART && cg__inst(w, i)->arg[0] == p->dot) w->value[i] = text;
-}
-
-/* The sum differs from column to column, even where b does not depend on the column. */
-static void cg__mm_vary_sum(cg__decider *d, const cg__mm_problem *p) {
-    if (p->n < 0) return;
-    d->plan->varies[p->dot] |= 1u << p->n;
-    for (uint32_t i = p->dot + 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__join_use, d);
-}
-
-/* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue join in where
-   they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
-static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
-    ind_expr guard = {0};
-    bool aligned = false;
-    cg__no_vectors(d);
-    if (p->n < 0 || !cg__multiple(d, p->size_n, n, &guard)) return false;
-    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
-        if (!d->w.needed[i] || !cg__is_access(&d->w, i)) continue;
-        bool fits = cg__mm_contiguous(&d->w, i, p->n) && cg__vector_access(d, i, p->n, n, &guard, &aligned);
-        if (fits && ind_dtype_bytes(cg__memory_dtype(&d->w, i)) * n > 16) return false;
-        if (!fits && cg__inst(&d->w, i)->op == IND_LOOP_STORE) return false;
-        if (fits) d->plan->vector[i] = (uint8_t)n;
-    }
-    if (ind__ok(guard)) cg__guard(d->variant, guard);
-    d->variant->guard_aligned |= aligned;
-    return true;
-}
-
-static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
-    cg__mm_spell_sum(&d->w, p); /* which ends what the epilogue needs */
-    cg__mm_vary_sum(d, p);
-    cg__need_stores(&d->w);
-    for (int n = 8; n >= 2; n /= 2)
-        if (cg__mm_try_vector(d, p, n)) return n;
-    cg__no_vectors(d);
-    return 1;
-}
-
-/* ---- the plan ---- */
 
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
 }
 
-/* Tiles along n, then along m, then the batch. With many columns of tiles the blocks that run together should form a
-   compact patch, as that reads the fewest different rows and columns: then the tiles are walked in stripes of up to 8
-   rows, column by column. */
+/* Blocks along n, then along m, then the batch. With many columns of tiles the order is in stripes of up to 8 rows,
+   column by column: resident blocks then read the fewest different rows and columns. */
 static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
-    ind_expr rows = cg__mm_tiles(p->size_m, v->tile_m), columns = cg__mm_tiles(p->size_n, v->tile_n);
+    ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
     blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
     blocks[1] = cg__mm_tiles(rows, *stripe);
     blocks[2] = p->batch;
-}
-
-static void cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind__variant *v) {
-    cg__mm_config c = cg__mm_choose_config(p, v->index_bits, d->w.target);
-    bool mma = c.unit != MM_FMA;
-    v->strategy = c.unit == MM_WGMMA ? IND_STRATEGY_MATMUL_WGMMA
-                  : mma              ? IND_STRATEGY_MATMUL_MMA
-                                     : IND_STRATEGY_MATMUL_SIMT;
-    v->threads = cg__mm_threads(&c);
-    v->tile_m = c.tile_m;
-    v->tile_n = c.tile_n;
-    v->tile_k = c.tile_k;
-    v->stages = c.stages;
-    v->warps_m = mma ? c.warps_m : 0;
-    v->warps_n = mma ? c.warps_n : 0;
-    v->per_thread = mma ? 1 : c.warps_m;
-    v->rows = 1;
-    v->blocks_per_sm = cg__mm_occupancy(p, &c, d->w.target);
-    v->shared_bytes = ind_int(d->w.context, cg__mm_shared(p, &c));
-    int stripe;
-    ind_expr blocks[3];
-    cg__mm_blocks(p, v, &stripe, blocks);
-    cg__set_axes(d, blocks);
-    const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
-    const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
-    if (p->a.computed || p->b.computed)
-        cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
-                mma ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
-    else if (mma)
-        cg__why(d, "%s operands on tensor cores; %s copied in 16-byte vectors", ind_dtype_name(p->a.memory), copied);
-    else
-        cg__why(d, "tensor cores do not multiply these types exactly; accumulates in %s", ind_dtype_name(p->sum));
-}
-
-/* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
-static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
-    cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
-    if (!p) return ind__failed(d->w.context);
-    d->plan->matmul = p;
-    cg__mm_find_problem(d, p);
-    if (d->w.failed) return ind__failed(d->w.context);
-    if (p->sum == IND_BOOL)
-        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: a matrix product of bool", d->w.kernel->name);
-    cg__choose_index_bits(d);
-    p->a.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->a);
-    p->b.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->b);
-    if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
-    if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
-    v->vector = cg__mm_choose_vector(d, p);
-    cg__mm_set_config(d, p, v);
-    return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }
 
 /* =================================================================================== src/cuda/templates/gemm/load.c */
@@ -9380,12 +9525,12 @@ static void cg__mm_write_place(ind__writer *w, const cg__mm_problem *p) {
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     cg__write_axes(w, blocks, at);
     if (stripe == 1) {
-        ind__textf(&w->code, "const %s first_m = %s%s * %d, first_n = %s%s * %d;\n", type, wide, at[1], v->tile_m, wide,
-                   at[0], v->tile_n);
+        ind__textf(&w->code, "const %s first_m = %s%s * %d, first_n = %s%s * %d;\n", type, wide, at[1], v->of.tile.m,
+                   wide, at[0], v->of.tile.n);
     } else {
         ind__textf(&w->code, "const %s first_m = (%s%s * %d + %s %% %d) * %d;\n", type, wide, at[1], stripe, at[0],
-                   stripe, v->tile_m);
-        ind__textf(&w->code, "const %s first_n = %s%s / %d * %d;\n", type, wide, at[0], stripe, v->tile_n);
+                   stripe, v->of.tile.m);
+        ind__textf(&w->code, "const %s first_n = %s%s / %d * %d;\n", type, wide, at[0], stripe, v->of.tile.n);
         ind__textf(&w->code, "if (first_m >= size_m) return;\n");
     }
     uint32_t skip = (p->m >= 0 ? 1u << p->m : 0) | (p->n >= 0 ? 1u << p->n : 0);
@@ -9399,7 +9544,7 @@ static void cg__mm_begin_load(ind__writer *w, bool staged) {
     ind__textf(&w->code, "const auto load = [&](%s step%s) {\n", cg__int(w), staged ? ", int stage" : "");
     w->code.indent++;
     w->scope++;
-    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), w->variant->tile_k);
+    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), w->variant->of.tile.k);
 }
 
 static void cg__mm_end_lambda(ind__writer *w) {
@@ -9411,11 +9556,11 @@ static void cg__mm_end_lambda(ind__writer *w) {
 
 /* Rows, and elements in a row, of an operand's tile. */
 static int cg__mm_tile_rows(const ind__variant *v, const cg__mm_operand *o, char name) {
-    return !o->k_major ? v->tile_k : name == 'a' ? v->tile_m : v->tile_n;
+    return !o->k_major ? v->of.tile.k : name == 'a' ? v->of.tile.m : v->of.tile.n;
 }
 
 static int cg__mm_tile_cols(const ind__variant *v, const cg__mm_operand *o, char name) {
-    return o->k_major ? v->tile_k : name == 'a' ? v->tile_m : v->tile_n;
+    return o->k_major ? v->of.tile.k : name == 'a' ? v->of.tile.m : v->of.tile.n;
 }
 
 /* Is an operand with rows along m or n, `size` of them, made up of whole tiles? */
@@ -9480,7 +9625,7 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     if (!separable) cg__mm_write_places(w, p, o, name, "first_k");
     cg__mm_spell(w, p->k, "first_k");
     step = separable && p->k >= 0 ? ind_expr_mul(stride, w->plan->domain.var[p->k]) : ind_int(w->context, 0);
-    bool whole = ind_known_multiple(p->size_k, v->tile_k);
+    bool whole = ind_known_multiple(p->size_k, v->of.tile.k);
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
     const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * 8", cols / 8);
     ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + stage * %d,\n", rows, cols, v->threads, name,
@@ -9520,9 +9665,9 @@ static void cg__mm_write_element(ind__writer *w, const cg__mm_problem *p, const 
 /* A loop over the elements of an operand's tile that fall to this thread: neighbours in memory go to neighbours. */
 static void cg__mm_begin_elements(ind__writer *w, const cg__mm_operand *o, char name, bool unroll) {
     const ind__variant *v = w->variant;
-    int tile_x = name == 'a' ? v->tile_m : v->tile_n, along = o->k_major ? v->tile_k : tile_x;
+    int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n, along = o->k_major ? v->of.tile.k : tile_x;
     ind__textf(&w->code, unroll ? "#pragma unroll\n" : "#pragma unroll 4\n");
-    cg__begin(w, "for (int i = 0; i < %d; i++)", tile_x * v->tile_k / v->threads);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", tile_x * v->of.tile.k / v->threads);
     ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, %c = at / %d, %c = at %% %d;\n", v->threads,
                o->k_major ? 'x' : 'k', along, o->k_major ? 'k' : 'x', along);
 }
@@ -9530,13 +9675,13 @@ static void cg__mm_begin_elements(ind__writer *w, const cg__mm_operand *o, char 
 /* An operand's tile of 16-bit elements brought in one by one. */
 static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
-    int tile_x = name == 'a' ? v->tile_m : v->tile_n;
+    int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n;
     cg__mm_spell_plain(w);
     cg__mm_begin_elements(w, o, name, false);
     cg__mm_write_element(w, p, o, name);
     char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
     ind__textf(&w->code, "tile_%c[stage * %d + ind_tile_at<%d, %d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n",
-               name, tile_x * v->tile_k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
+               name, tile_x * v->of.tile.k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
                ind_dtype_name(o->memory));
     cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
     cg__use(w, IND__CG_HALF_TILE);
@@ -9571,13 +9716,13 @@ static const char *cg__mm_left(const cg__mm_operand *o, char name) {
 static void cg__mm_write_raw_arrays(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
                                     int *offset) {
     const ind__variant *v = w->variant;
-    int elements = (name == 'a' ? v->tile_m : v->tile_n) * v->tile_k;
+    int elements = (name == 'a' ? v->of.tile.m : v->of.tile.n) * v->of.tile.k;
     for (uint32_t i = 1; o->computed && i <= o->value; i++) {
         if (!cg__mm_is_kept(w, p, o, i, MM_STAGED)) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         ind__textf(&w->code, "%s *const raw_%c%u = reinterpret_cast<%s *>(ind_smem + %d);\n", type, name, i, type,
                    *offset);
-        *offset += v->stages * elements * ind_dtype_bytes(cg__memory_dtype(w, i));
+        *offset += v->of.tile.stages * elements * ind_dtype_bytes(cg__memory_dtype(w, i));
     }
 }
 
@@ -9585,7 +9730,7 @@ static void cg__mm_write_raw_arrays(ind__writer *w, const cg__mm_problem *p, con
 static void cg__mm_write_raw(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     char x = name == 'a' ? 'm' : 'n';
-    int elements = (name == 'a' ? v->tile_m : v->tile_n) * v->tile_k;
+    int elements = (name == 'a' ? v->of.tile.m : v->of.tile.n) * v->of.tile.k;
     if (!o->staged_bytes) return;
     cg__mm_begin_chunks(w, p, o, name);
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
@@ -9601,9 +9746,9 @@ static void cg__mm_write_raw(ind__writer *w, const cg__mm_problem *p, const cg__
 
 /* The values of one chunk, into `made`. */
 static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
-    int along = o->k_major ? p->k : o->x, elements = (name == 'a' ? w->variant->tile_m : w->variant->tile_n);
+    int along = o->k_major ? p->k : o->x, elements = (name == 'a' ? w->variant->of.tile.m : w->variant->of.tile.n);
     const char *base = w->var[along], *to = ind_dtype_name(o->memory);
-    elements *= w->variant->tile_k;
+    elements *= w->variant->of.tile.k;
     cg__mm_need_operand(w, o);
     cg__emit(w, ~(1u << along), 0);
     for (uint32_t i = 1; i <= o->value; i++) {
@@ -9654,47 +9799,47 @@ static void cg__mm_write_make(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "const auto make = [&](%s step, int stage) {\n", cg__int(w));
     w->code.indent++;
     w->scope++;
-    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), w->variant->tile_k);
+    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), w->variant->of.tile.k);
     cg__mm_write_made(w, p, &p->a, 'a');
     cg__mm_write_made(w, p, &p->b, 'b');
     cg__mm_end_lambda(w);
 }
 
-/* ============================================================================== src/cuda/templates/gemm/main_loop.c */
-/* ---- writing: the multiplication ---- */
+/* ==================================================================================== src/cuda/templates/gemm/mma.c */
+/* Products on tensor cores with mma.sync, and the pipeline that wgmma shares. */
 
-/* The loop over the steps of k. The stages go round by counting, as a remainder would cost more than it tells: step n
-   is multiplied from `stage`, and `into` takes what comes `ahead` steps later. */
+/* The loop over the steps of k. A step is multiplied from `stage`; the copies of the step `ahead` steps later go to
+   `into`. Both are counted up and reset: a remainder would be slower. */
 static void cg__mm_begin_stages(ind__writer *w, int ahead) {
     ind__textf(&w->code, "int stage = 0, into = %d;\n#pragma unroll 1\n", ahead);
     cg__begin(w, "for (%s step = 0; step < steps; step++)", cg__int(w));
 }
 
 static void cg__mm_end_stages(ind__writer *w) {
-    int last = w->variant->stages - 1;
+    int last = w->variant->of.tile.stages - 1;
     ind__textf(&w->code, "stage = stage == %d ? 0 : stage + 1;\ninto = into == %d ? 0 : into + 1;\n", last, last);
     cg__end(w);
 }
 
-/* Where the tile of `stage` lies: a computed one is made when it is needed, always in the same place. */
+/* Returns the offset of the tile of `stage`. A computed operand has a single tile, written when it is needed. */
 static const char *cg__mm_stage_of(ind__writer *w, const cg__mm_operand *o, int tile_x) {
-    return o->computed ? "" : cg__string(w, " + stage * %d", tile_x * w->variant->tile_k);
+    return o->computed ? "" : cg__string(w, " + stage * %d", tile_x * w->variant->of.tile.k);
 }
 
 static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
-    const char *a = cg__mm_stage_of(w, &p->a, v->tile_m), *b = cg__mm_stage_of(w, &p->b, v->tile_n);
+    const char *a = cg__mm_stage_of(w, &p->a, v->of.tile.m), *b = cg__mm_stage_of(w, &p->b, v->of.tile.n);
     cg__unroll(w);
-    cg__begin(w, "for (int step = 0; step < %d; step++)", v->stages - 1);
+    cg__begin(w, "for (int step = 0; step < %d; step++)", v->of.tile.stages - 1);
     ind__textf(&w->code, "if (step < steps) load(step, step);\nind_cp_async_commit();\n");
     cg__end(w);
-    cg__mm_begin_stages(w, v->stages - 1);
-    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", v->stages - 2);
-    ind__textf(&w->code, "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\n", v->stages - 1,
-               v->stages - 1);
+    cg__mm_begin_stages(w, v->of.tile.stages - 1);
+    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", v->of.tile.stages - 2);
+    ind__textf(&w->code, "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\n",
+               v->of.tile.stages - 1, v->of.tile.stages - 1);
     if (cg__mm_has_prologue(p)) ind__textf(&w->code, "make(step, stage);\n__syncthreads();\n");
     ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, %s, %s>(acc, tile_a%s, tile_b%s,\n",
-               p->a.memory == IND_BF16 ? "true" : "false", v->tile_m, v->tile_n, v->tile_k,
+               p->a.memory == IND_BF16 ? "true" : "false", v->of.tile.m, v->of.tile.n, v->of.tile.k,
                p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", a, b);
     ind__textf(&w->code, "    warp_m, warp_n);\n");
     cg__mm_end_stages(w);
@@ -9703,31 +9848,153 @@ static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     cg__use(w, IND__CG_MMA_TILE);
 }
 
-/* The steps of k with wgmma, which multiplies in the background. A step's tiles are copied to where the tiles of the
-   step before the last were: the multiplication of those has been waited for by all threads before the barrier. */
+/* The part of "load" for one operand. */
+static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    if (o->computed)
+        cg__mm_write_raw(w, p, o, name);
+    else if (o->copy)
+        cg__mm_write_copy(w, p, o, name);
+    else
+        cg__mm_write_halves(w, p, o, name);
+}
+
+/* Tiles, copies and prologues of an iteration, and the accumulators of a warp. */
+static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, int warp_m) {
+    const ind__variant *v = w->variant;
+    const int warp_n = v->of.tile.n / v->of.tile.warps_n;
+    ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
+    int in_a = (p->a.computed ? 1 : v->of.tile.stages) * v->of.tile.m * v->of.tile.k;
+    int offset = 2 * (in_a + (p->b.computed ? 1 : v->of.tile.stages) * v->of.tile.n * v->of.tile.k);
+    ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
+    cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
+    cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
+    cg__mm_write_all_places(w, p);
+    cg__mm_begin_load(w, true);
+    cg__mm_write_tile(w, p, &p->a, 'a');
+    cg__mm_write_tile(w, p, &p->b, 'b');
+    cg__mm_end_lambda(w);
+    cg__mm_write_make(w, p);
+    ind__textf(&w->code, "const int warp = threadIdx.x / 32, warp_m = warp / %d * %d, warp_n = warp %% %d * %d;\n",
+               v->of.tile.warps_n, warp_m, v->of.tile.warps_n, warp_n);
+    ind__textf(&w->code, "float acc[%d][%d][4] = {};\n", warp_m / 16, warp_n / 8);
+}
+
+/* The sums to shared memory. */
+static void cg__mm_end_tensor_tiles(ind__writer *w) {
+    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
+    ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, warp_n);\n__syncthreads();\n", w->variant->of.tile.n);
+    cg__use(w, IND__CG_MMA_SUMS);
+}
+
+/* ---- the template ---- */
+
+static const cg__mm_config cg__mm_mma_configs[] = {
+    {128, 128, 64, 2, 2, 3, 255}, {128, 128, 32, 2, 2, 4, 255}, {128, 128, 32, 2, 4, 4, 128},
+    {128, 96, 64, 2, 2, 3, 240},  {128, 64, 64, 2, 2, 3, 168},  {64, 128, 64, 2, 2, 3, 200},
+    {64, 64, 64, 2, 2, 4, 128},   {64, 64, 64, 2, 2, 3, 128},   {128, 32, 64, 4, 1, 3, 96},
+    {64, 32, 64, 4, 1, 3, 96},    {32, 128, 64, 1, 4, 3, 128},  {32, 64, 64, 2, 2, 4, 96},
+    {16, 64, 64, 1, 4, 4, 96},
+};
+
+static const char *cg__mm_mma_match(const cg__mm_problem *p, const ind_target *t) {
+    (void)t;
+    return cg__mm_can_mma(p) ? NULL : "tensor cores do not multiply these types exactly";
+}
+
+/* Limits the depth of a step and the stages to a known depth. The sums of a single step need not all be in registers at
+   once. A prologue takes registers. */
+static void cg__mm_fit_stages(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int idle) {
+    if (depth <= 32) c->tile_k = 32;
+    const int64_t steps = (depth + c->tile_k - 1) / c->tile_k;
+    if (c->stages > steps + idle) c->stages = steps < 1 ? idle + 1 : (int)steps + idle;
+    if (steps <= 1 && c->registers > 160) c->registers = 160;
+    if (cg__mm_has_prologue(p)) c->registers = c->registers > 207 ? 255 : c->registers + 48;
+}
+
+static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)index_bits;
+    cg__mm_fit_stages(c, p, depth, 1);
+}
+
+/* A tile of b with rows along k is one narrow panel, or several of 64 columns: its width is a power of two. */
+static bool cg__mm_has_panels(const cg__mm_config *c, const cg__mm_problem *p) {
+    return p->b.k_major || !(c->tile_n & (c->tile_n - 1));
+}
+
+/* 64-bit indices leave no registers for the largest tiles per thread. */
+static bool cg__mm_mma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    return cg__mm_has_panels(c, p) && (c->registers <= (cg__mm_has_prologue(p) ? 216 : 168) || index_bits == 32);
+}
+
+static int cg__mm_warp_threads(const cg__mm_config *c) {
+    return c->warps_m * c->warps_n * 32;
+}
+
+/* Shared memory of an operand of 16 bits: a tile in each stage, or one tile and the stages that it is computed from. */
+static int64_t cg__mm_operand_bytes(const cg__mm_operand *o, int64_t elements, int stages) {
+    return elements * (o->computed ? stages * o->staged_bytes + 2 : stages * 2);
+}
+
+static int64_t cg__mm_stage_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    return cg__mm_operand_bytes(&p->a, c->tile_m * c->tile_k, c->stages) +
+           cg__mm_operand_bytes(&p->b, c->tile_n * c->tile_k, c->stages);
+}
+
+/* Each warp reads its rows of both tiles. */
+static cg__mm_work cg__mm_mma_work(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t) {
+    (void)sum_bytes;
+    return (cg__mm_work){
+        .rate = t->mma_rate, .rows = (double)c->tile_m * c->warps_n + (double)c->tile_n * c->warps_m, .bytes = 2};
+}
+
+static void cg__mm_mma_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int warp_m = tile->m / tile->warps_m;
+    cg__mm_begin_tensor_tiles(w, p, warp_m);
+    cg__mm_write_mma_loop(w, p);
+    cg__mm_end_tensor_tiles(w);
+}
+
+static const cg__mm_template cg__mm_mma = {.strategy = IND_STRATEGY_MATMUL_MMA,
+                                           .match = cg__mm_mma_match,
+                                           MM_CONFIGS(cg__mm_mma_configs),
+                                           .fit = cg__mm_mma_fit,
+                                           .allows = cg__mm_mma_allows,
+                                           .threads = cg__mm_warp_threads,
+                                           .tile_bytes = cg__mm_stage_bytes,
+                                           .idle_stages = 1,
+                                           .work = cg__mm_mma_work,
+                                           .alignment = 16,
+                                           .main_loop = cg__mm_mma_main_loop};
+
+/* ================================================================================== src/cuda/templates/gemm/wgmma.c */
+/* Products on tensor cores with wgmma: sm_90a. */
+
+/* The steps of k with wgmma, which is asynchronous. The copies of a step overwrite the tiles of the step before the
+   previous one: all threads have waited for its products before the barrier. */
 static void cg__mm_write_wgmma_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
-    int a = v->tile_m * v->tile_k, b = v->tile_n * v->tile_k;
+    int a = v->of.tile.m * v->of.tile.k, b = v->of.tile.n * v->of.tile.k;
     cg__unroll(w);
-    cg__begin(w, "for (int step = 0; step < %d; step++)", v->stages - 2);
+    cg__begin(w, "for (int step = 0; step < %d; step++)", v->of.tile.stages - 2);
     ind__textf(&w->code, "if (step < steps) load(step, step);\nind_cp_async_commit();\n");
     cg__end(w);
-    cg__mm_begin_stages(w, v->stages - 2);
-    ind__textf(&w->code, "ind_cp_async_wait<%d>();\nind_wgmma_publish();\n__syncthreads();\n", v->stages - 3);
+    cg__mm_begin_stages(w, v->of.tile.stages - 2);
+    ind__textf(&w->code, "ind_cp_async_wait<%d>();\nind_wgmma_publish();\n__syncthreads();\n", v->of.tile.stages - 3);
     ind__textf(&w->code,
                "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(acc[0], tile_a + stage * %d, tile_b + stage * %d, first_row);\n",
-               p->a.memory == IND_BF16 ? "true" : "false", v->tile_m, v->tile_n, v->tile_k,
+               p->a.memory == IND_BF16 ? "true" : "false", v->of.tile.m, v->of.tile.n, v->of.tile.k,
                p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", a, b);
     ind__textf(&w->code,
                "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\nind_wgmma_wait<1>(acc[0]);\n",
-               v->stages - 2, v->stages - 2);
+               v->of.tile.stages - 2, v->of.tile.stages - 2);
     cg__mm_end_stages(w);
     ind__textf(&w->code, "ind_wgmma_wait<0>(acc[0]);\nind_cp_async_wait<0>();\n__syncthreads();\n");
     cg__use(w, IND__CG_CP_ASYNC);
     cg__use(w, IND__CG_WGMMA);
 }
 
-/* The operands of one wgmma that are the n / 2 sums of a thread, and the instruction around them. */
+/* The instruction of one wgmma; its operands include the n / 2 sums of a thread. */
 static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p, int n) {
     const char *type = p->a.memory == IND_BF16 ? "bf16" : "f16";
     ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\n\"\n");
@@ -9748,10 +10015,10 @@ static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p
     ind__textf(t, "             : \"l\"(a), \"l\"(b));\n");
 }
 
-/* Outside the kernel: ind_wgmma_tile, whose instruction lists as many registers as the tile is wide. */
+/* The device function ind_wgmma_tile. Its instruction lists n / 2 registers. */
 static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     const cg__mm_problem *p = w->plan->matmul;
-    int n = w->variant->tile_n;
+    int n = w->variant->of.tile.n;
     const char *place = "ind_wgmma_operand<%c_K_MAJOR ? T%c : TK, %c_K_MAJOR ? TK : T%c, %c_K_MAJOR>(tile_%c, %s, k)%s";
     ind__textf(t, "#ifndef IND_EMULATION\n// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles: "
                   "asynchronous, one warpgroup.\n");
@@ -9775,47 +10042,63 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     ind__textf(t, "}\n#endif\n\n");
 }
 
-/* What "load" does for one operand. */
-static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
-    if (o->computed)
-        cg__mm_write_raw(w, p, o, name);
-    else if (o->copy)
-        cg__mm_write_copy(w, p, o, name);
-    else
-        cg__mm_write_halves(w, p, o, name);
+/* ---- the template ---- */
+
+static const cg__mm_config cg__mm_wgmma_configs[] = {
+    {256, 128, 64, 16, 1, 4, 128}, {128, 256, 64, 8, 1, 4, 255}, {128, 192, 64, 8, 1, 4, 255},
+    {128, 128, 64, 8, 1, 4, 255},  {128, 128, 64, 8, 1, 3, 128}, {128, 96, 64, 8, 1, 8, 255},
+    {128, 96, 64, 8, 1, 4, 128},   {128, 64, 64, 8, 1, 8, 255},  {128, 64, 64, 8, 1, 4, 128},
+    {128, 32, 64, 8, 1, 4, 80},    {64, 192, 64, 4, 1, 4, 255},  {64, 128, 64, 4, 1, 4, 168},
+    {64, 128, 64, 4, 1, 3, 168},   {64, 96, 64, 4, 1, 4, 168},   {64, 96, 64, 4, 1, 3, 168},
+    {64, 64, 64, 4, 1, 8, 255},    {64, 64, 64, 4, 1, 4, 128},   {64, 32, 64, 4, 1, 4, 96},
+};
+
+static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
+    if (!t->specific || t->sm != 90) return "wgmma exists on sm_90a only";
+    if (!cg__mm_can_mma(p)) return "tensor cores do not multiply these types exactly";
+    return p->a.copy && p->b.copy ? NULL : "wgmma needs both operands copied in 16-byte vectors";
 }
 
-static void cg__mm_write_mma(ind__writer *w, const cg__mm_problem *p) {
-    const ind__variant *v = w->variant;
-    bool wgmma = v->strategy == IND_STRATEGY_MATMUL_WGMMA;
-    int warp_m = wgmma ? 16 : v->tile_m / v->warps_m, warp_n = v->tile_n / v->warps_n;
-    ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
-    int in_a = (p->a.computed ? 1 : v->stages) * v->tile_m * v->tile_k;
-    int offset = 2 * (in_a + (p->b.computed ? 1 : v->stages) * v->tile_n * v->tile_k);
-    ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
-    cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
-    cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
-    cg__mm_write_all_places(w, p);
-    cg__mm_begin_load(w, true);
-    cg__mm_write_tile(w, p, &p->a, 'a');
-    cg__mm_write_tile(w, p, &p->b, 'b');
-    cg__mm_end_lambda(w);
-    cg__mm_write_make(w, p);
-    ind__textf(&w->code, "const int warp = threadIdx.x / 32, warp_m = warp / %d * %d, warp_n = warp %% %d * %d;\n",
-               v->warps_n, warp_m, v->warps_n, warp_n);
-    ind__textf(&w->code, "float acc[%d][%d][4] = {};\n", warp_m / 16, warp_n / 8);
-    if (wgmma) {
-        ind__textf(&w->code, "const int first_row = warp_m & ~63;\n");
-        cg__mm_write_wgmma_loop(w, p);
-    } else {
-        cg__mm_write_mma_loop(w, p);
-    }
-    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
-    ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, warp_n);\n__syncthreads();\n", v->tile_n);
-    cg__use(w, IND__CG_MMA_SUMS);
+static void cg__mm_wgmma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)index_bits;
+    cg__mm_fit_stages(c, p, depth, 2);
 }
 
-/* FMA: what an operand's next tile is computed from, into registers. */
+static bool cg__mm_wgmma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)index_bits;
+    return cg__mm_has_panels(c, p);
+}
+
+/* Each wgmma reads its 64 rows of a and all of b. */
+static cg__mm_work cg__mm_wgmma_work(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t) {
+    (void)sum_bytes;
+    return (cg__mm_work){.rate = t->wgmma_rate, .rows = (double)c->tile_m * c->tile_n / 64 + c->tile_m, .bytes = 2};
+}
+
+static void cg__mm_wgmma_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_begin_tensor_tiles(w, p, 16);
+    ind__textf(&w->code, "const int first_row = warp_m & ~63;\n");
+    cg__mm_write_wgmma_loop(w, p);
+    cg__mm_end_tensor_tiles(w);
+}
+
+static const cg__mm_template cg__mm_wgmma = {.strategy = IND_STRATEGY_MATMUL_WGMMA,
+                                             .match = cg__mm_wgmma_match,
+                                             MM_CONFIGS(cg__mm_wgmma_configs),
+                                             .fit = cg__mm_wgmma_fit,
+                                             .allows = cg__mm_wgmma_allows,
+                                             .threads = cg__mm_warp_threads,
+                                             .tile_bytes = cg__mm_stage_bytes,
+                                             .idle_stages = 2,
+                                             .work = cg__mm_wgmma_work,
+                                             .alignment = 1024,
+                                             .main_loop = cg__mm_wgmma_main_loop,
+                                             .functions = cg__mm_write_wgmma};
+
+/* ==================================================================================== src/cuda/templates/gemm/fma.c */
+/* Products with FMA, for types that tensor cores do not multiply exactly. */
+
+/* Loads the sources of an operand's next tile into registers. */
 static void cg__mm_write_next_raw(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     char x = name == 'a' ? 'm' : 'n';
     if (o->x >= 0) ind__textf(&w->code, "const %s i%d = first_%c + x;\n", cg__int(w), o->x, x);
@@ -9827,7 +10110,7 @@ static void cg__mm_write_next_raw(ind__writer *w, const cg__mm_problem *p, const
             ind__textf(&w->code, "if (inside) next_%c%u[i] = %s;\n", name, i, cg__element(w, i));
 }
 
-/* FMA: an operand's next tile into registers. */
+/* Loads an operand's next tile into registers. */
 static void cg__mm_write_next(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     cg__mm_spell_plain(w);
     cg__mm_begin_elements(w, o, name, true);
@@ -9841,27 +10124,27 @@ static void cg__mm_write_next(ind__writer *w, const cg__mm_problem *p, const cg_
     cg__end(w);
 }
 
-/* The LOADs of a prologue are where cg__mm_write_next_raw has put them; name 0: where they were. */
+/* Makes the LOADs of a prologue read the registers of cg__mm_write_next_raw; name 0: memory again. */
 static void cg__mm_spell_next(ind__writer *w, const cg__mm_operand *o, char name) {
     cg__mm_need_operand(w, o);
     for (uint32_t i = 1; i <= o->value; i++)
         if (cg__mm_is_early_load(w, i)) w->memory[i] = name ? cg__string(w, "next_%c%u[i]", name, i) : NULL;
 }
 
-/* FMA: registers for what is on its way to the next tile of an operand. */
+/* Declares registers for the sources of an operand's next tile. */
 static void cg__mm_declare_next(ind__writer *w, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
-    int n = (name == 'a' ? v->tile_m : v->tile_n) * v->tile_k / v->threads;
+    int n = (name == 'a' ? v->of.tile.m : v->of.tile.n) * v->of.tile.k / v->threads;
     cg__mm_need_operand(w, o);
     for (uint32_t i = 1; o->computed && i <= o->value; i++)
         if (cg__mm_is_early_load(w, i))
             ind__textf(&w->code, "%s next_%c%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, name, i, n);
 }
 
-/* FMA: from registers into the half of the shared memory that nobody reads now. */
+/* Stores an operand's tile from registers to the half of the shared memory that is not being read. */
 static void cg__mm_write_put(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
-    int pitch = (name == 'a' ? v->tile_m : v->tile_n) + 4;
+    int pitch = (name == 'a' ? v->of.tile.m : v->of.tile.n) + 4;
     cg__mm_spell_plain(w);
     cg__mm_begin_elements(w, o, name, true);
     if (o->computed) {
@@ -9871,7 +10154,7 @@ static void cg__mm_write_put(ind__writer *w, const cg__mm_problem *p, const cg__
     }
     const char *value =
         o->computed ? cg__string(w, "(%s)value", cg__mm_sum_type(p)) : cg__string(w, "next_%c[i]", name);
-    ind__textf(&w->code, "tile_%c[half * %d + k * %d + x] = %s;\n", name, v->tile_k * pitch, pitch, value);
+    ind__textf(&w->code, "tile_%c[half * %d + k * %d + x] = %s;\n", name, v->of.tile.k * pitch, pitch, value);
     cg__end(w);
 }
 
@@ -9882,8 +10165,8 @@ static void cg__mm_write_fma_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "const int half = (int)(step & 1);\nput(half%s);\n__syncthreads();\n",
                cg__mm_has_prologue(p) ? ", step" : "");
     ind__textf(&w->code, "if (step + 1 < steps) load(step + 1);\n");
-    ind__textf(&w->code, "ind_fma_tile<%d, %d, %d>(acc, tile_a + half * %d, tile_b + half * %d);\n", v->tile_m,
-               v->tile_n, v->tile_k, v->tile_k * (v->tile_m + 4), v->tile_k * (v->tile_n + 4));
+    ind__textf(&w->code, "ind_fma_tile<%d, %d, %d>(acc, tile_a + half * %d, tile_b + half * %d);\n", v->of.tile.m,
+               v->of.tile.n, v->of.tile.k, v->of.tile.k * (v->of.tile.m + 4), v->of.tile.k * (v->of.tile.n + 4));
     cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__use(w, IND__CG_FMA_TILE);
@@ -9893,10 +10176,10 @@ static void cg__mm_write_fma(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     const char *type = cg__mm_sum_type(p);
     ind__textf(&w->code, "%s *const tile_a = reinterpret_cast<%s *>(ind_smem), *const tile_b = tile_a + %d;\n", type,
-               type, 2 * v->tile_k * (v->tile_m + 4));
+               type, 2 * v->of.tile.k * (v->of.tile.m + 4));
     ind__textf(&w->code, "%s ", type);
-    if (!p->a.computed) ind__textf(&w->code, "next_a[%d], ", v->tile_m * v->tile_k / v->threads);
-    if (!p->b.computed) ind__textf(&w->code, "next_b[%d], ", v->tile_n * v->tile_k / v->threads);
+    if (!p->a.computed) ind__textf(&w->code, "next_a[%d], ", v->of.tile.m * v->of.tile.k / v->threads);
+    if (!p->b.computed) ind__textf(&w->code, "next_b[%d], ", v->of.tile.n * v->of.tile.k / v->threads);
     ind__textf(&w->code, "acc[%d][%d] = {};\n", v->per_thread, v->per_thread);
     cg__mm_declare_next(w, &p->a, 'a');
     cg__mm_declare_next(w, &p->b, 'b');
@@ -9909,13 +10192,220 @@ static void cg__mm_write_fma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "const auto put = [&](int half%s) {\n", step);
     w->code.indent++;
     w->scope++;
-    if (prologue) ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), v->tile_k);
+    if (prologue) ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), v->of.tile.k);
     cg__mm_write_put(w, p, &p->a, 'a');
     cg__mm_write_put(w, p, &p->b, 'b');
     cg__mm_end_lambda(w);
     cg__mm_write_fma_loop(w, p);
     ind__textf(&w->code, "%s *const sum = reinterpret_cast<%s *>(ind_smem);\n", type, type);
-    ind__textf(&w->code, "ind_fma_sums<%d, %d>(sum, acc);\n__syncthreads();\n", v->tile_m, v->tile_n);
+    ind__textf(&w->code, "ind_fma_sums<%d, %d>(sum, acc);\n__syncthreads();\n", v->of.tile.m, v->of.tile.n);
+}
+
+/* ---- the template ---- */
+
+static const cg__mm_config cg__mm_fma_configs[] = {
+    {128, 128, 8, 8, 0, 2, 128},
+    {64, 64, 16, 4, 0, 2, 128},
+    {32, 32, 16, 4, 0, 2, 128},
+};
+
+static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t) {
+    (void)t;
+    return cg__mm_can_mma(p) ? "tensor cores multiply these types exactly" : NULL;
+}
+
+/* The addresses of elements in flight take registers with 64-bit indices, and with conditions or divisions. */
+static void cg__mm_fma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)depth;
+    if (index_bits == 64) c->registers += 48;
+    if (p->involved) c->registers += 48;
+}
+
+/* Sums of 8 bytes leave no registers for the largest tiles per thread. */
+static bool cg__mm_fma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)index_bits;
+    return c->warps_m * cg__mm_sum_bytes(p) <= 32;
+}
+
+static int cg__mm_fma_threads(const cg__mm_config *c) {
+    return c->tile_m * c->tile_n / (c->warps_m * c->warps_m);
+}
+
+static int64_t cg__mm_fma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    return (int64_t)2 * (c->tile_m + c->tile_n + 8) * c->tile_k * cg__mm_sum_bytes(p);
+}
+
+static cg__mm_work cg__mm_fma_work(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t) {
+    return (cg__mm_work){.rate = (double)t->fma_rate * 4 / sum_bytes,
+                         .rows = 2.0 * c->tile_m * c->tile_n / c->warps_m,
+                         .bytes = sum_bytes};
+}
+
+static const cg__mm_template cg__mm_fma = {.strategy = IND_STRATEGY_MATMUL_SIMT,
+                                           .match = cg__mm_fma_match,
+                                           MM_CONFIGS(cg__mm_fma_configs),
+                                           .fit = cg__mm_fma_fit,
+                                           .allows = cg__mm_fma_allows,
+                                           .threads = cg__mm_fma_threads,
+                                           .tile_bytes = cg__mm_fma_bytes,
+                                           .idle_stages = 1,
+                                           .work = cg__mm_fma_work,
+                                           .alignment = 16,
+                                           .reads_pointers = true,
+                                           .main_loop = cg__mm_write_fma};
+
+/* ================================================================================= src/cuda/templates/gemm/choose.c */
+/* ---- the choice of a vector width ---- */
+
+/* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART. */
+static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
+    const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
+    if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);
+    w->value[p->dot] = text;
+    for (uint32_t i = p->dot + 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_PART && cg__inst(w, i)->arg[0] == p->dot) w->value[i] = text;
+}
+
+/* The sum differs from column to column, even where b does not depend on the column. */
+static void cg__mm_vary_sum(cg__decider *d, const cg__mm_problem *p) {
+    if (p->n < 0) return;
+    d->plan->varies[p->dot] |= 1u << p->n;
+    for (uint32_t i = p->dot + 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__join_use, d);
+}
+
+/* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue join in where
+   they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
+static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
+    ind_expr guard = {0};
+    bool aligned = false;
+    cg__no_vectors(d);
+    if (p->n < 0 || !cg__multiple(d, p->size_n, n, &guard)) return false;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        if (!d->w.needed[i] || !cg__is_access(&d->w, i)) continue;
+        bool fits = cg__mm_contiguous(&d->w, i, p->n) && cg__vector_access(d, i, p->n, n, &guard, &aligned);
+        if (fits && ind_dtype_bytes(cg__memory_dtype(&d->w, i)) * n > 16) return false;
+        if (!fits && cg__inst(&d->w, i)->op == IND_LOOP_STORE) return false;
+        if (fits) d->plan->vector[i] = (uint8_t)n;
+    }
+    if (ind__ok(guard)) cg__guard(d->variant, guard);
+    d->variant->guard_aligned |= aligned;
+    return true;
+}
+
+static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
+    cg__mm_spell_sum(&d->w, p); /* which ends what the epilogue needs */
+    cg__mm_vary_sum(d, p);
+    cg__need_stores(&d->w);
+    for (int n = 8; n >= 2; n /= 2)
+        if (cg__mm_try_vector(d, p, n)) return n;
+    cg__no_vectors(d);
+    return 1;
+}
+
+/* ---- the plan ---- */
+
+/* The templates, in the order in which they are asked. */
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_wgmma, &cg__mm_mma, &cg__mm_fma};
+#define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
+
+static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
+    for (size_t i = 0; i < MM_NUM_TEMPLATES; i++)
+        if (cg__mm_templates[i]->strategy == s) return cg__mm_templates[i];
+    return NULL;
+}
+
+typedef struct cg__mm_choice {
+    const cg__mm_template *from;
+    cg__mm_config config;
+    double cost;
+} cg__mm_choice;
+
+/* Takes the template's cheapest configuration if it is cheaper than the choice. */
+static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int64_t depth, int index_bits,
+                                const ind_target *t, cg__mm_choice *best) {
+    for (size_t i = 0; i < x->num_configs; i++) {
+        cg__mm_config c = x->configs[i];
+        x->fit(&c, p, depth, index_bits);
+        if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
+        const double cost = cg__mm_cost(x, p, &c, t);
+        if (!best->from || cost < best->cost) *best = (cg__mm_choice){x, c, cost};
+    }
+}
+
+/* Returns the cheapest configuration of the templates that take the product; *reason: why the last one that does not
+   take it does not. */
+static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, const ind_target *t, const char **reason) {
+    int64_t lo, hi;
+    ind__known_bounds(p->size_k, &lo, &hi);
+    cg__mm_choice best = {0};
+    *reason = NULL;
+    for (size_t i = 0; i < MM_NUM_TEMPLATES; i++) {
+        const char *no = cg__mm_templates[i]->match(p, t);
+        if (no && !best.from) *reason = no;
+        if (!no) cg__mm_try_template(cg__mm_templates[i], p, hi, index_bits, t, &best);
+    }
+    return best;
+}
+
+static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *reason) {
+    const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
+    const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
+    const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
+    if (cg__mm_has_prologue(p))
+        cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
+                tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
+    else if (tensor)
+        cg__why(d, "%s operands on tensor cores; %s copied in 16-byte vectors", ind_dtype_name(p->a.memory), copied);
+    else
+        cg__why(d, "%s; accumulates in %s", reason, ind_dtype_name(p->sum));
+}
+
+static ind_status cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind__variant *v) {
+    const char *reason;
+    const cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
+    const cg__mm_template *x = best.from;
+    const cg__mm_config *c = &best.config;
+    if (!x)
+        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
+                         d->w.kernel->name);
+    v->strategy = x->strategy;
+    const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
+    v->threads = x->threads(c);
+    v->of.tile = (ind__tile_plan){.m = c->tile_m,
+                                  .n = c->tile_n,
+                                  .k = c->tile_k,
+                                  .warps_m = tensor ? c->warps_m : 0,
+                                  .warps_n = tensor ? c->warps_n : 0,
+                                  .stages = c->stages};
+    v->per_thread = tensor ? 1 : c->warps_m;
+    v->rows = 1;
+    v->blocks_per_sm = cg__mm_occupancy(x, p, c, d->w.target);
+    v->memory.shared = ind_int(d->w.context, cg__mm_shared(x, p, c));
+    int stripe;
+    ind_expr blocks[3];
+    cg__mm_blocks(p, v, &stripe, blocks);
+    cg__set_axes(d, blocks);
+    cg__mm_explain(d, p, reason);
+    return IND_OK;
+}
+
+/* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
+static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
+    cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
+    if (!p) return ind__failed(d->w.context);
+    d->plan->matmul = p;
+    cg__mm_find_problem(d, p);
+    if (d->w.failed) return ind__failed(d->w.context);
+    if (p->sum == IND_BOOL)
+        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: a matrix product of bool", d->w.kernel->name);
+    cg__choose_index_bits(d);
+    p->a.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->a);
+    p->b.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->b);
+    if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
+    if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
+    v->vector = cg__mm_choose_vector(d, p);
+    ind_status status = cg__mm_set_config(d, p, v);
+    return status || !d->w.failed ? status : ind__failed(d->w.context);
 }
 
 /* =============================================================================== src/cuda/templates/gemm/epilogue.c */
@@ -9924,7 +10414,7 @@ static void cg__mm_write_fma(ind__writer *w, const cg__mm_problem *p) {
 /* The column group that a thread handles in round u, in a scope that is open afterwards: two cg__end. */
 static void cg__mm_begin_columns(ind__writer *w, const cg__mm_problem *p, int rounds) {
     const ind__variant *v = w->variant;
-    int groups = v->tile_n / v->vector;
+    int groups = v->of.tile.n / v->vector;
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", rounds);
     ind__textf(&w->code, "const int at = first + u * %d, row = at / %d, col = at %% %d * %d;\n", v->threads, groups,
@@ -9960,7 +10450,7 @@ static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, i
 static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     ind__textf(&w->code, "%s dot[%d];\nind_sum_read<%d>(dot, sum, row, col);\n", cg__mm_sum_type(p), v->vector,
-               v->tile_n);
+               v->of.tile.n);
     if (p->n < 0) {
         cg__emit_stores(w);
         return;
@@ -9979,7 +10469,7 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p) {
 /* How many rounds a thread does together: up to 4, fewer if they would read more vectors than registers should hold. */
 static int cg__mm_epilogue_rounds(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    int loads = 0, rounds = v->tile_m * v->tile_n / v->vector / v->threads, together = 4;
+    int loads = 0, rounds = v->of.tile.m * v->of.tile.n / v->vector / v->threads, together = 4;
     for (uint32_t i = 1; i < w->body->num_inst; i++) loads += cg__mm_is_vector_load(w, i);
     while (together > 1 && (rounds % together || together * loads > 8)) together /= 2;
     return together;
@@ -9991,7 +10481,7 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
     cg__need_stores(w);
     int rounds = cg__mm_epilogue_rounds(w);
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int first = threadIdx.x; first < %d; first += %d)", v->tile_m * v->tile_n / v->vector,
+    cg__begin(w, "for (int first = threadIdx.x; first < %d; first += %d)", v->of.tile.m * v->of.tile.n / v->vector,
               v->threads * rounds);
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__mm_is_vector_load(w, i);
@@ -10007,19 +10497,27 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
 /* The body of the kernel function, as cg__choose_matmul decided. */
 static ind_status cg__emit_matmul(ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
+    const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
     cg__mm_spell_sum(w, p);
     cg__mm_spell_plain(w);
-    ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n",
-               w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA ? 1024 : 16);
+    ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n", x->alignment);
     cg__mm_write_place(w, p);
-    ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), w->variant->tile_k - 1,
-               w->variant->tile_k);
-    if (w->variant->strategy == IND_STRATEGY_MATMUL_SIMT)
-        cg__mm_write_fma(w, p);
-    else
-        cg__mm_write_mma(w, p);
+    ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), w->variant->of.tile.k - 1,
+               w->variant->of.tile.k);
+    x->main_loop(w, p);
     cg__mm_write_epilogue(w, p);
     return w->failed ? ind__failed(w->context) : IND_OK;
+}
+
+/* Device functions of the kernel's template, before the kernel. */
+static void cg__write_template_functions(ind__writer *w, ind__text *t) {
+    const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
+    if (x && x->functions) x->functions(w, t);
+}
+
+static bool cg__reads_pointers(const ind__writer *w) {
+    const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
+    return x && x->reads_pointers;
 }
 
 /* ====================================================================================== src/cuda/decide/pointwise.c */
@@ -10058,7 +10556,7 @@ static bool cg__try_tile_vector(cg__decider *d, int x, int y, int n, int size) {
 static bool cg__suits_tile(const ind__writer *w, int x, int y, int size) {
     const double tiles = (double)ind_hint(cg__p_numel(w)) / ((double)size * size);
     const bool full = ind_hint(w->plan->domain.extent[x]) >= size && ind_hint(w->plan->domain.extent[y]) >= size;
-    return full && tiles >= 2.0 * w->target->num_sms;
+    return full && tiles >= (double)w->target->thresholds.tiles_per_sm * w->target->num_sms;
 }
 
 /* The side of tiles that vectors of n fill, 0: none suits. A warp reads 8 vectors side by side, and each thread writes
@@ -10068,20 +10566,23 @@ static int cg__vector_tile(const ind__writer *w, int x, int y, int n, int group,
     int size = 32;
     while (size < 8 * n || size * size < 256 * n * group) size *= 2;
     if (!cg__suits_tile(w, x, y, size)) return 0;
-    while (size < 128 && size * bytes < 256 && cg__suits_tile(w, x, y, 2 * size)) size *= 2;
+    const ind_thresholds *t = &w->target->thresholds;
+    while (size < t->tile_side && size * bytes < t->tile_side_bytes && cg__suits_tile(w, x, y, 2 * size)) size *= 2;
     return size;
 }
 
 static bool cg__choose_tile_vector(cg__decider *d, int x, int y) {
     ind__variant *v = d->variant;
+    const ind_thresholds *t = &d->w.target->thresholds;
     const int bytes = cg__widest_tile(&d->w, x, y), group = bytes < 4 ? 4 / bytes : 1;
-    for (int n = 16; n >= group && n >= 2 && v->threads == 256; n /= 2) {
+    for (int n = 16; n >= group && n >= 2 && v->threads == t->pointwise_threads; n /= 2) {
         const int size = cg__vector_tile(&d->w, x, y, n, group, bytes);
         if (!size || !cg__try_tile_vector(d, x, y, n, size)) continue;
         v->vector = n;
-        v->tile_m = v->tile_n = size;
+        v->of.tile.m = v->of.tile.n = size;
         /* Of 64 x 64 x f32, 1024 threads with a vector each are faster than 256 with four: 189 and 193 us of 8192^2. */
-        if (!d->part_threads) v->threads = cg__pow2_at_least(size * size / (n * group), 256, 1024);
+        if (!d->part_threads)
+            v->threads = cg__pow2_at_least(size * size / (n * group), t->pointwise_threads, IND__CG_MAX_THREADS);
         return true;
     }
     cg__no_vectors(d);
@@ -10093,11 +10594,13 @@ static void cg__choose_transpose(cg__decider *d, int x, int y) {
     ind_expr blocks[3];
     v->strategy = IND_STRATEGY_TRANSPOSE;
     const bool vectors = cg__choose_tile_vector(d, x, y);
-    if (!vectors) v->tile_m = v->tile_n = cg__widest_tile(&d->w, x, y) <= 2 ? 64 : 32;
-    v->per_thread = v->tile_m * v->tile_n / v->threads;
+    if (!vectors)
+        v->of.tile.m = v->of.tile.n =
+            cg__widest_tile(&d->w, x, y) <= 2 ? d->w.target->thresholds.tile_narrow : d->w.target->thresholds.tile_wide;
+    v->per_thread = v->of.tile.m * v->of.tile.n / v->threads;
     cg__tile_blocks(&d->w, x, y, blocks);
     cg__set_axes(d, blocks);
-    v->shared_bytes = ind_int(d->w.context, 0);
+    v->memory.shared = ind_int(d->w.context, 0);
     cg__why(d, "some loads are contiguous along another dimension than the stores: transposed through shared memory%s",
             vectors ? ", in vectors" : "");
 }
@@ -10216,7 +10719,7 @@ static void cg__choose_pointwise(cg__decider *d) {
     cg__merge_vars(d);
     cg__analyse(d);
     cg__choose_index_bits(d);
-    v->threads = d->part_threads ? d->part_threads : 256;
+    v->threads = d->part_threads ? d->part_threads : d->w.target->thresholds.pointwise_threads;
     v->vector = v->rows = v->per_thread = 1;
     d->plan->tile_y = cg__transposed_var(&d->w);
     if (d->plan->tile_y >= 0) {
@@ -10254,18 +10757,15 @@ static int cg__state_bytes(const ind__writer *w) {
     return sum;
 }
 
-#define IND__CG_STATIC_SHARED                                                                                          \
-    49152 /* bytes that a block may have without asking for more (CUDA C Programming Guide)                            \
-           */
-
 /* Threads along the contiguous P variable; as many rows of them as are needed to fill the machine. */
 static void cg__choose_column(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
-    bool enough = outputs >= (int64_t)d->w.target->num_sms * 1024 || length < 8;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    bool enough = outputs >= (int64_t)d->w.target->num_sms * t->column_outputs || length < t->column_few_rows;
     v->strategy = IND_STRATEGY_COLUMN;
-    v->rows = enough ? 128 : 32;
-    v->threads = enough ? 128 : 32 * cg__pow2_at_least(length / 8, 4, 32);
+    v->rows = enough ? t->column_threads : 32;
+    v->threads = enough ? t->column_threads : 32 * cg__pow2_at_least(length / t->column_few_rows, 4, 32);
     while (v->threads > v->rows && v->threads * cg__state_bytes(&d->w) > IND__CG_STATIC_SHARED) v->threads /= 2;
     v->vector = 1;
     v->per_thread = 1;
@@ -10291,7 +10791,7 @@ typedef struct cg__row_work {
 /* Rows of another length than the hinted one are likely to be as many elements in all. */
 static int64_t cg__likely_rows(const ind__writer *w) {
     const int64_t rows = ind_hint(cg__p_numel(w)), likely = cg__likely_row(w);
-    return w->variant->to ? (int64_t)((double)rows * (double)ind_hint(cg__r_numel(w)) / (double)likely) : rows;
+    return w->variant->range.to ? (int64_t)((double)rows * (double)ind_hint(cg__r_numel(w)) / (double)likely) : rows;
 }
 
 static cg__row_work cg__find_row_work(const ind__writer *w) {
@@ -10321,26 +10821,27 @@ static double cg__touched(double run, double row, int piece) {
    idle ones too, and for the row, to which joins add about 16; and for each access of a step the lines that the L1
    looks up, and for stores the sectors that go to the L2. Weights: sums, losses, norms and softmax of rows of 3 to 1024
    bf16 and f32 with 1 to 32 lanes on an H200. */
-static double cg__lanes_cost(const cg__row_work *x, int64_t vectors, int vector, int lanes) {
+static double cg__lanes_cost(const ind_thresholds *t, const cg__row_work *x, int64_t vectors, int vector, int lanes) {
     const int64_t steps = (vectors + lanes - 1) / lanes;
-    if (x->few) return (double)(steps * lanes) * (1 + 0.25 * (double)(steps - 1));
+    if (x->few) return (double)(steps * lanes) * (1 + t->step_percent / 100.0 * (double)(steps - 1));
     const double bytes = (double)x->bytes / x->loads, row = bytes * (double)vectors;
     const double run = lanes < vectors ? bytes * lanes : row;
     const double lines = cg__touched(run, row, IND__CG_LINE_BYTES),
                  sectors = cg__touched(run, row, IND__CG_SECTOR_BYTES);
-    return (double)lanes * (double)(16 + x->once + steps * vector) +
-           (double)steps * (lines * (18 * x->loads + 20 * x->stores) + sectors * 16 * x->stores);
+    return (double)lanes * (double)(t->row_cost + x->once + steps * vector) +
+           (double)steps *
+               (lines * (t->load_cost * x->loads + t->store_cost * x->stores) + sectors * t->sector_cost * x->stores);
 }
 
 /* The same for the edges of a row, in rounds of one element each that lie in two lines. */
-static double cg__edges_cost(const cg__row_work *x, int most, int lanes) {
+static double cg__edges_cost(const ind_thresholds *t, const cg__row_work *x, int most, int lanes) {
     const int rounds = (most + lanes - 1) / lanes;
-    return rounds * (double)(lanes * 6 + 2 * (18 * x->loads + 20 * x->stores));
+    return rounds * (double)(lanes * t->edge_cost + 2 * (t->load_cost * x->loads + t->store_cost * x->stores));
 }
 
 /* May a lane hold so many vectors of a row, beside others? */
 static bool cg__lane_holds(const ind_thresholds *t, const cg__row_work *x, int64_t vectors, int vector) {
-    if (vectors * vector > 32) return false;
+    if (vectors * vector > t->lane_elements) return false;
     if (x->few || vectors == 1) return true;
     return vectors * x->bytes <= (x->stores ? 1 : 2) * t->flight_bytes &&
            x->words * (double)(vectors * vector) <= t->lane_registers;
@@ -10365,30 +10866,33 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     const int64_t vectors = (longest + rest) / v->vector;
     const int64_t likely = (cg__likely_row(&d->w) + rest) / v->vector;
     const cg__row_work x = cg__find_row_work(&d->w);
+    const ind_thresholds *t = &d->w.target->thresholds;
     int best = 32;
     const bool meet =
         d->w.kernel->run || d->plan->handover; /* warps do, when a run or the first part of a launch ends */
-    double least = cg__lanes_cost(&x, likely, v->vector, best) + cg__edges_cost(&x, edges, best);
-    for (int lanes = 16; lanes * d->w.target->thresholds.edge_rounds >= edges && lanes && !meet; lanes /= 2) {
-        if (!cg__lane_holds(&d->w.target->thresholds, &x, (vectors + lanes - 1) / lanes, v->vector)) break;
-        const double cost = cg__lanes_cost(&x, likely, v->vector, lanes) + cg__edges_cost(&x, edges, lanes);
+    double least = cg__lanes_cost(t, &x, likely, v->vector, best) + cg__edges_cost(t, &x, edges, best);
+    for (int lanes = 16; lanes * t->edge_rounds >= edges && lanes && !meet; lanes /= 2) {
+        if (!cg__lane_holds(t, &x, (vectors + lanes - 1) / lanes, v->vector)) break;
+        const double cost = cg__lanes_cost(t, &x, likely, v->vector, lanes) + cg__edges_cost(t, &x, edges, lanes);
         if (cost < least) best = lanes, least = cost;
     }
     v->strategy = IND_STRATEGY_ROW_WARP;
-    v->threads = 128;
+    v->threads = t->warp_threads;
     v->rows = v->threads / best;
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
-    if (!v->misaligned && !meet) v->batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
-    if (!v->batch) return;
-    v->rows *= v->batch;
-    cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->batch);
+    if (!v->misaligned && !meet) v->of.row.batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
+    if (!v->of.row.batch) return;
+    v->rows *= v->of.row.batch;
+    cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->of.row.batch);
 }
 
 /* Of 65536 on a multiprocessor; with the columns of a run, whose addresses take some, too. */
 static int cg__row_registers(const ind__writer *w, int threads) {
-    if (w->kernel->run) return threads == 1024 ? 40 : 88;
-    return threads == 1024 ? 48 : w->target->thresholds.kept_registers;
+    const ind_thresholds *t = &w->target->thresholds;
+    const bool wide = threads == IND__CG_MAX_THREADS;
+    if (w->kernel->run) return wide ? t->run_wide_registers : t->run_block_registers;
+    return wide ? t->wide_registers : t->kept_registers;
 }
 
 /* The fewest threads, in whole warps, for so many vectors in so many rounds. */
@@ -10438,22 +10942,22 @@ static bool cg__has_few(ind__writer *w) {
    what it loads, of one of few elements what it keeps, and the rest of a kernel; else half of what 512 may have. */
 static int cg__wished_registers(ind__writer *w, bool reduces) {
     const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
-    if (!reduces && !cg__has_few(w)) return 64;
+    if (!reduces && !cg__has_few(w)) return w->target->thresholds.full_registers;
     const int wished =
         ((reduces ? cg__waiting_registers(w) : kept) + w->target->thresholds.other_registers + 7) / 8 * 8;
-    return reduces || wished < 64 ? wished : 64;
+    return reduces || wished < w->target->thresholds.full_registers ? wished : w->target->thresholds.full_registers;
 }
 
 /* Blocks that a multiprocessor has registers and threads for; its quarters give registers to whole warps. */
 static int cg__blocks_of(const ind__writer *w, int registers) {
-    const int sm = w->target->sm, most = (sm > 80 && sm < 90) || sm >= 120 ? 1536 / 32 : w->target->sm_threads / 32;
+    const int most = w->target->sm_threads / 32;
     const int warps = w->target->sm_registers / 4 / (32 * registers) * 4;
     return (warps < most ? warps : most) / (w->variant->threads / 32);
 }
 
 /* Do several blocks fit whatever registers they take? */
 static bool cg__fit_anyway(ind__writer *w) {
-    return w->variant->threads < 256 && !cg__gathers_rows(w) && !cg__has_few(w);
+    return w->variant->threads < w->target->thresholds.small_block && !cg__gathers_rows(w) && !cg__has_few(w);
 }
 
 /* Ways to spend registers on a block's shifted row, of which a formula says how many do; false: all have been tried, or
@@ -10485,20 +10989,21 @@ static bool cg__wish_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned) return cg__wish_shifted_blocks(d);
     const bool reduces = cg__looped_sweeps(&d->w) == 1;
-    const int least = cg__wished_registers(&d->w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
-    const bool alone =
-        d->plan->part ? v->threads == d->w.target->thresholds.full_threads : cg__blocks_of(&d->w, least) < 2;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    const int least = cg__wished_registers(&d->w, reduces),
+              fewest = least < t->full_registers ? 2 : 1; /* ways with a bound */
+    const bool alone = d->plan->part ? v->threads == t->full_threads : cg__blocks_of(&d->w, least) < 2;
     if (reduces && !d->w.kernel->run && alone) return false;
     if (d->plan->part || d->w.kernel->run || cg__fit_anyway(&d->w)) return true;
-    const bool may = v->threads < d->w.target->thresholds.full_threads && (reduces || v->per_thread <= 32);
-    const bool few = may && least <= 64 && d->way < fewest;
-    const int registers = d->way == 0 ? least : 64;
+    const bool may = v->threads < t->full_threads && (reduces || v->per_thread <= t->bounded_elements);
+    const bool few = may && least <= t->full_registers && d->way < fewest;
+    const int registers = d->way == 0 ? least : t->full_registers;
     d->more_ways = d->way < (may ? fewest + 1 : 1);
     if (few) v->blocks_per_sm = cg__blocks_of(&d->w, registers);
     if (few)
         cg__why(d, "%s; %d registers per thread for %d resident blocks per SM", v->why, registers, v->blocks_per_sm);
     else if (may)
-        cg__why(d, "%s; without the limit of 64 registers per thread", v->why);
+        cg__why(d, "%s; without the limit of %d registers per thread", v->why, t->full_registers);
     return few || d->more_ways;
 }
 
@@ -10508,14 +11013,14 @@ static bool cg__wish_blocks(cg__decider *d) {
 static void cg__fit_threads(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
-    if (!v->to || d->plan->part || v->segments) return;
+    if (!v->range.to || d->plan->part || v->of.row.segments) return;
     ind_expr vectors = v->misaligned ? ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, v->vector))
                                      : ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, v->vector));
     if (d->plan->row_from < v->vector)
         vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results take a warp, too */
-    v->fitted =
+    v->of.row.fitted =
         ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)), ind_int(c, 32));
-    if (!ind__ok(v->fitted)) cg__fail(&d->w);
+    if (!ind__ok(v->of.row.fitted)) cg__fail(&d->w);
     cg__why(d, "%s; each launch has as many warps as its rows need", v->why);
 }
 
@@ -10530,10 +11035,12 @@ static bool cg__knows_at_launch(const ind__writer *w) {
 static void cg__fit_walkers(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
-    const ind_expr warps = ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, (int64_t)32 * 4 * v->vector));
-    if (v->threads < 512) v->threads = 512;
-    v->fitted = ind_expr_max(ind_int(c, 32), ind_expr_min(ind_int(c, v->threads), ind_expr_mul(warps, ind_int(c, 32))));
-    if (!ind__ok(v->fitted)) cg__fail(&d->w);
+    const ind_expr warps =
+        ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, (int64_t)32 * d->w.target->thresholds.loop_steps * v->vector));
+    if (v->threads < d->w.target->thresholds.loop_threads) v->threads = d->w.target->thresholds.loop_threads;
+    v->of.row.fitted =
+        ind_expr_max(ind_int(c, 32), ind_expr_min(ind_int(c, v->threads), ind_expr_mul(warps, ind_int(c, 32))));
+    if (!ind__ok(v->of.row.fitted)) cg__fail(&d->w);
 }
 
 /* Does something count the places along the row? */
@@ -10553,15 +11060,17 @@ static int64_t cg__lanes_of_piece(const ind__writer *w) {
     const ind_expr apart = ind_expr_sub(cg__segment_start(w, i, 1), cg__segment_start(w, i, 0));
     const int sector = cg__sector_elements(w, i);
     const int64_t lanes = (vectors + sector - 1 + 31) / 32 * 32;
-    return ind_known_multiple(apart, sector) && lanes * 3 <= vectors * 4 ? lanes : vectors;
+    return ind_known_multiple(apart, sector) && (lanes - vectors) * w->target->thresholds.segment_extra <= vectors
+               ? lanes
+               : vectors;
 }
 
 /* Takes so many of the lanes for each piece, if that leaves no more than a sixteenth of them without one. */
 static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
     const int64_t pieces = lanes / each;
-    if (!pieces || (lanes - pieces * each) * 16 > lanes) return false;
-    d->variant->segments = (int)pieces;
-    d->variant->segment_lanes = (int)each;
+    if (!pieces || (lanes - pieces * each) * d->w.target->thresholds.segment_idle > lanes) return false;
+    d->variant->of.row.segments = (int)pieces;
+    d->variant->of.row.segment_lanes = (int)each;
     return true;
 }
 
@@ -10570,11 +11079,11 @@ static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
    and 58 % of a copy, of bf16 36 and 47.) */
 static int64_t cg__choose_segments(cg__decider *d, int lanes) {
     const int64_t vectors = cg__segment_vectors(&d->w);
-    d->variant->segments = d->variant->segment_lanes = 0;
+    d->variant->of.row.segments = d->variant->of.row.segment_lanes = 0;
     if (!vectors || d->variant->misaligned || d->w.kernel->run || d->plan->handover || cg__counts_places(&d->w))
         return lanes;
     const bool taken = cg__take_segments(d, lanes, cg__lanes_of_piece(&d->w)) || cg__take_segments(d, lanes, vectors);
-    return taken ? d->variant->segments * vectors : lanes;
+    return taken ? cg__row(&d->w)->segments * vectors : lanes;
 }
 
 /* 32-bit words per element of the row: of what is staged, of values that were computed and are used again, and of what
@@ -10616,7 +11125,7 @@ static void cg__wish_warp_blocks(cg__decider *d) {
         if (d->way > 0) cg__why(d, "%s; one block per SM, without a register limit", v->why);
         return;
     }
-    if (v->batch || d->w.kernel->run || d->plan->part || !cg__warp_blocks_fit(&d->w, 1) ||
+    if (v->of.row.batch || d->w.kernel->run || d->plan->part || !cg__warp_blocks_fit(&d->w, 1) ||
         cg__warp_blocks_fit(&d->w, 4))
         return;
     d->more_ways = d->way == 0;
@@ -10632,29 +11141,31 @@ static void cg__wish_warp_blocks(cg__decider *d) {
    threads are not reached. Of narrow ones that are used again, few, if so many threads do: cg__may_have_few. */
 static int cg__least_threads(ind__writer *w, int64_t longest) {
     const ind__variant *v = w->variant;
-    const int threads = cg__pow2_at_least(longest / 32, 64, 512);
+    const ind_thresholds *t = &w->target->thresholds;
+    const int threads = cg__pow2_at_least(longest / t->block_elements, 32 * t->block_warps, t->block_threads);
     if (cg__may_have_few(w)) {
-        const int few =
-            cg__threads_of((longest + v->vector - 1) / v->vector, w->target->thresholds.few_elements / v->vector);
-        if (few >= 64 && few <= w->target->thresholds.few_threads) return few;
+        const int few = cg__threads_of((longest + v->vector - 1) / v->vector, t->few_elements / v->vector);
+        if (few >= 32 * t->block_warps && few <= t->few_threads) return few;
     }
-    if (v->vector <= 4 || threads < (v->misaligned ? 256 : 512) || cg__looped_sweeps(w) > 1) return threads;
-    const int fewest = cg__threads_of(longest / v->vector, 64 / v->vector);
-    return fewest > 256 ? fewest : cg__pow2_at_least(fewest, 128, 256);
+    if (v->vector <= 4 || threads < (v->misaligned ? t->small_block : t->block_threads) || cg__looped_sweeps(w) > 1)
+        return threads;
+    const int fewest = cg__threads_of(longest / v->vector, t->most_elements / v->vector);
+    return fewest > t->small_block ? fewest : cg__pow2_at_least(fewest, 32 * t->small_warps, t->small_block);
 }
 
 /* A row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
+    const ind_thresholds *t = &d->w.target->thresholds;
     double words = cg__kept_words(&d->w);
-    if (longest > 65536 || cg__likely_row(&d->w) * 8 < longest) return false;
-    for (int threads = cg__least_threads(&d->w, longest); threads <= 1024; threads *= 2) {
+    if (longest > t->register_row || cg__likely_row(&d->w) * t->likely_part < longest) return false;
+    for (int threads = cg__least_threads(&d->w, longest); threads <= IND__CG_MAX_THREADS; threads *= 2) {
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         int64_t per_vector = cg__choose_segments(d, threads) * v->vector;
         int64_t per_thread = (longest + (v->misaligned ? -v->vector : -1) + per_vector) / per_vector * v->vector;
-        if (per_thread > 64 || words * (double)per_thread > cg__row_registers(&d->w, threads)) continue;
-        if (v->misaligned && cg__misaligned_words(&d->w, (int)per_thread, 3) + d->w.target->thresholds.other_registers >
-                                 d->w.target->sm_registers / threads)
+        if (per_thread > t->most_elements || words * (double)per_thread > cg__row_registers(&d->w, threads)) continue;
+        if (v->misaligned &&
+            cg__misaligned_words(&d->w, (int)per_thread, 3) + t->other_registers > d->w.target->sm_registers / threads)
             continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
@@ -10664,10 +11175,10 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
         cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
         cg__fit_threads(d);
         if (cg__wish_blocks(d)) return true;
-        v->fitted = (ind_expr){0};
+        v->of.row.fitted = (ind_expr){0};
         break;
     }
-    v->segments = 0;
+    v->of.row.segments = 0;
     return false;
 }
 
@@ -10696,14 +11207,14 @@ static bool cg__can_stage(const ind__writer *w) {
 }
 
 static int64_t cg__staged_bytes(const ind__writer *w) {
-    return (int64_t)w->variant->stages * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
+    return (int64_t)cg__row(w)->stage.num * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
 }
 
 /* Of a block's shared memory beside the rows: states of even and of odd rows, its own and those that it is sent, and
    barriers. */
 static int64_t cg__joined_bytes(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int states = cg__warps_meet(w) ? cg__meeting_states(w) : v->threads / 32 + v->cluster;
+    const int states = cg__warps_meet(w) ? cg__meeting_states(w) : v->threads / 32 + v->of.row.cluster;
     const int64_t bytes = (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_joins(w);
     return (bytes + IND__CG_LINE_BYTES - 1) / IND__CG_LINE_BYTES * IND__CG_LINE_BYTES;
 }
@@ -10711,7 +11222,7 @@ static int64_t cg__joined_bytes(const ind__writer *w) {
 /* Elements of a row for each thread of the cluster. */
 static void cg__share_row(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
-    const int64_t per_vector = cg__choose_segments(d, v->threads * v->cluster) * v->vector;
+    const int64_t per_vector = cg__choose_segments(d, v->threads * v->of.row.cluster) * v->vector;
     const int rest = v->misaligned ? v->vector : 1; /* of a shifted row what no vector takes are edges */
     v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
 }
@@ -10729,8 +11240,8 @@ static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int
     ind__variant *v = d->variant;
     v->threads = threads;
     v->blocks_per_sm = blocks;
-    v->stages = stages;
-    for (v->cluster = 1; v->cluster <= d->max_cluster; v->cluster *= 2) {
+    v->of.row.stage.num = stages;
+    for (v->of.row.cluster = 1; v->of.row.cluster <= d->max_cluster; v->of.row.cluster *= 2) {
         cg__share_row(d, longest);
         if (cg__has_room(&d->w)) return true;
     }
@@ -10758,7 +11269,8 @@ static int cg__staged_registers(const ind__writer *w) {
 static int cg__spare_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const cg__held_words words = cg__count_held(w);
-    return cg__staged_registers(w) - (int)ceil(cg__words_held(&words, v->held, v->once) * v->per_thread);
+    return cg__staged_registers(w) -
+           (int)ceil(cg__words_held(&words, v->of.row.stage.held, v->of.row.stage.once) * v->per_thread);
 }
 
 /* What a thread keeps in registers of all that it could, the best first. What all rows use is read again for each row
@@ -10775,7 +11287,7 @@ static bool cg__choose_held(cg__decider *d) {
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
     const int room = cg__staged_registers(&d->w);
-    const bool crowded = v->misaligned && v->vector > 4 && v->blocks_per_sm == 1 && v->stages > 1 &&
+    const bool crowded = v->misaligned && v->vector > 4 && v->blocks_per_sm == 1 && v->of.row.stage.num > 1 &&
                          cg__warps_meet(&d->w) && cg__num_joins(&d->w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
@@ -10783,15 +11295,15 @@ static bool cg__choose_held(cg__decider *d) {
         if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > room
                                     : held * v->per_thread > room && o < N - 1)
             continue;
-        if (!v->persistent && (order[o].held == 2 || (order[o].once && v->misaligned))) continue;
+        if (!v->of.row.stage.persistent && (order[o].held == 2 || (order[o].once && v->misaligned))) continue;
         if (crowded && order[o].held == 2 && order[o].once) continue;
         if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
-        if (seen <= d->way) v->held = order[o].held, v->once = order[o].once;
+        if (seen <= d->way) v->of.row.stage.held = order[o].held, v->of.row.stage.once = order[o].once;
         d->more_ways = seen++ > d->way;
     }
-    if (v->persistent && v->stages > 1) return true;
+    if (v->of.row.stage.persistent && v->of.row.stage.num > 1) return true;
     d->more_ways = seen > d->way; /* behind them is another strategy */
-    if (!d->more_ways && !v->persistent) d->way -= seen;
+    if (!d->more_ways && !v->of.row.stage.persistent) d->way -= seen;
     return d->more_ways;
 }
 
@@ -10805,8 +11317,8 @@ static bool cg__holds(const ind__writer *w, double words) {
 static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
-    while (!cg__holds(&d->w, words) && v->cluster < d->max_cluster) {
-        v->cluster *= 2;
+    while (!cg__holds(&d->w, words) && v->of.row.cluster < d->max_cluster) {
+        v->of.row.cluster *= 2;
         cg__share_row(d, longest);
     }
     if (!cg__holds(&d->w, words)) *v = before;
@@ -10819,12 +11331,15 @@ static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
    81 to 88.) */
 static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
+    const ind_thresholds *t = &d->w.target->thresholds;
     ind__variant best = *d->variant;
     int64_t most = 0;
     if (words.common > 0 || cg__num_joins(&d->w) < 2) return false;
     for (int blocks = 4; blocks > 1; blocks--) {
-        if (!cg__choose_cluster(d, longest, blocks > 2 ? 256 : 512, blocks, 1)) continue;
-        if (d->variant->cluster < 2 || d->variant->cluster > 4 || blocks * cg__staged_bytes(&d->w) <= most) continue;
+        if (!cg__choose_cluster(d, longest, blocks > 2 ? t->turn_threads : t->block_threads, blocks, 1)) continue;
+        if (cg__row(&d->w)->cluster < 2 || cg__row(&d->w)->cluster > t->turn_cluster ||
+            blocks * cg__staged_bytes(&d->w) <= most)
+            continue;
         most = blocks * cg__staged_bytes(&d->w);
         best = *d->variant;
     }
@@ -10834,7 +11349,7 @@ static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
 
 /* Has one block of `threads` room for a row of `least` bytes or more, and a multiprocessor for so many blocks? */
 static bool cg__fits_block(cg__decider *d, int64_t longest, int threads, int blocks, int64_t least) {
-    return cg__choose_cluster(d, longest, threads, blocks, 1) && d->variant->cluster == 1 &&
+    return cg__choose_cluster(d, longest, threads, blocks, 1) && cg__row(&d->w)->cluster == 1 &&
            cg__staged_bytes(&d->w) >= least;
 }
 
@@ -10849,8 +11364,7 @@ static bool cg__reads_late(const ind__writer *w) {
 /* Has the L1 so many bytes beside the rows of the blocks? It and shared memory are one, 28 KB more than blocks may have
    (H200: 256 and 228, A100: 192 and 164, L4: 128 and 100). */
 static bool cg__l1_holds(const ind__writer *w, double bytes) {
-    return bytes <=
-           (double)w->target->shared_per_sm + (28 << 10) - (double)(w->variant->blocks_per_sm * cg__staged_bytes(w));
+    return bytes <= (double)w->target->l1_bytes - (double)(w->variant->blocks_per_sm * cg__staged_bytes(w));
 }
 
 /* Such rows of narrow elements, and all of several joins: blocks of few threads, with all that a multiprocessor has for
@@ -10861,11 +11375,15 @@ static bool cg__l1_holds(const ind__writer *w, double bytes) {
    98. */
 static bool cg__fit_late(cg__decider *d, int64_t longest) {
     const int64_t room = d->w.target->shared_per_sm;
+    const ind_thresholds *t = &d->w.target->thresholds;
     const bool several = cg__num_joins(&d->w) > 1;
     if (!several && d->variant->vector <= 4) return false;
-    if (longest <= 128 * 64 && cg__fits_block(d, longest, 128, 8, 0)) return true;
-    if (cg__fits_block(d, longest, 256, 4, 0) && 4 * cg__staged_bytes(&d->w) <= room * 2 / 3) return true;
-    return several && cg__fits_block(d, longest, 256, 3, 0) && 3 * cg__staged_bytes(&d->w) <= room * 3 / 4;
+    if (longest <= t->late_threads * t->most_elements && cg__fits_block(d, longest, t->late_threads, t->late_blocks, 0))
+        return true;
+    if (cg__fits_block(d, longest, t->turn_threads, 4, 0) && 4 * cg__staged_bytes(&d->w) <= room - room / t->four_share)
+        return true;
+    return several && cg__fits_block(d, longest, t->turn_threads, 3, 0) &&
+           3 * cg__staged_bytes(&d->w) <= room - room / t->three_share;
 }
 
 /* Rows that have a block each, two or three of which have room on a multiprocessor: while one waits for what it reads,
@@ -10882,6 +11400,7 @@ static bool cg__fit_late(cg__decider *d, int64_t longest) {
    12289 f32 84 and 99; but rows that fit into registers stay there if their weights are not in the L1 (of 20011 f32 93
    and 96, of 24593 96 and 85). */
 static bool cg__fit_row(cg__decider *d, int64_t longest) {
+    const ind_thresholds *t = &d->w.target->thresholds;
     const bool late = cg__reads_late(&d->w);
     const cg__held_words words = cg__count_held(&d->w);
     const ind__variant before = *d->variant;
@@ -10890,14 +11409,15 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
     const bool across = several && weights && shifted;
     if (late && cg__fit_late(d, longest)) return true;
     if ((!across || before.vector <= 4) &&
-        cg__fits_block(d, longest, 512, 2, several && !across ? 2 * in_flight : in_flight) &&
-        (several && weights ? cg__staged_bytes(&d->w) <= d->w.target->shared_per_sm / 3
-         : late             ? longest > 1024 * 32 || cg__l1_holds(&d->w, words.common * 4 * (double)longest)
-                            : several || shifted || cg__holds(&d->w, words.common)))
+        cg__fits_block(d, longest, t->block_threads, 2, several && !across ? 2 * in_flight : in_flight) &&
+        (several && weights ? cg__staged_bytes(&d->w) <= d->w.target->shared_per_sm / t->weights_share
+         : late             ? longest > (int64_t)t->full_threads * t->alone_elements ||
+                      cg__l1_holds(&d->w, words.common * 4 * (double)longest)
+                : several || shifted || cg__holds(&d->w, words.common)))
         return true;
-    if (!across && cg__fits_block(d, longest, 256, 3, 2 * in_flight / 3)) return true;
-    if (!several && !shifted && cg__fits_block(d, longest, 512, 1, in_flight) &&
-        words.common * d->variant->per_thread <= d->w.target->thresholds.kept_registers)
+    if (!across && cg__fits_block(d, longest, t->turn_threads, t->turn_blocks, 2 * in_flight / 3)) return true;
+    if (!several && !shifted && cg__fits_block(d, longest, t->block_threads, 1, in_flight) &&
+        words.common * d->variant->per_thread <= t->kept_registers)
         return true;
     if (cg__fit_clusters(d, longest)) return true;
     *d->variant = before;
@@ -10914,10 +11434,13 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
 static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int blocks) {
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
-    if (d->max_cluster < 4 || !cg__choose_cluster(d, longest, threads, blocks, 2) || v->cluster > 4) return false;
-    v->cluster = 4;
+    const int cluster = d->w.target->thresholds.turn_cluster;
+    if (d->max_cluster < cluster || !cg__choose_cluster(d, longest, threads, blocks, 2) || v->of.row.cluster > cluster)
+        return false;
+    v->of.row.cluster = cluster;
     cg__share_row(d, longest);
-    return v->per_thread == 4 * v->vector && cg__has_room(&d->w) && cg__holds(&d->w, words.values + words.common);
+    return v->per_thread == d->w.target->thresholds.loop_steps * v->vector && cg__has_room(&d->w) &&
+           cg__holds(&d->w, words.values + words.common);
 }
 
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
@@ -10933,25 +11456,30 @@ static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int block
 static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
     const bool several = cg__num_joins(&d->w) > 1;
-    if (!cg__choose_cluster(d, longest, 512, 1, 2)) return cg__choose_cluster(d, longest, 512, 1, 1);
+    const ind_thresholds *t = &d->w.target->thresholds;
+    if (!cg__choose_cluster(d, longest, t->block_threads, 1, 2))
+        return cg__choose_cluster(d, longest, t->block_threads, 1, 1);
     const ind__variant one = *d->variant;
     if (words.common > 0) {
         const bool turns =
-            one.misaligned && (several ? one.cluster == 2 || (one.cluster < 2 && one.vector > 4) : one.cluster > 2);
+            one.misaligned &&
+            (several ? one.of.row.cluster == 2 || (one.of.row.cluster < 2 && one.vector > 4) : one.of.row.cluster > 2);
         if (turns && several && one.vector > 4 && ind_expr_is_int(cg__r_numel(&d->w), NULL) &&
             (cg__fit_four(d, longest, 288, 3) || cg__fit_four(d, longest, 320, 2)))
             return true;
-        if (turns && cg__choose_cluster(d, longest, 256, 2, 2) && cg__holds(&d->w, words.values + words.common))
+        if (turns && cg__choose_cluster(d, longest, t->turn_threads, 2, 2) &&
+            cg__holds(&d->w, words.values + words.common))
             return true;
         *d->variant = one;
         cg__widen_cluster(d, longest, words.values + words.common);
         return true;
     }
-    if (!one.misaligned && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(d, longest, 256, 3, 2))
+    if (!one.misaligned && one.vector > 4 && one.of.row.cluster > 1 && several &&
+        cg__choose_cluster(d, longest, t->turn_threads, t->turn_blocks, 2))
         return true;
     *d->variant = one;
-    if (one.cluster <= 8 || cg__copies_beside(&d->w)) return true;
-    if (!cg__choose_cluster(d, longest, 512, 1, 1) ||
+    if (one.of.row.cluster <= t->wide_cluster || cg__copies_beside(&d->w)) return true;
+    if (!cg__choose_cluster(d, longest, t->block_threads, 1, 1) ||
         !cg__holds(&d->w, words.values > words.staged ? words.values : words.staged))
         *d->variant = one;
     return true;
@@ -10978,20 +11506,25 @@ static bool cg__start_at_lines(cg__decider *d) {
 static void cg__trim_cluster(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
-    if (v->cluster < 2 || v->segments) return;
+    if (v->of.row.cluster < 2 || v->of.row.segments) return;
     const int64_t vectors = (longest - (v->misaligned ? v->vector : 1)) / v->vector + 1; /* the rest are edges */
-    v->threads = cg__threads_of((vectors + v->cluster - 1) / v->cluster, v->per_thread / v->vector);
+    v->threads = cg__threads_of((vectors + v->of.row.cluster - 1) / v->of.row.cluster, v->per_thread / v->vector);
     cg__share_row(d, longest);
-    if (v->threads * 10 > before.threads * 9 || v->per_thread > before.per_thread || !cg__has_room(&d->w)) *v = before;
+    if (v->threads * 100 > before.threads * d->w.target->thresholds.trim_percent || v->per_thread > before.per_thread ||
+        !cg__has_room(&d->w))
+        *v = before;
 }
 
 static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
-    if (longest > 1 << 24 || cg__likely_row(&d->w) * 8 < longest || d->plan->part || d->w.kernel->run) return false;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    if (longest > t->staged_row || cg__likely_row(&d->w) * t->likely_part < longest || d->plan->part ||
+        d->w.kernel->run)
+        return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
-    v->persistent = stays;
-    v->once = v->misaligned; /* for the question what could be held */
+    v->of.row.stage.persistent = stays;
+    v->of.row.stage.once = v->misaligned; /* for the question what could be held */
     v->rows = 1;
     const bool fits = v->vector > 1 && cg__looped_sweeps(&d->w) >= 2 && cg__can_stage(&d->w) &&
                       (stays ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
@@ -11000,18 +11533,18 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
         *v = before;
         return false;
     }
-    v->resident = stays ? d->w.target->num_sms * v->blocks_per_sm / v->cluster : 0;
-    v->items = cg__p_numel(&d->w);
-    v->shared_bytes = ind_int(d->w.context, cg__staged_bytes(&d->w));
+    v->of.row.stage.resident = stays ? d->w.target->num_sms * v->blocks_per_sm / v->of.row.cluster : 0;
+    v->of.row.stage.items = cg__p_numel(&d->w);
+    v->memory.shared = ind_int(d->w.context, cg__staged_bytes(&d->w));
     v->grid[0] = ind__staged_grid(v);
     v->grid[1] = v->grid[2] = ind_int(d->w.context, 1);
     static const char *const held[] = {"nothing", "values computed from the row", "the row"};
     char owner[32] = "a block";
-    if (v->cluster > 1) snprintf(owner, sizeof owner, "a cluster of %d blocks", v->cluster);
+    if (v->of.row.cluster > 1) snprintf(owner, sizeof owner, "a cluster of %d blocks", v->of.row.cluster);
     cg__why(d, "rows of at most %lld elements are staged in the shared memory of %s; %s; in registers: %s%s",
             (long long)longest, owner,
             stays ? "persistent blocks copy the next row meanwhile" : "other blocks of the SM compute meanwhile",
-            held[v->held], v->once ? ", operands that all rows share" : "");
+            held[v->of.row.stage.held], v->of.row.stage.once ? ", operands that all rows share" : "");
     return true;
 }
 
@@ -11044,7 +11577,8 @@ static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
 static bool cg__stages_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     d->variant->strategy = IND_STRATEGY_ROW_STAGED;
-    const bool one = cg__choose_cluster(d, longest, 512, 1, 2) && d->variant->cluster == 1;
+    const bool one =
+        cg__choose_cluster(d, longest, d->w.target->thresholds.block_threads, 1, 2) && cg__row(&d->w)->cluster == 1;
     *d->variant = before;
     return one;
 }
@@ -11055,9 +11589,12 @@ static bool cg__stages_alone(cg__decider *d, int64_t longest) {
    of 32768: f32 92 % of a copy in registers, 89 in clusters of two; bf16 83 and, in one block, 90). Of more than 32768
    elements 1024 threads have no registers for all that they need. */
 static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
-    bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(&d->w) > 1);
+    const ind_thresholds *t = &d->w.target->thresholds;
+    const int64_t largest = (int64_t)t->full_threads * t->alone_elements;
+    bool alone =
+        longest > largest || (longest > (int64_t)t->block_threads * t->alone_elements && cg__num_joins(&d->w) > 1);
     if (d->variant->misaligned) alone = cg__misaligned_alone(d, longest);
-    if (alone && cg__reads_broadcast(&d->w)) alone = longest > 1024 * 32 || cg__stages_alone(d, longest);
+    if (alone && cg__reads_broadcast(&d->w)) alone = longest > largest || cg__stages_alone(d, longest);
     if (alone && cg__choose_row_staged(d, longest, true)) return true;
     return cg__choose_row_block(d, longest) || cg__choose_row_staged(d, longest, true);
 }
@@ -11070,7 +11607,9 @@ static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
 static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     const int way = d->way;
     const bool late = d->variant->vector > 4 && cg__num_joins(&d->w) > 1 && cg__reads_late(&d->w);
-    const bool waits = longest > (late ? 128 * 32 + 2 * d->variant->vector : 512 * 16);
+    const ind_thresholds *t = &d->w.target->thresholds;
+    const bool waits = longest > (late ? t->late_threads * t->alone_elements + 2 * d->variant->vector
+                                       : t->block_threads * t->waiting_elements);
     const bool found = (waits && cg__choose_row_staged(d, longest, false)) || cg__choose_row_shared(d, longest);
     d->way = way;
     return found;
@@ -11081,7 +11620,7 @@ static bool cg__assumes_length(const cg__decider *d) {
     const ind_expr row = cg__r_numel(&d->w);
     return d->assume & IND__ASSUME_LENGTH && !d->w.kernel->run && ind__expr_is_size(row) &&
            !ind_expr_is_int(row, NULL) && !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED) &&
-           (d->variant->to || ind_hint(row) > IND__WARP_ROW);
+           (d->variant->range.to || ind_hint(row) > IND__WARP_ROW);
 }
 
 /* Adds that condition: the range of the variant; or up to the hinted length in whole warps of vectors, and so much of
@@ -11090,12 +11629,14 @@ static bool cg__assumes_length(const cg__decider *d) {
 static int64_t cg__guard_length(cg__decider *d) {
     ind_context *c = d->w.context;
     const ind_expr row = cg__r_numel(&d->w), before = d->variant->guard;
-    int64_t longest = (ind_hint(row) + 255) / 256 * 256, most = cg__upper_bound(row);
-    if (d->variant->to) longest = d->variant->to;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    int64_t longest = (ind_hint(row) + t->length_step - 1) / t->length_step * t->length_step,
+            most = cg__upper_bound(row);
+    if (d->variant->range.to) longest = d->variant->range.to;
     if (longest > most) longest = most;
-    d->plan->row_from = d->variant->to
-                            ? d->variant->from
-                            : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
+    d->plan->row_from = d->variant->range.to ? d->variant->range.from
+                                             : longest / 4 * t->length_quarters +
+                                                   16; /* and what lies before the first boundary and behind the last */
     if (!cg__guard(d->variant, ind_expr_le(row, ind_int(c, longest))) ||
         !cg__guard(d->variant, ind_expr_le(ind_int(c, d->plan->row_from), row)))
         cg__fail(&d->w);
@@ -11145,8 +11686,9 @@ static int cg__looped_cluster(const cg__decider *d) {
 /* Registers of a thread that walks along a row in one sweep, and joins it chunk after chunk: 64 bytes of loads under
    way, as 32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that others finish). */
 static double cg__walker_registers(const ind__writer *w) {
-    const double registers = w->target->thresholds.other_registers + 64.0 / cg__element_bytes(w);
-    return w->plan->handover && registers < 48 ? 48 : registers;
+    const ind_thresholds *t = &w->target->thresholds;
+    const double registers = t->other_registers + (double)t->loop_flight / cg__element_bytes(w);
+    return w->plan->handover && registers < t->loop_registers ? t->loop_registers : registers;
 }
 
 /* The part of the places for blocks of so many threads that are taken, on average, if rows take them in turn; 1 if all
@@ -11163,9 +11705,12 @@ static double cg__places_taken(const ind__writer *w, double rows, int threads) {
    turn (671 rows of 200003 bf16 89 and 77, 1118 of 120011 91 and 85, 838 of 80021 f32 90 and 80; but 291 of 230003 f32,
    which all have a place at once, 79 and 94). */
 static int cg__most_walkers(ind__writer *w, int64_t rows) {
-    if (rows < 2 * w->target->num_sms) return 1024;
-    if (cg__looped_sweeps(w) > 1 || !cg__joins_chunks(w)) return 512;
-    return cg__places_taken(w, (double)rows, 256) + 0.1 < cg__places_taken(w, (double)rows, 512) ? 512 : 256;
+    const ind_thresholds *t = &w->target->thresholds;
+    if (rows < 2 * w->target->num_sms) return IND__CG_MAX_THREADS;
+    if (cg__looped_sweeps(w) > 1 || !cg__joins_chunks(w)) return t->loop_threads;
+    const double few = cg__places_taken(w, (double)rows, t->loop_threads),
+                 many = cg__places_taken(w, (double)rows, t->loop_small);
+    return many + t->loop_idle / 100.0 < few ? t->loop_threads : t->loop_small;
 }
 
 /* Why a row is not kept in registers. */
@@ -11180,14 +11725,15 @@ static void cg__choose_row_looped(cg__decider *d) {
     v->strategy = IND_STRATEGY_ROW_LOOPED;
     v->rows = 1;
     v->per_thread = v->vector;
-    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, cg__most_walkers(&d->w, rows));
+    v->threads =
+        cg__pow2_at_least(length / (v->vector * d->w.target->thresholds.loop_steps), 32, cg__most_walkers(&d->w, rows));
     if (cg__knows_at_launch(&d->w)) cg__fit_walkers(d);
     cg__why(d, "%s: a block loops over each", cg__too_long(&d->w));
     if (rows < d->w.target->num_sms) cg__why(d, "%s; there are fewer rows than SMs", v->why);
-    v->cluster = cg__looped_cluster(d);
-    if (v->cluster < 2) return;
-    v->fitted = (ind_expr){0};
-    cg__why(d, "%s: a cluster of %d blocks loops over each", cg__too_long(&d->w), v->cluster);
+    v->of.row.cluster = cg__looped_cluster(d);
+    if (v->of.row.cluster < 2) return;
+    v->of.row.fitted = (ind_expr){0};
+    cg__why(d, "%s: a cluster of %d blocks loops over each", cg__too_long(&d->w), v->of.row.cluster);
 }
 
 /* ========================================================================================== src/cuda/decide/split.c */
@@ -11205,15 +11751,16 @@ static bool cg__can_split(cg__decider *d, ind_strategy strategy) {
 static void cg__set_split_memory(cg__decider *d) {
     ind__variant *v = d->variant;
     const int own = v->strategy == IND_STRATEGY_COLUMN_SPLIT ? cg__split_columns(&d->w) : 1;
-    v->num_counters = (uint32_t)v->split_blocks;
-    v->partial_bytes = 0;
-    if (!v->split_blocks) return;
+    v->memory.num_counters = (uint32_t)v->of.split.max_blocks;
+    v->memory.partial_bytes = 0;
+    if (!v->of.split.max_blocks) return;
     if (v->strategy == IND_STRATEGY_ROW_SPLIT && cg__meets_in_words(&d->w)) {
-        v->num_counters = (uint32_t)(cg__words_from(v->split_blocks) + 2 * v->split_blocks * cg__split_words(&d->w));
+        v->memory.num_counters =
+            (uint32_t)(cg__words_from(v->of.split.max_blocks) + 2 * v->of.split.max_blocks * cg__split_words(&d->w));
         return;
     }
     for (uint32_t i = 1; i < d->w.body->num_inst; i++)
-        if (cg__is_reduce(&d->w, i)) v->partial_bytes += cg__partial_bytes(&d->w, i, own);
+        if (cg__is_reduce(&d->w, i)) v->memory.partial_bytes += cg__partial_bytes(&d->w, i, own);
 }
 
 /* Sets the grid: `groups` of rows or columns, and for each so many blocks that all together fill the machine, but none
@@ -11225,14 +11772,14 @@ static void cg__set_splits(cg__decider *d, ind_expr groups, int64_t least) {
              all = ind_int(c, (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm);
     ind_expr fill = ind_expr_floordiv(all, ind_expr_max(one, groups));
     ind_expr useful = ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, least > 1 ? least : 1));
-    v->splits = ind_expr_max(one, ind_expr_min(fill, useful));
-    v->grid[0] = groups, v->grid[1] = v->splits, v->grid[2] = one;
-    v->shared_bytes = ind_int(c, 0);
-    int64_t most = cg__upper_bound(ind_expr_mul(groups, v->splits)),
+    v->of.split.num = ind_expr_max(one, ind_expr_min(fill, useful));
+    v->grid[0] = groups, v->grid[1] = v->of.split.num, v->grid[2] = one;
+    v->memory.shared = ind_int(c, 0);
+    int64_t most = cg__upper_bound(ind_expr_mul(groups, v->of.split.num)),
             limit = d->w.target->num_sms * d->w.target->thresholds.split_per_sm;
-    if (cg__shares_results(&d->w)) v->split_blocks = most < limit ? most : limit;
+    if (cg__shares_results(&d->w)) v->of.split.max_blocks = most < limit ? most : limit;
     cg__set_split_memory(d);
-    if (!ind__ok(v->splits)) cg__fail(&d->w);
+    if (!ind__ok(v->of.split.num)) cg__fail(&d->w);
 }
 
 /* Indices have 64 bits if a thread's position along the row, a round of steps behind the end, might not fit into 32. */
@@ -11249,7 +11796,9 @@ static void cg__fit_split_steps(cg__decider *d, int64_t step) {
 static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     int64_t least = d->w.target->thresholds.split_bytes / cg__element_bytes(&d->w);
-    if (longest <= 65536 && cg__likely_row(&d->w) * 8 >= longest) return false;
+    if (longest <= d->w.target->thresholds.register_row &&
+        cg__likely_row(&d->w) * d->w.target->thresholds.likely_part >= longest)
+        return false;
     if (!cg__can_split(d, IND_STRATEGY_ROW_SPLIT) || longest < 2 * least) return false;
     if (ind_hint(cg__p_numel(&d->w)) * 2 > (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm)
         return false;
@@ -11267,7 +11816,8 @@ static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
    has no more of them than there are threads. */
 static int cg__column_vector(cg__decider *d, int states) {
     for (int n = 8; n >= 2; n /= 2) {
-        bool fits = n * states <= 128 && d->variant->threads * n * states <= IND__CG_STATIC_SHARED;
+        bool fits = n * states <= d->w.target->thresholds.column_states &&
+                    d->variant->threads * n * states <= IND__CG_STATIC_SHARED;
         if (fits && 32 * n <= d->variant->threads && cg__try_vector(d, d->plan->domain.rank - 1, n, false)) return n;
     }
     cg__no_vectors(d);
@@ -11279,15 +11829,18 @@ static bool cg__choose_column_split(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
     int states = cg__state_bytes(&d->w);
-    bool enough = outputs >= (int64_t)d->w.target->num_sms * 1024; /* to fill the machine with a thread each */
-    if (length < (enough ? 32 : 8) || !cg__can_split(d, IND_STRATEGY_COLUMN_SPLIT)) return false;
-    v->threads = enough ? 128 : d->w.target->thresholds.split_threads;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    bool enough =
+        outputs >= (int64_t)d->w.target->num_sms * t->column_outputs; /* to fill the machine with a thread each */
+    if (length < (enough ? t->column_rows : t->column_few_rows) || !cg__can_split(d, IND_STRATEGY_COLUMN_SPLIT))
+        return false;
+    v->threads = enough ? t->column_threads : t->split_threads;
     if (v->threads * states > IND__CG_STATIC_SHARED) return false;
     cg__fit_split_steps(d, v->threads);
     v->vector = v->per_thread = cg__column_vector(d, states);
     int x = cg__pow2_at_least((outputs + v->vector - 1) / v->vector, 2, 32);
     v->rows = x * v->vector;
-    int64_t least = d->w.target->thresholds.split_bytes / (v->rows * cg__element_bytes(&d->w));
+    int64_t least = t->split_bytes / (v->rows * cg__element_bytes(&d->w));
     cg__set_splits(d, ind_expr_ceildiv(cg__p_numel(&d->w), ind_int(d->w.context, v->rows)), least);
     cg__why(d, "loads are contiguous along an output dimension: %d columns per block, %d threads per %d columns%s",
             v->rows, v->threads / x, v->vector,
@@ -11340,8 +11893,8 @@ static void cg__choose_row(cg__decider *d) {
         cg__why(d, "%s; a block combines the columns of %lld rows", v->why, (long long)d->w.kernel->run);
     if (v->strategy != IND_STRATEGY_ROW_STAGED)
         cg__grid(d, cg__p_numel(&d->w), d->w.kernel->run ? d->w.kernel->run : v->rows);
-    if (v->strategy == IND_STRATEGY_ROW_LOOPED && v->cluster > 1)
-        v->grid[0] = ind_expr_mul(v->grid[0], ind_int(d->w.context, v->cluster));
+    if (v->strategy == IND_STRATEGY_ROW_LOOPED && ind__row_of(v)->cluster > 1)
+        v->grid[0] = ind_expr_mul(v->grid[0], ind_int(d->w.context, ind__row_of(v)->cluster));
 }
 
 /* Neighbouring threads go along the row, unless fewer bytes are scattered when they go along an output variable. */
@@ -11393,7 +11946,7 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
 
 /* Lines that a thread has so many registers for, a power of 2. */
 static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
-    int lines = 16;
+    int lines = w->target->thresholds.scan_lines;
     if (w->plan->shift && !cg__pads(w)) words /= 2; /* what is left out takes some, too */
     while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > words) lines /= 2;
     return lines;
@@ -11459,9 +12012,11 @@ static bool cg__prefers_lookback(const ind__writer *w) {
     if (rows < 1 || !cg__scans_only(w)) return false;
     if (ind__expr_has_kind(cg__r_numel(w), IND_SYMBOL_UNBACKED)) return false;
     if (ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED)) return false;
-    double row = (double)length * cg__scan_bytes_moved(w) / (0.89 * t->memory_bytes_per_ns);
+    double row =
+        (double)length * cg__scan_bytes_moved(w) / (t->thresholds.copy_percent / 100.0 * t->memory_bytes_per_ns);
     double walked = row * t->num_sms * (double)((rows + t->num_sms - 1) / t->num_sms);
-    return walked > 2 * (row * (double)rows + 2 * t->launch_ns);
+    return walked >
+           t->thresholds.lookback_gain * (row * (double)rows + (double)t->thresholds.lookback_launches * t->launch_ns);
 }
 
 /* Tiles so large that each multiprocessor has one, or as its registers allow. */
@@ -11469,7 +12024,8 @@ static void cg__choose_lookback(cg__decider *d) {
     ind__variant *v = d->variant;
     int lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
     int64_t points = ind_hint(cg__p_numel(&d->w)) * ind_hint(cg__r_numel(&d->w)) / d->w.target->num_sms;
-    v->threads = cg__pow2_at_least(points / (lines * v->vector), 256, 512);
+    v->threads = cg__pow2_at_least(points / (lines * v->vector), d->w.target->thresholds.scan_small,
+                                   d->w.target->thresholds.scan_threads);
     while (lines > 1 && (int64_t)v->threads * lines / 2 * v->vector >= points) lines /= 2;
     v->strategy = IND_STRATEGY_SCAN_LOOKBACK;
     v->rows = 1;
@@ -11493,15 +12049,15 @@ static void cg__choose_scan_warp(cg__decider *d, int64_t longest, int lines) {
     int best = 32;
     for (int lanes = 32; lanes >= 1; lanes /= 2) {
         const int64_t line = (int64_t)lanes * v->vector, needed = (longest + line - 1) / line;
-        if (needed > lines || (needed > 1 && lanes < 8 && covered < INT64_MAX)) break;
+        if (needed > lines || (needed > 1 && lanes < d->w.target->thresholds.scan_lanes && covered < INT64_MAX)) break;
         if (needed * line >= covered && needed > 1) continue;
         best = lanes;
         covered = needed * line;
         v->per_thread = (int)needed * v->vector;
     }
     v->strategy = IND_STRATEGY_SCAN_WARP;
-    v->rows = 128 / best;
-    v->threads = 128;
+    v->threads = d->w.target->thresholds.warp_threads;
+    v->rows = v->threads / best;
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
 }
 
@@ -11525,10 +12081,10 @@ static bool cg__choose_scan_block(cg__decider *d, int64_t longest, int lines) {
     ind__variant *v = d->variant;
     const bool any = cg__scans_only(&d->w); /* number of threads; else powers of two */
     int64_t covered = INT64_MAX;
-    int most = 512;
+    int most = d->w.target->thresholds.scan_threads;
     if (longest > most * (int64_t)lines * v->vector) return false;
     if (longest > most * (int64_t)(lines / 2) * v->vector && lines > 1 && cg__scan_states(&d->w) == 1)
-        most = 1024, lines /= 2;
+        most *= 2, lines /= 2;
     for (int n = lines; n >= (any ? (lines + 1) / 2 : lines); n--) {
         const int per_thread = n * v->vector;
         const int64_t needed = (longest + per_thread - 1) / per_thread, threads = (needed + 31) / 32 * 32;
@@ -11553,11 +12109,12 @@ static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
     v->strategy = IND_STRATEGY_SCAN_BLOCK;
     v->rows = 1;
     if (cg__choose_scan_block(d, longest, lines)) return;
-    const int most = ind_hint(cg__p_numel(&d->w)) < 2 * d->w.target->num_sms ? 512 : 256;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    const int most = ind_hint(cg__p_numel(&d->w)) < 2 * d->w.target->num_sms ? t->scan_threads : t->scan_small;
     const int64_t length = ind_hint(cg__r_numel(&d->w)) + cg__most_shift(&d->w);
     v->per_thread = cg__scan_lines(&d->w, true, d->w.target->thresholds.scan_words) * run;
-    v->threads = cg__pow2_at_least(length / v->per_thread, 128, most);
-    if (cg__scans_only(&d->w)) v->threads = cg__scan_threads(length, v->per_thread, 128, v->threads);
+    v->threads = cg__pow2_at_least(length / v->per_thread, t->scan_least, most);
+    if (cg__scans_only(&d->w)) v->threads = cg__scan_threads(length, v->per_thread, t->scan_least, v->threads);
     cg__why(d, "a block loops over each row, %d elements per iteration", v->threads * v->per_thread);
 }
 
@@ -11566,8 +12123,9 @@ static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
    the rows, that enough is under way, and their states fit into shared memory. */
 static void cg__choose_scan_team(cg__decider *d) {
     ind__variant *v = d->variant;
+    const ind_thresholds *t = &d->w.target->thresholds;
     int64_t rows = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w)),
-            most = d->w.target->num_sms * 3 / 4;
+            most = d->w.target->num_sms * t->scan_columns_fill / 100;
     int lanes = 32, n = 8, bytes = 0, widest = 0;
     while (n > 1 && rows / (lanes * n) < most) n /= 2;
     cg__choose_scan_vector(d, d->plan->domain.rank - 1, n);
@@ -11577,14 +12135,14 @@ static void cg__choose_scan_team(cg__decider *d) {
         widest = own > widest ? own : widest;
     }
     while (rows / (lanes * v->vector) < most && lanes / 2 * v->vector * widest >= IND__CG_SECTOR_BYTES) lanes /= 2;
-    int lines = cg__scan_lines(&d->w, true, d->w.target->thresholds.scan_words * 3 / 2),
+    int lines = cg__scan_lines(&d->w, true, t->scan_columns_words),
         line = lanes * lines * v->vector * (bytes ? bytes : 1);
-    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = d->w.target->thresholds.scan_flight;
-    int team =
-        cg__pow2_at_least(flight * d->w.target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
+    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = t->scan_flight;
+    int team = cg__pow2_at_least(flight * d->w.target->num_sms / (blocks > 0 ? blocks : 1) / line,
+                                 t->scan_least / lanes, t->scan_threads / lanes);
     while (team > 1 && (int64_t)team / 2 * lines >= length) team /= 2;
     while (team > 1 && 2 * team * lanes * v->vector * 4 * cg__scan_states(&d->w) > IND__CG_STATIC_SHARED) team /= 2;
-    if (team * lanes < 128) lanes = 128 / team;
+    if (team * lanes < t->scan_least) lanes = t->scan_least / team;
     v->per_thread = lines * v->vector;
     v->rows = lanes * v->vector;
     v->threads = lanes * team;
@@ -11608,10 +12166,11 @@ static void cg__choose_scan(cg__decider *d) {
     if (column && cg__scans_only(&d->w)) {
         cg__choose_scan_team(d);
     } else if (column) {
-        v->threads = v->rows = 128;
+        v->threads = v->rows = d->w.target->thresholds.warp_threads;
         cg__why(d, "loads are contiguous along an output dimension: one thread per row");
     } else {
-        int64_t longest = v->to && cg__assumes_length(d) ? cg__guard_length(d) : cg__upper_bound(cg__r_numel(&d->w));
+        int64_t longest =
+            v->range.to && cg__assumes_length(d) ? cg__guard_length(d) : cg__upper_bound(cg__r_numel(&d->w));
         cg__choose_scan_vector(d, cg__num_vars(&d->w) - 1, 8);
         if (v->vector == 1 && cg__scans_only(&d->w)) cg__choose_scan_shift(d);
         if (cg__prefers_lookback(&d->w)) {
@@ -11634,7 +12193,7 @@ static int cg__pow2_below(int n) {
 static int cg__scan_bytes(const ind__writer *w) {
     int scans = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) scans += cg__is_scan(w, i);
-    return scans * 16 * 16;
+    return scans * 16 * w->target->thresholds.sort_warps;
 }
 
 /* In shared memory where the longest row fits, or the likely one under a guard; else where the results are stored. */
@@ -11647,7 +12206,9 @@ static void cg__choose_sort(cg__decider *d) {
     cg__choose_index_bits(d);
     ind_expr n = cg__r_numel(&d->w);
     int bytes = ind_dtype_bytes(cg__sorted_dtype(&d->w, &key));
-    int64_t most = (IND__CG_STATIC_SHARED - 16 * cg__state_bytes(&d->w) - cg__scan_bytes(&d->w)) / (bytes + 4);
+    int64_t most =
+        (IND__CG_STATIC_SHARED - d->w.target->thresholds.sort_warps * cg__state_bytes(&d->w) - cg__scan_bytes(&d->w)) /
+        (bytes + 4);
     int64_t longest = cg__upper_bound(n);
     bool fits = longest <= most;
     if (!fits && d->assume && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(d->w.context, most)));
@@ -11659,7 +12220,8 @@ static void cg__choose_sort(cg__decider *d) {
         int states = 32 * cg__state_bytes(&d->w) + 2 * cg__scan_bytes(&d->w);
         v->per_thread = cg__pow2_below((IND__CG_STATIC_SHARED - states) / (bytes + v->index_bits / 8));
     }
-    v->threads = cg__pow2_at_least(ind_hint(n) / 2, 32, fits ? 512 : 1024);
+    v->threads =
+        cg__pow2_at_least(ind_hint(n) / 2, 32, fits ? d->w.target->thresholds.sort_threads : IND__CG_MAX_THREADS);
     cg__analyse(d); /* what is sorted where it is stored is no longer stored behind */
     if (fits)
         cg__why(d, "rows of at most %lld elements fit into shared memory", (long long)longest);
@@ -11674,7 +12236,7 @@ static void cg__choose_sort(cg__decider *d) {
 static void cg__free(ind__writer *w) {
     if (!w->context) return; /* never begun */
     ind__text_free(&w->code);
-    ind__free(w->context, w->arg);
+    ind__free(w->context, w->args.arg);
     ind__arena_free(&w->scratch);
     memset(w, 0, sizeof *w);
 }
@@ -11684,14 +12246,15 @@ static bool cg__find_functions(ind__writer *w) {
     const ind_body *b = w->body;
     uint32_t most = 0;
     for (uint32_t i = 1; i < b->num_inst; i++) most += b->inst[i].op == IND_LOOP_CALL;
-    if (most) w->function = (const ind__function **)ind__arena_alloc(&w->scratch, most * sizeof *w->function);
-    if (most && !w->function) return false;
+    if (most)
+        w->calls.function = (const ind__function **)ind__arena_alloc(&w->scratch, most * sizeof *w->calls.function);
+    if (most && !w->calls.function) return false;
     for (uint32_t i = 1; most && i < b->num_inst; i++) {
         if (b->inst[i].op != IND_LOOP_CALL) continue;
         uint32_t n = 0;
-        while (n < w->num_functions && w->function[n] != b->inst[i].imm.function) n++;
-        w->function[n] = b->inst[i].imm.function;
-        if (n == w->num_functions) w->num_functions++;
+        while (n < w->calls.num && w->calls.function[n] != b->inst[i].imm.function) n++;
+        w->calls.function[n] = b->inst[i].imm.function;
+        if (n == w->calls.num) w->calls.num++;
     }
     return true;
 }
@@ -11705,16 +12268,16 @@ static void cg__function_head(ind__text *t, const ind__function *f, uint32_t num
 
 /* The functions stand after the kernel, for their lines to be numbered as the user wrote them. */
 static void cg__declare_functions(const ind__writer *w, ind__text *t) {
-    for (uint32_t n = 0; n < w->num_functions; n++) {
-        cg__function_head(t, w->function[n], n);
+    for (uint32_t n = 0; n < w->calls.num; n++) {
+        cg__function_head(t, w->calls.function[n], n);
         ind__textf(t, ";\n");
     }
-    if (w->num_functions) ind__textf(t, "\n");
+    if (w->calls.num) ind__textf(t, "\n");
 }
 
 static void cg__define_functions(const ind__writer *w, ind__text *t) {
-    for (uint32_t n = 0; n < w->num_functions; n++) {
-        const ind__function *f = w->function[n];
+    for (uint32_t n = 0; n < w->calls.num; n++) {
+        const ind__function *f = w->calls.function[n];
         ind__textf(t, "\n/* function %s */\n", f->name);
         cg__function_head(t, f, n);
         ind__textf(t, strchr(f->cuda, ';') ? " {\n#line 1 \"%s\"\n" : " { return (\n#line 1 \"%s\"\n", f->name);
@@ -11789,7 +12352,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, con
     w->runs = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     if (!w->value || !w->memory || !w->known || !w->needed || !w->runs) return ind__failed(p->context);
     for (uint32_t i = 0; i < k->num_args; i++) {
-        ind__kernel_arg *a = IND__PUSH(p->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
+        ind__kernel_arg *a = IND__PUSH(p->context, ind__kernel_arg, w->args.arg, w->args.num, w->args.cap);
         if (!a) return ind__failed(p->context);
         *a = (ind__kernel_arg){.kind = IND__ARG_BUFFER, .buffer = k->arg[i]};
     }
@@ -11825,16 +12388,16 @@ static const struct {
    compiler take it for memory that stays as it is while the kernel runs, and read it before the wait (PTX ISA,
    ld.global.nc; NVRTC 13.0 did in a matmul). What is written is still known not to be what is read. */
 static bool cg__written_beside(const ind__writer *w, uint32_t arg) {
-    const ind__buffer *b = &w->schedule->program->buffer[w->arg[arg].buffer];
+    const ind__buffer *b = &w->schedule->program->buffer[w->args.arg[arg].buffer];
     return w->variant->dependent && arg < w->kernel->num_reads && b->kind != IND__BUFFER_CONST;
 }
 
 static void cg__write_params(ind__writer *w, ind__text *t) {
-    const bool late = w->plan->part && w->variant->strategy == IND_STRATEGY_MATMUL_SIMT;
-    uint32_t size = 0, reciprocal = 0, last = w->num_args - 1;
-    while (w->arg[last].computed) last--; /* buffers come first */
-    for (uint32_t i = 0; i < w->num_args; i++) {
-        const ind__kernel_arg *a = &w->arg[i];
+    const bool late = w->plan->part && cg__reads_pointers(w);
+    uint32_t size = 0, reciprocal = 0, last = w->args.num - 1;
+    while (w->args.arg[last].computed) last--; /* buffers come first */
+    for (uint32_t i = 0; i < w->args.num; i++) {
+        const ind__kernel_arg *a = &w->args.arg[i];
         if (a->computed) {
             *(a->reciprocal ? &reciprocal : &size) += 1;
             continue;
@@ -11858,16 +12421,16 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
 /* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */
 static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     ind__textf(t, "extern \"C\" __global__ void ");
-    if (cg__has_cluster(w)) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", w->variant->cluster);
+    if (cg__has_cluster(w)) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", cg__row(w)->cluster);
     ind__textf(t, "__launch_bounds__(%d, %d) %s(\n", w->variant->threads,
-               w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
+               w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->source.entry);
     t->indent++;
     cg__write_params(w, t);
     t->indent--;
 }
 
 static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
-    ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
+    ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->args.arg, w->args.num, w->args.cap);
     if (!a) return ind__failed(w->context);
     *a = arg;
     return IND_OK;
@@ -11877,11 +12440,11 @@ static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
    share rows meet by. */
 static ind_status cg__pass_records(ind__writer *w) {
     ind_status status = IND_OK;
-    if (w->needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
+    if (w->args.needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
     if (!status && ind__ok(w->plan->lookback))
         status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->plan->lookback});
-    if (!status && w->variant->num_counters) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
-    if (!status && w->variant->partial_bytes) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
+    if (!status && w->variant->memory.num_counters) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
+    if (!status && w->variant->memory.partial_bytes) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
     return status;
 }
 
@@ -11955,7 +12518,7 @@ static void cg__bound_launch(ind__writer *w, ind__variant *v) {
     for (int d = 0; d < 3; d++)
         if (ind__ok(v->grid[d]) && ind__expr_has_kind(v->grid[d], IND_SYMBOL_UNBACKED))
             v->grid[d] = cg__most(w, v->grid[d], "grid");
-    if (ind__ok(v->shared_bytes)) v->shared_bytes = cg__most(w, v->shared_bytes, "shared memory");
+    if (ind__ok(v->memory.shared)) v->memory.shared = cg__most(w, v->memory.shared, "shared memory");
 }
 
 /* What the kernel does first: reads the sizes that an earlier one has counted, and computes what it needs of them. */
@@ -11969,8 +12532,8 @@ static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
         if (!(sizes >> u & 1)) continue;
         ind__textf(t, "const long long u%u = *%s;\n", u, cg__buffer(w, p->unbacked[u].buffer));
     }
-    for (uint32_t i = 0; i < w->num_args; i++) { /* formulas may add arguments, computed ones do not */
-        const ind__kernel_arg a = w->arg[i];
+    for (uint32_t i = 0; i < w->args.num; i++) { /* formulas may add arguments, computed ones do not */
+        const ind__kernel_arg a = w->args.arg[i];
         if (a.kind != IND__ARG_SIZE) continue;
         uint32_t k = number[a.reciprocal]++;
         if (!a.computed) continue;
@@ -12017,7 +12580,7 @@ static bool cg__launches_dependent(const ind_plan *p) {
 /* Is what is read of a buffer copied in the background? */
 static bool cg__stages_arg(const ind__writer *w, uint32_t arg) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_staged(w, i) && cg__inst(w, i)->source == w->arg[arg].buffer) return true;
+        if (cg__is_staged(w, i) && cg__inst(w, i)->source == w->args.arg[arg].buffer) return true;
     return false;
 }
 
@@ -12028,7 +12591,7 @@ static void cg__write_evictions(ind__writer *w, ind__text *t) {
     t->indent++;
     for (uint32_t i = 0; i < w->kernel->num_reads; i++) {
         if (!cg__streams(w, i)) continue;
-        const char *name = cg__buffer(w, w->arg[i].buffer);
+        const char *name = cg__buffer(w, w->args.arg[i].buffer);
         const bool copied = cg__stages_arg(w, i);
         copies |= copied;
         cg__use(w, copied ? IND__CG_EVICT_LAST_POLICY : IND__CG_EVICT_LAST);
@@ -12047,11 +12610,11 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     cg__write_data_sizes(w, &first);
     cg__write_evictions(w, &first);
     if (cg__pass_records(w)) return ind__failed(w->context);
-    if (cg__has_prelude_set(&w->prelude) || w->num_functions)
+    if (cg__has_prelude_set(&w->prelude) || w->calls.num)
         ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(&t, &w->prelude);
-    if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);
-    snprintf(v->entry, sizeof v->entry, "ind_k_%s", w->kernel->name);
+    cg__write_template_functions(w, &t);
+    snprintf(v->source.entry, sizeof v->source.entry, "ind_k_%s", w->kernel->name);
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
     if (v->dependent) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
@@ -12060,12 +12623,12 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     ind__text_raw(&t, "}\n", 2);
     cg__define_functions(w, &t);
     cg__bound_launch(w, v);
-    v->arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
-    for (uint32_t i = 0; v->arg && i < w->num_args; i++)
-        if (!w->arg[i].computed) v->arg[v->num_args++] = w->arg[i];
-    v->source = t.data ? ind__arena_string(w->arena, t.data, t.size) : NULL;
-    v->source_bytes = t.size;
-    bool failed = t.failed || first.failed || w->code.failed || w->failed || !v->arg || !v->source;
+    v->arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->args.arg, w->args.num * sizeof *w->args.arg);
+    for (uint32_t i = 0; v->arg && i < w->args.num; i++)
+        if (!w->args.arg[i].computed) v->arg[v->num_args++] = w->args.arg[i];
+    v->source.text = t.data ? ind__arena_string(w->arena, t.data, t.size) : NULL;
+    v->source.bytes = t.size;
+    bool failed = t.failed || first.failed || w->code.failed || w->failed || !v->arg || !v->source.text;
     ind__text_free(&t);
     ind__text_free(&first);
     return failed ? ind__failed(w->context) : IND_OK;
@@ -12081,8 +12644,9 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(&d->w);
     const ind__variant before = *v;
     const int64_t lanes = cg__choose_segments(d, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
-    if (per_thread > 64 || cg__kept_words(&d->w) * (double)per_thread + d->w.target->thresholds.other_registers >
-                               d->w.target->sm_registers / threads) {
+    if (per_thread > d->w.target->thresholds.most_elements ||
+        cg__kept_words(&d->w) * (double)per_thread + d->w.target->thresholds.other_registers >
+            d->w.target->sm_registers / threads) {
         *v = before;
         return false;
     }
@@ -12100,12 +12664,16 @@ static bool cg__retune_threads(cg__decider *d, int threads) {
     ind__variant *v = d->variant;
     const int lanes = v->rows ? v->threads / v->rows : 0;
     bool fits = false;
-    const bool any = v->strategy == IND_STRATEGY_ROW_BLOCK || cg__power_of_two(threads);
-    if (threads < 32 || threads > 1024 || threads % 32 || !any || d->w.kernel->run || v->misaligned) return false;
+    const bool any = cg__has(&d->w, IND__HAS_ANY_THREADS) || cg__power_of_two(threads);
+    if (threads < 32 || threads > IND__CG_MAX_THREADS || threads % 32 || !any || d->w.kernel->run || v->misaligned)
+        return false;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
-    case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && v->batch < 2; break;
-    case IND_STRATEGY_ROW_BLOCK: fits = threads >= 64 && !ind__ok(v->fitted) && cg__retune_row_block(d, threads); break;
+    case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && ind__row_of(v)->batch < 2; break;
+    case IND_STRATEGY_ROW_BLOCK:
+        fits = threads >= 32 * d->w.target->thresholds.block_warps && !ind__ok(ind__row_of(v)->fitted) &&
+               cg__retune_row_block(d, threads);
+        break;
     case IND_STRATEGY_ROW_LOOPED: fits = true; break;
     case IND_STRATEGY_COLUMN:
         fits = threads >= v->rows && threads * cg__state_bytes(&d->w) <= IND__CG_STATIC_SHARED;
@@ -12114,7 +12682,7 @@ static bool cg__retune_threads(cg__decider *d, int threads) {
     }
     if (!fits) return false;
     v->threads = threads;
-    v->fitted = (ind_expr){0};
+    v->of.row.fitted = (ind_expr){0};
     if (v->strategy == IND_STRATEGY_ROW_WARP) v->rows = threads / lanes;
     return true;
 }
@@ -12129,7 +12697,7 @@ static bool cg__retune_together(cg__decider *d, int num) {
     }
     if (v->strategy != IND_STRATEGY_ROW_WARP) return false;
     v->rows = v->threads / cg__row_threads(&d->w) * num;
-    v->batch = num > 1 ? num : 0;
+    v->of.row.batch = num > 1 ? num : 0;
     return true;
 }
 
@@ -12161,7 +12729,8 @@ static void cg__choose_kept_loads(cg__decider *d) {
     if (d->w.kernel->kind != IND_KERNEL_REDUCTION) return;
     memset(d->plan->kept, 0, d->w.body->num_inst);
     if (cg__splits_rows(&d->w)) return;
-    if (cg__in_registers(&d->w) && (v->strategy != IND_STRATEGY_ROW_STAGED || v->held)) cg__choose_kept(d);
+    if (cg__in_registers(&d->w) && (v->strategy != IND_STRATEGY_ROW_STAGED || ind__row_of(v)->stage.held))
+        cg__choose_kept(d);
 }
 
 /* Says that what is read leaves the L2 last, where cg__write_evictions will have it so. */
@@ -12202,15 +12771,12 @@ static ind_status cg__decide(cg__decider *d) {
 
 /* ============================================================================================ src/cuda/emit/write.c */
 static ind_status cg__emit_body(ind__writer *w) {
-    switch (w->kernel->kind) {
-    case IND_KERNEL_MATMUL: return cg__emit_matmul(w);
-    case IND_KERNEL_REDUCTION: return cg__emit_reduction(w);
-    case IND_KERNEL_SCAN: return cg__emit_scan_kernel(w);
-    case IND_KERNEL_SORT: return cg__emit_sort(w);
-    default: break;
-    }
-    if (w->variant->strategy == IND_STRATEGY_TRANSPOSE) return cg__emit_transpose(w, w->plan->tile_y);
-    return w->variant->strategy == IND_STRATEGY_MASKED ? cg__emit_masked(w) : cg__emit_pointwise(w);
+    static ind_status (*const emit[])(ind__writer *) = {
+#define X(name, text, family, of, file, emit, features) emit,
+        IND_STRATEGIES(X)
+#undef X
+    };
+    return emit[w->variant->strategy](w);
 }
 
 static ind_status cg__write_once(ind__writer *w, ind_plan *p, const ind_kernel *k, const ind__variant *v,
@@ -12223,7 +12789,7 @@ static ind_status cg__write_once(ind__writer *w, ind_plan *p, const ind_kernel *
 
 static bool cg__same_text(const ind__writer *a, const ind__writer *b) {
     return a->code.size == b->code.size && (!a->code.size || !memcmp(a->code.data, b->code.data, a->code.size)) &&
-           !memcmp(&a->prelude, &b->prelude, sizeof a->prelude) && a->num_args == b->num_args;
+           !memcmp(&a->prelude, &b->prelude, sizeof a->prelude) && a->args.num == b->args.num;
 }
 
 /* If stages are verified: writes the text again, from a copy of the decided plan. Both texts must be equal. */
@@ -12255,8 +12821,9 @@ static ind_status cg__write_body(ind__writer *w, ind_plan *p, const cg__decider 
 /* Sizes that are passed must fit the index type too; false: they do not, and 64 bits must be used. */
 static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
     if (d->plan->wide) return true;
-    for (uint32_t i = 0; i < w->num_args; i++)
-        if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(d, w->arg[i].size, 0))
+    for (uint32_t i = 0; i < w->args.num; i++)
+        if (w->args.arg[i].kind == IND__ARG_SIZE && !w->args.arg[i].reciprocal &&
+            !cg__expr_fits(d, w->args.arg[i].size, 0))
             return false;
     return true;
 }
@@ -12272,8 +12839,7 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
         ind__writer w = {0};
         *v = (ind__variant){.assume = assume,
                             .vector = assume ? 8 : 1,
-                            .from = p->from,
-                            .to = p->to,
+                            .range = {p->from, p->to},
                             .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init_decider(&d, p, k, v, assume);
         d.force_wide = attempt == 1;
@@ -12300,8 +12866,8 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
     for (int way = p->tuning.way;; way++, v = v->fallback) {
         bool more = false;
         ind_status status = cg__plan_way(p, k, v, assume, way, &more, used);
-        tried |= v->cluster < 2;
-        if (!more && v->cluster > 1) {
+        tried |= ind__row_of(v)->cluster < 2;
+        if (!more && ind__row_of(v)->cluster > 1) {
             more = true;
             way = IND__CG_ALONE + (tried ? way : -1);
         }
@@ -12317,9 +12883,8 @@ static bool cg__has_guard(const ind__variant *v) {
 
 /* Rows that are walked along do not need to be of a certain length. */
 static bool cg__is_walked(const ind__variant *v) {
-    if (v->strategy == IND_STRATEGY_SCAN_BLOCK) return v->to > (int64_t)v->threads * v->per_thread;
-    return v->strategy == IND_STRATEGY_SCAN_LOOKBACK || v->strategy == IND_STRATEGY_ROW_LOOPED ||
-           v->strategy == IND_STRATEGY_ROW_SPLIT;
+    if (v->strategy == IND_STRATEGY_SCAN_BLOCK) return v->range.to > (int64_t)v->threads * v->per_thread;
+    return ind__strategy_has(v->strategy, IND__HAS_ANY_LENGTH);
 }
 
 #define IND__CG_COUNT(list) (sizeof(list) / sizeof *(list))
@@ -12349,7 +12914,7 @@ static ind_status cg__plan_undivided(cg__variants *x, int assume) {
     ind_status status = cg__next_variant(x, assume & ~IND__ASSUME_DIVISIBLE);
     const ind__variant *made = &x->variant[x->num];
     const bool walked = x->used & IND__ASSUME_LENGTH && cg__is_walked(made);
-    x->num += !status && x->used == (used & ~IND__ASSUME_DIVISIBLE) && (made->vector > 1 || made->to) && !walked;
+    x->num += !status && x->used == (used & ~IND__ASSUME_DIVISIBLE) && (made->vector > 1 || made->range.to) && !walked;
     return status;
 }
 
@@ -12398,10 +12963,7 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *en
    than there are multiprocessors most of the time is not what a block takes for its own. */
 static bool cg__has_ranges(const ind_plan *p, const ind_kernel *k, const ind__variant *likely) {
     if ((k->kind != IND_KERNEL_REDUCTION && k->kind != IND_KERNEL_SCAN) || k->run) return false;
-    const bool rows = likely->strategy == IND_STRATEGY_SCAN_WARP || likely->strategy == IND_STRATEGY_SCAN_BLOCK ||
-                      likely->strategy == IND_STRATEGY_ROW_WARP || likely->strategy == IND_STRATEGY_ROW_BLOCK ||
-                      likely->strategy == IND_STRATEGY_ROW_STAGED || likely->strategy == IND_STRATEGY_ROW_LOOPED;
-    return rows && !ind_expr_is_int(cg__reduced_numel(k), NULL) &&
+    return ind__strategy_has(likely->strategy, IND__HAS_RANGES) && !ind_expr_is_int(cg__reduced_numel(k), NULL) &&
            ind_hint(cg__points_of(k, 0, k->body->rank)) >= p->target.num_sms;
 }
 
@@ -12500,7 +13062,7 @@ static int cg__part_shared(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; v->strategy == IND_STRATEGY_TRANSPOSE && i < w->body->num_inst; i++)
         if (w->plan->kept[i] == IND__CG_THROUGH_TILE)
-            bytes += (v->tile_m + 4) * v->tile_m * ind_dtype_bytes(cg__memory_dtype(w, i));
+            bytes += (v->of.tile.m + 4) * v->of.tile.m * ind_dtype_bytes(cg__memory_dtype(w, i));
     if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
     if (v->strategy == IND_STRATEGY_COLUMN_SPLIT) bytes = v->threads * v->vector * cg__state_bytes(w) + 16;
     if (v->strategy == IND_STRATEGY_ROW_SPLIT) bytes = v->threads / 32 * cg__state_bytes(w) + 16;
@@ -12515,15 +13077,15 @@ static int cg__part_shared(const ind__writer *w) {
 /* What cg__assemble would make a source of. */
 static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     ind__text params = {.context = w->context}, code = params, outside = params;
-    if (w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &outside);
+    cg__write_template_functions(w, &outside);
     ind_status status = cg__pass_records(w);
     params.indent = 1;
     cg__write_params(w, &params);
     if (w->code.size) cg__part_code(&code, w->code.data);
     part->variant = *w->variant;
-    part->variant.static_shared = cg__part_shared(w);
+    part->variant.memory.static_shared = cg__part_shared(w);
     part->prelude = w->prelude;
-    part->why_not = w->num_functions             ? "it calls a function of the user"
+    part->why_not = w->calls.num                 ? "it calls a function of the user"
                     : ind__ok(w->plan->lookback) ? "its blocks wait for one another"
                                                  : NULL;
     part->params = cg__keep_text(w->arena, &params);
@@ -12533,8 +13095,8 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
                  cg__sorts_rows(w); /* in functions of the prelude */
     part->narrow = w->variant->threads <= w->target->thresholds.combo_threads;
     part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
-    part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
-    part->variant.num_args = w->num_args;
+    part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->args.arg, w->args.num * sizeof *w->args.arg);
+    part->variant.num_args = w->args.num;
     ind__text_free(&params);
     ind__text_free(&code);
     ind__text_free(&outside);
@@ -12598,12 +13160,13 @@ static void cg__fill_row(cg__combo *x, const cg__part *part) {
     for (uint32_t i = 0; i < v->num_args; i++) {
         ind__kernel_arg a = v->arg[i];
         a.part = part->kernel - x->part[0]->kernel;
-        if (a.kind == IND__ARG_COUNTERS) a.offset = (int64_t)x->variant->num_counters * 4;
-        if (a.kind == IND__ARG_PARTIALS) a.offset = x->variant->partial_bytes;
+        if (a.kind == IND__ARG_COUNTERS) a.offset = (int64_t)x->variant->memory.num_counters * 4;
+        if (a.kind == IND__ARG_PARTIALS) a.offset = x->variant->memory.partial_bytes;
         cg__combo_arg(x, a);
     }
-    x->variant->num_counters += (v->num_counters + 1) / 2 * 2; /* words of 8 bytes may stand behind them */
-    x->variant->partial_bytes += v->partial_bytes;
+    x->variant->memory.num_counters +=
+        (v->memory.num_counters + 1) / 2 * 2; /* words of 8 bytes may stand behind them */
+    x->variant->memory.partial_bytes += v->memory.partial_bytes;
     for (int d = 0; d + 1 < cg__num_axes(v); d++) {
         cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = v->grid[d]});
         cg__combo_arg(x,
@@ -12717,7 +13280,7 @@ static void cg__write_table(cg__combo *x) {
     }
     ind__textf(
         t, "};\n\nextern \"C\" __global__ void __launch_bounds__(%d, %d) %s(const __grid_constant__ ind_rows rows) {\n",
-        x->variant->threads, x->variant->blocks_per_sm ? x->variant->blocks_per_sm : 1, x->variant->entry);
+        x->variant->threads, x->variant->blocks_per_sm ? x->variant->blocks_per_sm : 1, x->variant->source.entry);
     if (x->variant->dependent) ind__textf(t, "%s", IND__CG_DEPENDENCY_CALL);
     t->indent++;
     ind__textf(t, "const unsigned block = blockIdx.x;\n");
@@ -12761,7 +13324,7 @@ static void cg__join_parts(cg__combo *x) {
     ind__variant *v = x->variant;
     *v = (ind__variant){.strategy = IND_STRATEGY_COMBO, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
     v->dependent = cg__launches_dependent(x->plan);
-    v->shared_bytes = x->blocks = ind_int(c, 0);
+    v->memory.shared = x->blocks = ind_int(c, 0);
     v->blocks_per_sm = x->part[0]->variant.blocks_per_sm;
     for (uint32_t i = 0; i < x->num_parts; i++) {
         const ind__variant *p = &x->part[i]->variant;
@@ -12769,7 +13332,7 @@ static void cg__join_parts(cg__combo *x) {
         if (p->index_bits > v->index_bits) v->index_bits = p->index_bits;
         if (p->blocks_per_sm != v->blocks_per_sm) v->blocks_per_sm = 0;
         v->guard_aligned |= p->guard_aligned;
-        v->shared_bytes = ind_expr_max(v->shared_bytes, p->shared_bytes);
+        v->memory.shared = ind_expr_max(v->memory.shared, p->memory.shared);
         for (int g = 0; g < cg__num_conditions(p->guard); g++) cg__guard(v, cg__condition(p->guard, g));
     }
     cg__number_functions(x);
@@ -12785,16 +13348,16 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
     cg__combo x = {.plan = p, .part = part, .num_parts = num, .variant = v, .text = {.context = p->context}};
     ind__text why = {.context = p->context};
     cg__join_parts(&x);
-    snprintf(v->entry, sizeof v->entry, "ind_k_combo_%.50s", p->schedule->kernel[part[0]->kernel].name);
+    snprintf(v->source.entry, sizeof v->source.entry, "ind_k_combo_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__write_combo(&x);
     ind__textf(&why, "%u independent kernels, %u %s", (unsigned)num, (unsigned)x.num_functions,
                x.num_functions == 1 ? "function" : "functions");
     v->why = cg__keep_text(&p->arena, &why);
-    v->source = cg__keep_text(&p->arena, &x.text);
-    v->source_bytes = x.text.size;
+    v->source.text = cg__keep_text(&p->arena, &x.text);
+    v->source.bytes = x.text.size;
     v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, x.arg, x.num_args * sizeof *x.arg);
     v->num_args = x.num_args;
-    bool ok = !x.failed && v->why && v->source && v->arg && ind__ok(v->grid[0]) && ind__ok(v->shared_bytes);
+    bool ok = !x.failed && v->why && v->source.text && v->arg && ind__ok(v->grid[0]) && ind__ok(v->memory.shared);
     ind__text_free(&why);
     ind__text_free(&x.text);
     ind__free(p->context, x.arg);
@@ -12835,7 +13398,7 @@ typedef struct cg__parts {
 } cg__parts;
 
 static bool cg__is_product(const cg__part *part) {
-    return part->variant.tile_m && part->variant.strategy != IND_STRATEGY_TRANSPOSE;
+    return ind__strategy_row_of(part->variant.strategy)->family == IND__FAMILY_MATMUL;
 }
 
 /* Can the part be in a launch with `first`, with as many threads? With barriers it needs exactly its own number; a
@@ -12866,11 +13429,11 @@ static int cg__combo_threads(const cg__part *part, const uint8_t *done, uint32_t
 /* Shared memory and arguments of what is chosen with one part more: may a launch have as much? */
 static bool cg__combo_fits(cg__parts *x, const cg__part *more, bool general) {
     cg__part **chosen = general ? x->chosen_general : x->chosen;
-    int64_t bytes = more->variant.static_shared;
+    int64_t bytes = more->variant.memory.static_shared;
     uint32_t words = cg__row_words(&more->variant);
     for (uint32_t i = 0; i < x->num_chosen; i++) {
-        bytes += chosen[i]->variant.static_shared, words += cg__row_words(&chosen[i]->variant);
-        if (cg__same_part(chosen[i], more)) bytes -= more->variant.static_shared;
+        bytes += chosen[i]->variant.memory.static_shared, words += cg__row_words(&chosen[i]->variant);
+        if (cg__same_part(chosen[i], more)) bytes -= more->variant.memory.static_shared;
     }
     return bytes <= IND__CG_STATIC_SHARED && words <= IND__CG_COMBO_WORDS;
 }
@@ -13115,14 +13678,13 @@ static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place)
    all rows, which takes them. */
 static bool cg__suits_finish(const ind__writer *w) {
     const cg__handover *h = w->plan->handover;
-    const ind_strategy s = w->variant->strategy;
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    if (w->num_functions || w->plan->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
+    if (w->calls.num || w->plan->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
     if (h->takes)
         return w->plan->domain.rank == 0 && w->plan->domain.rrank == 1 && cg__sweeps(w, sweep) == 1 &&
                ind_expr_same(cg__r_numel(w), h->rows) && cg__hands_each(w, IND_LOOP_LOAD, w->plan->domain.var[0]);
-    return (s == IND_STRATEGY_ROW_WARP || s == IND_STRATEGY_ROW_BLOCK || s == IND_STRATEGY_ROW_LOOPED) &&
-           w->plan->domain.rank == 1 && cg__hands_each(w, IND_LOOP_STORE, w->plan->domain.var[0]);
+    return cg__has(w, IND__HAS_FINISH) && w->plan->domain.rank == 1 &&
+           cg__hands_each(w, IND_LOOP_STORE, w->plan->domain.var[0]);
 }
 
 /* Writes one of the two parts; *able: it can be one. */
@@ -13184,7 +13746,7 @@ static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     for (uint32_t f = 0; f < 2; f++) cg__write_function(x, f);
     ind__textf(t, "struct ind_rows {\n    ind_row_0 rows;\n    ind_row_1 finish;\n    long long num_rows;\n};\n\n");
     ind__textf(t, "extern \"C\" __global__ void __launch_bounds__(%d, 1) %s(const __grid_constant__ ind_rows of) {\n",
-               v->threads, v->entry);
+               v->threads, v->source.entry);
     if (v->dependent) ind__textf(t, "%s", IND__CG_DEPENDENCY_CALL);
     t->indent++;
     ind__textf(t, "const unsigned turn = ind_turn(reinterpret_cast<unsigned *>(of.rows.lookback), gridDim.x);\n");
@@ -13217,19 +13779,18 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     v->strategy = IND_STRATEGY_FINISH;
     v->grid[0] = rows->grid[0];
     v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->misaligned = rows->misaligned;
-    v->takes_next = true;
     *able = cg__guard_finish(v, h->rows, cg__most_finished(p, h));
-    snprintf(v->entry, sizeof v->entry, "ind_k_finish_%.50s", p->schedule->kernel[part[0]->kernel].name);
+    snprintf(v->source.entry, sizeof v->source.entry, "ind_k_finish_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__combo_arg(&x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = h->rows});
     cg__write_finish(&x, h);
     ind__textf(&why, "%s; %sthe last block to start reduces the results: no second launch", rows->why,
                h->threads < v->threads ? "a warp of " : "");
     v->why = cg__keep_text(&p->arena, &why);
-    v->source = cg__keep_text(&p->arena, &x.text);
-    v->source_bytes = x.text.size;
+    v->source.text = cg__keep_text(&p->arena, &x.text);
+    v->source.bytes = x.text.size;
     v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, x.arg, x.num_args * sizeof *x.arg);
     v->num_args = x.num_args;
-    bool ok = !x.failed && v->why && v->source && v->arg && ind__ok(v->grid[0]);
+    bool ok = !x.failed && v->why && v->source.text && v->arg && ind__ok(v->grid[0]);
     ind__text_free(&why);
     ind__text_free(&x.text);
     ind__free(c, x.arg);
@@ -13289,8 +13850,6 @@ static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
 /* ========================================================================================== src/cuda/cost/predict.c */
 /* ------------------------------------------------------------------------------------------------- >>predict */
 
-enum { IND__CG_COPY_PERCENT = 89 }; /* of the memory's rate that copies reach: see ind_target */
-
 /* Whole nanoseconds that an amount takes at a rate. */
 static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
     return ind_expr_ceildiv(amount, ind_int(c, rate > 0 ? rate : 1));
@@ -13311,10 +13870,9 @@ static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t 
    behind that or hides it. Transcendental functions and f64 count as f32 operations. */
 static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
     const ind_target *t = &p->target;
-    const int64_t copy = (int64_t)t->memory_bytes_per_ns * IND__CG_COPY_PERCENT / 100;
+    const int64_t copy = (int64_t)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
     const ind__variant *first = kp->part ? kp->part : kp->num_variants ? kp->variant : NULL;
-    const bool tensor =
-        first && (first->strategy == IND_STRATEGY_MATMUL_MMA || first->strategy == IND_STRATEGY_MATMUL_WGMMA);
+    const bool tensor = first && ind__strategy_has(first->strategy, IND__HAS_TENSOR_CORES);
     *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
     *computing = ind_expr_add(
         *computing, cg__duration(p->context, kp->kernel->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns));
@@ -13502,8 +14060,8 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
 static bool cg__same_variant(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, const ind__variant *x,
                              const ind__variant *y) {
     bool same = x->strategy == y->strategy && x->threads == y->threads && x->num_args == y->num_args &&
-                !x->source == !y->source && (!x->source || !strcmp(x->source, y->source)) &&
-                cg__same_exprs(x->grid, y->grid, 3) && cg__same_exprs(&x->shared_bytes, &y->shared_bytes, 1) &&
+                !x->source.text == !y->source.text && (!x->source.text || !strcmp(x->source.text, y->source.text)) &&
+                cg__same_exprs(x->grid, y->grid, 3) && cg__same_exprs(&x->memory.shared, &y->memory.shared, 1) &&
                 cg__same_exprs(&x->guard, &y->guard, 1) && x->guard_aligned == y->guard_aligned;
     for (uint32_t j = 0; same && j < x->num_args; j++) {
         const ind__kernel_arg *a = &x->arg[j], *b = &y->arg[j];
@@ -13582,13 +14140,13 @@ static ind_status cg__plan_all(ind_plan *p) {
    All ways that are left to make it, which the build may not have spilled enough to need. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]) {
     const bool warps = v->strategy == IND_STRATEGY_ROW_WARP, points = v->strategy == IND_STRATEGY_POINTWISE;
-    const bool threads =
-        !v->replaced_cluster && (points || warps || v->strategy == IND_STRATEGY_ROW_BLOCK ||
-                                 v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_COLUMN);
+    const bool threads = !v->replaced.cluster && ind__strategy_has(v->strategy, IND__HAS_THREADS);
     const int candidate[] = {v->threads / 2, v->threads * 2, v->threads / 4, v->threads * 4};
-    const int together = warps ? (v->batch ? v->batch : 1) : points && v->vector ? v->per_thread / v->vector : 1;
+    const int together = warps                 ? (ind__row_of(v)->batch ? ind__row_of(v)->batch : 1)
+                         : points && v->vector ? v->per_thread / v->vector
+                                               : 1;
     int num = 0;
-    for (int i = 0; threads && !v->misaligned && v->batch < 2 && i < 4; i++)
+    for (int i = 0; threads && !v->misaligned && ind__row_of(v)->batch < 2 && i < 4; i++)
         if (candidate[i] >= 32 && candidate[i] <= 1024) tuning[num++] = (ind__tuning){.threads = candidate[i]};
     for (const ind__variant *way = v->fallback; way && num < IND__MAX_TUNED; way = way->fallback)
         tuning[num++] = (ind__tuning){.way = way->way};
@@ -13610,7 +14168,7 @@ bool ind__is_tuned(const ind__variant *v) {
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
     int used;
-    p->tuning = tuning, p->from = first->from, p->to = first->to;
+    p->tuning = tuning, p->from = first->range.from, p->to = first->range.to;
     ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, first->assume, &used);
     p->tuning = (ind__tuning){0}, p->from = p->to = 0;
     if (!status && (!cg__same_conditions(first, out) || ind__same_source(first, out))) *out = *first;
@@ -13656,19 +14214,19 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
 typedef struct cg__architecture {
     int sm;
     bool specific; /* it has an "a" form with architecture-specific instructions */
-    int sm_registers, sm_threads, shared_per_sm, shared_per_block, block_shared, max_cluster;
+    int sm_registers, sm_threads, shared_per_sm, shared_per_block, block_shared, l1_bytes, max_cluster;
     const char *device; /* that stands for it where none is named: a row of cg__devices */
 } cg__architecture;
 
 static const cg__architecture cg__architectures[] = {
-    {80, false, 65536, 2048, 167936, 166912, 1024, 1, "A100"},
-    {86, false, 65536, 1536, 102400, 101376, 1024, 1, "RTX A6000"},
-    {87, false, 65536, 1536, 167936, 166912, 1024, 1, "Jetson AGX Orin"},
-    {89, false, 65536, 1536, 102400, 101376, 1024, 1, "L40S"},
-    {90, true, 65536, 2048, 233472, 232448, 1024, 16, "H200"},
-    {100, true, 65536, 2048, 233472, 232448, 1024, 16, "B200"},
-    {103, true, 65536, 2048, 233472, 232448, 1024, 16, "B300"},
-    {120, true, 65536, 1536, 102400, 101376, 1024, 8, "RTX 5090"},
+    {80, false, 65536, 2048, 167936, 166912, 1024, 192 << 10, 1, "A100"},
+    {86, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, "RTX A6000"},
+    {87, false, 65536, 1536, 167936, 166912, 1024, 192 << 10, 1, "Jetson AGX Orin"},
+    {89, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, "L40S"},
+    {90, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, "H200"},
+    {100, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, "B200"},
+    {103, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, "B300"},
+    {120, true, 65536, 1536, 102400, 101376, 1024, 128 << 10, 8, "RTX 5090"},
 };
 
 /* The row of the compute capability, or of the last one before it. */
@@ -13747,8 +14305,51 @@ void ind__target_defaults(ind_target *t) {
     cg__set_default(&t->sm_registers, a->sm_registers);
     cg__set_default(&t->sm_threads, a->sm_threads);
     cg__set_default(&t->block_shared, a->block_shared);
+    cg__set_default(&t->l1_bytes, a->l1_bytes);
     cg__device_defaults(t, cg__device_named(a->device));
     cg__threshold_defaults(&t->thresholds);
+}
+
+/* A figure of the H200 times the ratio of two numbers of the target and of the H200. */
+static int64_t cg__by_ratio(int64_t figure, double number, double of_h200) {
+    const double scaled = (double)figure * number / of_h200;
+    return scaled < 1 ? 1 : (int64_t)(scaled + 0.5);
+}
+
+typedef enum cg__scale {
+    IND__CG_SCALE_NONE,
+    IND__CG_SCALE_BANDWIDTH,
+    IND__CG_SCALE_OPERATIONS,
+    IND__CG_SCALE_PRODUCTS,
+    IND__CG_SCALE_L2,
+    IND__CG_SCALE_SMS,
+    IND__CG_SCALE_SHARED
+} cg__scale;
+
+static int64_t cg__scaled(const ind_target *t, int64_t figure, cg__scale scale) {
+    const cg__device *h200 = cg__device_named("H200");
+    const double bytes = t->memory_bytes_per_ns, h200_bytes = h200->memory_bytes_per_ns;
+    switch (scale) {
+    case IND__CG_SCALE_BANDWIDTH: return cg__by_ratio(figure, bytes, h200_bytes);
+    case IND__CG_SCALE_OPERATIONS:
+        return cg__by_ratio(figure, t->f32_flops_per_ns / bytes, h200->f32_flops_per_ns / h200_bytes);
+    case IND__CG_SCALE_PRODUCTS:
+        return cg__by_ratio(figure, t->tensor_flops_per_ns / bytes, h200->tensor_flops_per_ns / h200_bytes);
+    case IND__CG_SCALE_L2: return cg__by_ratio(figure, t->l2_bytes, h200->l2_bytes);
+    case IND__CG_SCALE_SMS: return cg__by_ratio(figure, t->num_sms, h200->num_sms);
+    case IND__CG_SCALE_SHARED:
+        return cg__by_ratio(figure, t->shared_per_block, cg__architecture_of(h200->sm)->shared_per_block);
+    case IND__CG_SCALE_NONE: break;
+    }
+    return figure;
+}
+
+void ind__target_fusion(const ind_target *t, ind_fusion_policy *p) {
+    if (p->row_blocks <= 0) p->row_blocks = t->max_cluster;
+#define X(type, field, value, scale, meaning, source)                                                                  \
+    if (p->field <= 0) p->field = (type)cg__scaled(t, value, IND__CG_SCALE_##scale);
+    IND_FUSION_FIGURES(X)
+#undef X
 }
 
 void ind__target_name(const ind_target *t, char out[16]) {
@@ -13797,43 +14398,38 @@ ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t) {
 /* ================================================================================================ src/cuda/verify.c */
 /* -------------------------------------------------------------------------------------------------- >>verify */
 
-/* Made of declared sizes alone: known before the launch. */
+/* True if only declared sizes are in e, which are known before the launch. */
 static bool cg__is_declared(ind_expr e) {
-    return ind__expr_is_size(e) && !ind__expr_has_kind(e, IND_SYMBOL_UNBACKED);
+    return ind__ok(e) && ind__expr_is_size(e) && !ind__expr_has_kind(e, IND_SYMBOL_UNBACKED);
 }
 
-/* The same for what blocks that share rows meet by. */
+/* The functions below return the rule that a variant breaks, or NULL. */
+
 static const char *cg__broken_split(const ind__variant *v) {
-    bool splits = v->strategy == IND_STRATEGY_ROW_SPLIT || v->strategy == IND_STRATEGY_COLUMN_SPLIT;
-    if (splits && (!ind__ok(v->splits) || !ind_expr_same(v->grid[1], v->splits) || !cg__own_axis(v->splits)))
-        return "the blocks that share a row are not those along y of the grid";
-    for (uint32_t i = 0; i < v->num_args; i++) {
-        const ind__kernel_arg *a = &v->arg[i];
-        if (a->kind == IND__ARG_COUNTERS && a->offset / 4 >= (int64_t)v->num_counters) return "it has no counters";
-        if (a->kind == IND__ARG_PARTIALS && (a->offset >= v->partial_bytes || a->offset % 16))
-            return "it has no memory for the results of blocks";
-    }
+    const ind_expr num = v->of.split.num;
+    if (!ind__strategy_has(v->strategy, IND__HAS_SPLIT)) return NULL;
+    if (!ind__ok(num) || !ind_expr_same(v->grid[1], num) || !cg__own_axis(num))
+        return "the blocks that share a row do not lie along y of the grid";
     return NULL;
 }
 
-/* Is the wait the first statement of the kernel? */
+/* True if the kernel's first statement waits for the previous launch. */
 static bool cg__waits_first(const ind__variant *v) {
-    const char *kernel = strstr(v->source, "extern \"C\" __global__"), *body = kernel ? strstr(kernel, ") {\n") : NULL;
+    const char *kernel = strstr(v->source.text, "extern \"C\" __global__"),
+               *body = kernel ? strstr(kernel, ") {\n") : NULL;
     return body && !strncmp(body + 4, IND__CG_DEPENDENCY_CALL, sizeof IND__CG_DEPENDENCY_CALL - 1);
 }
 
-/* A variant that runs the next kernel, too, has all that kernel's arguments, leaves it the other sizes, and words to
-   hand over at least one value of each row. */
+/* A variant that also runs the next kernel needs that kernel's arguments, and words for at least one value per row. */
 static const char *cg__broken_finish(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
     const ind_kernel_plan *next = k + 1;
     uint32_t buffers = 0, words = 0;
-    if (v->takes_next != (v->strategy == IND_STRATEGY_FINISH)) return "it runs the next kernel, or hides that it does";
-    if (!v->takes_next) return NULL;
-    const bool there = next < p->kernel + p->num_kernels;
-    if (!there || (next->num_variants ? next->first != next - p->kernel : next->first != k - p->kernel))
-        return "there is no next kernel to run";
-    if (!next->num_variants != k->variant[k->num_variants - 1].takes_next)
-        return "what it does not run, no other launch does";
+    if (!ind__takes_next(v)) return NULL;
+    const bool exists = next < p->kernel + p->num_kernels;
+    if (!exists || (next->num_variants ? next->first != next - p->kernel : next->first != k - p->kernel))
+        return "it runs a next kernel that does not exist";
+    if (!next->num_variants != ind__takes_next(&k->variant[k->num_variants - 1]))
+        return "no launch runs the next kernel for some sizes";
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind__kernel_arg *a = &v->arg[i];
         for (uint32_t n = 0; a->kind == IND__ARG_BUFFER && n < next->kernel->num_args; n++)
@@ -13844,57 +14440,104 @@ static const char *cg__broken_finish(const ind_plan *p, const ind_kernel_plan *k
     return NULL;
 }
 
-/* What every variant promises, as a list; NULL: all holds. */
-static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v, bool last) {
-    if (last && (ind__ok(v->guard) || v->guard_aligned)) return "the last variant has a guard";
-    if (!last && !ind__ok(v->guard) && !v->guard_aligned) return "a variant that always runs hides the next one";
+static const char *cg__broken_shape(const ind__variant *v) {
     if (v->threads < 1 || v->threads > 1024 || v->threads % 32)
-        return "threads per block are no multiple of 32 up to 1024";
-    if (v->index_bits != 32 && v->index_bits != 64) return "indices are neither 32 nor 64 bits";
-    if (!cg__power_of_two(v->vector) || v->vector > 16) return "the vector width is no power of two up to 16";
-    if (v->misaligned && v->vector < 2) return "single elements have no boundaries";
-    if (!v->source || !v->source_bytes || !v->entry[0] || !v->why) return "it has no source, name or reason";
-    const bool block = v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED;
-    if (ind__ok(v->fitted) && (!block || v->cluster > 1 || !cg__is_declared(v->fitted)))
-        return "the threads of a launch are no formula of the sizes";
-    if (v->dependent != cg__waits_first(v)) return "it does not wait first for the launch before it, as it should";
+        return "threads per block are not a multiple of 32 up to 1024";
+    if (v->index_bits != 32 && v->index_bits != 64) return "indices have neither 32 nor 64 bits";
+    if (!cg__power_of_two(v->vector) || v->vector > 16) return "the vector width is not a power of two up to 16";
+    if (v->vector > 1 && !ind__strategy_has(v->strategy, IND__HAS_VECTORS)) return "the strategy has no vectors";
+    if (v->misaligned && (v->vector < 2 || !ind__strategy_has(v->strategy, IND__HAS_MISALIGNED)))
+        return "only vectors can be misaligned";
+    return NULL;
+}
+
+/* What a launch evaluates must be a formula of declared sizes. */
+static const char *cg__broken_launch(const ind_plan *p, const ind__variant *v) {
+    if (!v->source.text || !v->source.bytes || !v->source.entry[0] || !v->why)
+        return "source, name or reason is missing";
+    if (v->dependent != cg__waits_first(v)) return "the kernel does not wait first for the previous launch";
     for (int d = 0; d < 3; d++)
-        if (!ind__ok(v->grid[d]) || !cg__is_declared(v->grid[d])) return "the grid is no formula of the sizes";
-    if (ind__ok(v->guard) && !cg__is_declared(v->guard)) return "the guard is no condition on the sizes";
-    if (!ind__ok(v->shared_bytes) || !cg__is_declared(v->shared_bytes) ||
-        cg__upper_bound(v->shared_bytes) > p->target.shared_per_block)
-        return "more shared memory than a block can have";
-    const ind__variant *way = v->fallback;
-    if (way && (way->guard_aligned != v->guard_aligned || ind__ok(way->guard) != ind__ok(v->guard) ||
-                (ind__ok(v->guard) && !ind_expr_same(way->guard, v->guard))))
-        return "what is built in its place has another guard";
-    if (v->cluster > 1 && !way) return "no way to do without a cluster";
-    const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
-    if ((staged || v->cluster) && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster))
-        return "no cluster of the target";
-    if (v->persistent && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a staged row has no shared memory";
-    if (v->persistent && (!staged || v->resident < 1)) return "persistent blocks without rows";
-    if (v->segments && (v->misaligned || v->segment_lanes < 1 || (!staged && v->strategy != IND_STRATEGY_ROW_BLOCK)))
-        return "segments of a row that is not in registers";
-    if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
-        return "the rows of a block are no whole number of batches";
-    const char *finish = cg__broken_finish(p, k, v);
-    if (finish) return finish;
-    const bool combo = v->strategy == IND_STRATEGY_COMBO;
-    if (combo != (k->num_parts > 1)) return "the kernels of one launch are no parts of one";
-    if (combo && v->num_args > IND__CG_COMBO_WORDS) return "the arguments of its parts take more than 4 KiB";
-    if (v->num_args < k->kernel->num_args) return "a buffer of the kernel is no argument";
-    for (uint32_t i = 0; i < v->num_args; i++) {
-        const ind__kernel_arg *a = &v->arg[i];
-        if (i && v->arg[i - 1].kind > a->kind && !combo && !v->takes_next)
-            return "arguments are not in the order buffers, sizes, memory of the instance";
-        if (a->kind == IND__ARG_BUFFER && a->buffer >= p->schedule->program->num_buffers)
-            return "an argument is no buffer";
-        if ((a->kind == IND__ARG_SIZE || a->kind == IND__ARG_LOOKBACK) &&
-            (!ind__ok(a->size) || !cg__is_declared(a->size)))
-            return "a size argument is no formula of the sizes";
+        if (!cg__is_declared(v->grid[d])) return "the grid is not a formula of the sizes";
+    if (ind__ok(v->guard) && !cg__is_declared(v->guard)) return "the guard is not a condition on the sizes";
+    if (!cg__is_declared(v->memory.shared)) return "shared memory is not a formula of the sizes";
+    if (cg__upper_bound(v->memory.shared) > p->target.shared_per_block)
+        return "shared memory exceeds the limit of a block";
+    return NULL;
+}
+
+static const char *cg__broken_stage(const ind__variant *v) {
+    const ind__stage_plan *s = &v->of.row.stage;
+    if (!s->persistent) return NULL;
+    if (!ind__strategy_has(v->strategy, IND__HAS_PERSISTENT)) return "the strategy has no persistent blocks";
+    if (s->resident < 1) return "persistent blocks compute no rows at the same time";
+    return s->num == 2 || (s->num == 1 && s->held == 2) ? NULL : "the next row has no shared memory";
+}
+
+static const char *cg__broken_row(const ind_plan *p, const ind__variant *v) {
+    const ind__row_plan *row = &v->of.row;
+    if (ind__strategy_row_of(v->strategy)->of != IND__PLAN_OF_ROW) return NULL;
+    if (ind__ok(row->fitted) && (!ind__strategy_has(v->strategy, IND__HAS_FITTED) || row->cluster > 1))
+        return "a launch cannot set the active threads of this strategy";
+    if (ind__ok(row->fitted) && !cg__is_declared(row->fitted))
+        return "the active threads are not a formula of the sizes";
+    if (row->cluster && !ind__strategy_has(v->strategy, IND__HAS_CLUSTER)) return "the strategy has no clusters";
+    if (row->cluster && (!cg__power_of_two(row->cluster) || row->cluster > p->target.max_cluster))
+        return "the target has no clusters of this size";
+    if (row->cluster > 1 && !v->fallback) return "a variant with a cluster has no fallback without one";
+    if (row->segments &&
+        (v->misaligned || row->segment_lanes < 1 || !ind__strategy_has(v->strategy, IND__HAS_SEGMENTS)))
+        return "the strategy has no segments of rows";
+    if (row->batch && (!ind__strategy_has(v->strategy, IND__HAS_BATCH) || v->rows % row->batch))
+        return "the rows of a block are not a multiple of the batch";
+    return cg__broken_stage(v);
+}
+
+static const char *cg__broken_guards(const ind__variant *v, bool last) {
+    const ind__variant *other = v->fallback;
+    if (last && (ind__ok(v->guard) || v->guard_aligned)) return "the last variant has a guard";
+    if (!last && !ind__ok(v->guard) && !v->guard_aligned) return "a variant without a guard precedes another one";
+    if (other && (other->guard_aligned != v->guard_aligned || ind__ok(other->guard) != ind__ok(v->guard)))
+        return "the fallback has another guard";
+    if (other && ind__ok(v->guard) && !ind_expr_same(other->guard, v->guard)) return "the fallback has another guard";
+    return NULL;
+}
+
+static const char *cg__broken_arg(const ind_plan *p, const ind__variant *v, const ind__kernel_arg *a) {
+    const bool size = a->kind == IND__ARG_SIZE || a->kind == IND__ARG_LOOKBACK;
+    if (a->kind == IND__ARG_BUFFER && a->buffer >= p->schedule->program->num_buffers)
+        return "an argument is a buffer that does not exist";
+    if (size && !cg__is_declared(a->size)) return "a size argument is not a formula of the sizes";
+    if (a->kind == IND__ARG_COUNTERS && a->offset / 4 >= (int64_t)v->memory.num_counters)
+        return "the counters are not allocated";
+    if (a->kind == IND__ARG_PARTIALS && (a->offset >= v->memory.partial_bytes || a->offset % 16))
+        return "the memory of partial results is not allocated, or misaligned";
+    return NULL;
+}
+
+static const char *cg__broken_args(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
+    const char *rule = NULL;
+    const bool one = ind__strategy_row_of(v->strategy)->family != IND__FAMILY_LAUNCH;
+    if ((v->strategy == IND_STRATEGY_COMBO) != (k->num_parts > 1))
+        return "the kernels of the launch are not the parts of the variant";
+    if (v->strategy == IND_STRATEGY_COMBO && v->num_args > IND__CG_COMBO_WORDS)
+        return "the arguments of its parts take more than 4 KiB";
+    if (v->num_args < k->kernel->num_args) return "a buffer of the kernel is not an argument";
+    for (uint32_t i = 0; i < v->num_args && !rule; i++) {
+        rule = cg__broken_arg(p, v, &v->arg[i]);
+        if (!rule && i && one && v->arg[i - 1].kind > v->arg[i].kind)
+            rule = "arguments are not in the order buffers, sizes, memory of the instance";
     }
-    return cg__broken_split(v);
+    return rule;
+}
+
+static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v, bool last) {
+    const char *rule = cg__broken_guards(v, last);
+    if (!rule) rule = cg__broken_shape(v);
+    if (!rule) rule = cg__broken_launch(p, v);
+    if (!rule) rule = cg__broken_row(p, v);
+    if (!rule) rule = cg__broken_split(v);
+    if (!rule) rule = cg__broken_finish(p, k, v);
+    return rule ? rule : cg__broken_args(p, k, v);
 }
 
 ind_status ind__plan_verify(const ind_plan *p) {
@@ -13902,8 +14545,8 @@ ind_status ind__plan_verify(const ind_plan *p) {
         const ind_kernel_plan *k = &p->kernel[i];
         for (int v = 0; v < k->num_variants; v++) {
             const char *rule = NULL;
-            for (const ind__variant *way = &k->variant[v]; way && !rule; way = way->fallback)
-                rule = cg__broken_rule(p, k, way, v + 1 == k->num_variants);
+            for (const ind__variant *one = &k->variant[v]; one && !rule; one = one->fallback)
+                rule = cg__broken_rule(p, k, one, v + 1 == k->num_variants);
             if (rule)
                 return ind__fail(p->context, IND_VERIFY, "plan of kernel %u (%s), variant %d: %s", i, k->kernel->name,
                                  v, rule);
@@ -13914,15 +14557,6 @@ ind_status ind__plan_verify(const ind_plan *p) {
 
 /* ================================================================================================= src/cuda/print.c */
 /* --------------------------------------------------------------------------------------------------- >>print */
-
-const char *ind__strategy_text(ind_strategy s) {
-    static const char *const texts[] = {
-#define X(name, text) text,
-        IND_STRATEGIES(X)
-#undef X
-    };
-    return (size_t)s < sizeof texts / sizeof texts[0] ? texts[s] : "?";
-}
 
 static void cg__print_expr_field(ind__text *t, const char *name, ind_expr e) {
     ind__textf(t, "%s", name);
@@ -13945,28 +14579,30 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
 }
 
 static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__variant *v) {
+    const ind__tile_plan *tile = ind__tile_of(v);
     ind__textf(t, "%s: %s\n", ind__strategy_text(v->strategy), v->why);
     t->indent++;
     ind__textf(t, "threads %d, elements per thread %d, vector %d, rows per block %d, %d-bit indices\n", v->threads,
                v->per_thread, v->vector, v->rows, v->index_bits);
     if (v->misaligned) ind__textf(t, "misaligned: aligned vectors, peeled edges\n");
-    if (v->segments)
-        ind__textf(t, "%d whole segments of a row per iteration, %d lanes each\n", v->segments, v->segment_lanes);
-    if (v->tile_m)
-        ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", v->tile_m, v->tile_n, v->tile_k, v->warps_m,
-                   v->warps_n, v->stages);
-    if (ind__ok(v->fitted)) {
-        cg__print_expr_field(t, "active threads ", v->fitted);
+    if (ind__row_of(v)->segments)
+        ind__textf(t, "%d whole segments of a row per iteration, %d lanes each\n", ind__row_of(v)->segments,
+                   ind__row_of(v)->segment_lanes);
+    if (tile->m)
+        ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", tile->m, tile->n, tile->k, tile->warps_m,
+                   tile->warps_n, tile->stages);
+    if (ind__ok(ind__row_of(v)->fitted)) {
+        cg__print_expr_field(t, "active threads ", ind__row_of(v)->fitted);
         ind__textf(t, "\n");
     }
     cg__print_expr_field(t, "grid ", v->grid[0]);
     cg__print_expr_field(t, " x ", v->grid[1]);
     cg__print_expr_field(t, " x ", v->grid[2]);
-    cg__print_expr_field(t, ", dynamic shared memory ", v->shared_bytes);
+    cg__print_expr_field(t, ", dynamic shared memory ", v->memory.shared);
     ind__textf(t, " bytes\n");
-    if (v->num_counters)
+    if (v->memory.num_counters)
         ind__textf(t, "blocks along y combine their results: %u counters, at most %lld bytes of partial results\n",
-                   v->num_counters, (long long)v->partial_bytes);
+                   v->memory.num_counters, (long long)v->memory.partial_bytes);
     if (ind__ok(v->guard)) {
         cg__print_expr_field(t, "requires ", v->guard);
         ind__textf(t, "\n");
@@ -13974,13 +14610,14 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned pointers\n");
     if (v->dependent) ind__textf(t, "programmatic dependent launch (waits at entry)\n");
     cg__print_args(t, p, v);
-    if (v->replaced_local_bytes)
-        ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->replaced_local_bytes);
-    if (v->replaced_cluster)
-        ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->replaced_cluster);
+    if (v->replaced.local_bytes)
+        ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->replaced.local_bytes);
+    if (v->replaced.cluster)
+        ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->replaced.cluster);
     for (const ind__variant *last = v, *way; (way = last->fallback) != NULL; last = way)
         ind__textf(t, "fallback if it spills%s: %s: %s\n",
-                   last->cluster > 1 && way->cluster < 2 ? " or the cluster does not fit" : "",
+                   ind__row_of(last)->cluster > 1 && ind__row_of(way)->cluster < 2 ? " or the cluster does not fit"
+                                                                                   : "",
                    ind__strategy_text(way->strategy), way->why);
     t->indent--;
 }
@@ -14023,8 +14660,8 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
     cg__print_expr_field(t, "predicted ns, total: ", p->time_ns);
     ind__textf(
         t, "; per ns %d bytes of memory (copies reach %d %%), %d f32 flops, %d tensor-core flops; %d ns per launch\n",
-        p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns, p->target.tensor_flops_per_ns,
-        p->target.launch_ns);
+        p->target.memory_bytes_per_ns, p->target.thresholds.copy_percent, p->target.f32_flops_per_ns,
+        p->target.tensor_flops_per_ns, p->target.launch_ns);
 }
 
 static void cg__print_json_expr(ind__text *t, ind_expr e) {
@@ -14058,6 +14695,7 @@ static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__vari
 }
 
 static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__variant *v) {
+    const ind__tile_plan *tile = ind__tile_of(v);
     ind__textf(t, "{\"strategy\": ");
     ind__text_json(t, ind__strategy_text(v->strategy));
     ind__textf(t, ", \"why\": ");
@@ -14066,28 +14704,30 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
                ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"misaligned\": %s, "
                "\"rows\": %d, ",
                v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->misaligned ? "true" : "false", v->rows);
-    ind__textf(t, "\"segments\": %d, \"segment_lanes\": %d, ", v->segments, v->segment_lanes);
+    ind__textf(t, "\"segments\": %d, \"segment_lanes\": %d, ", ind__row_of(v)->segments, ind__row_of(v)->segment_lanes);
     ind__textf(t,
                "\"index_bits\": %d, \"cluster\": %d, \"persistent\": %d, \"replaced_local_bytes\": %d, "
                "\"replaced_cluster\": %d, \"fallback\": ",
-               v->index_bits, v->cluster, v->persistent, v->replaced_local_bytes, v->replaced_cluster);
+               v->index_bits, ind__row_of(v)->cluster, ind__row_of(v)->stage.persistent, v->replaced.local_bytes,
+               v->replaced.cluster);
     if (v->fallback)
         ind__text_json(t, v->fallback->why);
     else
         ind__textf(t, "null");
     ind__textf(t, ", ");
-    ind__textf(t, "\"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"grid\": [", v->tile_m, v->tile_n,
-               v->tile_k, v->warps_m, v->warps_n, v->stages);
+    ind__textf(t, "\"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"grid\": [", tile->m, tile->n, tile->k,
+               tile->warps_m, tile->warps_n, tile->stages);
     for (int d = 0; d < 3; d++) {
         if (d) ind__textf(t, ", ");
         cg__print_json_expr(t, v->grid[d]);
     }
     ind__textf(t, "], \"shared_bytes\": ");
-    cg__print_json_expr(t, v->shared_bytes);
-    ind__textf(t, ", \"counters\": %u, \"partial_bytes\": %lld", v->num_counters, (long long)v->partial_bytes);
+    cg__print_json_expr(t, v->memory.shared);
+    ind__textf(t, ", \"counters\": %u, \"partial_bytes\": %lld", v->memory.num_counters,
+               (long long)v->memory.partial_bytes);
     ind__textf(t, ", \"fitted_threads\": ");
-    if (ind__ok(v->fitted))
-        cg__print_json_expr(t, v->fitted);
+    if (ind__ok(ind__row_of(v)->fitted))
+        cg__print_json_expr(t, ind__row_of(v)->fitted);
     else
         ind__textf(t, "null");
     ind__textf(t, ", \"guard\": ");
@@ -14097,7 +14737,7 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         ind__textf(t, "null");
     ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"entry\": ", v->guard_aligned ? "true" : "false",
                v->dependent ? "true" : "false");
-    ind__text_json(t, v->entry);
+    ind__text_json(t, v->source.entry);
     ind__textf(t, ", ");
     cg__print_json_args(t, p, v);
     ind__textf(t, "}");
@@ -14117,7 +14757,7 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     ind__textf(t, "{\"arch\": ");
     ind__text_json(t, arch);
     ind__textf(t, ", \"memory_bytes_per_ns\": %d, \"copy_percent\": %d, \"f32_flops_per_ns\": %d, ",
-               p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns);
+               p->target.memory_bytes_per_ns, p->target.thresholds.copy_percent, p->target.f32_flops_per_ns);
     ind__textf(t, "\"tensor_flops_per_ns\": %d, \"launch_ns\": %d, \"time_ns\": ", p->target.tensor_flops_per_ns,
                p->target.launch_ns);
     cg__print_json_expr(t, p->time_ns);
@@ -14144,9 +14784,11 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
 }
 
 ind_expr ind__staged_grid(const ind__variant *v) {
-    ind_context *c = v->items.context;
-    const ind_expr rows = v->persistent ? ind_expr_min(v->items, ind_int(c, v->resident)) : v->items;
-    return ind_expr_mul(rows, ind_int(c, v->cluster));
+    ind_context *c = ind__row_of(v)->stage.items.context;
+    const ind_expr rows = ind__row_of(v)->stage.persistent
+                              ? ind_expr_min(ind__row_of(v)->stage.items, ind_int(c, ind__row_of(v)->stage.resident))
+                              : ind__row_of(v)->stage.items;
+    return ind_expr_mul(rows, ind_int(c, ind__row_of(v)->cluster));
 }
 
 int ind__plan_likely(const ind_kernel_plan *k) {
@@ -14156,7 +14798,7 @@ int ind__plan_likely(const ind_kernel_plan *k) {
 }
 
 bool ind__same_source(const ind__variant *a, const ind__variant *b) {
-    return a->source_bytes == b->source_bytes && !memcmp(a->source, b->source, a->source_bytes);
+    return a->source.bytes == b->source.bytes && !memcmp(a->source.text, b->source.text, a->source.bytes);
 }
 
 bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant) {
@@ -14213,7 +14855,7 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
                 if (same) cg__print_made(t, p, k, origin_name, result_name, user);
             }
             ind__textf(t, "\n");
-            ind__text_raw(t, p->kernel[i].variant[v].source, p->kernel[i].variant[v].source_bytes);
+            ind__text_raw(t, p->kernel[i].variant[v].source.text, p->kernel[i].variant[v].source.bytes);
             ind__textf(t, "\n");
         }
 }

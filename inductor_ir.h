@@ -46,12 +46,12 @@ extern "C" {
 #define IND_API extern
 #endif
 
-#define IND_MAX_RANK 8 /* dimensions of a tensor; more is IND_LIMIT with the op's name */
+#define IND_MAX_RANK 8 /* dimensions of a tensor; more give IND_LIMIT with the op's name */
 
 /* ============================================================================================= src/ir/base/status.h */
 /* ------------------------------------------------------------------------------------------------ >>status */
 
-/* Every function that can fail returns one of these; ind_error() has the sentence that goes with it. */
+/* Every function that can fail returns one of these; ind_error() gives the sentence that describes the failure. */
 #define IND_STATUSES(X)                                                                                                \
     X(OK, "ok")                                                                                                        \
     X(INVALID_ARGUMENT, "invalid argument")                                                                            \
@@ -83,23 +83,23 @@ IND_API const char *ind_status_text(ind_status status);
 /* ============================================================================================ src/ir/base/context.h */
 /* ----------------------------------------------------------------------------------------------- >>context */
 
-/* Host memory. Both functions or neither; alloc returns 16-byte aligned memory or NULL. Both are called by every thread
-   that calls the library, at the same time where several do. Default: malloc and free. */
+/* Host memory. Set both functions or neither. alloc returns 16-byte aligned memory or NULL. Every thread that calls the
+   library calls them, several possibly at the same time. Default: calloc and free. */
 typedef struct ind_allocator {
     void *(*alloc)(size_t bytes, void *user);
     void (*free)(void *memory, void *user);
     void *user;
 } ind_allocator;
 
-/* Log lines, without newline, in the thread that makes them. Nothing is ever printed by the library itself. level:
-   1 warning, 2 info, 3 debug. */
+/* Receives log lines, without newline, in the thread that logs them. The library itself prints nothing. level: 1
+   warning, 2 info, 3 debug. */
 typedef struct ind_logger {
     void (*log)(int level, const char *text, void *user);
     void *user;
 } ind_logger;
 
 #define IND_DEVICES(X)                                                                                                 \
-    X(AUTO, "auto") /* the GPU where there is one, else the host */                                                    \
+    X(AUTO, "auto") /* the GPU if there is one, else the host */                                                       \
     X(HOST, "host")                                                                                                    \
     X(CUDA, "cuda")
 
@@ -109,14 +109,15 @@ typedef enum ind_device {
 #undef X
 } ind_device;
 
-/* The environment is read once, in ind_context_create; each variable fills the field beside it where that is zero. */
+/* The environment is read once, in ind_context_create. Each variable sets the field that it is listed at, if that field
+   is zero. */
 typedef struct ind_context_desc {
     ind_allocator allocator;
     ind_logger log;
     ind_device device; /* IND_DEVICE: host, cuda or auto */
     struct {
-        void *context;            /* a CUcontext to use instead of the device's primary one; stays the caller's */
-        int ordinal;              /* which device, 0-based; ignored when context is given */
+        void *context;            /* a CUcontext to use instead of the device's primary one; owned by the caller */
+        int ordinal;              /* device number, 0-based; ignored if context is given */
         const char *library_path; /* IND_CUDA_LIBRARY: the driver library */
         const char *nvrtc_path;   /* IND_NVRTC_LIBRARY: the NVRTC library */
     } cuda;
@@ -126,9 +127,8 @@ typedef struct ind_context_desc {
     int log_level;   /* IND_LOG: 0 nothing .. 3 debug */
     int verify;      /* IND_VERIFY: 1 runs the verifier after every stage; -1 never; 0 default (only in debug builds) */
     int num_threads; /* IND_THREADS: workers for compiling and for the host device; 0: one per core, at most 8 */
-    /* Functions declared in texts may hold preprocessor directives, pragmas and assembly. Only for texts that are
-       trusted like code of the program: an #include reads files of the machine that compiles. No environment variable.
-     */
+    /* Allows preprocessor directives, pragmas and assembly in functions declared in texts. Only for texts that are
+       trusted like program code: an #include reads files of the machine that compiles. No environment variable. */
     bool trust_texts;
 } ind_context_desc;
 
@@ -138,11 +138,11 @@ typedef struct ind_context ind_context;
    Errors: IND_INVALID_ARGUMENT (context NULL, half an allocator), IND_OUT_OF_MEMORY. No device is touched yet. */
 IND_API ind_status ind_context_create(const ind_context_desc *desc, ind_context **context);
 
-/* Destroys the context and all that came from it: graphs, modules, instances, expressions. NULL is allowed. */
+/* Destroys the context and all objects made from it: graphs, modules, instances, expressions. NULL is allowed. */
 IND_API void ind_context_destroy(ind_context *context);
 
 /* The sentence that describes the calling thread's last failure in this context ("" if none), valid until the thread's
-   next call that fails. A thread may start with the last failure of one that has ended. */
+   next call that fails. A new thread may start with the last failure of a thread that has ended. */
 IND_API const char *ind_error(const ind_context *context);
 IND_API ind_status ind_error_status(const ind_context *context);
 
@@ -165,11 +165,11 @@ IND_API const ind_context_desc *ind_context_query_desc(const ind_context *contex
     X(BF16, "bf16", 2, 'f', "unsigned short")                                                                          \
     X(F32, "f32", 4, 'f', "float")                                                                                     \
     X(F64, "f64", 8, 'f', "double")                                                                                    \
-    X(F8E4M3FN, "f8e4m3fn", 1, 'f', "unsigned char") /* 448 at most, no infinity; stored and cast only */              \
-    X(F8E5M2, "f8e5m2", 1, 'f', "unsigned char")     /* likewise; has infinity (Micikevicius et al. 2022) */
+    X(F8E4M3FN, "f8e4m3fn", 1, 'f', "unsigned char") /* at most 448, no infinity; storage and casts only */            \
+    X(F8E5M2, "f8e5m2", 1, 'f', "unsigned char") /* storage and casts only; has infinity (Micikevicius et al. 2022) */
 
 typedef enum ind_dtype {
-    IND_DTYPE_NONE, /* zero in a desc: "as the input" */
+    IND_DTYPE_NONE, /* zero in a desc: the type of the input */
 #define X(name, text, bytes, cls, ctype) IND_##name,
     IND_DTYPES(X)
 #undef X
@@ -180,25 +180,25 @@ IND_API const char *ind_dtype_name(ind_dtype dtype);
 IND_API int ind_dtype_bytes(ind_dtype dtype);
 IND_API bool ind_dtype_is_float(ind_dtype dtype);
 IND_API bool ind_dtype_is_integer(ind_dtype dtype); /* u8 to i64; bool is neither */
-/* The type a value of this storage type is computed in: f32 for f16, bf16 and the 8-bit floats, else the type itself.
- */
+/* The type in which values of this storage type are computed: f32 for f16, bf16 and the 8-bit floats, else the type
+   itself. */
 IND_API ind_dtype ind_dtype_compute(ind_dtype dtype);
 /* PyTorch's promotion of two tensor types (torch.promote_types); NONE for an 8-bit float and another type. */
 IND_API ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b);
-/* From its text name; IND_DTYPE_NONE if there is none such, or name is NULL. */
+/* The type with this text name; IND_DTYPE_NONE if there is none, or name is NULL. */
 IND_API ind_dtype ind_dtype_parse(const char *name, size_t length);
 
 /* =============================================================================================== src/ir/expr/expr.h */
 /* -------------------------------------------------------------------------------------------------- >>expr */
 
-/* An integer expression: immutable, interned, so equal expressions of one context have equal ids. id 0 is "invalid":
-   every function here accepts it and returns it, and the context has the reason; so a long computation is checked once.
-   A module has a context of its own, made by ind_compile; operands of it and of the user's context give a result in the
-   user's context. Existing expressions are read by any thread at any time; making new ones is for one thread at a time.
-   `//` and `%` are Python's: they round down for every sign.
+/* An integer expression: immutable and interned, so equal expressions of one context have equal ids. id 0 is "invalid":
+   every function here accepts it and returns it, and the context has the reason. So one check at the end of a long
+   computation is enough. A module has its own context, created by ind_compile. An operation on its expressions and the
+   user's gives a result in the user's context. Any thread may read existing expressions at any time; only one thread at
+   a time may create new ones. `//` and `%` are Python's: they round down for every sign.
    Errors of every constructor: IND_OVERFLOW (an integer in it exceeds 64 bits), IND_LIMIT (nested more than 160 levels
-   deep, more than 65,536 terms, a product of more than 60 factors), IND_OUT_OF_MEMORY, IND_INVALID_ARGUMENT (of two
-   contexts). */
+   deep, more than 65,536 terms, a product of more than 60 factors), IND_OUT_OF_MEMORY, IND_INVALID_ARGUMENT (operands
+   of unrelated contexts). */
 typedef struct ind_expr {
     ind_context *context;
     uint32_t id;
@@ -236,7 +236,7 @@ typedef enum ind_expr_kind {
 #define IND_SYMBOL_KINDS(X)                                                                                            \
     X(SIZE, "size")         /* declared: range, multiple-of, hint */                                                   \
     X(UNBACKED, "unbacked") /* known only at run time, from data */                                                    \
-    X(INDEX, "index")       /* loop index, in [0, extent) */                                                           \
+    X(INDEX, "index")       /* loop index in [0, extent) */                                                            \
     X(INDIRECT, "indirect") /* loop index read from memory, in [0, extent) after its check */
 
 typedef enum ind_symbol_kind {
@@ -245,14 +245,14 @@ typedef enum ind_symbol_kind {
 #undef X
 } ind_symbol_kind;
 
-/* All fields make the identity of a symbol: the same name with another range is another symbol. */
+/* All fields together identify a symbol: the same name with another range is another symbol. */
 typedef struct ind_symbol {
     ind_symbol_kind kind;
     int slot;            /* INDEX: which loop; INDIRECT: which value of the body; SIZE: position in its graph */
-    const char *name;    /* printed; interned copy */
-    int64_t lo, hi;      /* inclusive range; filled from extent for loop indices */
+    const char *name;    /* as printed; interned copy */
+    int64_t lo, hi;      /* inclusive range; derived from the extent for loop indices */
     int64_t multiple_of; /* >= 1 */
-    int64_t hint;        /* a likely value: for heuristics only */
+    int64_t hint;        /* a likely value, for heuristics only */
     ind_expr extent;     /* loop indices: one past the largest value; else invalid */
 } ind_symbol;
 
@@ -264,15 +264,15 @@ IND_API ind_expr ind_expr_add(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_sub(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_mul(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_neg(ind_expr a);
-/* Division by what may be zero is IND_INVALID_ARGUMENT: b's bounds, its form (a product of such) or the facts in force
-   have to exclude it. */
+/* Division by a value that may be zero is IND_INVALID_ARGUMENT: b must be proven nonzero by its bounds, its form (a
+   product of nonzero factors) or the facts in force. */
 IND_API ind_expr ind_expr_floordiv(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_mod(ind_expr a, ind_expr b); /* as floordiv; the result has b's sign */
 IND_API ind_expr ind_expr_ceildiv(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_modular(ind_expr x, ind_expr d, ind_expr m); /* (x // d) % m */
 IND_API ind_expr ind_expr_min(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_max(ind_expr a, ind_expr b);
-IND_API ind_expr ind_expr_eq(ind_expr a, ind_expr b); /* conditions are expressions with value 0 or 1 */
+IND_API ind_expr ind_expr_eq(ind_expr a, ind_expr b); /* conditions are expressions with the value 0 or 1 */
 IND_API ind_expr ind_expr_ne(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_lt(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_le(ind_expr a, ind_expr b);
@@ -281,32 +281,31 @@ IND_API ind_expr ind_expr_or(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_not(ind_expr a);
 IND_API ind_expr ind_expr_where(ind_expr condition, ind_expr a, ind_expr b);
 
-/* Many at once: linear in n, where n calls above would copy n times. n == 0: 0 for the sum, 1 for the product; Min and
-   Max need n >= 1. */
+/* Operations on n operands in linear time; n calls of the functions above would copy n times. n == 0 gives 0 for the
+   sum, 1 for the product; Min and Max need n >= 1. */
 IND_API ind_expr ind_expr_sum(ind_context *context, const ind_expr *v, int n);
 IND_API ind_expr ind_expr_product(ind_context *context, const ind_expr *v, int n);
 IND_API ind_expr ind_expr_min_of(ind_context *context, const ind_expr *v, int n);
 IND_API ind_expr ind_expr_max_of(ind_context *context, const ind_expr *v, int n);
 
-/* Structure. Args are valid for argument numbers below the count. */
+/* Structure. An argument number must be below the count. */
 IND_API ind_expr_kind ind_expr_query_kind(ind_expr e);
 IND_API int ind_expr_num_args(ind_expr e);
 IND_API ind_expr ind_expr_arg(ind_expr e, int i);
 IND_API const ind_symbol *ind_expr_symbol(ind_expr e);    /* NULL unless e is a symbol */
 IND_API bool ind_expr_is_int(ind_expr e, int64_t *value); /* value may be NULL */
-IND_API bool ind_expr_same(ind_expr a, ind_expr b);       /* equal, and valid; those of modules compare with others */
+IND_API bool ind_expr_same(ind_expr a, ind_expr b);       /* valid and equal, also across module contexts */
 
-/* Value with every symbol given by `value(symbol, user, &out)`, which returns false if it has none.
-   Errors: IND_NOT_FOUND (names the symbol), IND_OVERFLOW, IND_INVALID_ARGUMENT (division by zero). */
+/* Evaluates e. `value(symbol, user, &out)` gives the value of each symbol and returns false if it has none. Errors:
+   IND_NOT_FOUND (names the symbol), IND_OVERFLOW, IND_INVALID_ARGUMENT (division by zero). */
 typedef bool (*ind_symbol_value_fn)(const ind_symbol *symbol, void *user, int64_t *out);
 IND_API ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *user, int64_t *out);
 
-/* Three families of questions, never mixed: *known* asks what is proven and changes nothing; *guard* settles a
-   condition and, where it is not proven, writes down that it was needed; *hint* is a likely value, for heuristics
-   alone.
+/* Three families of queries. *known* returns proven facts and changes nothing. *guard* decides a condition and, if it
+   is not proven, records that it was needed. *hint* is a likely value, for heuristics only.
 
-   Known, from the symbols' own ranges (and the fact set that is in force). false means "not proven". ind_expr_bounds
-   takes the symbols' own ranges alone and only reads; ind_bounds heeds facts. INT64_MIN and INT64_MAX: unbounded. */
+   Known: proven from the symbols' own ranges and the fact set in force. false means "not proven". ind_expr_bounds uses
+   the symbols' own ranges alone and only reads; ind_bounds also uses facts. INT64_MIN and INT64_MAX: unbounded. */
 IND_API void ind_expr_bounds(ind_expr e, int64_t *lo, int64_t *hi);
 IND_API bool ind_known_true(ind_expr condition);
 IND_API bool ind_known_eq(ind_expr a, ind_expr b);
@@ -315,56 +314,56 @@ IND_API bool ind_known_lt(ind_expr a, ind_expr b);
 IND_API bool ind_known_multiple(ind_expr e, int64_t of);
 IND_API int64_t ind_known_divisor(ind_expr e); /* the largest integer proven to divide e; 0 for the constant 0 */
 
-/* Hint: a likely value; loop indices count as 0. An unbacked symbol needs none: then its lower bound stands in. */
+/* Hint: a likely value; loop indices count as 0. An unbacked symbol without a hint counts as its lower bound. */
 IND_API int64_t ind_hint(ind_expr e);
 
-/* A fact set: what holds of symbols beyond their own ranges. Declared facts are promises; guards are conditions that
-   hold for the hints and were needed to go on. Both simplify what is built under the set. Belongs to the context, may
-   be destroyed before it; not for two threads at once. */
+/* A fact set: facts on symbols beyond their own ranges. Declared facts are promises of the caller. Guards are
+   conditions that hold for the hints and that later decisions depend on. Both simplify expressions built under the set.
+   It belongs to the context and may be destroyed before it. Not for two threads at once. */
 typedef struct ind_facts ind_facts;
 IND_API ind_status ind_facts_create(ind_context *context, ind_facts **facts);
 IND_API void ind_facts_destroy(ind_facts *facts); /* NULL allowed */
 
-/* Declares that a condition holds: s0 == 4*s1, s0 <= s1, s0 % 8 == 0, s0 != 0, i0 < s0, `and` of such; anything else is
-   remembered as it stands. Equalities that can be solved for a symbol replace it; bounds of one symbol narrow it.
-   Errors: IND_INVALID_ARGUMENT if it contradicts what is known (nothing is added), IND_OUT_OF_MEMORY. */
+/* Declares that a condition holds: s0 == 4*s1, s0 <= s1, s0 % 8 == 0, s0 != 0, i0 < s0, or an `and` of these; any other
+   condition is stored as it is. An equality that can be solved for a symbol replaces the symbol; a bound of one symbol
+   narrows its range. Errors: IND_INVALID_ARGUMENT if it contradicts known facts (nothing is added),
+   IND_OUT_OF_MEMORY. */
 IND_API ind_status ind_facts_assume(ind_facts *facts, ind_expr condition);
 
-/* Puts a fact set in force: until another call, the known-queries, the divisors (x // n needs n != 0) and the rules
-   that need a proof heed it in all that is built in the context. Symbols stay as they are given; ind_simplify also puts
-   what replaces them. facts may be NULL: none. Returns the set that was in force, to be put back; what was built under
-   a set is valid only where its facts hold. NULL context: nothing happens, NULL. A set of another context is
+/* Puts a fact set in force. Until the next call it applies to everything built in the context: the known queries, the
+   divisors (x // n needs n != 0) and the rules that need a proof. Symbols are not replaced; ind_simplify also replaces
+   them. facts may be NULL: none. Returns the set that was in force, which the caller restores. An expression built
+   under a set is valid only if its facts hold. NULL context: does nothing, returns NULL. A set of another context is
    IND_INVALID_ARGUMENT (ind_error_status) and is not put in force. */
 IND_API ind_facts *ind_facts_enter(ind_context *context, ind_facts *facts);
 
-/* Known under a fact set (NULL: none). simplify builds e anew under the facts until nothing changes; the result has the
-   same value wherever the facts hold, and simplifying it again gives the same id. Where a form on the way would hold an
-   integer beyond 64 bits, the expression stays as far as it came: then equal values may have different ids. */
+/* Known under a fact set (NULL: none). simplify rebuilds e under the facts until nothing changes. The result has the
+   same value wherever the facts hold, and simplifying it again gives the same id. If an intermediate form has an
+   integer beyond 64 bits, simplification stops there; then equal values may have different ids. */
 IND_API ind_expr ind_simplify(ind_facts *facts, ind_expr e);
 IND_API bool ind_known(ind_facts *facts, ind_expr condition);
 IND_API void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi);
 
-/* Guard: *holds says which way a condition goes. Proven either way: nothing is recorded. Else it is decided by the
-   hints, and the condition (or its negation) becomes a guard: true from here on, checked by ind_facts_check. Where the
-   hints contradict what is known, the answer is the one that does not. Errors, with nothing recorded: IND_NOT_SUPPORTED
-   if it hangs on an unbacked symbol or a loop index: no hint may stand for data; IND_INVALID_ARGUMENT (a condition of
-   another context, holds NULL, for the hints a division by zero), IND_OVERFLOW (its value for the hints), IND_LIMIT
-   (too many consequences), IND_OUT_OF_MEMORY. */
+/* Guard: sets *holds to the truth of a condition. Proven true or false: nothing is recorded. Otherwise the hints
+   decide, and the condition (or its negation) becomes a guard: true from here on, checked by ind_facts_check. If the
+   hints contradict known facts, the facts decide. Errors, with nothing recorded: IND_NOT_SUPPORTED if it depends on an
+   unbacked symbol or a loop index, as no hint may stand for data; IND_INVALID_ARGUMENT (a condition of another context,
+   holds NULL, a division by zero at the hints), IND_OVERFLOW (its value at the hints), IND_LIMIT (too many
+   consequences), IND_OUT_OF_MEMORY. */
 IND_API ind_status ind_guard(ind_facts *facts, ind_expr condition, bool *holds);
 IND_API int ind_facts_num_guards(const ind_facts *facts);
 IND_API ind_expr ind_facts_query_guard(const ind_facts *facts, int i); /* as given; invalid past the end */
 IND_API int ind_facts_num_declared(const ind_facts *facts);
 IND_API ind_expr ind_facts_query_declared(const ind_facts *facts, int i);
-/* Do all declared facts and guards hold for these values? IND_OK; IND_OUT_OF_RANGE names the first that does not, which
-   goes to *failed (may be NULL); IND_NOT_FOUND, IND_OVERFLOW as ind_expr_eval. */
+/* Checks that all declared facts and guards hold for these values. IND_OK if so. IND_OUT_OF_RANGE names the first that
+   does not and returns it in *failed (may be NULL). IND_NOT_FOUND, IND_OVERFLOW as ind_expr_eval. */
 IND_API ind_status ind_facts_check(const ind_facts *facts, ind_symbol_value_fn value, void *user, ind_expr *failed);
 
-/* Text. IND_PRINT_TEXT reads back to the same id (ind_expr_parse) and is the smallest form known, counted in
-   operations, then in characters: common factors are taken out, ceilings are CeilDiv. LATEX writes the same form. C and
-   CUDA round down for every sign; they call ind_floordiv, ind_floormod, ind_min and ind_max (int or long long, defined
-   by whoever includes the text) where no plain operator does; / and % stand between operands that are proven not to be
-   negative. A rewritten form is only taken there if no result on the way can leave the type. Literals of C and CUDA64
-   end in ll. */
+/* Printing. IND_PRINT_TEXT reads back to the same id (ind_expr_parse). It is the smallest form found, counted in
+   operations, then in characters: common factors are taken out, ceilings are CeilDiv. LATEX prints the same form. C and
+   CUDA round down for every sign. If no plain operator does, they call ind_floordiv, ind_floormod, ind_min and ind_max
+   (int or long long), which the including code defines. They use / and % only if both operands are proven nonnegative,
+   and a rewritten form only if no intermediate result can leave the type. Literals of C and CUDA64 end in ll. */
 #define IND_PRINTS(X)                                                                                                  \
     X(TEXT, "text")     /* // % CeilDiv(a, b) Min(..) Max(..) Where(c, a, b) and or not */                             \
     X(C, "c")           /* int64_t */                                                                                  \
@@ -379,62 +378,64 @@ typedef enum ind_print {
 } ind_print;
 
 /* Prints into buffer (size bytes, always terminated if size > 0; NULL allowed). Returns the length of the whole text
-   without the terminator, as snprintf; "<invalid>" for the invalid expression, "<too long>" for more than 1 MiB, "<no
-   memory>". Any thread may print what a module returned; printing others makes expressions, as the constructors do. */
+   without the terminator, as snprintf. Special texts: "<invalid>" for the invalid expression, "<too long>" for more
+   than 1 MiB, "<no memory>". Any thread may print expressions that a module returned; printing others creates
+   expressions, as the constructors do. */
 IND_API size_t ind_expr_print(ind_expr e, char *buffer, size_t size);
 IND_API size_t ind_expr_print_as(ind_expr e, ind_print form, char *buffer, size_t size);
 
-/* Reads the text form, all of it. Names are [A-Za-z_][A-Za-z0-9_]*, looked up by find (invalid expr: unknown).
-   Operators bind as in Python; a chain of comparisons is refused. Also read: + before a value, x ** n (n from 0 to 64),
-   True, False, FloorDiv, CleanDiv, Mod, PythonMod, Abs, Identity, Eq, Ne, Lt, Le, Gt, Ge, And, Or, Not. The invalid
-   expression on failure, with the reason in ind_error and the 1-based column of the offence in *column (may be NULL; 0
-   if it is no matter of the text). Errors: IND_PARSE, IND_LIMIT (more than 1 MiB, nested more than 1000 levels deep,
-   what is built exceeds a limit), IND_OVERFLOW, IND_INVALID_ARGUMENT (a divisor that may be 0). */
+/* Parses the whole text. Names are [A-Za-z_][A-Za-z0-9_]*, looked up by find (invalid expr: unknown). Operators bind as
+   in Python; a chain of comparisons is refused. Also read: + before a value, x ** n (n from 0 to 64), True, False,
+   FloorDiv, CleanDiv, Mod, PythonMod, Abs, Identity, Eq, Ne, Lt, Le, Gt, Ge, And, Or, Not. On failure returns the
+   invalid expression, with the reason in ind_error and the 1-based column of the error in *column (may be NULL; 0 if
+   the text is not at fault). Errors: IND_PARSE, IND_LIMIT (more than 1 MiB, nested more than 1000 levels deep, the
+   result exceeds a limit), IND_OVERFLOW, IND_INVALID_ARGUMENT (a divisor that may be 0). */
 typedef ind_expr (*ind_find_symbol_fn)(const char *name, size_t length, void *user);
 IND_API ind_expr ind_expr_parse(ind_context *context, const char *text, ind_find_symbol_fn find, void *user,
                                 int *column);
 
-/* Equations, substitution, and what a loop needs to know of an index. */
+/* Equations, substitution, and properties of an index in a loop. */
 /* The value of `symbol` that makes a == b, if there is exactly one integer expression for it that is proven exact:
-   affine in the symbol, with a coefficient that divides the rest. Invalid (without an error) if there is none. */
+   affine in the symbol, with a coefficient that divides the rest. Else invalid, without an error. */
 IND_API ind_expr ind_expr_solve(ind_expr a, ind_expr b, ind_expr symbol);
 IND_API ind_expr ind_expr_substitute(ind_expr e, const ind_expr *symbols, const ind_expr *values, int n); /* at once */
-/* How far e moves when the loop index grows by one, if that is the same everywhere; else invalid, without an error. */
+/* The change of e when the loop index grows by one, if it is the same at every index; else invalid, without an
+   error. */
 IND_API ind_expr ind_expr_stride(ind_expr e, ind_expr index);
-/* For vector access: how many neighbouring values of `index`, from every multiple of that number on, give neighbouring
-   values of e (a power of two up to `most`; 1: none), and the proven alignment of the first of each group, in elements.
- */
+/* For vector access: the largest power of two n up to `most` such that n consecutive values of `index`, from any
+   multiple of n on, give n consecutive values of e (1: none). *alignment: proven alignment, in elements, of the first
+   of each group. */
 IND_API int ind_expr_contiguity(ind_expr e, ind_expr index, int most, int *alignment);
-/* Are [a, a + a_size) and [b, b + b_size) proven to have no element in common, for all values of the symbols? */
+/* True if [a, a + a_size) and [b, b + b_size) are proven disjoint for all values of the symbols. */
 IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size);
 
 /* =============================================================================================== src/ir/loops/ops.h */
 /* ---------------------------------------------------------------------------------------------------- >>ops */
 
-/* Ops on values inside a loop. Scalar, no promotion: both operands have one compute type (f32 f64 or integers or
-   bool); f16, bf16 and 8-bit floats exist only in memory: loads widen, stores round. Enumerator, name, arity, class:
-   a arithmetic on numbers, f floats only, i integers only, c comparison (bool result), l logic on bools, w select, r
-   random bits, u a function of the user, s structure.
+/* Ops on values inside a loop. Scalar, no promotion: both operands have one compute type (f32, f64, integers or bool).
+   f16, bf16 and 8-bit floats exist only in memory: loads widen, stores round. Enumerator, name, arity, class: a
+   arithmetic on numbers, f floats only, i integers only, c comparison (bool result), l logic on bools, w select, r
+   random bits, u user function, s structure.
    Maximum and minimum return NaN if either operand is NaN (torch.maximum). Integers wrap around.
-   DIV on integers truncates toward zero; x / 0 is 0 on integers. RSQRT is 1/sqrt; POW is C's pow; on integers by
+   DIV on integers truncates toward zero; x / 0 is 0 on integers. RSQRT is 1/sqrt. POW is C's pow; on integers by
    squaring, 0 for negative exponents except for bases 1 and -1. ROUND_* round an f32 to the type and back. FMOD is C's
-   fmod and, on integers, %: the sign of the dividend, which is also the result where the divisor is 0. RINT rounds half
-   to even. Shifts by a negative number or by the width and more give 0, SHIFT_RIGHT of a negative number -1. GCD is the
-   greatest common divisor, >= 0 but for one of 2^(width - 1), which wraps around; GCD(0, 0) is 0. ERFINV is the inverse
-   of erf; I0E and I1E are the modified Bessel functions of the first kind times exp(-|x|), J and Y the
-   plain ones; ZETA(x, a) is Hurwitz'; IGAMMA(a, x) and IGAMMAC are the regularised incomplete gamma functions. All
-   other names are those of libm and mean the same. */
+   fmod and, on integers, %: the sign of the dividend, which is also the result if the divisor is 0. RINT rounds half to
+   even. Shifts by a negative number or by at least the width give 0, SHIFT_RIGHT of a negative number -1. GCD is the
+   greatest common divisor, >= 0 except 2^(width - 1), which wraps around; GCD(0, 0) is 0. ERFINV is the inverse of erf.
+   I0E and I1E are the modified Bessel functions of the first kind times exp(-|x|), J and Y the plain ones. ZETA(x, a)
+   is Hurwitz'. IGAMMA(a, x) and IGAMMAC are the regularised incomplete gamma functions. All other names are those of
+   libm and mean the same. */
 #define IND_LOOP_OPS(X)                                                                                                \
     X(NONE, none, 0, 's')                                                                                              \
     X(CONSTANT, constant, 0, 's') /* imm: i for integers and bool, f for floats */                                     \
     X(INDEX, index, 0, 's')       /* value of an index expression */                                                   \
-    X(LOAD, load, 1, 's')         /* arg 0: mask or 0 (0 where the mask is false) */                                   \
-    X(STORE, store, 2, 's')       /* arg 0: value; arg 1: mask or 0 (stores nothing where the mask is false) */        \
+    X(LOAD, load, 1, 's')         /* arg 0: mask or 0; the value is 0 if the mask is false */                          \
+    X(STORE, store, 2, 's')       /* arg 0: value; arg 1: mask or 0; stores nothing if the mask is false */            \
     X(INDIRECT, indirect, 1, 's') /* arg 0: integer value that becomes an index symbol; checked against an extent */   \
     X(REDUCE, reduce, 2, 's')     /* over the reduction ranges; arg 1: second operand of DOT, else 0 */                \
-    X(PART, part, 1, 's')         /* arg 0: a REDUCE or SCAN; imm.i: which of its results */                           \
-    X(SCAN, scan, 1, 's')         /* over the one reduction range; has a value at each of its points */                \
-    X(STATE, state, 0, 's')       /* what a combine function is given; imm.i: which, first the left ones */            \
+    X(PART, part, 1, 's')         /* arg 0: a REDUCE or SCAN; imm.i: number of its result */                           \
+    X(SCAN, scan, 1, 's')         /* over the one reduction range; has a value at each point of it */                  \
+    X(STATE, state, 0, 's')       /* operand of a combine function; imm.i: its number, left ones first */              \
     X(PAIR, pair, 3, 's')         /* arg 0: element of a scan; arg 1: the combined value; arg 2: the next PAIR or 0 */ \
     X(CAST, cast, 1, 's')         /* C conversion; float to bool is x != 0 */                                          \
     X(ROUND_F16, round_f16, 1, 'f')                                                                                    \
@@ -512,8 +513,8 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(AND, and, 2, 'l')                                                                                                \
     X(OR, or, 2, 'l')                                                                                                  \
     X(WHERE, where, 3, 'w')   /* bool, then the two values */                                                          \
-    X(PHILOX, philox, 3, 'r') /* i64: key, stream, position; imm.i: which of the 128 random bits (ind_op_philox) */    \
-    X(CALL, call, 5, 'u')     /* imm.function, with as many arguments as that has */
+    X(PHILOX, philox, 3, 'r') /* i64: key, stream, position; imm.i: range of the 128 random bits (ind_op_philox) */    \
+    X(CALL, call, 5, 'u')     /* imm.function, with as many arguments as it declares */
 
 typedef enum ind_loop_op {
 #define X(name, text, arity, cls) IND_LOOP_##name,
@@ -522,10 +523,10 @@ typedef enum ind_loop_op {
         IND_NUM_LOOP_OPS
 } ind_loop_op;
 
-/* Reductions: enumerator, name, number of results. MAX and MIN propagate NaN; ARGMAX returns the i64 position in the
-   reduction ranges (row-major) of the largest value, the first such, NaN being largest. WELFORD: mean and sum of
-   squared deviations (Welford 1962, merged as in Chan et al. 1979). ONLINE_SOFTMAX: maximum m and sum of exp(x - m)
-   in one pass (Milakov and Gimelshein 2018). DOT: sum of the products of two operands; the matrix product. */
+/* Reductions: enumerator, name, number of results. MAX and MIN propagate NaN. ARGMAX returns the i64 position in the
+   reduction ranges (row-major) of the first largest value; NaN counts as largest. WELFORD: mean and sum of squared
+   deviations (Welford 1962, merged as in Chan et al. 1979). ONLINE_SOFTMAX: maximum m and sum of exp(x - m) in one pass
+   (Milakov and Gimelshein 2018). DOT: sum of the products of two operands; the matrix product. */
 #define IND_REDUCTIONS(X)                                                                                              \
     X(NONE, "none", 0)                                                                                                 \
     X(SUM, "sum", 1)                                                                                                   \
@@ -545,11 +546,11 @@ typedef enum ind_reduction {
         IND_NUM_REDUCTIONS
 } ind_reduction;
 
-/* Scans: enumerator, name, number of results, whether it sorts. Their result at a point of the range is that of all
-   points up to it (inclusive), joined from first to last. MAX and MIN: value and i64 position; NaN stays once met, and
-   of equal values the later one counts (torch.cummax). LOGADDEXP: log of the sum of exponentials. ASCENDING,
-   DESCENDING: the element that belongs at the point and its i64 position in the row, stable; NaN is larger than every
-   number. COMBINE: as many results as there are PAIRs, joined by what the PAIRs compute from STATEs. */
+/* Scans: enumerator, name, number of results, whether it sorts. The result at a point combines all points up to it
+   (inclusive), from first to last. MAX and MIN: value and i64 position; NaN propagates, and of equal values the later
+   one counts (torch.cummax). LOGADDEXP: log of the sum of exponentials. ASCENDING, DESCENDING: the element of this rank
+   and its i64 position in the row, stable; NaN is larger than every number. COMBINE: as many results as there are
+   PAIRs, combined by the values that the PAIRs compute from STATEs. */
 #define IND_SCANS(X)                                                                                                   \
     X(SUM, "sum", 1, false)                                                                                            \
     X(PROD, "prod", 1, false)                                                                                          \
@@ -578,7 +579,7 @@ typedef struct ind_tensor {
     uint32_t id;
 } ind_tensor;
 
-/* The handler a loop function is run under, and a value in it (id 0: invalid; the handler keeps the reason). */
+/* The handler under which a loop function runs, and a value in it (id 0: invalid; the handler has the reason). */
 typedef struct ind_ops ind_ops;
 typedef struct ind_value {
     uint32_t id;
@@ -594,10 +595,10 @@ IND_API ind_value ind_op_index(ind_ops *o, ind_expr e, ind_dtype dtype);
 /* Loads an element of a tensor of the graph under construction; the result has the compute type of its dtype. */
 IND_API ind_value ind_op_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank);
 IND_API ind_value ind_op_cast(ind_ops *o, ind_value x, ind_dtype dtype); /* to f16 or bf16: rounds, stays f32 */
-/* Turns an integer value into an index in [0, size): checked at run time where ranges do not prove it; a violation is
-   reported as IND_INDEX_OUT_OF_RANGE and reads element 0. wrap: negative values count from the end. */
+/* Converts an integer value to an index in [0, size). It is checked at run time unless its range proves it. A violation
+   is reported as IND_INDEX_OUT_OF_RANGE and reads element 0. wrap: negative values count from the end. */
 IND_API ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap);
-/* Returns fn's value where mask is true, else `other`; fn's loads do not access memory where mask is false. */
+/* Returns fn's value if mask is true, else `other`; fn's loads do not access memory if mask is false. */
 IND_API ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_expr *index, int rank, void *user,
                                 double other);
 IND_API ind_dtype ind_op_dtype(ind_ops *o, ind_value x);
@@ -638,7 +639,7 @@ typedef union ind_element {
     int64_t i; /* integers and bool */
 } ind_element;
 
-/* The host twin: the result for one element; called from several threads at once. */
+/* The host twin: computes the result for one element; called from several threads at once. */
 typedef ind_element (*ind_function_fn)(const ind_element *x, void *user);
 
 typedef struct ind_function_desc {
@@ -717,33 +718,33 @@ IND_API ind_value ind_op_call(ind_ops *o, const char *function, const ind_value 
 /* ============================================================================================ src/ir/loops/layout.h */
 /* ------------------------------------------------------------------------------------------------ >>layout */
 
-/* How a buffer lies in memory: element (i0, i1, ..) is at offset + sum of i * stride, in elements. */
+/* Position of a buffer's elements in memory: element (i0, i1, ..) is at offset + sum of i * stride, in elements. */
 typedef struct ind_layout {
     int rank;
     ind_expr size[IND_MAX_RANK];
     ind_expr stride[IND_MAX_RANK]; /* valid once fixed */
     ind_expr offset;
-    uint8_t order[IND_MAX_RANK]; /* dimensions from slowest to fastest; what `fixed` turns into strides */
-    bool ordered;                /* order was asked for by a user of the buffer */
+    uint8_t order[IND_MAX_RANK]; /* dimensions from slowest to fastest; fixing the layout turns it into strides */
+    bool ordered;                /* a user of the buffer requires the order */
     bool fixed;
 } ind_layout;
 
 /* ------------------------------------------------------------------------------------------------- >>loops */
 
-/* When a value that is computed on the fly is stored instead: where storing moves fewer bytes than computing it again
-   in each of its users, and beyond these limits. Zero fields mean the default, which are the values measured by
-   TorchInductor's authors (realize_reads_threshold and so on). */
+/* When a computed value is stored instead of inlined into its users: if storing moves fewer bytes than recomputing it
+   in each user, and beyond these limits. Zero fields mean the default, the values measured by TorchInductor's authors
+   (realize_reads_threshold and so on). */
 typedef struct ind_realise_policy {
     int max_reads_shared; /* used more than once: store if it reads more buffers than this; default 4 */
     int max_ops_shared;   /* used more than once: store if its body has more ops than this; default 30 */
     int max_reads;        /* store any value that reads more buffers than this; default 8 */
     int max_ops;          /* store any value whose body has more ops than this; default 64 */
-    int64_t look_steps;   /* scatters in a fixed order: each element looks at all points where these are so few times
-                             elements; default 2^20 */
-    int64_t list_bytes; /* sums of rows of floats find the few points that meet at a row where that moves so many bytes
-                           less; default 64 MiB, what passes in the time of the launches that it takes */
-    bool disable_parts; /* a concatenation is stored as a whole, never part by part by what makes the parts */
-    bool disable_rows;  /* a reduction over the results of rows (a mean of losses) reads these, not one value of each */
+    int64_t look_steps;   /* scatters in a fixed order: each element scans all points if points * elements is at most
+                             this; default 2^20 */
+    int64_t list_bytes;   /* sums of rows of floats build lists of the few points per row if that saves at least so many
+                             bytes; default 64 MiB, the bytes moved in the time of the launches that it needs */
+    bool disable_parts;   /* a concatenation is stored as a whole, never in parts by the loops that compute them */
+    bool disable_rows; /* a reduction over the results of rows (a mean of losses) reads these, not one value per row */
 } ind_realise_policy;
 
 /* -------------------------------------------------------------------------------------------------- >>text */
@@ -755,10 +756,10 @@ typedef struct ind_realise_policy {
 
 /* ========================================================================================== src/ir/base/compilers.h */
 /* -------------------------------------------------------------------------------------------- >>internal */
-/* From here on: shared between the five headers, not for users; may change in any version. */
+/* From here on: shared between the five headers. Not for users; may change in any version. */
 
-/* ---- compilers: GNU extensions are used where IND__GNU is 1, else ISO C. IND__PORTABLE, defined before the headers,
-   forces ISO C; the tests use it. ---- */
+/* ---- compilers: GNU extensions if IND__GNU is 1, else ISO C. Defining IND__PORTABLE before the headers forces ISO C;
+   the tests do so. ---- */
 
 #if defined(__GNUC__) && !defined(IND__PORTABLE)
 #define IND__GNU 1
@@ -767,14 +768,14 @@ typedef struct ind_realise_policy {
 #endif
 
 #if IND__GNU && defined(__MINGW32__) && !defined(__clang__)
-#define IND__PRINTF(f, a) __attribute__((format(gnu_printf, f, a))) /* C99's, not those of the system's C library */
+#define IND__PRINTF(f, a) __attribute__((format(gnu_printf, f, a))) /* C99 formats, not the system C library's */
 #elif IND__GNU
 #define IND__PRINTF(f, a) __attribute__((format(printf, f, a)))
 #else
 #define IND__PRINTF(f, a)
 #endif
 
-/* The value of 64 bits as two's complement; a plain conversion is implementation-defined where u > INT64_MAX. */
+/* u as two's complement. A plain conversion is implementation-defined for u > INT64_MAX. */
 static inline int64_t ind__as_signed(uint64_t u) {
     return u <= INT64_MAX ? (int64_t)u : -(int64_t)(UINT64_MAX - u) - 1;
 }
@@ -842,41 +843,41 @@ void *ind__arena_copy(ind__arena *a, const void *data, size_t bytes);
 char *ind__arena_string(ind__arena *a, const char *text, size_t length);
 void ind__arena_free(ind__arena *a);
 
-/* Growing array: `T *items; uint32_t num, capacity;` kept by the owner. IND__PUSH evaluates to a pointer to the new
-   zeroed element or NULL. Growing may move the array: no pointer into it survives a push. */
+/* Growing array. The owner has `T *items; uint32_t num, capacity;`. IND__PUSH evaluates to a pointer to the new zeroed
+   element or NULL. Growing may move the array: a push invalidates all pointers into it. */
 void *ind__grow(ind_context *c, void **items, uint32_t *num, uint32_t *capacity, size_t item_bytes, uint32_t more);
 #define IND__PUSH(c, T, items, num, capacity)                                                                          \
     ((T *)ind__grow((c), (void **)&(items), &(num), &(capacity), sizeof(T), 1))
 
-/* Records the failure (printf format; see ind__textf for what it may contain) and returns status. */
+/* Records the failure and returns status. printf format, with the limits of ind__textf. */
 ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
-ind_status ind__failed(ind_context *c); /* the recorded status, IND_VERIFY if a failure came without one */
+ind_status ind__failed(ind_context *c); /* the recorded status; IND_VERIFY if none was recorded */
 void ind__log(ind_context *c, int level, const char *format, ...) IND__PRINTF(3, 4);
-bool ind__verifying(ind_context *c); /* is the verifier on? */
+bool ind__verifying(ind_context *c); /* true if the verifier is on */
 
-/* What a thread has met in a context: its last failure, and counts by which a caller learns what happened in a callee.
-   Each thread has its own, so that a failure in one thread is never seen by a call in another. */
+/* Error state of a thread in a context: its last failure, and counters by which a caller sees what happened in a
+   callee. Each thread has its own, so no thread sees a failure of another. */
 typedef struct ind__state {
-    uint32_t quiet;     /* while not 0, arithmetic that fails is no failure of the caller's: nothing is recorded */
+    uint32_t quiet;     /* > 0: failures of arithmetic are not recorded, as the caller handles them */
     uint32_t failures;  /* recorded so far */
-    uint32_t refusals;  /* of them, allocations that were refused */
-    uint32_t overflows; /* results beyond 64 bits, quiet or not: forms may then depend on how they were built */
+    uint32_t refusals;  /* allocations refused, among these failures */
+    uint32_t overflows; /* results beyond 64 bits, also while quiet: forms may then depend on how they were built */
     ind_status status;  /* of the last failure */
     char text[4096];
 } ind__state;
 ind__state *ind__state_of(const ind_context *c); /* the calling thread's; never NULL */
 uint32_t ind__refusals(const ind_context *c);    /* ind__state_of(c)->refusals */
-/* IND_OUT_OF_MEMORY if an allocation was refused to this thread since ind__refusals was `before`: a proof that ran out
-   of memory says "not proven", which must not decide what a stage makes. */
+/* IND_OUT_OF_MEMORY if an allocation was refused to this thread since ind__refusals was `before`. A proof that runs out
+   of memory returns "not proven", and the result of a stage must not depend on that. */
 ind_status ind__refused_since(const ind_context *c, uint32_t before);
 
-/* Exclusive use of a context's expressions, facts and caches. A thread may lock a context that it has locked. */
+/* Exclusive use of a context's expressions, facts and caches. Recursive: a thread may lock it again. */
 void ind__lock(ind_context *c);
 void ind__unlock(ind_context *c);
 
-/* A context with expressions of its own and the allocator, logger, device, functions and errors of `root`. Every
-   module has one, in which it is compiled and queried. So compiles and queries of different modules share no table of
-   expressions, and destroying a module frees its expressions. NULL on failure; freed with ind__context_leave. */
+/* A context with its own expressions. It shares the allocator, logger, device, functions and errors of `root`. Every
+   module is compiled and queried in one, so different modules share no expression table, and destroying a module frees
+   its expressions. NULL on failure; freed with ind__context_leave. */
 ind_context *ind__context_fork(ind_context *root);
 void ind__context_leave(ind_context *c); /* NULL allowed */
 
@@ -892,16 +893,16 @@ void ind__disown(ind_context *c, ind__owned *o);
 
 typedef struct ind__text {
     ind_context *context;
-    char *data; /* always terminated once something was written; NULL before */
+    char *data; /* NULL before the first write, then always NUL-terminated */
     size_t size, capacity;
-    int indent; /* levels of 4 spaces put before each non-empty line by ind__textf */
+    int indent; /* levels of 4 spaces that ind__textf puts before each non-empty line */
     bool failed;
     bool mid_line;
 } ind__text;
 /* snprintf, faster for what texts consist of: %s, %.*s, %d, %u, %lld, %c and %%. */
 int ind__format(char *out, size_t capacity, const char *format, ...) IND__PRINTF(3, 4);
 int ind__format_list(char *out, size_t capacity, const char *format, va_list list);
-/* printf without floating point (locale); numbers through ind__text_double. */
+/* printf without floating point (its text depends on the locale); numbers through ind__text_double. */
 void ind__textf(ind__text *t, const char *format, ...) IND__PRINTF(2, 3);
 void ind__text_raw(ind__text *t, const char *s, size_t n);
 void ind__text_double(ind__text *t, double v);    /* shortest form that reads back exactly; inf, -inf, nan */
@@ -916,8 +917,8 @@ uint64_t ind__hash(const void *data, size_t n, uint64_t seed);
 /* =========================================================================================== src/ir/expr/internal.h */
 /* ---- expressions ---- */
 
-/* The rules of simplification: enumerator, name, law. The proof of each stands at the function that applies it; each
-   has its test in tests/unit/test_rules.c. b > 0 unless said otherwise. */
+/* The rules of simplification: enumerator, name, law. The function that applies a rule has its proof;
+   tests/unit/test_rules.c has a test for each. b > 0 unless stated otherwise. */
 #define IND__EXPR_RULES(X)                                                                                             \
     X(JOIN, "join", "q*(x % m) + q*m*(x // m) = q*x")                                                                  \
     X(JOIN_MODULAR, "join-modular", "q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n))")                                  \
@@ -957,7 +958,8 @@ typedef enum ind__expr_rule {
 #undef X
         IND__NUM_EXPR_RULES
 } ind__expr_rule;
-/* Name of rule 0 .. IND__NUM_EXPR_RULES - 1, its law in *law (may be NULL), how often it applied in this context. */
+/* Name of rule 0 .. IND__NUM_EXPR_RULES - 1, with its law in *law (may be NULL); and the number of times it applied in
+   this context. */
 const char *ind__expr_rule_name(int rule, const char **law);
 uint32_t ind__expr_rule_fired(const ind_context *c, int rule);
 
@@ -967,66 +969,66 @@ static inline bool ind__ok(ind_expr e) {
 ind_expr ind__index_symbol(ind_context *c, char prefix, int slot, ind_expr extent); /* "i0", "r1", ..: a loop index */
 ind_expr ind__indirect_symbol(ind_context *c, uint32_t value, ind_expr extent);     /* "t12" */
 bool ind__expr_depends(ind_expr e, ind_expr symbol);
-bool ind__expr_has_kind(ind_expr e, ind_symbol_kind kind); /* any symbol of this kind inside */
-bool ind__expr_is_size(ind_expr e);                        /* no loop index or indirect symbol inside */
-/* All symbols of e, each once, appended to out (at most max); returns how many there are. */
+bool ind__expr_has_kind(ind_expr e, ind_symbol_kind kind); /* a symbol of this kind occurs in e */
+bool ind__expr_is_size(ind_expr e);                        /* no loop index or indirect symbol occurs in e */
+/* Appends the symbols of e, each once, to out (at most max); returns their number. */
 int ind__expr_symbols(ind_expr e, ind_expr *out, int max);
-/* e with from[i] (symbols) replaced by to[i], all at once. */
+/* e with from[i] (symbols) replaced by to[i], simultaneously. */
 ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, int n);
-/* A node of e's kind over n other arguments, through the simplifying constructors. */
+/* A node of e's kind over n other arguments, built by the simplifying constructors. */
 ind_expr ind__expr_rebuild(ind_expr e, const ind_expr *arg, int n);
-/* e == coefficient * symbol + rest, with neither holding the symbol. False if e is not affine in it. */
+/* Splits e == coefficient * symbol + rest; neither part contains the symbol. False if e is not affine in it. */
 bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *rest);
 uint32_t ind__num_exprs(const ind_context *c); /* interned so far */
-/* Prints for emitted code. name(symbol) gives the spelling of each symbol; type is the C type that literals and helper
-   functions use: "int" or "long long". Division of operands not proven non-negative by ind_floordiv / ind_floormod. */
+/* Prints for emitted code. name(symbol) writes the name of each symbol. wide: literals and helper functions are "long
+   long", else "int". Divisions of operands not proven nonnegative call ind_floordiv / ind_floormod. */
 typedef void (*ind__symbol_name_fn)(ind__text *t, ind_expr symbol, void *user);
 void ind__text_expr_c(ind__text *t, ind_expr e, bool wide, ind__symbol_name_fn name, void *user);
 /* Parses an expression; symbols through find (invalid expr: unknown, an error at that position). *end is set to the
-   first character not consumed. On failure returns invalid, with the message set and *end at the offence. */
+   first character not consumed. On failure returns invalid, with the message set and *end at the error. */
 typedef ind_expr (*ind__find_symbol_fn)(const char *name, size_t length, void *user);
 ind_expr ind__expr_parse(ind_context *c, const char *text, const char **end, ind__find_symbol_fn find, void *user);
-/* Row-major linear index of `index` in `size`, and back. */
+/* Row-major linear index of `index` in `size`, and its inverse. */
 ind_expr ind__linearise(ind_context *c, const ind_expr *index, const ind_expr *size, int rank);
 void ind__delinearise(ind_context *c, ind_expr linear, const ind_expr *size, int rank, ind_expr *index);
 ind_expr ind__align_up(ind_expr e, int64_t to);
 
 /* ---- index expressions and the loops they are in ---- */
 
-/* Expressions, facts and bodies of one context, made in another of the same root. Canonical form depends on structure
-   alone, so the result is the same expression over the same symbols. Freed with ind__import_end. */
+/* Imports expressions, facts and bodies of one context into another of the same root. Canonical form depends on
+   structure alone, so the result is the same expression over the same symbols. Freed with ind__import_end. */
 typedef struct ind__import {
     ind_context *to;
     struct ind__id_map {
         ind_context *context;
         uint32_t *slot; /* pairs of key (0: free) and value */
         uint32_t num, cap;
-        uint32_t lent; /* the capacity that is not freed here */
+        uint32_t lent; /* if the slots are borrowed: their capacity; they are not freed here */
     } made;            /* expressions by their ids */
 } ind__import;
-ind__import ind__import_begin(ind_context *to);        /* all that it imports is of one context */
+ind__import ind__import_begin(ind_context *to);        /* everything imported with it must come from one context */
 ind_expr ind__import_expr(ind__import *m, ind_expr e); /* invalid for the invalid one */
-ind_status ind__import_facts(ind__import *m, const ind_facts *f, ind_facts *to); /* adds those of f to `to` */
+ind_status ind__import_facts(ind__import *m, const ind_facts *f, ind_facts *to); /* adds the facts of f to `to` */
 void ind__import_end(ind__import *m);
 /* e in context c: e itself, or imported. Invalid, with the error set, if the contexts have different roots. */
 ind_expr ind__in_context(ind_context *c, ind_expr e);
 
-/* x / y where y is proven to divide x; else invalid, without an error. */
+/* x / y if y is proven to divide x; else invalid, without an error. */
 ind_expr ind__exact_quotient(ind_expr x, ind_expr y);
-/* e with the loop index in vectors of n: n*g + l, where g is the index of the vector and *lane = l, in [0, n), that of
-   the element in it. Both are loop indices of their own. Invalid, without an error, if `index` is no loop index. */
+/* Substitutes n*g + l for the loop index: g is the number of the vector, *lane = l in [0, n) the element in it. Both
+   are new loop indices. Invalid, without an error, if `index` is no loop index. */
 ind_expr ind__by_vectors(ind_expr e, ind_expr index, int n, ind_expr *lane);
-/* If e moves by one with each step of the loop index from every multiple of n to the next: e at those multiples, in an
-   index of its own; else invalid, without an error. */
+/* If e grows by one with each step of the loop index, from every multiple of n to the next: e at those multiples, in a
+   new loop index. Else invalid, without an error. */
 ind_expr ind__run_base(ind_expr e, ind_expr index, int n);
-int ind__expr_divisions(ind_expr e); /* number of // and %, equal ones counted each time; at most INT_MAX */
-/* a <= b for all sizes, also where maxima have to be taken apart: as offsets in memory plans are. */
+int ind__expr_divisions(ind_expr e); /* number of // and %, counting repeated ones each time; saturates at INT_MAX */
+/* a <= b for all sizes. Also splits maxima into cases, as offsets in memory plans require. */
 bool ind__known_le_max(ind_expr a, ind_expr b);
-/* ind_bounds under the facts in force. All code after the IR takes bounds of extents, offsets and counts from here. */
+/* ind_bounds under the facts in force. All code after the IR gets bounds of extents, offsets and counts from here. */
 void ind__known_bounds(ind_expr e, int64_t *lo, int64_t *hi);
 
-/* Several expressions as one straight program over int64 slots: slot i < num_inputs is input i. For launch formulas and
-   for the evaluator. */
+/* Several expressions as one straight-line program over int64 slots: slot i < num_inputs is input i. For launch
+   formulas and the evaluator. */
 typedef struct ind__program_op {
     uint8_t kind; /* ind_expr_kind; INT: value in imm */
     uint32_t a, b, c;
@@ -1044,17 +1046,17 @@ typedef struct ind__program {
     uint32_t num_memo, cap_memo;
 } ind__program;
 ind_status ind__program_init(ind__program *p, ind_context *c, const ind_expr *inputs, uint32_t num_inputs);
-/* Slot that will hold e; UINT32_MAX on failure (an unknown symbol or no memory). */
+/* Adds e; returns the slot of its value, UINT32_MAX on failure (an unknown symbol or no memory). */
 uint32_t ind__program_add(ind__program *p, ind_expr e);
-/* slots has num_inputs + num_ops entries, the first num_inputs filled by the caller. */
+/* slots has num_inputs + num_ops entries; the caller fills the first num_inputs. */
 ind_status ind__program_run(const ind__program *p, int64_t *slots); /* IND_OVERFLOW, IND_INVALID_ARGUMENT (x // 0) */
 void ind__program_close(ind__program *p); /* nothing is added any more: frees the memo */
 void ind__program_free(ind__program *p);
 
 /* ========================================================================================= src/ir/loops/functions.h */
-/* ---- functions of the user ---- */
+/* ---- user functions ---- */
 
-/* Immutable; in the context's memory. */
+/* Immutable; allocated in the context's memory. */
 typedef struct ind__function {
     const struct ind__function *next; /* created earlier */
     const char *name, *cuda;          /* cuda NULL: only the host twin was registered */
@@ -1063,7 +1065,7 @@ typedef struct ind__function {
     int num_args;
     ind_function_fn host;
     void *user;
-    bool registered; /* found by name in the context; else it belongs to a text */
+    bool registered; /* found by name in the context; else declared by a text */
 } ind__function;
 /* Returns the registered function of this name; NULL: none. */
 const ind__function *ind__function_find(const ind_context *c, const char *name);
@@ -1075,7 +1077,7 @@ bool ind__function_takes(ind_dtype argument, ind_dtype given);
 ind_value ind__emit_call(ind_ops *o, const ind__function *f, const ind_value *args);
 void ind__function_print_signature(ind__text *t, const ind__function *f);
 
-/* ---- opaque calls ---- */
+/* ---- extern calls ---- */
 
 typedef struct ind__extern {
     const struct ind__extern *next; /* registered earlier */
@@ -1108,11 +1110,11 @@ ind_status ind__call_needs(ind_context *c, const ind__opaque *call, ind_device d
 
 typedef struct ind__inst {
     uint8_t op;        /* ind_loop_op */
-    uint8_t dtype;     /* of the result; for STORE and LOAD see source's dtype for memory */
-    uint8_t reduction; /* REDUCE: ind_reduction; SCAN: ind_scan; STORE: how the value joins what is there: NONE replaces
-                          it, SUM PROD MAX MIN combine atomically */
+    uint8_t dtype;     /* of the result; for STORE and LOAD, source's dtype is the type in memory */
+    uint8_t reduction; /* REDUCE: ind_reduction; SCAN: ind_scan; STORE: NONE replaces the element, SUM PROD MAX MIN
+                          combine with it atomically */
     uint8_t flags;     /* IND__INST_* */
-    uint32_t arg[IND__MAX_ARGS]; /* instruction numbers, 0 none, always lower than this one's */
+    uint32_t arg[IND__MAX_ARGS]; /* instruction numbers, 0: none; always lower than this one's */
     union {
         double f;
         int64_t i;
@@ -1123,15 +1125,15 @@ typedef struct ind__inst {
     uint32_t num_index; /* LOAD, STORE: rank until layouts are fixed, then 1 (linear offset in elements) */
 } ind__inst;
 #define IND__INST_WRAP      1 /* INDIRECT: negative values count from the end */
-#define IND__INST_EXCLUSIVE 4 /* SCAN: of all points before; zeros at the first */
-#define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one stays */
+#define IND__INST_EXCLUSIVE 4 /* SCAN: of all earlier points; zeros at the first */
+#define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one remains */
 #define IND__INST_CHECKED                                                                                              \
-    16                      /* INDIRECT: an earlier loop has checked it, so that none is needed where nobody reads it */
-#define IND__INST_SELDOM 32 /* STORE: its mask holds for few points: a hint */
-#define IND__INST_RUN    8  /* STORE: a run of rows of P points joins its values; see ind__buffer.run */
+    16 /* INDIRECT: an earlier loop has checked the index, so the check is dead if the value is not read */
+#define IND__INST_SELDOM 32 /* STORE: its mask is true for few points; a hint */
+#define IND__INST_RUN    8  /* STORE: the values of a run of rows of P points are combined; see ind__buffer.run */
 
-/* Straight SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is none. A
-   recorded body is one block of memory with its arrays, which must not grow. */
+/* Straight-line SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is
+   none. A recorded body and its arrays are one block of memory; the arrays cannot grow. */
 typedef struct ind_body {
     ind_context *context;
     int rank, rrank;
@@ -1141,36 +1143,36 @@ typedef struct ind_body {
     ind_expr *index;
     uint32_t num_index, cap_index;
     uint32_t result;         /* the loop's value before it is stored; 0 once STOREs exist */
-    const ind__opaque *call; /* not NULL: an opaque call, of which the body only says what memory it touches */
+    const ind__opaque *call; /* not NULL: an extern call; the body only describes the memory that it accesses */
 } ind_body;
 
-/* A handler is this struct first in a larger one. emit gets an instruction whose args are the handler's own values and
-   whose index expressions are at `index`; returns the value. */
+/* A handler is a larger struct with this one as first member. emit gets an instruction whose args are the handler's own
+   values and whose index expressions are at `index`; returns the value. */
 struct ind_ops {
     ind_context *context;
     ind_value (*emit)(ind_ops *o, const ind__inst *inst, const ind_expr *index);
     ind_value (*load_tensor)(ind_ops *o, ind_tensor x, const ind_expr *index, int rank);
     ind_dtype (*dtype)(ind_ops *o, ind_value v);
     ind_expr (*indirect_symbol)(ind_ops *o, ind_value v); /* the index symbol of an INDIRECT value */
-    ind_value mask;                                       /* all loads now being emitted are under this mask; 0 none */
-    struct ind__origins *origins; /* collects the graph nodes of what is inlined; NULL: not wanted */
-    struct ind__capture *capture; /* a scatter is written here and emits nothing; NULL: it stores */
-    bool checked;                 /* ind_op_indirect: an earlier loop has checked what is in memory there */
-    bool seldom;                  /* ind__emit_scatter: the mask holds for few points */
+    ind_value mask;                                       /* mask of all loads being emitted; 0: none */
+    struct ind__origins *origins; /* collects the graph nodes of inlined code; NULL: not recorded */
+    struct ind__capture *capture; /* receives a scatter instead of emitting it; NULL: the scatter is emitted */
+    bool checked;                 /* ind_op_indirect: an earlier loop has checked the indices in memory */
+    bool seldom;                  /* ind__emit_scatter: the mask is true for few points */
 };
 ind_value ind__emit1(ind_ops *o, ind_loop_op op, ind_value a);
 ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b);
 ind_value ind__emit_load(ind_ops *o, uint32_t source, ind_dtype memory_dtype, const ind_expr *index, int rank);
 void ind__emit_store(ind_ops *o, uint32_t source, const ind_expr *index, int rank, ind_value v);
-/* The same where `mask` (id 0: everywhere) holds, combined with what is there (see ind__inst.reduction). */
+/* Stores v where `mask` is true (id 0: everywhere), combined with the stored element (see ind__inst.reduction). */
 void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int rank, ind_value v, ind_value mask,
                        ind_reduction mode);
-bool ind__can_scatter(ind_reduction mode); /* is it one of the modes of a STORE? */
-/* What changes nothing when it is joined so: a sum, product or extreme. */
+bool ind__can_scatter(ind_reduction mode); /* true if it is one of the modes of a STORE */
+/* The neutral element of a sum, product or extreme. */
 double ind__neutral_float(ind_reduction r);
 int64_t ind__neutral_int(ind_reduction r, ind_dtype d);
-typedef struct ind__capture { /* what a scatter would store, and where */
-    bool checked;             /* asked for: an earlier loop has checked its indices */
+typedef struct ind__capture { /* the arguments of a captured scatter */
+    bool checked;             /* in: an earlier loop has checked its indices */
     bool set;
     ind_expr index[IND_MAX_RANK];
     ind_value value, mask;
@@ -1180,51 +1182,52 @@ ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which);
 ind_value ind__emit_scan(ind_ops *o, ind_scan kind, ind_value a);
 ind_value ind__emit_scan_part(ind_ops *o, ind_value scan, int which); /* 0: the value, 1: the position */
 ind_value ind__emit_state(ind_ops *o, ind_dtype dtype, int which);
-/* A scan of n elements that are joined as combined[] says, in terms of the states 0..n-1 (left) and n..2n-1 (right). */
+/* A scan of n elements. combined[] are the combined values, computed from the states 0..n-1 (left) and n..2n-1
+   (right). */
 ind_value ind__emit_combine_scan(ind_ops *o, const ind_value *element, const ind_value *combined, int n,
                                  bool exclusive);
 
-/* Recorder: the handler that writes a body; hash-conses, folds trivial identities. */
+/* Recorder: the handler that writes a body; hash-conses and folds trivial identities. */
 typedef struct ind__recorder {
-    ind_ops ops; /* first */
+    ind_ops ops;    /* must be first */
     ind_body *body; /* in memory of the recorder */
     uint32_t table_size;
     void *user;
 } ind__recorder;
 ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *ranges, int rank,
-                             const ind_expr *rranges, int rrank); /* makes the body with index symbols i0.., r0.. */
-ind_body *ind__record_end(ind__recorder *r); /* a copy of r->body; NULL on failure. Free it with ind__body_free */
+                             const ind_expr *rranges, int rrank); /* starts a body with index symbols i0.., r0.. */
+ind_body *ind__record_end(ind__recorder *r); /* a copy of r->body, NULL on failure; owned by the caller */
 void ind__record_abort(ind__recorder *r);
 void ind__body_free(ind_body *b);
 ind_body *ind__import_body(ind__import *m, const ind_body *b); /* a copy; NULL on failure */
 
-/* The loops of a body as they may be written anew: loop indices var[0..rank) and reduction indices after them, with
-   their extents, and every index expression of the body in terms of them. value[] says what to put for each of the
-   body's own variables so that every index comes out as it stands here. */
+/* The loops of a body while they are rewritten: loop indices var[0..rank), reduction indices after them, their extents,
+   and every index expression of the body in terms of them. value[] gives, for each original variable of the body, its
+   value in the new ones. */
 typedef struct ind__loops {
     ind_context *context;
     int rank, rrank;
     ind_expr var[2 * IND_MAX_RANK], extent[2 * IND_MAX_RANK];
-    ind_expr *index; /* as many as the body has, owned by the caller; all are judged */
+    ind_expr *index; /* as many as the body has, owned by the caller; all decide whether a rewriting is allowed */
     uint32_t num_index;
     int num_from;
     ind_expr value[2 * IND_MAX_RANK];
-    uint32_t refusals; /* when the loops were made */
-    bool failed;       /* out of memory: a "no" of the functions below may be that */
+    uint32_t refusals; /* at initialisation */
+    bool failed;       /* out of memory: a "no" of the functions below may be due to it */
 } ind__loops;
-/* The loops as they stand in the body; `index` has room for body->num_index expressions. */
+/* Initialises the loops from the body; `index` must have capacity for body->num_index expressions. */
 void ind__loops_init(ind__loops *l, const ind_body *body, ind_expr *index);
-bool ind__loops_drop_ones(ind__loops *l); /* variables that can only be 0 go; false on failure */
-/* Makes variables v and v + 1 (both parallel or both of the reduction) one. False, and nothing has changed, if some
-   index tells them apart: if it would then need a division that it does not have. */
+bool ind__loops_drop_ones(ind__loops *l); /* removes variables of extent 1; false on failure */
+/* Merges variables v and v + 1 (both parallel or both of the reduction). Returns false, with nothing changed, if an
+   index would need a division that it does not have. */
 bool ind__loops_merge(ind__loops *l, int v);
-/* The size that best splits variable v: v = size * outer + inner resolves `saved` (may be NULL) of the divisions in the
+/* The best size to split variable v: v = size * outer + inner resolves `saved` (may be NULL) of the divisions in the
    indices. Invalid if no split resolves any. */
 ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved);
-bool ind__loops_split(ind__loops *l, int v, ind_expr size); /* false, nothing changed: too many loops */
+bool ind__loops_split(ind__loops *l, int v, ind_expr size); /* false, with nothing changed: too many loops */
 
-/* Runs a body under another handler, with its loop indices replaced by `var` (rank + rrank expressions).
-   load, store: called for each LOAD / STORE to redirect it (NULL: emitted as it is); load may return any value, e.g. an
+/* Runs a body under another handler, with its loop indices replaced by `var` (rank + rrank expressions). load, store:
+   called for each LOAD / STORE to redirect it (NULL: emitted unchanged). load may return any value, for example an
    inlined one; the arguments of `inst` are values of the handler. map (num_inst entries, may be NULL) receives each
    instruction's value. Returns the value of body->result. */
 typedef struct ind__replay {
@@ -1252,7 +1255,7 @@ const char *ind__scan_name(ind_scan s);
 int ind__scan_results(ind_scan s);
 bool ind__scan_sorts(ind_scan s);
 uint32_t ind__body_scan(const ind_body *b); /* its first SCAN; 0: none */
-uint32_t ind__body_sort(const ind_body *b); /* its SCAN that sorts, of which a body has one at most; 0: none */
+uint32_t ind__body_sort(const ind_body *b); /* its SCAN that sorts, at most one per body; 0: none */
 
 /* =========================================================================================== src/ir/loops/program.h */
 /* ---- lowered program: buffers and loops ---- */
@@ -1266,10 +1269,10 @@ typedef struct ind__buffer {
     ind_layout layout;
     uint32_t loop;   /* number of the loop that writes it (COMPUTED) */
     uint32_t output; /* 1 + position among the graph's outputs, 0: not an output */
-    /* Mutation makes a new version of a buffer. Both versions share memory and layout. The loop that writes the new
+    /* Mutation creates a new version of a buffer. Both versions share memory and layout. The loop that writes the new
        version stores changed elements only. It runs after all readers of the old version. 0: none. */
     uint32_t mutates, mutated_by;
-    /* A version that holds a part of a concatenation: the loop stores only [part_begin, part_end) of dimension
+    /* A version that contains a part of a concatenation: the loop stores only [part_begin, part_end) of dimension
        part_dim. Only the last version is read. part_end invalid: not a part. */
     int part_dim;
     ind_expr part_begin, part_end;
@@ -1344,11 +1347,11 @@ typedef struct ind__lowered {
     ind_realise_policy policy;
     bool layouts_fixed; /* all loads and stores are linear from then on */
     ind__arena boxes;   /* boxes and storages */
-    void *storages;     /* every storage made, newest first */
+    void *storages;     /* every storage, newest first */
     uint32_t origin;    /* graph node being lowered now: recorded in new loops and storages */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
     uint32_t num_unbacked;
-    const char *note; /* likewise */
+    const char *note; /* recorded in new loops */
 } ind__lowered;
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);
@@ -1357,9 +1360,9 @@ void ind__lowered_free_boxes(ind__lowered *p); /* and the values that were not s
 uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind kind, ind_dtype dtype,
                             const ind_expr *size, int rank); /* contiguous; 0 on failure */
 /* Turns orders into strides and every multi-dimensional access into a linear offset; drops loops without readers.
-   Before that, stored concatenations are split where splitting moves fewer bytes. A part that a reduction or a matrix
-   product computes gets its own loop, which can be fused into that kernel. Each gap between such parts is copied by
-   one loop. Each loop writes its part of a new version of one buffer. */
+   Before that, stored concatenations are split if splitting moves fewer bytes. A part that a reduction or a matrix
+   product computes gets its own loop, which can be fused into that kernel. Each gap between such parts is copied by one
+   loop. Each loop writes its part of a new version of one buffer. */
 ind_status ind__lowered_fix_layouts(ind__lowered *p);
 /* Returns the REDUCE of a body that can be computed in two stages, else 0. It is a SUM, PROD, MAX, MIN or ANY, stored
    directly or cast. Any order of combining is as good (a sum of floats: other roundings, not more of them). */
@@ -1391,7 +1394,8 @@ ind_expr ind__buffer_numel(const ind__buffer *b); /* elements the layout spans *
 ind_expr ind__buffer_bytes(const ind__buffer *b);
 
 /* TensorBox: a view of a storage. The view is a map: the storage's index as expressions in the box's index symbols. The
-   storage is either an unrealised body (users inline it) or a buffer. Realising switches it for all views. */
+   storage is either an unrealised body (users inline it) or a buffer. Realising stores the body in a buffer for all
+   views. */
 typedef struct ind__storage {
     ind_dtype dtype; /* as stored */
     int rank;
@@ -1399,7 +1403,7 @@ typedef struct ind__storage {
     ind_body *body;              /* unrealised: result over size */
     uint32_t buffer;             /* realised: buffer number */
     uint32_t num_reads, num_ops; /* of body */
-    double read_bytes, bytes;    /* read by the body; written by storing its result; at the hints */
+    double read_bytes, bytes;    /* bytes read by the body; bytes written by storing its result; at the hints */
     uint32_t last_reader;        /* for lowerings: the last graph node that reads it in any view */
     uint32_t *origin;
     uint32_t num_origins;
@@ -1419,8 +1423,8 @@ ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer);
 ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank, ind_loop_fn fn,
                              void *user);
 /* Reduction: fn gets rank + rrank indices and returns the value to reduce (and, for DOT, second_fn the other operand).
-   The result has `size`; rrange are the reduction ranges; results[k] for k < results of the reduction; always stored.
- */
+   The result has `size`; rrange are the reduction ranges; results[k] for k < results of the reduction; always
+   stored. */
 typedef struct ind__reduction_desc {
     ind_reduction type;
     ind_dtype dtype; /* of the results as stored */
@@ -1459,8 +1463,8 @@ typedef struct ind__scan_desc {
 } ind__scan_desc;
 ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results);
 /* Scan of num values per element along dimension `dim` of `size`, results[k] stored as dtype[k]. A state has `states`
-   values: the first num are the results, the others are for combine only (a flag at the begin of a segment). element
-   and combine fill `states` values, combine from `states` left and `states` right ones. finish (exclusive only) gives
+   values: the first num are the results, the others are for combine only (a flag at the start of a segment). element
+   fills `states` values; combine fills them from `states` left and `states` right ones. finish (exclusive only) gives
    the result of points without predecessors in their segment. reverse: from the last to the first. */
 typedef struct ind__combine_desc {
     int num, states;
@@ -1511,7 +1515,7 @@ typedef union ind__lanes { /* by the value's dtype: f for f32, d for f64, i for 
 
 typedef struct ind__eval_buffer {
     void *data;
-    int64_t numel; /* addressable elements: loads and stores outside are an IND_VERIFY error, not a crash */
+    int64_t numel; /* addressable elements: accesses outside are an IND_VERIFY error, not a crash */
     ind_dtype dtype;
 } ind__eval_buffer;
 
@@ -1520,14 +1524,14 @@ typedef struct ind__eval {
     const ind__eval_buffer *buffer; /* by buffer number */
     uint32_t num_buffers;
     ind__lanes *value; /* one per instruction */
-    /* index expressions, compiled: inputs are the sizes, then var[], then indirect symbols */
+    /* compiled index expressions; inputs: the sizes, then var[], then indirect symbols */
     ind__program program;
     uint32_t num_sizes;
     uint32_t *index_slot; /* per body->index entry */
     int64_t (*slots)[IND__LANES];
-    uint8_t *varying;            /* per slot: differs between lanes */
-    uint32_t *cone, *cone_begin; /* per body->index entry: the program ops it needs, in order */
-    uint32_t *stamp, epoch;   /* per program op: when it was last computed; a new epoch starts with every new point */
+    uint8_t *varying;            /* per slot: true if it differs between lanes */
+    uint32_t *cone, *cone_begin; /* per body->index entry: the program ops that it depends on, in order */
+    uint32_t *stamp, epoch;   /* per program op: epoch in which it was last computed; every new point starts an epoch */
     uint32_t *indirect_input; /* per instruction: input slot of its index symbol */
     int lanes;
     struct {
@@ -1537,7 +1541,7 @@ typedef struct ind__eval {
     } bad_index; /* first failed check */
     bool bad_access;
 } ind__eval;
-/* sizes: symbols with their values, as many as the body mentions (more is fine). */
+/* size_symbols and size_values: all sizes that the body uses; further ones are allowed. */
 ind_status ind__eval_init(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
                           const int64_t *size_values, uint32_t num_sizes, const ind__eval_buffer *buffers,
                           uint32_t num_buffers);
@@ -1545,50 +1549,50 @@ ind_status ind__eval_init(ind__eval *e, ind_context *c, const ind_body *body, co
 ind_status ind__eval_compile(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
                              uint32_t num_sizes, uint32_t num_buffers);
 void ind__eval_free(ind__eval *e);
-/* Sets loop variable `var` (0-based in body->var) for the coming blocks: value + step * lane. */
+/* Sets loop variable `var` (0-based in body->var) for the next blocks: value + step * lane. */
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
 void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int lanes);
-/* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN, STATE and PART must be filled in by the
-   caller before they are used; STOREs write memory. IND_VERIFY (e->bad_access) is recorded by the caller: worker
-   threads run this, and they record no failure. */
+/* Runs the listed instructions in order for `lanes` points. The caller must fill in REDUCE, SCAN, STATE and PART before
+   their use; STOREs write memory. The caller records IND_VERIFY (e->bad_access): worker threads run this function and
+   record no failure. */
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes);
-/* Fills what runs of rows join their values in with the value that changes nothing. */
+/* Initialises the partial results of runs of rows with the neutral element. */
 void ind__eval_begin_runs(ind__eval *e);
-/* Order of two elements in memory: below 0, 0 or above 0; NaN is larger than every number and equal to NaN. */
+/* Compares two elements in memory: < 0, 0 or > 0; NaN is larger than every number and equal to NaN. */
 int ind__element_order(const ind__eval_buffer *m, int64_t a, int64_t b);
-int64_t ind__wrap_int(ind_dtype d, int64_t v); /* v as the integer type holds it: wraps around; bool is v != 0 */
+int64_t ind__wrap_int(ind_dtype d, int64_t v); /* v converted to the integer type: wraps around; bool is v != 0 */
 float ind__f16_to_f32(uint16_t h);
 uint16_t ind__f32_to_f16(float f); /* to nearest, ties to even */
 float ind__bf16_to_f32(uint16_t h);
 uint16_t ind__f32_to_bf16(float f);
-/* The 8-bit floats, rounded to nearest even: beyond 464 e4m3fn is NaN, from 61440 on e5m2 is infinite. */
+/* The 8-bit floats, rounded to nearest even. Above 464 e4m3fn is NaN; from 61440 on e5m2 is infinite. */
 float ind__f8e4m3fn_to_f32(uint8_t x);
 float ind__f8e5m2_to_f32(uint8_t x);
 uint8_t ind__f32_to_f8e4m3fn(float f);
 uint8_t ind__f32_to_f8e5m2(float f);
 
 /* =========================================================================================== src/ir/base/internal.h */
-/* ---- the context itself ---- */
+/* ---- the context ---- */
 
 struct ind__interner;
 struct ind_context {
     ind_context_desc desc;
-    ind_context *root; /* the user's context; itself, unless it belongs to a module (ind__context_fork) */
+    ind_context *root; /* the user's context: itself, unless this is a module's context (ind__context_fork) */
     struct ir__lock *lock;
     struct ind__interner *interner;
     struct ir__record_memory *record_memory; /* of a recording that has ended, for the next one; NULL: none */
     ind__owned *owned; /* newest first; guarded by the root's `lists` */
-    /* Of the root alone. */
-    struct ir__states *states; /* by thread */
-    struct ir__lock *lists;    /* guards what is below and every list of owned objects; held for a few steps only */
+    /* Used in the root only. */
+    struct ir__states *states; /* one per thread */
+    struct ir__lock *lists;    /* guards the fields below and every list of owned objects; held for a few steps only */
     ind__arena names;
     const struct ind__function *functions; /* newest first */
     const struct ind__extern *externs;     /* newest first */
-    const void *schemas;                   /* of inductor.h: operands and attributes of every op, in `names` */
-    void *runtime;                         /* of inductor_runtime.h: devices, compiled kernels */
+    const void *schemas; /* of inductor.h: operands and attributes of every op; allocated in `names` */
+    void *runtime;       /* of inductor_runtime.h: devices, compiled kernels */
     void (*runtime_destroy)(ind_context *);
 };
-/* Exclusive use of the root's lists and `names`, for a few steps: nothing that waits is called in between. */
+/* Exclusive use of the root's lists and `names`, for a few steps. The holder must not call anything that waits. */
 void ind__lists_lock(ind_context *c);
 void ind__lists_unlock(ind_context *c);
 
@@ -1676,10 +1680,10 @@ static void ir__mutex_unlock(ir__mutex *m) {
 #define IND__THREAD_LOCAL _Thread_local
 #endif
 
-/* Its address tells threads apart. A thread that starts later may have that of one that has ended. */
+/* Its address identifies the thread. A new thread may get the address of one that has ended. */
 static IND__THREAD_LOCAL char ir__thread_mark;
 
-/* A mutex that its owner may lock again. Only the owner can find its own mark in `owner`: a relaxed read is enough. */
+/* A recursive mutex. Only the owner can find its own mark in `owner`, so a relaxed read is enough. */
 typedef struct ir__lock {
     ir__mutex mutex;
     _Atomic(const char *) owner;
@@ -1730,15 +1734,15 @@ void ind__lists_unlock(ind_context *c) {
     ir__lock_give(c->root->lists);
 }
 
-/* States of threads, in blocks that are added and stay until the context is destroyed. A thread takes a free one with
-   its first failure. Where no block can be added, threads share `spare`: one may then see another's failure. */
+/* Error states of threads, in blocks that are freed with the context. A thread claims a free state at its first
+   failure. If no block can be added, threads share `spare`, and one may then see another's failure. */
 #define IND__STATES 4
 
 typedef struct ir__states {
     _Atomic(struct ir__states *) next;
     _Atomic(const char *) owner[IND__STATES];
     ind__state state[IND__STATES];
-    ind__state spare; /* of the first block */
+    ind__state spare; /* used in the first block only */
 } ir__states;
 
 static ir__states *ir__states_create(const ind_context *c) {
@@ -1765,7 +1769,7 @@ static ind__state *ir__states_find(ir__states *s, const char *thread) {
     return NULL;
 }
 
-/* Takes a free state; adds a block where there is none. */
+/* Claims a free state; adds a block if there is none. */
 static ind__state *ir__states_claim(const ind_context *c, const char *thread) {
     ir__states *s = c->states, *next;
     for (;; s = next) {
@@ -1805,7 +1809,7 @@ const char *ind_status_text(ind_status status) {
     return (size_t)status < sizeof text / sizeof *text ? text[status] : "unknown status";
 }
 
-/* Zeroed, as memory that is fresh from the system is without being touched. */
+/* Returns zeroed memory. calloc need not touch pages that come fresh from the system. */
 static void *ir__default_alloc(size_t bytes, void *user) {
     (void)user;
     return calloc(1, bytes);
@@ -1889,7 +1893,7 @@ void *ind__arena_alloc(ind__arena *a, size_t bytes) {
     }
     void *p = (char *)a->head + IND__ARENA_HEADER + a->used;
     a->used += bytes;
-    return p; /* fresh blocks are zeroed and nothing is handed out twice */
+    return p; /* fresh blocks are zeroed, and no byte is handed out twice */
 }
 
 void *ind__arena_copy(ind__arena *a, const void *data, size_t bytes) {
@@ -1917,7 +1921,7 @@ ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...)
     ind__state *s = ind__state_of(c);
     s->overflows += status == IND_OVERFLOW;
     if (s->quiet && (status == IND_OVERFLOW || status == IND_INVALID_ARGUMENT || status == IND_LIMIT)) return status;
-    char text[sizeof s->text]; /* apart: the old text may be an argument of the new one */
+    char text[sizeof s->text]; /* a copy: the old text may be an argument of the new one */
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -1986,7 +1990,7 @@ static void ir__env_int(int *field, const char *name) {
     if (v && *v) *field = (int)strtol(v, NULL, 10);
 }
 
-/* The one place that reads the environment. */
+/* The only function that reads the environment. */
 static void ir__context_defaults(ind_context_desc *d) {
     if (!d->allocator.alloc) {
         d->allocator.alloc = ir__default_alloc;
@@ -2013,7 +2017,7 @@ static bool ir__interner_create(ind_context *c);
 static void ir__interner_destroy(ind_context *c);
 static void ir__record_memory_free(ind_context *c, struct ir__record_memory *m);
 
-/* What every context has of its own, also a module's. */
+/* Creates the members that every context has, including a module's. */
 static bool ir__context_begin(ind_context *c) {
     c->lock = ir__lock_create(c);
     return c->lock && ir__interner_create(c);
@@ -2132,8 +2136,8 @@ ind_dtype ind_dtype_compute(ind_dtype d) {
     return ind_dtype_is_float(d) && ind_dtype_bytes(d) < 4 ? IND_F32 : d;
 }
 
-/* torch.promote_types: a float beats an integer, an integer beats bool; two of one kind: the wider; u8 with a signed
-   type of its size or narrower gives i16; f16 with bf16 gives f32. */
+/* torch.promote_types: a float beats an integer, an integer beats bool. Of two types of one class the wider wins. u8
+   with i8 gives i16; f16 with bf16 gives f32. */
 ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b) {
     if (a == b || !b) return a;
     if (!a || a == IND_BOOL) return b;
@@ -2178,7 +2182,7 @@ void ind__text_raw(ind__text *t, const char *s, size_t n) {
     t->data[t->size] = 0;
 }
 
-/* Appends formatted text line by line, so that each line that begins here is indented. */
+/* Appends formatted text line by line, and indents each line that starts here. */
 static void ir__text_lines(ind__text *t, const char *s, size_t n) {
     while (n && !t->failed) {
         const char *end = (const char *)memchr(s, '\n', n);
@@ -2304,7 +2308,7 @@ void ind__textf(ind__text *t, const char *format, ...) {
     ind__free(t->context, large);
 }
 
-/* The decimal point of the C library follows the locale; ours is always '.'. */
+/* The decimal point of the C library depends on the locale; the printed one is always '.'. */
 static char ir__locale_point(void) {
     const struct lconv *l = localeconv();
     return l && l->decimal_point && l->decimal_point[0] ? l->decimal_point[0] : '.';
@@ -2376,7 +2380,7 @@ ind_status ind__text_status(const ind__text *t) {
     return t->failed ? ind__failed(t->context) : IND_OK;
 }
 
-/* 64-bit FNV-1a over words with a final mix (splitmix64): good enough for tables and content keys of our own. */
+/* 64-bit FNV-1a over words with a final mix (splitmix64): good enough for internal tables and content keys. */
 uint64_t ind__hash(const void *data, size_t n, uint64_t seed) {
     const unsigned char *p = (const unsigned char *)data;
     uint64_t h = 1469598103934665603ull ^ seed;
@@ -2397,15 +2401,16 @@ uint64_t ind__hash(const void *data, size_t n, uint64_t seed) {
 /* ============================================================================================= src/ir/expr/intern.c */
 /* ------------------------------------------------------------------------------------------------ >>intern */
 
-/* An interned symbol. `key` orders symbols by name: length, then the first characters. `number` counts them. */
+/* An interned symbol. `key` orders symbols by name: length, then the first characters. `number` is its sequence
+   number. */
 typedef struct ir__symbol {
-    ind_symbol symbol; /* first */
+    ind_symbol symbol; /* must be first */
     uint64_t key;
     uint32_t number;
 } ir__symbol;
 
-/* 32 bytes and, for more than two arguments, 4 for each of them; the hash table adds 7 to 10. Nodes and symbols never
-   move or change: one thread may read existing expressions while another makes new ones. */
+/* A node takes 32 bytes, and 4 bytes per argument if there are more than two; the hash table adds 7 to 10. Nodes and
+   symbols never move or change, so one thread may read existing expressions while another creates new ones. */
 typedef struct ir__expr_node {
     int64_t lo, hi; /* bounds; INT: the value */
     union {
@@ -2413,24 +2418,24 @@ typedef struct ir__expr_node {
         const uint32_t *many;     /* num_args > 2 */
         const ir__symbol *symbol; /* SYM */
     } arg;
-    uint32_t symbols; /* Bloom mask of the symbols inside, and in the extents of loop indices */
+    uint32_t symbols; /* Bloom mask of the symbols in it, including those in the extents of loop indices */
     uint32_t num_args : 19, kind : 5, depth : 8;
 } ir__expr_node;
 _Static_assert(sizeof(ir__expr_node) == 32, "the memory of a node is part of what this header promises");
 
-#define IND__NODE_BITS   10 /* nodes of a segment, segments of a group and groups, in bits */
+#define IND__NODE_BITS   10 /* log2 of the nodes per segment; the next: of segments per group and of groups */
 #define IND__GROUP_BITS  11
-#define IND__MAX_DEPTH   160 /* of nested expressions: bounds the recursion below */
+#define IND__MAX_DEPTH   160 /* nesting of expressions; bounds recursion */
 #define IND__MAX_TERMS   65536
 #define IND__MAX_FACTORS 60
-#define IND__MAX_RULES   64    /* rules applied to what rules made; beyond, a division stays as it is */
+#define IND__MAX_RULES   64    /* nested applications of rules; beyond, a division stays unsimplified */
 #define IND__MAX_EXPAND  64    /* terms that a product of sums may be expanded to */
-#define IND__MAX_CACHE   32768 /* results remembered */
-#define IND__MIN_CACHE   16384 /* too few, and what a nested expression needs is computed again at every level */
-#define IND__WORD_BLOCK  4096  /* argument lists are cut from blocks of this many words */
+#define IND__MAX_CACHE   32768 /* cached results */
+#define IND__MIN_CACHE   16384 /* with fewer, every level of a nested expression recomputes the same results */
+#define IND__WORD_BLOCK  4096  /* size in words of a block of argument lists */
 
-/* What is remembered beside results of operations: is a <= b, is a < b; the hint of a; the loop index of an extent; a
-   after the substitution of this number; the coefficient and the rest of a, affine in b, 0 where it is not. */
+/* Cached besides results of operations: whether a <= b, whether a < b, the hint of a, the loop index of an extent, the
+   result of substitution number b in a; the coefficient and the remainder of a as affine in b (0: not affine). */
 enum {
     IND__CACHED_BELOW = IND_EXPR_WHERE + 1,
     IND__CACHED_HINT = IND__CACHED_BELOW + 2,
@@ -2440,9 +2445,9 @@ enum {
     IND__CACHED_REST,
     IND__NUM_CACHED
 };
-_Static_assert(IND__NUM_CACHED < 32, "the key of a result has five bits for it");
+_Static_assert(IND__NUM_CACHED < 32, "the key of a cached result has five bits for it");
 
-/* A substitution that was made lately. The layers of a network make the same ones again and again. */
+/* A recent substitution. The layers of a network repeat the same ones. */
 #define IND__SUBSTITUTIONS 64
 #define IND__MAX_REPLACED  16
 typedef struct ir__substitution_made {
@@ -2451,24 +2456,24 @@ typedef struct ir__substitution_made {
 } ir__substitution_made;
 
 typedef struct ir__op_cache_entry {
-    uint32_t key; /* what was asked under which facts (ir__cache_key) */
+    uint32_t key; /* operation and fact set (ir__cache_key) */
     uint32_t a, b, result;
 } ir__op_cache_entry;
 
-/* The value of a node at one of the points where proofs are tried first (>>assume). */
+/* The value of a node at one of the sample points that are tried before a proof (>>assume). */
 typedef struct ir__sample {
-    uint32_t id; /* 0: free */
+    uint32_t id; /* 0: empty */
     uint16_t point;
     bool valid;
     int64_t value;
 } ir__sample;
-#define IND__SAMPLES     2048
+#define IND__SAMPLES  2048
 #define X(name, text) +1
 enum { IND__NUM_SYMBOL_KINDS = 0 IND_SYMBOL_KINDS(X) };
 #undef X
 #define IND__MAX_JOINING 3
 
-/* Integers that are found without a search: coefficients, divisors, strides. */
+/* Integers found without a hash lookup: coefficients, divisors, strides. */
 #define IND__LEAST_SMALL (-64)
 #define IND__NUM_SMALL   320
 
@@ -2476,8 +2481,8 @@ struct ind__interner {
     ind_context *context;
     ir__expr_node **group[1 << IND__GROUP_BITS]; /* each has 1 << IND__GROUP_BITS segments */
     uint32_t num_nodes;                          /* ids 1..num_nodes-1 */
-    /* Hash table of the nodes: open addressing, linear probing, 58 to 88 % full. A search reads the tags, 16 bits of
-       the hash each and 0 where the place is free; a look into a node is then nearly always a find. */
+    /* Hash table of the nodes: open addressing, linear probing, 58 to 88 % full. A lookup reads the tags first: 16 bits
+       of the hash, 0 if the slot is empty. So a node whose tag matches is nearly always the one searched for. */
     uint32_t *slot;
     uint16_t *tag;
     uint32_t table_size;
@@ -2487,18 +2492,18 @@ struct ind__interner {
     uint32_t words_left;
     struct ir__term_block *free_terms;
     uint32_t num_symbols;
-    ir__op_cache_entry *cache; /* results of simplifying constructors; as many as there are buckets, up to a limit */
+    ir__op_cache_entry *cache; /* cached results of simplifying constructors; as many as buckets, up to a limit */
     uint32_t cache_size;
     ir__sample sample[IND__SAMPLES];
     ir__substitution_made substitution[IND__SUBSTITUTIONS];
     uint32_t num_substitutions;                   /* the last number given to one */
     uint32_t kind_symbols[IND__NUM_SYMBOL_KINDS]; /* Bloom masks of all symbols, by ind_symbol_kind */
-    uint32_t joining;                    /* levels of ir__sum_join at work */
-    uint32_t fired[IND__NUM_EXPR_RULES]; /* how often each rule applied */
-    ind_facts *facts;                    /* in force; NULL: none */
-    int proving;                         /* > 0: a proof is under way */
-    int dividing;                        /* divisions that rules on divisions asked for, one inside the other */
-    uint32_t num_generations;            /* the last number given to a state of a fact set; even */
+    uint32_t joining;                             /* nesting of ir__sum_join */
+    uint32_t fired[IND__NUM_EXPR_RULES];          /* how often each rule applied */
+    ind_facts *facts;                             /* in force; NULL: none */
+    int proving;                                  /* > 0: a proof is in progress */
+    int dividing;                                 /* nesting of divisions that rules on divisions built */
+    uint32_t num_generations;                     /* the last generation given to a state of a fact set; even */
 };
 
 static ir__expr_node *ir__node_at(const struct ind__interner *in, uint32_t id) {
@@ -2558,7 +2563,7 @@ static void ir__table_put(struct ind__interner *in, uint32_t id, uint32_t hash) 
     in->slot[at] = id;
 }
 
-/* The next place from *at on whose tag is that of the hash; 0 if there is none. Call again with *at moved on by one. */
+/* The next node from slot *at on whose tag is that of the hash; 0 if there is none. To continue, advance *at by one. */
 static uint32_t ir__table_next(const struct ind__interner *in, uint32_t hash, uint32_t *at) {
     const uint16_t tag = ir__hash_tag(hash);
     for (; *at < in->table_size || (*at = 0, true); ++*at) {
@@ -2586,7 +2591,7 @@ static uint32_t ir__hash_node(const struct ind__interner *in, uint32_t id) {
     return ir__hash_args((ind_expr_kind)n->kind, ir__node_args(n), n->num_args, n->kind == IND_EXPR_INT ? n->lo : 0);
 }
 
-/* The table of results grows with the nodes, as long as it helps. */
+/* The cache grows with the nodes, up to its limit. */
 static bool ir__cache_grow(struct ind__interner *in) {
     if (in->num_nodes < in->cache_size || in->cache_size >= IND__MAX_CACHE) return true;
     ir__op_cache_entry *cache =
@@ -2616,7 +2621,7 @@ static bool ir__interner_rehash(struct ind__interner *in) {
     return ir__cache_grow(in);
 }
 
-/* Memory for the node `id`, which is the first of a segment or follows one that is there. */
+/* Allocates memory for node `id`, which starts a segment or follows an existing node. */
 static bool ir__interner_reserve(struct ind__interner *in, uint32_t id) {
     ir__expr_node ***group = &in->group[id >> (IND__NODE_BITS + IND__GROUP_BITS)];
     if (!*group) *group = (ir__expr_node **)ind__alloc(in->context, sizeof **group << IND__GROUP_BITS);
@@ -2639,7 +2644,7 @@ static uint32_t ir__interner_append(struct ind__interner *in) {
     return id;
 }
 
-/* n words that live as long as the context. */
+/* n words with the lifetime of the context. */
 static uint32_t *ir__words(struct ind__interner *in, uint32_t n) {
     if (n > in->words_left) {
         uint32_t block = n > IND__WORD_BLOCK ? n : IND__WORD_BLOCK;
@@ -2662,8 +2667,8 @@ static ind_expr ir__expr_none(ind_context *c) {
     return ir__expr_make(c, 0);
 }
 
-/* Interval arithmetic. An end of INT64_MIN below or INT64_MAX above is no bound; a value that exceeds 64 bits does not
-   exist, so an end may be cut to what 64 bits hold. */
+/* Interval arithmetic. lo == INT64_MIN or hi == INT64_MAX means unbounded. No value exceeds 64 bits, so an end may
+   saturate. */
 typedef struct ir__range {
     int64_t lo, hi;
 } ir__range;
@@ -2694,7 +2699,7 @@ static int64_t ir__floor_div(int64_t a, int64_t b) {
     return q - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/* Python's a % b, which does not overflow where a - b * (a // b) does on its way. */
+/* Python's a % b, without the overflow of a - b * (a // b). */
 static int64_t ir__floor_mod(int64_t a, int64_t b) {
     int64_t r = b == -1 ? 0 : a % b;
     return r && (r < 0) != (b < 0) ? r + b : r;
@@ -2719,7 +2724,7 @@ static ir__range ir__range_neg(ir__range a) {
     return r;
 }
 
-/* A product is bilinear: its extremes are at the corners. */
+/* A product is bilinear, so its extremes are at the corners. */
 static ir__range ir__range_mul(ir__range a, ir__range b) {
     int64_t v[4] = {ir__sat_mul(a.lo, b.lo), ir__sat_mul(a.lo, b.hi), ir__sat_mul(a.hi, b.lo), ir__sat_mul(a.hi, b.hi)};
     ir__range r = {v[0], v[0]};
@@ -2727,11 +2732,11 @@ static ir__range ir__range_mul(ir__range a, ir__range b) {
         ir__range corner = {v[i], v[i]};
         r = ir__range_hull(r, corner);
     }
-    if (r.hi == INT64_MIN) r.hi++; /* of -1 times INT64_MAX, which is a number here, not an unbounded end */
+    if (r.hi == INT64_MIN) r.hi++; /* -1 times INT64_MAX: here INT64_MAX is a number, not "unbounded" */
     return r;
 }
 
-/* a to the power k >= 1. An odd power is monotone; an even one is that of |a|, which reaches 0 only if a does. */
+/* a to the power k >= 1. An odd power is monotone. An even power is that of |a|, which reaches 0 only if a does. */
 static ir__range ir__range_power(ir__range a, int k) {
     if (k % 2 == 0) {
         ir__range minus = ir__range_neg(a);
@@ -2743,13 +2748,13 @@ static ir__range ir__range_power(ir__range a, int k) {
     return r;
 }
 
-/* The part of a divisor's range above zero, or of its negation's: empty where lo > hi. */
+/* The positive part of a divisor's range (or of its negation's): empty if lo > hi. */
 static ir__range ir__range_positive(ir__range b) {
     if (b.lo < 1) b.lo = 1;
     return b;
 }
 
-/* a // b for 0 < b.lo <= b.hi: rises with a; rises with b where a < 0, falls where a >= 0. */
+/* a // b for 0 < b.lo <= b.hi: increasing in a; increasing in b if a < 0, decreasing if a >= 0. */
 static ir__range ir__range_div_positive(ir__range a, ir__range b) {
     ir__range r = a;
     if (a.lo != INT64_MIN) r.lo = ir__floor_div(a.lo, a.lo < 0 ? b.lo : b.hi);
@@ -2757,7 +2762,7 @@ static ir__range ir__range_div_positive(ir__range a, ir__range b) {
     return r;
 }
 
-/* a // b = (-a) // (-b), so a divisor's range is taken on either side of zero. */
+/* a // b = (-a) // (-b), so the negative and the positive part of a divisor's range are handled separately. */
 static ir__range ir__range_div(ir__range a, ir__range b) {
     ir__range above = ir__range_positive(b), below = ir__range_positive(ir__range_neg(b));
     if (below.lo > below.hi) return above.lo > above.hi ? ir__anything : ir__range_div_positive(a, above);
@@ -2765,8 +2770,8 @@ static ir__range ir__range_div(ir__range a, ir__range b) {
     return above.lo > above.hi ? low : ir__range_hull(low, ir__range_div_positive(a, above));
 }
 
-/* a % b for 0 < b.lo <= b.hi: in [0, b), and a itself where a is in [0, b); never more than a >= 0. With one b and one
-   quotient at both ends of a it is a less a constant. */
+/* a % b for 0 < b.lo <= b.hi: in [0, b); equal to a if a is in [0, b); at most a if a >= 0. If b is constant and both
+   ends of a have the same quotient, it is a minus a constant. */
 static ir__range ir__range_mod_positive(ir__range a, ir__range b) {
     ir__range r = {0, b.hi == INT64_MAX ? b.hi : b.hi - 1};
     if (a.lo >= 0 && a.hi < b.lo) return a;
@@ -2782,7 +2787,7 @@ static ir__range ir__range_mod_positive(ir__range a, ir__range b) {
     return r;
 }
 
-/* a % b = -((-a) % (-b)). Of b = -2^63 the negation is cut to INT64_MAX, an end that is no bound. */
+/* a % b = -((-a) % (-b)). For b = -2^63 the negation saturates to INT64_MAX, which means unbounded. */
 static ir__range ir__range_mod(ir__range a, ir__range b) {
     ir__range above = ir__range_positive(b), below = ir__range_positive(ir__range_neg(b));
     if (below.lo > below.hi) return above.lo > above.hi ? ir__anything : ir__range_mod_positive(a, above);
@@ -2797,12 +2802,12 @@ static ir__range ir__range_extreme(bool max, ir__range a, ir__range b) {
     return r;
 }
 
-/* The range of a node of this kind from its arguments' ranges, which `of` gives; no leaf. */
+/* The range of a node of this kind (no leaf) from the ranges of its arguments, which `of` returns. */
 typedef ir__range (*ir__range_fn)(ind_context *c, uint32_t id, void *user);
 
 static ir__range ir__range_product(ind_context *c, const uint32_t *arg, int n, ir__range_fn of, void *user) {
     ir__range r = {1, 1};
-    for (int i = 0, power; i < n; i += power) { /* equal factors are neighbours */
+    for (int i = 0, power; i < n; i += power) { /* equal factors are adjacent */
         for (power = 1; i + power < n && arg[i + power] == arg[i];) power++;
         r = ir__range_mul(r, ir__range_power(of(c, arg[i], user), power));
     }
@@ -2811,7 +2816,8 @@ static ir__range ir__range_product(ind_context *c, const uint32_t *arg, int n, i
 
 static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r);
 
-/* The range of a % m for an integer m, where a is r more than a multiple of g: ends moved inwards to such numbers. */
+/* The range of a % m for an integer m. If a is r more than a multiple of g, the ends are moved inwards to such
+   numbers. */
 static ir__range ir__range_residue(ind_context *c, const uint32_t *arg, ir__range range) {
     const ir__expr_node *m = ir__node_at(c->interner, arg[1]);
     int64_t r;
@@ -2856,7 +2862,7 @@ static void ir__node_bounds(ind_context *c, ir__expr_node *n) {
     n->hi = r.hi;
 }
 
-/* Ends rounded inwards to multiples of m; an end that is no bound stays. Empty (lo > hi) if there is no multiple. */
+/* Ends rounded inwards to multiples of m; an unbounded end stays unbounded. Empty (lo > hi) if there is no multiple. */
 static ir__range ir__range_multiples(ir__range r, int64_t m) {
     if (m < 2) return r;
     int64_t up = r.lo == INT64_MIN ? 0 : -ir__floor_div(-r.lo, m), down = ir__floor_div(r.hi, m);
@@ -2877,7 +2883,7 @@ static uint32_t ir__find_node(const struct ind__interner *in, ind_expr_kind kind
     return id;
 }
 
-/* The node with this kind and these arguments (INT: value); no symbols here. */
+/* The node with this kind and these arguments (INT: this value); not for symbols. */
 static ind_expr ir__intern(ind_context *c, ind_expr_kind kind, const uint32_t *arg, int count, int64_t value) {
     struct ind__interner *in = c->interner;
     uint32_t num_args = (uint32_t)count, hash = ir__hash_args(kind, arg, num_args, value), *list = NULL;
@@ -2924,7 +2930,7 @@ static bool ir__same_symbol(const ind_symbol *a, const ind_symbol *b) {
            !strcmp(a->name, b->name);
 }
 
-/* Symbols are found through the hash of their fields. */
+/* Looks up a symbol by the hash of its fields. */
 static uint32_t ir__find_symbol(const struct ind__interner *in, const ind_symbol *s, uint32_t hash) {
     uint32_t at = (uint32_t)((uint64_t)hash * in->table_size >> 32), id;
     for (; (id = ir__table_next(in, hash, &at)); at++) {
@@ -2934,7 +2940,7 @@ static uint32_t ir__find_symbol(const struct ind__interner *in, const ind_symbol
     return id;
 }
 
-/* Short names before long ones, so that s2 stands before s10; then by the first characters. */
+/* Orders by length, so that s2 comes before s10, then by the first characters. */
 static uint64_t ir__symbol_key(const char *name) {
     size_t length = strlen(name);
     uint64_t key = length < 255 ? length : 255;
@@ -2992,7 +2998,7 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
     n->arg.symbol = copy;
     n->symbols = 1u << (copy->number & 31);
     in->kind_symbols[(unsigned)s.kind % IND__NUM_SYMBOL_KINDS] |= n->symbols;
-    if (ind__ok(s.extent)) { /* walks go on into the extent: a proof may need it */
+    if (ind__ok(s.extent)) { /* traversals continue into the extent, as a proof may need it */
         n->symbols |= ir__node_of(s.extent)->symbols;
         n->depth = (ir__node_of(s.extent)->depth + 1u) & 255u;
     }
@@ -3060,7 +3066,7 @@ bool ind_expr_is_int(ind_expr e, int64_t *value) {
 
 static bool ir__same_symbol_elsewhere(const ind_symbol *a, const ind_symbol *b);
 
-/* Are nodes of two contexts of one root the same expression? */
+/* True if nodes of two contexts with one root are the same expression. */
 static bool ir__same_elsewhere(ind_expr a, ind_expr b) {
     if (!a.id || !b.id) return a.id == b.id;
     const ir__expr_node *x = ir__node_of(a), *y = ir__node_of(b);
@@ -3094,9 +3100,9 @@ void ind_expr_bounds(ind_expr e, int64_t *lo, int64_t *hi) {
 /* =============================================================================================== src/ir/expr/sums.c */
 /* ---------------------------------------------------------------------------------------------- >>simplify */
 
-/* Every constructor returns the simplest form it knows, by the rules of the table IND__EXPR_RULES; the function that
-   applies a rule carries its proof. A rule leaves fewer operations, or as many and fewer terms below a division, so
-   building ends. Canonical: a value that is reached in two ways should be one node. */
+/* Every constructor returns the simplest form that the rules of the table IND__EXPR_RULES give; the function that
+   applies a rule has its proof. A rule leaves fewer operations, or as many and fewer terms below a division, so
+   building terminates. Canonical: equal values should be one node, however they were built. */
 
 static void ir__fire(ind_context *c, ind__expr_rule rule) {
     c->interner->fired[rule]++;
@@ -3121,7 +3127,8 @@ static ind_expr ir__fail_overflow(ind_context *c) {
     return ir__expr_none(c);
 }
 
-/* Both are valid and of one context. Those of modules become the user's context's own where they meet others. */
+/* True if both are valid; makes their contexts equal. If they differ, expressions of modules are imported into the
+   user's context. */
 static bool ir__both_ok(ind_expr *a, ind_expr *b) {
     if (!ind__ok(*a) || !ind__ok(*b)) return false;
     if (a->context == b->context) return true;
@@ -3143,7 +3150,7 @@ static int64_t ir__gcd64(int64_t a, int64_t b) {
 
 static int ir__expr_compare(ind_expr a, ind_expr b);
 
-/* By name, then by the other fields that make a symbol's identity. */
+/* By kind, by name, then by the other fields that identify a symbol. */
 static int ir__symbol_compare(ind_expr a, ind_expr b) {
     const ir__symbol *s = ir__node_of(a)->arg.symbol, *t = ir__node_of(b)->arg.symbol;
     if (s->symbol.kind != t->symbol.kind) return s->symbol.kind < t->symbol.kind ? -1 : 1;
@@ -3157,8 +3164,8 @@ static int ir__symbol_compare(ind_expr a, ind_expr b) {
     return ir__expr_compare(s->symbol.extent, t->symbol.extent);
 }
 
-/* Total order of nodes by structure, not by age: texts do not depend on what was built before, and an expression is
-   canonical in every context that holds it. */
+/* Total order of nodes by structure, not by age. So texts do not depend on what was built before, and an expression is
+   canonical in every context. */
 static int ir__expr_compare(ind_expr a, ind_expr b) {
     if (a.id == b.id) return 0;
     if (!a.id || !b.id) return a.id ? 1 : -1;
@@ -3178,7 +3185,7 @@ static int ir__expr_compare(ind_expr a, ind_expr b) {
     return a.id < b.id ? -1 : 1;
 }
 
-/* From >>facts: what ranges and the fact set in force prove. */
+/* From >>facts: proofs from ranges and the fact set in force. */
 static uint32_t ir__facts_generation(ind_context *c);
 static int ir__proven_sign(ind_expr b);
 static bool ir__known_nonzero(ind_expr e);
@@ -3187,8 +3194,9 @@ static int ir__known_condition(ind_expr condition);
 
 /* ---- a table of numbers by id */
 
-/* Ids to numbers > 0; open addressing, at most half full. Zero-initialise with the context set; `slot` may be lent (as
-   many zeros as `cap`, a power of two, says): then nothing is allocated for the first few. */
+/* Maps ids to numbers > 0; open addressing, at most half full. Zero-initialise with the context set. `slot` may be lent
+   by the caller, zeroed, with `cap` and `lent` set to its capacity, a power of two: then nothing is allocated for the
+   first few. */
 typedef struct ind__id_map ir__id_map;
 
 static uint32_t ir__map_at(const ir__id_map *m, uint32_t key) {
@@ -3234,11 +3242,11 @@ static bool ir__map_put(ir__id_map *m, uint32_t key, uint32_t value) {
 
 /* ---- sums */
 
-/* A sum as a list of terms c * m, m without integer factor (the integer 1 for the constant term). */
+/* A term c * m of a sum; m has no integer factor (it is the integer 1 for the constant term). */
 typedef struct ir__term {
     int64_t c;
     ind_expr m;
-    uint64_t key; /* while sorting: orders as ir__expr_compare does where it differs */
+    uint64_t key; /* sort key: a difference orders as ir__expr_compare does */
 } ir__term;
 typedef struct ir__sum {
     ind_context *context;
@@ -3247,7 +3255,7 @@ typedef struct ir__sum {
     bool failed;
 } ir__sum;
 
-/* Short lists of terms come from a list of free blocks: sums are made and dropped all the time. */
+/* Short lists of terms come from a free list, as sums are created and freed all the time. */
 #define IND__TERM_BLOCK 16
 typedef struct ir__term_block {
     union {
@@ -3296,7 +3304,7 @@ static bool ir__sum_reserve(ir__sum *s, uint32_t num) {
     return true;
 }
 
-/* Splits e into integer factor and the rest. */
+/* Splits e into its integer factor and the rest. */
 static ir__term ir__term_of(ind_expr e) {
     ir__term t = {1, e, 0};
     const ir__expr_node *n = ir__node_of(e);
@@ -3330,8 +3338,8 @@ static void ir__sum_add(ir__sum *s, ind_expr e, int64_t factor) {
     }
 }
 
-/* The leading bits of a node's place in the order of ir__expr_compare: kind; symbols by name; others by the number of
-   arguments and the place of the first. */
+/* The leading bits of a node's rank in the order of ir__expr_compare: kind; symbols by name; others by the number of
+   arguments and the rank of the first. */
 static uint64_t ir__order_key(const struct ind__interner *in, uint32_t id, int depth) {
     const ir__expr_node *n = ir__node_at(in, id);
     const uint64_t rank = n->kind == IND_EXPR_MUL ? 0 : n->kind;
@@ -3347,7 +3355,7 @@ static bool ir__term_before(const ir__term *a, const ir__term *b) {
     return a->key != b->key ? a->key < b->key : ir__expr_compare(a->m, b->m) <= 0;
 }
 
-/* Length of the ascending run that begins at t[0]. */
+/* Length of the ascending run that starts at t[0]. */
 static uint32_t ir__sum_run(const ir__term *t, uint32_t num) {
     uint32_t n = num ? 1 : 0;
     while (n < num && ir__term_before(&t[n - 1], &t[n])) n++;
@@ -3367,7 +3375,7 @@ static void ir__merge_runs(const ir__term *a, uint32_t num_a, const ir__term *b,
     if (num_b) memcpy(out, b, num_b * sizeof *b);
 }
 
-/* Natural merge sort: the parts of a sum are sorted already, so that this is close to linear. */
+/* Natural merge sort: the parts of a sum are already sorted, so this is close to linear. */
 static void ir__sum_sort(ir__sum *s) {
     for (uint32_t i = 0; i < s->num; i++) s->t[i].key = ir__order_key(s->context->interner, s->t[i].m.id, 2);
     if (ir__sum_run(s->t, s->num) == s->num) return;
@@ -3377,7 +3385,7 @@ static void ir__sum_sort(ir__sum *s) {
         return;
     }
     other.num = s->num;
-    for (uint32_t merges = 2; merges > 1;) { /* one merge puts out one run */
+    for (uint32_t merges = 2; merges > 1;) { /* each merge outputs one run */
         merges = 0;
         for (uint32_t at = 0; at < s->num; merges++) {
             uint32_t a = ir__sum_run(s->t + at, s->num - at), b = ir__sum_run(s->t + at + a, s->num - at - a);
@@ -3391,7 +3399,7 @@ static void ir__sum_sort(ir__sum *s) {
     ir__sum_free(&other);
 }
 
-/* Sorts, adds up equal monomials, drops zeros. */
+/* Sorts, adds equal monomials, drops zeros. */
 static void ir__sum_normalise(ir__sum *s) {
     if (!s->failed) ir__sum_sort(s);
     if (s->failed) return;
@@ -3414,7 +3422,7 @@ static void ir__sum_normalise(ir__sum *s) {
 
 static ind_expr ir__mul_int(ind_expr m, int64_t c);
 
-/* The sum as a node; the list is sorted and stays the caller's. */
+/* Builds the sum as a node; sorts the list, which the caller still owns. */
 static ind_expr ir__sum_build(ir__sum *s) {
     ind_context *c = s->context;
     ir__sum_normalise(s);
@@ -3454,7 +3462,8 @@ static ind_expr ir__mul_int(ind_expr m, int64_t c) {
     return ir__intern(m.context, IND_EXPR_MUL, arg, (int)count + 1, 0);
 }
 
-/* The factors of a monomial: *f is one of them where it is no product. The 1 of a constant term has none. */
+/* The factors of a monomial. A monomial that is no product is its own only factor, stored in *self. The 1 of a constant
+   term has none. */
 static uint32_t ir__factors(ind_expr m, const uint32_t **f, uint32_t *self) {
     const ir__expr_node *n = ir__node_of(m);
     *self = m.id;
@@ -3500,14 +3509,14 @@ static bool ir__mul_terms(ir__term a, ir__term b, ir__term *out) {
     return true;
 }
 
-/* t / d where the division is exact for all values: d's integer divides t's and d's factors are among t's. */
+/* t / d if the division is exact for all values: d's integer divides t's and d's factors are among t's. */
 static bool ir__term_divide(ir__term t, ir__term d, ir__term *q) {
     if (!d.c || (t.c == INT64_MIN && d.c == -1) || t.c % d.c) return false;
     const uint32_t *f, *g;
     uint32_t self[2], rest[IND__MAX_FACTORS + 1], num = 0, j = 0;
     uint32_t num_f = ir__factors(t.m, &f, &self[0]), num_g = ir__factors(d.m, &g, &self[1]);
     if (num_g > num_f) return false;
-    for (uint32_t i = 0; i < num_f; i++) { /* both lists have one order */
+    for (uint32_t i = 0; i < num_f; i++) { /* both lists are in the same order */
         if (j < num_g && f[i] == g[j])
             j++;
         else
@@ -3567,7 +3576,7 @@ static ind_expr ir__factor_at(ind_expr m, int i) {
     return ind_expr_query_kind(m) == IND_EXPR_MUL ? ind_expr_arg(m, i) : m;
 }
 
-/* The factor x // k of a term where k divides x: the exact quotient x/k; k and x through *k and *x. */
+/* The factor x // k of a term, if k divides x: the exact quotient x/k. Returns k and x in *k and *x. */
 static ind_expr ir__exact_factor(ir__term t, int64_t *k, ind_expr *x) {
     const uint32_t *f;
     uint32_t self, count = ir__factors(t.m, &f, &self);
@@ -3581,9 +3590,9 @@ static ind_expr ir__exact_factor(ir__term t, int64_t *k, ind_expr *x) {
 }
 
 /* ========================================================================================== src/ir/expr/sum_rules.c */
-/* ---- rules of sums: x = m * (x // m) + x % m; of the three any two give the third */
+/* ---- rules of sums: x = m * (x // m) + x % m; any two of the three give the third */
 
-/* The position of monomial m in a normalised sum; num if it is not there. */
+/* The index of monomial m in a normalised sum; num if there is none. */
 static uint32_t ir__sum_find(const ir__sum *s, ind_expr m) {
     const uint64_t key = ir__order_key(s->context->interner, m.id, 2);
     uint32_t lo = 0, hi = s->num;
@@ -3599,17 +3608,17 @@ static uint32_t ir__sum_find(const ir__sum *s, ind_expr m) {
     return s->num;
 }
 
-/* What the rules of sums change: `extra` is added once all terms were looked at. */
+/* State of the rules on one sum; `extra` is added after all terms are processed. */
 typedef struct ir__joiner {
     ir__sum *s;
     ir__sum extra;
-    ir__id_map roots;   /* how many different divisions of the sum have this root */
-    uint32_t first[32]; /* what the roots have at first: most sums hold a few divisions */
-    uint32_t num_mods;  /* terms with a modulo in them */
+    ir__id_map roots;   /* number of different divisions of the sum with this root */
+    uint32_t first[32]; /* initial storage of roots: most sums have few divisions */
+    uint32_t num_mods;  /* terms that contain a modulo */
 } ir__joiner;
 
-/* What a division divides in the end: x for x // m, x % m, (x // m) % n and so on. The rules join divisions of one
- * root. */
+/* The expression that a division finally divides: x for x // m, x % m, (x // m) % n and so on. The rules combine
+   divisions of one root. */
 static uint32_t ir__division_root(const struct ind__interner *in, uint32_t id) {
     for (;;) {
         const ir__expr_node *n = ir__node_at(in, id);
@@ -3622,7 +3631,8 @@ static bool ir__is_division(const ir__expr_node *n) {
     return n->kind == IND_EXPR_FLOORDIV || n->kind == IND_EXPR_MOD;
 }
 
-/* Counts the roots of all divisions among the factors; false if there are none (or no memory: nothing is joined). */
+/* Counts the roots of all divisions among the factors; false if there are none (or no memory: then no rule is
+   applied). */
 static bool ir__joiner_count(ir__joiner *j, ir__sum *s, ir__id_map *seen) {
     const struct ind__interner *in = s->context->interner;
     for (uint32_t i = 0; i < s->num; i++) {
@@ -3654,12 +3664,12 @@ static bool ir__joiner_begin(ir__joiner *j, ir__sum *s) {
     return any;
 }
 
-/* Does the division f share its root with another one of the sum? */
+/* True if another division of the sum has the same root as f. */
 static bool ir__has_sibling(const ir__joiner *j, ind_expr f) {
     return ir__map_get(&j->roots, ir__division_root(j->s->context->interner, f.id)) > 1;
 }
 
-/* Can the sum hold c * q * x? Only if it has the first term of that, which is then an old node. */
+/* True if the sum may contain c * q * x: it must contain the first term of q * x, so that term is already interned. */
 static bool ir__may_hold(const ir__sum *s, ir__term q, ind_expr x) {
     const struct ind__interner *in = s->context->interner;
     const ir__expr_node *sum = ir__node_of(x);
@@ -3684,7 +3694,8 @@ static bool ir__may_hold(const ir__sum *s, ir__term q, ind_expr x) {
     return id && ir__sum_find(s, ir__expr_make(s->context, id)) < s->num;
 }
 
-/* Are all terms of e, with exactly these coefficients, in the sum? The constant may differ: it can be split. */
+/* True if the sum contains all terms of e with exactly these coefficients. The constant may differ, as it can be
+   split. */
 static bool ir__sum_holds(const ir__sum *s, ind_expr e) {
     ir__sum part = {.context = s->context};
     ir__sum_add(&part, e, 1);
@@ -3699,7 +3710,7 @@ static bool ir__sum_holds(const ir__sum *s, ind_expr e) {
     return all && any;
 }
 
-/* In the sum: takes e away and the term i, adds r. */
+/* Removes e and the term i from the sum, and adds r. */
 static bool ir__join_apply(ir__joiner *j, uint32_t i, ind_expr e, ind_expr r, ind__expr_rule rule) {
     if (!ind__ok(r)) return false;
     ir__sum part = {.context = j->s->context};
@@ -3721,7 +3732,7 @@ static bool ir__join_apply(ir__joiner *j, uint32_t i, ind_expr e, ind_expr r, in
     return true;
 }
 
-/* q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n)): both are what is left of y after multiples of m*n, m and n > 0. */
+/* q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n)): both sides are q times the remainder of y by m*n, for m and n > 0. */
 static bool ir__join_modular(ir__joiner *j, uint32_t i, ir__term q, ind_expr y, ind_expr m, ind_expr quotient) {
     ind_expr scale = ir__mul2(ir__term_expr(q), m);
     for (uint32_t k = 0; k < j->s->num && j->num_mods <= 64 && ind__ok(scale); k++) {
@@ -3740,8 +3751,8 @@ static bool ir__join_modular(ir__joiner *j, uint32_t i, ir__term q, ind_expr y, 
     return false;
 }
 
-/* scale * (x // m) in one of its forms, if the sum holds it: x = (z // g) % n divided by m is (z % (g*n)) // (g*m),
- * too. */
+/* scale * (x // m) in one of its forms, if the sum contains it. x = (z // g) % n divided by m is also (z % (g*n)) //
+   (g*m). */
 static ind_expr ir__held_partner(const ir__joiner *j, ind_expr scale, ind_expr x, ind_expr m, ind_expr partner) {
     ind_expr_kind kind = ind_expr_query_kind(partner);
     if (kind != IND_EXPR_ADD && kind != IND_EXPR_INT && ir__sum_holds(j->s, partner)) return partner;
@@ -3753,7 +3764,8 @@ static ind_expr ir__held_partner(const ir__joiner *j, ind_expr scale, ind_expr x
     return ind__ok(other) && ind_expr_query_kind(other) != IND_EXPR_ADD && ir__sum_holds(j->s, other) ? other : none;
 }
 
-/* A term q * (x % m): with q*m*(x // m) it is q*x; with -q*x it is -q*m*(x // m). By the definition of %. */
+/* A term q * (x % m): together with q*m*(x // m) it is q*x; together with -q*x it is -q*m*(x // m). By the definition
+   of %. */
 static bool ir__join_mod(ir__joiner *j, uint32_t i, ind_expr f) {
     ind_expr x = ind_expr_arg(f, 0), m = ind_expr_arg(f, 1);
     ir__term q = {j->s->t[i].c, ir__remove_factor(j->s->t[i].m, f), 0};
@@ -3770,8 +3782,8 @@ static bool ir__join_mod(ir__joiner *j, uint32_t i, ind_expr f) {
     return sibling && ir__join_modular(j, i, q, x, m, quotient);
 }
 
-/* A term p * (x // b) with p = q*b: q*(x - r) if x % b is the integer r (then b * (x // b) = x - r); with -q*x it is -q
-   * (x % b), by the definition of %. p and b integers, b dividing x, g their common divisor: p * (x // b) = (p/g) * (x
+/* A term p * (x // b) with p = q*b. If x % b is an integer r: q*(x - r), as b * (x // b) = x - r. Together with -q*x:
+   -q * (x % b), by the definition of %. If p and b are integers with gcd g and b divides x: p * (x // b) = (p/g) * (x
    // (b/g)). */
 static bool ir__join_floordiv(ir__joiner *j, uint32_t i, ind_expr f) {
     ind_expr x = ind_expr_arg(f, 0), b = ind_expr_arg(f, 1);
@@ -3797,8 +3809,8 @@ static bool ir__join_floordiv(ir__joiner *j, uint32_t i, ind_expr f) {
                           IND__EXPR_RULE_MOD_FROM_DIFFERENCE);
 }
 
-/* (x // a)*(y // b) = x*y // (a*b) where a divides x and b divides y, and (x // a)*s = x*s // a for a size s: the same
-   exact quotient. So one value of sizes has one form. */
+/* (x // a)*(y // b) = x*y // (a*b) if a divides x and b divides y, and (x // a)*s = x*s // a for a size s: the same
+   exact quotient. So equal products of sizes have one form. */
 static bool ir__join_quotients(ir__joiner *j, uint32_t i) {
     ind_context *c = j->s->context;
     int64_t a, b;
@@ -3835,7 +3847,7 @@ static bool ir__join_term(ir__joiner *j, uint32_t i) {
     return count > 1 && ir__join_quotients(j, i);
 }
 
-/* Applies the rules of sums until none applies; each takes a division away or makes one smaller. */
+/* Applies the rules of sums until none applies; each removes a division or makes one smaller. */
 static void ir__join_all(ir__sum *s) {
     for (bool changed = !s->failed; changed;) {
         ir__joiner j;
@@ -3858,7 +3870,7 @@ static void ir__join_all(ir__sum *s) {
 }
 
 /* ======================================================================================= src/ir/expr/sum_lattices.c */
-/* ---- rules of sums with Min and Max, which move with what is added to all their arguments */
+/* ---- rules of sums with Min and Max: a number added to all arguments moves into or out of them */
 
 static ind_expr ir__lattice(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n);
 
@@ -3869,9 +3881,9 @@ typedef struct ir__lattice_term {
     ir__term q;
 } ir__lattice_term;
 
-#define IND__MAX_LATTICE 8 /* such terms of a sum that the rules look at */
+#define IND__MAX_LATTICE 8 /* Min and Max terms of a sum that the rules consider */
 
-/* The first Min or Max of two arguments among the factors of term i, if there is one. */
+/* Finds the first Min or Max of two arguments among the factors of term i. */
 static bool ir__lattice_at(const ir__sum *s, uint32_t i, ir__lattice_term *l) {
     const uint32_t *f;
     uint32_t self, count = ir__factors(s->t[i].m, &f, &self);
@@ -3886,7 +3898,7 @@ static bool ir__lattice_at(const ir__sum *s, uint32_t i, ir__lattice_term *l) {
     return false;
 }
 
-/* The sum with other coefficients for two of its terms, and e. False if that exceeds 64 bits: it stays as it is. */
+/* Replaces the coefficients of two terms of the sum and adds e. False if that exceeds 64 bits: the sum is unchanged. */
 static bool ir__sum_replace(ir__sum *s, uint32_t i, int64_t c_i, uint32_t k, int64_t c_k, ind_expr e) {
     ir__sum next = {.context = s->context};
     if (!ind__ok(e) || !ir__sum_reserve(&next, s->num)) return false;
@@ -3902,8 +3914,8 @@ static bool ir__sum_replace(ir__sum *s, uint32_t i, int64_t c_i, uint32_t k, int
     return ok;
 }
 
-/* q*f + r*u = q*(f - by) + rest*u, where q*by = (r - rest)*u and u is the monomial of the term `to`. As the order of
-   arguments is kept when `by` is taken from all of them, f - by is the Min (Max) of what is left of them. */
+/* q*f + r*u = q*(f - by) + rest*u, where q*by = (r - rest)*u and u is the monomial of the term `to`. Subtracting `by`
+   from all arguments preserves their order, so f - by is the Min (Max) of the differences. */
 static bool ir__lattice_shift(ir__sum *s, const ir__lattice_term *l, uint32_t to, int64_t rest, ind_expr by) {
     ind_expr v[2] = {ind_expr_sub(ind_expr_arg(l->f, 0), by), ind_expr_sub(ind_expr_arg(l->f, 1), by)};
     ind_expr moved = ir__mul2(ir__term_expr(l->q), ir__lattice(s->context, ind_expr_query_kind(l->f), v, 2));
@@ -3912,8 +3924,8 @@ static bool ir__lattice_shift(ir__sum *s, const ir__lattice_term *l, uint32_t to
     return true;
 }
 
-/* Is the sum with `rest` in place of r, both beside q*f, the one that is kept of those that are equal? It is nearer to
-   0; of r and -r it is the one with the sign that f has if it is written with Max: so e and -e are treated alike. */
+/* True if coefficient `rest` instead of r, next to q*f, is the canonical choice of these equal sums. It is the one
+   closer to 0; of r and -r, the one with the sign of f when written with Max. So e and -e are treated alike. */
 static bool ir__lattice_better(const ir__lattice_term *l, int64_t r, int64_t rest) {
     if (r == INT64_MIN || rest == INT64_MIN) return false;
     const bool positive = (l->q.c > 0) == (ind_expr_query_kind(l->f) == IND_EXPR_MAX);
@@ -3927,9 +3939,9 @@ static bool ir__has_monomial(ind_expr e, ind_expr m) {
     return false;
 }
 
-/* The term t of one argument of f = Min(a, b): if it is taken from both, q*t goes to the term of the sum that has its
-   monomial. Integers stay where they are, as quotients and comparisons look for them in the sum. So adding something
-   and taking it away again gives the same node. */
+/* Subtracts the term t of one argument of f = Min(a, b) from both arguments; q*t moves to the term of the sum with that
+   monomial. So adding a term and subtracting it again gives the same node. Integers stay in the sum, where quotients
+   and comparisons look for them. */
 static bool ir__lattice_absorb(ir__sum *s, const ir__lattice_term *l, int arg, ir__term t) {
     ir__term product;
     int64_t rest;
@@ -3949,7 +3961,7 @@ static bool ir__lattice_absorbs(ir__sum *s, const ir__lattice_term *l) {
     return false;
 }
 
-/* The c for which the two arguments of g are those of f plus c (turned: c minus those of f); else invalid. */
+/* The c for which the arguments of g are those of f plus c (turned: c minus those of f); else invalid. */
 static ind_expr ir__lattice_offset(ind_expr f, ind_expr g, bool turned) {
     ind_expr a = ind_expr_arg(f, 0), b = ind_expr_arg(f, 1);
     for (int i = 0; i < 2; i++) {
@@ -3961,9 +3973,9 @@ static ind_expr ir__lattice_offset(ind_expr f, ind_expr g, bool turned) {
     return ir__expr_none(f.context);
 }
 
-/* Two terms p*u*f and q*u*g: g = f + c makes them (p + q)*u*f + q*u*c. Of a Min and a Max with arguments that are
-   turned, g = c - f, as Max(c - x, c - y) = c - Min(x, y): (p - q)*u*f + q*u*c; with c = x + y that is Min(x, y) +
-   Max(x, y) = x + y. */
+/* Combines two terms p*u*f and q*u*g. If g = f + c: (p + q)*u*f + q*u*c. For a Min and a Max with negated arguments, g
+   = c - f, as Max(c - x, c - y) = c - Min(x, y): (p - q)*u*f + q*u*c. With c = x + y this is Min(x, y) + Max(x, y) = x
+   + y. */
 static bool ir__lattice_pair(ir__sum *s, const ir__lattice_term *a, const ir__lattice_term *b) {
     const ir__expr_node *f = ir__node_of(a->f), *g = ir__node_of(b->f);
     const bool turned = f->kind != g->kind;
@@ -3977,7 +3989,7 @@ static bool ir__lattice_pair(ir__sum *s, const ir__lattice_term *a, const ir__la
     return true;
 }
 
-/* Applies one of these rules, if one applies: pairs first, as each leaves a Min or Max less. */
+/* Applies one of these rules, if any applies. Pairs first, as each removes a Min or Max. */
 static bool ir__lattice_step(ir__sum *s) {
     ir__lattice_term l[IND__MAX_LATTICE];
     int num = 0;
@@ -3990,9 +4002,9 @@ static bool ir__lattice_step(ir__sum *s) {
     return false;
 }
 
-#define IND__MAX_LATTICE_STEPS 64 /* on one sum */
+#define IND__MAX_LATTICE_STEPS 64 /* per sum */
 
-/* Without memory the sum fails: it is not left in another form than it has with memory. */
+/* Without memory the sum fails, as its form must not depend on memory. */
 static bool ir__join_lattices(ir__sum *s) {
     const uint32_t refusals = ind__refusals(s->context);
     int steps = 0;
@@ -4003,8 +4015,8 @@ static bool ir__join_lattices(ir__sum *s) {
     return steps > 0;
 }
 
-/* Looking for the partner of a term builds expressions, whose sums are joined, too; a few levels of that find what
-   there is to find, and without an end to it the work would double with every level. */
+/* Finding the partner of a term builds expressions, whose sums are combined in turn. A few levels find all partners;
+   without a limit the work would double with every level. */
 static void ir__sum_join(ir__sum *s) {
     struct ind__interner *in = s->context->interner;
     ir__sum_normalise(s);
@@ -4022,7 +4034,8 @@ static ind_expr ir__sum_finish(ir__sum *s) {
     return e;
 }
 
-/* 0 for states of fact sets whose number is too large for it, after 67 million: nothing is remembered under them. */
+/* The cache key of an operation under the facts in force. 0, which disables caching, for generations that do not fit:
+   after 67 million states of fact sets. */
 static uint32_t ir__cache_key(ind_context *c, uint32_t kind) {
     uint32_t generation = ir__facts_generation(c);
     return generation >> 27 ? 0 : generation << 5 | (kind + 1);
@@ -4033,7 +4046,7 @@ static ir__op_cache_entry *ir__cache_slot(ind_context *c, uint32_t kind, ind_exp
     return &c->interner->cache[(h >> 40) & (c->interner->cache_size - 1)];
 }
 
-/* Runs a simplifying constructor unless its result under the facts in force is remembered. */
+/* Runs a simplifying constructor unless its result under the facts in force is cached. */
 static ind_expr ir__cached(ind_expr_kind kind, ind_expr a, ind_expr b, ind_expr (*make)(ind_expr, ind_expr)) {
     uint32_t key = ir__cache_key(a.context, kind);
     ir__op_cache_entry *e = ir__cache_slot(a.context, kind, a, b);
@@ -4066,7 +4079,7 @@ ind_expr ind_expr_neg(ind_expr a) {
     return ir__mul2(ind_int(a.context, -1), a);
 }
 
-/* -e without an error where it has no 64-bit form; *failed where it is invalid for want of something else. */
+/* -e, without an error if it has no 64-bit form; *failed if it is invalid for another reason. */
 static ind_expr ir__quiet_neg(ind_expr e, bool *failed) {
     uint32_t failures = ind__state_of(e.context)->failures;
     ind__state_of(e.context)->quiet++;
@@ -4076,7 +4089,7 @@ static ind_expr ir__quiet_neg(ind_expr e, bool *failed) {
     return minus;
 }
 
-/* a - b where -b has no 64-bit form: 2^63 * m as (2^63 - 1) * m + m, which a term of a may take in. */
+/* a - b if -b has no 64-bit form: 2^63 * m becomes (2^63 - 1) * m + m, which may cancel against a term of a. */
 static ind_expr ir__sub_lowest(ind_expr a, ind_expr b) {
     ir__sum s = {.context = a.context};
     ir__sum_add(&s, a, 1);
@@ -4113,7 +4126,7 @@ ind_expr ind_expr_sum(ind_context *c, const ind_expr *v, int n) {
 /* =========================================================================================== src/ir/expr/products.c */
 /* ---- products */
 
-/* Multiplies out. False without an error if an integer overflows on the way. */
+/* Expands the product. False without an error if an integer overflows. */
 static bool ir__expand(const ir__sum *x, const ir__sum *y, ir__sum *out) {
     for (uint32_t i = 0; i < x->num; i++)
         for (uint32_t j = 0; j < y->num && !out->failed; j++) {
@@ -4124,7 +4137,8 @@ static bool ir__expand(const ir__sum *x, const ir__sum *y, ir__sum *out) {
     return true;
 }
 
-/* A product of two sums that is too large to multiply out, or whose integers would overflow, stays a product. */
+/* Builds a product. A product of two sums that is too large to expand, or whose integers would overflow, stays a
+   product. */
 static ind_expr ir__make_mul(ind_expr a, ind_expr b) {
     ind_context *c = a.context;
     ir__sum x = {.context = c}, y = {.context = c}, s = {.context = c};
@@ -4162,7 +4176,7 @@ static ind_expr ir__mul2(ind_expr a, ind_expr b) {
     if (ia && ib) return ind__mul_overflow(x, y, &v) ? ir__fail_overflow(a.context) : ind_int(a.context, v);
     if ((ia && x == 1) || (ib && !y)) return b;
     if ((ib && y == 1) || (ia && !x)) return a;
-    if (ir__is_plain(a) && ir__is_plain(b)) { /* nothing to multiply out or to join */
+    if (ir__is_plain(a) && ir__is_plain(b)) { /* nothing to expand or to combine */
         ir__term t;
         ir__mul_terms(ir__term_of(a), ir__term_of(b), &t);
         return ir__term_expr(t);
@@ -4184,18 +4198,18 @@ ind_expr ind_expr_product(ind_context *c, const ind_expr *v, int n) {
 /* ========================================================================================== src/ir/expr/quotients.c */
 /* ---- quotients and remainders */
 
-/* a // b or a % b on its way through the rules. */
+/* State of a // b or a % b while the rules are applied. */
 typedef struct ir__division {
     ind_context *context;
     ir__sum a;    /* sorted */
     ind_expr den; /* b, as given */
     ir__term by;  /* b, unless it is a sum */
     bool sum;     /* b is a sum */
-    bool mod;     /* a % b is asked for */
+    bool mod;     /* computes a % b */
     int sign;     /* 1: b > 0; 2: never zero */
 } ir__division;
 
-/* Division by what cannot be zero, of any sign: over -b where b is negative, unless -a or -b has no 64-bit form. */
+/* Division by a nonzero b of any sign. If b is negative it divides by -b, unless -a or -b has no 64-bit form. */
 static ind_expr ir__divide_nonzero(ind_expr a, ind_expr b, bool mod) {
     if (!ir__both_ok(&a, &b)) return ir__expr_none(a.context);
     if (ir__proven_sign(b) >= 0) return mod ? ir__modulo(a, b) : ir__divide(a, b);
@@ -4209,7 +4223,7 @@ static ind_expr ir__divide_nonzero(ind_expr a, ind_expr b, bool mod) {
     return mod ? ir__modulo(a, b) : ir__divide(a, b);
 }
 
-/* The same division of another numerator. */
+/* The same division with another numerator. */
 static ind_expr ir__divide_again(const ir__division *d, ind_expr a) {
     if (d->sign < 0) return ir__divide_nonzero(a, d->den, d->mod);
     return d->mod ? ir__modulo(a, d->den) : ir__divide(a, d->den);
@@ -4231,13 +4245,13 @@ static ind_expr ir__rule_one(ir__division *d) {
     return d->mod ? ind_int(d->context, 0) : ir__sum_build(&d->a);
 }
 
-/* Moves a term into multiples of g (as they are) and a rest; an integer is split. */
+/* Moves a term to the multiples of g (not divided) or to the rest; an integer is split. */
 static void ir__split_term(ir__term t, ir__term g, ir__sum *multiples, ir__sum *rest) {
     ir__term q;
     int64_t above, below;
     if (ir__is_const_term(t) && ir__is_const_term(g)) {
         below = ir__floor_mod(t.c, g.c);
-        if (ind__sub_overflow(t.c, below, &above)) above = 0, below = t.c; /* then it is no small part */
+        if (ind__sub_overflow(t.c, below, &above)) above = 0, below = t.c; /* overflow: the integer is no small part */
         if (above) ir__sum_push(multiples, (ir__term){above, t.m, 0});
         if (below) ir__sum_push(rest, (ir__term){below, t.m, 0});
         return;
@@ -4247,7 +4261,7 @@ static void ir__split_term(ir__term t, ir__term g, ir__sum *multiples, ir__sum *
     ir__sum_push(divides ? multiples : rest, t);
 }
 
-/* t / b for b = c * (x/k) with an exact quotient x/k: k*t / (c*x), where that goes in form. */
+/* t / b for b = c * (x/k) with an exact quotient x/k: k*t / (c*x), if that divides in form. */
 static bool ir__exact_divide(ir__term t, ir__term b, ir__term *q) {
     int64_t k;
     ind_expr x, f = ir__exact_factor(b, &k, &x);
@@ -4258,13 +4272,14 @@ static bool ir__exact_divide(ir__term t, ir__term b, ir__term *q) {
            ir__term_divide(scaled, whole, q);
 }
 
-/* Is the integer c of a numerator split into multiples of b and a rest? For b < 0 only where that makes it smaller. */
+/* True if the integer c of a numerator is split into a multiple of b and a rest. For b < 0 only if that makes it
+   smaller. */
 static bool ir__splits(int64_t c, int64_t b) {
     return b > 0 || ((c > 0 ? -c : c) <= b && (b != -1 || c != INT64_MIN));
 }
 
 /* (b*q + r) // b = q + r // b and (b*q + r) % b = r % b: floor(q + x) = q + floor(x) for an integer q. Any sign of b.
-   The integer of a is left in [0, b) if b is an integer above 0. */
+   For an integer b > 0 the remaining integer of a is in [0, b). */
 static ind_expr ir__rule_multiples(ir__division *d) {
     if (d->sum) return ir__no_rule(d);
     ir__sum quotient = {.context = d->context}, rest = quotient;
@@ -4294,7 +4309,7 @@ static ind_expr ir__rule_multiples(ir__division *d) {
     return r;
 }
 
-/* c*x % b = (c % b)*x % b for integers; the sign of c stays, so that no integer grows. */
+/* c*x % b = (c % b)*x % b for integers; the sign of c is preserved, so that no integer grows. */
 static ind_expr ir__rule_reduce(ir__division *d) {
     if (!d->mod || d->sum || !ir__is_const_term(d->by)) return ir__no_rule(d);
     bool changed = false;
@@ -4332,7 +4347,7 @@ static ind_expr ir__rule_common_factor(ir__division *d) {
     ir__term g = den.num && !den.failed ? ir__sum_content(&d->a, ir__sum_content(&den, den.t[0])) : d->by;
     if (g.c < 0) g.c = g.c == INT64_MIN ? 1 : -g.c;
     if (!den.failed && ind__ok(g.m) && !ir__term_is_one(g)) {
-        ind_expr by = ir__sum_divided(&den, g); /* must still show that it is not zero: the text is read again */
+        ind_expr by = ir__sum_divided(&den, g); /* must still be provably nonzero: the text is parsed again */
         ind_expr less = ind__ok(by) && ir__proven_sign(by) ? ir__divide_nonzero(ir__sum_divided(&d->a, g), by, d->mod)
                                                            : ir__no_rule(d);
         r = d->mod && ind__ok(less) ? ir__mul2(ir__term_expr(g), less) : less;
@@ -4348,7 +4363,7 @@ static ind_expr ir__rule_in_range(ir__division *d) {
     return d->mod ? a : ind_int(d->context, 0);
 }
 
-/* q <= a/b < q + 1 at both ends of a's bounds: a // b = q and a % b = a - q*b. */
+/* If q <= a/b < q + 1 at both ends of a's bounds: a // b = q and a % b = a - q*b. */
 static ind_expr ir__rule_constant(ir__division *d) {
     ind_expr a = ir__sum_build(&d->a);
     int64_t b, lo, hi;
@@ -4359,7 +4374,7 @@ static ind_expr ir__rule_constant(ir__division *d) {
     return d->mod ? ind_expr_sub(a, ind_int(d->context, product)) : ind_int(d->context, q);
 }
 
-/* The facts in force know a % b. */
+/* a % b is known from the facts in force. */
 static ind_expr ir__rule_residue(ir__division *d) {
     ind_expr r, a = ir__sum_build(&d->a);
     return d->mod && ir__known_residue(a, d->den, &r) ? r : ir__no_rule(d);
@@ -4371,8 +4386,9 @@ static uint32_t ir__num_symbolic(const ir__sum *s) {
     return n;
 }
 
-/* One step of long division: takes q * den from the sum, q the quotient of its term i and den's term pivot. False, with
-   nothing done, if that does not leave fewer terms; integers do not count, as FLIP adds them. */
+/* One step of long division: subtracts q * den from the sum, where q is the quotient of its term i and den's term
+   pivot. False, with nothing changed, if the number of terms would not shrink; integers are not counted, as FLIP adds
+   them. */
 static bool ir__long_division_step(ir__sum *rest, const ir__sum *den, uint32_t pivot, uint32_t i, ir__term *q) {
     if (!ir__term_divide(rest->t[i], den->t[pivot], q) || q->c == INT64_MIN) return false;
     ir__sum trial = {.context = rest->context};
@@ -4391,7 +4407,7 @@ static bool ir__long_division_step(ir__sum *rest, const ir__sum *den, uint32_t p
     return ok;
 }
 
-/* a = q*b + r for two sums, by long division on one term of b; false if no step can be done. */
+/* a = q*b + r for two sums, by long division on one term of b; false if no step is possible. */
 static bool ir__long_division(const ir__sum *a, ind_expr b, ind_expr *q, ind_expr *r) {
     ir__sum den = {.context = a->context}, rest = den, quotient = den;
     ir__sum_add(&den, b, 1);
@@ -4427,7 +4443,8 @@ static ind_expr ir__rule_long_division(ir__division *d) {
     return d->mod ? r : ind_expr_add(q, r);
 }
 
-/* The single term of kind `kind` that a consists of, but for an integer, which goes to *integer. */
+/* The only term of a besides an integer, if it is of this kind with coefficient 1; the integer in *integer. Else
+   invalid. */
 static ind_expr ir__only_term(const ir__division *d, ind_expr_kind kind, int64_t *integer) {
     ind_expr found = ir__no_rule(d);
     *integer = 0;
@@ -4442,8 +4459,7 @@ static ind_expr ir__only_term(const ir__division *d, ind_expr_kind kind, int64_t
     return found;
 }
 
-/* Can the product exceed 64 bits by what is known of both? A divisor without a known end is taken to be small enough.
- */
+/* True if the upper bounds show that the product may exceed 64 bits. An unbounded factor counts as small enough. */
 static bool ir__product_exceeds(ind_expr a, ind_expr b) {
     int64_t x, y, product;
     ind_expr_bounds(a, NULL, &x);
@@ -4452,8 +4468,8 @@ static bool ir__product_exceeds(ind_expr a, ind_expr b) {
     return ends && ind__mul_overflow(x, y, &product);
 }
 
-/* (x // d + c) // b = (x + c*d) // (d*b) for d, b > 0: floor(floor(y) / b) = floor(y / b) for an integer b > 0, with
-   y = x/d + c. Not where d*b overflows or does not show that it is positive. */
+/* (x // d + c) // b = (x + c*d) // (d*b) for d, b > 0: floor(floor(y) / b) = floor(y / b) for an integer b > 0, with y
+   = x/d + c. Not if d*b overflows or its bounds do not prove it positive. */
 static ind_expr ir__rule_nested(ir__division *d) {
     int64_t c, scaled, i;
     ind_expr inner = ir__only_term(d, IND_EXPR_FLOORDIV, &c);
@@ -4461,7 +4477,7 @@ static ind_expr ir__rule_nested(ir__division *d) {
     ind_expr x = ind_expr_arg(inner, 0), by = ind_expr_arg(inner, 1), shift = ind_int(d->context, 0);
     if (ir__proven_sign(by) != 1 || ir__product_exceeds(by, d->den)) return ir__no_rule(d);
     ind_expr product = ir__mul2(by, d->den);
-    int64_t least; /* bounds have to show the sign, or those of the quotient get wider */
+    int64_t least; /* its bounds must prove the sign, or the bounds of the quotient widen */
     ind_expr_bounds(product, &least, NULL);
     if (!ind__ok(product) || least < 1) return ir__no_rule(d);
     if (c)
@@ -4488,21 +4504,21 @@ static ind_expr ir__rule_of_mod(ir__division *d) {
     return ir__modulo(ir__divide(ind_expr_arg(inner, 0), d->den), rest);
 }
 
-/* The first term that is no integer has a negative coefficient. */
+/* True if the first term other than the integer has a negative coefficient. */
 static bool ir__leads_negative(const ir__sum *s) {
     for (uint32_t i = 0; i < s->num; i++)
         if (!ir__is_const_term(s->t[i])) return s->t[i].c < 0;
     return false;
 }
 
-/* Does the integer b divide a? */
+/* True if b is an integer that divides a. */
 static bool ir__exact_division(ir__division *d) {
     if (d->sum || !ir__is_const_term(d->by)) return false;
     ind_expr a = ir__sum_build(&d->a);
     return ind__ok(a) && ind_known_multiple(a, d->by.c);
 }
 
-/* c*x // b = c*(x // b) where the integer b divides x; of a sum only the sign comes out. */
+/* c*x // b = c*(x // b) if the integer b divides x; for a sum only the sign is taken out. */
 static ind_expr ir__rule_exact_coefficient(ir__division *d) {
     if (d->mod || !ir__exact_division(d)) return ir__no_rule(d);
     ir__term t = d->a.t[0];
@@ -4534,14 +4550,14 @@ static ind_expr ir__rule_floor_multiples(ir__division *d) {
     return r;
 }
 
-/* Does b divide e, in form or, an integer b, by what is known? */
+/* True if b divides e in form or, for an integer b, by known divisors. */
 static bool ir__divides(ir__term b, ir__term e) {
     ir__term q;
     if (ir__term_divide(e, b, &q)) return true;
     return ir__is_const_term(b) && b.c != INT64_MIN && ind_known_multiple(ir__term_expr(e), b.c);
 }
 
-/* (c*(x % m) + r) % b = (c*x + r) % b where b divides c*m: x % m differs from x by a multiple of m. */
+/* (c*(x % m) + r) % b = (c*x + r) % b if b divides c*m: x % m differs from x by a multiple of m. */
 static ind_expr ir__rule_unnest(ir__division *d) {
     if (!d->mod || d->sum) return ir__no_rule(d);
     for (uint32_t i = 0; i < d->a.num; i++) {
@@ -4585,8 +4601,8 @@ static ind_expr ir__try_small_part(ir__division *d, ir__term g) {
 }
 
 /* (g*u + s) // (g*b) = u // b and (g*u + s) % (g*b) = g*(u % b) + s for 0 <= s < g: adding s/g < 1 to the integer u
-   does not reach the next multiple. From every term two g are tried: what it shares with b in form, and the integer
-   that is known to divide both. */
+   does not reach the next multiple. Two g are tried per term: its common factor with b in form, and the integer known
+   to divide both. */
 static ind_expr ir__rule_small_part(ir__division *d) {
     if (d->sum || d->a.num < 2 || d->a.num > 256) return ir__no_rule(d);
     const int64_t known = ind_known_divisor(d->den);
@@ -4602,7 +4618,7 @@ static ind_expr ir__rule_small_part(ir__division *d) {
     return r;
 }
 
-/* The same for a divisor c*p that is a sum p times a monomial c: with g = c, or with g = p and a = p*u + s by long
+/* The same for a divisor c*p, a monomial c times a sum p: with g = c, or with g = p and a = p*u + s by long
    division. */
 static ind_expr ir__rule_small_part_of_sum(ir__division *d) {
     if (!d->sum || d->a.num > 256) return ir__no_rule(d);
@@ -4617,7 +4633,7 @@ static ind_expr ir__rule_small_part_of_sum(ir__division *d) {
         return d->mod ? ind_expr_add(ir__modulo(u, d->den), s) : ir__divide(u, d->den);
     if (ir__proven_sign(p) != 1) return r;
     if (!ir__long_division(&d->a, p, &u, &s)) return r;
-    if (!ir__in_range(s, p)) { /* division took one p too many */
+    if (!ir__in_range(s, p)) { /* the long division subtracted one p too many */
         s = ind_expr_add(s, p);
         u = ind_expr_add(u, ind_int(d->context, -1));
         if (!ind__ok(s) || !ind__ok(u) || !ir__in_range(s, p)) return r;
@@ -4626,7 +4642,7 @@ static ind_expr ir__rule_small_part_of_sum(ir__division *d) {
     return d->mod ? ind_expr_add(ir__mul2(p, ir__divide_nonzero(u, c, true)), s) : ir__divide_nonzero(u, c, false);
 }
 
-/* k times the sum, with k * f = x put in where the factor f = x/k is. */
+/* k times the sum; k * f becomes x in each term with the factor f = x/k. */
 static ind_expr ir__scaled_by(const ir__sum *s, ind_expr f, int64_t k, ind_expr x) {
     ir__sum out = {.context = s->context};
     for (uint32_t i = 0; i < s->num; i++) {
@@ -4638,8 +4654,8 @@ static ind_expr ir__scaled_by(const ir__sum *s, ind_expr f, int64_t k, ind_expr 
     return ir__sum_finish(&out);
 }
 
-/* a // b = (k*a) // (k*b) with k > 0, where that makes an exact quotient x/k of one side meet x on the other, so that x
-   cancels: s // (s // k) = k and (s // k)*y // s = y // k where k divides s. */
+/* a // b = (k*a) // (k*b) with k > 0, if x then cancels: one side has an exact quotient x/k, the other a factor x. s //
+   (s // k) = k and (s // k)*y // s = y // k if k divides s. */
 static ind_expr ir__rule_exact_scale(ir__division *d) {
     if (d->mod) return ir__no_rule(d);
     ir__sum den = {.context = d->context};
@@ -4666,12 +4682,12 @@ static ind_expr ir__rule_exact_scale(ir__division *d) {
 }
 
 /* a // b = -1 - (-a - 1) // b and a % b = b - 1 - (-a - 1) % b for b > 0: n = -a - 1 has n = b*q + r with 0 <= r < b,
-   so a = b*(-1 - q) + (b - 1 - r). One of the two numerators is kept: the one that is proven not negative, else the one
-   whose first term is positive. They are compared as they will stand: where g divides b and all but the integer of a,
-   SMALL_PART will have made -a - 1 into -a - g. */
+   so a = b*(-1 - q) + (b - 1 - r). The canonical numerator is the one proven nonnegative, else the one whose first term
+   is positive. They are compared in their final form: if g divides b and all of a but the integer, SMALL_PART turns -a
+   - 1 into -a - g. */
 static ind_expr ir__rule_flip(ir__division *d) {
     bool negative = false;
-    if (ir__exact_division(d)) return ir__no_rule(d); /* -a // b = -(a // b) there */
+    if (ir__exact_division(d)) return ir__no_rule(d); /* handled as -a // b = -(a // b) */
     for (uint32_t i = 0; i < d->a.num; i++) {
         if (d->a.t[i].c == INT64_MIN) return ir__no_rule(d);
         negative = negative || d->a.t[i].c < 0;
@@ -4688,7 +4704,8 @@ static ind_expr ir__rule_flip(ir__division *d) {
     if (!ind__ok(shifted)) return ir__no_rule(d);
     bool here = ir__prove_ge0(a), there = ir__prove_ge0(shifted);
     if (here == there ? !ir__leads_negative(&d->a) : here) return ir__no_rule(d);
-    /* long division by a sum may have taken away what the mirror puts back: there, only if that has an end */
+    /* after long division by a sum, the mirror may add the removed terms back, endlessly: so it must be in range or
+       have no more terms */
     bool inside = d->sum && ir__in_range(mirror, d->den);
     if (d->sum && !inside && ir__num_terms(mirror) > ir__num_terms(a)) return ir__no_rule(d);
     ind_expr r = inside ? (d->mod ? mirror : ind_int(d->context, 0)) : ir__divide_again(d, mirror);
@@ -4701,7 +4718,7 @@ typedef struct ir__division_rule {
     ind_expr (*apply)(ir__division *d);
 } ir__division_rule;
 
-/* In this order; the first that applies decides. Those that drop terms come first. */
+/* In this order; the first that applies is used. Rules that drop terms come first. */
 static const ir__division_rule ir__division_rules[] = {
     {IND__EXPR_RULE_DIVIDE_ZERO, true, ir__rule_zero},
     {IND__EXPR_RULE_DIVIDE_BY_ONE, true, ir__rule_one},
@@ -4738,7 +4755,7 @@ static ind_expr ir__run_rules(ind_expr a, ind_expr b, bool mod) {
         const ir__division_rule *rule = &ir__division_rules[i];
         if (!rule->any_sign && d.sign != 1) continue;
         uint32_t failures = ind__state_of(c)->failures;
-        ind__state_of(c)->quiet++; /* a rewriting that overflows is one that does not apply */
+        ind__state_of(c)->quiet++; /* a rewriting that overflows does not apply */
         r = rule->apply(&d);
         ind__state_of(c)->quiet--;
         ok = ind__ok(r) || failures == ind__state_of(c)->failures;
@@ -4759,7 +4776,7 @@ static ind_expr ir__make_mod(ind_expr a, ind_expr b) {
     return ir__run_rules(a, b, true);
 }
 
-/* a // b where b is never zero, and not proven negative where ir__divide_nonzero can put the minus into a. */
+/* a // b for a nonzero b, which is not proven negative unless ir__divide_nonzero could not negate. */
 static ind_expr ir__divide(ind_expr a, ind_expr b) {
     if (!ir__both_ok(&a, &b)) return ir__expr_none(a.context);
     int64_t x, y;
@@ -4829,13 +4846,13 @@ static void ir__list_push(ir__list *l, ind_expr e) {
         l->failed = true;
 }
 
-/* Appends e, or its arguments where e is of this kind. */
+/* Appends e, or its arguments if e is of this kind. */
 static void ir__list_flatten(ir__list *l, ind_expr e, ind_expr_kind kind) {
     bool flat = ind_expr_query_kind(e) == kind;
     for (int i = 0; i < (flat ? ind_expr_num_args(e) : 1); i++) ir__list_push(l, flat ? ind_expr_arg(e, i) : e);
 }
 
-/* Sorts, and keeps one of equal ones. */
+/* Sorts and removes duplicates. */
 static void ir__list_sort(ir__list *l) {
     if (l->failed || !l->num) return;
     qsort(l->v, l->num, sizeof *l->v, ir__expr_order);
@@ -4845,7 +4862,7 @@ static void ir__list_sort(ir__list *l) {
     l->num = n;
 }
 
-/* Interns a node over the list and frees it. */
+/* Interns a node with the list as arguments, and frees the list. */
 static ind_expr ir__list_intern(ir__list *l, ind_expr_kind kind) {
     ind_context *c = l->context;
     uint32_t local[32], *id = l->num <= 32 ? local : (uint32_t *)ind__alloc(c, l->num * sizeof *id);
@@ -4866,20 +4883,21 @@ static bool ir__is_arg_of(ind_expr e, ind_expr_kind kind, ind_expr arg) {
     return false;
 }
 
-/* Is a never the one that Min (Max) has to look at, because of b? Max(x, Min(x, y)) = x and the other way round. */
+/* True if Min (Max) never needs a, because of b: b is at most (at least) a. Max(x, Min(x, y)) = x, and dually. */
 static bool ir__dominated(ind_expr_kind kind, ind_expr a, ind_expr b, bool prove) {
     int64_t alo, ahi, blo, bhi;
     ind_expr_bounds(a, &alo, &ahi);
     ind_expr_bounds(b, &blo, &bhi);
     bool max = kind == IND_EXPR_MAX;
     if (ir__is_arg_of(a, max ? IND_EXPR_MIN : IND_EXPR_MAX, b)) return true;
-    /* INT64_MAX is the end of a symbol, but no bound of what is computed from symbols: that may be more on the way */
+    /* INT64_MAX bounds a symbol, but not an expression: an intermediate result may be larger */
     bool bounded = (max ? ahi : bhi) != INT64_MAX || !ind_expr_num_args(max ? a : b);
     if (bounded && (max ? ahi <= blo : alo >= bhi)) return true;
     return prove && (max ? ind_known_le(a, b) : ind_known_le(b, a));
 }
 
-/* Drops dominated arguments. Many arguments are compared with the one of the best bound only, to stay linear. */
+/* Drops dominated arguments. More than 32 arguments are compared only with the one with the best bound, to stay
+   linear. */
 static void ir__lattice_prune(ir__list *l, ind_expr_kind kind) {
     const bool all = l->num <= 32, max = kind == IND_EXPR_MAX;
     uint32_t best = 0, kept = 0;
@@ -4928,8 +4946,9 @@ static ind_expr ir__lattice_common(const ir__list *l, ind_expr_kind kind) {
     return r;
 }
 
-/* Does the Min or Max stand with the other sign, as -Max(-a, -b) or -Min(-a, -b)? With a 0 it is always the Max; else
-   the one whose first term is positive: of the first terms of the arguments that which comes before the others. */
+/* True if the Min or Max is written with the other sign, as -Max(-a, -b) or -Min(-a, -b). If an argument is 0, the
+   canonical form is the Max. Else it is the one whose first term is positive: the term that comes first among the first
+   terms of the arguments. */
 static bool ir__lattice_turns(const ir__list *l, ind_expr_kind kind) {
     ir__term first = {0};
     int64_t value;
@@ -4949,8 +4968,9 @@ static bool ir__lattice_turns(const ir__list *l, ind_expr_kind kind) {
     return negative && !positive;
 }
 
-/* Min(g*a, g*b) = g*Min(a, b) for an integer g > 0, g*Max(a, b) for g < 0: multiplying by g keeps or turns the order.
-   g > 1 only if a multiplication goes, so that the result does not grow, or goes out of Min(0, g*a + g*b). */
+/* Min(g*a, g*b) = g*Min(a, b) for an integer g > 0, g*Max(a, b) for g < 0: multiplying by g preserves or reverses the
+   order. g > 1 is taken out only if that removes a multiplication from an argument, so that the result does not grow,
+   or from Min(0, g*a + g*b). */
 static ind_expr ir__lattice_factor(const ir__list *l, ind_expr_kind kind) {
     int64_t g = 0;
     uint32_t freed = 0;
@@ -4974,7 +4994,7 @@ static ind_expr ir__lattice_factor(const ir__list *l, ind_expr_kind kind) {
     return r;
 }
 
-/* Min or Max of n >= 1 expressions: flat, sorted, without arguments that another one beats for all values. */
+/* Min or Max of n >= 1 expressions: flat, sorted, without dominated arguments. */
 static ind_expr ir__lattice(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n) {
     if (n < 1 || !ir__all_ok(c, v, n)) return ir__expr_none(c);
     ir__list l = {.context = c};
@@ -5022,7 +5042,8 @@ ind_expr ind_expr_max_of(ind_context *c, const ind_expr *v, int n) {
 /* ========================================================================================= src/ir/expr/conditions.c */
 /* ---- conditions */
 
-/* A comparison as sum(terms) + k >= 0 (or == 0), split by sign: terms of the right side, and negated of the left. */
+/* A comparison as sum(terms) + k >= 0 (or == 0), split by sign: `right` has the positive terms, `left` the negative
+   ones, negated. */
 typedef struct ir__relation {
     ir__sum right, left;
     int64_t k;
@@ -5033,8 +5054,8 @@ static void ir__relation_free(ir__relation *r) {
     ir__sum_free(&r->left);
 }
 
-/* d >= 0 or d == 0 with the common divisor g of its coefficients taken out: g*x + k >= 0 is x + k // g >= 0, as x is an
-   integer; g*x + k == 0 needs that g divides k (if it does not, ir__decide has found that out). */
+/* Divides d >= 0 or d == 0 by the common divisor g of its coefficients: g*x + k >= 0 is x + k // g >= 0, as x is an
+   integer. g*x + k == 0 requires that g divides k; ir__decide has proven it false otherwise. */
 static bool ir__relation_of(ind_expr d, bool equality, ir__relation *r) {
     ir__relation empty = {{.context = d.context}, {.context = d.context}, 0};
     *r = empty;
@@ -5063,8 +5084,8 @@ static bool ir__relation_of(ind_expr d, bool equality, ir__relation *r) {
     return ok;
 }
 
-/* left <= right + k in one spelling: x < c, c <= x, a <= b + c, a + c < b with integers, c >= 0 in the last two. So the
-   opposite of a `<` is a `<=` and the other way round. */
+/* Builds left <= right + k in canonical form: x < c, c <= x, a <= b + c or a + c < b with integers, c >= 0 in the last
+   two. So the negation of a `<` is a `<=`, and vice versa. */
 static ind_expr ir__spell_inequality(ir__relation *r) {
     ind_context *c = r->right.context;
     ind_expr left = ir__sum_build(&r->left), right = ir__sum_build(&r->right);
@@ -5082,7 +5103,7 @@ static ind_expr ir__spell_inequality(ir__relation *r) {
     return ir__intern(c, less ? IND_EXPR_LT : IND_EXPR_LE, arg, 2, 0);
 }
 
-/* right + k == left, the side with the first term first. */
+/* Builds right + k == left in canonical form: the side with the first term comes first. */
 static ind_expr ir__spell_equality(ir__relation *r, ind_expr_kind kind) {
     ind_context *c = r->right.context;
     bool swap = !r->right.num || (r->left.num && ir__expr_compare(r->left.t[0].m, r->right.t[0].m) < 0);
@@ -5096,7 +5117,7 @@ static ind_expr ir__spell_equality(ir__relation *r, ind_expr_kind kind) {
     return ir__intern(c, kind, arg, 2, 0);
 }
 
-/* 1 if d >= 0 (d == 0) is proven, 0 if its opposite is, else -1. */
+/* 1 if d >= 0 (or d == 0) is proven, 0 if its negation is, else -1. */
 static int ir__decide(ind_expr d, bool equality) {
     ind_expr minus_one = ind_int(d.context, -1), minus = ind_expr_neg(d);
     ind_expr above = ind_expr_add(d, minus_one), below = ind_expr_add(minus, minus_one);
@@ -5107,7 +5128,7 @@ static int ir__decide(ind_expr d, bool equality) {
     return ir__known_nonzero(d) ? 0 : -1;
 }
 
-/* A condition that a fact settles as it stands. */
+/* 0 or 1 if a fact decides the condition in this form, else the condition. */
 static ind_expr ir__settled(ind_expr condition) {
     int known = ind__ok(condition) ? ir__known_condition(condition) : -1;
     return known < 0 ? condition : ind_int(condition.context, known);
@@ -5130,7 +5151,7 @@ static ind_expr ir__condition(ind_expr_kind kind, ind_expr a, ind_expr b) {
     ir__relation_free(&r);
     ind__state_of(c)->quiet--;
     uint32_t arg[2] = {a.id, b.id};
-    if (!ind__ok(e)) e = ir__intern(c, kind, arg, 2, 0); /* b - a exceeds 64 bits: as it was given */
+    if (!ind__ok(e)) e = ir__intern(c, kind, arg, 2, 0); /* b - a exceeds 64 bits: compare the sides as given */
     return ir__settled(e);
 }
 
@@ -5160,7 +5181,7 @@ ind_expr ind_expr_le(ind_expr a, ind_expr b) {
     return ir__both_ok(&a, &b) ? ir__cached(IND_EXPR_LE, a, b, ir__make_le) : ir__expr_none(a.context);
 }
 
-/* ---- logic; operands that are not 0 or 1 count as "not zero" */
+/* ---- logic; an operand other than 0 or 1 means "not zero" */
 
 static ind_expr ir__truth(ind_expr e) {
     int64_t lo, hi;
@@ -5168,7 +5189,8 @@ static ind_expr ir__truth(ind_expr e) {
     return !ind__ok(e) || (lo >= 0 && hi <= 1) ? e : ind_expr_ne(e, ind_int(e.context, 0));
 }
 
-/* `and` and `or`: flat, sorted; one absorbing operand, or one beside its negation, decides. */
+/* Builds `and` or `or`: flat and sorted. An absorbing operand decides it, and so does an operand together with its
+   negation. */
 static ind_expr ir__logic(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n) {
     if (n < 1 || !ir__all_ok(c, v, n)) return ir__expr_none(c);
     const int64_t absorbing = kind == IND_EXPR_OR;
@@ -5230,7 +5252,7 @@ static ind_expr ir__where_arm(ind_expr cond, ind_expr arm, int side) {
     return same ? ind_expr_arg(arm, side) : arm;
 }
 
-/* Where(a < b, a, b) = Min(a, b) and Where(a < b, b, a) = Max(a, b); equal ones make no difference. */
+/* Where(a < b, a, b) = Min(a, b) and Where(a < b, b, a) = Max(a, b). The same for <=, as a = b gives the same value. */
 static ind_expr ir__where_lattice(ind_expr cond, ind_expr a, ind_expr b) {
     ind_expr_kind kind = ind_expr_query_kind(cond);
     if (kind != IND_EXPR_LT && kind != IND_EXPR_LE) return ir__expr_none(a.context);
@@ -5241,7 +5263,7 @@ static ind_expr ir__where_lattice(ind_expr cond, ind_expr a, ind_expr b) {
     return min ? ind_expr_min(a, b) : ind_expr_max(a, b);
 }
 
-/* One spelling of a choice: the condition is < rather than <=, == rather than !=, and no `not`. */
+/* Canonical form: the condition is < rather than <=, == rather than !=, and never `not`. */
 ind_expr ind_expr_where(ind_expr cond, ind_expr a, ind_expr b) {
     if (!ir__both_ok(&cond, &a) || !ir__both_ok(&a, &b) || !ir__both_ok(&cond, &b)) return ir__expr_none(a.context);
     ind_context *c = a.context;
@@ -5255,7 +5277,7 @@ ind_expr ind_expr_where(ind_expr cond, ind_expr a, ind_expr b) {
         cond = opposite;
         a = b;
         b = swap;
-        if (ind_expr_is_int(cond, &v)) return v ? a : b; /* the opposite may show what the condition did not */
+        if (ind_expr_is_int(cond, &v)) return v ? a : b; /* the negation may be decided, the condition not */
     }
     a = ir__where_arm(cond, a, 1);
     b = ir__where_arm(cond, b, 2);
@@ -5273,8 +5295,8 @@ ind_expr ind_expr_where(ind_expr cond, ind_expr a, ind_expr b) {
 /* ============================================================================================== src/ir/expr/facts.c */
 /* ------------------------------------------------------------------------------------------------- >>facts */
 
-/* Walks over expressions. An expression is a DAG: the same part may be reached on exponentially many ways, so a walk
-   writes down where it has been, once it is long enough for that to pay. */
+/* Traversals of expressions. An expression is a DAG: exponentially many paths may lead to the same node. So a traversal
+   records visited nodes, once it is long enough for that to pay. */
 
 static bool ir__map_copy(ir__id_map *to, const ir__id_map *from) {
     *to = *from;
@@ -5288,14 +5310,15 @@ static bool ir__map_copy(ir__id_map *to, const ir__id_map *from) {
     return to->slot != NULL;
 }
 
-#define IND__WALK_FREE 64 /* steps of a walk before it writes anything down */
+#define IND__WALK_FREE 64 /* steps of a traversal before it records visited nodes */
 
 typedef struct ir__walk {
     ir__id_map seen;
     uint32_t steps;
 } ir__walk;
 
-/* Is this node to be looked at? No if it was before; without memory a walk goes on, only slower. */
+/* True if this node is to be visited: not visited before. Without memory a node may be visited again, which is only
+   slower. */
 static bool ir__walk_enter(ir__walk *w, ind_expr e) {
     w->seen.context = e.context;
     if (w->steps < IND__WALK_FREE) return w->steps++, true;
@@ -5356,7 +5379,7 @@ static int ir__walk_symbols(ir__walk *w, ind_expr e, ind_expr *out, int max, int
     for (int i = 0; i < known && i < IND__WALK_FREE; i++)
         if (out[i].id == e.id) return n;
     w->seen.context = e.context;
-    if (known >= IND__WALK_FREE) ir__map_put(&w->seen, e.id, 1); /* too many to be searched */
+    if (known >= IND__WALK_FREE) ir__map_put(&w->seen, e.id, 1); /* too many for a linear search */
     if (n < max) out[n] = e;
     return n + 1;
 }
@@ -5371,8 +5394,8 @@ int ind__expr_symbols(ind_expr e, ind_expr *out, int max) {
 
 /* ---- values ---- */
 
-/* Intermediate results have 128 bits where the compiler does, so that a value that fits in 64 is found. With 64 bits an
-   intermediate result beyond them is IND_OVERFLOW. */
+/* Intermediate results have 128 bits if the compiler supports it, so a value that fits in 64 bits is always found.
+   Otherwise an intermediate result beyond 64 bits is IND_OVERFLOW. */
 #if IND__GNU && defined(__SIZEOF_INT128__)
 __extension__ typedef __int128 ir__wide;
 
@@ -5420,7 +5443,7 @@ static ir__wide ir__wide_floor_mod(ir__wide a, ir__wide b) {
     return r && (r < 0) != (b < 0) ? r + b : r;
 }
 
-/* One node's value from its arguments' values: the single definition of what the kinds mean. */
+/* The value of a node from the values of its arguments: the only definition of the kinds' meaning. */
 static ind_status ir__apply_wide(ind_context *c, ind_expr_kind kind, ir__wide a, ir__wide b, ir__wide third,
                                  ir__wide *out) {
     bool overflow = false;
@@ -5456,7 +5479,7 @@ static ind_status ir__apply(ind_context *c, ind_expr_kind kind, int64_t a, int64
     return ir__narrow_value(v, out) ? IND_OK : ind__fail(c, IND_OVERFLOW, "a size exceeds 64 bits");
 }
 
-/* Kinds with any number of arguments: folded from the left, two at a time. */
+/* True for kinds with any number of arguments, which are folded from the left, two at a time. */
 static bool ir__is_chain(ind_expr_kind kind) {
     return kind == IND_EXPR_ADD || kind == IND_EXPR_MUL || kind == IND_EXPR_MIN || kind == IND_EXPR_MAX ||
            kind == IND_EXPR_AND || kind == IND_EXPR_OR;
@@ -5474,7 +5497,7 @@ typedef struct ir__evaluation {
 
 static ind_status ir__eval(ir__evaluation *v, ind_expr e, ir__wide *out);
 
-/* A product that holds 0 is 0, however large the other factors are. */
+/* A product with a factor 0 is 0, however large the other factors are. */
 static ind_status ir__eval_chain(ir__evaluation *v, ind_expr e, ir__wide *out) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     ind_status status = ir__eval(v, ind_expr_arg(e, 0), out), overflow = IND_OK;
@@ -5492,7 +5515,7 @@ static ind_status ir__eval_chain(ir__evaluation *v, ind_expr e, ir__wide *out) {
     return status ? status : overflow;
 }
 
-/* The branch of a Where that is not taken is not computed. */
+/* Only the taken branch of a Where is evaluated. */
 static ind_status ir__eval_node(ir__evaluation *v, ind_expr e, ir__wide *out) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     ir__wide a[2] = {0};
@@ -5541,7 +5564,7 @@ static bool ir__hint_of(const ind_symbol *s, void *user, int64_t *out) {
     return true;
 }
 
-/* Remembered, whatever facts are in force: nothing that a hint depends on ever changes. */
+/* Cached independently of the facts in force: a hint depends only on immutable data. */
 int64_t ind_hint(ind_expr e) {
     int64_t v = 0;
     if (!ind__ok(e)) return 0;
@@ -5556,7 +5579,7 @@ int64_t ind_hint(ind_expr e) {
     return v;
 }
 
-/* ---- building anew ---- */
+/* ---- rebuilding ---- */
 
 /* Builds a node of e's kind over new arguments through the simplifying constructors. */
 ind_expr ind__expr_rebuild(ind_expr e, const ind_expr *arg, int n) {
@@ -5581,12 +5604,12 @@ ind_expr ind__expr_rebuild(ind_expr e, const ind_expr *arg, int n) {
     }
 }
 
-/* One pass over an expression from the leaves up, each node once: leaf(e) replaces symbols. */
+/* One bottom-up pass over an expression, each node once: leaf(e) replaces symbols. */
 typedef struct ir__pass {
     ir__id_map *memo;
-    uint64_t mask;  /* nodes without any of these symbols (Bloom) stay as they are */
+    uint64_t mask;  /* nodes without any of these symbols (Bloom) are not visited */
     uint32_t steps; /* the memo is used from IND__WALK_FREE on */
-    bool keep;      /* a node that cannot be built over its new arguments stays as it is; else the pass fails */
+    bool keep;      /* a node that cannot be built over its new arguments stays unchanged; else the pass fails */
     ind_expr (*leaf)(ind_expr symbol, void *user);
     void *user;
 } ir__pass;
@@ -5596,7 +5619,7 @@ static ind_expr ir__pass_run(ir__pass *p, ind_expr e);
 static ind_expr ir__pass_node(ir__pass *p, ind_expr e, int args) {
     ind_expr local[16], *arg = args <= 16 ? local : (ind_expr *)ind__alloc(e.context, (size_t)args * sizeof *arg);
     if (!arg) return ir__expr_none(e.context);
-    /* a product of symbols over the same symbols is the same product: no rule is about it */
+    /* a product of unchanged symbols is the same product: no rule applies to it */
     bool ok = true, same = ind_expr_query_kind(e) == IND_EXPR_MUL && ir__node_of(e)->depth == 1;
     for (int i = 0; i < args && ok; i++) {
         arg[i] = ir__pass_run(p, ind_expr_arg(e, i));
@@ -5617,7 +5640,7 @@ static ind_expr ir__pass_run(ir__pass *p, ind_expr e) {
     if (known) return ir__expr_make(e.context, known);
     ind_expr r = ir__pass_node(p, e, args);
     if (!ind__ok(r) && p->keep) r = e;
-    if (ind__ok(r) && written) ir__map_put(p->memo, e.id, r.id); /* without memory: slower */
+    if (ind__ok(r) && written) ir__map_put(p->memo, e.id, r.id); /* if there is no memory, it is only slower */
     return r;
 }
 
@@ -5644,7 +5667,7 @@ static ind_expr ir__substitute(ind_expr e, const ind_expr *from, const ind_expr 
     return r;
 }
 
-/* The number of this substitution, by which its results are remembered; 0: they are not. */
+/* The number of this substitution, the key of its cached results; 0: they are not cached. */
 static uint32_t ir__substitution_number(struct ind__interner *in, const ind_expr *from, const ind_expr *to, int n) {
     if (n < 1 || n > IND__MAX_REPLACED || in->joining || in->dividing) return 0;
     ir__substitution_made made = {.num = (uint32_t)n};
@@ -5662,7 +5685,7 @@ static uint32_t ir__substitution_number(struct ind__interner *in, const ind_expr
     return made.number;
 }
 
-/* What went wrong so far: a result is remembered only if nothing did while it was made. */
+/* Failures and overflows so far: a result is cached only if neither occurred while it was built. */
 static uint64_t ir__mishaps(const ind_context *c) {
     const ind__state *s = ind__state_of(c);
     return (uint64_t)s->failures << 32 | s->overflows;
@@ -5683,7 +5706,7 @@ ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, i
     return r;
 }
 
-/* The same in context c, where not all is of one context. */
+/* Substitution in context c, for operands of several contexts. */
 static ind_expr ir__substitute_elsewhere(ind_context *c, ind_expr e, const ind_expr *symbols, const ind_expr *values,
                                          int n) {
     ind_expr *copy = (ind_expr *)ind__alloc(c, 2 * (size_t)n * sizeof *copy);
@@ -5773,7 +5796,8 @@ ind_expr ind__linearise(ind_context *c, const ind_expr *index, const ind_expr *s
 void ind__delinearise(ind_context *c, ind_expr linear, const ind_expr *size, int rank, ind_expr *index) {
     ind_expr stride = ind_int(c, 1), one = stride;
     for (int i = rank - 1; i >= 0; i--) {
-        /* an extent that may be 0 never divides: there is no point then, and the divisor only has to be legal */
+        /* an extent that may be 0 is replaced by Max(.., 1): the loop has no points then, and the divisor only has to
+           be legal */
         ind_expr at = ind_expr_floordiv(linear, ind_expr_max(stride, one));
         index[i] = i ? ind_expr_mod(at, ind_expr_max(size[i], one)) : at;
         stride = ir__mul2(stride, size[i]);
@@ -5789,35 +5813,35 @@ ind_expr ind__align_up(ind_expr e, int64_t to) {
 /* ============================================================================================= src/ir/expr/proofs.c */
 /* ---- proofs ---- */
 
-/* What a fact set knows, besides the ranges of its symbols. Everything here is in terms of symbols that are not
-   replaced. Ids are of expressions of the context. */
+/* The knowledge of a fact set, besides the ranges of its symbols. All of it is in terms of symbols that are not
+   replaced. Ids are expressions of the context. */
 typedef struct ir__ids {
     uint32_t *id;
     uint32_t num, cap;
 } ir__ids;
 
 typedef struct ir__knowledge {
-    ir__ids from, to;    /* replaced symbols and their values: no symbol of `from` is in any value */
+    ir__ids from, to;    /* replaced symbols and their values: no value contains a symbol of `from` */
     ir__id_map replaced; /* symbol to 1 + its position in `from` */
     uint64_t mask;       /* Bloom: the replaced symbols */
     ir__ids relation;    /* each is >= 0 */
-    ir__ids nonzero;     /* each is != 0, in the form of ir__primitive */
+    ir__ids nonzero;     /* each is != 0, normalised by ir__primitive */
     ir__ids residue;     /* triples (e, m, r): e % m == r */
-    ir__ids condition;   /* each is true; what was not understood otherwise */
+    ir__ids condition;   /* conditions that hold and that are stored as a whole */
     ir__id_map truth;    /* condition to 1 (true) or 2 (false) */
 } ir__knowledge;
 
 struct ind_facts {
-    ind__owned owned; /* first */
+    ind__owned owned; /* must be first */
     ind_context *context;
     ir__knowledge known;
-    uint32_t generation;             /* changes whenever `known` does; no two sets share one */
+    uint32_t generation;             /* changes with `known`; no two sets share one */
     ir__ids declared, guard, symbol; /* as given; the symbols that occur in them */
-    ir__id_map memo;                 /* one pass of simplification under this generation */
+    ir__id_map memo;                 /* cached results of a simplification pass under this generation */
     uint32_t memo_generation;
-    bool simplifying; /* expressions that are built now have no replaced symbols */
-    ir__ids agenda;   /* while assuming: conditions yet to be learnt */
-    int narrowings;   /* while assuming: how often relations may still narrow a range */
+    bool simplifying; /* expressions being built contain no replaced symbols */
+    ir__ids agenda;   /* while assuming: conditions to be learnt */
+    int narrowings;   /* while assuming: remaining number of narrowings by relations */
 };
 
 static ind_facts *ir__facts_in_force(ind_context *c) {
@@ -5834,8 +5858,8 @@ ind_facts *ind_facts_enter(ind_context *c, ind_facts *f) {
     return before;
 }
 
-/* 0 without a fact set in force, else a number that no other state of any set has: keys what is remembered. What is
-   built in the course of a proof is proven with bounds alone, or proofs would go on for ever: it has the odd number. */
+/* A cache key: 0 without a fact set in force, else a number unique to this state of this set. Expressions built within
+   a proof are proven with bounds alone, as proofs would otherwise not terminate; their key is odd. */
 static uint32_t ir__facts_generation(ind_context *c) {
     return (c->interner->facts ? c->interner->facts->generation : 0) + (c->interner->proving > 0);
 }
@@ -5858,9 +5882,9 @@ static ind_expr ir__extent_in_force(ind_expr extent) {
     return f && ir__node_of(extent)->symbols & f->known.mask ? ir__settle(f, extent) : extent;
 }
 
-/* A lower bound of e in which one loop index or modulo is replaced by the end of its range that makes the term
-   smallest: the term q * f with 0 <= f <= top becomes 0 if q >= 0 and q * top if q <= 0. Valid for any f, as the terms
-   of a sum may be bounded one by one. */
+/* A lower bound of a term: one loop index or modulo is replaced by the end of its range that minimises the term. q * f
+   with 0 <= f <= top becomes 0 if q >= 0, and q * top if q <= 0. Each term of a sum may be bounded separately, so this
+   is valid for any f. */
 static bool ir__lower_term(ir__term t, bool only_modulo, ind_expr *bound) {
     for (int i = 0; i < ir__num_factors(t.m); i++) {
         ind_expr f = ir__factor_at(t.m, i), end;
@@ -5871,7 +5895,7 @@ static bool ir__lower_term(ir__term t, bool only_modulo, ind_expr *bound) {
         } else if (ind_expr_query_kind(f) == IND_EXPR_MOD) {
             end = ind_expr_arg(f, 1);
             ind_expr_bounds(end, &least, NULL);
-            if (least < 1) continue; /* of a divisor below 0 the modulo is below 0 */
+            if (least < 1) continue; /* with a negative divisor the modulo is not positive */
         } else {
             continue;
         }
@@ -5911,7 +5935,7 @@ static bool ir__has_product(ind_expr e) {
     return false;
 }
 
-/* l + s' for a symbol s with the lower bound l != 0, s' >= 0; else the factor itself. */
+/* l + s' with s' >= 0 for a symbol s with the lower bound l != 0; else the factor itself. */
 static ind_expr ir__shifted(ind_expr f) {
     const ind_symbol *s = ind_expr_symbol(f);
     int64_t lo, hi;
@@ -5921,12 +5945,11 @@ static ind_expr ir__shifted(ind_expr f) {
     moved.lo = moved.hint = 0;
     if (hi == INT64_MAX || ind__sub_overflow(hi, lo, &moved.hi)) moved.hi = INT64_MAX;
     moved.multiple_of = 1;
-    moved.slot = -1 - (int)ir__node_of(f)->arg.symbol->number; /* its own: two symbols may differ in any field */
+    moved.slot = -1 - (int)ir__node_of(f)->arg.symbol->number; /* unique: two symbols may differ in any field */
     return ind_expr_add(ind_symbol_expr(f.context, &moved), ind_int(f.context, lo));
 }
 
-/* e with every symbol that is a factor of a term shifted to begin at 0: then a polynomial with no negative coefficient
-   is never negative. */
+/* e with every symbol in it shifted to start at 0: a polynomial without negative coefficients is then nonnegative. */
 static ind_expr ir__shift_sizes(ind_expr e) {
     ir__sum s = {.context = e.context};
     for (int i = 0; i < ir__num_terms(e) && !s.failed; i++) {
@@ -5937,11 +5960,11 @@ static ind_expr ir__shift_sizes(ind_expr e) {
     return ir__sum_finish(&s);
 }
 
-/* Limits of the search. Constructors prove a lot, nearly always in vain: without relations one step has to do. */
+/* Limits of the search. Constructors try many proofs, nearly all in vain; without relations one step must be enough. */
 #define IND__PROOF_TRIES 32
 #define IND__PROOF_DEPTH 3
-#define IND__PROOF_TERMS 32 /* longer sums are only bounded */
-#define IND__PLAIN_TERMS 6  /* the same without relations */
+#define IND__PROOF_TERMS 32 /* longer sums: only bounds */
+#define IND__PLAIN_TERMS 6  /* the same limit without relations */
 
 typedef struct ir__proof {
     ind_facts *facts; /* may be NULL */
@@ -5950,13 +5973,13 @@ typedef struct ir__proof {
 
 static bool ir__prove(ir__proof *p, ind_expr e, int depth);
 
-/* e - q * f + q * value for e with the term q * f: the factor f of one term is bounded by value. */
+/* e with the factor f of its term q * f replaced by value: e - q * f + q * value. */
 static ind_expr ir__exchange(ind_expr e, ind_expr q, ind_expr f, ind_expr value) {
     return ind_expr_add(ind_expr_sub(e, ir__mul2(q, f)), ir__mul2(q, value));
 }
 
-/* q * Min(a, b, ..) is q * a or q * b or ..: e >= 0 if it is with each of them in its place. With q <= 0 one of them is
-   enough, as Min(a, b) <= a; so with Max and q >= 0. */
+/* q * Min(a, b, ..) is one of q * a, q * b, ..: e >= 0 if it holds with each of them substituted. With q <= 0 one of
+   them is enough, as Min(a, b) <= a; the same for Max with q >= 0. */
 static bool ir__prove_lattice(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, int depth) {
     int64_t lo, hi;
     ind_expr_bounds(q, &lo, &hi);
@@ -5966,8 +5989,8 @@ static bool ir__prove_lattice(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, 
     return !any;
 }
 
-/* For b > 0: x - b + 1 <= b * (x // b) <= x. The term q * (x // b) with q = b * j is bounded by j * (x - b + 1) or j *
-   x; with any q, b*e is bounded so: e >= 0 if b*e > -b. */
+/* For b > 0: x - b + 1 <= b * (x // b) <= x. So a term q * (x // b) with q = b * j is bounded by j * (x - b + 1) or j *
+   x. For any other q, b*e is bounded this way: e >= 0 if b*e > -b. */
 static bool ir__prove_quotient(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, int depth) {
     ind_context *c = e.context;
     ind_expr x = ind_expr_arg(f, 0), b = ind_expr_arg(f, 1), one = ind_int(c, 1);
@@ -5992,15 +6015,15 @@ static bool ir__prove_modulo(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, i
     return hi <= 0 && lo >= 0 && least > 0 && ir__prove(p, ir__exchange(e, q, f, ind_expr_arg(f, 0)), depth);
 }
 
-/* Do other terms than the i-th have symbols of this set? */
+/* True if a term other than the i-th has symbols of this set. */
 static bool ir__others_share(ind_expr e, int i, uint32_t symbols) {
     for (int k = 0; k < ir__num_terms(e); k++)
         if (k != i && ir__node_of(ir__term_at(e, k))->symbols & symbols) return true;
     return false;
 }
 
-/* An exchange says more than bounds do only if something cancels, so with a symbol in common; a quotient by a symbol
-   brings its divisor to the other terms. */
+/* Replacing a factor is better than its bounds only if something cancels, which requires a common symbol. Exception: a
+   quotient by a symbol multiplies the other terms by its divisor. */
 static bool ir__prove_factors(ir__proof *p, ind_expr e, int depth) {
     for (int i = 0; i < ir__num_terms(e); i++) {
         ind_expr t = ir__term_at(e, i);
@@ -6022,8 +6045,8 @@ static bool ir__prove_factors(ir__proof *p, ind_expr e, int depth) {
     return false;
 }
 
-/* With the term c*k*m of e and d*m of the relation r >= 0, c and d of one sign and k >= 0, the terms cancel in
-   |d|*e - |c|*k*r =: w, and |d|*e >= w. So w > -|d| gives e > -1. */
+/* Combines e with a relation r >= 0. For a term c*k*m of e and a term d*m of r, with c and d of one sign and k >= 0,
+   the terms cancel in |d|*e - |c|*k*r =: w, and |d|*e >= w. So w > -|d| gives e > -1. */
 static bool ir__prove_by_term(ir__proof *p, ind_expr e, ir__term t, ind_expr r, ir__term u, int depth) {
     ind_context *c = e.context;
     ir__term unit = {1, u.m, 0}, k;
@@ -6037,7 +6060,7 @@ static bool ir__prove_by_term(ir__proof *p, ind_expr e, ir__term t, ind_expr r, 
     return ir__prove(p, ind_expr_add(w, ind_int(c, d - 1)), depth);
 }
 
-/* Negative terms first: it is they that keep e from being bounded. */
+/* Negative terms first, as they keep the bound of e negative. */
 static bool ir__prove_by_relations(ir__proof *p, ind_expr e, bool negative, int depth) {
     const ir__ids *list = &p->facts->known.relation;
     for (int i = 0; i < ir__num_terms(e); i++) {
@@ -6049,7 +6072,7 @@ static bool ir__prove_by_relations(ir__proof *p, ind_expr e, bool negative, int 
             if (!(ir__node_of(r)->symbols & mask)) continue;
             for (int k = 0; k < ir__num_terms(r) && k < IND__PROOF_TERMS; k++) {
                 ind_expr u = ir__term_at(r, k);
-                if (ir__node_of(u)->symbols & ~mask || ind_expr_is_int(u, NULL)) continue; /* no divisor of t */
+                if (ir__node_of(u)->symbols & ~mask || ind_expr_is_int(u, NULL)) continue; /* not a divisor of t */
                 if (ir__prove_by_term(p, e, t, r, ir__term_of(u), depth)) return true;
             }
         }
@@ -6057,8 +6080,8 @@ static bool ir__prove_by_relations(ir__proof *p, ind_expr e, bool negative, int 
     return false;
 }
 
-/* g*x + k with the largest g > 0: x + k // g, which is >= 0 where e is, and says so in smaller numbers. A quotient's
-   bound loses less than one of these. */
+/* g*x + k with the largest g > 0 becomes x + k // g, which has the same sign and smaller numbers. So less is lost when
+   a quotient in it is replaced by its bound. */
 static ind_expr ir__without_content(ind_expr e) {
     int64_t g = 0;
     for (int i = 0; i < ir__num_terms(e); i++) {
@@ -6068,7 +6091,7 @@ static ind_expr ir__without_content(ind_expr e) {
     return g > 1 ? ind_expr_floordiv(e, ind_int(e.context, g)) : e;
 }
 
-/* A quotient by what is positive is not negative where its numerator is not. */
+/* A quotient by a positive number is nonnegative if its numerator is. */
 static ind_expr ir__without_divisors(ind_expr e) {
     int64_t least;
     while (ind__ok(e) && ind_expr_query_kind(e) == IND_EXPR_FLOORDIV) {
@@ -6079,7 +6102,7 @@ static ind_expr ir__without_divisors(ind_expr e) {
     return e;
 }
 
-/* Is e >= 0? Every step replaces e by something that is never larger (or by a positive multiple of it). */
+/* Proves e >= 0. Every step replaces e by an expression that is never larger, or by a positive multiple of it. */
 static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     int64_t lo, hi;
     e = ir__without_divisors(e);
@@ -6090,7 +6113,7 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     p->tries--;
     ind_expr low = e;
     for (int round = 0; round < 8; round++) {
-        /* Modulos first: their end is the divisor, in which a loop index of another term may cancel. */
+        /* Modulos first: their upper end has the divisor, in which a loop index of another term may cancel. */
         ind_expr next = ir__lower_terms(low, true);
         if (ind__ok(next) && next.id == low.id) next = ir__lower_terms(low, false);
         if (!ind__ok(next) || next.id == low.id) break;
@@ -6111,15 +6134,15 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     return ir__prove_by_relations(p, e, true, depth - 1) || ir__prove_by_relations(p, e, false, depth - 1);
 }
 
-/* Is v's place in the table taken by this node at this point? */
+/* The cache slot of the value of node `id` at this point. */
 static ir__sample *ir__sample_slot(struct ind__interner *in, uint32_t id, unsigned point) {
     return &in->sample[(id * 2654435761u + point * 40503u) % IND__SAMPLES];
 }
 
 static bool ir__sample_node(ind_expr e, unsigned point, int64_t *out);
 
-/* A point of the domain of all symbols: sizes at their least (bit 0: largest) value, loop indices first (bit 1: last);
-   bit 2 turns both round for every other name, so that sizes that have nothing to do with each other differ. */
+/* The value of a symbol at a sample point. Sizes have their least value (bit 0: largest), loop indices their first (bit
+   1: last). Bit 2 flips both for every other name, so that unrelated sizes differ. */
 static bool ir__sample_symbol(const ind_symbol *s, unsigned point, int64_t *out) {
     const unsigned own = point & 4 && s->name[strlen(s->name) - 1] & 1 ? point ^ 3 : point;
     if (ind__ok(s->extent)) {
@@ -6127,7 +6150,7 @@ static bool ir__sample_symbol(const ind_symbol *s, unsigned point, int64_t *out)
         *out = own & 2 ? *out - 1 : 0;
         return true;
     }
-    const int64_t reach = (int64_t)1 << 20; /* where there is no end */
+    const int64_t reach = (int64_t)1 << 20; /* used if unbounded */
     int64_t lo = s->lo > INT64_MIN ? s->lo : s->hi < -reach ? ir__sat_add(s->hi, -reach) : -reach, hi = s->hi;
     if (hi == INT64_MAX) hi = lo < INT64_MAX - reach ? lo + reach : lo;
     int64_t v = own & 1 ? hi : lo, m = s->multiple_of;
@@ -6151,8 +6174,8 @@ static bool ir__sample_args(ind_expr e, unsigned point, int64_t *out) {
     return chain || !ir__apply(e.context, kind, v[0], v[1], v[2], out);
 }
 
-/* The value of e at a sample point; false if it has none there. Remembered, as the parts of an expression are asked for
-   again when it grows. */
+/* The value of e at a sample point; false if it has none there. Cached, as a growing expression has the same parts
+   again. */
 static bool ir__sample_node(ind_expr e, unsigned point, int64_t *out) {
     if (ind_expr_is_int(e, out)) return true;
     ir__sample *slot = ir__sample_slot(e.context->interner, e.id, point);
@@ -6166,8 +6189,8 @@ static bool ir__sample_node(ind_expr e, unsigned point, int64_t *out) {
     return slot->valid;
 }
 
-/* Is e negative at some point? Then no proof of e >= 0 has to be looked for. Not under relations between symbols, which
-   the points do not heed. */
+/* True if e is negative at some point: then no proof of e >= 0 is attempted. Not used under relations between symbols,
+   which the points ignore. */
 static bool ir__refuted(ind_expr e) {
     for (unsigned point = 0; point < 8; point++) {
         int64_t v;
@@ -6176,7 +6199,7 @@ static bool ir__refuted(ind_expr e) {
     return false;
 }
 
-/* A proof is a question: where it fails, for an overflow on the way too, no error is left behind. */
+/* Tries to prove e >= 0. A failed proof, including an overflow in it, records no error. */
 static bool ir__prove_ge0(ind_expr e) {
     if (!ind__ok(e)) return false;
     int64_t lo, hi;
@@ -6199,8 +6222,8 @@ static bool ir__prove_ge0(ind_expr e) {
     return proven;
 }
 
-/* a + by <= b, with by 0 or 1. The same few sizes are compared again and again, so that answers are remembered as the
-   results of operations are; but for what failed on the way, as another time it may not. */
+/* Proves a + by <= b, with by 0 or 1. The same few sizes are compared many times, so answers are cached like results of
+   operations. An answer after a failure (no memory) is not cached, as it may differ next time. */
 static bool ir__known_below(ind_expr a, ind_expr b, int by) {
     if (!ir__both_ok(&a, &b)) return false;
     if (a.id == b.id) return by <= 0;
@@ -6234,7 +6257,7 @@ bool ind_known_true(ind_expr condition) {
     return ind_known(ir__facts_in_force(condition.context), condition);
 }
 
-/* 5 - Min(5, n) and Max(0, 5 - n) are two nodes, as integers stay in a sum, but taken from each other they are 0. */
+/* 5 - Min(5, n) and Max(0, 5 - n) are two nodes, as integers stay in the sum, but their difference simplifies to 0. */
 static bool ir__no_difference(ind_expr a, ind_expr b) {
     int64_t d;
     if (ir__node_of(a)->symbols != ir__node_of(b)->symbols) return false;
@@ -6261,18 +6284,18 @@ bool ind_known_lt(ind_expr a, ind_expr b) {
 
 /* ---- divisors and residues ---- */
 
-/* The largest integer that divides e, as far as its structure and the residues in force show. */
+/* The largest integer that divides e, as far as its structure and the residues in force prove. */
 typedef struct ir__divisor {
     ir__walk walk; /* id to 1 + position in done */
     int64_t *done;
     uint32_t num_done, cap_done;
-    uint32_t limit; /* parts looked at; more are taken to have no divisor */
+    uint32_t limit; /* nodes visited; further nodes count as divisor 1 */
     ind_facts *facts;
 } ir__divisor;
 
 static int64_t ir__known_factor(ir__divisor *w, ind_expr e);
 
-/* lcm where it fits. */
+/* The lcm, or a if it exceeds 64 bits. */
 static int64_t ir__lcm64(int64_t a, int64_t b) {
     int64_t g = ir__gcd64(a, b), r;
     return !g || ind__mul_overflow(a / g, b, &r) ? a : r;
@@ -6296,9 +6319,9 @@ static int64_t ir__factor_of_kind(ir__divisor *w, ind_expr e) {
         return g;
     case IND_EXPR_WHERE:
         return ir__gcd64(ir__known_factor(w, ind_expr_arg(e, 1)), ir__known_factor(w, ind_expr_arg(e, 2)));
-    case IND_EXPR_FLOORDIV: /* an exact quotient keeps what its divisor leaves */
+    case IND_EXPR_FLOORDIV: /* an exact quotient leaves the rest of the factor */
         if (!ind_expr_is_int(ind_expr_arg(e, 1), &wider) || ind_expr_query_kind(ind_expr_arg(e, 0)) == IND_EXPR_ADD)
-            return 1; /* of a sum it would cost a walk through all that is below */
+            return 1; /* a sum would need a traversal of its whole subtree */
         g = ir__known_factor(w, ind_expr_arg(e, 0));
         return g % wider ? 1 : g / wider;
     default: return 1;
@@ -6330,7 +6353,7 @@ static int64_t ir__known_factor(ir__divisor *w, ind_expr e) {
     return v;
 }
 
-/* e is r more than a multiple of the result, which divides m > 0; whatever the facts. */
+/* A divisor g of m > 0 such that e is r modulo g; returns g. Independent of facts. */
 static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r) {
     int64_t g = m, k = 0;
     for (int i = 0; i < ir__num_terms(e) && g > 1; i++) {
@@ -6342,7 +6365,7 @@ static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r) {
     return g;
 }
 
-/* The divisor of an expression in terms of symbols that are not replaced, as constructors ask for it. */
+/* The divisor of an expression without replaced symbols, with the node limit of constructors. */
 static int64_t ir__plain_divisor(ind_expr e) {
     ir__divisor w = {.limit = IND__WALK_FREE, .facts = ir__facts_in_force(e.context)};
     return ir__known_factor(&w, e);
@@ -6364,7 +6387,7 @@ bool ind_known_multiple(ind_expr e, int64_t of) {
     return ind__ok(e) && of && ind_known_divisor(e) % of == 0;
 }
 
-/* Residue of a term c * m modulo d: 0 where d divides it, c * r where m % d == r is a fact. */
+/* Residue of a term c * m modulo d: 0 if d divides it, c * r if m % d == r is a fact. */
 static bool ir__term_residue(ind_facts *f, ir__term t, int64_t d, int64_t *r) {
     int64_t factor = ir__plain_divisor(t.m), c = t.c % d, modulus, value;
     *r = 0;
@@ -6416,7 +6439,7 @@ static bool ir__int_residue(ind_facts *f, ind_expr e, int64_t d, int64_t *r) {
     return false;
 }
 
-/* Is e % m known, from the multiples of symbols and the facts in force? r is that value. */
+/* True if e % m is known from the multiples of symbols and the facts in force; *r is its value. */
 static bool ir__known_residue(ind_expr e, ind_expr m, ind_expr *r) {
     if (!ind__ok(e) || !ind__ok(m) || e.context->interner->proving) return false;
     ind_context *c = e.context;
@@ -6426,7 +6449,7 @@ static bool ir__known_residue(ind_expr e, ind_expr m, ind_expr *r) {
             return *r = ir__id_at(f, &f->known.residue, i + 2), true;
     int64_t d, value;
     if (!ind_expr_is_int(m, &d) || d < 1) return false;
-    c->interner->proving++; /* the differences built on the way may hold quotients, which would ask again */
+    c->interner->proving++; /* the differences built here may have quotients, which would recurse */
     ind__state_of(c)->quiet++;
     bool known = ir__int_residue(f, e, d, &value);
     ind__state_of(c)->quiet--;
@@ -6437,7 +6460,7 @@ static bool ir__known_residue(ind_expr e, ind_expr m, ind_expr *r) {
 
 /* ---- signs and conditions ---- */
 
-/* e without its common integer factor and with a positive first coefficient: one of e and -e, 2*e, .. */
+/* e without its common integer factor and with a positive last coefficient: the same for e, -e, 2*e, .. */
 static ind_expr ir__primitive(ind_expr e) {
     int64_t g = 0;
     for (int i = 0; i < ir__num_terms(e); i++) g = ir__gcd64(g, ir__term_of(ir__term_at(e, i)).c);
@@ -6473,7 +6496,7 @@ static bool ir__listed_nonzero(ind_facts *f, ind_expr e) {
     return false;
 }
 
-/* A sum as the monomial that all its terms have in common times what is left; invalid if they share no symbol. */
+/* Factors a sum into the monomial common to all its terms and the rest; invalid if they share no symbol. */
 static ind_expr ir__split_common(ind_expr e, ind_expr *common) {
     ind_context *c = e.context;
     if (ind_expr_query_kind(e) != IND_EXPR_ADD || ir__num_terms(e) > IND__PROOF_TERMS) return ir__expr_none(c);
@@ -6492,7 +6515,7 @@ static ind_expr ir__split_common(ind_expr e, ind_expr *common) {
     return ir__sum_finish(&s);
 }
 
-/* Proven: e != 0 everywhere. */
+/* True if e is proven nonzero everywhere. */
 static bool ir__known_nonzero(ind_expr e) {
     if (!ind__ok(e)) return false;
     int64_t lo, hi;
@@ -6528,7 +6551,7 @@ static int ir__proven_sign(ind_expr b) {
     return x * y == 1 || x * y == -1 ? x * y : 2;
 }
 
-/* 1 or 0 where the facts in force say that the condition is true or false as it stands, else -1. */
+/* 1 or 0 if the facts in force contain the condition in this form as true or false, else -1. */
 static int ir__known_condition(ind_expr condition) {
     ind_facts *f = ir__facts_in_force(condition.context);
     uint32_t truth = f ? ir__map_get(&f->known.truth, condition.id) : 0;
@@ -6538,10 +6561,10 @@ static int ir__known_condition(ind_expr condition) {
 /* ============================================================================================= src/ir/expr/assume.c */
 /* ------------------------------------------------------------------------------------------------ >>assume */
 
-/* Fact sets. Assuming works on a copy of what is known, through an agenda of conditions: each is simplified under what
-   is known so far and then learnt, which may put further conditions on the agenda (parts, consequences, and facts about
-   a symbol that was just replaced, which are taken out and learnt anew). At the end the copy takes the original's
-   place, or is thrown away. */
+/* Fact sets. Assuming a condition works on a copy of the known facts, with an agenda of conditions. Each condition is
+   simplified under the facts known so far, then learnt. Learning may add conditions to the agenda: parts, consequences,
+   and the facts about a symbol that was just replaced, which are removed and learnt again. At the end the copy replaces
+   the original or is discarded. */
 
 static bool ir__ids_push(ind_context *c, ir__ids *list, uint32_t id) {
     uint32_t *slot = IND__PUSH(c, uint32_t, list->id, list->num, list->cap);
@@ -6571,7 +6594,7 @@ static void ir__knowledge_free(ind_context *c, ir__knowledge *k) {
     ir__map_free(&k->truth);
 }
 
-/* Whether it succeeds or not, to can be freed. */
+/* `to` can be freed on success and on failure. */
 static bool ir__knowledge_copy(ind_context *c, ir__knowledge *to, const ir__knowledge *from) {
     ir__knowledge fresh = {.mask = from->mask, .replaced = {.context = c}, .truth = {.context = c}};
     *to = fresh;
@@ -6581,10 +6604,10 @@ static bool ir__knowledge_copy(ind_context *c, ir__knowledge *to, const ir__know
            ir__map_copy(&to->replaced, &from->replaced) && ir__map_copy(&to->truth, &from->truth);
 }
 
-/* What is remembered under the old number is not found again. */
+/* Changes the generation: results cached under the old one are not found again. */
 static void ir__facts_changed(ind_facts *f) {
     uint32_t *last = &f->context->interner->num_generations;
-    f->generation = *last += *last == UINT32_MAX - 1 ? 4 : 2; /* 0 is no set */
+    f->generation = *last += *last == UINT32_MAX - 1 ? 4 : 2; /* skips 0, which means no set */
 }
 
 static void ir__facts_clear(ind_facts *f) {
@@ -6628,7 +6651,7 @@ void ind_facts_destroy(ind_facts *f) {
     ir__facts_free(&f->owned);
 }
 
-/* ---- simplification under a set ---- */
+/* ---- simplification under a fact set ---- */
 
 #define IND__MAX_PASSES 8
 #define IND__MEMO_LIMIT (1u << 18) /* entries kept between calls */
@@ -6639,8 +6662,8 @@ static ind_expr ir__facts_leaf(ind_expr symbol, void *user) {
     return at ? ir__id_at(f, &f->known.to, at - 1) : symbol;
 }
 
-/* Passes until nothing changes. A node that cannot be built over its simpler arguments (an overflow in between) stays
-   as it is: that is as true. */
+/* Runs passes until nothing changes. A node that cannot be rebuilt over its simplified arguments (an intermediate
+   overflow) stays unchanged, which is equally correct. */
 static ind_expr ir__passes(ind_facts *f, ir__id_map *memo, ind_expr e) {
     ir__pass p = {
         .memo = memo, .mask = ~0ull, .steps = IND__WALK_FREE, .keep = true, .leaf = ir__facts_leaf, .user = f};
@@ -6654,7 +6677,7 @@ static ind_expr ir__passes(ind_facts *f, ir__id_map *memo, ind_expr e) {
     return e;
 }
 
-/* e simplified under f, which is in force. */
+/* Simplifies e under f, which must be in force. */
 static ind_expr ir__settle(ind_facts *f, ind_expr e) {
     if (f->memo_generation != f->generation || f->memo.num > IND__MEMO_LIMIT) {
         if (f->memo.num) ir__map_free(&f->memo);
@@ -6683,7 +6706,7 @@ ind_expr ind_simplify(ind_facts *facts, ind_expr e) {
     }
     ind_facts_enter(c, before);
     if (failures == ind__state_of(c)->failures) return e;
-    if (facts) ir__facts_changed(facts); /* what was remembered may be simpler with memory */
+    if (facts) ir__facts_changed(facts); /* drops cached results: without memory they may not be the simplest */
     ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while simplifying a size expression");
     return ir__expr_none(c);
 }
@@ -6695,20 +6718,20 @@ bool ind_known(ind_facts *facts, ind_expr condition) {
     return ind__ok(e) && (lo > 0 || hi < 0);
 }
 
-/* ---- bounds under a set ---- */
+/* ---- bounds under a fact set ---- */
 
-/* What is found with relations and what is found without them are remembered apart. */
+/* Results found with relations and results found without them are cached separately. */
 typedef struct ir__bounding {
     ind_facts *facts;
     ir__id_map memo[2]; /* id to 1 + position in done; [1]: without relations */
     ir__range *done;
     uint32_t num_done, cap_done;
-    bool plain; /* no relations: a sum of an expression and a relation is being bounded */
+    bool plain; /* ignore relations: the sum of an expression and a relation is being bounded */
 } ir__bounding;
 
 static ir__range ir__bound(ind_context *c, uint32_t id, void *user);
 
-/* A loop index is below its extent, which facts may have narrowed since it was made. */
+/* A loop index is less than its extent, which facts may have narrowed since the index was created. */
 static ir__range ir__bound_symbol(ir__bounding *b, ind_expr e) {
     ir__range r = ir__stored_range(e.context, e.id, NULL);
     const ind_symbol *s = ind_expr_symbol(e);
@@ -6813,7 +6836,7 @@ void ind__known_bounds(ind_expr e, int64_t *lo, int64_t *hi) {
 /* ============================================================================================== src/ir/expr/learn.c */
 /* ---- learning ---- */
 
-/* A consequence that cannot be built (it exceeds 64 bits) is not drawn. */
+/* Puts a condition on the agenda. A consequence without a 64-bit form is invalid and is dropped. */
 static ind_status ir__todo(ind_facts *f, ind_expr condition) {
     if (!ind__ok(condition)) return IND_OK;
     return ir__ids_push(f->context, &f->agenda, condition.id) ? IND_OK : IND_OUT_OF_MEMORY;
@@ -6842,7 +6865,7 @@ static bool ir__touches(const ind_facts *f, uint32_t id, ind_expr symbol) {
     return ind__expr_depends(ir__expr_make(f->context, id), symbol);
 }
 
-/* Takes the facts with this symbol out of a list; what they say goes to the agenda. */
+/* Moves the facts that contain this symbol from a list to the agenda, as conditions. */
 static ind_status ir__relearn_list(ind_facts *f, ir__ids *list, ind_expr symbol,
                                    ind_expr (*say)(ind_facts *, const uint32_t *), uint32_t width) {
     uint32_t kept = 0;
@@ -6859,7 +6882,7 @@ static ind_status ir__relearn_list(ind_facts *f, ir__ids *list, ind_expr symbol,
     return status;
 }
 
-/* The nodes as they are: no constructor may settle them while facts are being moved. */
+/* Interns the node directly: constructors could decide it while facts are being moved. */
 static ind_expr ir__say(ind_facts *f, ind_expr_kind kind, uint32_t a, uint32_t b) {
     uint32_t arg[2] = {a, b};
     return ir__intern(f->context, kind, arg, 2, 0);
@@ -6881,7 +6904,7 @@ static ind_expr ir__say_condition(ind_facts *f, const uint32_t *id) {
     return ir__expr_make(f->context, id[0]);
 }
 
-/* The truth map anew from the conditions that are left. */
+/* Rebuilds the truth map from the remaining conditions. */
 static ind_status ir__rebuild_truth(ind_facts *f) {
     ir__ids list = f->known.condition, none = {0};
     ind_status status = IND_OK;
@@ -6893,7 +6916,7 @@ static ind_status ir__rebuild_truth(ind_facts *f) {
     return status;
 }
 
-/* From here on the symbol is `value`, which does not hold it. */
+/* Replaces the symbol by `value`, which does not contain it. */
 static ind_status ir__replace(ind_facts *f, ind_expr symbol, ind_expr value) {
     ir__knowledge *k = &f->known;
     ind_context *c = f->context;
@@ -6927,7 +6950,7 @@ static int64_t ir__clamp(int64_t v, ir__range r) {
     return v < r.lo ? r.lo : v > r.hi ? r.hi : v;
 }
 
-/* The symbol is in `to` and a multiple of m: a symbol of the same name with the narrower range takes its place. */
+/* The symbol is in `to` and a multiple of m: replaces it by a symbol of the same name with the narrower range. */
 static ind_status ir__narrow(ind_facts *f, ind_expr symbol, ir__range to, int64_t m) {
     ind_symbol s = *ind_expr_symbol(symbol);
     ir__range r = ir__stored_range(f->context, symbol.id, NULL);
@@ -6935,7 +6958,7 @@ static ind_status ir__narrow(ind_facts *f, ind_expr symbol, ir__range to, int64_
     if (to.hi < r.hi) r.hi = to.hi;
     if (m > 1 && s.multiple_of % m) {
         int64_t both = ir__lcm64(s.multiple_of, m);
-        s.multiple_of = both % m ? m : both; /* an lcm beyond 64 bits: the newer one */
+        s.multiple_of = both % m ? m : both; /* the lcm exceeds 64 bits: takes the new one */
     }
     r = ir__range_multiples(r, s.multiple_of);
     if (r.lo > r.hi) return ir__contradiction(f);
@@ -6950,9 +6973,9 @@ static ind_status ir__narrow(ind_facts *f, ind_expr symbol, ir__range to, int64_
     return narrower.id == symbol.id ? IND_OK : ir__replace(f, symbol, narrower);
 }
 
-/* Bounds propagation: c*s + rest >= 0 narrows s by the largest value of rest. A narrowed symbol takes the relation out
-   and puts it on the agenda, so it comes back here until nothing narrows (or f->narrowings is used up: three relations
-   that contradict each other may creep for ever). */
+/* Bounds propagation: c*s + rest >= 0 narrows s by the largest value of rest. Narrowing a symbol moves the relation to
+   the agenda, so this repeats until nothing narrows or f->narrowings is used up: three contradicting relations could
+   narrow for ever. */
 static ind_status ir__propagate(ind_facts *f, ind_expr r) {
     ind_context *c = f->context;
     int64_t hi;
@@ -6970,7 +6993,7 @@ static ind_status ir__propagate(ind_facts *f, ind_expr r) {
             to.hi = ir__floor_div(hi, -u.c);
         if (to.lo <= now.lo && to.hi >= now.hi) continue;
         f->narrowings--;
-        return ir__narrow(f, u.m, to, 1); /* r is on the agenda again */
+        return ir__narrow(f, u.m, to, 1); /* this put r on the agenda again */
     }
     return IND_OK;
 }
@@ -6982,8 +7005,8 @@ static ind_status ir__add_relation(ind_facts *f, ind_expr r) {
     return ir__propagate(f, r);
 }
 
-/* r >= 0 divided by the common factor g of all terms but the integer one, which is rounded down: g*x + c >= 0 is
-   x >= -c/g, for integers x + floor(c/g) >= 0. */
+/* Divides r >= 0 by the common factor g of all terms but the integer, which is rounded down: g*x + c >= 0 is x >= -c/g,
+   for integers x + floor(c/g) >= 0. */
 static ind_expr ir__tighten(ind_expr r) {
     int64_t g = 0;
     for (int i = 0; i < ir__num_terms(r); i++)
@@ -6998,8 +7021,8 @@ static ind_expr ir__tighten(ind_expr r) {
     return ir__sum_finish(&s);
 }
 
-/* r = sign * m + c >= 0 with a single m that is a quotient, Min or Max: what that says of its arguments.
-   x // b >= q is x >= q*b, and x // b <= q is x <= q*b + b - 1, for b > 0. */
+/* Consequences of sign * m + c >= 0 for the arguments of m, a quotient, Min or Max. For b > 0, x // b >= q is x >= q*b,
+   and x // b <= q is x <= q*b + b - 1. */
 static ind_status ir__learn_single(ind_facts *f, ind_expr m, bool positive, int64_t bound) {
     ind_context *c = f->context;
     ind_expr_kind kind = ind_expr_query_kind(m);
@@ -7016,10 +7039,10 @@ static ind_status ir__learn_single(ind_facts *f, ind_expr m, bool positive, int6
     ind_expr x = ind_expr_arg(m, 0), b = ind_expr_arg(m, 1), qb = ir__mul2(q, b);
     ind_expr top = ind_expr_sub(ind_expr_add(qb, b), ind_int(c, 1));
     ind_expr d = positive ? ind_expr_sub(x, qb) : ind_expr_sub(top, x);
-    return ind__ok(d) ? ir__todo_ge0(f, d) : IND_OK; /* an overflow: the relation alone is kept */
+    return ind__ok(d) ? ir__todo_ge0(f, d) : IND_OK; /* on overflow only the relation is stored */
 }
 
-/* r >= 0, tightened and neither known nor excluded. */
+/* Stores r >= 0, which is tightened and neither known nor excluded. */
 static ind_status ir__store_ge0(ind_facts *f, ind_expr r) {
     int64_t c0 = 0;
     int terms = ir__num_terms(r), at = 0;
@@ -7038,7 +7061,7 @@ static ind_status ir__store_ge0(ind_facts *f, ind_expr r) {
     return status ? status : ir__add_relation(f, r);
 }
 
-/* d >= 0. */
+/* Learns d >= 0. */
 static ind_status ir__learn_ge0(ind_facts *f, ind_expr d) {
     ind_context *c = f->context;
     ind_expr r = ir__tighten(d);
@@ -7051,8 +7074,8 @@ static ind_status ir__learn_ge0(ind_facts *f, ind_expr d) {
     return ir__store_ge0(f, r);
 }
 
-/* d != 0. Where one sign is excluded it is a relation; at an end of a symbol's range it narrows; a product is never
-   zero if and only if no factor is. */
+/* Learns d != 0. If one sign is excluded, it becomes a relation. At an end of a symbol's range it narrows the range. A
+   product is nonzero if and only if every factor is. */
 static ind_status ir__learn_ne0(ind_facts *f, ind_expr d) {
     ind_context *c = f->context;
     if (ir__known_nonzero(d)) return IND_OK;
@@ -7070,7 +7093,7 @@ static ind_status ir__learn_ne0(ind_facts *f, ind_expr d) {
     return IND_OK;
 }
 
-/* Does e % m == r contradict a residue of e for another modulus? They agree modulo what divides both moduli. */
+/* True if e % m == r contradicts a residue of e for another modulus: both must agree modulo the gcd of the moduli. */
 static bool ir__residue_clashes(const ind_facts *f, ind_expr e, int64_t m, int64_t r) {
     const ir__ids *list = &f->known.residue;
     for (uint32_t i = 0; i < list->num; i += 3) {
@@ -7082,7 +7105,7 @@ static bool ir__residue_clashes(const ind_facts *f, ind_expr e, int64_t m, int64
     return false;
 }
 
-/* e % m == r, m an integer > 0: of a symbol alone r == 0 is a multiple_of, and any r rounds the range. */
+/* Learns e % m == r for an integer m > 0. For a symbol r == 0 gives a multiple_of; any r rounds the range inwards. */
 static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t r) {
     ind_context *c = f->context;
     int64_t c0 = 0;
@@ -7102,7 +7125,7 @@ static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t
     if (!ir__narrowable(e)) return IND_OK;
     ir__range range = ir__stored_range(c, e.id, NULL), to = ir__anything;
     int64_t gap;
-    if (range.lo != INT64_MIN) { /* up to the next value that is r modulo m */
+    if (range.lo != INT64_MIN) { /* the next value congruent to r modulo m */
         gap = ir__floor_mod(range.lo, m);
         to.lo = ir__sat_add(range.lo, r >= gap ? r - gap : r + (m - gap));
     }
@@ -7113,16 +7136,17 @@ static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t
     return to.lo > range.lo || to.hi < range.hi ? ir__narrow(f, e, to, 1) : IND_OK;
 }
 
-/* A way to solve d == 0 for a symbol. */
+/* A solution of d == 0 for a symbol. */
 typedef struct ir__solution {
     ind_expr symbol, value;
-    ind_expr rest; /* not valid: exact; else rest % divisor == 0 has to hold */
+    ind_expr rest; /* invalid: the solution is exact; else rest % divisor == 0 must hold */
     int64_t divisor;
-    int score; /* the lower the better */
+    int score; /* lower is better */
 } ir__solution;
 
-/* d = k * symbol + rest: symbol = -rest / k. A plain symbol on a side of the equation is best, then unbacked ones; a
-   size is not made to hang on data if the data can hang on the size; exact solutions come before rounded ones. */
+/* Solves d = k * symbol + rest for the symbol: -rest / k. Preferred: a symbol that is a side of the equation, then
+   unbacked symbols. A size is made to depend on data only if the data cannot depend on the size. Exact solutions come
+   before rounded ones. */
 static bool ir__solve_for(ind_expr d, ind_expr a, ind_expr b, ind_expr s, ir__solution *out) {
     ind_context *c = d.context;
     ind_expr k, rest;
@@ -7156,10 +7180,10 @@ static bool ir__solve(ind_expr d, ind_expr a, ind_expr b, ir__solution *best) {
         *best = s;
         found = true;
     }
-    return found && best->score < 32; /* a size does not hang on a loop index */
+    return found && best->score < 32; /* a size must not depend on a loop index */
 }
 
-/* The symbol's own range and multiple now hold of its value. */
+/* Imposes the symbol's own range and multiple on its value. */
 static ind_status ir__impose(ind_facts *f, ind_expr symbol, ind_expr value) {
     ind_context *c = f->context;
     ir__range r = ir__stored_range(c, symbol.id, NULL);
@@ -7171,7 +7195,7 @@ static ind_status ir__impose(ind_facts *f, ind_expr symbol, ind_expr value) {
     return status;
 }
 
-/* e with the replaced symbols replaced, and nothing else done to it. Invalid where that needs the facts. */
+/* e with the replaced symbols replaced, without other simplification. Invalid if building it needs the facts. */
 static ind_expr ir__renamed(ind_facts *f, ind_expr e) {
     const ir__knowledge *k = &f->known;
     ind_facts *before = ind_facts_enter(f->context, NULL);
@@ -7185,8 +7209,8 @@ static ind_expr ir__renamed(ind_facts *f, ind_expr e) {
     return e;
 }
 
-/* Does e hold a replaced symbol? Only in a node that cannot be built over what replaces it: a division by what is not
-   known to be other than zero. As the value of a symbol it could lead back to that symbol. */
+/* True if e contains a replaced symbol. That happens in a node that cannot be built over the replacement: a division by
+   an expression not proven nonzero. As the value of a symbol, e could then lead back to that symbol. */
 static bool ir__has_replaced(const ind_facts *f, ind_expr e) {
     const ir__knowledge *k = &f->known;
     if (!(ir__node_of(e)->symbols & k->mask)) return false;
@@ -7206,7 +7230,7 @@ static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
             ind_expr_is_int(value, &r))
             return r >= 0 && r < m ? ir__learn_residue(f, ind_expr_arg(x, 0), m, r) : ir__contradiction(f);
     }
-    ind_expr common, less = ir__split_common(d, &common); /* g * x == 0 and g != 0: x == 0 */
+    ind_expr common, less = ir__split_common(d, &common); /* g * x == 0 with g != 0 gives x == 0 */
     if (ind__ok(less) && ir__known_nonzero(common)) d = less;
     if (ir__known_nonzero(d)) return ir__contradiction(f);
     ir__solution s = {0};
@@ -7266,11 +7290,11 @@ static ind_status ir__learn(ind_facts *f, ind_expr condition) {
     case IND_EXPR_LT:
         d = ind_expr_sub(ind_expr_sub(b, a), ind_int(c, 1));
         return ind__ok(d) ? ir__learn_ge0(f, d) : ir__remember_truth(f, condition);
-    default: return ir__learn_ne0(f, condition); /* any number as a condition: it is not 0 */
+    default: return ir__learn_ne0(f, condition); /* a number as a condition: it is not 0 */
     }
 }
 
-/* The only argument of an `or` that is not excluded; *excluded says how many are. */
+/* The only argument of an `or` that is not excluded; *excluded: the number of excluded ones. */
 static ind_expr ir__last_choice(ind_facts *f, ind_expr condition, int *excluded) {
     ind_expr last = ir__expr_none(f->context);
     *excluded = 0;
@@ -7285,8 +7309,7 @@ static ind_expr ir__last_choice(ind_facts *f, ind_expr condition, int *excluded)
     return last;
 }
 
-/* An `or` of which all arguments but one got excluded says that one: conditions are looked at again once all else is
-   learnt. */
+/* If all arguments of an `or` but one are excluded, the remaining one is learnt. Runs when the agenda is empty. */
 static ind_status ir__review_conditions(ind_facts *f) {
     ir__ids *list = &f->known.condition;
     for (uint32_t i = 0; i < list->num; i++) {
@@ -7305,9 +7328,9 @@ static ind_status ir__review_conditions(ind_facts *f) {
     return IND_OK;
 }
 
-#define IND__MAX_LEARNT 100000 /* steps of one assumption: a stop, not a tuning */
+#define IND__MAX_LEARNT 100000 /* steps of one assumption; a safety limit, not a tuning parameter */
 
-/* Works off the agenda. f is in force. */
+/* Processes the agenda. f must be in force. */
 static ind_status ir__learn_all(ind_facts *f) {
     ind_status status = IND_OK;
     for (uint32_t at = 0; !status; at++) {
@@ -7324,7 +7347,7 @@ static ind_status ir__learn_all(ind_facts *f) {
     return status;
 }
 
-/* What is known with `condition` too, in *out (to be freed in any case). */
+/* The knowledge of f and `condition` together, in *out (to be freed in any case). */
 static ind_status ir__conclude(const ind_facts *f, ind_expr condition, ir__knowledge *out) {
     ind_context *c = f->context;
     ind_facts work;
@@ -7348,7 +7371,7 @@ static ind_status ir__conclude(const ind_facts *f, ind_expr condition, ir__knowl
     return status;
 }
 
-/* What f knows becomes what it knows with `condition` too; on failure it stays. */
+/* Adds `condition` to the knowledge of f; on failure f does not change. */
 static ind_status ir__accept(ind_facts *f, ind_expr condition) {
     ir__knowledge k = {0};
     ind_status status = ir__conclude(f, condition, &k);
@@ -7362,7 +7385,7 @@ static ind_status ir__accept(ind_facts *f, ind_expr condition) {
     return status;
 }
 
-/* Is `condition` excluded by this one fact (invalid: by the ranges of its symbols)? */
+/* True if `condition` contradicts this one fact (invalid: the ranges of its symbols). */
 static bool ir__excludes(ind_context *c, ind_expr fact, ind_expr condition) {
     ind_facts alone;
     ir__facts_init(&alone, c);
@@ -7374,12 +7397,12 @@ static bool ir__excludes(ind_context *c, ind_expr fact, ind_expr condition) {
     return excludes;
 }
 
-#define IND__BLAME 256 /* facts that are tried as the one that a condition contradicts */
+#define IND__BLAME 256 /* facts tried to name the one that a condition contradicts */
 
 static ind_status ir__fail_contradiction(const ind_facts *f, ind_expr condition) {
     ind_context *c = f->context;
     char text[512], fact[512];
-    if (ind_expr_is_int(condition, NULL)) /* what it was is gone */
+    if (ind_expr_is_int(condition, NULL)) /* its text is lost */
         snprintf(text, sizeof text, "the condition is never true: it");
     else
         ind_expr_print(condition, text, sizeof text);
@@ -7397,17 +7420,17 @@ static ind_status ir__fail_contradiction(const ind_facts *f, ind_expr condition)
     return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the facts known so far, taken together", text);
 }
 
-/* The sentence for a fact that could not be added. */
+/* Sets the message for a fact that could not be added. */
 static ind_status ir__fail_fact(const ind_facts *f, ind_expr condition, ind_status status) {
     if (status == IND_INVALID_ARGUMENT) return ir__fail_contradiction(f, condition);
     if (status == IND_LIMIT) ind__fail(f->context, status, "a fact has more than %d consequences", IND__MAX_LEARNT);
     return status;
 }
 
-/* Lists the condition as given, with its symbols; on failure nothing is listed. */
+/* Records the condition as given, with its symbols; on failure records nothing. */
 static ind_status ir__list_given(ind_facts *f, ir__ids *list, ind_expr condition) {
     ind_context *c = f->context;
-    int n = ind__expr_symbols(condition, NULL, 0); /* at least as many as there are: none was written down */
+    int n = ind__expr_symbols(condition, NULL, 0); /* upper bound: without output, duplicates count */
     ind_expr *symbol = (ind_expr *)ind__alloc(c, ((size_t)n + 1) * sizeof *symbol);
     uint32_t before = f->symbol.num;
     bool ok = symbol != NULL;
@@ -7445,7 +7468,7 @@ ind_status ind_facts_assume(ind_facts *f, ind_expr condition) {
     return ir__fail_fact(f, condition, status);
 }
 
-/* The hints decide; where they cannot be right (the facts exclude what they say) the facts do. */
+/* The hints decide; if the facts exclude their answer, the facts decide. */
 ind_status ind_guard(ind_facts *f, ind_expr condition, bool *holds) {
     ind_status status = ir__check_condition(f, &condition);
     if (status) return status;
@@ -7568,7 +7591,7 @@ static ind_expr ir__import_symbol(ind__import *m, const ind_symbol *symbol) {
     return ind__ok(symbol->extent) && !ind__ok(s.extent) ? ir__expr_none(m->to) : ind_symbol_expr(m->to, &s);
 }
 
-/* Nodes are canonical, and so they are in every context: none is simplified again. */
+/* Nodes are canonical in every context, so none is simplified again. */
 static ind_expr ir__import_node(ind__import *m, ind_expr e) {
     const int n = ind_expr_num_args(e);
     uint32_t few[16] = {0}, *arg = n <= 16 ? few : (uint32_t *)ind__alloc(m->to, (size_t)n * sizeof *arg);
@@ -7638,8 +7661,8 @@ ind_body *ind__import_body(ind__import *m, const ind_body *b) {
 /* ============================================================================================== src/ir/expr/index.c */
 /* ------------------------------------------------------------------------------------------------- >>index */
 
-/* What loops need to know of an index: equations, strides, runs of neighbours, which loops are one and which are two,
-   and whether two ranges of memory can meet. Every answer is a proof; "no" means "not proven". */
+/* Properties of an index that loops depend on: solutions of equations, strides, contiguous runs, merging and splitting
+   of loops, disjointness of two memory ranges. Every answer is proven; "no" means "not proven". */
 
 static ind_expr ir__substitute_one(ind_expr e, ind_expr symbol, ind_expr value) {
     return ind__ok(value) ? ind__substitute(e, &symbol, &value, 1) : value;
@@ -7651,10 +7674,10 @@ static bool ir__never_zero(ind_expr e) {
     return lo > 0 || hi < 0;
 }
 
-/* x / y where y is proven to divide x, else invalid without an error. */
+/* x / y if y is proven to divide x, else invalid without an error. */
 ind_expr ind__exact_quotient(ind_expr x, ind_expr y) {
     if (!ind__ok(x) || !ind__ok(y) || !ir__never_zero(y)) return ir__expr_none(x.context);
-    int64_t hx = ind_hint(x), hy = ind_hint(y); /* a likely value refutes faster than the algebra proves */
+    int64_t hx = ind_hint(x), hy = ind_hint(y); /* the hints refute quickly */
     if (!hy || (hy != -1 && hx % hy)) return ir__expr_none(x.context);
     int64_t d;
     ind_expr q = ind_expr_floordiv(x, y);
@@ -7679,9 +7702,9 @@ ind_expr ind_expr_stride(ind_expr e, ind_expr index) {
     return ind__expr_depends(k, index) ? ir__expr_none(e.context) : k;
 }
 
-/* ---- runs of neighbours */
+/* ---- contiguous runs */
 
-#define IND__FRESH_SLOT (1 << 20) /* of the loop indices made here: never one of a body */
+#define IND__FRESH_SLOT (1 << 20) /* of loop indices created here; no body uses it */
 
 ind_expr ind__by_vectors(ind_expr e, ind_expr index, int n, ind_expr *lane) {
     const ind_symbol *s = ind_expr_symbol(index);
@@ -7693,9 +7716,9 @@ ind_expr ind__by_vectors(ind_expr e, ind_expr index, int n, ind_expr *lane) {
     return ir__substitute_one(e, index, ind_expr_add(ind_expr_mul(group, step), *lane));
 }
 
-/* e at the values n*g, n*g + 1, .. of `index` is base, base + 1, ..: then base, as an expression in g (a loop index of
-   its own); else invalid without an error. The algebra drops l from (n*g + l) // d and takes it out of
-   (n*g + l) % d where n divides d, so indices with divisions answer like others. */
+/* If e takes the values base, base + 1, .. at the values n*g, n*g + 1, .. of `index`: base, as an expression in g, a
+   new loop index. Else invalid without an error. If n divides d, the algebra drops l from (n*g + l) // d and takes it
+   out of (n*g + l) % d, so this also covers indices with divisions. */
 ind_expr ind__run_base(ind_expr e, ind_expr index, int n) {
     ind_expr lane, stride, base;
     e = ind__by_vectors(e, index, n, &lane);
@@ -7703,7 +7726,7 @@ ind_expr ind__run_base(ind_expr e, ind_expr index, int n) {
     return ind_expr_same(stride, ind_int(e.context, 1)) ? base : ir__expr_none(e.context);
 }
 
-/* The largest power of two up to `most` that divides e for sure. */
+/* The largest power of two up to `most` that is proven to divide e. */
 static int ir__alignment(ind_expr e, int most) {
     int n = 1;
     while (n <= most / 2 && ind_known_multiple(e, 2 * (int64_t)n)) n *= 2;
@@ -7724,13 +7747,13 @@ int ind_expr_contiguity(ind_expr e, ind_expr index, int most, int *alignment) {
     return 1;
 }
 
-/* ---- loops that are one, and loops that are two */
+/* ---- merging and splitting loops */
 
 static int ir__add_counts(int a, int b) {
     return a > INT_MAX - b ? INT_MAX : a + b;
 }
 
-/* The count of a node does not depend on the way to it, so each is counted once. */
+/* The count of a node is the same on every path to it, so it is computed once. */
 static int ir__walk_divisions(ir__walk *w, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     if (!ind_expr_num_args(e)) return 0;
@@ -7740,7 +7763,7 @@ static int ir__walk_divisions(ir__walk *w, ind_expr e) {
     if (!written) w->steps++;
     int n = kind == IND_EXPR_FLOORDIV || kind == IND_EXPR_MOD;
     for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__add_counts(n, ir__walk_divisions(w, ind_expr_arg(e, i)));
-    if (written) ir__map_put(&w->seen, e.id, (uint32_t)n + 1); /* without memory: slower */
+    if (written) ir__map_put(&w->seen, e.id, (uint32_t)n + 1); /* if there is no memory, it is only slower */
     return n;
 }
 
@@ -7771,14 +7794,14 @@ void ind__loops_init(ind__loops *l, const ind_body *body, ind_expr *index) {
     }
 }
 
-/* An expression came out invalid: for lack of memory, or because it has no 64-bit form. */
+/* Handles an invalid expression. It is a failure if memory ran out, but not if the expression has no 64-bit form. */
 static bool ir__loops_refuse(ind__loops *l) {
     l->failed = l->failed || ind__refused_since(l->context, l->refusals);
     return false;
 }
 
-/* Replaces symbols in the indices and in what the original variables have become. False if an expression fails; then
-   nothing has changed. */
+/* Replaces symbols in the indices and in the values of the original variables. Returns false if an expression fails;
+   then nothing has changed. */
 static bool ir__loops_replace(ind__loops *l, const ind_expr *symbol, const ind_expr *value, int n) {
     ind_expr of_var[2 * IND_MAX_RANK];
     ind_expr *index = (ind_expr *)ind__alloc(l->context, (l->num_index + 1) * sizeof *index);
@@ -7806,7 +7829,8 @@ static void ir__loops_remove(ind__loops *l, int at) {
         l->rrank--;
 }
 
-/* A loop index for place v that no other loop has: named after the place, as long as that makes it another symbol. */
+/* A loop index for position v, distinct from those of the other loops. It is named after the position unless that name
+   is taken. */
 static ind_expr ir__loops_symbol(const ind__loops *l, int v, bool parallel, ind_expr extent) {
     for (int slot = parallel ? v : v - l->rank;; slot += IND_MAX_RANK) {
         ind_expr s = ind__index_symbol(l->context, parallel ? 'i' : 'r', slot, extent);
@@ -7827,7 +7851,7 @@ bool ind__loops_drop_ones(ind__loops *l) {
     return true;
 }
 
-/* In c * (outer * extent + inner) + rest, outer may become 0 if inner becomes the joint variable. */
+/* True if e = c * (outer * extent + inner) + rest: then outer may become 0 and inner the merged variable. */
 static bool ir__merges_affine(ind_expr e, ind_expr outer, ind_expr inner, ind_expr extent) {
     ind_expr a, b, rest;
     if (!ind__expr_depends(e, outer) && !ind__expr_depends(e, inner)) return true;
@@ -7835,7 +7859,8 @@ static bool ir__merges_affine(ind_expr e, ind_expr outer, ind_expr inner, ind_ex
     return !ind__expr_depends(a, inner) && ind_expr_same(a, ind_expr_mul(b, extent));
 }
 
-/* outer = m // extent and inner = m % extent hold always; the loops are one where the algebra joins the two again. */
+/* With the merged variable m, outer = m // extent and inner = m % extent always hold. The loops merge if this adds no
+   division to e. */
 static bool ir__merges_divided(ind_expr e, const ind_expr *pair, const ind_expr *value) {
     ind_expr joined = ind__substitute(e, pair, value, 2);
     return ind__ok(joined) && ind__expr_divisions(joined) <= ind__expr_divisions(e);
@@ -7865,7 +7890,8 @@ bool ind__loops_merge(ind__loops *l, int v) {
     return true;
 }
 
-/* Sizes d for which var = d*o + i may resolve a division in e: those in var // d, var % d and (k*var + ..) // (k*d). */
+/* Sizes d for which var = d*o + i may resolve a division in e: the divisors in var // d, var % d and (k*var + ..) //
+   (k*d). */
 static int ir__split_candidates(ir__walk *w, ind_expr e, ind_expr var, ind_expr *out, int max, int n) {
     if (n >= max || !ind__expr_depends(e, var) || !ir__walk_enter(w, e)) return n;
     for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__split_candidates(w, ind_expr_arg(e, i), var, out, max, n);
@@ -7873,7 +7899,7 @@ static int ir__split_candidates(ir__walk *w, ind_expr e, ind_expr var, ind_expr 
     if ((kind != IND_EXPR_FLOORDIV && kind != IND_EXPR_MOD) || n >= max) return n;
     ind_expr x = ind_expr_arg(e, 0), d = ind_expr_arg(e, 1), k;
     if (!ind__expr_is_size(d)) return n;
-    if (ind_expr_query_kind(x) == IND_EXPR_FLOORDIV) { /* (x // a) % d tells blocks of a*d apart */
+    if (ind_expr_query_kind(x) == IND_EXPR_FLOORDIV) { /* (x // a) % d separates blocks of a*d */
         d = ind_expr_mul(d, ind_expr_arg(x, 1));
         x = ind_expr_arg(x, 0);
     }
@@ -7902,7 +7928,7 @@ bool ind__loops_split(ind__loops *l, int v, ind_expr size) {
     return true;
 }
 
-/* How many divisions are left in the indices if variable v is split by size; INT_MAX if it cannot be. */
+/* Number of divisions in the indices after variable v is split by size; INT_MAX if it cannot be split. */
 static int ir__split_divisions(const ind__loops *l, int v, ind_expr size) {
     ind_context *c = l->context;
     ind_expr blocks = ind__exact_quotient(l->extent[v], size), var = l->var[v];
@@ -7936,7 +7962,7 @@ ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved) {
 /* ============================================================================================= src/ir/expr/ranges.c */
 /* ---- ranges of memory */
 
-/* The maximum in a term of a sum that grows with it: Max(..) or c * Max(..) with c >= 0; else invalid. */
+/* The maximum in a term that is nondecreasing in it: Max(..) or c * Max(..) with c >= 0; else invalid. */
 static ind_expr ir__max_of_term(ind_expr term) {
     ind_expr none = ir__expr_none(term.context), most = none;
     if (ind_expr_query_kind(term) == IND_EXPR_MAX) return term;
@@ -7953,7 +7979,7 @@ static ind_expr ir__max_of_term(ind_expr term) {
     return most;
 }
 
-/* The first term of e (or e itself) with such a maximum, which goes to *most; else invalid. */
+/* The first term of e (or e itself) with such a maximum, which is returned in *most; else invalid. */
 static ind_expr ir__max_term(ind_expr e, ind_expr *most) {
     bool sum = ind_expr_query_kind(e) == IND_EXPR_ADD;
     for (int i = 0; i < (sum ? ind_expr_num_args(e) : 1); i++) {
@@ -7969,7 +7995,8 @@ static ind_expr ir__at_argument(ind_expr e, ind_expr term, ind_expr most, int i)
     return ir__exchange(e, ir__remove_factor(term, most), most, ind_expr_arg(most, i));
 }
 
-/* a <= b with a maximum in a term of b replaced by one of its arguments (it is at least that); `deep`: that twice. */
+/* Proves a <= b with a maximum in a term of b replaced by one of its arguments, a lower bound. `deep`: up to two
+   replacements. */
 static bool ir__le_some(ind_expr a, ind_expr b, bool deep) {
     if (ind_known_le(a, b)) return true;
     ind_expr most, term = ir__max_term(b, &most);
@@ -7980,14 +8007,15 @@ static bool ir__le_some(ind_expr a, ind_expr b, bool deep) {
     return false;
 }
 
-/* The divisor of t, a quotient by a positive number; else 0. */
+/* The divisor if t is a quotient by a positive number; else 0. */
 static int64_t ir__divisor_of(ir__term t) {
     int64_t n = 0;
     bool quotient = ind__ok(t.m) && ind_expr_query_kind(t.m) == IND_EXPR_FLOORDIV;
     return quotient && ind_expr_is_int(ind_expr_arg(t.m, 1), &n) && n > 0 ? n : 0;
 }
 
-/* b with c*n/m times its quotient u = k * (y // n), y >= 0, if that is less: what t = c * (x // m) of a needs. */
+/* b with the coefficient of its quotient u = k * (y // n), y >= 0, reduced to c*n/m, if that is less than k: as much as
+   the term t = c * (x // m) of a requires. */
 static ind_expr ir__with_part(ind_expr b, ir__term t, ir__term u) {
     int64_t m = ir__divisor_of(t), n = ir__divisor_of(u), part, least;
     if (!m || !n || n % m || t.c <= 0 || ind__mul_overflow(t.c, n / m, &part) || part >= u.c)
@@ -7997,7 +8025,8 @@ static ind_expr ir__with_part(ind_expr b, ir__term t, ir__term u) {
     return ind_expr_sub(b, ind_expr_mul(ind_int(b.context, u.c - part), u.m));
 }
 
-/* a <= b where b has more of a quotient than a needs: CeilDiv(x, 8) <= 3 * CeilDiv(x, 16) as 2 of them are enough. */
+/* Proves a <= b if b has more of a quotient than a requires: CeilDiv(x, 8) <= 3 * CeilDiv(x, 16), as 2 of them are
+   enough. */
 static bool ir__le_by_part(ind_expr a, ind_expr b) {
     enum { IR__MOST_PAIRS = 64 };
     if (ir__num_terms(a) * ir__num_terms(b) > IR__MOST_PAIRS) return false;
@@ -8009,7 +8038,7 @@ static bool ir__le_by_part(ind_expr a, ind_expr b) {
     return false;
 }
 
-/* A maximum in a is one of its arguments. Hints refute most pairs at once. */
+/* A maximum in a equals one of its arguments, so each must be <= b. Hints refute most pairs at once. */
 bool ind__known_le_max(ind_expr a, ind_expr b) {
     if (!ind__ok(a) || !ind__ok(b) || ind_hint(a) > ind_hint(b)) return false;
     if (ir__le_some(a, b, true) || ir__le_by_part(a, b)) return true;
@@ -8034,26 +8063,26 @@ bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size
 
 /* --------------------------------------------------------------------------------------------- >>expr-text */
 
-/* Printing has two steps. First an expression becomes a form: a tree of what will be written, chosen by the number of
-   operations, then by the number of characters. Then a table of spellings writes the form. A form is only taken for the
-   text if the constructors turn it back into the very same expression; so no rule below has to be trusted for that. */
+/* Printing has two steps. First an expression becomes a form, a tree of the text to write, chosen by the number of
+   operations, then by the number of characters. Then a table of spellings writes the form. A form is used for text only
+   if the constructors turn it back into the same expression, so no rule below has to be trusted for that. */
 
-enum { /* what a form can be beyond the kinds of expressions */
+enum { /* forms beyond the kinds of expressions */
        IR__FORM_NEG = IND_EXPR_WHERE + 1,
        IR__FORM_CEILDIV,
-       IR__FORM_DIV_CALL, /* quotients of C whose operands may be negative */
+       IR__FORM_DIV_CALL, /* quotients in C whose operands may be negative */
        IR__FORM_MOD_CALL,
-       IR__FORM_OTHERWISE, /* only a spelling: what stands before the last operand of Where */
+       IR__FORM_OTHERWISE, /* spelling only: the text before the last operand of Where */
        IR__NUM_FORM_OPS
 };
 
-#define IR__MAX_FORM_TERMS  256       /* sums of more are written as they are stored: time stays linear */
-#define IR__MAX_FORM_DEPTH  400       /* of forms: what is nested deeper is written as it is stored; bounds recursion */
-#define IR__MAX_TEXT        (1 << 20) /* characters that are written and read */
-#define IR__MINUS_CHARS     12        /* what -x // 4 and x // -4 count more than they are long: CeilDiv is clearer */
-#define IR__CALL_OPS        4         /* what ind_floordiv costs beyond a plain division, in operations */
-#define IR__FACTOR_TRIES    8         /* common factors that are compared before one is taken */
-#define IR__MAX_TERMS_SPLIT 32        /* terms of a numerator that is rewritten */
+#define IR__MAX_FORM_TERMS  256       /* longer sums are written as stored, to stay linear in time */
+#define IR__MAX_FORM_DEPTH  400       /* nesting of forms; deeper ones are written as stored; bounds recursion */
+#define IR__MAX_TEXT        (1 << 20) /* maximum characters written and read */
+#define IR__MINUS_CHARS     12        /* extra characters counted for -x // 4 and x // -4: CeilDiv is clearer */
+#define IR__CALL_OPS        4         /* cost of ind_floordiv over a plain division, in operations */
+#define IR__FACTOR_TRIES    8         /* common factors compared before one is chosen */
+#define IR__MAX_TERMS_SPLIT 32        /* terms of a numerator that may be rewritten */
 
 typedef struct ir__form ir__form;
 
@@ -8073,16 +8102,16 @@ struct ir__form {
     uint8_t op;     /* ind_expr_kind or one of the above */
     bool fits;      /* C: no intermediate result can leave the type */
     uint16_t depth; /* of the tree below */
-    uint32_t id;    /* the expression it stands for; 0: not known */
+    uint32_t id;    /* the stored expression of the form; 0: none */
     int num;        /* operands */
-    int ops, chars; /* to compute it; to write it as text */
+    int ops, chars; /* cost to compute; length as text */
     int64_t value;  /* INT */
     int64_t lo, hi; /* bounds of the value */
     const ir__form **arg;
-    const ir__poly *poly; /* the same as a sum, after roundings were rewritten; NULL: the one term it is */
+    const ir__poly *poly; /* the same as a sum, after roundings were rewritten; NULL: a single term */
 };
 
-/* How one printing differs from another. */
+/* Parameters of one printing. */
 typedef struct ir__expr_style {
     ind_print form;
     bool stored; /* as stored: no factoring, no CeilDiv */
@@ -8090,16 +8119,16 @@ typedef struct ir__expr_style {
     void *user;
 } ir__expr_style;
 
-/* One row per op: binding strength, what stands before, between and after the operands, the strength that the first and
-   the others must have to go without parentheses. Strength, as in Python: or 1, and 2, not 3, comparison 4, sum 5,
-   product and quotient 6, unary minus 7, the rest 8. */
+/* One row per op: binding strength; texts before, between and after the operands; the strengths that the first and the
+   other operands need to have no parentheses. Strength, as in Python: or 1, and 2, not 3, comparison 4, sum 5, product
+   and quotient 6, unary minus 7, the rest 8. */
 typedef struct ir__spelling {
     int strength;
     const char *open, *between, *close;
     int first, other;
 } ir__spelling;
 
-/* What text and the C forms share, and where they differ. */
+/* Spellings common to text and the C forms. */
 #define IR__SPELL_COMMON                                                                                               \
     [IND_EXPR_ADD] = {5, "", " + ", "", 5, 5}, [IND_EXPR_MUL] = {6, "", "*", "", 7, 7},                                \
     [IND_EXPR_MOD] = {6, "", " % ", "", 6, 7}, [IND_EXPR_EQ] = {4, "", " == ", "", 5, 5},                              \
@@ -8161,8 +8190,8 @@ static const ir__spelling *ir__spelling_of(const ir__expr_style *s, const ir__fo
     return &(ir__style_is_c(s) ? ir__spell_c : s->form == IND_PRINT_LATEX ? ir__spell_latex : ir__spell_text)[f->op];
 }
 
-/* A minus goes before a product without parentheses, -a*b is (-a)*b; but not before one that begins with a sum, which
-   it would be multiplied into. */
+/* True if a minus is written before a product without parentheses: -a*b is (-a)*b. False if the product begins with a
+   sum: the minus would be multiplied into it. */
 static bool ir__minus_product(const ir__form *f) {
     const ir__form *p = f->op == IR__FORM_NEG ? f->arg[0] : f;
     if (f->op != IR__FORM_NEG || p->op != IND_EXPR_MUL) return false;
@@ -8184,7 +8213,7 @@ static int ir__operand_strength(const ir__spelling *row, const ir__form *f, int 
 /* ============================================================================================== src/ir/expr/forms.c */
 /* ---- making forms */
 
-typedef struct ir__made { /* a quotient that something was rewritten to */
+typedef struct ir__made { /* a quotient that results from a rewriting */
     struct ir__made *next;
     const ir__form *form;
     uint32_t x, b;
@@ -8194,20 +8223,20 @@ typedef struct ir__former {
     ind_context *context;
     const ir__expr_style *style;
     ind__arena arena;
-    struct ir__form_entry { /* open addressing: expression and whether as a factor, to form */
+    struct ir__form_entry { /* open addressing; key: expression id and a bit, 0 for the form as one factor */
         uint32_t key;
         const ir__form *form;
     } * memo;
     uint32_t num_memo, cap_memo;
     ir__made *made;
-    bool careful; /* rewritten roundings are read back one by one */
-    int trying;   /* roundings above whose numerator this is a try for */
+    bool careful; /* read back each rewritten rounding */
+    int trying;   /* nesting of trials: number of roundings whose numerator is being rewritten */
     int level;    /* 0: every rule; 1: no rewriting of roundings; 2: as stored */
-    bool refused; /* a constructor failed while a form was tried */
+    bool refused; /* a constructor failed during a trial */
     int64_t limit;
 } ir__former;
 
-static int ir__cap(int64_t v) { /* counts stop growing before they could overflow */
+static int ir__cap(int64_t v) { /* saturates counts, so they cannot overflow */
     return v > INT32_MAX / 4 ? INT32_MAX / 4 : (int)v;
 }
 
@@ -8253,7 +8282,7 @@ static int64_t ir__abs_bound(int64_t v) {
     return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
 }
 
-/* Bounds of a form that stands for no stored expression, and whether what is computed on the way fits the type. */
+/* Bounds of a form without a stored expression, and whether all intermediate results fit the type. */
 static void ir__form_bounds(const ir__former *w, ir__form *f) {
     int64_t below = 0, above = 0, size = 1;
     ir__range r = {f->op == IND_EXPR_ADD ? 0 : 1, f->op == IND_EXPR_ADD ? 0 : 1};
@@ -8277,7 +8306,7 @@ static void ir__form_bounds(const ir__former *w, ir__form *f) {
     f->fits = f->fits && size <= w->limit && above <= w->limit && below >= -w->limit;
 }
 
-/* Does its text begin with a minus? */
+/* True if the text starts with a minus. */
 static bool ir__begins_with_minus(const ir__form *f) {
     if (f->op == IND_EXPR_ADD || f->op == IND_EXPR_MUL) f = f->arg[0];
     return f->op == IR__FORM_NEG || (f->op == IND_EXPR_INT && f->value < 0);
@@ -8334,7 +8363,7 @@ static ir__poly ir__poly_new(ir__former *w, int room) {
     return p;
 }
 
-/* a / d, if that is a monomial again. */
+/* a / d, if it is a monomial. */
 static bool ir__mono_divide(ir__former *w, const ir__mono *a, const ir__mono *d, ir__mono *q) {
     if (a->n < d->n || !d->c || (d->c == -1 && a->c == INT64_MIN) || a->c % d->c) return false;
     const ir__form *rest[64];
@@ -8363,13 +8392,13 @@ static bool ir__mono_equal(ir__former *w, const ir__mono *a, const ir__mono *b) 
     return a->n == b->n && a->c == b->c && a->c && ir__mono_divide(w, a, b, &q);
 }
 
-/* The same factors? */
+/* True if the factors are the same. */
 static bool ir__mono_alike(ir__former *w, const ir__mono *a, const ir__mono *b) {
     const ir__mono x = {1, a->n, a->f}, y = {1, b->n, b->f};
     return ir__mono_equal(w, &x, &y);
 }
 
-/* The term of p whose factors are those of m; -1 if there is none. */
+/* The index of the term of p with the factors of m; -1 if there is none. */
 static int ir__poly_find(ir__former *w, const ir__poly *p, const ir__mono *m) {
     for (int i = 0; i < p->n; i++)
         if (ir__mono_alike(w, &p->t[i], m)) return i;
@@ -8384,7 +8413,7 @@ static bool ir__cheaper(ir__cost a, ir__cost b) {
     return a.ops < b.ops || (a.ops == b.ops && a.chars < b.chars);
 }
 
-/* Of a monomial without its sign. */
+/* Cost of a monomial without its sign. */
 static ir__cost ir__mono_cost(const ir__mono *m) {
     ir__cost cost = {0, 0};
     bool number = !m->n || (m->c != 1 && m->c != -1);
@@ -8402,14 +8431,14 @@ static ir__cost ir__mono_cost(const ir__mono *m) {
     return cost;
 }
 
-/* What a sum written term by term adds up to. One that begins with a term that is not negative needs no unary minus,
-   nor does one with a negative number. */
+/* Cost of a sum written term by term. A sum that can start with a positive term needs no unary minus, nor does one with
+   a negative number. */
 typedef struct ir__tally {
     ir__cost terms;
     int n, positive, literal;
 } ir__tally;
 
-/* Adds a term, or takes it out (by -1). */
+/* Adds (by 1) or removes (by -1) a term. */
 static void ir__tally_change(ir__tally *t, const ir__mono *m, int by) {
     ir__cost term = ir__mono_cost(m);
     t->terms.ops += by * term.ops;
@@ -8419,7 +8448,7 @@ static void ir__tally_change(ir__tally *t, const ir__mono *m, int by) {
     if (!m->n || m->c < -1) t->literal += by;
 }
 
-/* With the operators between the terms. */
+/* Includes the operators between the terms. */
 static ir__cost ir__tally_cost(const ir__tally *t) {
     if (!t->n) return (ir__cost){0, 1};
     return (ir__cost){t->terms.ops + t->n - 1 + (!t->positive && !t->literal),
@@ -8461,7 +8490,7 @@ static ir__form *ir__form_stored(ir__former *w, ind_expr e, int op, const ir__fo
     return f;
 }
 
-/* C rounds toward zero, which is down where neither side is negative. */
+/* The operator of a quotient. C rounds toward zero, which is down only if neither operand is negative. */
 static int ir__quotient_op(const ir__former *w, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     ind_expr a = ind_expr_arg(e, 0), b = ind_expr_arg(e, 1);
@@ -8470,7 +8499,7 @@ static int ir__quotient_op(const ir__former *w, ind_expr e) {
     return kind == IND_EXPR_MOD ? IR__FORM_MOD_CALL : IR__FORM_DIV_CALL;
 }
 
-/* e as one factor: its own operation over the forms of its operands. */
+/* e as one factor: its operation over the forms of its operands. */
 static const ir__form *ir__form_atom(ir__former *w, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     if (kind == IND_EXPR_ADD || kind == IND_EXPR_MUL) return ir__form_of(w, e);
@@ -8502,7 +8531,7 @@ static bool ir__mono_of(ir__former *w, ind_expr e, ir__mono *m) {
     return m->f != NULL;
 }
 
-/* i0 - 3 */
+/* Moves the integer to the end: i0 - 3. */
 static void ir__integer_last(ir__poly *p) {
     for (int i = 0; i + 1 < p->n; i++) {
         const ir__mono m = p->t[i];
@@ -8525,15 +8554,15 @@ static bool ir__poly_of(ir__former *w, ind_expr e, ir__poly *p) {
 
 /* ---- from polynomials */
 
-/* How many terms a factor is stored with. */
+/* Number of terms that a factor is stored with. */
 static int ir__stored_terms(const ir__former *w, const ir__form *f) {
     ind_expr e = ir__expr_make(w->context, f->id);
     return ind_expr_query_kind(e) == IND_EXPR_ADD ? ind_expr_num_args(e) : 1;
 }
 
-/* Sums that were too large to be multiplied out: what stands before them would be multiplied into the first, and the
-   smaller ones into each other. So they go last, the smallest beside the largest, in parentheses: 3*x*((a + ..)*(b +
-   ..)). Returns how many factors there are now. */
+/* Orders the factors of a product of sums that were too large to expand. The constructors would multiply a factor in
+   front into the first sum, and the smaller sums into each other. So the sums go last, in parentheses, the smallest
+   paired with the largest: 3*x*((a + ..)*(b + ..)). Returns the number of factors. */
 static int ir__pair_sums(ir__former *w, const ir__form **f, int n, bool others) {
     const ir__form **sum = (const ir__form **)ind__arena_alloc(&w->arena, ((size_t)n + 1) * sizeof *sum);
     int sums = 0, kept = 0;
@@ -8557,7 +8586,7 @@ static int ir__pair_sums(ir__former *w, const ir__form **f, int n, bool others) 
     return kept;
 }
 
-/* Max(-a, -b) for the form of Min(a, b): what that is negated. It is read back like every form with no expression. */
+/* Max(-a, -b) for the form of Min(a, b): the form of its negation. It has no stored expression, so it is read back. */
 static const ir__form *ir__form_turned(ir__former *w, const ir__form *f) {
     ind_expr e = ir__expr_make(w->context, f->id), minus = ind_expr_neg(e);
     const ir__form *arg[8];
@@ -8569,8 +8598,8 @@ static const ir__form *ir__form_turned(ir__former *w, const ir__form *f) {
     return r;
 }
 
-/* The monomial with its first Min or Max turned and the other sign, where that saves operations; `alone`: -1 takes one,
-   as no sum is around. */
+/* The monomial with its first Min or Max negated and the sign of c changed, if that saves operations. `alone`: no sum
+   around it, so a factor -1 costs an operation. */
 static ir__mono ir__mono_turned(ir__former *w, ir__mono m, bool alone) {
     int k = 0;
     while (k < m.n && m.f[k]->op != IND_EXPR_MIN && m.f[k]->op != IND_EXPR_MAX) k++;
@@ -8578,7 +8607,7 @@ static ir__mono ir__mono_turned(ir__former *w, ir__mono m, bool alone) {
         return m;
     const int level = w->level;
     const ir__form *f = ir__form_turned(w, m.f[k]);
-    w->level = level; /* the operands have chosen theirs */
+    w->level = level; /* the operands have set their own level */
     if (!f || f->ops + (alone && m.c == 1) >= m.f[k]->ops + (alone && m.c == -1)) return m;
     const ir__form **factor = (const ir__form **)ind__arena_copy(&w->arena, m.f, (size_t)m.n * sizeof *factor);
     if (!factor) return m;
@@ -8598,7 +8627,7 @@ static const ir__form *ir__form_times(ir__former *w, int64_t c, const ir__mono *
     return ir__form_new(w, IND_EXPR_MUL, arg, n + 1);
 }
 
-/* Without the sign, which goes to *minus; the least integer has none to take. */
+/* The monomial without its sign, which is returned in *minus; INT64_MIN is left as it is. */
 static const ir__form *ir__form_unsigned(ir__former *w, ir__mono m, bool *minus) {
     m = ir__mono_turned(w, m, false);
     *minus = m.c < 0 && m.c != INT64_MIN;
@@ -8610,7 +8639,7 @@ static const ir__form *ir__form_negated(ir__former *w, const ir__form *f) {
     return ir__form_new(w, IR__FORM_NEG, &f, 1);
 }
 
-/* A monomial alone: -3*x has a negative number, -x a unary minus. */
+/* A monomial that is no term of a sum: -3*x has a negative number, -x a unary minus. */
 static const ir__form *ir__form_mono(ir__former *w, ir__mono m) {
     if (!m.n) return ir__form_int(w, m.c);
     m = ir__mono_turned(w, m, true);
@@ -8618,13 +8647,13 @@ static const ir__form *ir__form_mono(ir__former *w, ir__mono m) {
     return f && m.c == -1 ? ir__form_negated(w, f) : f;
 }
 
-typedef struct ir__parts { /* terms of a sum that is being put together */
+typedef struct ir__parts { /* terms of a sum under construction */
     const ir__form **f;
     bool *minus;
     int n;
 } ir__parts;
 
-/* Which part goes first: the first that is not negative, else one whose minus belongs to a number. */
+/* The part to write first: the first positive one, else one whose minus is part of a number. */
 static int ir__leading_part(const ir__parts *p) {
     for (int i = 0; i < p->n; i++)
         if (!p->minus[i]) return i;
@@ -8634,7 +8663,7 @@ static int ir__leading_part(const ir__parts *p) {
     return 0;
 }
 
-/* -(3*x) as (-3)*x, -(3) as -3: the minus of a number is no operation. */
+/* -(3*x) as (-3)*x, -(3) as -3: the minus of a number is not an operation. */
 static const ir__form *ir__form_minus(ir__former *w, const ir__form *f) {
     if (f->op == IND_EXPR_INT) return ir__form_int(w, -f->value);
     if (f->op != IND_EXPR_MUL || f->arg[0]->op != IND_EXPR_INT) return ir__form_negated(w, f);
@@ -8659,11 +8688,11 @@ static const ir__form *ir__form_join(ir__former *w, ir__parts *p) {
 }
 
 /* ============================================================================================= src/ir/expr/factor.c */
-/* ---- taking out common factors: p = q * (v*c + t) + rest, with q free of content and sign */
+/* ---- taking out common factors: p = q * (v*c + t) + rest, where q has no common factor and a positive first term */
 
 typedef struct ir__split {
     ir__poly q, t, rest;
-    int64_t gain; /* operations saved against writing term by term */
+    int64_t gain; /* operations saved over writing term by term */
 } ir__split;
 
 static bool ir__same_factor(const ir__mono *m, const ir__form *v) {
@@ -8672,7 +8701,8 @@ static bool ir__same_factor(const ir__mono *m, const ir__form *v) {
     return false;
 }
 
-/* Divides all terms by what they have in common, so that the first is positive; *content takes that. */
+/* Divides all terms by their greatest common monomial, with the sign that makes the first term positive. *content
+   returns the monomial. */
 static bool ir__make_primitive(ir__former *w, ir__poly *q, ir__mono *content) {
     ir__mono g = {0, 0, (const ir__form **)ind__arena_alloc(&w->arena, 64 * sizeof *g.f)};
     if (!g.f) return false;
@@ -8694,7 +8724,7 @@ static bool ir__make_primitive(ir__former *w, ir__poly *q, ir__mono *content) {
     return true;
 }
 
-/* Moves multiples of q that lie complete in rest from there to t. */
+/* Moves multiples of q from rest to t, if all their terms are in rest. */
 static void ir__peel_multiples(ir__former *w, ir__split *s) {
     ir__poly *r = &s->rest;
     if (s->q.n < 2 || r->n > 64) return;
@@ -8723,7 +8753,7 @@ static void ir__peel_multiples(ir__former *w, ir__split *s) {
     }
 }
 
-/* Operations of q * t + rest; the sign of a monomial t joins the sum. */
+/* Operations of q * t + rest. If t is a monomial, its sign becomes the sign of the product in the sum. */
 static int64_t ir__split_ops(const ir__split *s) {
     bool single = s->t.n == 1, minus = single && s->t.t[0].c < 0;
     int64_t ops = ir__poly_cost(&s->q).ops + 1 + (single ? ir__mono_cost(&s->t.t[0]).ops : ir__poly_cost(&s->t).ops);
@@ -8732,7 +8762,7 @@ static int64_t ir__split_ops(const ir__split *s) {
     return ops + (minus ? ir__tally_cost(&rest).ops : rest.terms.ops + rest.n - 1) + 1;
 }
 
-/* The product of two monomials, as a fresh one. */
+/* The product of two monomials, in new memory. */
 static bool ir__mono_times(ir__former *w, const ir__mono *a, const ir__mono *b, ir__mono *out) {
     out->n = a->n + b->n;
     out->f = (const ir__form **)ind__arena_alloc(&w->arena, (size_t)(out->n + 1) * sizeof *out->f);
@@ -8742,7 +8772,7 @@ static bool ir__mono_times(ir__former *w, const ir__mono *a, const ir__mono *b, 
     return true;
 }
 
-/* a*(64*b - 2), not 2*a*(32*b - 1); a*(5 - b), not -a*(b - 5). */
+/* Moves the number of a monomial t into q: a*(64*b - 2), not 2*a*(32*b - 1); a*(5 - b), not -a*(b - 5). */
 static void ir__settle_number(ir__split *s) {
     if (s->t.n != 1 || s->t.t[0].c == INT64_MIN) return;
     const ir__tally rest = ir__poly_tally(&s->rest);
@@ -8750,8 +8780,8 @@ static void ir__settle_number(ir__split *s) {
     bool inside = s->t.t[0].n > 0, literal = false;
     for (int i = 0; i < s->q.n; i++) {
         const ir__mono *m = &s->q.t[i];
-        if (m->n && (m->c == 1 || m->c == -1)) inside = false; /* that term has no number yet */
-        if (!m->n || m->c < 0 || m->c > 1) literal = true;     /* one that can go first without a unary minus */
+        if (m->n && (m->c == 1 || m->c == -1)) inside = false; /* the number would be a further operation */
+        if (!m->n || m->c < 0 || m->c > 1) literal = true;     /* a term that can come first without a unary minus */
         if (ir__abs_bound(m->c) > most) most = ir__abs_bound(m->c);
     }
     if (most == INT64_MAX) return;
@@ -8788,7 +8818,7 @@ static bool ir__split_by(ir__former *w, const ir__poly *p, const ir__form *v, in
     return s->q.n * s->t.n <= IND__MAX_EXPAND || s->t.n == 1;
 }
 
-/* What all terms have in common goes first: 8*(a + b)*(a + b). */
+/* Takes out the common factor of all terms first: 8*(a + b)*(a + b). */
 static bool ir__split_content(ir__former *w, const ir__poly *p, ir__split *s) {
     s->q = *p;
     s->q.t = (ir__mono *)ind__arena_copy(&w->arena, p->t, (size_t)p->n * sizeof *p->t);
@@ -8796,27 +8826,28 @@ static bool ir__split_content(ir__former *w, const ir__poly *p, ir__split *s) {
     s->rest = ir__poly_new(w, 1);
     if (!s->q.t || !s->t.t || !s->rest.t || !ir__make_primitive(w, &s->q, &s->t.t[0])) return false;
     s->t.n = 1;
-    if (s->t.t[0].c == INT64_MIN || ir__abs_bound(s->t.t[0].c) == 1) return false; /* the rest is done by factors */
+    if (s->t.t[0].c == INT64_MIN || ir__abs_bound(s->t.t[0].c) == 1) return false; /* single factors find the rest */
     ir__settle_number(s);
     s->gain = ir__poly_cost(p).ops - ir__split_ops(s);
     return s->gain > 0;
 }
 
-/* The root of a monomial that is a square: an even number of each factor and a square number. */
+/* The square root of a monomial: every factor an even number of times and a square coefficient. False if it is no
+   square. */
 static bool ir__mono_root(ir__former *w, const ir__mono *m, ir__mono *root) {
     int64_t c = m->c > 0 && m->c < INT32_MAX ? (int64_t)sqrt((double)m->c) : 0;
     root->c = c;
     root->n = 0;
     root->f = (const ir__form **)ind__arena_alloc(&w->arena, (size_t)(m->n + 1) * sizeof *root->f);
     if (!root->f || c * c != m->c || m->n % 2 || !m->n) return false;
-    for (int i = 0; i < m->n; i += 2) { /* equal factors are neighbours */
+    for (int i = 0; i < m->n; i += 2) { /* equal factors are adjacent */
         if (m->f[i] != m->f[i + 1]) return false;
         root->f[root->n++] = m->f[i];
     }
     return true;
 }
 
-/* Takes the term a * b * times out of the rest, if it is there. */
+/* Removes the term a * b * times from rest; false if there is none. */
 static bool ir__take_product(ir__former *w, ir__poly *rest, const ir__mono *a, const ir__mono *b, int times) {
     for (int i = 0; i < rest->n; i++) {
         ir__mono q, one;
@@ -8829,8 +8860,8 @@ static bool ir__take_product(ir__former *w, ir__poly *rest, const ir__mono *a, c
     return false;
 }
 
-/* p = r*r + rest, where r begins with the root of one term and the terms that are multiples of twice it give the
- * others. */
+/* p = r*r + rest. r starts with the root of one term; its other terms are the quotients of the terms of p by twice that
+   root. */
 static bool ir__split_square(ir__former *w, const ir__poly *p, const ir__mono *square, ir__split *s) {
     ir__mono root, twice;
     if (p->n < 3 || p->n > 64 || !ir__mono_root(w, square, &root)) return false;
@@ -8865,13 +8896,13 @@ static int ir__candidate_group(const void *a, const void *b) {
     return x->at - y->at;
 }
 
-/* Often first, then early first: the addresses that grouped them have no say. */
+/* By descending count, then by first occurrence, so the order does not depend on addresses. */
 static int ir__candidate_order(const void *a, const void *b) {
     const ir__candidate *x = (const ir__candidate *)a, *y = (const ir__candidate *)b;
     return x->count != y->count ? y->count - x->count : x->at - y->at;
 }
 
-/* Factors and numbers that occur in two terms or more, best first. Returns how many, -1 without memory. */
+/* Factors and numbers that occur in at least two terms, best first. Returns their number, -1 without memory. */
 static int ir__list_candidates(ir__former *w, const ir__poly *p, ir__candidate **out) {
     int room = 0, n = 0, kept = 0;
     for (int i = 0; i < p->n; i++) room += p->t[i].n + 1;
@@ -8914,7 +8945,7 @@ static bool ir__best_split(ir__former *w, const ir__poly *p, ir__split *best) {
 
 static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int depth);
 
-/* The product of two forms with nested products flat and one number in front; the sign goes to *minus. */
+/* The product of two forms: nested products flattened, one number in front, the sign in *minus. */
 static const ir__form *ir__form_product(ir__former *w, const ir__form *a, const ir__form *b, bool *minus) {
     const ir__form *arg[128], *side[2] = {a, b};
     int64_t c = 1;
@@ -8946,7 +8977,7 @@ static const ir__form *ir__form_product(ir__former *w, const ir__form *a, const 
     return ir__form_new(w, IND_EXPR_MUL, arg, n);
 }
 
-/* The sum with common factors taken out, as long as that saves operations. */
+/* The sum with common factors taken out, while that saves operations. */
 static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int depth) {
     ir__poly p = *all;
     if (p.n == 1) return ir__form_mono(w, p.t[0]);
@@ -8973,13 +9004,15 @@ static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int dept
 }
 
 /* ========================================================================================== src/ir/expr/roundings.c */
-/* ---- rewriting roundings: what a quotient or modulo may be written as instead
+/* ---- rewriting roundings: equal forms of a quotient or modulo
 
-   Identities of integers, for any b that is not zero or, where a row says so, for b > 0; k is any integer. With n, d
-   and s the signs of the numerator, of the divisor and of the whole: x // b = s * op(n*x + offset + k*b, d*b) +
-   constant - s*d*k x % b  = s * op(n*x + offset + k*b, d*b) + constant + divisors*b What is added joins the sum around,
-   which is where operations are saved: 1 + (x + 3) // 4 = (x + 7) // 4, 2 - (x + 2) // 4 = (9 - x) // 4, 7 - (x + 7) %
-   8 = -x % 8, -CeilDiv(x, 8) = x // -8. */
+   Identities of integers, for any b != 0 or, if the row has `positive`, for b > 0; k is any integer.
+   With n, d and s the signs of the numerator, of the divisor and of the result:
+   x // b = s * op(n*x + offset + k*b, d*b) + constant - s*d*k
+   x % b = s * op(n*x + offset + k*b, d*b) + constant + divisors*b
+   The added terms merge into the surrounding sum, which saves operations:
+   1 + (x + 3) // 4 = (x + 7) // 4, 2 - (x + 2) // 4 = (9 - x) // 4,
+   7 - (x + 7) % 8 = -x % 8, -CeilDiv(x, 8) = x // -8. */
 
 static const struct ir__identity {
     int op, numerator, offset, divisor, sign, constant, divisors;
@@ -8989,7 +9022,7 @@ static const struct ir__identity {
     {IR__FORM_CEILDIV, 1, 1, 1, 1, -1, 0, true},     /* floor(x / b) = ceil((x + 1) / b) - 1 */
     {IND_EXPR_FLOORDIV, -1, -1, 1, -1, -1, 0, true}, /* = -floor((-x - 1) / b) - 1 */
     {IR__FORM_CEILDIV, -1, 0, 1, -1, 0, 0, false},   /* = -ceil(-x / b) */
-    {IND_EXPR_FLOORDIV, -1, 0, -1, 1, 0, 0, false},  /* the same four over -x / -b */
+    {IND_EXPR_FLOORDIV, -1, 0, -1, 1, 0, 0, false},  /* the four above over -x / -b */
     {IR__FORM_CEILDIV, -1, -1, -1, 1, -1, 0, true},
     {IND_EXPR_FLOORDIV, 1, 1, -1, -1, -1, 0, true},
     {IR__FORM_CEILDIV, 1, 0, -1, -1, 0, 0, false},
@@ -8999,51 +9032,52 @@ static const struct ir__identity {
     {IND_EXPR_MOD, 1, 1, -1, 1, -1, 1, true},   /* both: x % b = b - 1 + (x + 1) % -b */
 };
 
-#define IR__MAX_UNITS  6  /* terms of a divisor that is compared with the sum around */
-#define IR__MAX_TRIED  3  /* roundings below each other whose numerators are rewritten for the one above */
+#define IR__MAX_UNITS  6  /* terms of a divisor that are compared with the surrounding sum */
+#define IR__MAX_TRIED  3  /* nesting of roundings whose numerators are rewritten for the outer one */
 #define IR__MAX_TRIES  48 /* rewritings of one rounding that are compared by estimate */
-#define IR__MAX_MADE   4  /* of those, the best that are made */
+#define IR__MAX_MADE   4  /* of these, the number of best ones that are built */
 #define IR__MAX_PASSES 4  /* over the roundings of a sum */
-#define IR__NESTED_OPS 2  /* what such a rewriting may save, in operations: an estimate */
+#define IR__NESTED_OPS 2  /* operations that rewriting a nested rounding may save: an estimate */
 
-/* A term that adding to the quotient changes: m, or m times a term of the divisor. */
+/* A term of the surrounding sum that changes when a number is added to the quotient: m, or m times a term of the
+   divisor. */
 typedef struct ir__unit {
     ir__mono m;
-    int at;      /* that term of the sum around, -1: there is none */
-    int64_t now; /* its number, 0 if there is none */
+    int at;      /* index in the surrounding sum, -1: there is none */
+    int64_t now; /* its coefficient, 0 if there is none */
 } ir__unit;
 
 typedef struct ir__rewriting {
     const struct ir__identity *id;
     int64_t k;
     int64_t integer;            /* of the numerator */
-    int64_t constant, divisors; /* joins the sum around: m * (constant + divisors * (the divisor without integer)) */
-    bool guess;                 /* not true of all integers */
-    ir__cost cost;              /* estimate of the sum with it */
-    const ir__form *f;          /* what stands for the quotient then; NULL: nothing is cheaper */
+    int64_t constant, divisors; /* added to the sum: m * (constant + divisors * (the divisor without integer)) */
+    bool guess;                 /* not an identity of all integers; must be verified */
+    ir__cost cost;              /* estimated cost of the sum with it */
+    const ir__form *f;          /* the new quotient; NULL: nothing is cheaper */
 } ir__rewriting;
 
 typedef struct ir__rounding {
-    int term;          /* of the sum: m * f */
+    int term;          /* index of the term m * f in the sum */
     ir__mono m;        /* the term without the quotient */
     const ir__form *f; /* the quotient */
-    ind_expr value;    /* value = x / b, as f or f times a number of the term: 3*(x % 4) = 3*x % 12 */
+    ind_expr value;    /* value = x / b: f, or f times the coefficient of the term, as 3*(x % 4) = 3*x % 12 */
     ind_expr x, b;
     const ir__form *fx, *fb;
     ir__poly px, pb;
     int64_t integer, of_divisor; /* the integers in x and b */
-    bool number, positive;       /* b is a number; is known to be positive */
+    bool number, positive;       /* b is a number; b is proven positive */
     bool nested;                 /* x has a rounding that might be rewritten */
-    ir__cost saved;              /* by factors taken out of x */
-    ir__cost over[2];            /* of b and of -b */
-    bool minus[2];               /* does their text begin with a minus? */
+    ir__cost saved;              /* saved by taking factors out of x */
+    ir__cost over[2];            /* cost of b and of -b */
+    bool minus[2];               /* their texts begin with a minus */
     bool shares;                 /* x + b might be cheaper than x */
-    int64_t grain;               /* b and all terms of x but the integer are known to be multiples of this */
-    bool residues;               /* more may be known from facts */
+    int64_t grain;               /* proven divisor of b and of all terms of x but the integer */
+    bool residues;               /* residues are facts, so further rewritings may hold */
     ir__unit unit[IR__MAX_UNITS + 1];
     int units;
-    ir__tally others; /* all terms but this and those of the units */
-    ir__cost cost;    /* of the cheapest so far */
+    ir__tally others; /* all terms but this one and those of the units */
+    ir__cost cost;    /* of the cheapest rewriting so far */
     ir__rewriting best;
     ir__rewriting tries[IR__MAX_TRIES];
     int num_tries;
@@ -9068,7 +9102,7 @@ static bool ir__poly_of_form(ir__former *w, const ir__form *f, ir__poly *p) {
     return p->t[0].f != NULL;
 }
 
-/* n * x + k * b with the given integer, which stands last. */
+/* n * x + k * b, with its integer given; the integer is last. */
 static bool ir__poly_numerator(ir__former *w, const ir__rounding *r, int n, int64_t k, int64_t integer, ir__poly *out) {
     *out = ir__poly_new(w, r->px.n + r->pb.n + 1);
     if (!out->t) return false;
@@ -9090,7 +9124,7 @@ static bool ir__poly_numerator(ir__former *w, const ir__rounding *r, int n, int6
     return true;
 }
 
-/* C: is the numerator never negative, and within the type on the way? */
+/* C: true if the numerator is nonnegative and no intermediate result leaves the type. */
 static bool ir__poly_in_type(const ir__former *w, const ir__poly *p) {
     int64_t below = 0, above = 0, lowest = 0;
     for (int i = 0; i < p->n; i++) {
@@ -9106,7 +9140,7 @@ static bool ir__poly_in_type(const ir__former *w, const ir__poly *p) {
     return below >= 0 && above <= w->limit && lowest >= -w->limit;
 }
 
-/* The sum with this in the place of the term; *fits: no number exceeds 64 bits. */
+/* Cost of the sum with this rewriting in place of the term; *fits: no number exceeds 64 bits. */
 static ir__cost ir__cost_around(ir__former *w, const ir__rounding *r, const ir__rewriting *v, const ir__form *f,
                                 bool *fits) {
     const ir__form *factor = f;
@@ -9123,7 +9157,7 @@ static ir__cost ir__cost_around(ir__former *w, const ir__rounding *r, const ir__
     return ir__tally_cost(&all);
 }
 
-/* About what the quotient will cost, before it is made; rarely more. */
+/* Estimated cost of the quotient before it is built; rarely above the actual cost. */
 static ir__form ir__estimate(const ir__rounding *r, const ir__rewriting *v, const ir__poly *x) {
     const ir__spelling *row = &ir__spell_text[v->id->op];
     ir__form f = {.op = (uint8_t)v->id->op};
@@ -9140,7 +9174,7 @@ static ir__form ir__estimate(const ir__rounding *r, const ir__rewriting *v, cons
     return f;
 }
 
-/* A quotient that was made before: equal ones have to be the same factor. */
+/* Finds a quotient that was built before: equal quotients must be the same factor. */
 static const ir__form *ir__find_made(const ir__former *w, int op, ind_expr x, ind_expr b) {
     for (const ir__made *m = w->made; m; m = m->next)
         if (m->form->op == op && m->x == x.id && m->b == b.id) return m->form;
@@ -9157,7 +9191,7 @@ static const ir__form *ir__make_quotient(ir__former *w, int op, ind_expr x, ind_
     ir__made *m = f ? (ir__made *)ind__arena_alloc(&w->arena, sizeof *m) : NULL;
     if (!m) return NULL;
     const ir__range quotient = ir__range_div((ir__range){arg[0]->lo, arg[0]->hi}, (ir__range){arg[1]->lo, arg[1]->hi});
-    f->lo = quotient.lo; /* of interest to C only, which has no other */
+    f->lo = quotient.lo; /* used by C only, which has no other op here */
     f->hi = quotient.hi;
     f->fits = true;
     *m = (ir__made){w->made, f, x.id, b.id};
@@ -9165,7 +9199,7 @@ static const ir__form *ir__make_quotient(ir__former *w, int op, ind_expr x, ind_
     return f;
 }
 
-/* The quotient of a rewriting. NULL: its parts exceed 64 bits. */
+/* Builds the quotient of a rewriting. NULL: its parts exceed 64 bits. */
 static const ir__form *ir__rewritten_quotient(ir__former *w, const ir__rounding *r, const ir__rewriting *v) {
     ind_context *c = w->context;
     int64_t least = v->k, integer = r->integer;
@@ -9179,7 +9213,7 @@ static const ir__form *ir__rewritten_quotient(ir__former *w, const ir__rounding 
     return ir__make_quotient(w, v->id->op, x, b);
 }
 
-/* Is the rewriting equal to what it stands for? */
+/* True if the rewriting equals the rounding that it replaces. */
 static bool ir__rewriting_holds(ir__former *w, const ir__rounding *r, const ir__rewriting *v) {
     ind_context *c = w->context;
     ind_expr e = ir__form_value(w, v->f);
@@ -9189,7 +9223,7 @@ static bool ir__rewriting_holds(ir__former *w, const ir__rounding *r, const ir__
     return ind__ok(e) && e.id == r->value.id;
 }
 
-/* A rewriting joins the list of those to try if it might be cheaper than what there is. */
+/* Adds a rewriting to the list of trials if its estimate is cheaper than the best so far. */
 static void ir__list_rewriting(ir__former *w, ir__rounding *r, ir__rewriting v) {
     bool fits;
     ir__poly x;
@@ -9203,7 +9237,7 @@ static void ir__list_rewriting(ir__former *w, ir__rounding *r, ir__rewriting v) 
     r->tries[at] = v;
 }
 
-/* Makes what is listed, as long as something cheaper may come. */
+/* Builds the listed rewritings while one may be cheaper. */
 static void ir__try_listed(ir__former *w, ir__rounding *r) {
     for (int i = 0; i < r->num_tries && i < IR__MAX_MADE && ir__cheaper(r->tries[i].cost, r->cost); i++) {
         ir__rewriting *v = &r->tries[i];
@@ -9217,9 +9251,9 @@ static void ir__try_listed(ir__former *w, ir__rounding *r) {
     }
 }
 
-/* Where x and b > 0 are multiples of g but for the integer in x, what that has beyond multiples of g does not matter:
-   (x + 3) // 8 = x // 8 and (x + 3) % 16 = x % 16 + 3 with g = 4. What rounds up, and that over -b which does not, has
-   the next multiple. */
+/* If b > 0 and all terms of x but the integer are multiples of g, the integer may be rounded down to a multiple of g:
+   (x + 3) // 8 = x // 8 and (x + 3) % 16 = x % 16 + 3 with g = 4. An op that rounds up takes the next multiple instead;
+   over -b the two are exchanged. */
 static void ir__drop_residue(const ir__rounding *r, ir__rewriting *v) {
     int64_t rest = v->integer % r->grain;
     if (rest < 0) rest += r->grain;
@@ -9229,8 +9263,8 @@ static void ir__drop_residue(const ir__rounding *r, ir__rewriting *v) {
     if (v->id->op == IND_EXPR_MOD) v->constant += v->id->sign * rest;
 }
 
-/* Facts about residues may let an integer vanish that no identity takes away: tries, for ir__rewriting_holds to judge.
- */
+/* Facts about residues may remove an integer that no identity removes. The trials are verified by
+   ir__rewriting_holds. */
 static void ir__try_residues(ir__former *w, ir__rounding *r, ir__rewriting v) {
     int64_t rest = v.constant;
     v.guess = true;
@@ -9247,7 +9281,8 @@ static void ir__try_residues(ir__former *w, ir__rounding *r, ir__rewriting v) {
     ir__list_rewriting(w, r, v);
 }
 
-/* The k worth trying: none; what empties the integer of the numerator; what empties that of the sum around. */
+/* The k worth trying: 0; the k that removes the integer of the numerator; the k that removes that of the surrounding
+   sum. */
 static int ir__shifts(const ir__rounding *r, const ir__rewriting *v, int64_t k[4]) {
     const ir__unit *u = &r->unit[0];
     bool mod = v->id->op == IND_EXPR_MOD;
@@ -9308,7 +9343,7 @@ static void ir__try_identities(ir__former *w, ir__rounding *r, bool mod) {
     ir__try_listed(w, r);
 }
 
-/* ---- finding what is to be rewritten */
+/* ---- finding roundings to rewrite */
 
 static bool ir__is_rounding(const ir__form *f) {
     return f->op == IND_EXPR_FLOORDIV || f->op == IR__FORM_DIV_CALL || f->op == IND_EXPR_MOD ||
@@ -9322,7 +9357,8 @@ static bool ir__has_rounding(const ir__poly *p) {
     return false;
 }
 
-/* Adding to the quotient changes m and, per term of the divisor, m times that. */
+/* Finds the terms that a number added to the quotient changes: m and, for each term of the divisor, m times that
+   term. */
 static bool ir__find_units(ir__former *w, const ir__poly *p, ir__rounding *r) {
     int terms = r->pb.n - (r->of_divisor != 0);
     ir__mono one = {1, 0, NULL};
@@ -9346,7 +9382,7 @@ static bool ir__find_shared(ir__former *w, const ir__rounding *r) {
     return false;
 }
 
-/* What all terms of a sum but the integer are known to be multiples of. */
+/* The known common divisor of all terms of a sum but the integer. */
 static int64_t ir__poly_step(const ir__former *w, const ir__poly *p) {
     int64_t step = 0;
     for (int i = 0; i < p->n; i++) {
@@ -9361,7 +9397,7 @@ static int64_t ir__poly_step(const ir__former *w, const ir__poly *p) {
     return step;
 }
 
-/* Fills in what follows from x, b, m, value and the term. */
+/* Fills in the fields that follow from x, b, m, value and the term. */
 static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding *r) {
     ir__poly minus;
     if (!ind__ok(r->x) || !ind__ok(r->b) || !ind__ok(r->value)) return false;
@@ -9371,7 +9407,7 @@ static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding 
     r->integer = ir__poly_integer(&r->px);
     r->of_divisor = ir__poly_integer(&r->pb);
     r->number = ind_expr_is_int(r->b, NULL);
-    if (r->number && r->of_divisor == -1) return false; /* stands only where its negation exceeds 64 bits */
+    if (r->number && r->of_divisor == -1) return false; /* stored only if its negation exceeds 64 bits */
     r->positive = r->fb->lo > 0 || ir__proven_sign(r->b) == 1;
     r->nested = w->trying < IR__MAX_TRIED && ir__has_rounding(&r->px);
     r->shares = ir__find_shared(w, r);
@@ -9392,14 +9428,14 @@ static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding 
     return ir__find_units(w, p, r);
 }
 
-/* No integer, no sign: nothing to save. */
+/* Without an integer or a sign there is nothing to save. */
 static bool ir__worth_rewriting(const ir__rounding *r) {
     bool around = r->integer || r->m.c < 0 || ir__all_negative(&r->px) || ir__all_negative(&r->pb);
     for (int i = 0; i < r->units; i++) around = around || r->unit[i].now;
     return around || (r->f->op == IND_EXPR_MOD && r->m.c > 1);
 }
 
-/* Is this factor of a term a quotient that a rewriting could make cheaper? Fills r if so. */
+/* True if this factor of a term is a quotient that a rewriting could make cheaper; then fills r. */
 static bool ir__find_rounding(ir__former *w, const ir__poly *p, int term, const ir__form *f, ir__rounding *r) {
     bool quotient = f->op == IND_EXPR_FLOORDIV || f->op == IR__FORM_DIV_CALL, mod = f->op == IND_EXPR_MOD;
     if (!quotient && (!mod || ir__style_is_c(w->style))) return false;
@@ -9412,7 +9448,7 @@ static bool ir__find_rounding(ir__former *w, const ir__poly *p, int term, const 
     return ir__measure_rounding(w, p, r) && ir__worth_rewriting(r);
 }
 
-/* c * (x % b) = (c*x) % (c*b), where that saves operations. */
+/* c * (x % b) = (c*x) % (c*b), if that saves operations. */
 static void ir__try_scaled(ir__former *w, const ir__poly *p, ir__rounding *r) {
     ir__rounding s = *r;
     if (s.m.c == 1 || s.m.c == -1 || s.m.c == INT64_MIN) return;
@@ -9428,7 +9464,7 @@ static void ir__try_scaled(ir__former *w, const ir__poly *p, ir__rounding *r) {
     if (s.best.f) *r = s;
 }
 
-/* Tries (x // by) // (b // by), where by divides b and is not negative. */
+/* Tries (x // by) // (b // by), if by divides b and is nonnegative. */
 static void ir__try_inner(ir__former *w, const ir__poly *p, ir__rounding *r, ind_expr x, ind_expr b, ind_expr by) {
     int64_t lo, hi;
     ir__rounding s = *r;
@@ -9445,7 +9481,7 @@ static void ir__try_inner(ir__former *w, const ir__poly *p, ir__rounding *r, ind
     if (s.best.f) *r = s;
 }
 
-/* Might x // (by*..) get smaller by dividing by `by` first? */
+/* True if x // (by*..) may become smaller by dividing by `by` first. */
 static bool ir__shares_factor(const ir__poly *x, const ir__mono *by) {
     for (int i = 0; i < x->n; i++)
         for (int k = 0; k < by->n; k++)
@@ -9453,8 +9489,8 @@ static bool ir__shares_factor(const ir__poly *x, const ir__mono *by) {
     return ir__poly_integer(x) != 0;
 }
 
-/* x // (b*c) = (x // b) // c for b > 0, where x // b is something simple: each factor that the terms of the divisor
-   have in common, and what is left without it. */
+/* x // (b*c) = (x // b) // c for b > 0, if x // b simplifies. Tries each common factor of the divisor's terms, and the
+   divisor without it. */
 static void ir__try_nested(ir__former *w, const ir__poly *p, ir__rounding *r) {
     const ind_expr x = r->x, b = r->b;
     ir__mono content;
@@ -9481,7 +9517,7 @@ static void ir__rewrite_rounding(ir__former *w, const ir__poly *p, ir__rounding 
         ir__try_nested(w, p, r);
 }
 
-/* Puts the cheapest rewriting into the sum, the integer last; the term stays at its place. */
+/* Puts the cheapest rewriting into the sum, the integer last; the term keeps its index. */
 static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r) {
     ir__poly out = ir__poly_new(w, p->n + r->units);
     ir__mono one = {r->best.id->sign, 1, (const ir__form **)ind__arena_copy(&w->arena, &r->best.f, sizeof r->best.f)};
@@ -9489,7 +9525,7 @@ static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r
     if (!out.t || !one.f || !ir__mono_times(w, &r->m, &one, &p->t[r->term])) return false;
     for (int i = 0; i < p->n; i++) out.t[i] = p->t[i];
     out.n = p->n;
-    for (int i = 0; i < out.n; i++) { /* there may be such a term already */
+    for (int i = 0; i < out.n; i++) { /* such a term may already exist */
         if (i == r->term || !ir__mono_alike(w, &out.t[i], &out.t[r->term])) continue;
         if (ind__add_overflow(out.t[r->term].c, out.t[i].c, &out.t[r->term].c)) return false;
         out.t[i].c = 0;
@@ -9498,7 +9534,7 @@ static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r
         const ir__unit *u = &r->unit[i];
         int at = u->at < 0 ? out.n++ : u->at;
         out.t[at] = u->m;
-        out.t[at].c = u->now + u->m.c * (i ? r->best.divisors : r->best.constant); /* ir__cost_around: it fits */
+        out.t[at].c = u->now + u->m.c * (i ? r->best.divisors : r->best.constant); /* fits, by ir__cost_around */
     }
     p->n = 0;
     p->t = out.t;
@@ -9513,8 +9549,8 @@ static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r
     return true;
 }
 
-/* Rewrites the quotients of a sum one after the other, each as it saves most, until none changes: every one that does
-   makes the sum cheaper. */
+/* Rewrites the quotients of a sum one by one, each to its cheapest form, until none changes. Every change makes the sum
+   cheaper. */
 static bool ir__rewrite_roundings(ir__former *w, ir__poly *p) {
     bool changed = p->n <= IR__MAX_FORM_TERMS;
     for (int pass = 0; changed && pass < IR__MAX_PASSES; pass++) {
@@ -9537,7 +9573,7 @@ static bool ir__rewrite_roundings(ir__former *w, ir__poly *p) {
 /* ======================================================================================== src/ir/expr/choose_form.c */
 /* ---- choosing */
 
-/* The expression that the constructors make of a form, as the parser does. Invalid if they fail. */
+/* The expression that the constructors build from a form, as the parser would. Invalid if they fail. */
 static ind_expr ir__form_value(ir__former *w, const ir__form *f) {
     ind_context *c = w->context;
     if (f->id) return ir__expr_make(c, f->id);
@@ -9562,16 +9598,16 @@ static const ir__form *ir__form_at_level(ir__former *w, const ir__poly *sum, int
     if (level == 0) {
         p.t = (ir__mono *)ind__arena_copy(&w->arena, p.t, (size_t)p.n * sizeof *p.t);
         if (!p.t || !ir__rewrite_roundings(w, &p)) return NULL;
-        w->level = level; /* the operands have chosen theirs */
+        w->level = level; /* the operands have set their own level */
     }
     const ir__form *f = ir__form_sum(w, &p, 0);
     if (!f || f->depth > IR__MAX_FORM_DEPTH) return level < 2 ? NULL : f;
-    ir__form *own = (ir__form *)ind__arena_copy(&w->arena, f, sizeof *f); /* f may be an operand as it is */
+    ir__form *own = (ir__form *)ind__arena_copy(&w->arena, f, sizeof *f); /* a copy, as f may be a shared operand */
     if (!own || !(own->poly = (const ir__poly *)ind__arena_copy(&w->arena, &p, sizeof p))) return NULL;
     return own;
 }
 
-/* The text has to read back as e; what fails on the way is no failure of the caller's. */
+/* True if f may be printed. Text: f must read back as e. C: no intermediate result may leave the type. */
 static bool ir__form_allowed(ir__former *w, const ir__form *f, ind_expr e) {
     if (ir__style_is_c(w->style)) return f->fits;
     ind_expr value = ir__form_value(w, f);
@@ -9590,8 +9626,8 @@ static bool ir__has_lattice(const ir__poly *p) {
     return false;
 }
 
-/* The cheapest of the levels that is allowed; what is stored always is. If one rewritten rounding does not read back, a
-   second try finds out which. */
+/* The cheapest allowed form of the levels; the stored form is always allowed. If a sum with rewritten roundings does
+   not read back, a second try reads back each rewriting and rejects those that fail. */
 static const ir__form *ir__form_numeric(ir__former *w, ind_expr e) {
     ir__poly p;
     if (!ir__poly_of(w, e, &p)) return NULL;
@@ -9620,15 +9656,16 @@ static const ir__form *ir__form_numeric(ir__former *w, ind_expr e) {
     return own;
 }
 
-/* ---- comparisons: 0 < d, 0 <= d, 0 == d with what is negative in d on the left side */
+/* ---- comparisons: 0 < d, 0 <= d, 0 == d, with the negative terms of d on the left side */
 
 typedef struct ir__comparison {
     ind_expr e;
-    const ir__poly *d; /* without integer */
+    const ir__poly *d; /* without its integer */
     const ir__form *best;
 } ir__comparison;
 
-/* Tries d + integer with these terms (bits) and, if so, the integer on the left. */
+/* Tries d + integer with the terms in `left` (bit mask) on the left side, and with the integer there if
+   integer_left. */
 static void ir__try_sides(ir__former *w, ir__comparison *v, int op, int64_t integer, uint32_t left, bool integer_left) {
     ir__poly side[2] = {ir__poly_new(w, v->d->n + 1), ir__poly_new(w, v->d->n + 1)};
     if (!side[0].t || !side[1].t || (integer_left && integer == INT64_MIN)) return;
@@ -9652,7 +9689,7 @@ static void ir__try_sides(ir__former *w, ir__comparison *v, int op, int64_t inte
     if (f && ir__form_cheaper(f, v->best) && ir__form_allowed(w, f, v->e)) v->best = f;
 }
 
-/* Tries op with the terms divided like this; where one side is empty, with each term alone on it. */
+/* Tries op with the negative terms on the left side. If one side would be empty, tries each single term there. */
 static void ir__try_comparison(ir__former *w, ir__comparison *v, int op, int64_t integer) {
     uint32_t negative = 0, all = (1u << v->d->n) - 1;
     for (int i = 0; i < v->d->n; i++)
@@ -9665,7 +9702,7 @@ static void ir__try_comparison(ir__former *w, ir__comparison *v, int op, int64_t
     }
 }
 
-/* The cheapest spelling of a comparison, if it is cheaper than f, its two sides as they are stored. */
+/* The cheapest form of a comparison; f, which compares the two sides as stored, if nothing is cheaper. */
 static const ir__form *ir__form_comparison(ir__former *w, ind_expr e, const ir__form *f) {
     ir__comparison v = {e, NULL, f};
     ir__poly d;
@@ -9732,7 +9769,7 @@ static void ir__write_symbol(ind__text *t, ind_expr e, const ir__expr_style *sty
 
 static void ir__write_form(ind__text *t, const ir__form *f, const ir__expr_style *style, int outer);
 
-/* Operand number i with what stands before it. C has no minimum of more than two: ind_min(ind_min(a, b), c). */
+/* Writes operand i and the text before it. C has no minimum of more than two: ind_min(ind_min(a, b), c). */
 static void ir__write_operand(ind__text *t, const ir__form *f, int i, const ir__expr_style *style) {
     const ir__spelling *row = ir__spelling_of(style, f);
     bool lattice = f->op == IND_EXPR_MIN || f->op == IND_EXPR_MAX, where = f->op == IND_EXPR_WHERE;
@@ -9774,18 +9811,18 @@ static const ir__form *ir__form_checked(ir__former *w, ind_expr e) {
     const size_t length = strlen(s->text) + 1;
     char *text = (char *)ind__arena_copy(&w->arena, s->text, length);
     const ir__form *f = text ? ir__form_of(w, e) : NULL;
-    if (s->refusals != refusals) return NULL; /* even if only a smaller form was lost: same text always */
+    if (s->refusals != refusals) return NULL; /* the text must not depend on memory */
     if (f && f->chars > IR__MAX_TEXT) {
         ind__fail(c, IND_LIMIT, "the text of an expression is longer than %d characters", IR__MAX_TEXT);
         return NULL;
     }
     if (!w->refused) return f;
-    s->status = before; /* forms that were tried and refused leave no trace */
+    s->status = before; /* failures of trial forms leave no trace */
     memcpy(s->text, text, length);
     return f;
 }
 
-/* Most of what is written is a number or a symbol: their form is all there is to make. */
+/* Fast path for numbers and symbols, which are most of the text: they need no choice of form. */
 static bool ir__text_leaf(ind__text *t, ind_expr e, const ir__expr_style *style) {
     const ir__expr_node *n = ir__node_of(e);
     if (n->kind != IND_EXPR_INT && n->kind != IND_EXPR_SYM) return false;
@@ -9847,14 +9884,14 @@ size_t ind_expr_print(ind_expr e, char *buffer, size_t size) {
 }
 
 /* ============================================================================================== src/ir/expr/parse.c */
-/* ---- reading: operator precedence with its own stacks, so that no nesting of the text reaches the stack of C. A level
-   of a + b - c .. is collected and built once, which keeps long sums linear. */
+/* ---- reading: operator precedence with explicit stacks, so nesting of the text does not use the C stack. A chain a +
+   b - c .. is collected and built once, which makes long sums linear. */
 
-#define IR__MAX_NESTING   1000  /* open operators and parentheses: more than any text that is printed has */
+#define IR__MAX_NESTING   1000  /* open operators and parentheses; more than any printed text has */
 #define IR__MAX_ARGUMENTS 65536 /* of Min and Max */
 #define IR__MAX_EXPONENT  64
 
-enum { /* operations of the text beyond kinds and forms */
+enum { /* operations of the text that are neither kinds nor forms */
        IR__READ_SUB = IR__NUM_FORM_OPS,
        IR__READ_POWER,
        IR__READ_PLUS,
@@ -9871,7 +9908,7 @@ typedef struct ir__function {
     bool swap; /* Gt(a, b) is Lt(b, a) */
 } ir__function;
 
-/* What may be called; below the line are the spellings of other tools. */
+/* Functions that may be called. The names after the mark are those of other tools. */
 static const ir__function ir__functions[] = {
     {"Min", 2, IR__MAX_ARGUMENTS, IND_EXPR_MIN, false},
     {"Max", 2, IR__MAX_ARGUMENTS, IND_EXPR_MAX, false},
@@ -9910,12 +9947,12 @@ static const ir__infix ir__infixes[] = {
     {"//", 6, IND_EXPR_FLOORDIV, false}, {"%", 6, IND_EXPR_MOD, false},
 };
 
-/* An operator that waits for its right side, or an open parenthesis. */
+/* An operator that awaits its right operand, or an open parenthesis. */
 typedef struct ir__open {
     int op, strength; /* strength 0: a parenthesis */
-    bool swap, minus; /* minus: ADD, the value to come is subtracted */
+    bool swap, minus; /* minus: ADD whose next value is subtracted */
     const ir__function *function;
-    uint32_t values; /* number of the first of its values */
+    uint32_t values; /* index of the first of its values */
     const char *at;  /* its token */
 } ir__open;
 
@@ -9928,9 +9965,9 @@ typedef struct ir__expr_parser {
     uint32_t num_open, cap_open;
     ind_expr *value;
     uint32_t num_values, cap_values;
-    const char **before; /* per value: the operator in front of it */
+    const char **before; /* per value: the operator before it */
     uint32_t num_before, cap_before;
-    bool operand; /* an operand comes next */
+    bool operand; /* expects an operand next */
 } ir__expr_parser;
 
 static bool ir__name_char(char c, bool first) {
@@ -9941,7 +9978,7 @@ static void ir__skip_space(ir__expr_parser *p) {
     while (*p->at == ' ' || *p->at == '\t') p->at++;
 }
 
-/* Records a failure at a place; false, for `return`. */
+/* Records a failure at `at`; returns false. */
 static bool ir__parse_fail(ir__expr_parser *p, const char *at, ind_status status, const char *what) {
     p->at = at;
     ind__fail(p->context, status, "%s", what);
@@ -9980,7 +10017,7 @@ static bool ir__push_open(ir__expr_parser *p, int op, int strength, const char *
 
 /* ---- building */
 
-/* Conditions are joined in halves: a long chain does not become a deep expression. */
+/* Combines conditions as a balanced tree, so a long chain does not become a deep expression. */
 static ind_expr ir__join_halves(int op, const ind_expr *v, int n) {
     if (n == 1) return v[0];
     ind_expr a = ir__join_halves(op, v, n - n / 2), b = ir__join_halves(op, v + (n - n / 2), n / 2);
@@ -10023,7 +10060,7 @@ static ind_expr ir__many(int op, ind_context *c, const ind_expr *v, int n) {
     }
 }
 
-/* Where a sum or product of n values first fails: the operator in front of the value that is one too many. */
+/* Locates the failure of a sum or product of n values: the operator before the first value that makes it fail. */
 static const char *ir__failing_operator(ir__expr_parser *p, const ir__open *o, int n) {
     int good = 1, bad = n;
     while (bad - good > 1) {
@@ -10033,12 +10070,12 @@ static const char *ir__failing_operator(ir__expr_parser *p, const ir__open *o, i
         else
             bad = middle;
     }
-    if (n > 2) ir__many(o->op, p->context, p->value + o->values, bad); /* for its message */
+    if (n > 2) ir__many(o->op, p->context, p->value + o->values, bad); /* sets the error message */
     return p->before[o->values + (uint32_t)bad - 1];
 }
 
-/* Subtraction: the last value of an open sum gets its sign. Where it has no negation, it is taken from the sum of those
-   before it, which become 0. */
+/* Subtraction: negates the last value of an open sum. If it has no 64-bit negation, it is subtracted from the sum of
+   the values before it, which become 0. */
 static bool ir__settle_minus(ir__expr_parser *p, ir__open *o) {
     if (!o->minus) return true;
     o->minus = false;
@@ -10079,7 +10116,7 @@ static bool ir__reduce(ir__expr_parser *p) {
     return true;
 }
 
-/* Builds all that binds more strongly than this. */
+/* Builds all operators that bind more strongly than this. */
 static bool ir__reduce_above(ir__expr_parser *p, int strength) {
     while (p->num_open && p->open[p->num_open - 1].strength > strength)
         if (!ir__reduce(p)) return false;
@@ -10088,7 +10125,7 @@ static bool ir__reduce_above(ir__expr_parser *p, int strength) {
 
 /* ---- operands */
 
-/* 2^63 only exists behind a minus sign. */
+/* 2^63 is only valid after a minus sign. */
 static bool ir__parse_least_integer(ir__expr_parser *p, const char *begin) {
     bool minus = p->num_open && p->open[p->num_open - 1].op == IR__FORM_NEG;
     ir__skip_space(p);
@@ -10187,7 +10224,7 @@ static bool ir__is_many(int op) {
     return op == IND_EXPR_ADD || op == IND_EXPR_MUL || op == IND_EXPR_AND || op == IND_EXPR_OR;
 }
 
-/* An infix operator: joins the open level of its kind, or opens one over the value before it. */
+/* An infix operator: continues the open chain of its kind, or opens one over the value before it. */
 static bool ir__parse_infix(ir__expr_parser *p, const ir__infix *x, const char *at) {
     int op = x->op == IR__READ_SUB ? IND_EXPR_ADD : x->op;
     if (!ir__reduce_above(p, x->op == IR__READ_POWER ? 8 : x->strength)) return false; /* ** binds to the right */
@@ -10224,7 +10261,7 @@ static bool ir__finish_call(ir__expr_parser *p) {
     return ir__reduce(p);
 }
 
-/* Closes what is open up to the innermost parenthesis; *done if there is none. */
+/* Builds everything up to the innermost parenthesis; *done if there is none. */
 static bool ir__parse_close(ir__expr_parser *p, bool *done) {
     const char *at = p->at;
     if (!ir__reduce_above(p, 0)) return false;
@@ -10341,7 +10378,7 @@ static uint32_t ir__program_push(ind__program *p, ind_expr_kind kind, uint32_t a
     return p->num_inputs + p->num_ops - 1;
 }
 
-/* One size in two forms: facts put a symbol with a narrower range in place of the declared one. */
+/* True if both are the same declared size: facts replace a symbol by one with a narrower range. */
 static bool ir__same_size(ind_expr a, ind_expr b) {
     const ind_symbol *x = ind_expr_symbol(a), *y = ind_expr_symbol(b);
     bool sizes = x && y && x->kind == IND_SYMBOL_SIZE && y->kind == IND_SYMBOL_SIZE;
@@ -10657,7 +10694,7 @@ static ind_value ir__recorder_append(ind__recorder *r, const ind__inst *inst, co
     return (ind_value){id};
 }
 
-/* Identities that cost nothing to see and hold for every value, NaN included. 0: none applies. */
+/* Identities that cost nothing to detect and hold for every value, including NaN. 0: none applies. */
 static uint32_t ir__trivial(const ind_body *b, const ind__inst *i) {
     const ind__inst *x = &b->inst[i->arg[0]], *y = &b->inst[i->arg[1]];
     bool one = y->op == IND_LOOP_CONSTANT && (ind_dtype_is_float((ind_dtype)y->dtype) ? y->imm.f == 1 : y->imm.i == 1);
@@ -10701,7 +10738,7 @@ static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_
     return v;
 }
 
-/* ---- what loop functions call ---- */
+/* ---- functions that loop functions call ---- */
 
 ind_context *ind_op_context(ind_ops *o) {
     return o ? o->context : NULL;
@@ -10726,7 +10763,7 @@ static bool ir__is_compute_dtype(ind_dtype d) {
     return d > IND_DTYPE_NONE && d < IND_NUM_DTYPES && ind_dtype_compute(d) == d;
 }
 
-/* C conversion of a float to an integer, but with a value where C has none: saturates, NaN is 0 (as the GPU does). */
+/* C conversion of a float to an integer, but defined everywhere: saturates, NaN is 0 (as the GPU does). */
 static int64_t ir__float_to_int(double v) {
     if (v != v) return 0;
     if (v >= 9223372036854775808.0) return INT64_MAX;
@@ -10926,9 +10963,9 @@ ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value p
 }
 
 /* ========================================================================================= src/ir/loops/functions.c */
-/* ---- functions of the user ---- */
+/* ---- user functions ---- */
 
-/* What is listed stays and never changes: only the newest is read under the lock. */
+/* The list is only prepended to and its entries never change, so only the head is read under the lock. */
 static const ind__function *ir__functions_of(const ind_context *c) {
     ind__lists_lock(c->root);
     const ind__function *newest = c->root->functions;
@@ -10945,7 +10982,7 @@ const ind__function *ind__function_find(const ind_context *c, const char *name) 
 typedef struct ir__signature {
     ind_context *context;
     const char *text, *at;
-    char name[1 + IND_MAX_FUNCTION_ARGS][64]; /* of the function, of its arguments */
+    char name[1 + IND_MAX_FUNCTION_ARGS][64]; /* of the function, then of its arguments */
     ind_dtype dtype[1 + IND_MAX_FUNCTION_ARGS];
     int num_args;
 } ir__signature;
@@ -11067,12 +11104,12 @@ ind_status ind_function_register(ind_context *context, const ind_function_desc *
 
 /* ---- sources of functions that come from a text: no directive, pragma or assembly, as these name files
 
-   A source is refused by its characters alone, before anything is compiled. The rules take in more than the language
-   does: what only looks like a directive, as in a comment of several lines, is refused too. They hold whether or not
-   the compiler knows trigraphs, and whatever it takes for the end of a line. */
+   A source is refused by its characters alone, before it is compiled. The rules refuse more than the language requires:
+   text that only looks like a directive, as in a comment of several lines, is refused too. They hold for compilers with
+   and without trigraphs, and for every convention of line ends. */
 
-/* The first character after s that is not part of a line continuation: a backslash or its trigraph, blanks, line end.
- */
+/* The first character after s that is not part of a line continuation: a backslash or its trigraph, blanks, end of
+   line. */
 static const char *ir__code_continued(const char *s) {
     for (;;) {
         const char *t = *s == '\\' ? s + 1 : !strncmp(s, "?\?/", 3) ? s + 3 : s;
@@ -11083,13 +11120,13 @@ static const char *ir__code_continued(const char *s) {
     }
 }
 
-/* #, its trigraph or its digraph. */
+/* True for #, its trigraph or its digraph. */
 static bool ir__code_is_hash(const char *s) {
     return *s == '#' || !strncmp(s, "?\?=", 3) || (*s == '%' && *ir__code_continued(s + 1) == ':');
 }
 
-/* May all before `at` on its line be blank, or end in a comment? The slash of a comment's end may begin the line. What
-   is not ASCII counts as blank. */
+/* True if all before `at` on its line may be blank or the end of a comment. The slash that ends a comment may start the
+   line. Characters that are not ASCII count as blank. */
 static bool ir__code_begins_line(const char *code, const char *at) {
     while (at > code && at[-1] != '\n' && at[-1] != '\r' &&
            ((unsigned char)at[-1] <= ' ' || (unsigned char)at[-1] >= 127))
@@ -11103,7 +11140,7 @@ static bool ir__code_is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Does this word begin at s, perhaps over several lines? */
+/* True if this word starts at s; line continuations may split it. */
 static bool ir__code_is_word(const char *code, const char *s, const char *word) {
     if (s > code && ir__code_is_letter(s[-1])) return false;
     for (; *word; word++, s = ir__code_continued(s + 1))
@@ -11111,7 +11148,7 @@ static bool ir__code_is_word(const char *code, const char *s, const char *word) 
     return !ir__code_is_letter(*s);
 }
 
-/* What the source holds that it may not, and in which line; NULL: nothing. */
+/* The forbidden construct that the source contains, with its line in *line; NULL: none. */
 static const char *ir__code_forbidden(const char *code, int *line) {
     static const char *const words[] = {"_Pragma", "__pragma", "asm", "__asm", "__asm__"};
     *line = 1;
@@ -11132,7 +11169,7 @@ const ind__function *ind__function_declare(ind_context *c, const char *signature
                   ir__same_signature(twin, &s) ? "text" : "signature");
         return NULL;
     }
-    if (twin && twin->cuda) return twin; /* the program has registered the same source */
+    if (twin && twin->cuda) return twin; /* registered by the program with the same source */
     int line;
     const char *forbidden = c->desc.trust_texts ? NULL : ir__code_forbidden(cuda, &line);
     if (forbidden) {
@@ -11343,7 +11380,7 @@ ind_value ind__emit_combine_scan(ind_ops *o, const ind_value *element, const ind
     return o->emit(o, &i, NULL);
 }
 
-/* An index that was computed from loop indices needs no memory and no check. */
+/* True if the index was computed from loop indices and is proven to be in range: it needs no memory and no check. */
 static bool ir__known_index(const ind__recorder *r, ind_value x, ind_expr size, ind_expr *e) {
     const ind_body *b = r->body;
     const ind__inst *i = &b->inst[x.id];
@@ -11357,7 +11394,7 @@ static bool ir__known_index(const ind__recorder *r, ind_value x, ind_expr size, 
     else
         return false;
     ind__known_bounds(*e, &lo, &hi);
-    bool kept = ind__wrap_int(type, lo) == lo && ind__wrap_int(type, hi) == hi; /* by the cast */
+    bool kept = ind__wrap_int(type, lo) == lo && ind__wrap_int(type, hi) == hi; /* unchanged by the cast */
     return ind__ok(*e) && kept && ir__in_range(*e, size);
 }
 
@@ -11371,7 +11408,7 @@ ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap) {
     }
     if (o->emit == ir__recorder_emit && ir__known_index((ind__recorder *)o, x, size, &e)) return e;
     x = ind_op_cast(o, x, IND_I64);
-    if (o->mask.id) /* where nothing is read, nothing is out of range */
+    if (o->mask.id) /* a lane that reads nothing must not fail the check */
         x = ind_op_where(o, o->mask, x, ind_op_constant_int(o, 0, IND_I64));
     if (!x.id) return ir__expr_none(o->context);
     ind__inst i = {.op = IND_LOOP_INDIRECT, .dtype = IND_I64, .flags = wrap ? IND__INST_WRAP : 0, .arg = {x.id}};
@@ -11395,8 +11432,8 @@ ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_ex
 /* ============================================================================================ src/ir/loops/replay.c */
 /* ------------------------------------------------------------------------------------------------ >>replay */
 
-/* Marks what the result and the stores need; and every check of an index, which is an error also where what is read or
-   stored is the same at all indices: a tensor without dimensions, an expanded one. */
+/* Marks live instructions: dependencies of the result and of the stores, and every index check. A check is an error
+   even if the access is the same at all indices: a tensor without dimensions, an expanded one. */
 static void ir__mark_live(const ind_body *b, uint8_t *live) {
     for (uint32_t i = b->num_inst; i-- > 1;) {
         const ind__inst *x = &b->inst[i];
@@ -11420,7 +11457,7 @@ typedef struct ir__replay_state {
     ind_ops *o;
     const ind__replay *r;
     uint32_t *map;
-    ind_expr *from, *to; /* symbols of the body and what replaces them */
+    ind_expr *from, *to; /* symbols of the body and their replacements */
     int num;
 } ir__replay_state;
 
@@ -11500,7 +11537,7 @@ ind_value ind__body_replay(ind_ops *o, const ind__replay *r) {
 /* ============================================================================================= src/ir/loops/boxes.c */
 /* ------------------------------------------------------------------------------------------------- >>boxes */
 
-/* Graph nodes whose computation was inlined into the body that is being recorded. */
+/* Graph nodes whose computation was inlined into the body being recorded. */
 typedef struct ind__origins {
     ind_context *context;
     uint32_t *node;
@@ -11533,9 +11570,9 @@ ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_
     return IND__PUSH(c, ind__buffer, p->buffer, p->num_buffers, p->cap_buffers) ? IND_OK : ind__failed(c);
 }
 
-/* Storages stay in a list so that bodies which were never stored are freed too. */
+/* All storages are in a list, so that bodies that were never stored are freed too. */
 typedef struct ir__storage_link {
-    ind__storage storage; /* first */
+    ind__storage storage; /* must be first */
     struct ir__storage_link *next;
 } ir__storage_link;
 
@@ -11624,13 +11661,14 @@ ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer) {
     return ir__add_box(p, s);
 }
 
-/* A product of sizes at their hints, at most 2^40. */
+/* points times a size at its hint; stops growing at 2^40. */
 static double ir__hinted(double points, ind_expr size) {
     int64_t n = ind_hint(size);
     return n > 0 && points < 0x1p40 ? points * (double)n : points;
 }
 
-/* Bytes that a load over all points of the body moves, at the hints: what its index walks over, at most the buffer. */
+/* Bytes that a load moves over all points of the body, at the hints: the elements that its index visits, at most the
+   buffer. */
 static double ir__load_bytes(const ind__lowered *p, const ind_body *b, const ind__inst *load) {
     const ind__buffer *buffer = &p->buffer[load->source];
     double walked = 1, all = 1;
@@ -11691,7 +11729,7 @@ static uint32_t ir__add_loop(ind__lowered *p, ind_reduction reduction, const uin
     return p->num_loops - 1;
 }
 
-/* Makes a loop of the recorded body, which writes n new buffers; results: boxes over these. */
+/* Adds a loop with the recorded body, which writes n new buffers; results: boxes over these. */
 static bool ir__add_stored(ind__lowered *p, ind__recorder *r, ind_reduction reduction, const ind__origins *origins,
                            const uint32_t *buffers, int n, ind__box **results) {
     uint32_t *kept, num_kept;
@@ -11729,7 +11767,7 @@ static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__r
     return r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE;
 }
 
-/* Is the buffer a result of rows, read here once for every point of the body? */
+/* True if the buffer is a result of rows and every point of the body reads its own element of it. */
 static bool ir__reads_row_result(const ind__lowered *p, const ind_body *b, const ind__inst *load) {
     const ind__buffer *x = &p->buffer[load->source];
     if (x->kind != IND__BUFFER_COMPUTED || x->mutates || x->mutated_by) return false;
@@ -11748,8 +11786,8 @@ static bool ir__reads_row_result(const ind__lowered *p, const ind_body *b, const
     return true;
 }
 
-/* Do the reduced values read more of the rows' results than one value a row takes? Then that value is made where the
-   rows are (the loss of a row beside its maximum and sum), and stored in place of them. */
+/* True if the reduced values read more bytes of row results than one value per row has. Then that value is computed by
+   the rows' kernel and stored instead of these results (the loss of a row instead of its maximum and sum). */
 static bool ir__wants_row_values(const ind__lowered *p, const ind__reduction_desc *d, const ind_body *b, ind_value v) {
     int bytes = 0;
     if (p->policy.disable_rows || d->second_fn || d->rank + d->rrank > IND_MAX_RANK) return false;
@@ -11768,7 +11806,7 @@ static ind_value ir__copy_element(ind_ops *o, const ind_expr *index, int rank, v
     return ind__box_load(o, (const ind__box *)user, index, rank);
 }
 
-/* Stores the reduction's values, of this type, over all points, and reduces these. */
+/* Stores the values to reduce, in this type, over all points, and reduces the stored values. */
 static ind_status ir__reduce_stored(ind__lowered *p, const ind__reduction_desc *d, ind_dtype dtype,
                                     ind__box **results) {
     ind_expr size[IND_MAX_RANK];
@@ -11853,7 +11891,7 @@ static bool ir__record_combine(ind_ops *o, const ind__combine_desc *d, const ind
     return d->combine(o, left, right, combined, d->user);
 }
 
-/* Stores results as ir__record_scan does; at: the element's index, whose entry of the dimension counts down in
+/* Stores results as ir__record_scan does. at: the element's index; its entry of the scan dimension counts down if
    reverse. */
 static bool ir__store_combined(ind__lowered *p, ind_ops *o, const ind__combine_desc *d, ind_value scan,
                                const ind_value *element, const ind_expr *at, uint32_t *buffers) {
@@ -11921,7 +11959,7 @@ ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int 
     return b;
 }
 
-/* If x is a permutation of the whole storage: the storage's dimension seen at each position. */
+/* True if x is a permutation of the whole storage; order[k]: the storage dimension at position k. */
 static bool ir__is_permutation(ind_context *c, const ind__box *x, uint8_t *order) {
     if (x->identity || x->rank != x->storage->rank) return false;
     ind_expr symbol[IND_MAX_RANK];
@@ -11982,7 +12020,7 @@ static ind_status ir__realise_storage(ind__lowered *p, ind__storage *s) {
     uint32_t buffer = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, s->dtype, s->size, s->rank);
     uint32_t loop = buffer ? ir__add_loop(p, IND_REDUCE_NONE, s->origin, s->num_origins) : UINT32_MAX;
     if (loop == UINT32_MAX) return ind__failed(p->context);
-    ind_body *b = s->body; /* the loop takes the body over */
+    ind_body *b = s->body; /* the loop takes ownership */
     s->body = NULL;
     s->buffer = buffer;
     ind__recorder r = {.ops = {.context = p->context}, .body = b};
@@ -12008,7 +12046,7 @@ ind_status ind__box_mark_use(ind__lowered *p, ind__box *x, int users) {
     const ind__storage *s = x->storage;
     if (s->buffer) return IND_OK;
     bool many = (int)s->num_reads > p->policy.max_reads_shared || (int)s->num_ops > p->policy.max_ops_shared;
-    /* every user reads all that the body reads; or one does, and writes what the others then read */
+    /* inlined, every user reads all that the body reads; stored, one loop reads it and the users read the result */
     bool saves = users * s->read_bytes > s->read_bytes + users * s->bytes;
     bool shared = users > 1 && (many || saves);
     bool large = (int)s->num_reads > p->policy.max_reads || (int)s->num_ops > p->policy.max_ops;
@@ -12033,7 +12071,7 @@ uint32_t ind__buffer_home(const ind__lowered *p, uint32_t buffer) {
     return p->buffer[last].output ? last : ir__first_version(p, buffer);
 }
 
-/* Is this load of the very element that a point of the loop stores? Only then may a loop read what it mutates. */
+/* True if the load reads the element that the same point stores. Only then may a loop read a buffer that it mutates. */
 static bool ir__loads_own_element(const ind_body *b, const ind__inst *load, uint32_t version) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *store = &b->inst[i];
@@ -12053,7 +12091,8 @@ static bool ir__body_loads(const ind_body *b, uint32_t buffer) {
     return false;
 }
 
-/* Can the loop read the old contents while it stores the version: one load, of the element that is stored, if any? */
+/* True if the loop may read the old contents while it stores the version: no load, or one load of the element that its
+   point stores. */
 static bool ir__reads_in_step(const ind_body *b, uint32_t old, uint32_t version, bool each_once) {
     uint32_t load = 0, loads = 0, stores = 0;
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -12064,7 +12103,7 @@ static bool ir__reads_in_step(const ind_body *b, uint32_t old, uint32_t version,
     return !loads || (each_once && loads == 1 && stores == 1 && ir__loads_own_element(b, &b->inst[load], version));
 }
 
-/* What was not stored yet and would read the old contents later is stored now. */
+/* Stores every unrealised value that would read the old contents later. */
 static ind_status ir__realise_readers(ind__lowered *p, uint32_t buffer) {
     for (ir__storage_link *s = (ir__storage_link *)p->storages; s; s = s->next) {
         ind_status status =
@@ -12074,9 +12113,9 @@ static ind_status ir__realise_readers(ind__lowered *p, uint32_t buffer) {
     return IND_OK;
 }
 
-/* The new version of the buffer, in the layout of the old one, which is settled by that. */
+/* Adds the new version of the buffer. The layout of the old version becomes fixed, as both share it. */
 static uint32_t ir__add_version(ind__lowered *p, uint32_t old) {
-    const ind_layout l = p->buffer[old].layout; /* the buffers move when one is added */
+    const ind_layout l = p->buffer[old].layout; /* a copy: adding a buffer may move the array */
     uint32_t made = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, p->buffer[old].dtype, l.size, l.rank);
     if (!made) return 0;
     p->buffer[old].layout.ordered = true;
@@ -12105,8 +12144,8 @@ static ind_status ir__add_scatter(ind__lowered *p, ind__recorder *r, uint32_t ve
     return IND_OK;
 }
 
-/* Records the loop: at first with all that is not stored yet computed in it, which must not read the memory that other
-   points change; then the readers of the old contents are stored, and if need be the loop reads that. */
+/* Records the loop. The first attempt inlines unrealised values, which must not read memory that other points change.
+   Then the readers of the old contents are stored and, if necessary, the second attempt reads the stored values. */
 static ind_status ir__record_scatter(ind__lowered *p, ind__recorder *r, const ind__scatter_desc *d, uint32_t version,
                                      ind__origins *origins) {
     const uint32_t old = p->buffer[version].mutates;
@@ -12143,16 +12182,17 @@ ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_des
     return *result ? IND_OK : ind__failed(c);
 }
 
-/* Row-major, whoever asked for it. */
+/* True if row-major, required or by default. */
 static bool ir__is_contiguous(const ind_layout *l) {
     for (int i = 0; l->ordered && i < l->rank; i++)
         if (l->order[i] != i) return false;
     return true;
 }
 
-/* ---- opaque calls ---- */
+/* ---- extern calls ---- */
 
-/* Does the box show a buffer, as it lies there, element by element? Then the order of its dimensions is settled. */
+/* True if the box shows all elements of a contiguous buffer in order; then fixes the order of the buffer's
+   dimensions. */
 static bool ir__settle_contiguous(ind__lowered *p, const ind__box *x) {
     const ind__storage *s = x->storage;
     if (!s->buffer || !ir__is_contiguous(&p->buffer[s->buffer].layout)) return false;
@@ -12189,7 +12229,7 @@ static uint32_t ir__call_result(ind__lowered *p, const ind_extern_type *t, ind__
     return made;
 }
 
-/* The old contents are what the input showed; whoever else would read them later stores what it needs before. */
+/* Adds the version that the call writes. Other later readers of the old contents store their values before the call. */
 static uint32_t ir__call_version(ind__lowered *p, const ind__call_arg *input, ind__call_arg *arg) {
     if (p->buffer[input->buffer].mutated_by || p->buffer[input->buffer].output) {
         ind__fail(p->context, IND_VERIFY, "a call overwrites a buffer that it may not change");
@@ -12269,7 +12309,7 @@ ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **re
     return status;
 }
 
-/* May this buffer itself be handed out? Outputs lie in memory of their own, contiguously. */
+/* True if this buffer can be an output itself. Outputs are contiguous and have separate memory. */
 static bool ir__can_be_output(const ind__lowered *p, uint32_t buffer) {
     const ind__buffer *b = &p->buffer[buffer];
     if (b->kind != IND__BUFFER_COMPUTED || b->output || b->mutated_by) return false;
@@ -12328,7 +12368,7 @@ typedef struct ir__extreme {
 
 static ind_expr ir__extreme_of(const ir__extreme *x, ind_expr e, bool most, int depth);
 
-/* Sums, minima and maxima grow with each of their terms. */
+/* Sums, minima and maxima are nondecreasing in each term. */
 static ind_expr ir__extreme_terms(const ir__extreme *x, ind_expr e, bool most, int depth) {
     ind_expr sum = {e.context, 0};
     for (int i = 0; i < ind_expr_num_args(e); i++) {
@@ -12339,7 +12379,7 @@ static ind_expr ir__extreme_terms(const ir__extreme *x, ind_expr e, bool most, i
     return sum;
 }
 
-/* A product of factors that are never negative, perhaps by a negative integer. */
+/* A product of nonnegative factors and integers, also negative ones. */
 static ind_expr ir__extreme_product(const ir__extreme *x, ind_expr e, bool most, int depth) {
     ind_expr product = ind_int(e.context, 1), none = {e.context, 0};
     bool negative = false;
@@ -12359,7 +12399,7 @@ static ind_expr ir__extreme_product(const ir__extreme *x, ind_expr e, bool most,
     return product;
 }
 
-/* x // d and x % d by a divisor that is known and positive; and what is never negative by one that is not known. */
+/* x // d and x % d by a positive d without unbacked symbols; for other positive d only if x is nonnegative. */
 static ind_expr ir__extreme_quotient(const ir__extreme *x, ind_expr e, bool most, int depth) {
     ind_context *c = e.context;
     ind_expr a = ind_expr_arg(e, 0), d = ind_expr_arg(e, 1), zero = ind_int(c, 0), none = {c, 0};
@@ -12431,7 +12471,7 @@ static bool ir__flatten_access(ind__lowered *p, ind_body *b, ind__inst *i) {
     for (int k = 0; k < l->rank; k++) ir__sum_add(&s, ir__mul2(b->index[i->index + (uint32_t)k], l->stride[k]), 1);
     ind_expr offset = ir__sum_finish(&s);
     if (!ind__ok(offset)) return false;
-    if (!l->rank) { /* a 0-d tensor had no index */
+    if (!l->rank) { /* an access to a 0-d tensor has no index */
         ind_expr *slot = IND__PUSH(p->context, ind_expr, b->index, b->num_index, b->cap_index);
         if (!slot) return false;
         i->index = b->num_index - 1;
@@ -12441,11 +12481,12 @@ static bool ir__flatten_access(ind__lowered *p, ind_body *b, ind__inst *i) {
     return true;
 }
 
-/* Removes loops whose results nobody reads; the readers of a dropped loop go first, as it is later in the list. */
+/* Removes loops whose results are not read. In reverse order, so readers are removed before the loops that they
+   read. */
 static ind_status ir__drop_dead_loops(ind__lowered *p) {
     uint8_t *used = (uint8_t *)ind__alloc(p->context, p->num_buffers);
     if (!used) return ind__failed(p->context);
-    for (uint32_t b = 1; b < p->num_buffers; b++) { /* versions come after what they are versions of */
+    for (uint32_t b = 1; b < p->num_buffers; b++) { /* versions come after the buffer that they change */
         const ind__buffer *x = &p->buffer[b];
         uint64_t sizes = 0;
         for (int d = 0; x->output && d < x->layout.rank; d++)
@@ -12457,7 +12498,7 @@ static ind_status ir__drop_dead_loops(ind__lowered *p) {
         ind__loop *loop = &p->loop[l];
         bool live = false;
         for (uint32_t k = 0; k < loop->num_outputs; k++) live = live || used[loop->output[k]];
-        if (!live) { /* what it would change stays as it is */
+        if (!live) { /* the buffer that it would change keeps its old version */
             for (uint32_t k = 0; k < loop->num_outputs; k++) {
                 uint32_t old = p->buffer[loop->output[k]].mutates;
                 if (old) p->buffer[old].mutated_by = 0;
@@ -12487,7 +12528,7 @@ static ind_status ir__drop_dead_loops(ind__lowered *p) {
 /* ======================================================================================= src/ir/loops/concatenate.c */
 /* ---- parts of concatenations ---- */
 
-/* 1: the condition holds at all points, 0: at none, -1: neither is proven. */
+/* 1: proven true at all points, 0: proven false at all points, -1: neither. */
 static int ir__settle_condition(ind_expr e) {
     int64_t v;
     if (ind_expr_is_int(e, &v)) return v != 0;
@@ -12502,17 +12543,18 @@ static int ir__settle_condition(ind_expr e) {
         return all;
     }
     if (kind == IND_EXPR_EQ || kind == IND_EXPR_NE || kind == IND_EXPR_OR) return ind_known_true(e) ? 1 : -1;
-    if (kind != IND_EXPR_LE && kind != IND_EXPR_LT) return -1; /* a number, not a condition */
+    if (kind != IND_EXPR_LE && kind != IND_EXPR_LT) return -1; /* a number, not a comparison */
     ind_expr a = ind_expr_arg(e, 0), b = ind_expr_arg(e, 1);
     if (kind == IND_EXPR_LE ? ind_known_le(a, b) : ind_known_lt(a, b)) return 1;
     return (kind == IND_EXPR_LE ? ind_known_lt(b, a) : ind_known_le(b, a)) ? 0 : -1;
 }
 
-/* Records with what is known in one part: which part it is, and what it so reads without a mask or not at all. */
+/* Recorder that uses the conditions known within one part: comparisons become constants, so loads lose their mask or
+   disappear. */
 static ind_value ir__part_emit(ind_ops *o, const ind__inst *inst, const ind_expr *index) {
     const ind_body *b = ((ind__recorder *)o)->body;
     ind__inst known = *inst;
-    const ind__inst *mask = &b->inst[inst->arg[0]]; /* of a load, or what is cast */
+    const ind__inst *mask = &b->inst[inst->arg[0]]; /* of a load; or the operand of a cast */
     int decided = inst->op == IND_LOOP_INDEX ? ir__settle_condition(index[0]) : -1;
     if (decided >= 0) {
         known = (ind__inst){.op = IND_LOOP_CONSTANT, .dtype = inst->dtype};
@@ -12527,22 +12569,22 @@ static ind_value ir__part_emit(ind_ops *o, const ind__inst *inst, const ind_expr
     return ir__recorder_emit(o, &known, index);
 }
 
-/* One or several neighbouring parts as a loop of their own. */
+/* One part, or several consecutive parts, as a separate loop. */
 typedef struct ir__part_loop {
     ind_body *body;
-    uint32_t first, end; /* parts */
+    uint32_t first, end; /* range of parts */
     uint32_t source;     /* 1 + the last loop whose reduction it reads; 0: it is a copy */
-    double saved;        /* bytes at the hints, if it joins that loop's kernel */
+    double saved;        /* bytes at the hints, if fused into that loop's kernel */
 } ir__part_loop;
 
-/* The variable, or the only value that it takes. */
+/* The variable, or 0 if its extent is 1. */
 static ind_expr ir__point_index(const ind_body *b, int d) {
     int64_t n;
     bool one = ind_expr_is_int(ind_expr_symbol(b->var[d])->extent, &n) && n == 1;
     return one ? ind_int(b->context, 0) : b->var[d];
 }
 
-/* The loop's body over parts [first, end). Recorded twice, since only replaying drops what is not needed. */
+/* The loop's body over parts [first, end). Recorded twice, as only a replay drops dead instructions. */
 static ind_body *ir__record_part(ind__lowered *p, const ind__loop *loop, uint32_t first, uint32_t end) {
     ind_context *c = p->context;
     const ind__parts *parts = loop->parts;
@@ -12586,10 +12628,10 @@ static double ir__bytes_at_hint(ind_expr points, ind_dtype dtype) {
     return n > 0 ? (double)n * (double)ind_dtype_bytes(dtype) : 0;
 }
 
-/* What the splitting of concatenations must know of every buffer. */
+/* Uses of a buffer, for the splitting of concatenations. */
 typedef struct ir__use {
     uint32_t readers; /* loops that read it */
-    bool in_step;     /* one of them handles as many points as it has elements, and so could join its loop's kernel */
+    bool in_step;     /* one of them has as many points as it has elements, so it could be fused with its loop */
 } ir__use;
 
 static bool ir__is_product(const ind_body *b) {
@@ -12598,9 +12640,9 @@ static bool ir__is_product(const ind_body *b) {
     return false;
 }
 
-/* Can what makes `read` store the part that reads it instead, dimensions for dimensions? Elements must come in the same
-   order, and a matrix product must not have its rows or columns taken apart: the tiles would be those of many small
-   ones. The part lies in memory in pieces, of all from dimension dim on. */
+/* True if the loop that computes the source of `read` could store the part itself, dimension by dimension. The elements
+   must have the same order. The rows or columns of a matrix product must not be split, as its tiles would become those
+   of many small products. The part is in memory as separate segments, each of all dimensions from `dim` on. */
 static bool ir__makes_part(const ind__lowered *p, const ind_body *b, const ind__inst *read, int dim) {
     const ind__buffer *x = &p->buffer[read->source];
     const ind_body *from = p->loop[x->loop].body;
@@ -12618,7 +12660,7 @@ static bool ir__makes_part(const ind__lowered *p, const ind_body *b, const ind__
     return whole;
 }
 
-/* Which reduction does the part come out of, element by element or row by row? */
+/* Finds the reduction that the part reads, element by element or row by row. */
 static void ir__find_source(const ind__lowered *p, const ir__use *use, int dim, ir__part_loop *part) {
     const ind_body *b = part->body;
     ind_expr points = ir__points(b);
@@ -12635,8 +12677,8 @@ static void ir__find_source(const ind__lowered *p, const ir__use *use, int dim, 
     }
 }
 
-/* Cuts the loop up: parts that stand alone, and runs of those that do not. Returns their number; 0: it stays whole, or,
-   with an error set, memory ran out. list has room for all parts. */
+/* Splits the loop into parts with a source, one loop each, and runs of the other parts. Returns the number of loops; 0:
+   the loop is not split or, with an error set, memory ran out. list has capacity for all parts. */
 static uint32_t ir__cut(ind__lowered *p, const ir__use *use, const ind__loop *loop, ir__part_loop *list) {
     uint32_t n = 0;
     double saved = 0;
@@ -12664,7 +12706,7 @@ static uint32_t ir__cut(ind__lowered *p, const ir__use *use, const ind__loop *lo
     return 0;
 }
 
-/* In the order in which they can be made: by their sources, then what is copied. A version waits for the one before. */
+/* Sorts by source, in execution order; copies come last. Each version depends on the one before. */
 static void ir__sort_parts(ir__part_loop *list, uint32_t n) {
     for (uint32_t i = 1; i < n; i++) {
         ir__part_loop at = list[i];
@@ -12689,7 +12731,7 @@ static void ir__store_to(ind_body *b, uint32_t from, uint32_t to) {
         if (b->inst[i].op == IND_LOOP_STORE && b->inst[i].source == from) b->inst[i].source = to;
 }
 
-/* A concatenation that is taken apart: loop number `loop` becomes made[first..first + num). */
+/* A concatenation that is split: loop number `loop` becomes made[first..first + num). */
 typedef struct ir__cut_loop {
     uint32_t loop, first, num;
 } ir__cut_loop;
@@ -12708,7 +12750,7 @@ static void ir__mark_part(ind__buffer *b, const ind__parts *parts, const ir__par
     b->part_begin = at->first ? parts->part[at->first - 1].end : ind_int(b->part_end.context, 0);
 }
 
-/* The last loop writes the buffer itself, the others versions before that. */
+/* The last loop writes the buffer itself; the others write earlier versions of it. */
 static bool ir__make_parts(ind__lowered *p, ir__cuts *s, uint32_t number, uint32_t n) {
     const ind__loop *loop = &p->loop[number];
     const uint32_t whole = loop->output[0];
@@ -12719,7 +12761,7 @@ static bool ir__make_parts(ind__lowered *p, ir__cuts *s, uint32_t number, uint32
         s->made[s->num_made++] = (ind__loop){.note = loop->note, .body = s->list[i].body, .num_outputs = 1};
     for (uint32_t i = 0; i < n; i++) {
         ind__loop *to = &s->made[s->num_made - n + i];
-        const ind__buffer b = p->buffer[whole]; /* the buffers move when one is added */
+        const ind__buffer b = p->buffer[whole]; /* a copy: adding a buffer may move the array */
         bool own = i + 1 == n;
         uint32_t version = own ? whole : ir__add_buffer(p, NULL, b.kind, b.dtype, b.layout.size, b.layout.rank);
         if (!version || !ir__part_origins(p, loop->parts, &s->list[i], to)) return false;
@@ -12759,20 +12801,20 @@ static void ir__count_uses(const ind__lowered *p, ir__use *use) {
     ind__free(p->context, last);
 }
 
-/* Room for all that may come of concatenations; 0: there are none. */
+/* Maximum number of loops that concatenations are split into; 0: there are no concatenations. */
 static uint32_t ir__count_parts(const ind__lowered *p) {
     uint32_t n = 0;
     for (uint32_t l = 0; l < p->num_loops; l++) n += ir__has_parts(p, &p->loop[l]) ? p->loop[l].parts->num : 0;
     return n;
 }
 
-/* Puts the new loops where the old ones stood. */
+/* Replaces each split loop by its new loops. */
 static bool ir__place_parts(ind__lowered *p, ir__cuts *s) {
     uint32_t from = p->num_loops, to, at = s->num_cuts;
     if (!at) return true;
     if (!ind__grow(p->context, (void **)&p->loop, &p->num_loops, &p->cap_loops, sizeof *p->loop, s->num_made - at))
         return false;
-    for (to = p->num_loops; from-- > 0;) { /* from the end, as to >= from */
+    for (to = p->num_loops; from-- > 0;) { /* backwards, as to >= from */
         const ir__cut_loop *cut = at && s->cut[at - 1].loop == from ? &s->cut[--at] : NULL;
         if (cut) ind__body_free(p->loop[from].body);
         for (uint32_t k = cut ? cut->num : 1; k-- > 0;) p->loop[--to] = cut ? s->made[cut->first + k] : p->loop[from];
@@ -12831,7 +12873,7 @@ uint32_t ind__body_splits(const ind_body *b) {
     uint32_t reduce = 0, stores = 0;
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *x = &b->inst[i];
-        if (reduce) { /* a chain that ends in one store */
+        if (reduce) { /* only a chain that ends in one store may follow */
             bool store = x->op == IND_LOOP_STORE, plain = store || !x->num_index;
             if (stores || !plain || x->arg[0] != i - 1 || x->arg[1] || (store && x->reduction)) return 0;
             stores += store;
@@ -12852,14 +12894,14 @@ static void ir__extents(const ind_body *b, int from, int to, ind_expr *size) {
     for (int v = from; v < to; v++) size[v - from] = ind_expr_symbol(b->var[v])->extent;
 }
 
-/* The end of a recording whose results were all made; NULL if not. */
+/* Ends a recording if it has all its results; NULL if not. */
 static ind_body *ir__record_finish(ind__recorder *r, bool ok) {
     if (ok && r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE) return ind__record_end(r);
     ind__record_abort(r);
     return NULL;
 }
 
-/* All up to the REDUCE, over `rank` P dimensions, stored into `partial`. */
+/* Everything up to the REDUCE, over `rank` P dimensions, stored into `partial`. */
 static ind_body *ir__first_stage(ind__lowered *p, const ind_body *b, uint32_t reduce, int rank, uint32_t partial) {
     ind_expr size[2 * IND_MAX_RANK];
     ind__recorder r;
@@ -12874,7 +12916,8 @@ static ind_body *ir__first_stage(ind__lowered *p, const ind_body *b, uint32_t re
     return ir__record_finish(&r, v.id != 0);
 }
 
-/* Where a run of rows joins the value of a point; size: the extents of the body. */
+/* The element of the partial result into which a run of rows combines the value of a point; size: the extents of the
+   body. */
 static ind_expr ir__run_index(const ind_body *b, const ind_expr *size, int64_t run) {
     ind_expr row = ind__linearise(b->context, b->var, size, b->rank);
     ind_expr column = ind__linearise(b->context, b->var + b->rank, size + b->rank, b->rrank);
@@ -12882,7 +12925,8 @@ static ind_expr ir__run_index(const ind_body *b, const ind_expr *size, int64_t r
     return ind_expr_add(ind_expr_mul(ind_expr_floordiv(row, ind_int(b->context, run)), columns), column);
 }
 
-/* All before the REDUCE at the points of R, then P, whose values join those of the run's other rows. */
+/* Everything before the REDUCE with R and P exchanged; the values are combined with those of the other rows of the
+   run. */
 static ind_body *ir__first_runs(ind__lowered *p, const ind_body *b, uint32_t reduce, uint32_t partial) {
     ind_expr size[2 * IND_MAX_RANK], var[2 * IND_MAX_RANK];
     ind__recorder r;
@@ -12901,7 +12945,7 @@ static ind_body *ir__first_runs(ind__lowered *p, const ind_body *b, uint32_t red
     return ir__record_finish(&r, v.id != 0);
 }
 
-/* P, and the number of runs; returns how many sizes that are. */
+/* The sizes of P and the number of runs; returns the number of sizes. */
 static int ir__run_sizes(ind__lowered *p, const ind_body *b, int64_t run, ind_expr *size) {
     ind_expr rows[IND_MAX_RANK];
     ir__extents(b, 0, b->rank, size);
@@ -12912,7 +12956,7 @@ static int ir__run_sizes(ind__lowered *p, const ind_body *b, int64_t run, ind_ex
 
 static uint32_t ir__add_partial(ind__lowered *p, const ind_body *b, uint32_t reduce, const ind_expr *size, int rank,
                                 int64_t run) {
-    ind_expr shape[2 * IND_MAX_RANK]; /* the runs are outermost: neighbouring columns lie side by side */
+    ind_expr shape[2 * IND_MAX_RANK]; /* the runs are outermost, so adjacent columns are adjacent in memory */
     for (int d = 0; d < rank; d++) shape[d] = !run ? size[d] : size[d ? d - 1 : rank - 1];
     uint32_t partial = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, (ind_dtype)b->inst[reduce].dtype, shape, rank);
     if (!partial || !ir__fix_layout(p->context, &p->buffer[partial].layout)) return 0;
@@ -12921,7 +12965,7 @@ static uint32_t ir__add_partial(ind__lowered *p, const ind_body *b, uint32_t red
     return partial;
 }
 
-/* The REDUCE of what lies in `partial`, and all that follows it. */
+/* The REDUCE of `partial`, and all that follows it. */
 static ind_body *ir__second_stage(ind__lowered *p, const ind_body *b, uint32_t reduce, const ind_expr *size, int rank,
                                   uint32_t partial) {
     const ind__inst *in = &b->inst[reduce];
@@ -12945,11 +12989,11 @@ static ind_body *ir__second_stage(ind__lowered *p, const ind_body *b, uint32_t r
     return ir__record_finish(&r, v.id != 0);
 }
 
-/* The two loops of one; `whole` keeps its body until both are there. */
+/* Builds the two loops of one; `whole` keeps its body until both exist. */
 static bool ir__split_loop(ind__lowered *p, const ind__loop *whole, const ind__split *split, ind__loop two[2]) {
     const ind_body *b = whole->body;
     uint32_t reduce = ind__body_splits(b);
-    ind_expr size[2 * IND_MAX_RANK]; /* of the partial results: P, and what the second stage reduces */
+    ind_expr size[2 * IND_MAX_RANK]; /* of the partial results: P, then the range of the second stage */
     int rank = split->run ? ir__run_sizes(p, b, split->run, size) : b->rank + split->outer;
     if (!split->run) ir__extents(b, 0, rank, size);
     uint32_t partial = ir__add_partial(p, b, reduce, size, rank, split->run);
@@ -13011,7 +13055,7 @@ static ind_status ir__verify_call(const ind_body *b, uint32_t n) {
     return i->dtype == ind_dtype_compute(f->dtype) ? IND_OK : ir__body_broken(b, n, "its type is not the function's");
 }
 
-/* May the body have SCAN n beside those before it? */
+/* True if the body may have SCAN n in addition to the earlier ones. */
 static bool ir__may_scan(const ind_body *b, uint32_t n) {
     bool sorts = ind__scan_sorts((ind_scan)b->inst[n].reduction);
     int scans = 1;
@@ -13057,7 +13101,7 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     return IND_OK;
 }
 
-/* Invariants of a body: operands exist and come first, arity and types fit, index symbols are the body's own. */
+/* Invariants of a body: operands exist and come first, arity and types match, index symbols are the body's own. */
 ind_status ind__body_verify(const ind_body *b) {
     if (b->result >= b->num_inst) return ir__body_broken(b, b->result, "the result does not exist");
     for (uint32_t n = 1; n < b->num_inst; n++) {
@@ -13093,7 +13137,8 @@ ind_status ind__body_verify(const ind_body *b) {
     return IND_OK;
 }
 
-/* What is mutated is read before; in the mutating loop itself, only as the element that the same point stores. */
+/* A buffer is read before it is mutated; the mutating loop itself may read only the element that the same point
+   stores. */
 static ind_status ir__verify_old_version(const ind__lowered *p, uint32_t loop, uint32_t load) {
     const ind_body *body = p->loop[loop].body;
     uint32_t version = p->buffer[body->inst[load].source].mutated_by;
@@ -13104,7 +13149,7 @@ static ind_status ir__verify_old_version(const ind__lowered *p, uint32_t loop, u
                : ir__body_broken(body, load, "reads what other points of the loop change");
 }
 
-/* Only a new version of a buffer is stored in part, and it has the layout of the old one. */
+/* Only a new version of a buffer is partially stored, and it has the layout of the old one. */
 static ind_status ir__verify_store(const ind__lowered *p, uint32_t loop, uint32_t store) {
     const ind_body *body = p->loop[loop].body;
     const ind__inst *i = &body->inst[store];
@@ -13127,7 +13172,7 @@ static ind_status ir__verify_store(const ind__lowered *p, uint32_t loop, uint32_
     return same ? IND_OK : ir__body_broken(body, store, "the versions of a buffer differ in layout");
 }
 
-/* The sizes from data that a loop uses were written before. */
+/* The data-dependent sizes that a loop uses are written before it. */
 static ind_status ir__verify_unbacked(const ind__lowered *p, uint32_t loop) {
     uint64_t sizes = ind__body_unbacked(p, p->loop[loop].body);
     for (uint32_t u = 0; u < p->num_unbacked; u++) {
@@ -13137,7 +13182,7 @@ static ind_status ir__verify_unbacked(const ind__lowered *p, uint32_t loop) {
     return IND_OK;
 }
 
-/* Does a second stage join what the first stored, all of it, in the same way? */
+/* True if a second stage combines all that the first stored, in the same way. */
 static bool ir__joins_partials(const ind__lowered *p, const ind__loop *second, const ind__buffer *partial) {
     ind_expr size[2 * IND_MAX_RANK];
     int n = second->body->rank + second->body->rrank;
@@ -13343,19 +13388,19 @@ void ind__lowered_print(ind__text *t, const ind__lowered *p, ind__node_name_fn o
 /* ========================================================================================== src/ir/loops/evaluate.c */
 /* ---------------------------------------------------------------------------------------------- >>evaluate */
 
-/* A small float of `digits` mantissa bits and this bias. */
+/* Converts a small float with `digits` mantissa bits and this bias. */
 static float ir__small_to_f32(uint8_t x, int digits, int bias) {
     int exponent = (x & 127) >> digits, mantissa = x & ((1 << digits) - 1);
     float v = ldexpf((float)(mantissa + (exponent ? 1 << digits : 0)), (exponent ? exponent : 1) - bias - digits);
     return x & 128 ? -v : v;
 }
 
-/* Rounds |f|, below 2^16, to nearest even; what overflows goes on counting upwards. */
+/* Rounds |f|, below 2^16, to nearest even; an overflowing mantissa carries into the exponent. */
 static uint32_t ir__small_from_f32(float f, int digits, int bias) {
     uint32_t u;
     memcpy(&u, &f, 4);
     u &= 0x7fffffff;
-    if (u < (uint32_t)(128 - bias) << 23) { /* below the normal numbers: to a multiple of the smallest */
+    if (u < (uint32_t)(128 - bias) << 23) { /* subnormal: a multiple of the smallest number */
         float steps = ldexpf(fabsf(f), bias - 1 + digits);
         return (uint32_t)nearbyintf(steps);
     }
@@ -13461,7 +13506,7 @@ static ind_status ir__eval_inputs(ind__eval *e, ind_context *c, const ind_expr *
     return status;
 }
 
-/* Marks the program ops that slot needs. */
+/* Marks the program ops that slot depends on. */
 static void ir__mark_cone(const ind__program *p, uint32_t slot, uint8_t *needed) {
     if (slot < p->num_inputs) return;
     needed[slot - p->num_inputs] = 1;
@@ -13475,7 +13520,7 @@ static void ir__mark_cone(const ind__program *p, uint32_t slot, uint8_t *needed)
     }
 }
 
-/* Compiles every index expression and lists the ops each needs. */
+/* Compiles every index expression and lists the ops that each depends on. */
 static ind_status ir__eval_compile(ind__eval *e) {
     const ind_body *b = e->body;
     ind_context *c = b->context;
@@ -13560,7 +13605,7 @@ void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int l
     e->epoch++;
 }
 
-/* Wraps around instead of failing: a launch has checked the sizes before, and every access is checked after. */
+/* Wraps around instead of failing: the launch has checked the sizes, and every access is checked afterwards. */
 static int64_t ir__index_op(uint8_t kind, int64_t a, int64_t b, int64_t c) {
     switch (kind) {
     case IND_EXPR_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -13605,7 +13650,7 @@ static void ir__eval_program_op(ind__eval *e, uint32_t i, int lanes) {
     }
 }
 
-/* Values of body->index[k]; *varying tells whether there is one per lane or only the first. */
+/* Values of body->index[k]; *varying: one value per lane, else only the first is valid. */
 static const int64_t *ir__eval_index(ind__eval *e, uint32_t k, int lanes, bool *varying) {
     for (uint32_t i = e->cone_begin[k]; i < e->cone_begin[k + 1]; i++) {
         uint32_t op = e->cone[i];
@@ -13671,7 +13716,7 @@ static void ir__zero_lane(ind__lanes *v, ind_dtype d, int l) {
     if (d == IND_F32)
         v->f[l] = 0;
     else
-        v->i[l] = 0; /* the zero of f64 too */
+        v->i[l] = 0; /* also the zero of f64 */
 }
 
 static void ir__spread(ind__lanes *v, ind_dtype d, int lanes) {
@@ -13716,7 +13761,7 @@ static void ir__eval_load(ind__eval *e, const ind__inst *i, ind__lanes *v, int l
 
 static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y);
 
-/* The value of lane l joins the element that is there; sums of 16-bit floats are made in f32 and rounded. */
+/* Combines the value of lane l with the stored element; sums of 16-bit floats are computed in f32 and rounded. */
 static void ir__combine_lane(const ind__eval_buffer *m, int64_t at, const ind__inst *i, const ind__lanes *v, int l) {
     static const uint8_t op[IND_NUM_REDUCTIONS] = {[IND_REDUCE_SUM] = IND_LOOP_ADD,
                                                    [IND_REDUCE_PROD] = IND_LOOP_MUL,
@@ -13739,7 +13784,7 @@ static void ir__combine_lane(const ind__eval_buffer *m, int64_t at, const ind__i
     ir__store_lane(m, at, &old, 0);
 }
 
-/* A store under a mask, or one that combines: lane after lane, as the same element may be hit more than once. */
+/* A store with a mask or one that combines: lane by lane, as several lanes may store the same element. */
 static void ir__eval_scatter(ind__eval *e, const ind__inst *i, const int64_t *at, bool varying, int lanes) {
     const ind__eval_buffer *m = &e->buffer[i->source];
     const ind__lanes *v = &e->value[i->arg[0]];
@@ -13792,7 +13837,7 @@ static void ir__eval_indirect(ind__eval *e, uint32_t n, const ind__inst *i, int 
         out[l] = v;
         e->value[n].i[l] = v;
     }
-    e->epoch++; /* what depends on it is new */
+    e->epoch++; /* recomputes the ops that depend on it */
 }
 
 static void ir__eval_index_value(ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes) {
@@ -13833,8 +13878,8 @@ static void ir__eval_cast(const ind__inst *i, ind_dtype from, const ind__lanes *
 
 #define IR__PI 3.14159265358979323846
 
-/* From Winitzki's approximation (2008), good to 2e-3, by Halley's method, which triples the digits at each step. Far
-   from 0 on erfc, which keeps its digits there. */
+/* From Winitzki's approximation (2008), accurate to 2e-3, by Halley's method, which triples the digits at each step.
+   Far from 0 it uses erfc, which stays accurate there. */
 static double ir__erfinv(double x) {
     double p = fabs(x), q = 1 - p, l = log1p(-p * p), t = 2 / (IR__PI * 0.147) + l / 2, s = -l / 0.147;
     if (!(p < 1)) return p == 1 ? copysign(INFINITY, x) : NAN;
@@ -13865,8 +13910,8 @@ static double ir__digamma(double x) {
     return sum + (log(x) - 0.5 / x - z * series);
 }
 
-/* exp(-|x|) I_n(x) for n = 0 and 1: the power series (Abramowitz and Stegun 9.6.10), whose terms have one sign; beyond
-   30 the asymptotic one (9.7.1), which has more digits there than the type. */
+/* exp(-|x|) I_n(x) for n = 0 and 1: the power series (Abramowitz and Stegun 9.6.10), whose terms have one sign; above
+   30 the asymptotic series (9.7.1), which is accurate beyond the type there. */
 static double ir__bessel_ie(int n, double x) {
     double y = fabs(x), term = n ? y / 2 : 1, sum = term;
     if (y <= 30) {
@@ -13880,8 +13925,8 @@ static double ir__bessel_ie(int n, double x) {
     return n ? copysign(sum, x) : sum;
 }
 
-/* J0 J1 Y0 Y1 (kinds 0 to 3) for y >= 25 by Hankel's asymptotic series (Abramowitz and Stegun 9.2.5), which has more
-   digits there than the type. */
+/* J0 J1 Y0 Y1 (kinds 0 to 3) for y >= 25 by Hankel's asymptotic series (Abramowitz and Stegun 9.2.5), which is accurate
+   beyond the type there. */
 static double ir__bessel_far(int kind, double y) {
     double p = 1, q = 0, term = 1, squares = kind & 1 ? 4 : 0, root = sqrt(1 / (IR__PI * y));
     for (int k = 1; k <= 30; k++) {
@@ -13952,8 +13997,8 @@ static double ir__zeta_positive(double x, double a) {
     return sum;
 }
 
-/* For a < 0 only with whole x, as in PyTorch: the terms below 0 are those from f in (0, 1) to -a, with the sign of
-   (-1)^x, and the others begin at 1 - f. */
+/* For a < 0 only with integer x, as in PyTorch: the terms below 0 are those from f in (0, 1) to -a, with the sign of
+   (-1)^x; the others start at 1 - f. */
 static double ir__zeta(double x, double a) {
     if (x == 1) return INFINITY;
     if (x < 1) return NAN;
@@ -13965,7 +14010,7 @@ static double ir__zeta(double x, double a) {
 }
 
 /* Temme's uniform expansion (1979; Digital Library of Mathematical Functions 8.12) for large a and x = a (1 + mu) near
-   it, where exp(-a eta^2 / 2) is small long before eta is large: few of its coefficients count. */
+   it, where exp(-a eta^2 / 2) becomes small long before eta is large: few of its coefficients matter. */
 static double ir__igamma_large(double a, double mu, bool upper) {
     double half_square = 0, power = mu;
     for (int k = 2; k < 14; k++) power *= -mu, half_square -= power / k; /* mu - log(1 + mu) */
@@ -13977,7 +14022,7 @@ static double ir__igamma_large(double a, double mu, bool upper) {
 }
 
 /* The regularised incomplete gamma functions P and Q = 1 - P: for x <= a or x <= 1 the series of P (Abramowitz and
-   Stegun 6.5.29), else the continued fraction of Q (6.5.31) from the back to the front by Lentz' method. */
+   Stegun 6.5.29), else the continued fraction of Q (6.5.31) by the modified Lentz method. */
 static double ir__igamma(double a, double x, bool upper) {
     double sum = 1, term = 1, tiny = 1e-300;
     if (!(a >= 0 && x >= 0) || (isinf(a) && isinf(x)) || (a == 0 && x == 0)) return NAN;
@@ -14001,7 +14046,7 @@ static double ir__igamma(double a, double x, bool upper) {
     return upper ? scale * h : 1 - scale * h;
 }
 
-/* One macro per number of operands: the loop over the lanes is the only difference between types. */
+/* One macro per number of operands: the types differ only in the loop over the lanes. */
 #define IND__LANE_LOOP(field, expression)                                                                              \
     for (int l = 0; l < lanes; l++) v->field[l] = (expression);                                                        \
     return
@@ -14159,7 +14204,7 @@ static int64_t ir__int_pow(int64_t base, int64_t exponent) {
     return (int64_t)r;
 }
 
-/* Fills with the sign, which C leaves to the compiler for negative numbers. */
+/* Shifts in the sign, which C leaves to the compiler for negative numbers. */
 static int64_t ir__shift_right(int64_t x, int64_t by) {
     return x < 0 ? ~(~x >> by) : x >> by;
 }
@@ -14175,7 +14220,7 @@ static int64_t ir__gcd(int64_t x, int64_t y) {
     return (int64_t)a;
 }
 
-/* On values as wide as 64 bits, whose caller wraps the result: a left shift by the type's width leaves 0 there. */
+/* Operates on 64-bit values; the caller wraps the result. So a left shift by the type's width gives 0. */
 static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     switch (op) {
     case IND_LOOP_NEG: return (int64_t)(0 - (uint64_t)x);
@@ -14238,7 +14283,7 @@ static void ir__eval_philox(const ind__eval *e, const ind__inst *i, ind__lanes *
     }
 }
 
-/* One call of the host twin per lane; its arguments come in the types in which loops compute. */
+/* Calls the host twin once per lane; its arguments have compute types. */
 static void ir__eval_call(const ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes) {
     const ind__function *f = i->imm.function;
     ind_element x[IND_MAX_FUNCTION_ARGS] = {{.i = 0}};
@@ -14282,7 +14327,7 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     case IND_LOOP_PART:
     case IND_LOOP_STATE:
     case IND_LOOP_PAIR:
-    case IND_LOOP_SCAN: return; /* the caller's */
+    case IND_LOOP_SCAN: return; /* filled in by the caller */
     default: break;
     }
     if (operand == IND_F32)
@@ -14306,7 +14351,7 @@ int64_t ind__neutral_int(ind_reduction r, ind_dtype d) {
     return lowest ? -largest - 1 : largest;
 }
 
-/* The value that changes nothing when it is joined, in lane 0. */
+/* The neutral element of the combination, in lane 0. */
 static void ir__neutral_lane(const ind__inst *i, ind__lanes *v) {
     double neutral = ind__neutral_float((ind_reduction)i->reduction);
     if (i->dtype == IND_F32)

@@ -38,7 +38,7 @@ extern "C" {
 IND_API const char *ind_device_text(ind_context *context);
 
 /* Opens the device (driver, driver context, NVRTC) now. Otherwise the first compile opens it; for the CUDA device, the
-   driver then creates its context concurrently with that compile. IND_LIBRARY names every path tried. */
+   driver then creates its context concurrently with that compile. The message of IND_LIBRARY lists every path tried. */
 IND_API ind_status ind_device_open(ind_context *context, ind_device device);
 
 /* ------------------------------------------------------------------------------------------------ >>memory */
@@ -187,7 +187,7 @@ typedef struct ind_run_desc {
     const int64_t *sizes_v; /* values in the order of declaration */
     ind_memory memory;
     void *stream;        /* CUstream; NULL: the default stream */
-    int64_t *data_sizes; /* receives the data-dependent sizes, as from ind_instance_data_sizes; NULL: not wanted */
+    int64_t *data_sizes; /* receives the data-dependent sizes, as from ind_instance_data_sizes; may be NULL */
 } ind_run_desc;
 IND_API ind_status ind_run(ind_module *module, const ind_run_desc *desc);
 
@@ -252,7 +252,7 @@ typedef struct ind_kernel_time {
     int64_t bytes_read, bytes_written;
     double flops;
 } ind_kernel_time;
-/* Runs every launch `repeats` times by itself, timed with events (host device: clock). times has one entry per launch;
+/* Runs each launch separately `repeats` times, timed with events (host device: clock). times has one entry per launch;
    a launch of several kernels has the name of the first. */
 IND_API ind_status ind_profile(ind_instance *instance, const ind_launch_desc *desc, int repeats, ind_kernel_time *times,
                                int max_times, int *num_times, double *total_ms);
@@ -341,7 +341,7 @@ struct ind_module {
     uint32_t num_bindings, num_inputs, num_consts;
     void **constant;       /* per binding: device pointer set by ind_module_constant, or NULL */
     void **constant_block; /* per binding: its allocation if the module owns it, or NULL */
-    /* Created on demand by inductor.h, freed with the module. */
+    /* Created on demand by inductor.h; freed with the module. */
     char *stage_text[16]; /* by stage */
     char *html;
     char **name; /* two per loop: its ops, and the tensors they produce; then one per buffer: its tensor */
@@ -350,8 +350,8 @@ struct ind_module {
 };
 
 /* Begin and end of a query of a module. Queries are serialised, as they create expressions in the module's context.
-   They may be nested. The end returns the query's status, or IND_OUT_OF_MEMORY if an allocation was refused meanwhile:
-   the answer may then be wrong. */
+   They may be nested. The end returns the query's status, or IND_OUT_OF_MEMORY if an allocation failed meanwhile: the
+   answer may then be wrong. */
 typedef struct ind__query {
     ind_context *context;
     uint32_t refusals;
@@ -359,10 +359,10 @@ typedef struct ind__query {
 ind__query ind__query_begin(const ind_module *m);
 ind_status ind__query_end(const ind__query *q, ind_status status);
 
-/* Resolves AUTO and opens the device. For CUDA, fills *target; another thread may still be creating the driver
-   context. Users of that context wait for it. */
+/* Resolves AUTO and opens the device. For CUDA, fills *target. Another thread may still be creating the driver context;
+   users of that context wait for it. */
 ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *device, ind_target *target);
-/* Waits for the driver context even if nobody needs it. A program may exit right after a failed compile. */
+/* Waits for the driver context even if it is not needed: a program may exit right after a failed compile. */
 void ind__device_settle(ind_context *c);
 /* Compiles CUDA C to a cubin or PTX with NVRTC; needs no GPU. The caller frees *out (ind__free). */
 ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *name, const ind_target *t, bool ptx,
@@ -519,7 +519,7 @@ static int rt__process_id(void) {
     return _getpid();
 }
 
-/* A new file that must not exist yet; NULL and errno. */
+/* Creates a file that must not exist yet. On failure: NULL and errno. */
 static FILE *rt__create_file(const char *path, bool private_file) {
     (void)private_file; /* files inherit the access list of their folder */
     int fd = _open(path, _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY, _S_IREAD | _S_IWRITE);
@@ -533,7 +533,7 @@ static bool rt__replace_file(const char *from, const char *to) {
     return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) != 0;
 }
 
-/* Does this path, with links followed, exist and not name a regular file? */
+/* True if this path exists and, after following links, is not a regular file. */
 static bool rt__is_no_file(const char *path) {
     const DWORD attributes = GetFileAttributesA(path);
     return attributes != INVALID_FILE_ATTRIBUTES && attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_DEVICE);
@@ -544,7 +544,7 @@ static const char *const rt__nvrtc_names[] = {"nvrtc64_130_0.dll", "nvrtc64_120_
 static const char *const rt__nvrtc_folders[] = {NULL};
 #define IND__RT_CUDA_PATH_FOLDER "\\bin\\"
 
-#else /* POSIX. Only functions that -std=c11 declares are used, for a program may include its own headers first. */
+#else /* POSIX. Uses only functions that -std=c11 declares, as a program may include its own headers first. */
 
 typedef pthread_t rt__thread;
 typedef pthread_mutex_t rt__mutex;
@@ -629,8 +629,8 @@ static int rt__process_id(void) {
     return (int)getpid();
 }
 
-/* A new file that must not exist yet; NULL and errno. The descriptor is made first, for its mode; stdio then opens it
-   by name, as fdopen is not declared under -std=c11. */
+/* Creates a file that must not exist yet. On failure: NULL and errno. open() sets the mode; fopen() then opens the file
+   by name, as -std=c11 does not declare fdopen. */
 static FILE *rt__create_file(const char *path, bool private_file) {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, private_file ? 0600 : 0666);
     if (fd < 0) return NULL;
@@ -644,7 +644,7 @@ static bool rt__replace_file(const char *from, const char *to) {
     return !rename(from, to);
 }
 
-/* Does this path, with links followed, exist and not name a regular file? */
+/* True if this path exists and, after following links, is not a regular file. */
 static bool rt__is_no_file(const char *path) {
     struct stat status;
     return !stat(path, &status) && !S_ISREG(status.st_mode);
@@ -660,7 +660,7 @@ static const char *const rt__nvrtc_folders[] = {"/usr/local/cuda/lib64/", NULL};
 /* ============================================================================================== src/runtime/files.c */
 /* ---- files */
 
-/* Reads to the end instead of asking for the size, which pipes and special files do not have. */
+/* Reads to the end instead of querying the size, which pipes and special files do not have. */
 static ind_status rt__read_all(ind_context *c, FILE *f, const char *path, char **data, size_t *bytes) {
     size_t size = 0, capacity = (size_t)1 << 16;
     char *buffer = (char *)ind__alloc(c, capacity);
@@ -707,12 +707,12 @@ static bool rt__write_new(const char *path, const void *data, size_t bytes, bool
 }
 
 /* Replaces the old file atomically: after a failure the old one is unchanged. A path that is not a regular file is
-   never replaced. A symbolic link is itself replaced, not its target: nobody can make the library write elsewhere. */
+   never replaced. A symbolic link is itself replaced, not its target: it cannot redirect the write. */
 static ind_status rt__write_file(ind_context *c, const char *path, const void *data, size_t bytes, bool private_file) {
     ind__text temporary = {.context = c};
     int error = 0;
     if (rt__is_no_file(path)) return ind__fail(c, IND_IO, "%s: is not a regular file, so it is not written", path);
-    /* The address, on this thread's stack, tells apart threads that write one file at the same time. */
+    /* The address of a stack variable separates threads that write one file at the same time. */
     ind__textf(&temporary, "%s.%d.%p.tmp", path, rt__process_id(), (void *)&temporary);
     if (temporary.failed) return ind__failed(c);
     remove(temporary.data); /* left by an earlier process with the same id */
@@ -735,7 +735,7 @@ ind_status ind__write_file(ind_context *c, const char *path, const void *data, s
 
 #define IND__RT_MAX_THREADS 64
 
-/* One step of a parallel loop. worker is in [0, number of threads): the caller's own is 0. May not allocate. */
+/* One iteration of a parallel loop. worker is in [0, number of threads); 0 is the caller's. May not allocate. */
 typedef void (*rt__work_fn)(void *arg, int64_t index, int worker);
 
 typedef struct rt__pool {
@@ -744,14 +744,14 @@ typedef struct rt__pool {
     rt__thread thread[IND__RT_MAX_THREADS];
     int wanted, started, next_worker; /* threads besides the caller */
     bool ready, stop, busy;
-    uint64_t generation; /* of the loop that runs */
+    uint64_t generation; /* number of the current loop */
     rt__work_fn fn;
     void *arg;
     int64_t next, count;
     int active;
 } rt__pool;
 
-/* Takes indices of the current loop until there are none. The mutex is held on entry and on return. */
+/* Runs iterations of the current loop until there are none left. The mutex is locked on entry and on return. */
 static void rt__pool_take(rt__pool *p, int worker) {
     while (p->next < p->count) {
         int64_t index = p->next++;
@@ -808,7 +808,7 @@ static void rt__pool_destroy(rt__pool *p) {
     rt__mutex_destroy(&p->mutex);
 }
 
-/* Maximum number of workers of a loop: sizes per-worker state. */
+/* Maximum number of workers of a loop: the size of per-worker state. */
 static int rt__pool_workers(const rt__pool *p) {
     return p->wanted + 1;
 }
@@ -966,7 +966,7 @@ typedef struct rt__cuda_driver {
     /* From CUDA 11.8 on, else NULL. */
     int(IND__RT_CUDA_CALL *cuLaunchKernelEx)(const rt__cuda_launch_config *config, void *function, void **params,
                                              void **extra);
-    /* From CUDA 12.3 on, else NULL. The num nodes that the next node of a capturing stream depends on. */
+    /* From CUDA 12.3 on, else NULL. Returns the num nodes on which the next node of a capturing stream depends. */
     int(IND__RT_CUDA_CALL *cuStreamGetCaptureInfo_v3)(void *stream, int *status, unsigned long long *capture,
                                                       void **graph, void *const **node, const rt__cuda_edge **edge,
                                                       size_t *num);
@@ -1015,7 +1015,7 @@ static const char *rt__cuda_load_table(void *library, const rt__cuda_symbol *tab
 
 typedef struct ind__kernel_entry ind__kernel_entry;
 
-/* Tuning result of a kernel, in the layout of a pack. The key is that of the source of the plan's first choice. */
+/* Tuning result of a kernel, in the layout of a pack. The key is the key of the source of the plan's first choice. */
 typedef struct rt__tuned {
     uint64_t key[2];
     uint64_t checksum;              /* of this struct with checksum 0 */
@@ -1040,12 +1040,12 @@ typedef struct rt__runtime {
     bool device_open, primary;
     int device;
     void *cuda_context;  /* valid only after rt__cuda_retained, unless given by the user */
-    rt__thread retainer; /* retains it, if `retaining` */
+    rt__thread retainer; /* thread that creates it, if `retaining` */
     bool retaining;
     int retained; /* a CUresult */
     char device_name[128];
     ind_target target;
-    double device_ms, library_ms; /* time opening them took, until a module has reported it */
+    double device_ms, library_ms; /* time spent opening them, until a module has reported it */
     ind__kernel_entry **entry;
     uint32_t num_entries, cap_entries;
     rt__tuned *tuned;
@@ -1053,7 +1053,7 @@ typedef struct rt__runtime {
     bool pack_read;
     const char *text; /* last result of ind_device_text; in the context's names */
     ind__text why_not;
-    rt__mutex recording; /* guards the fields below; taken by launches, so for nothing else */
+    rt__mutex recording; /* guards the fields below and nothing else, as launches lock it */
     rt__recorded recorded[IND__RT_CAPTURES];
     uint32_t next_recorded;
 } rt__runtime;
@@ -1146,8 +1146,8 @@ static void *rt__cuda_try_folder(ind__text *tried, const char *folder, char *pat
     return NULL;
 }
 
-/* Tries the user's path only, else the system's search path, then $CUDA_PATH, then the usual folders. Writes the path
-   found to `path`. */
+/* Tries the user's path only, if given. Otherwise the system's search path, $CUDA_PATH, then the usual folders. Writes
+   the path found to `path`. */
 static void *rt__cuda_find_nvrtc(const char *given, ind__text *tried, char *path, size_t size) {
     if (given) {
         snprintf(path, size, "%s", given);
@@ -1200,7 +1200,7 @@ static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
 /* ============================================================================================== src/runtime/check.c */
 /* ------------------------------------------------------------------------------------------------- >>check */
 
-/* Turns a CUresult into a status with the driver's own words. */
+/* Turns a CUresult into a status with the driver's error text. */
 static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int result, const char *call) {
     if (!result) return IND_OK;
     const char *name = NULL, *text = NULL;
@@ -1211,7 +1211,7 @@ static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int r
 }
 #define IND__CUDA_CALL(c, r, name, args) rt__cuda_check((c), &(r)->driver, (r)->driver.name args, #name)
 
-/* Public calls run between these two, so that the caller's current context is what it was. */
+/* Public calls run between enter and leave, which restore the caller's current context. */
 static ind_status rt__cuda_enter(ind_context *c, rt__runtime *r) {
     return IND__CUDA_CALL(c, r, cuCtxPushCurrent_v2, (r->cuda_context));
 }
@@ -1261,13 +1261,13 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
         ind_status status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (query[i].value, query[i].attribute, r->device));
         if (status) return status;
     }
-    int clusters = 0; /* drivers of before sm_90 know no such attribute */
+    int clusters = 0; /* stays 0 if an older driver does not know the attribute */
     bool able = !r->driver.cuDeviceGetAttribute(&clusters, IND__CUDA_ATTRIBUTE_CLUSTER_LAUNCH, r->device) && clusters;
     t->sm = major * 10 + minor;
     t->specific = t->sm >= 90;
     if (!able || !r->driver.cuOccupancyMaxActiveClusters) t->max_cluster = 1;
     ind__target_defaults(t);
-    while (t->max_cluster > 1 && t->max_cluster * 8 > t->num_sms) t->max_cluster /= 2; /* part of a device (MIG) */
+    while (t->max_cluster > 1 && t->max_cluster * 8 > t->num_sms) t->max_cluster /= 2; /* fewer SMs on a MIG slice */
     if (t->sm < 80)
         return ind__fail(c, IND_NOT_SUPPORTED,
                          "cuda: %s is sm_%d, sm_80 or later is needed; IND_DEVICE_HOST runs "
@@ -1277,8 +1277,8 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
 }
 
 /* ============================================================================================= src/runtime/device.c */
-/* ---- the primary context: what a device has is known before it is made, and kernels are compiled without it, so that
-   they are while the driver makes it (100 ms of 230 on an H200) */
+/* ---- the primary context: the device is queried before the context exists, and kernels compile without it. So the
+   driver creates it while kernels compile (100 ms of 230 on an H200) */
 
 static IND__RT_THREAD_CALL rt__cuda_retain(void *arg) {
     rt__runtime *r = (rt__runtime *)arg;
@@ -1351,7 +1351,7 @@ static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
     return status;
 }
 
-/* Is NVRTC already loaded in the process? */
+/* True if NVRTC is already loaded in the process. */
 static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
     if (c->desc.cuda.nvrtc_path) return rt__library_is_open(c->desc.cuda.nvrtc_path);
     for (int i = 0; rt__nvrtc_names[i]; i++)
@@ -1361,7 +1361,7 @@ static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
 
 /* NVRTC, opened by a separate thread. */
 typedef struct rt__cuda_warming {
-    const char *given;    /* by the user, or NULL */
+    const char *given;    /* path given by the user, or NULL */
     rt__cuda_nvrtc nvrtc; /* library NULL: not found */
 } rt__cuda_warming;
 
@@ -1400,7 +1400,7 @@ static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     const double waited_ms = ind__now_ms() - start;
     if (!status) status = rt__cuda_open_nvrtc(c, r);
     r->library_ms += waited_ms;
-    return status; /* the library that the thread opened stays open: rt__runtime_destroy */
+    return status; /* the library that the thread opened stays open: see rt__runtime_destroy */
 }
 
 /* Opens the GPU and a source of kernels: NVRTC or a pack. A GPU without either is unusable. */
@@ -1410,7 +1410,7 @@ static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
     return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
 }
 
-/* Like ind__device_resolve, with the runtime's mutex held; `ready`: also wait for the driver context. */
+/* Like ind__device_resolve, with the runtime's mutex locked. `ready`: also waits for the driver context. */
 static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device wanted, bool ready, ind_device *device,
                                      ind_target *target) {
     *device = IND_DEVICE_HOST;
@@ -1483,7 +1483,7 @@ static void rt__print_device(ind__text *t, ind_context *c, rt__runtime *r) {
         rt__print_cuda_device(t, c, r);
 }
 
-/* A returned text is never changed, as another thread may read it. A different text is a new string. */
+/* A returned text never changes, as another thread may read it. A different text is a new string. */
 const char *ind_device_text(ind_context *c) {
     if (!c) return "no context";
     rt__runtime *r = rt__runtime_of(c);
@@ -1505,8 +1505,8 @@ const char *ind_device_text(ind_context *c) {
 /* ============================================================================================== src/runtime/nvrtc.c */
 /* ------------------------------------------------------------------------------------------------- >>nvrtc */
 
-/* One source to be compiled by NVRTC. Workers only call NVRTC. The caller allocates before and after, as a user's
-   allocator need not support threads it does not know. */
+/* One source to compile. Workers only call NVRTC. The calling thread allocates before and after: a user's allocator
+   need not support threads that it did not create. */
 typedef struct rt__cuda_job {
     const rt__cuda_nvrtc *nvrtc;
     const char *source, *name, *arch_option;
@@ -1553,8 +1553,9 @@ static const char *rt__cuda_first_error(const char *log, int *line, size_t *leng
     return e;
 }
 
-/* If the error at `error` in the log is in a function of the user's, its lines in the source, and in name[] what it is
-   called; else the source. The emitter puts `#line 1 "swish"` in front of such a function (cg__define_functions). */
+/* Finds the function in which the log reports the error at `error`. For a function of the user: its lines in the
+   source, and its name in name[]; else the whole source. The emitter writes `#line 1 "swish"` before such a function
+   (cg__define_functions). */
 static const char *rt__cuda_lines_of(const char *log, const char *error, const char *source, char name[72]) {
     const char *begin = error;
     while (begin > log && begin[-1] != '\n') begin--;
@@ -1654,7 +1655,8 @@ static uint64_t rt__little(const unsigned char *p, int bytes) {
     return v;
 }
 
-/* Attribute records of a .nv.info section: format, attribute, 16-bit value or length of what follows. */
+/* Attribute records of a .nv.info section: format, attribute, then a 16-bit value or the length of the data after
+   it. */
 static void rt__read_nv_info(const unsigned char *p, size_t n, int *registers, int *local_bytes) {
     enum { IND__FORMAT_SIZED = 4, IND__REGISTERS = 0x2f, IND__FRAME_SIZE = 0x11 };
     for (size_t at = 0; at + 4 <= n;) {
@@ -1687,23 +1689,23 @@ void ind__cubin_resources(const void *cubin, size_t n, int *registers, int *loca
 /* =============================================================================================== src/runtime/pack.c */
 /* -------------------------------------------------------------------------------------------------- >>pack */
 
-/* A compiled kernel, shared by all modules of the context. The key covers source, architecture, options and the format
+/* A compiled kernel, shared by all modules of the context. The key covers source, architecture, options and format
    number. It does not cover the NVRTC version, which is only recorded: a shipped pack must work with another NVRTC, or
-   none. Builds that spilled and were replaced are kept, also in a pack: another process then makes the same choice
-   without a compiler. */
+   none. Builds that spilled and were replaced stay in the table and in the pack: another process then makes the same
+   choice without a compiler. */
 struct ind__kernel_entry {
     uint64_t key[2];
     char name[72], arch[16];
     int nvrtc_version;
     bool from_pack;
-    bool only_tried; /* only measured by tuning, and not the fastest: no module runs it */
+    bool only_tried; /* a candidate of tuning that was not the fastest: no module runs it */
     void *cubin;     /* NULL: not compiled yet, or failed */
     size_t bytes;
     void *module, *function; /* loaded into the device's context */
 };
 
-/* File: header, then entries one after another, each padded to 8 bytes, then what tuning has found, to the end. Numbers
-   in the byte order of the writer; the order is part of the magic number. */
+/* File: header, entries (each padded to 8 bytes), tuning results to the end. Numbers have the byte order of the writer,
+   which the magic number shows. */
 #define IND__PACK_MAGIC  0x0a4b434150444e49ull /* "INDPACK\n" */
 #define IND__PACK_FORMAT 1u
 
@@ -1715,7 +1717,7 @@ typedef struct rt__pack_header {
 typedef struct rt__pack_entry {
     uint64_t key[2];
     uint64_t bytes;
-    uint64_t checksum; /* of this struct with checksum 0, then of the cubin */
+    uint64_t checksum; /* of this struct with checksum 0, and of the cubin */
     int32_t nvrtc_version;
     uint32_t reserved;
     char name[72], arch[16];
@@ -1904,8 +1906,7 @@ static void rt__runtime_destroy(ind_context *c) {
     ind__free(c, r->tuned);
     if (inside) rt__cuda_leave(r);
     rt__cuda_release_device(r);
-    /* The libraries stay loaded: neither gives back its static memory, so that opening them again and again would leak.
-     */
+    /* The libraries stay loaded: neither frees its static memory, so repeated loading would leak. */
     rt__mutex_destroy(&r->recording);
     rt__mutex_destroy(&r->mutex);
     ind__text_free(&r->why_not);
@@ -1918,15 +1919,15 @@ static void rt__runtime_destroy(ind_context *c) {
 
 #define IND__RT_NONE UINT32_MAX
 
-#define IND__RT_LAUNCH 5 /* numbers of a launch: blocks along x, y, z, bytes of shared memory, threads per block */
+#define IND__RT_LAUNCH 5 /* values per launch: blocks along x, y, z, bytes of shared memory, threads per block */
 
 typedef struct rt__exec_arg {
     ind__arg_kind kind;
     uint32_t buffer; /* BUFFER */
     uint32_t slot;   /* SIZE */
     bool wide;       /* SIZE: passed as long long */
-    uint32_t part;   /* ERROR: of the step this many after the launched one */
-    int64_t offset;  /* COUNTERS, PARTIALS: in bytes */
+    uint32_t part;   /* ERROR: step to report to, relative to the launched one */
+    int64_t offset;  /* COUNTERS, PARTIALS: byte offset */
 } rt__exec_arg;
 
 typedef struct rt__exec_variant {
@@ -1938,14 +1939,14 @@ typedef struct rt__exec_variant {
     void *function;
     uint32_t first_arg, num_args; /* in the executable's args, and likewise in an instance's cells */
     uint32_t guard_slot;          /* RT_NONE: always valid */
-    uint32_t fitted_slot;         /* RT_NONE: the launch has `threads` */
+    uint32_t fitted_slot;         /* RT_NONE: threads per block are `threads` */
     bool aligned, dependent, takes_next;
-    bool reads_constants; /* reads constants, which must not change while it runs */
+    bool reads_constants; /* its constants must not change while it runs */
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
     int64_t most_shared; /* maximum dynamic shared memory */
-    /* Persistent grid of clusters: all work items, else RT_NONE. The device runs `resident` clusters at once, known
-       after the build. */
+    /* Persistent grid of clusters: number of work items; else RT_NONE. `resident`: clusters that the device runs at
+       once, known after the build. */
     uint32_t items_slot;
     int resident;
 } rt__exec_variant;
@@ -1954,7 +1955,7 @@ typedef struct rt__exec_step {
     const char *name;
     rt__exec_variant *variant; /* in the module's arena */
     int num_variants;
-    const ind__opaque *call; /* else NULL */
+    const ind__opaque *call; /* NULL: a kernel */
     struct rt__exec_tensor *tensor;
     uint32_t first_tensor, workspace_slot; /* first in the instance's tensors; slot of the workspace bytes, RT_NONE: no
                                               workspace */
@@ -1963,14 +1964,14 @@ typedef struct rt__exec_step {
 /* Slots of the sizes and strides of a call's operand. */
 typedef struct rt__exec_tensor {
     uint32_t size[IND_MAX_RANK], stride[IND_MAX_RANK];
-    uint32_t count; /* the buffer with the size of dimension 0; RT_NONE: not data-dependent */
+    uint32_t count; /* buffer that stores the size of dimension 0; RT_NONE: not data-dependent */
 } rt__exec_tensor;
 
 typedef struct rt__exec_condition {
     uint32_t slot; /* in the program `check` */
     bool guard;
     const char *text;
-    uint32_t *size; /* indices of the sizes in it */
+    uint32_t *size; /* indices of the sizes it uses */
     uint32_t num_sizes;
 } rt__exec_condition;
 
@@ -1985,7 +1986,7 @@ typedef struct ind__executable {
     ind_symbol *size; /* own copies: launches never read the context's tables */
     ind_expr *symbol; /* inputs of the program: the declared sizes, then the data-dependent ones */
     uint32_t num_symbols, num_declared;
-    ind__program most; /* same inputs; the maximum of each data-dependent size */
+    ind__program most; /* computes the maximum of each data-dependent size from the same inputs */
     struct rt__data_size {
         ind_symbol symbol;
         uint32_t most_slot, step; /* step: the step that writes it */
@@ -1994,12 +1995,12 @@ typedef struct ind__executable {
     uint32_t num_buffers;
     uint32_t *buffer_binding, *buffer_offset, *buffer_numel; /* RT_NONE: none; offset and numel are slots */
     uint32_t *binding_bytes, *binding_used;                  /* slots: maximum bytes; bytes of the actual shape */
-    char **binding_text;                                     /* input "x" f32[B, 256] */
-    /* Conditions have their own program. They may be what prevents a division by zero in the other one. */
+    char **binding_text;                                     /* for example: input "x" f32[B, 256] */
+    /* Conditions have their own program: they may exclude a division by zero in the other one. */
     ind__program check, derive;
     rt__exec_condition *condition;
-    ind_expr *size_formula; /* by size: its formula from the facts, invalid if it is free */
-    uint32_t *size_slot;    /* its slot in `derive`, RT_NONE if it is free */
+    ind_expr *size_formula; /* by size: formula from the facts, invalid if the size is free */
+    uint32_t *size_slot;    /* slot of the formula in `derive`, RT_NONE if the size is free */
     uint32_t num_scratch;   /* slots needed by the larger of the two programs */
     rt__exec_step *step;
     uint32_t num_steps;
@@ -2028,9 +2029,9 @@ typedef struct rt__host_direct {
     uint32_t buffer, base_slot, stride_slot[2 * IND_MAX_RANK];
 } rt__host_direct;
 
-/* A pass over the row. once: values that do not depend on R; empty: those for a row without elements; spread: the
-   `once` values used in `loop`; loop: per element of the row; scan: the scans of the pass; reduce: the reductions of
-   the pass; part: their PARTs. The last stage reduces nothing. */
+/* Lists of a pass over the row. once: values that do not depend on R; empty: `once` for an empty row; spread: `once`
+   values used in `loop`; loop: values per element of the row; scan: scans of the pass; reduce: reductions of the pass;
+   part: PARTs of these. The last stage has no reductions. */
 typedef struct rt__host_stage {
     rt__host_list once, empty, spread, loop, scan, reduce, part;
 } rt__host_stage;
@@ -2040,18 +2041,17 @@ struct rt__host_kernel {
     const ind_body *body;
     rt__host_stage *stage;
     uint32_t num_stages, max_reduces, num_live;
-    bool full_lanes; /* `loop` uses an index symbol that `once` computes: it must exist in every lane */
+    bool full_lanes; /* `loop` uses an index symbol that `once` computes, so every lane needs it */
     bool in_order;   /* points may write the same element: they run sequentially, on one worker */
     uint32_t extent_slot[2 * IND_MAX_RANK];
     ind__eval eval;                       /* compiled index expressions; workers add the memory for values */
-    uint32_t element_stage;               /* the stage with the stores per element of the row */
+    uint32_t element_stage;               /* the stage with the stores per element */
     uint32_t scan, part[IND__MAX_STATES]; /* the first SCAN; with a combine function: its PARTs, 0: none */
     rt__host_list before, after;          /* the loop of element_stage, split at the SCAN */
     rt__host_list combine;                /* instructions of a scan's combine function */
     uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
-    uint32_t sort, sort_stage; /* the SCAN that sorts, 0: none; its operand is computed in the stage before
-                                  sort_stage */
-    ind_dtype sort_dtype;      /* the dtype its keys are rounded to */
+    uint32_t sort, sort_stage; /* the SCAN that sorts, 0: none; stage sort_stage - 1 computes its operand */
+    ind_dtype sort_dtype;      /* the dtype to which its keys are rounded */
     bool matmul;
     uint32_t dot;
     int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
@@ -2151,8 +2151,8 @@ static ind_status rt__module_bindings(ind_module *m) {
     return IND_OK;
 }
 
-/* Sets the location of every buffer: a binding, or an offset in the arena (its own, or that of the buffer it
-   overwrites in place). */
+/* Sets the location of every buffer: a binding, or an offset in the arena. A buffer may share the offset of one that it
+   overwrites in place. */
 static ind_status rt__module_buffers(ind_module *m) {
     ind__executable *x = m->executable;
     const ind_schedule *s = m->desc.schedule;
@@ -2267,13 +2267,13 @@ static uint32_t rt__step_of(const ind_module *m, uint32_t buffer) {
     return IND__RT_NONE;
 }
 
-/* Returns the step whose launch runs this one. The host device runs the steps of a launch in sequence. */
+/* Returns the step whose launch runs this one. On the host device, the steps of a launch run in sequence. */
 static uint32_t rt__launch_of(const ind_module *m, uint32_t step) {
     return m->desc.device == IND_DEVICE_CUDA ? m->desc.plan->kernel[step].first : m->desc.schedule->launch[step];
 }
 
-/* Sets the inputs of the program, and the program that bounds the data-dependent sizes. A size has no step if no
-   kernel needs it: the loops that count it were removed. */
+/* Sets the inputs of the program, and the program that bounds the data-dependent sizes. A size has no step if no kernel
+   needs it: the loops that count it were eliminated. */
 static ind_status rt__module_symbols(ind_module *m) {
     ind__executable *x = m->executable;
     const ind__unbacked *list = m->desc.lowered->unbacked;
@@ -2337,7 +2337,7 @@ static ind_status rt__module_tables(ind_module *m) {
     return rt__module_symbols(m);
 }
 
-/* Does the body read indices from memory? Such indices are checked. */
+/* True if the body reads indices from memory. Such indices are checked. */
 static bool rt__body_checked(const ind_body *b) {
     for (uint32_t i = 1; i < b->num_inst; i++)
         if (b->inst[i].op == IND_LOOP_INDIRECT) return true;
@@ -2590,7 +2590,7 @@ ind_expr ind_module_peak(const ind_module *m) {
 ind_module_stats ind_module_query_stats(const ind_module *m) {
     ind_module_stats stats = {0};
     if (!m) return stats;
-    ind__lists_lock(m->context); /* a launch may update them */
+    ind__lists_lock(m->context); /* launches may update the statistics */
     stats = m->desc.stats;
     ind__lists_unlock(m->context);
     return stats;
@@ -2599,8 +2599,8 @@ ind_module_stats ind_module_query_stats(const ind_module *m) {
 /* ============================================================================================= src/runtime/memory.c */
 /* ------------------------------------------------------------------------------------------------ >>memory */
 
-/* Memory of a module's device. Host memory is aligned to 256 bytes as the memory plan assumes; *block is what to free.
- */
+/* Memory of a module's device. Host memory is aligned to 256 bytes, as the memory plan assumes. *block: the pointer to
+   free. */
 static ind_status rt__device_alloc(ind_module *m, size_t bytes, void **data, void **block) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
@@ -2656,7 +2656,7 @@ static ind_status rt__constant_upload(ind_module *m, uint32_t at, const void *da
     return IND_OK;
 }
 
-/* On the host device the block to free is kept in the 256 bytes before the memory. */
+/* On the host device, the 256 bytes before the memory store the block to free. */
 ind_status ind_module_alloc(ind_module *m, size_t bytes, void **memory) {
     if (memory) *memory = NULL;
     if (!m) return IND_INVALID_ARGUMENT;
@@ -2775,7 +2775,7 @@ static const char *rt__skip_spaces(const char *p) {
     return p + strspn(p, " \t\r\n");
 }
 
-/* Digits after an optional sign; false on none or on overflow. */
+/* Digits after an optional sign. False if there are none, or on overflow. */
 static bool rt__parse_int64(const char **at, int64_t *out) {
     const char *p = *at;
     bool negative = *p == '-';
@@ -2832,7 +2832,7 @@ ind_status ind__module_given_sizes(ind_module *m, const char *who, const char *t
     return IND_OK;
 }
 
-/* Computes the missing sizes that follow from others by a fact. */
+/* Computes missing sizes that facts determine. */
 static ind_status rt__derive_sizes(ind_module *m, const char *who, int64_t *values, int64_t *scratch) {
     const ind__executable *x = m->executable;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
@@ -2851,7 +2851,7 @@ static ind_status rt__derive_sizes(ind_module *m, const char *who, int64_t *valu
     return status;
 }
 
-/* "run: fact S == 4*T does not hold: S = 6, T = 2" */
+/* Example: "run: fact S == 4*T does not hold: S = 6, T = 2" */
 static ind_status rt__condition_failed(ind_module *m, const char *who, const rt__exec_condition *c,
                                        const int64_t *values) {
     char list[300] = "";
@@ -2911,7 +2911,7 @@ typedef struct rt__host_worker {
     struct rt__host_accumulator *accumulator; /* max_reduces entries */
     void *panel_a, *panel_b, *tile;           /* matmul */
     unsigned char *eval_memory;
-    struct rt__host_sorted *row; /* for a sort: capacity for the longest row so far */
+    struct rt__host_sorted *row; /* for a sort; capacity: the longest row so far */
     int64_t row_capacity;
 } rt__host_worker;
 
@@ -2922,7 +2922,7 @@ typedef struct rt__captured {
     int64_t *size;
 } rt__captured;
 
-#define IND__RT_LOOKBACKS 48 /* blocks of 4 KiB, 8 KiB .. */
+#define IND__RT_LOOKBACKS 48 /* number of blocks; their sizes at least double, from 4 KiB */
 
 /* Address range that a run reads or writes through a binding. */
 typedef struct rt__range {
@@ -2932,15 +2932,15 @@ typedef struct rt__range {
 } rt__range;
 
 struct ind_instance {
-    ind_instance *prev, *next; /* list of the module's instances; ind_run's own is in no list */
+    ind_instance *prev, *next; /* list of the module's instances; ind_run's instance is in no list */
     ind_module *module;
     char error[512];
     int64_t *size, *next_size; /* of the last launch; of the current call */
     int64_t *slot;             /* values of the module's program */
-    int64_t *scratch;          /* values of the programs of its conditions */
+    int64_t *scratch;          /* values of the programs of the conditions */
     bool evaluated, bound;
     void **pointer, **next_pointer; /* per binding */
-    struct rt__range *range;        /* per binding, and one for a workspace that is the caller's */
+    struct rt__range *range;        /* per binding, and one for a workspace given by the caller */
     uint64_t *address;              /* per buffer */
     void *workspace, *workspace_block, *retired_block;
     size_t workspace_bytes;
@@ -2948,12 +2948,12 @@ struct ind_instance {
     uint64_t *cell; /* argument values, one per exec_arg */
     void **param;   /* pointers to them, as the driver requires */
     uint8_t *chosen;
-    unsigned *grid;        /* 3 per step, then the dynamic shared bytes */
+    unsigned *grid;        /* IND__RT_LAUNCH per step */
     uint64_t *index_error; /* host: 4 words per step */
     void *index_error_device;
     void *counters, *counters_block; /* counters; then, 256-byte aligned, partial results of blocks that share rows */
-    uint64_t lookback; /* words that kernels leave at 0, in the last block; each block is at least twice the one
-                          before */
+    uint64_t lookback; /* words that kernels leave at 0, in the last block; each block has at least twice the size of
+                          the previous one */
     void *lookback_block[IND__RT_LOOKBACKS];
     int num_lookbacks;
     size_t lookback_bytes;
@@ -3016,7 +3016,7 @@ static ind_status rt__instance_counters(ind_instance *n) {
 }
 
 /* Grows the words through which the blocks of a scan exchange state (decoupled look-back). Each launch finds them at 0
-   and leaves them at 0, so each instance has its own. Blocks that became too small are not freed, as a captured graph
+   and leaves them at 0, so each instance needs its own. Blocks that became too small are not freed, as a captured graph
    may still use them. */
 static ind_status rt__instance_lookback(ind_instance *n) {
     ind_module *m = n->module;
@@ -3089,7 +3089,7 @@ static void rt__captured_clear(ind_instance *n) {
     n->retired_block = NULL;
 }
 
-/* Frees the members that instance_init created, also after a partial init. Inside the device's context. */
+/* Frees the members that instance_init created, also after a partial init. Runs inside the device's context. */
 static void rt__instance_clear(ind_instance *n) {
     ind_context *c = n->module->context;
     rt__captured_clear(n);
@@ -3158,7 +3158,7 @@ const char *ind_instance_error(const ind_instance *n) {
 /* ============================================================================================= src/runtime/launch.c */
 /* ------------------------------------------------------------------------------------------------ >>launch */
 
-/* Takes new sizes over and runs the module's program on them, unless they are those of the last launch. */
+/* Sets new sizes and runs the module's program on them, unless they equal the previous launch's. */
 static ind_status rt__instance_sizes(ind_instance *n, const char *text, const int64_t *values) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -3219,7 +3219,7 @@ static ind_status rt__bind_names(ind_instance *n, const ind_binding *list, int n
     return IND_OK;
 }
 
-/* Fills in the module's constants; what is still NULL and not empty is missing. */
+/* Fills in the module's constants. A pointer that is then still NULL is missing, unless the binding is empty. */
 static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
     ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
@@ -3232,14 +3232,14 @@ static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
 }
 
 /* =========================================================================================== src/runtime/bindings.c */
-/* ---- bound memory that a run writes overlaps nothing else: ranges are sorted by address and compared in order */
+/* ---- memory that a run writes overlaps no other bound memory: ranges are sorted by address and compared in order */
 
 static bool rt__is_donated(const ind_module *m, uint32_t binding) {
     return binding < m->num_bindings && m->binding[binding].donated;
 }
 
-/* Sets the range of a binding from `pointer`, which lists all bindings. The range is empty for an output bound to the
-   donated input that it takes over: it is not longer than the input. */
+/* Sets the range of a binding from `pointer`, which lists all bindings. An output bound to the donated input that it
+   takes over gets an empty range: it is no longer than the input. */
 static void rt__bound_range(const ind_instance *n, void *const *pointer, rt__range *r) {
     const ind_module *m = n->module;
     const uint32_t i = r->binding;
@@ -3271,7 +3271,7 @@ static void rt__sink_range(rt__range *r, uint32_t at, uint32_t num) {
     r[at] = sinking;
 }
 
-/* Heap sort: O(n log n) steps, no allocation. The order of the last launch is mostly right for this one. */
+/* Heap sort: O(n log n) steps, no allocation. The order of the previous launch is usually still right. */
 static void rt__sort_ranges(rt__range *r, uint32_t num) {
     uint32_t sorted = 1;
     while (sorted < num && r[sorted - 1].from <= r[sorted].from) sorted++;
@@ -3399,7 +3399,8 @@ static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int6
                      kernel, (long long)blocks, d, (long long)limit[d]);
 }
 
-/* Does the launch of step `at` also run the next step? Steps are bound in order; a step without a launch does not. */
+/* True if the launch of step `at` also runs the next step. Steps are bound in order. A step without its own launch runs
+   no other step. */
 static bool rt__takes_next(const ind_instance *n, uint32_t at) {
     const rt__exec_step *s = &n->module->executable->step[at];
     return s->num_variants && n->chosen[at] != IND__STEP_SKIPPED && s->variant[n->chosen[at]].takes_next;
@@ -3413,10 +3414,9 @@ static const rt__exec_variant *rt__built(rt__exec_variant *v) {
 static int64_t rt__grid_blocks(const ind_instance *n, const rt__exec_variant *v, int d) {
     if (d > 0 || v->items_slot == IND__RT_NONE) return n->slot[v->grid_slot[d]];
     const int64_t items = n->slot[v->items_slot];
-    return (items < v->resident ? items : v->resident) * v->plan->cluster;
+    return (items < v->resident ? items : v->resident) * ind__row_of(v->plan)->cluster;
 }
 
-/* Is the grid empty? */
 static bool rt__is_empty(const ind_instance *n, const rt__exec_variant *v) {
     return !n->slot[v->grid_slot[0]] || !n->slot[v->grid_slot[1]] || !n->slot[v->grid_slot[2]];
 }
@@ -3554,8 +3554,8 @@ ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
     return rt__instance_failed(n, status);
 }
 
-/* Returns the op to name for a bad index, as the user called it: the kernel's op with an index word in its name, else
-   the first. */
+/* Returns the op to name for a bad index, as the user called it: the first op of the kernel with an index word in its
+   name, else the first op. */
 static const char *rt__index_origin(const ind_module *m, const ind_kernel *k) {
     static const char *const words[] = {"embedding", "gather", "scatter", "index", "put", "take"};
     for (size_t w = 0; w < sizeof words / sizeof *words; w++)
@@ -3581,7 +3581,7 @@ static ind_status rt__cuda_fetch_errors(ind_instance *n) {
     return status;
 }
 
-/* Waits and reports a bad index of any launch since the last check, once. Inside the device's context. */
+/* Waits, and reports one bad index of the launches since the last check. Runs inside the device's context. */
 static ind_status rt__instance_check(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -3610,13 +3610,13 @@ ind_status ind_instance_check(ind_instance *n) {
 static ind_status rt__fetch_data_size(ind_instance *n, uint32_t u, int64_t *value) {
     ind_module *m = n->module;
     const void *from = (const void *)(uintptr_t)n->address[m->desc.lowered->unbacked[u].buffer];
-    if (m->executable->data_size[u].step == IND__RT_NONE) return *value = 0, IND_OK; /* nothing has this size */
+    if (m->executable->data_size[u].step == IND__RT_NONE) return *value = 0, IND_OK; /* no step counts this size */
     if (m->desc.device != IND_DEVICE_CUDA) return memcpy(value, from, sizeof *value), IND_OK;
     return IND__CUDA_CALL(m->context, m->executable->runtime, cuMemcpyDtoHAsync_v2,
                           (value, (rt__cuda_ptr)(uintptr_t)from, sizeof *value, n->stream));
 }
 
-/* Inside the device's context. */
+/* Runs inside the device's context. */
 static ind_status rt__instance_data_sizes(ind_instance *n, int64_t *values, int max) {
     ind_module *m = n->module;
     ind_status status = IND_OK;
@@ -3643,8 +3643,8 @@ ind_status ind_instance_data_sizes(ind_instance *n, int64_t *values, int max) {
 /* ================================================================================================ src/runtime/run.c */
 /* --------------------------------------------------------------------------------------------------- >>run */
 
-/* Device memory for the host pointers in next_pointer: one block, with the inputs and constants copied in. `host` gets
-   the host pointers. */
+/* Allocates device memory for the host pointers in next_pointer: one block, with the inputs and constants copied in.
+   `host` receives the host pointers. */
 static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, void **block) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -3707,7 +3707,7 @@ static ind_status rt__run_once(ind_instance *n, const ind_run_desc *d) {
     ind_status status = rt__instance_sizes(n, d->sizes, d->sizes_v);
     if (!status) status = rt__bind_names(n, d->bindings, d->num_bindings, n->next_pointer);
     if (status) return status;
-    for (uint32_t i = 0; i < m->num_bindings; i++) /* before anything is copied: say what is missing */
+    for (uint32_t i = 0; i < m->num_bindings; i++) /* report missing bindings before any copy */
         if (!n->next_pointer[i] && !m->constant[i] && n->slot[m->executable->binding_bytes[i]])
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
                              m->executable->binding_text[i]);
@@ -3733,12 +3733,12 @@ ind_status ind_run(ind_module *m, const ind_run_desc *desc) {
 
 /* ======================================================================================= src/runtime/host/prepare.c */
 /* ------------------------------------------------------------------------------------------- >>host-device */
-/* Iterates over the schedule and evaluates the fused bodies in blocks of IND__LANES points. It shares no code with the
-   CUDA emitter, so that each checks the other. A kernel is split into stages. Every REDUCE ends a pass over the row;
-   values that depend on its result belong to the next stage. */
+/* Executes the schedule: evaluates the fused bodies in blocks of IND__LANES points. It shares no code with the CUDA
+   emitter, so that each checks the other. A kernel is split into stages. Every REDUCE ends a pass over the row; values
+   that depend on its result belong to the next stage. */
 
 typedef struct rt__host_deps {
-    uint32_t source[64]; /* instructions whose values this one needs */
+    uint32_t source[64]; /* instructions whose values this one uses */
     uint32_t num;
     uint32_t vars; /* bit v: uses loop variable v itself */
 } rt__host_deps;
@@ -3772,15 +3772,15 @@ static ind_status rt__host_find_deps(const ind_body *b, uint32_t n, rt__host_dep
     return status;
 }
 
-/* What is known about each instruction while a kernel is being prepared. */
+/* Properties of an instruction, for preparing a kernel. */
 typedef struct rt__host_facts {
     uint32_t vars;  /* loop variables that the value depends on */
-    uint32_t level; /* number of REDUCEs before it, in the longest chain */
+    uint32_t level; /* REDUCEs in the longest chain before it */
     bool live, looped, crossing, wanted;
-    bool outer;           /* something uses it that is not per element of the row, .. */
-    bool rooted;          /* .. and is stored, or checked, of a row without elements, too */
-    bool scanned, behind; /* depends on results of a scan; on reductions of them. Entry 0: true if elements or another
-                             reduction need the latter, so that the scan runs in several passes */
+    bool outer;           /* used by an instruction that is not per element of the row, .. */
+    bool rooted;          /* .. and a store or check uses it even if the row is empty */
+    bool scanned, behind; /* depends on results of a scan; on reductions of scan results. Entry 0: true if elements or
+                             another reduction use the latter, so that the scan runs in several passes */
 } rt__host_facts;
 
 static uint32_t rt__reduced_vars(const ind_body *b) {
@@ -3791,17 +3791,17 @@ static bool rt__is_sort(const ind_body *b, uint32_t i) {
     return b->inst[i].op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)b->inst[i].reduction);
 }
 
-/* Is it part of a scan, so that its value changes from element to element? */
+/* True if it is part of a scan: its value changes from element to element. */
 static bool rt__is_scanned(const ind_body *b, uint32_t i) {
     return b->inst[i].op == IND_LOOP_SCAN || b->inst[i].op == IND_LOOP_STATE || b->inst[i].op == IND_LOOP_PAIR;
 }
 
-/* Does it only index elements of the row? */
+/* True if it only indexes elements of the row. */
 static bool rt__is_spare_index(const ind_body *b, const rt__host_facts *f, uint32_t i) {
     return b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing && !f[i].outer;
 }
 
-/* Marks what instruction i uses as used by it. */
+/* Marks the operands of instruction i as used by it. */
 static void rt__host_mark_uses(const ind_body *b, rt__host_facts *f, uint32_t i) {
     rt__host_deps d;
     const bool inner = f[i].looped || b->inst[i].op == IND_LOOP_REDUCE, stores = b->inst[i].op == IND_LOOP_STORE;
@@ -3846,8 +3846,8 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
     return IND_OK;
 }
 
-/* The last stage that has elements to store: in which a scan runs, too. What is reduced of its results follows, unless
-   elements need it. */
+/* The last stage with stores per element; scans run in it. Reductions of scan results belong to the next stage, unless
+   elements use them. */
 static uint32_t rt__host_element_stage(const ind_body *b, rt__host_facts *f) {
     uint32_t stage = 0;
     const bool again = f[0].behind;
@@ -3863,7 +3863,7 @@ static uint32_t rt__host_element_stage(const ind_body *b, rt__host_facts *f) {
 static void rt__host_mark(const ind_body *b, rt__host_facts *f, bool only_looped) {
     rt__host_deps d;
     for (uint32_t i = b->num_inst; i-- > 1;) {
-        if (!f[i].wanted || rt__is_sort(b, i)) continue; /* the row is sorted by then */
+        if (!f[i].wanted || rt__is_sort(b, i)) continue; /* the previous stage has sorted the row */
         (void)rt__host_find_deps(b, i, &d);
         for (uint32_t k = 0; k < d.num; k++)
             if (!only_looped || f[d.source[k]].looped) f[d.source[k]].wanted = true;
@@ -3880,8 +3880,8 @@ static bool rt__filter_once(const ind_body *b, const rt__host_facts *f, uint32_t
     return f[i].live && !f[i].looped && f[i].level == level && !rt__is_filled(b, i);
 }
 
-/* Of a row without elements: nobody asks whether an index is good that is there for the elements alone, and what is
-   loaded for them may have no more elements than the row. */
+/* Values computed for an empty row. Indices used only by elements are not checked. Loads used only by elements are
+   skipped: their buffers may be as empty as the row. */
 static bool rt__filter_empty(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
     return rt__filter_once(b, f, i, level) && !rt__is_spare_index(b, f, i) &&
            (b->inst[i].op != IND_LOOP_LOAD || f[i].rooted);
@@ -3945,9 +3945,9 @@ static ind_status rt__host_make_stage(ind_module *m, rt__host_kernel *h, rt__hos
     return status;
 }
 
-/* Lists of a matrix product: what its operands need, and everything else. The body is one if its only live REDUCE is a
-   DOT and nothing is stored per element of the row. Which P variables are rows (not in b), columns (not in a) and
-   batches (in both) is read off the operands. */
+/* Lists the instructions of a matrix product: those of its operands, and all others. The body is a matrix product if
+   its only live REDUCE is a DOT and nothing is stored per element of the row. P variables are rows (not in b), columns
+   (not in a) or batches (in both). */
 static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__host_facts *f) {
     const ind_body *b = h->body;
     uint32_t num = 0;
@@ -3975,7 +3975,7 @@ static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__ho
         for (uint32_t i = 1; i < b->num_inst; i++)
             f[i].wanted = k < 2 ? i == b->inst[h->dot].arg[k] : b->inst[i].op == IND_LOOP_STORE;
         rt__host_mark(b, f, false);
-        if (k == 2) { /* not what only the operands need */
+        if (k == 2) { /* without the values that only the operands use */
             for (uint32_t i = 1; i < b->num_inst; i++) f[i].wanted = f[i].wanted && !f[i].looped;
         }
         status = rt__host_make_list(m, b, f, rt__filter_wanted, 0, list[k]);
@@ -3998,7 +3998,7 @@ static ind_status rt__host_make_linear(ind_module *m, const ind_body *b, const i
     return status;
 }
 
-/* Recognises a direct operand; everything else goes through the evaluator. */
+/* Recognises a direct operand. All other operands go through the evaluator. */
 static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, uint32_t value, rt__host_direct *d) {
     const ind_body *b = h->body;
     const ind__inst *i = &b->inst[value];
@@ -4007,7 +4007,7 @@ static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, 
     return rt__host_make_linear(m, b, i, d);
 }
 
-/* Finds the inputs and results of a combine function: STATEs that it does not use are 0. */
+/* Finds the inputs and results of a combine function. Unused STATEs are 0. */
 static void rt__host_find_states(rt__host_kernel *h) {
     const ind_body *b = h->body;
     for (uint32_t p = b->inst[h->scan].arg[0]; p; p = b->inst[p].arg[2]) {
@@ -4018,7 +4018,7 @@ static void rt__host_find_states(rt__host_kernel *h) {
         if (b->inst[i].op == IND_LOOP_STATE) h->state[b->inst[i].imm.i] = i;
 }
 
-/* Moves the instructions that depend on STATEs from `before` to a list of their own. */
+/* Moves the instructions that depend on STATEs from `before` to the list `combine`. */
 static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     bool *from_state = (bool *)ind__alloc(m->context, b->num_inst * sizeof *from_state);
@@ -4043,7 +4043,7 @@ static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
     return from_state && inst ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
-/* With a combine function: splits the loop of the scan in two, and finds its results. */
+/* For a scan with a combine function: splits the loop at the SCAN and finds the results. */
 static ind_status rt__host_make_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     const rt__host_list *loop = &h->stage[h->element_stage].loop;
@@ -4056,7 +4056,7 @@ static ind_status rt__host_make_combine(ind_module *m, rt__host_kernel *h) {
     return rt__host_split_combine(m, h);
 }
 
-/* A sort's keys are as they are stored, if they are. */
+/* Rounds a sort's keys to the dtype in which they are stored, if they are stored. */
 static void rt__host_make_sort(const ind_module *m, rt__host_kernel *h, const rt__host_facts *f) {
     const ind_body *b = h->body;
     h->sort = ind__body_sort(b);
@@ -4099,7 +4099,7 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
     return status;
 }
 
-/* Bytes of a worker's evaluator: values, index slots, stamps and flags, in this order. */
+/* Bytes of a worker's evaluator: values, slots, stamps, flags, in this order. */
 static size_t rt__host_eval_bytes(const ind__eval *e) {
     size_t slots = (size_t)e->program.num_inputs + e->program.num_ops;
     return e->body->num_inst * sizeof *e->value + slots * sizeof *e->slots +
@@ -4164,8 +4164,8 @@ static void rt__host_lanes(ind__eval *e, const int *var, int n, const int64_t *e
 /* ---- reductions: one accumulator per lane, in double or 64-bit integers */
 
 typedef struct rt__host_accumulator {
-    double d[IND__LANES], e[IND__LANES]; /* sum, product, extreme, mean | sum of squared deviations, of exponentials */
-    int64_t i[IND__LANES], at[IND__LANES]; /* the same for integers | position of the extreme, -1: none */
+    double d[IND__LANES], e[IND__LANES]; /* sum, product, max/min, mean | sum of squared deviations, of exponentials */
+    int64_t i[IND__LANES], at[IND__LANES]; /* the same for integers | position of the max/min, -1: none */
 } rt__host_accumulator;
 
 static char rt__value_class(ind_dtype d) {
@@ -4184,7 +4184,7 @@ static void rt__accumulator_init(rt__host_accumulator *a, const ind__inst *reduc
     }
 }
 
-/* exp(x - m) summed relative to the running maximum; a row of -inf alone keeps the sum 0. */
+/* Updates the running maximum m and the sum of exp(x - m). A row of only -inf keeps the sum 0. */
 static void rt__online_softmax(double *m, double *sum, double x, double weight) {
     if (x > *m || x != x) {
         *sum = *m == -INFINITY ? weight : *sum * exp(*m - x) + weight;
@@ -4194,12 +4194,12 @@ static void rt__online_softmax(double *m, double *sum, double x, double weight) 
     }
 }
 
-/* Is x at a later position better than the best so far? NaN is largest. */
+/* True if x, at a later position, beats the best so far. NaN is largest. */
 static bool rt__argmax_better(double x, double best) {
     return x > best || (x != x && best == best);
 }
 
-/* iteration: number of values that every lane has had before. */
+/* iteration: number of values that every lane has accumulated before. */
 static void rt__accumulate_float(rt__host_accumulator *a, ind_reduction r, const double *x, const double *y, int lanes,
                                  const int64_t *at, int64_t iteration) {
     double inverse = 1.0 / (double)(iteration + 1);
@@ -4268,7 +4268,7 @@ static void rt__host_accumulate(const ind__eval *e, uint32_t reduce, rt__host_ac
     rt__accumulate_float(a, (ind_reduction)i->reduction, vx, vy, lanes, at, iteration);
 }
 
-/* Combines lane l into lane 0; na and nb are the numbers of values in each (Chan et al. for the squared deviations). */
+/* Combines lane l into lane 0. na and nb are the numbers of values in each. Squared deviations: Chan et al. */
 static void rt__accumulator_merge(rt__host_accumulator *a, ind_reduction r, bool is_float, int l, double na,
                                   double nb) {
     double delta = a->d[l] - a->d[0];
@@ -4311,7 +4311,7 @@ static void rt__accumulator_merge(rt__host_accumulator *a, ind_reduction r, bool
     }
 }
 
-/* Lanes held the elements l, l + LANES, .. of a row of `total` elements. */
+/* Lane l has accumulated the elements l, l + LANES, .. of a row of `total` elements. */
 static void rt__accumulator_merge_all(rt__host_accumulator *a, ind_reduction r, bool is_float, int64_t total) {
     int used = total < IND__LANES ? (int)total : IND__LANES;
     double before = (double)((total + IND__LANES - 1) / IND__LANES);
@@ -4322,7 +4322,7 @@ static void rt__accumulator_merge_all(rt__host_accumulator *a, ind_reduction r, 
     }
 }
 
-/* Writes one lane of a reduction's result; part as in PART. */
+/* Writes one lane of a reduction's result. part: as in PART. */
 static void rt__result_lane(const rt__host_accumulator *a, const ind__inst *reduce, ind_dtype d, bool is_float,
                             int part, int from, ind__lanes *v, int to) {
     double f = part ? a->e[from] : a->d[from];
@@ -4343,7 +4343,7 @@ static void rt__result_lane(const rt__host_accumulator *a, const ind__inst *redu
             is_float && reduce->reduction != IND_REDUCE_ARGMAX && reduce->reduction != IND_REDUCE_ANY ? (int64_t)f : i);
 }
 
-/* Gives a REDUCE (or a PART of one) its value: per lane, or the merged lane 0 in every lane. */
+/* Fills the result of a REDUCE (or of a PART of one): per lane, or the merged lane 0 in every lane. */
 static void rt__result_fill(ind__eval *e, uint32_t to, uint32_t reduce, const rt__host_accumulator *a, bool merged,
                             int lanes) {
     const ind__inst *i = &e->body->inst[reduce], *target = &e->body->inst[to];
@@ -4375,8 +4375,8 @@ typedef struct rt__host_task {
     ind_instance *instance;
     const rt__host_kernel *kernel;
     int64_t extent[2 * IND_MAX_RANK];
-    int64_t points, reduced; /* of P and of R */
-    int64_t chunk;           /* points, or tiles, per call of a worker */
+    int64_t points, reduced; /* of the loops over P and over R */
+    int64_t chunk;           /* points or tiles per call of a worker */
     int var[2 * IND_MAX_RANK];
     bool lanes_along_row;
     int64_t rows, cols, batches, row_tiles, col_tiles; /* matmul */
@@ -4396,7 +4396,7 @@ static void rt__host_spread(ind__eval *e, const rt__host_list *l) {
             if (f32)
                 v->f[lane] = v->f[0];
             else
-                v->i[lane] = v->i[0]; /* the bits of f64 too */
+                v->i[lane] = v->i[0]; /* also copies the bits of f64 */
         }
     }
 }
@@ -4485,8 +4485,8 @@ typedef union rt__host_lane {
 
 typedef struct rt__host_scan {
     double d;
-    int64_t i, at;                        /* at: position of the extreme */
-    rt__host_lane state[IND__MAX_STATES]; /* COMBINE: the values, as they are computed */
+    int64_t i, at;                        /* at: position of the maximum or minimum */
+    rt__host_lane state[IND__MAX_STATES]; /* COMBINE: the values, in the computation type */
 } rt__host_scan;
 
 static double rt__log_add_exp(double a, double b) {
@@ -4514,7 +4514,7 @@ static void rt__scan_join(rt__host_scan *s, ind_scan kind, bool is_float, double
     }
 }
 
-/* Finds the results of a SCAN, element and position: its PARTs if there are any. NULL: unused. */
+/* Finds the results of a SCAN (element, position): its PARTs if there are any. NULL: unused. */
 static void rt__host_scanned(ind__eval *e, uint32_t scan, ind__lanes *part[2]) {
     part[0] = &e->value[scan], part[1] = NULL;
     for (uint32_t i = scan + 1; i < e->body->num_inst; i++)
@@ -4522,7 +4522,7 @@ static void rt__host_scanned(ind__eval *e, uint32_t scan, ind__lanes *part[2]) {
             part[e->body->inst[i].imm.i] = &e->value[i];
 }
 
-/* The value of the scan, and of its position, for the elements r .. r + lanes - 1 of a row. */
+/* Computes the values of the scan, and their positions, for elements r .. r + lanes - 1 of a row. */
 static void rt__host_scan_lanes(ind__eval *e, uint32_t at, rt__host_scan *s, int64_t r, int lanes) {
     const ind__inst *scan = &e->body->inst[at];
     const ind__lanes *x = &e->value[scan->arg[0]];
@@ -4585,7 +4585,7 @@ static ind_status rt__host_combine(const rt__host_kernel *h, ind__eval *e, rt__h
     return status;
 }
 
-/* The values of a scan with a combine function for the elements r .. r + lanes - 1 of a row, one after the other. */
+/* Computes a scan with a combine function for elements r .. r + lanes - 1 of a row, one after another. */
 static ind_status rt__host_combine_lanes(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, int64_t r,
                                          int lanes) {
     bool exclusive = h->body->inst[h->scan].flags & IND__INST_EXCLUSIVE;
@@ -4629,7 +4629,7 @@ static void rt__host_sort_lanes(const rt__host_kernel *h, const ind__eval *e, rt
     }
 }
 
-/* The results of the sort for the elements r .. r + lanes - 1. */
+/* Reads the results of the sort for elements r .. r + lanes - 1. */
 static void rt__host_sorted_lanes(const rt__host_kernel *h, ind__eval *e, const rt__host_sorted *row, int64_t r,
                                   int lanes) {
     ind__lanes *part[2];
@@ -4640,7 +4640,7 @@ static void rt__host_sorted_lanes(const rt__host_kernel *h, ind__eval *e, const 
     }
 }
 
-/* Does a belong before b? Never both ways: positions differ. NaN is larger than every number. */
+/* True if a sorts before b. The order is strict, as positions differ. NaN is larger than every number. */
 static bool rt__sorted_before(const rt__host_sorted *a, const rt__host_sorted *b, ind_dtype d, bool descending) {
     double x = d == IND_F32 ? (double)a->key.f : d == IND_F64 ? a->key.d : 0;
     double y = d == IND_F32 ? (double)b->key.f : d == IND_F64 ? b->key.d : 0;
@@ -4668,7 +4668,7 @@ static void rt__sort_row(rt__host_sorted *row, int64_t n, ind_dtype d, bool desc
     }
 }
 
-/* The pass of a scan with a combine function. */
+/* One chunk of a scan with a combine function. */
 static ind_status rt__host_combine_chunk(const rt__host_kernel *h, ind__eval *e, rt__host_scan *state, int64_t r,
                                          int lanes) {
     ind_status status = rt__host_run_list(e, &h->before, lanes);
@@ -4676,7 +4676,7 @@ static ind_status rt__host_combine_chunk(const rt__host_kernel *h, ind__eval *e,
     return status ? status : rt__host_run_list(e, &h->after, lanes);
 }
 
-/* Elements r .. r + lanes - 1 of a pass: the loop, split at the scans. */
+/* Runs the loop for elements r .. r + lanes - 1 of a pass, split at the scans. */
 static ind_status rt__host_scan_chunk(const rt__host_stage *s, ind__eval *e, rt__host_scan *state, int64_t r,
                                       int lanes) {
     ind_status status = IND_OK;
@@ -4748,7 +4748,7 @@ static void rt__host_chunk(void *arg, int64_t index, int worker) {
 }
 
 /* ======================================================================================== src/runtime/host/matmul.c */
-/* ---- matrix products: operands are evaluated into packed panels, a small kernel multiplies them */
+/* ---- matrix products: operands are evaluated into packed panels, which a micro-kernel multiplies */
 
 #define IND__HOST_MR 4
 #define IND__HOST_NR 16
@@ -4758,7 +4758,7 @@ static void rt__host_chunk(void *arg, int64_t index, int worker) {
 
 #if IND__GNU
 #define IND__HOST_INLINE static inline __attribute__((always_inline))
-/* Eight floats, which the compiler maps to what the machine has. */
+/* Eight floats; the compiler maps them to the machine's vectors. */
 typedef float rt__host_v8 __attribute__((vector_size(32)));
 
 IND__HOST_INLINE void rt__host_v8_add(float *c, const rt__host_v8 *v) {
@@ -4848,12 +4848,12 @@ static void copy_lane(void *to, int64_t at, const ind__lanes *v, int lane, bool 
     if (f32)
         ((float *)to)[at] = v->f[lane];
     else
-        ((int64_t *)to)[at] = v->i[lane]; /* the bits of f64 too */
+        ((int64_t *)to)[at] = v->i[lane]; /* also the bits of f64 */
 }
 
 /* One operand of the product: `count` rows (or columns) from `first`, kc elements of K from k0, packed in groups of
-   `group` (rows of a group next to each other, K slower); the last group is filled up with zeros. Lanes run along
-   whichever of the two is longer. */
+   `group`. Rows of a group are adjacent, K is the slower dimension. The last group is padded with zeros. Lanes run
+   along the longer of the two dimensions. */
 typedef struct rt__host_panel {
     const rt__host_list *list;
     uint32_t value;
@@ -4875,7 +4875,7 @@ static void rt__panel_pad(const rt__host_panel *p) {
         for (int64_t k = 0; k < p->kc; k++) copy_lane(p->out, rt__panel_at(p, u) + k * p->group, &zero, 0, p->f32);
 }
 
-/* Offset of the point `at` of some loop variables in a direct operand. Wraps around: the result is checked. */
+/* Offset of point `at` of some loop variables in a direct operand. It may wrap around: the caller checks the result. */
 static int64_t rt__direct_offset(const rt__host_task *t, const rt__host_direct *d, const int *var, int n,
                                  const int64_t *extent, int64_t at) {
     uint64_t offset = 0;
@@ -4886,8 +4886,8 @@ static int64_t rt__direct_offset(const rt__host_task *t, const rt__host_direct *
     return (int64_t)offset;
 }
 
-/* Copies up to HOST_NR rows that start at from[0 .. num), `step` elements apart in K; the other rows of the group are
- * 0. */
+/* Copies up to HOST_NR rows that start at from[0 .. num), `step` elements apart in K. The other rows of the group are
+   0. */
 #define IND__HOST_COPY(NAME, T, M, LOAD)                                                                               \
     static void NAME(T *out, const M *data, const int64_t *from, int num, int group, int64_t kc, int64_t step) {       \
         for (int64_t k = 0; k < kc; k++, out += group) {                                                               \
@@ -4900,7 +4900,7 @@ IND__HOST_COPY(copy_f16, float, uint16_t, ind__f16_to_f32)
 IND__HOST_COPY(copy_bf16, float, uint16_t, ind__bf16_to_f32)
 IND__HOST_COPY(copy_word, uint64_t, uint64_t, )
 
-/* Packs without the evaluator; false where an access would leave the buffer, which the evaluator then reports. */
+/* Packs without the evaluator. False if an access would be out of bounds; the evaluator then reports it. */
 static bool host_pack_direct(const rt__host_task *t, const rt__host_direct *d, int64_t base, const rt__host_panel *p) {
     const ind__eval_buffer *m = &t->instance->buffer[d->buffer];
     int64_t step = t->instance->slot[d->stride_slot[t->kernel->body->rank]], from[IND__HOST_NR];
@@ -4959,7 +4959,7 @@ static ind_status rt__host_pack(const rt__host_task *t, ind__eval *e, const rt__
     return IND_OK;
 }
 
-/* Values of the product for one row of the tile (or one column): row `at`, lanes along the other dimension. */
+/* Copies products for one row of the tile (or one column) to lanes: row `at`, lanes along the other dimension. */
 static void rt__tile_to_lanes(const rt__host_task *t, rt__host_worker *w, int64_t at, bool along_cols, int lanes) {
     const ind_body *b = t->kernel->body;
     uint32_t dot = t->kernel->dot;
@@ -5057,7 +5057,7 @@ static int64_t rt__pick_extents(const rt__host_task *t, const int *var, int n, i
 /* ======================================================================================== src/runtime/host/launch.c */
 /* ---- a launch */
 
-/* Hands the kernel's compiled index expressions to a worker, with the worker's memory. */
+/* Passes the kernel's compiled index expressions to a worker, which uses its own memory. */
 static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt__host_worker *w) {
     ind__eval *e = &w->eval;
     *e = h->eval;
@@ -5078,7 +5078,7 @@ static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt_
     w->status = IND_OK;
 }
 
-/* Grows the memory for rows that the workers sort: a parallel loop may not allocate. */
+/* Grows the workers' memory for sorted rows before the parallel loop, which may not allocate. */
 static ind_status rt__host_need_rows(ind_instance *n, int64_t elements) {
     ind_context *c = n->module->context;
     for (int i = 0; i < n->num_workers; i++) {
@@ -5095,7 +5095,8 @@ static ind_status rt__host_need_rows(ind_instance *n, int64_t elements) {
     return IND_OK;
 }
 
-/* Is a lane per element of the row cheaper than a lane per point? Counted in lanes, with 24 for a call's own cost. */
+/* True if a lane per element of the row is cheaper than a lane per point. Costs are counted in lanes, plus 24 per
+   call. */
 static bool rt__host_prefers_rows(const rt__host_task *t) {
     const double call = 24;
     double lanes_r = (double)(t->reduced < IND__LANES ? t->reduced : IND__LANES);
@@ -5123,18 +5124,18 @@ static ind_status rt__host_task_init(rt__host_task *t, ind_instance *n, const rt
     return IND_OK;
 }
 
-/* Points per call: four calls per worker, whole blocks and runs, and none of less than about 50 us of work. */
+/* Points per call: four calls per worker, whole blocks and runs, at least about 50 us of work per call. */
 static int64_t rt__host_chunk_size(const rt__host_task *t, int workers) {
     double work = (double)(t->reduced > 0 ? t->reduced : 1) * t->kernel->num_live;
     double least = 50000.0 / work;
     int64_t chunk = t->points / (workers * 4) + 1;
     if ((double)chunk < least) chunk = least < (double)t->points ? (int64_t)least + 1 : t->points;
-    int64_t run = t->kernel->kernel->run ? t->kernel->kernel->run : 1; /* is one worker's */
+    int64_t run = t->kernel->kernel->run ? t->kernel->kernel->run : 1; /* points of one run go to one worker */
     int64_t unit = t->lanes_along_row ? run : run * IND__LANES;
     return (chunk + unit - 1) / unit * unit;
 }
 
-/* Errors of the workers: the first failure, and one bad index for ind_instance_check. */
+/* Reports errors of the workers: the first failure, and one bad index for ind_instance_check. */
 static ind_status rt__host_task_end(const rt__host_task *t, uint32_t step) {
     ind_instance *n = t->instance;
     ind_context *c = n->module->context;
@@ -5248,9 +5249,9 @@ static ind_status rt__host_instance(ind_instance *n) {
 /* Returns the entry of a source in the context's table, created if missing. */
 static ind__kernel_entry *rt__cuda_entry(ind_context *c, rt__runtime *r, const ind__variant *v, const char *arch) {
     uint64_t key[2];
-    rt__pack_key(v->source, v->source_bytes, arch, key);
+    rt__pack_key(v->source.text, v->source.bytes, arch, key);
     ind__kernel_entry *e = rt__pack_find(r, key);
-    return e ? e : rt__pack_add(c, r, key, v->entry, arch);
+    return e ? e : rt__pack_add(c, r, key, v->source.entry, arch);
 }
 
 /* Moves the results of finished jobs to their entries. Reports the first failure. */
@@ -5264,7 +5265,7 @@ static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kerne
     return status;
 }
 
-/* Returns the entry of a variant; compiles it if no module has, then *built is true. Needs no GPU. */
+/* Returns the entry of a variant. Compiles it if no module has; *built is then true. Needs no GPU. */
 static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind__kernel_entry **entry, bool *built) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
@@ -5276,13 +5277,13 @@ static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind
     if (!*entry) return IND_OUT_OF_MEMORY;
     ind_status status = (*entry)->cubin ? IND_OK : rt__cuda_open_nvrtc(c, r);
     if (status || (*entry)->cubin) return status;
-    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source, .name = v->entry, .arch_option = option};
+    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source.text, .name = v->source.entry, .arch_option = option};
     rt__cuda_job_run(&job, 0, 0);
     *built = true;
     return rt__cuda_collect(c, &job, entry, 1);
 }
 
-/* Copied while no other thread changes the table. */
+/* The cubin is copied while no other thread changes the table. */
 ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void **cubin, size_t *bytes) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
@@ -5315,8 +5316,10 @@ static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, con
     uint32_t num_jobs = 0;
     for (uint32_t i = 0; i < num && !status; i++) {
         if (entry[i]->cubin) continue;
-        job[num_jobs] = (rt__cuda_job){
-            .nvrtc = &r->nvrtc, .source = variant[i]->source, .name = variant[i]->entry, .arch_option = option};
+        job[num_jobs] = (rt__cuda_job){.nvrtc = &r->nvrtc,
+                                       .source = variant[i]->source.text,
+                                       .name = variant[i]->source.entry,
+                                       .arch_option = option};
         todo[num_jobs++] = entry[i];
     }
     if (!status && num_jobs) status = rt__cuda_open_nvrtc(c, r);
@@ -5344,8 +5347,8 @@ static void rt__cuda_report_resources(ind_context *c, rt__runtime *r, const ind_
         ind__log(c, 3, "cuda: kernel %s uses %d registers", e->name, registers);
 }
 
-/* Adds the likely reason to the message of a refused cubin: its compiler is newer than the driver. Drivers only load
-   cubins of their own CUDA major version and of earlier ones. */
+/* Adds the likely reason to the message of a refused cubin: its compiler is newer than the driver. A driver loads only
+   cubins of its own CUDA major version and of earlier ones. */
 static ind_status rt__cuda_refused(ind_context *c, const rt__runtime *r, const ind__kernel_entry *e,
                                    ind_status status) {
     int nvrtc = e->nvrtc_version / 100, driver = r->driver.version / 1000;
@@ -5379,7 +5382,7 @@ static ind_status rt__cuda_load(ind_context *c, rt__runtime *r, ind__kernel_entr
 static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, const ind__variant *v) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
-    ind_status status = rt__cuda_load(c, r, e, v->entry);
+    ind_status status = rt__cuda_load(c, r, e, v->source.entry);
     if (!status || status == IND_OUT_OF_MEMORY || !e->from_pack) return status;
     ind__log(c, 1, "pack: the driver refuses kernel %s (%s); it is compiled again", e->name, ind_error(c));
     ind__free(c, e->cubin);
@@ -5389,24 +5392,25 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
     if (status) return status;
     char option[64];
     rt__cuda_arch_option(&m->desc.plan->target, false, option);
-    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source, .name = v->entry, .arch_option = option};
+    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source.text, .name = v->source.entry, .arch_option = option};
     rt__cuda_job_run(&job, 0, 0);
     status = rt__cuda_collect(c, &job, &e, 1);
-    return status ? status : rt__cuda_load(c, r, e, v->entry);
+    return status ? status : rt__cuda_load(c, r, e, v->source.entry);
 }
 
 static int64_t rt__most_shared(const ind__variant *v) {
     int64_t lo, most = 0;
-    if (ind__ok(v->shared_bytes)) ind_expr_bounds(v->shared_bytes, &lo, &most);
+    if (ind__ok(v->memory.shared)) ind_expr_bounds(v->memory.shared, &lo, &most);
     return most;
 }
 
-/* Shared memory per block of an SM besides the block's own: 1 KiB for the driver, and at most one allocation unit. */
+/* Shared memory per resident block in addition to the block's own: 1 KiB for the driver, and at most one allocation
+   unit. */
 #define IND__RT_BLOCK_SHARED (1024 + 256)
 
-/* More than 48 KB of shared memory, what is declared in the source included, must be asked for: the most that the
-   declared ranges allow. Where several blocks shall wait beside one another, so must what they take together, which the
-   driver may not choose (softmax of 65536 f32 on an H200, three blocks of 64 KiB: 91 and 96 % of a copy). */
+/* Opts in to more than 48 KB of shared memory per block, static included: `most` is the maximum over the declared
+   ranges. For staged rows with several blocks per SM, also sets the carveout to the sum of those blocks; the driver's
+   default may be smaller (softmax of 65536 f32 on an H200, three blocks of 64 KiB: 91 and 96 % of a copy). */
 static ind_status rt__cuda_ask_shared(ind_module *m, const ind__variant *v, int64_t most, void *function) {
     const rt__runtime *r = m->executable->runtime;
     const ind_target *t = &m->desc.plan->target;
@@ -5438,7 +5442,7 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
         a->part = v->arg[i].part;
         a->offset = v->arg[i].offset;
         if (a->kind == IND__ARG_BUFFER && a->buffer >= x->num_buffers)
-            return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->entry, a->buffer,
+            return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->source.entry, a->buffer,
                              x->num_buffers);
         if (a->kind == IND__ARG_BUFFER) out->reads_constants |= program->buffer[a->buffer].kind == IND__BUFFER_CONST;
         if (a->kind == IND__ARG_ERROR) x->checked = true;
@@ -5453,22 +5457,22 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
 }
 
 static bool rt__stays_in_clusters(const ind__variant *v) {
-    return v->persistent && v->cluster > 1;
+    return ind__row_of(v)->stage.persistent && ind__row_of(v)->cluster > 1;
 }
 
-/* Counts the clusters of the variant that the device runs at once. */
+/* Counts the clusters of the variant that the device can run at once. */
 static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, int64_t most_shared, void *function,
                                           int *clusters) {
     const rt__runtime *r = m->executable->runtime;
     rt__cuda_launch_attribute size = {.id = IND__CUDA_LAUNCH_CLUSTER_DIMENSION,
-                                      .value.cluster = {(unsigned)v->cluster, 1, 1}};
-    rt__cuda_launch_config launch = {.grid = {(unsigned)(v->cluster * m->desc.plan->target.num_sms), 1, 1},
+                                      .value.cluster = {(unsigned)ind__row_of(v)->cluster, 1, 1}};
+    rt__cuda_launch_config launch = {.grid = {(unsigned)(ind__row_of(v)->cluster * m->desc.plan->target.num_sms), 1, 1},
                                      .block = {(unsigned)v->threads, 1, 1},
                                      .shared = (unsigned)most_shared,
                                      .attribute = &size,
                                      .num_attributes = 1};
     ind_status status = IND_OK;
-    if (v->cluster > 8)
+    if (ind__row_of(v)->cluster > 8)
         status = IND__CUDA_CALL(m->context, r, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_LARGE_CLUSTERS, 1));
     if (!status) status = rt__cuda_ask_shared(m, v, most_shared, function);
     if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (clusters, function, &launch));
@@ -5477,11 +5481,11 @@ static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, 
 
 static ind_status rt__cuda_crowded(ind_module *m, const ind__variant *v) {
     return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device cannot run a cluster of %d blocks",
-                     v->entry, v->cluster);
+                     v->source.entry, ind__row_of(v)->cluster);
 }
 
-/* Sets the clusters of a persistent grid to the number that the device runs at once. A cluster that does not fit in a
-   GPC would only start after others have finished all their rows. */
+/* Sets the number of clusters of a persistent grid to the number that the device can run at once. Any further cluster
+   would start only after others have finished all their rows. */
 static ind_status rt__cuda_fit_resident(ind_module *m, rt__exec_variant *x, void *function) {
     ind_status status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &x->resident);
     return !status && x->resident < 1 ? rt__cuda_crowded(m, x->plan) : status;
@@ -5492,12 +5496,12 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     ind__executable *x = m->executable;
     ind_context *c = m->context;
     int64_t always;
-    if (v->num_counters > x->num_counters) x->num_counters = v->num_counters;
-    if (v->partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->partial_bytes;
+    if (v->memory.num_counters > x->num_counters) x->num_counters = v->memory.num_counters;
+    if (v->memory.partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->memory.partial_bytes;
     out->plan = v;
     out->aligned = v->guard_aligned;
     out->dependent = v->dependent;
-    out->takes_next = v->takes_next;
+    out->takes_next = ind__takes_next(v);
     out->threads = (unsigned)v->threads;
     out->guard_slot = out->fitted_slot = out->items_slot = IND__RT_NONE;
     ind_status status = rt__cuda_prepare_args(m, v, out);
@@ -5505,10 +5509,11 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     if (!status && guarded) status = rt__exec_slot(x, v->guard, &out->guard_slot);
     for (int d = 0; d < 3 && !status; d++)
         status = rt__exec_slot(x, ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1), &out->grid_slot[d]);
-    if (!status && ind__ok(v->fitted)) status = rt__exec_slot(x, v->fitted, &out->fitted_slot);
-    if (!status && rt__stays_in_clusters(v)) status = rt__exec_slot(x, v->items, &out->items_slot);
+    if (!status && ind__ok(ind__row_of(v)->fitted))
+        status = rt__exec_slot(x, ind__row_of(v)->fitted, &out->fitted_slot);
+    if (!status && rt__stays_in_clusters(v)) status = rt__exec_slot(x, ind__row_of(v)->stage.items, &out->items_slot);
     if (!status)
-        status = rt__exec_slot(x, ind__ok(v->shared_bytes) ? v->shared_bytes : ind_int(c, 0), &out->shared_slot);
+        status = rt__exec_slot(x, ind__ok(v->memory.shared) ? v->memory.shared : ind_int(c, 0), &out->shared_slot);
     if (!status) out->most_shared = rt__most_shared(v);
     return status;
 }
@@ -5526,21 +5531,21 @@ static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt
 
 /* Sets the function and publishes the variant: launches may run it from here on. */
 static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
-    ind_status status = x->plan->cluster > 1 ? rt__cuda_fit_resident(m, x, function)
-                                             : rt__cuda_ask_shared(m, x->plan, x->most_shared, function);
+    ind_status status = ind__row_of(x->plan)->cluster > 1 ? rt__cuda_fit_resident(m, x, function)
+                                                          : rt__cuda_ask_shared(m, x->plan, x->most_shared, function);
     if (status) return status;
     x->function = function;
     atomic_store_explicit(&first->built, x, memory_order_release);
     return IND_OK;
 }
 
-/* Does the launch of the previous kernel probably run this one too? */
+/* True if the launch of the previous kernel probably runs this one too. */
 static bool rt__likely_taken(const ind_module *m, const ind_kernel_plan *k) {
     if (k == m->desc.plan->kernel || !k[-1].num_variants) return false;
-    return k[-1].variant[ind__plan_likely(k - 1)].takes_next;
+    return ind__takes_next(&k[-1].variant[ind__plan_likely(k - 1)]);
 }
 
-/* Is the variant built with the module? The others wait for a launch that needs them. */
+/* True if the variant is built with the module. The others are built by the first launch that needs them. */
 static bool rt__builds_now(const ind_module *m, const ind_kernel_plan *k, int variant) {
     return m->desc.all_variants || (variant == ind__plan_likely(k) && !rt__likely_taken(m, k));
 }
@@ -5563,7 +5568,7 @@ static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, cons
                 at++;
                 continue;
             }
-            while (n < *num && variant[n]->source != v->source) n++; /* equal launches share their text */
+            while (n < *num && variant[n]->source.text != v->source.text) n++; /* identical kernels share a source */
             if (n < *num) {
                 of[at++] = n;
                 continue;
@@ -5593,33 +5598,34 @@ static int rt__local_bytes(const ind__kernel_entry *e) {
 static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const char *arch) {
     uint64_t key[2];
     if (!v->fallback) return 0;
-    rt__pack_key(v->source, v->source_bytes, arch, key);
+    rt__pack_key(v->source.text, v->source.bytes, arch, key);
     int local = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
     return local > 0 ? local : 0;
 }
 
-/* Replaces the variant by its built fallback. If that needs as much local memory, removes the fallback instead, but
-   keeps the first one without clusters, in case the device has no capacity for a cluster. */
+/* Replaces the variant by its built fallback. If the fallback needs as much local memory, removes it instead. The first
+   removed fallback without clusters stays in `alone`, in case the device has no capacity for a cluster. */
 static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
     ind__variant *way = v->fallback, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
     uint64_t key[2];
     if (!local) return;
-    rt__pack_key(way->source, way->source_bytes, arch, key);
+    rt__pack_key(way->source.text, way->source.bytes, arch, key);
     less = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
-    ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->entry, local, less);
+    ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->source.entry, local,
+             less);
     if (less < local) {
         *v = *way;
-        v->replaced_local_bytes = local;
+        v->replaced.local_bytes = local;
     } else {
         v->fallback = way->fallback;
-        if (!alone && way->cluster < 2) alone = way;
+        if (!alone && ind__row_of(way)->cluster < 2) alone = way;
     }
     v->alone = alone;
 }
 
-/* Replaces variants whose build spills, as long as they have fallbacks. Fallbacks of all variants are built in
-   parallel. The arrays have capacity for every variant. */
+/* Replaces variants whose build spills by fallbacks, repeatedly. Fallbacks of all variants are built in parallel. The
+   arrays have capacity for every variant. */
 static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant) {
     ind_plan *p = m->desc.plan;
     char arch[16];
@@ -5664,7 +5670,7 @@ static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_e
         status = rt__cuda_prepare_variant(m, v, x);
         if (!status) status = rt__cuda_take_function(m, x, x, entry[of[j]]->function);
         if (status || x->items_slot == IND__RT_NONE) continue;
-        v->resident = x->resident;
+        v->of.row.stage.resident = x->resident;
         v->grid[0] = ind__staged_grid(v);
     }
     return status;
@@ -5684,7 +5690,7 @@ static const rt__tuned *rt__tuned_for(const rt__runtime *r, const ind__variant *
     const rt__tuned *t = NULL;
     for (; v && !t; v = v->fallback) {
         uint64_t key[2];
-        rt__pack_key(v->source, v->source_bytes, arch, key);
+        rt__pack_key(v->source.text, v->source.bytes, arch, key);
         t = rt__find_tuned(r, key);
     }
     return t;
@@ -5709,7 +5715,7 @@ static ind_status rt__apply_tuned(ind_module *m) {
     return r->num_tuned && ind__verifying(m->context) ? ind__plan_verify(p) : IND_OK;
 }
 
-/* NVRTC may have been opened when the pack lacked a kernel. */
+/* Reports and resets the time spent opening the device and NVRTC. NVRTC is also opened if the pack lacks a kernel. */
 static void rt__report_opening(rt__runtime *r, ind_module_stats *stats) {
     stats->device_ms = r->device_ms;
     stats->library_ms = r->library_ms;
@@ -5723,29 +5729,29 @@ static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, co
     return status;
 }
 
-/* Replaces a variant whose clusters do not fit on the device by its first fallback without clusters. On a part of a
+/* Replaces a variant whose clusters do not fit on the device by its first fallback without clusters. On a slice of a
    device, a GPC may have fewer SMs than a cluster has blocks. */
 static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
     const ind__variant *way = v;
     int clusters = 0;
-    if (v->cluster < 2) return IND_OK;
+    if (ind__row_of(v)->cluster < 2) return IND_OK;
     ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
     if (status || clusters > 0) return status;
-    while (way && way->cluster > 1) way = way->fallback;
+    while (way && ind__row_of(way)->cluster > 1) way = way->fallback;
     const bool last = !way;
     if (last) way = v->alone;
     if (!way) return rt__cuda_crowded(m, v);
-    ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->entry,
-             v->cluster, ind__strategy_text(way->strategy));
-    const int blocks = v->cluster;
+    ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->source.entry,
+             ind__row_of(v)->cluster, ind__strategy_text(way->strategy));
+    const int blocks = ind__row_of(v)->cluster;
     *v = *way;
-    if (last) v->fallback = NULL; /* they have been tried */
-    v->replaced_cluster = blocks;
+    if (last) v->fallback = NULL; /* the fallbacks have been tried */
+    v->replaced.cluster = blocks;
     *left = true;
     return IND_OK;
 }
 
-/* *left: some variants were replaced so. */
+/* Does so for all variants. *left: true if some variant was replaced. */
 static ind_status rt__cuda_leave_clusters(ind_module *m, ind__kernel_entry **entry, const uint32_t *of, bool *left) {
     ind_plan *p = m->desc.plan;
     uint32_t at = 0;
@@ -5758,7 +5764,8 @@ static ind_status rt__cuda_leave_clusters(ind_module *m, ind__kernel_entry **ent
     return status;
 }
 
-/* Compiles and loads the replacements in the same way. If one spills, a fallback with a cluster may follow. */
+/* Compiles and loads the replacements as above. If one spills, its fallback may again have a cluster: repeats until no
+   variant is replaced. */
 static ind_status rt__cuda_replace_crowded(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
                                            uint32_t *of) {
     for (;;) {
@@ -5804,7 +5811,7 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     return status;
 }
 
-/* Compiles and loads the variants that the hints select, or all variants if the module asks for all. */
+/* Compiles and loads the variants that the hints select, or all variants if all_variants is set. */
 static ind_status rt__cuda_prepare(ind_module *m) {
     ind_context *c = m->context;
     const ind_plan *p = m->desc.plan;
@@ -5828,9 +5835,9 @@ static ind_status rt__cuda_prepare(ind_module *m) {
 }
 
 /* ========================================================================================== src/runtime/cuda/late.c */
-/* ---- variants that a launch is the first to need */
+/* ---- variants built on demand by a launch */
 
-/* Compiles one variant or fallback unless it is compiled, and loads it; *local: bytes of local memory of its build. */
+/* Compiles one variant or fallback if needed, and loads it. *local: bytes of local memory of its build. */
 static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
     const ind__variant *v = x->plan;
     char arch[16];
@@ -5858,7 +5865,7 @@ static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
     for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
         int places = 1;
         status = rt__cuda_build_way(m, x, &function, &local);
-        if (!status && x->plan->cluster > 1)
+        if (!status && ind__row_of(x->plan)->cluster > 1)
             status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &places);
         if (status || !places || (best && local >= least)) continue;
         best = x;
@@ -5876,7 +5883,7 @@ static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, in
     return ind__fail(c, status,
                      "kernel %s: this launch is the first to need its variant \"%s\", which cannot be built: %s; with "
                      "ind_compile_desc.all_variants it is built with the module",
-                     v->entry, ind__strategy_text(v->strategy), reason);
+                     v->source.entry, ind__strategy_text(v->strategy), reason);
 }
 
 /* Builds a variant on demand; concurrent threads that need it wait. The caller's stream may be capturing. Loading a
@@ -5898,7 +5905,7 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     ind__lists_lock(m->context);
     m->desc.stats.late_ms += ind__now_ms() - start;
     ind__lists_unlock(m->context);
-    ind__log(m->context, 3, "cuda: kernel %s: a launch needs another variant (%s)", first->plan->entry,
+    ind__log(m->context, 3, "cuda: kernel %s: a launch needs another variant (%s)", first->plan->source.entry,
              status ? "it cannot be built" : "built");
     if (status && status != IND_OUT_OF_MEMORY) status = rt__cuda_late_failed(m->context, first->plan, status);
     rt__mutex_unlock(&r->mutex);
@@ -5909,7 +5916,7 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
    support it. */
 #define IND__CUDA_DEPENDENT_LAUNCH_DRIVER 12030
 
-/* Is the stream being captured? last: the preceding node, if there is exactly one. */
+/* True if the stream is being captured. last: the preceding node, if there is exactly one. */
 static bool rt__cuda_captured(const rt__cuda_driver *d, void *stream, rt__recorded *last) {
     int status = 0;
     void *const *node = NULL;
@@ -5959,7 +5966,7 @@ static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_varia
     return d->cuLaunchKernelEx(&config, v->function, params, NULL);
 }
 
-/* Are all constants the module's own copies, so that no other launch writes them? */
+/* True if all constants are the module's own copies, which no other launch writes. */
 static bool rt__owns_constants(const ind_instance *n) {
     const ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
@@ -5969,8 +5976,8 @@ static bool rt__owns_constants(const ind_instance *n) {
     return true;
 }
 
-/* Launches the steps. A kernel after foreign work on the stream, including an extern call, waits for all of it: that
-   work may not have waited for its predecessors. Kernels of this library have waited, or began after them. */
+/* Launches the steps. A kernel after foreign work on the stream, including an extern call, waits for all of that work:
+   it may not have waited for its predecessors. Kernels of this library wait for theirs, or start after them. */
 static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
     ind__executable *x = n->module->executable;
     rt__runtime *r = x->runtime;
@@ -6071,7 +6078,7 @@ void *ind_captured_graph(ind_instance *n) {
 /* ============================================================================================ src/runtime/profile.c */
 /* ----------------------------------------------------------------------------------------------- >>profile */
 
-/* A clock of the device: on the host device the system's. */
+/* Timer: events of the device; on the host device, the system clock. */
 typedef struct rt__stopwatch {
     void *event[2];
     double start;
@@ -6101,7 +6108,7 @@ static int rt__compare_doubles(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Median time of the steps first .. first + count - 1; one run before, unmeasured. */
+/* Median time of the steps first .. first + count - 1, after one warm-up run. */
 static ind_status rt__profile_steps(ind_instance *n, rt__stopwatch *w, uint32_t first, uint32_t count, void *stream,
                                     int repeats, double *sample, double *ms) {
     ind_status status = rt__launch_steps(n, first, count, stream);
@@ -6132,14 +6139,14 @@ static bool rt__size_value(const ind_symbol *s, void *user, int64_t *out) {
     return false;
 }
 
-/* Value of a formula for the sizes of the last launch; 0 where it does not fit 64 bits. */
+/* Value of a formula for the sizes of the last launch; 0 if it overflows 64 bits. */
 static int64_t rt__profile_value(const ind_instance *n, ind_expr e) {
     rt__size_values v = {n->module->executable->size, n->size, n->module->desc.num_sizes};
     int64_t out = 0;
     return ind__ok(e) && !ind_expr_eval(e, rt__size_value, &v, &out) ? out : 0;
 }
 
-/* What the launch of the step moves and computes; returns how many steps to run for it. */
+/* Bytes and operations of the step's launch. Returns how many steps to run for it. */
 static uint32_t rt__profile_work(const ind_instance *n, uint32_t step, ind_kernel_time *time) {
     const ind_module *m = n->module;
     const ind_schedule *s = m->desc.schedule;
@@ -6206,12 +6213,12 @@ ind_status ind_profile(ind_instance *n, const ind_launch_desc *desc, int repeats
 /* =============================================================================================== src/runtime/tune.c */
 /* --------------------------------------------------------------------------------------------------- >>tune */
 
-#define IND__TUNE_MARGIN 1.02 /* what is not faster by more than 2 % is taken to be equal */
+#define IND__TUNE_MARGIN 1.02 /* a candidate must be more than 2 % faster */
 
 typedef struct rt__tuner {
     ind_instance *instance;
     rt__stopwatch watch;
-    void *stream, *flush; /* memory that is written to drive all else out of the caches */
+    void *stream, *flush; /* flush: memory written before each launch to evict everything from the caches */
     size_t flush_bytes;
     double *sample;
     int repeats;
@@ -6224,7 +6231,7 @@ typedef struct rt__tuned_launch {
     void **params;
 } rt__tuned_launch;
 
-/* Median time of a launch on cold data; one run before, unmeasured. */
+/* Median time of a launch with cold caches, after one warm-up run. */
 static ind_status rt__tune_time(rt__tuner *t, const rt__tuned_launch *l, double *us) {
     ind_instance *n = t->instance;
     ind_context *c = n->module->context;
@@ -6258,33 +6265,34 @@ static bool rt__same_arguments(const ind__variant *a, const ind__variant *b) {
     return same && a->index_bits == b->index_bits;
 }
 
-/* The variant compiled, and loaded. */
+/* Compiles and loads the variant. */
 static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__kernel_entry **entry) {
     bool built;
     ind_status status = rt__cuda_build_entry(m, v, entry, &built);
     if (built) (*entry)->only_tried = true;
-    return status ? status : rt__cuda_load(m->context, m->executable->runtime, *entry, v->entry);
+    return status ? status : rt__cuda_load(m->context, m->executable->runtime, *entry, v->source.entry);
 }
 
-/* The function has the shared memory that the variant takes, which has as many clusters as the device runs at once. */
+/* Sets the function's shared memory. For persistent clusters, also sets the grid to the clusters that the device can
+   run at once. */
 static ind_status rt__tune_ready(ind_module *m, ind__variant *v, void *function) {
     rt__exec_variant x = {.plan = v, .most_shared = rt__most_shared(v)};
-    ind_status status =
-        v->cluster > 1 ? rt__cuda_fit_resident(m, &x, function) : rt__cuda_ask_shared(m, v, x.most_shared, function);
+    ind_status status = ind__row_of(v)->cluster > 1 ? rt__cuda_fit_resident(m, &x, function)
+                                                    : rt__cuda_ask_shared(m, v, x.most_shared, function);
     if (!rt__stays_in_clusters(v)) return status;
-    v->resident = x.resident;
+    v->of.row.stage.resident = x.resident;
     v->grid[0] = ind__staged_grid(v);
     return status;
 }
 
-/* Does it spill more than the first choice? */
+/* True if it spills more than the first choice. */
 static bool rt__spills_more(const rt__runtime *r, void *function, void *first) {
     int local = 0, first_local = 0;
     return r->driver.cuFuncGetAttribute(&local, IND__CUDA_FUNCTION_LOCAL_BYTES, function) ||
            r->driver.cuFuncGetAttribute(&first_local, IND__CUDA_FUNCTION_LOCAL_BYTES, first) || local > first_local;
 }
 
-/* Measures the step's kernel with this tuning; *us is unchanged if the tuning is not possible. *v: the variant. */
+/* Measures the step's kernel with this tuning, as variant *v. *us is unchanged if the tuning is not possible. */
 static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tuning, const rt__tuned_launch *first,
                                      ind__variant *v, ind__kernel_entry **entry, double *us) {
     ind_instance *n = t->instance;
@@ -6297,17 +6305,18 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
     if (status || rt__spills_more(m->executable->runtime, (*entry)->function, first->function)) return status;
     rt__tuned_launch l = *first;
     l.function = (*entry)->function;
-    l.grid[4] = ind__ok(v->fitted) ? (unsigned)rt__profile_value(n, v->fitted) : (unsigned)v->threads;
-    l.grid[3] = (unsigned)rt__profile_value(n, v->shared_bytes);
+    l.grid[4] =
+        ind__ok(ind__row_of(v)->fitted) ? (unsigned)rt__profile_value(n, ind__row_of(v)->fitted) : (unsigned)v->threads;
+    l.grid[3] = (unsigned)rt__profile_value(n, v->memory.shared);
     for (int d = 0; d < 3 && !status; d++) {
         const int64_t blocks = rt__profile_value(n, v->grid[d]);
-        status = rt__check_grid(m->context, v->entry, d, blocks);
+        status = rt__check_grid(m->context, v->source.entry, d, blocks);
         l.grid[d] = (unsigned)blocks;
     }
     return status ? status : rt__tune_time(t, &l, us);
 }
 
-/* Tries the candidates of the step's kernel until it is close to its minimum time, and keeps the best. */
+/* Tries the candidates of the step's kernel until it is close to its minimum time, and returns the fastest. */
 static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, ind__tuning *found) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
@@ -6346,12 +6355,12 @@ static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tunin
                    .us = (float)result->us,
                    .least_us = (float)result->least_us};
     ind__target_name(&m->desc.plan->target, arch);
-    rt__pack_key(v->source, v->source_bytes, arch, t.key);
+    rt__pack_key(v->source.text, v->source.bytes, arch, t.key);
     t.checksum = rt__tuned_checksum(&t);
     return rt__keep_tuned(m->context, m->executable->runtime, &t);
 }
 
-/* Does the step launch a single kernel that has candidates and is not a duplicate of an earlier one? */
+/* True if the step launches a single kernel that has candidates and is not a duplicate of an earlier one. */
 static bool rt__tunable(const ind_instance *n, uint32_t step) {
     const ind_plan *p = n->module->desc.plan;
     ind__tuning candidate[IND__MAX_TUNED];
@@ -6366,7 +6375,7 @@ static bool rt__tunable(const ind_instance *n, uint32_t step) {
     return !ind__is_tuned(v) && ind__plan_candidates(v, candidate) > 0;
 }
 
-/* The steps before leave in the buffers what a kernel wants there, such as indices. */
+/* Tunes each tunable step. The earlier steps run first: they write the inputs of its kernel, such as indices. */
 static ind_status rt__tune_all(rt__tuner *t, ind_tuned *tuned, int max_tuned, int *num_tuned) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
@@ -6424,7 +6433,7 @@ ind_status ind_tune(ind_instance *n, const ind_launch_desc *desc, int repeats, i
     if (status) return rt__instance_failed(n, status);
     const ind__query q = ind__query_begin(m);
     ind_facts *before = ind_facts_enter(m->context, m->facts);
-    status = rt__instance_prepare(n, desc); /* which may build variants */
+    status = rt__instance_prepare(n, desc); /* may build variants */
     rt__mutex_lock(&m->executable->runtime->mutex);
     if (!status) status = rt__tune_run(n, desc, repeats, tuned, max_tuned, &num);
     rt__mutex_unlock(&m->executable->runtime->mutex);
@@ -6441,7 +6450,7 @@ ind_status ind_tune(ind_instance *n, const ind_launch_desc *desc, int repeats, i
 typedef struct rt__readiness {
     ind_module *module;
     rt__size_values sizes;
-    char fails[160]; /* conditions of variants that do not hold, each once */
+    char fails[160]; /* conditions of variants that fail, without duplicates */
     int num_general, num_late;
     bool taken; /* the launch of the previous kernel runs this one too */
 } rt__readiness;
@@ -6451,7 +6460,7 @@ static bool rt__holds(rt__readiness *r, ind_expr condition) {
     return !ind_expr_eval(condition, rt__size_value, &r->sizes, &holds) && holds;
 }
 
-/* Adds the part of a conjunction that fails to the list, unless it is there. */
+/* Appends the first failing term of a conjunction to the list, without duplicates. */
 static void rt__add_failing(rt__readiness *r, ind_expr guard) {
     char text[100];
     while (ind_expr_query_kind(guard) == IND_EXPR_AND) {
@@ -6473,10 +6482,10 @@ static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *
         return IND_OK; /* an extern call, or run by another kernel's launch */
     }
     while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !rt__holds(r, k->variant[at].guard)) at++;
-    r->taken = !taken && k->variant[at].takes_next;
+    r->taken = !taken && ind__takes_next(&k->variant[at]);
     if (taken) return IND_OK;
     const ind__variant *v = &k->variant[at];
-    const bool general = at > 0 && !(v->to && v->assume & IND__ASSUME_DIVISIBLE); /* of a range it is as fast */
+    const bool general = at > 0 && !(v->range.to && v->assume & IND__ASSUME_DIVISIBLE); /* of a range it is as fast */
     r->num_general += general;
     r->num_late += at < s->num_variants && !rt__built(&s->variant[at]);
     if (general) rt__add_failing(r, k->variant[0].guard);
@@ -6490,7 +6499,7 @@ static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *
     return IND_OK;
 }
 
-/* The sizes are allowed: what do the formulas of the module say? */
+/* Evaluates the module's program and the limits of its kernels, for valid sizes. */
 static ind_status rt__module_readiness(rt__readiness *r, int64_t *slots) {
     ind_module *m = r->module;
     const ind_plan *plan = m->desc.plan;

@@ -13,10 +13,10 @@
 
    Fusion. Every kernel has a *domain*: P dimensions (outputs) and R dimensions (reduced). A loop is fused into a
    kernel under two conditions. Its ranges must map onto the domain, row-major or in the memory order of a shared
-   access. Every element that it reads from the kernel must be the one that the same thread has just computed (equal
-   index expressions). The fused body is made by replaying the bodies one after another under one recorder.
-   Hash-consing shares common loads and values. Loads of the kernel's own stores become the value, and stores that
-   nobody else reads disappear.
+   access. Every element that it reads from the kernel must be the one that the same thread has just computed
+   (equal index expressions). The fused body is recorded by replaying the bodies one after another under one
+   recorder. Hash-consing shares common loads and values. Loads of the kernel's own stores become the value, and
+   stores without another reader disappear.
 
    Memory plan. Results live from the kernel that computes them to the last one that reads them. They are placed one
    after another into one arena, each at the lowest offset that is *proven* to be free for all sizes. If sizes cannot
@@ -24,27 +24,27 @@
    point reads exactly the element that it writes.
 
    Mutation. A loop that changes a buffer in place writes a new version of it (ind__buffer.mutates). It depends on
-   the whole old version and waits for all readers of that. It may share a kernel with readers of the old or the new
-   version, if every read is of the very element that the same point stores; both values are then in registers. The
-   same holds for rows: per-element stores are in the last pass, per-row stores come after it. It never shares a
-   kernel with the writer of the old version. All versions have the same memory: that of the input or output that
-   they end in, else one place in the arena. The parts of a concatenation are versions of one buffer
+   the whole old version and comes after all its readers. It may share a kernel with readers of the old or the new
+   version, if each point reads exactly the element that it stores; both values are then in registers. The same
+   holds for rows: per-element stores are in the last pass, per-row stores come after it. It never shares a kernel
+   with the writer of the old version. All versions have the same memory: that of the input or output that they end
+   in, else one slot in the arena. The parts of a concatenation are versions of one buffer
    (ind__lowered_fix_layouts).
 
-   Donated inputs. A buffer of the arena may lie in the memory of a donated input instead. It must fit and be written
-   after the last reader of everything that was there before. It may be written in that reader's kernel if each point
-   reads exactly the element that it writes. The same holds for an output, if the caller wants it; from then on
-   nothing else uses that memory.
+   Donated inputs. A buffer of the arena may use the memory of a donated input instead. It must fit, and be written
+   after the last reader of the earlier contents. It may be written in that reader's kernel if each point reads
+   exactly the element that it writes. The same holds for an output, if the caller requests it; later buffers then
+   cannot use that memory.
 
    Prologues. After all other fusion, a pointwise kernel may move into the operand load of a matrix product. Only the
    product may read its results, as operands, and the fusion must save bytes. Its dimensions become expressions in
    those of the product: the linear index of the loaded element is decomposed.
 
    Column reductions in row kernels. Sums of columns (the gradient of a weight or bias) may use data that another
-   kernel reads or computes row by row. They are then made two-stage reductions before any fusion. The first stage
-   has the rows' domain and combines the values of a column over a run of rows, in a special store (IND__INST_RUN).
-   The second stage reduces the partial results of the runs. One block iterates over a run. If the first stage is not
-   fused with rows, it is a separate kernel.
+   kernel reads or computes row by row. They are then turned into two-stage reductions before any fusion. The first
+   stage has the rows' domain and combines the values of a column over a run of rows, in a special store
+   (IND__INST_RUN). The second stage reduces the partial results of the runs. One block iterates over a run. If the
+   first stage is not fused with rows, it is a separate kernel.
 
    Rows. A kernel makes one pass over its rows per level of dependent reductions. Scans run in every pass that
    needs them, after those whose results they scan. A sort ends a pass, and later passes read the sorted row. Work on
@@ -53,7 +53,7 @@
    Combined launches. After the kernels and their order are chosen, a small kernel may move up into the launch of an
    earlier small one, in which other blocks compute it. It must not depend on that one, nor on any kernel in between.
    The buffers of all parts of a launch are live together; if that would take more memory, the kernels stay separate.
-   Kernels that store the parts of a concatenation may share a launch, though each makes a version of the one before.
+   Kernels that store the parts of a concatenation may share a launch, though each writes a new version of one buffer.
 
    Limits. No reduction follows a matrix product in the same kernel. No loop is split in two. A scan with a user
    function shares its kernel with no other scan, and a sort with no other sort.
@@ -82,9 +82,9 @@ typedef struct ind__access {
     bool indirect; /* the index depends on data */
     bool masked;
     bool operand; /* feeds a DOT reduction */
-    bool whole;   /* the whole buffer, in a loop that writes its next version; there is no index */
-    bool partly;  /* a store that is masked or combines with the old value: memory then differs from the stored value */
-    bool size;    /* a size from data in ranges and indices of the loop; no instruction of the body */
+    bool whole;   /* the whole buffer, in a loop that writes its next version; has no index */
+    bool partly;  /* a store that is masked or combines with the old value: memory may differ from the stored value */
+    bool size;    /* a data-dependent size in ranges and indices of the loop; no instruction of the body reads it */
 } ind__access;
 
 /* ------------------------------------------------------------------------------------------------ >>kernel */
@@ -95,7 +95,7 @@ typedef struct ind__access {
     X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */                                              \
     X(SCAN, "scan")     /* SCANs, and other work on the scanned rows; see below */                                     \
     X(SORT, "sort")     /* the same with one sorting SCAN; see below */                                                \
-    X(EXTERN, "extern") /* an extern call, alone */
+    X(EXTERN, "extern") /* an extern call; a kernel has only one */
 
 typedef enum ind_kernel_kind {
 #define X(name, text) IND_KERNEL_##name,
@@ -136,60 +136,80 @@ typedef struct ind_kernel {
 
 /* ------------------------------------------------------------------------------------------------ >>policy */
 
-/* Thresholds of fusion; 0 means the default. */
+/* Figures of the fusion policy: type, field, value, scale, meaning, source. Values were measured on an H200 or follow
+   from its data sheet. The scale names what a figure of another device is proportional to, derived from the H200's by
+   ratio and not measured: BANDWIDTH, OPERATIONS and PRODUCTS (f32 and 16-bit tensor-core rate over memory bandwidth),
+   L2, SMS, SHARED (memory of a block); NONE: the same on all devices. */
+#define IND_FUSION_FIGURES(X)                                                                                          \
+    X(int, max_loops, 64, NONE, "most loops of a kernel", "TorchInductor's max_fusion_size")                           \
+    X(int, max_args, 32, NONE, "most buffers of a kernel", "registers for pointers")                                   \
+    X(int64_t, min_saved, 10, NONE, "bytes that a horizontal fusion must save, at the hints of the sizes",             \
+      "TorchInductor")                                                                                                 \
+    X(int, max_distance, 64, NONE, "horizontal: largest distance in the original order", "TorchInductor")              \
+    X(int, max_scan_stride, 32, NONE, "longest strided row that is both scanned and reduced",                          \
+      "one thread iterates over it, while a reduction alone uses many threads")                                        \
+    X(int64_t, split_share, 8, NONE,                                                                                   \
+      "the partial results of two stages take at most 1/split_share of the bytes whose second read they save",         \
+      "not measured")                                                                                                  \
+    X(int, mix_rows, 16, NONE, "fewest rows per block for partial column sums",                                        \
+      "each run of rows stores and reads back one row of partial results")                                             \
+    X(int, mix_columns, 8192, NONE, "longest row, in registers, of a kernel that also reduces columns",                \
+      "layer_norm backward")                                                                                           \
+    X(int64_t, mix_from, 4 << 20, BANDWIDTH, "bytes of saved reads that pay for the additional launch",                \
+      "about a microsecond")                                                                                           \
+    X(int64_t, mix_flight, 6 << 20, BANDWIDTH, "bytes that blocks must have in flight, in rows of two f32",            \
+      "twice bandwidth x latency (4.8e12 B/s, 0.65 us): nothing is in flight while a row is combined and stored")      \
+    X(int, long_run, 128, NONE, "longest run of rows per block for column reductions, chosen without mix_rows",        \
+      "layer_norm backward, 6144 to 40000 rows")                                                                       \
+    X(int64_t, launch_bytes, 4 << 20, BANDWIDTH,                                                                       \
+      "memory traffic in the time of one launch, which a fusion may lose to strided accesses", "about a microsecond")  \
+    X(int64_t, l2_bytes, 32 << 20, L2, "data read again costs half if it fits here",                                   \
+      "L2 of 50 MiB, less other data in flight")                                                                       \
+    X(int, product_tile, 32, NONE,                                                                                     \
+      "rows and columns of a matmul tile: a prologue is computed once per tile of the other dimension",                \
+      "prologues pay for problems too small for larger tiles")                                                         \
+    X(int, small_tile, 64, NONE, "the same of a matmul that may share a launch", "tiles of small products")            \
+    X(int, product_depth, 64, NONE, "k of a step of a matmul", "tiles of 16-bit products")                             \
+    X(int, function_ops, 8, NONE, "f32 operations of a division or libm function", "not measured")                     \
+    X(int, random_ops, 64, NONE, "f32 operations of a random number or user function", "not measured")                 \
+    X(int, ops_per_byte, 6, OPERATIONS, "f32 operations of a busy GPU per byte of memory traffic",                     \
+      "29e12 / s and 4.8e12 B/s, measured")                                                                            \
+    X(int, fill_blocks, 528, SMS, "blocks that fill the GPU; fewer compute proportionally slower", "132 x 4")          \
+    X(int, macs_per_byte, 64, PRODUCTS,                                                                                \
+      "16-bit multiply-adds per byte of memory traffic that a matmul with a prologue loses against plain copies",      \
+      "1 / (1 / 800 - 1 / 2048) per cycle of mma.sync and wgmma, 132 SMs, 2743 bytes per cycle")                       \
+    X(int64_t, step_bytes, 1700 << 10, BANDWIDTH,                                                                      \
+      "memory traffic while a block waits for 64 k of a 16-bit operand that is computed, not copied",                  \
+      "0.4 us: 4096 k of an 8-bit operand took 45 us, against 19 us after a 13 us kernel that converts it")            \
+    X(int, few_rows, 64, SMS, "a kernel over fewer long rows than this leaves most of a GPU idle", "132 SMs")          \
+    X(int, long_row, 16384, NONE, "elements of a long row", "batch_norm")                                              \
+    X(int, kept_row, 25600, SHARED, "elements of a row that a block has in shared memory", "two f32 rows in 200 KiB")  \
+    X(int, max_scans, 4, NONE, "most scans of a kernel, at most 16", "each needs registers for its thread's segment")  \
+    X(int, max_parts, 64, NONE, "most kernels of a launch", "their arguments fit into the 4 KiB of any launch")        \
+    X(int, max_functions, 8, NONE,                                                                                     \
+      "most different functions of a launch; they compile serially, separate kernels in parallel", "not measured")     \
+    X(int, row_blocks, 1, NONE, "most blocks that share a long row of one kernel", "the target's max_cluster")
+
+/* What fusion may do, and its figures; 0 means the default. */
 typedef struct ind_fusion_policy {
-    bool disable;          /* one kernel per loop: for debugging and for measuring the gain of fusion */
-    int max_loops;         /* most loops of a kernel; default 64 (TorchInductor's max_fusion_size) */
-    int max_args;          /* most buffers of a kernel; default 32 */
-    int64_t min_saved;     /* bytes that a horizontal fusion must save, at the hints of the sizes; default 10 */
-    int max_distance;      /* horizontal: largest distance in the original order; default 64 */
-    bool disable_inplace;  /* memory plan: no output reuses the memory of an input */
-    bool disable_reorder;  /* loops are not reordered to match those of another kernel */
-    bool disable_scans;    /* a scan is a separate kernel */
-    bool disable_mutation; /* an in-place loop is fused with no other reader of its buffer, and with no rows */
-    int max_scan_stride;   /* longest strided row that is both scanned and reduced: one thread iterates over it, while a
-                              reduction alone uses many threads; default 32 */
-    bool disable_split;    /* no two-stage reductions, also not of columns */
-    int64_t split_share;   /* the partial results of two stages take at most 1/split_share of the data that is then read
-                              once less; default 8 */
-    bool disable_mix;      /* no kernel reduces columns together with work on the rows */
-    int mix_rows;       /* fewest rows per block for partial column sums: each run of rows stores and reads back one row
-                           of partial results; default 16 */
-    int mix_columns;    /* longest row of a kernel that also reduces columns, which stay in registers; default 8192 */
-    int64_t mix_from;   /* bytes that must be read once less to pay for the additional launch; default 4 MiB */
-    int64_t mix_flight; /* bytes that blocks must have in flight, in rows of two f32, to keep memory busy; default 6
-                           MiB, twice its bandwidth times its latency (H200: 4.8e12 B/s, 0.65 us), as nothing is in
-                           flight while a row is combined and stored */
-    int64_t launch_bytes;  /* memory traffic in the time of one launch, which a fusion may lose to strided accesses;
-                              default 4 MiB, about a microsecond of an H200 */
-    bool disable_prologue; /* no prologues in the operand loads of a matrix product */
-    int64_t l2_bytes;      /* data that is read again counts half if it fits here; default 32 MiB: below the L2 of large
-                              GPUs (A100 40 MiB, H200 50 MiB), less other data in flight */
-    int product_tile;      /* rows and columns of a matmul tile; a prologue is computed once per tile of the other
-                              dimension; default 32, as prologues pay for problems too small for larger tiles */
-    int ops_per_byte;      /* f32 operations of a busy GPU per byte of memory traffic; default 6 (H200: 29e12 / s and
-                              4.8e12) */
-    int fill_blocks;       /* blocks that fill the GPU; fewer compute proportionally slower; default 528 (132 x 4) */
-    int macs_per_byte;     /* 16-bit multiply-adds per byte of memory traffic that a matmul with a prologue loses
-                              against one with plain operand copies: 1 / (1 / 800 - 1 / 2048) per cycle of mma.sync and
-                              wgmma, by 132 multiprocessors and 2743 bytes per cycle of an H200; default 64 */
-    int64_t step_bytes; /* memory traffic while a block waits for 64 k of a 16-bit operand that is computed, not copied;
-                           default 1700 KiB: 0.4 us of an H200, where 4096 k of an 8-bit operand took 45 us, against 19
-                           us after a 13 us kernel that converts it */
-    bool disable_row_mutation; /* a kernel with rows changes no buffer in place whose old value it reads */
-    bool disable_sorts;        /* a sort is a separate kernel */
-    bool disable_rescans;      /* no scan runs again for a per-element use of a reduction of its results */
-    bool disable_prefixes; /* work on the first elements of sorted rows, as after topk, is not fused into the sort */
-    int max_scans;         /* most scans of a kernel, at most 16; default 4, as each takes registers for its thread's
-                              segment */
-    bool disable_combo;    /* every kernel is a separate launch */
-    int max_parts;         /* most kernels of a launch; default 64: their arguments fit into the 4 KiB of any launch */
-    int max_functions;     /* most different functions of a launch; they compile serially, separate kernels in parallel;
-                              default 8 */
+    bool disable;                  /* one kernel per loop: for debugging and for measuring the gain of fusion */
+    bool disable_inplace;          /* memory plan: no output reuses the memory of an input */
+    bool disable_reorder;          /* loops are not reordered to match those of another kernel */
+    bool disable_scans;            /* a scan is a separate kernel */
+    bool disable_mutation;         /* an in-place loop is fused with no other reader of its buffer, and with no rows */
+    bool disable_split;            /* no two-stage reductions, also not of columns */
+    bool disable_mix;              /* no kernel reduces columns together with work on the rows */
+    bool disable_prologue;         /* no prologues in the operand loads of a matrix product */
+    bool disable_row_mutation;     /* a kernel with rows does not change a buffer in place whose old value it reads */
+    bool disable_sorts;            /* a sort is a separate kernel */
+    bool disable_rescans;          /* no scan runs again for a per-element use of a reduction of its results */
+    bool disable_prefixes;         /* work on the first elements of sorted rows, as after topk, is not fused */
+    bool disable_combo;            /* every kernel is a separate launch */
     bool disable_dependent_launch; /* no programmatic dependent launch */
     bool disable_finish;           /* a reduction of the results of a few rows is a separate launch */
-    int row_blocks; /* most blocks that share a long row of one kernel; default 1, or the target of the module
-                       (ind_target.max_cluster) */
+#define X(type, field, value, scale, meaning, source) type field;
+    IND_FUSION_FIGURES(X)
+#undef X
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -276,36 +296,36 @@ typedef struct ind_schedule {
     ind_context *context;
     const ind__lowered *program; /* not owned; must outlive the schedule */
     ind__arena arena;
-    ind_kernel *kernel; /* in the order in which they run */
+    ind_kernel *kernel; /* in execution order */
     uint32_t num_kernels;
     uint32_t *launch; /* by kernel: the first kernel of its launch; the parts are consecutive and independent */
     uint32_t num_launches;
-    bool dependent_launch;   /* launches use programmatic dependent launch */
-    bool finishes;           /* a launch may also run the next kernel if that reduces the results of a few rows */
+    bool dependent_launch; /* launches use programmatic dependent launch */
+    bool finishes;         /* a launch may also run the next kernel, if that kernel reduces the results of a few rows */
     ind_combo_reason *combo; /* by kernel */
     ind_edge *edge;
     uint32_t num_edges, cap_edges;
     uint32_t *kernel_of;            /* by loop: the kernel that runs it */
     uint32_t *first_use, *last_use; /* by buffer: kernels; UINT32_MAX: it never reaches memory */
     /* Memory plan, by buffer number. */
-    ind_expr *offset;     /* bytes from the start of the arena, multiples of 256; invalid: not in the arena (inputs,
-                             constants, outputs, and buffers that never reach memory) */
-    uint32_t *storage;    /* buffer whose memory this one uses; 0: it never reaches memory. Itself, or the first of a
-                             chain of in-place reuses, or a donated input in whose memory it lies */
-    uint32_t *takes_over; /* outputs: a donated input to whose memory the caller may bind it, as that is free by then;
-                             0: none */
+    ind_expr *offset;  /* bytes from the start of the arena, multiples of 256; invalid: not in the arena (inputs,
+                          constants, outputs, and buffers that never reach memory) */
+    uint32_t *storage; /* buffer whose memory this one uses; 0: it never reaches memory. Itself, the first of a chain of
+                          in-place reuses, or a donated input */
+    uint32_t *takes_over; /* outputs: a donated input to whose memory the caller may bind it, as no later kernel reads
+                             that input; 0: none */
     ind_expr arena_bytes;
     /* Both count intermediates, each rounded up to 256 bytes; the caller owns the memory of outputs. */
     ind_expr peak_bytes;     /* largest sum of live intermediates; <= arena_bytes */
     ind_expr op_by_op_bytes; /* unfused peak: every loop runs alone in the program's order, each result freed after its
-                                last reader. The plan must not exceed it. Partial results of a two-stage reduction live
-                                from stage to stage; those of columns of the same data, which one kernel reduces, all
-                                live at the same time */
+                                last reader. The plan must not exceed it. Partial results of a two-stage reduction are
+                                live from stage to stage; those of columns of the same data, which one kernel reduces,
+                                are all live at the same time */
 } ind_schedule;
 
-/* Makes two-stage reductions of suitable reductions of the program. The first stage then shares the rows that another
-   loop reduces (a sum of all elements, or of each column, beside the maxima of the rows). Does so if that moves fewer
-   bytes, or if few outputs alone would leave most of a GPU idle. Call it before ind__schedule_create. policy may be
+/* Splits suitable reductions of the program into two stages. The first stage then shares the rows that another loop
+   reduces (a sum of all elements, or of each column, together with the maxima of the rows). Does so if that moves fewer
+   bytes, or if too few outputs would leave most of a GPU idle. Call it before ind__schedule_create. policy may be
    NULL. */
 ind_status ind__split_reductions(ind__lowered *program, const ind_fusion_policy *policy);
 
@@ -328,8 +348,8 @@ const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* Prints the schedule as text and as JSON: {"kernels": [{"name", "kind", "origins": [names], "results": [names],
    "reads", "writes", "bytes_read", "bytes_written", "flops", "domain", "launch": first kernel of its launch, "combo":
-   code of the reason why it is alone or not}], "buffers": [{"name", "tensor", "bytes", "offset", "storage",
-   "takes_over" (if it may lie in a donated input), "first", "last", "results"}], "edges": [{"from", "to",
+   code of the reason why it shares a launch or not}], "buffers": [{"name", "tensor", "bytes", "offset", "storage",
+   "takes_over" (if it may use the memory of a donated input), "first", "last", "results"}], "edges": [{"from", "to",
    "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "tensor", "vertical", "fused", "code", "reason",
    "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. "results" are the graph tensors of
    the origins, named by result_name (may be NULL). "tensor" is the graph tensor of which an internal buffer holds the
@@ -356,8 +376,8 @@ void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop
 #define IND__WARP_ROW     1024 /* longest row in the registers of one warp */
 #define IND__SCAN_COLUMNS 1024 /* from this number of rows on, one thread scans each row if that coalesces reads */
 
-/* Computes the loop variables that each instruction's value depends on: bit v of mask[i] stands for body->var[v]. mask
-   has num_inst entries. The result of a REDUCE depends on no reduction variable, that of a SCAN on all. */
+/* Computes the loop variables that each instruction's value depends on: bit v of mask[i] means body->var[v]. mask has
+   num_inst entries. The result of a REDUCE depends on no reduction variable, that of a SCAN on all. */
 void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 
 /* ===================================================================================== src/headers/inductor_sched.h */
@@ -378,17 +398,13 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 
 #define IND__SCHED_NONE    UINT32_MAX
 #define IND__SCHED_DIMS    (2 * IND_MAX_RANK)
-#define IND__SCHED_BUCKETS 4096 /* of the tables of domains and of fits: chains stay short up to a million loops */
+#define IND__SCHED_BUCKETS 4096 /* of the hash tables of domains and of fits: short chains up to a million loops */
 
 enum {
     IND__SCHED_ROUNDS = 10,       /* of fusion, at most; TorchInductor's number */
     IND__SCHED_NEIGHBOURS = 16,   /* readers of one buffer that are tried against each other */
     IND__SCHED_VISITS = 128,      /* kernels that one cycle test may visit, in each direction */
     IND__SCHED_STEPS = 2048,      /* edges that it may follow */
-    IND__SCHED_FEW_ROWS = 64,     /* a kernel over fewer rows than this ... */
-    IND__SCHED_LONG_ROW = 16384,  /* ... of more elements than this leaves most of a GPU idle */
-    IND__SCHED_KEPT_ROW = 25600,  /* ... unless blocks keep it in shared memory: elements of two f32 rows in 200 KiB */
-    IND__SCHED_LONG_RUN = 128,    /* longest run of rows per block for column reductions, chosen without mix_rows */
     IND__SCHED_RUN_WARPS = 4,     /* warps of a block if each warp has one row */
     IND__SCHED_WINDOW = 64,       /* readers of a result are searched in so many loops after it */
     IND__SCHED_GIFTS = 16,        /* donated inputs that are tried for one buffer */
@@ -399,7 +415,7 @@ enum {
     IND__SCHED_CARE = 1,          /* memory is scarce: no fusion for shared reads, concatenation parts or prologues */
     IND__SCHED_APART = 2,         /* no fusion at all */
     IND__SCHED_SAVINGS = 6,       /* schedules that are tried for less memory */
-    IND__SCHED_OPEN_END = 1 << 16 /* used as the largest value of a size without a bound */
+    IND__SCHED_OPEN_END = 1 << 16 /* value of a size without an upper bound */
 };
 
 /* Iteration space of a kernel: sizes of P, then of R, none of them 1, and their index symbols. Interned, so that equal
@@ -413,8 +429,8 @@ typedef struct sched__domain {
     int64_t hint, rhint;
 } sched__domain;
 
-/* Order in which the dimensions of a domain are matched with those of another: their own, or the memory order of an
-   access. */
+/* Order in which the dimensions of a domain are matched with those of another: the original one, or the memory order of
+   an access. */
 typedef struct sched__walk_order {
     uint8_t dim[IND__SCHED_DIMS];
 } sched__walk_order;
@@ -427,13 +443,13 @@ typedef struct sched__fit {
     bool reordered;   /* one of the orders is not the original one */
     bool elementwise; /* the points of one are the rows times the row elements of the other */
     ind_expr map_a[IND__SCHED_DIMS], map_b[IND__SCHED_DIMS];
-    ind_expr bound; /* valid: b works only on the elements of a's rows below it */
+    ind_expr bound; /* valid: b computes only the elements of a's rows below it */
 } sched__fit;
 
 /* A kernel under construction; its number is that of its first loop. */
 typedef struct sched__group {
     const sched__domain *domain;
-    uint32_t head, tail, count; /* loops, ascending, linked by next_loop */
+    uint32_t head, tail, count; /* loops in ascending order, linked by next_loop */
     uint32_t order;             /* position in a topological order of the groups; unique */
     uint32_t changed;           /* round of the last change */
     uint32_t dot;               /* its loop with a matrix product, or SCHED_NONE */
@@ -454,7 +470,7 @@ typedef struct sched__candidate {
     uint32_t distance;
 } sched__candidate;
 
-/* Lifetime of a piece of memory: the steps from its first write to its last read. */
+/* Lifetime of a memory block: the steps from its first write to its last read. */
 typedef struct sched__life {
     uint32_t buffer, begin, end;
     ind_expr size; /* rounded up */
@@ -471,14 +487,14 @@ typedef struct sched__fuser {
     ind__arena scratch;
     bool failed;
     bool keep_order;     /* of the program */
-    const uint8_t *care; /* by loop: 0, or IND__SCHED_CARE where memory is scarce; NULL: nowhere */
+    const uint8_t *care; /* by loop: 0, or IND__SCHED_CARE or more if memory is scarce; NULL: 0 for all */
 
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
     ind_expr *var;          /* the loops' variables, in those of the group */
-    ind_expr *bound;        /* by loop: row element from which on it does nothing; invalid: none */
+    ind_expr *bound;        /* by loop: first row element that it does not compute; invalid: it computes all */
     uint32_t *first_var;    /* by loop */
-    uint32_t *waits;        /* loops that a loop must wait for, as they read what it then changes */
+    uint32_t *waits;        /* loops that must run before a loop, as they read data that it then changes */
     uint32_t *first_wait;   /* by loop, one more than loops */
     uint32_t *reader;       /* loops that read a buffer, ascending */
     uint32_t *first_reader; /* by buffer, one more than buffers */
@@ -493,7 +509,7 @@ typedef struct sched__fuser {
     sched__fit *fits[IND__SCHED_BUCKETS];
     uint32_t num_domains;
 
-    uint32_t *mark;  /* by loop or buffer: equal to epoch where visited */
+    uint32_t *mark;  /* by loop or buffer: equal to epoch if visited */
     uint32_t *found; /* by buffer: note of the current epoch */
     uint32_t epoch;
     uint32_t after[IND__SCHED_VISITS], before[IND__SCHED_VISITS]; /* result of the last cycle test */
@@ -501,11 +517,11 @@ typedef struct sched__fuser {
 
     const struct sched__splitter *splitter; /* while edges are explained */
 
-    uint32_t *value; /* by buffer: its value in the body that is being recorded */
+    uint32_t *value; /* by buffer: its value in the body being recorded */
     uint32_t *gift;  /* donated inputs */
     uint32_t num_gifts;
 
-    uint32_t *order; /* groups in the order in which they will run */
+    uint32_t *order; /* groups in execution order */
     uint32_t num_order;
 } sched__fuser;
 
@@ -521,7 +537,7 @@ static void *sched__scratch(sched__fuser *f, size_t count, size_t bytes) {
     return p;
 }
 
-/* Result in the schedule's own memory. */
+/* Copies a result to the schedule's own memory. */
 static void *sched__keep(sched__fuser *f, const void *data, size_t count, size_t bytes) {
     size_t total;
     void *p = ind__size_mul(count ? count : 1, bytes, &total) ? ind__arena_alloc(&f->schedule->arena, total) : NULL;
@@ -629,7 +645,7 @@ static bool sched__is_access(const ind__inst *i) {
     return i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE;
 }
 
-/* Is it a store that combines the values of a run of rows? */
+/* True for a store that combines the values of a run of rows. */
 static bool sched__joins_run(const ind__inst *i) {
     return i->op == IND_LOOP_STORE && (i->flags & IND__INST_RUN);
 }
@@ -639,40 +655,24 @@ static bool sched__has_index(const ind__inst *i) {
 }
 
 static void sched__policy_defaults(ind_fusion_policy *p) {
-    if (p->max_loops <= 0) p->max_loops = 64;
-    if (p->max_args <= 0) p->max_args = 32;
-    if (p->min_saved <= 0) p->min_saved = 10;
-    if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
-    if (p->split_share <= 0) p->split_share = 8;
-    if (p->mix_rows < 2) p->mix_rows = p->mix_rows ? 2 : 16;
-    if (p->mix_columns <= 0) p->mix_columns = 8192;
-    if (p->mix_flight <= 0) p->mix_flight = 6 << 20;
-    if (p->mix_from <= 0) p->mix_from = 4 << 20;
-    if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
-    if (p->max_scans <= 0) p->max_scans = 4;
+#define X(type, field, value, scale, meaning, source)                                                                  \
+    if (p->field <= 0) p->field = value;
+    IND_FUSION_FIGURES(X)
+#undef X
+    if (p->mix_rows < 2) p->mix_rows = 2;
     if (p->max_scans > IND__MAX_SCANS) p->max_scans = IND__MAX_SCANS;
-    if (p->max_distance <= 0) p->max_distance = 64;
-    if (p->l2_bytes <= 0) p->l2_bytes = 32 << 20;
-    if (p->product_tile <= 0) p->product_tile = 32;
-    if (p->ops_per_byte <= 0) p->ops_per_byte = 6;
-    if (p->fill_blocks <= 0) p->fill_blocks = 528;
-    if (p->macs_per_byte <= 0) p->macs_per_byte = 64;
-    if (p->step_bytes <= 0) p->step_bytes = 1700 << 10;
-    if (p->max_parts <= 0) p->max_parts = 64;
-    if (p->max_functions <= 0) p->max_functions = 8;
-    if (p->row_blocks <= 0) p->row_blocks = 1;
 }
 
 /* ================================================================================================ src/sched/split.c */
 /* ================================================================================================== >>split */
 
-/* Splits are decided before any fusion. A first stage is made for another loop's rows only if both are certain to fuse:
-   neither depends on the other except at the same point. */
+/* Splits are decided before any fusion. A first stage is created for another loop's rows only if both are certain to
+   fuse: neither depends on the other except at the same point. */
 typedef struct sched__splitter {
     const ind__lowered *program;
     ind_fusion_policy policy;
     ind__split *split;      /* by loop: as for ind__lowered_split */
-    uint8_t *joined;        /* by loop: a first stage was made for its rows */
+    uint8_t *joined;        /* by loop: a first stage was created for its rows */
     uint32_t *reader;       /* loops that reduce values loaded from a buffer, ascending */
     uint32_t *first_reader; /* by buffer, one more than buffers */
 } sched__splitter;
@@ -708,8 +708,8 @@ static int sched__long_vars(const ind_body *b, int var[IND__SCHED_DIMS], int *p)
     return n;
 }
 
-/* If the points of `whole` are those of `rows` in the same order, but with more dimensions reduced, returns how many of
-   its R dimensions are in rows' P; else 0. to: its variables as those of `rows`. */
+/* If the points of `whole` are those of `rows` in the same order, but with more dimensions reduced, returns the number
+   of its R dimensions that are in rows' P; else 0. to: its variables expressed in those of `rows`. */
 static int sched__rows_within(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
     int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
     int n = sched__long_vars(whole, mine, &my_p), m = sched__long_vars(rows, theirs, &their_p);
@@ -730,7 +730,7 @@ static ind_expr sched__plain_index(const ind_body *b, ind_expr index) {
     return ind__substitute(index, b->var, to, b->rank + b->rrank);
 }
 
-/* Does `rows` load (or store) this element of the buffer at the same point? */
+/* True if `rows` loads (or stores) this element of the buffer at the same point. */
 static bool sched__has_access(const ind_body *rows, ind_loop_op op, uint32_t buffer, ind_expr index) {
     for (uint32_t i = 1; i < rows->num_inst; i++) {
         const ind__inst *in = &rows->inst[i];
@@ -765,8 +765,8 @@ static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole,
     return bytes;
 }
 
-/* Does another loop reduce the same data over the same dimensions, so that unsplit both fuse? Unless `any`, only loops
-   that cannot be split count. */
+/* True if another loop reduces the same data over the same dimensions, so that both fuse unsplit. Unless `any`, only
+   loops that cannot be split count. */
 static bool sched__reduced_whole_too(const sched__splitter *s, uint32_t l, bool any) {
     const ind_body *b = s->program->loop[l].body;
     int64_t points = sched__points_hint(b, b->rank, b->rank + b->rrank);
@@ -799,8 +799,8 @@ static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
     return met / s->policy.split_share / bytes >= partials ? outer : 0;
 }
 
-/* Does a user of the result read the loop's data again, as a normalisation does? Then one unsplit kernel is better, as
-   it still has the data. */
+/* True if a user of the result reads the loop's data again, as a normalisation does. Then one unsplit kernel is better,
+   as it still has the data. */
 static bool sched__data_read_after(const sched__splitter *s, uint32_t l) {
     const ind__lowered *p = s->program;
     uint8_t follows[IND__SCHED_WINDOW] = {1}; /* by loop, from l on: it depends on the result */
@@ -819,7 +819,7 @@ static bool sched__data_read_after(const sched__splitter *s, uint32_t l) {
     return false;
 }
 
-/* Tries the loops that reduce what loop l reads. */
+/* Tries the loops that reduce data that loop l reads. */
 static int sched__split_to_rows(sched__splitter *s, uint32_t l) {
     const ind_body *b = s->program->loop[l].body;
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -851,8 +851,8 @@ static bool sched__may_split(const sched__splitter *s, uint32_t l) {
    and stores a partial result per column, which a second stage reduces. An unfused first stage reads and combines like
    a separate reduction of columns. */
 
-/* Does `whole` reduce the columns of data of which `rows` reduces the rows, or that it computes per element? to: its
-   variables as those of `rows`. */
+/* True if `whole` reduces the columns of data whose rows `rows` reduces, or that `rows` computes per element. to: its
+   variables expressed in those of `rows`. */
 static bool sched__crosses(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
     int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
     int n = sched__long_vars(whole, mine, &my_p), m = sched__long_vars(rows, theirs, &their_p), my_r = n - my_p;
@@ -866,7 +866,7 @@ static bool sched__crosses(const ind_body *whole, const ind_body *rows, ind_expr
     return true;
 }
 
-/* Bytes that `whole` loads at the points where `rows` loads or stores them. */
+/* Bytes that `whole` loads at points at which `rows` loads or stores them. */
 static int64_t sched__crossed_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows) {
     ind_expr to[IND__SCHED_DIMS];
     int64_t bytes = 0;
@@ -882,14 +882,14 @@ static int64_t sched__crossed_bytes(const sched__splitter *s, const ind_body *wh
     return bytes;
 }
 
-/* Does the loop work on `rows` rows of `columns` elements, or on per-row values? */
+/* True if the loop computes `rows` rows of `columns` elements, or per-row values. */
 static bool sched__on_rows(const ind_body *b, int64_t rows, int64_t columns) {
     int64_t points = sched__points_hint(b, 0, b->rank), reduced = sched__points_hint(b, b->rank, b->rank + b->rrank);
     return b->rrank ? points == rows && reduced == columns : points == rows || points / (columns ? columns : 1) == rows;
 }
 
-/* Would a kernel of column loop l, row loop r and the loops on the same rows between them depend on another kernel in
-   between? */
+/* True if a kernel of column loop l, row loop r and the loops on the same rows between them would depend on another
+   kernel in between. */
 static bool sched__must_wait(const sched__splitter *s, uint32_t l, uint32_t r) {
     enum {
         FOLLOWS = 1,
@@ -917,8 +917,8 @@ static bool sched__must_wait(const sched__splitter *s, uint32_t l, uint32_t r) {
     return first == r ? from[last - first] == OUTSIDE : from[last - first] != 0;
 }
 
-/* Is every load that varies along the columns contiguous along the last of them? Also, none of the loaded buffers may
-   change in place. */
+/* True if every load that varies along the columns is contiguous along the last of them, and none of the loaded buffers
+   may change in place. */
 static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
     int var[IND__SCHED_DIMS], p;
     sched__long_vars(b, var, &p);
@@ -935,7 +935,7 @@ static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
     return true;
 }
 
-/* Do the rows fit into registers? */
+/* True if the rows fit into registers. */
 static bool sched__short_rows(const sched__splitter *s, const ind_body *whole) {
     ind_expr size[IND__SCHED_DIMS];
     int64_t most;
@@ -954,7 +954,7 @@ static int64_t sched__balanced_run(const ind_fusion_policy *p, int64_t rows, int
     const int64_t warps = IND__SCHED_RUN_WARPS, per_row = 2 * ind_dtype_bytes(IND_F32) * columns;
     int64_t flight = p->mix_flight / per_row / (columns <= IND__WARP_ROW ? warps : 1);
     int64_t blocks = p->fill_blocks / 2 > 1 ? p->fill_blocks / 2 : 1;
-    while (blocks < rows && (blocks < flight || rows / blocks >= IND__SCHED_LONG_RUN)) blocks *= 2;
+    while (blocks < rows && (blocks < flight || rows / blocks >= p->long_run)) blocks *= 2;
     int64_t run = (rows - 1) / blocks + 1;
     run = (run + warps - 1) / warps * warps;
     return run > p->mix_rows ? run : p->mix_rows;
@@ -1060,7 +1060,7 @@ ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *polic
 }
 
 /* ============================================================================================= src/sched/accesses.c */
-/* ---- what the instructions of a body depend on */
+/* ---- dependencies of the instructions of a body */
 
 /* The variables in e, as a mask; for an indirect symbol, the variables that its value depends on. */
 static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uint32_t before, ind_expr e) {
@@ -1087,7 +1087,7 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
     }
 }
 
-/* flag[i]: instruction i feeds a DOT. Returns whether there is one. */
+/* Sets flag[i] if instruction i feeds a DOT. Returns true if there is a DOT. */
 static bool sched__mark_operands(const ind_body *body, uint8_t *flag) {
     bool any = false;
     memset(flag, 0, body->num_inst);
@@ -1213,7 +1213,7 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     return true;
 }
 
-/* Number of sizes from data in the body. */
+/* Number of data-dependent sizes in the body. */
 static uint32_t sched__num_sizes(const sched__fuser *f, const ind_body *body) {
     uint32_t n = 0;
     for (uint64_t sizes = ind__body_unbacked(f->program, body); sizes; sizes &= sizes - 1) n++;
@@ -1297,7 +1297,7 @@ static void sched__put_reader(sched__fuser *f, uint32_t l, uint32_t buffer) {
     f->reader[f->first_reader[buffer] + f->found[buffer]++] = l;
 }
 
-/* A loop that changes a buffer in place waits for all its other readers; this is order only, without data. */
+/* A loop that changes a buffer in place runs after all other readers of it; an ordering dependency without data. */
 static bool sched__collect_waits(sched__fuser *f) {
     uint32_t loops = f->program->num_loops, n = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++)
@@ -1345,13 +1345,14 @@ static uint32_t sched__mutator(const sched__fuser *f, uint32_t buffer) {
     return version ? sched__writer(f, version) : IND__SCHED_NONE;
 }
 
-/* Does the buffer lie in the arena, if it reaches memory? Otherwise it shares the memory of an input or output. */
+/* True if the buffer is in the arena, provided that it reaches memory. Otherwise it shares the memory of an input or
+   output. */
 static bool sched__in_arena(const sched__fuser *f, uint32_t buffer) {
     const ind__buffer *home = &f->program->buffer[f->home[buffer]];
     return sched__writer(f, buffer) != IND__SCHED_NONE && home->kind == IND__BUFFER_COMPUTED && !home->output;
 }
 
-/* True if nobody reads the loop's results. They are still written, so that every kernel has a store. */
+/* True if no loop reads the loop's results. They are still written, so that every kernel has a store. */
 static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
     const ind__loop *loop = &f->program->loop[l];
     for (uint32_t o = 0; o < loop->num_outputs; o++) {
@@ -1360,7 +1361,7 @@ static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
     return true;
 }
 
-/* May the row of the body's sort be too long for shared memory? */
+/* True if the row of the body's sort may be too long for shared memory. */
 static bool sched__sorts_long(const ind_body *body) {
     int64_t least, most;
     if (!ind__body_sort(body)) return false;
@@ -1368,7 +1369,7 @@ static bool sched__sorts_long(const ind_body *body) {
     return most > IND__SORT_ROW;
 }
 
-/* Must the buffer, a result of a sort, be in memory: because the row is sorted there, or for its type? */
+/* True if the buffer, a result of a sort, must be in memory: the row is sorted there, or its type requires it. */
 static bool sched__stores_sorted(const sched__fuser *f, uint32_t buffer) {
     const ind__buffer *info = &f->program->buffer[buffer];
     const ind_body *body = f->program->loop[info->loop].body;
@@ -1376,7 +1377,7 @@ static bool sched__stores_sorted(const sched__fuser *f, uint32_t buffer) {
     return sched__sorts_long(body) || info->dtype != ind_dtype_compute(info->dtype);
 }
 
-/* Must the buffer be in memory if groups `a` and `b` are fused and the others stay as they are? */
+/* True if the buffer must be in memory when groups `a` and `b` are fused and the others do not change. */
 static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
     uint32_t home = f->group_of[sched__writer(f, buffer)];
     const ind__buffer *info = &f->program->buffer[buffer];
@@ -1419,8 +1420,8 @@ static int sched__refine(const ind_expr *a, int na, const ind_expr *b, int nb, i
     return i < 0 && j < 0 ? n : -1;
 }
 
-/* Common parts of two lists of dimensions with the same number of elements: sizes, outermost first; the dimensions of a
-   and b that each is a part of; its position in the common domain. */
+/* Common refinement of two lists of dimensions with the same number of elements: sizes, outermost first; for each part
+   the dimensions of a and b that it belongs to, and its position in the common domain. */
 typedef struct sched__parts {
     int n;
     ind_expr size[2 * IND__SCHED_DIMS];
@@ -1464,7 +1465,7 @@ static bool sched__map_parts(const sched__domain *d, int first, const sched__par
     return true;
 }
 
-/* The R dimensions of one domain; the other has none and works per output. */
+/* The R dimensions of one domain. The other has none and computes one value per output. */
 static void sched__parts_alone(sched__parts *p, const sched__domain *d) {
     p->n = d->rrank;
     for (int k = 0; k < d->rrank; k++) {
@@ -1473,7 +1474,7 @@ static void sched__parts_alone(sched__parts *p, const sched__domain *d) {
     }
 }
 
-/* Both have the same P and the same R (or one has none and works per output). */
+/* Both have the same P and the same R, or one has no R and computes one value per output. */
 static bool sched__fit_parallel(sched__fuser *f, sched__fit *fit) {
     const sched__domain *a = fit->a, *b = fit->b;
     const uint8_t *dim_a = fit->order_a.dim, *dim_b = fit->order_b.dim;
@@ -1538,7 +1539,7 @@ static sched__walk_order sched__as_it_stands(void) {
     return order;
 }
 
-/* Cached: a program has few different domains and orders. NULL on failure. */
+/* Cached, as a program has few different domains and orders. NULL on failure. */
 static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain *a, const sched__walk_order *order_a,
                                             const sched__domain *b, const sched__walk_order *order_b) {
     uint32_t key[2] = {a->number, b->number};
@@ -1671,25 +1672,26 @@ static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
     return false;
 }
 
-/* May a kernel over the domain read the element at this index and change it in place? An element per point is read in
-   any pass and stored in the last, after a barrier that waits for its readers. An element per row is read before the
-   passes and stored after them. */
+/* True if a kernel over the domain may read the element at this index and change it in place. An element per point is
+   read in any pass and stored in the last, after a barrier that waits for its readers. An element per row is read
+   before the passes and stored after them. */
 static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
     int along = 0;
     for (int v = d->rank; v < d->rank + d->rrank; v++) along += ind__expr_depends(index, d->var[v]);
     return !along || along == d->rrank;
 }
 
-/* Does the access read exactly the old element that is changed in place? `map` has the variables of its group in the
-   kernel. In kernels with rows it must not be masked: a per-row read must not have a mask that varies along the row. */
+/* True if the access reads exactly the old element that is changed in place. `map` has the variables of its group in
+   the kernel. In kernels with rows it must not be masked: a per-row read must not have a mask that varies along the
+   row. */
 static bool sched__reads_changed(sched__fuser *f, const ind__access *at, const sched__domain *own, const ind_expr *map,
                                  ind_expr changed, bool rows) {
     if (at->write || at->whole || at->size || at->operand || at->indirect || (rows && at->masked)) return false;
     return ind_expr_same(sched__index_in(f, at, own, map), changed);
 }
 
-/* Group b changes `old` in place, which group a reads. Is every read of it, by either group, of the element that the
-   same point stores? */
+/* Group b changes `old` in place, which group a reads. True if both groups read only the element that the same point
+   stores. */
 static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
     const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
@@ -1702,20 +1704,20 @@ static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sc
     return true;
 }
 
-/* May a read of the new version take the value that the loop has stored? */
+/* True if a read of the new version may use the value that the loop stored. */
 static bool sched__forwards(const sched__fuser *f, uint32_t version) {
     const ind__access *store = &f->access[f->written[version] - 1];
     return !f->policy.disable_mutation && !store->partly && !store->indirect;
 }
 
-/* Does access `at` of b read the element that a computes at the same point of the common domain? */
+/* True if access `at` of b reads the element that a computes at the same point of the common domain. */
 static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
     ind_expr made = sched__index_in(f, &f->access[f->written[at->buffer] - 1], fit->a, fit->map_a);
     return ind_expr_same(made, sched__index_in(f, at, fit->b, fit->map_b));
 }
 
-/* Every read by b of a's results must be of the element at hand, and b must not change a's inputs. Returns
-   FUSED_VERTICAL, FUSED_HORIZONTAL if b reads no result of a, or the reason against fusion. */
+/* b may read only the element of a's results that is computed at the same point, and must not change a's inputs.
+   Returns FUSED_VERTICAL, FUSED_HORIZONTAL if b reads no result of a, or the reason against fusion. */
 static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason reason = IND_FUSION_FUSED_HORIZONTAL;
     for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
@@ -1736,9 +1738,9 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
     return reason;
 }
 
-/* May a kernel over the rows of d make the in-place changes of the group? They must not combine with the old value, and
-   must read only the element that the same point stores. The epilogue of a matrix product handles each element once and
-   may read any that is no operand. */
+/* True if a kernel over the rows of d may do the in-place changes of the group. They must not combine with the old
+   value, and must read only the element that the same point stores. The epilogue of a matrix product handles each
+   element once and may read any that is no operand. */
 static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
                                 bool product) {
     const sched__domain *own = f->group[g].domain;
@@ -1807,21 +1809,21 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     return args > f->policy.max_args;
 }
 
-/* Do several blocks share each row, so that few rows are read only once? There must be blocks for two rounds on a GPU
-   of twice FEW_ROWS blocks: the next row is loaded while one is combined. (batch_norm of 32 and 16 channels of 401408
-   f32 by clusters of 16: 76 and 79 % of copy bandwidth, in two kernels 53 and 51; rows read again in each pass: 50, in
-   two kernels 62.) */
+/* True if the blocks that share a row have it in shared memory, so that few long rows are still read only once. There
+   must be two waves of them on a GPU that runs twice few_rows blocks at a time, as the next row is loaded while one is
+   combined. (batch_norm of 32 and 16 channels of 401408 f32 by clusters of 16: 76 and 79 % of copy bandwidth, in two
+   kernels 53 and 51; rows read again in each pass: 50, in two kernels 62.) */
 static bool sched__keeps_rows(const sched__fuser *f, int64_t rows, int64_t length) {
-    const int64_t most = f->policy.row_blocks, parts = length / IND__SCHED_LONG_ROW,
+    const int64_t most = f->policy.row_blocks, parts = length / f->policy.long_row,
                   blocks = parts < most ? parts : most;
-    return length <= most * IND__SCHED_KEPT_ROW && rows * blocks >= 4 * IND__SCHED_FEW_ROWS;
+    return length <= most * f->policy.kept_row && rows * blocks >= 4 * f->policy.few_rows;
 }
 
 /* True if fusing an elementwise loop with a few very long rows leaves multiprocessors idle and does not save its store.
    The saved launch is worth less. */
 static bool sched__starves(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *flat = &f->group[fit->a->rrank ? b : a];
-    if (!fit->elementwise || fit->domain->hint >= IND__SCHED_FEW_ROWS || fit->domain->rhint <= IND__SCHED_LONG_ROW ||
+    if (!fit->elementwise || fit->domain->hint >= f->policy.few_rows || fit->domain->rhint <= f->policy.long_row ||
         sched__keeps_rows(f, fit->domain->hint, fit->domain->rhint))
         return false;
     for (uint32_t l = flat->head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
@@ -1833,7 +1835,7 @@ static bool sched__starves(const sched__fuser *f, uint32_t a, uint32_t b, const 
     return false;
 }
 
-/* ---- cycles: a kernel of both may not need another one in between. */
+/* ---- cycles: a fused kernel must not need another kernel between its parts */
 
 typedef enum sched__search_result {
     IND__SCHED_SEARCH_DONE,
@@ -1844,7 +1846,7 @@ typedef enum sched__search_result {
 typedef struct sched__search {
     bool forward;
     uint32_t from, to;
-    uint32_t *list, num; /* groups that are reachable from `from`, between the two in the topological order */
+    uint32_t *list, num; /* groups that can be reached from `from`, between the two in the topological order */
     uint32_t steps;
     sched__search_result result;
 } sched__search;
@@ -1963,13 +1965,13 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
 }
 
 /* ========================================================================================= src/sched/fusion/scans.c */
-/* ---- scans: what shares a kernel with one works on the same rows. */
+/* ---- scans: groups that share a kernel with a scan compute on the same rows */
 
-/* Origin of a loop's results: 0, no scan; SCANNED, results of a scan; BEHIND, reductions of scan results. If the pass
-   of the scan is the last one, no per-element value may need BEHIND. */
+/* Origin of a loop's results: 0, no scan; SCANNED, results of a scan; BEHIND, reductions of scan results. If the scan
+   runs in the last pass only, no per-element value may depend on BEHIND. */
 enum { IND__SCHED_SCANNED = 1, IND__SCHED_BEHIND = 2 };
 
-/* Does loop l, of the group g, compute a value for each element of a row? */
+/* True if loop l of group g computes a value for each element of a row. */
 static bool sched__per_element(const sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit) {
     const sched__domain *d = f->group[g].domain;
     if (!d->rrank) return fit->elementwise;
@@ -2007,7 +2009,7 @@ static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_
     return IND_FUSION_FUSED_VERTICAL;
 }
 
-/* Is every access of the group that varies along the rows contiguous along them? */
+/* True if every access of the group that varies along the rows is contiguous along them. */
 static bool sched__along_rows(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
     for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
         ind_expr step, r = d->var[d->rank];
@@ -2025,8 +2027,8 @@ static int64_t sched__least(const int64_t *extra, int n);
 static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
                                  const ind_expr *map, int64_t extra[IND__SCHED_DIMS]);
 
-/* Few strided rows are scanned by adjacent threads with accesses far apart. Their excess bytes for the other group must
-   not exceed the saved bytes. */
+/* True if fusion scatters accesses too much. If there are few strided rows, adjacent threads scan with accesses far
+   apart. Their excess bytes for the other group must not exceed the saved bytes. */
 static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t alone[2][IND__SCHED_DIMS] = {{0}}, joint[IND__SCHED_DIMS] = {0};
     const sched__domain *x = fit->a, *y = fit->b, *d = fit->domain;
@@ -2042,7 +2044,7 @@ static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const 
     return joint[d->rank] > sched__add_hint(before, saved);
 }
 
-/* May both share a kernel with the scan of either? Their domains fit. */
+/* Checks whether both may share a kernel with the scan of either. Their domains fit. */
 static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__domain *d = fit->domain;
     const sched__group *first = &f->group[a], *second = &f->group[b];
@@ -2063,8 +2065,8 @@ static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t
     return sched__scan_scatters(f, a, b, fit) ? IND_FUSION_COALESCING : IND_FUSION_FUSED_VERTICAL;
 }
 
-/* Is the access affine in `whole`, a dimension of a product that was split in the common domain? Then its parts are
-   merged again. */
+/* True if the access is affine in `whole`, a dimension of a product that was split in the common domain: then its parts
+   are merged again. */
 static bool sched__walks_as_one(const sched__domain *d, ind_expr whole, ind_expr index) {
     ind_expr inner = {NULL, 0}, inner_step = inner, at, step;
     for (int v = d->rank - 1; v >= 0; v--) {
@@ -2078,12 +2080,12 @@ static bool sched__walks_as_one(const sched__domain *d, ind_expr whole, ind_expr
     return true;
 }
 
-/* Does the buffer have several versions? */
+/* True if the buffer has several versions. */
 static bool sched__versioned(const sched__fuser *f, uint32_t buffer) {
     return f->program->buffer[buffer].mutates || f->program->buffer[buffer].mutated_by;
 }
 
-/* Does the group store into a versioned buffer of the arena? That lives from its first version on. */
+/* True if the group stores into a versioned buffer of the arena, which is live from its first version on. */
 static bool sched__keeps_version(const sched__fuser *f, uint32_t g) {
     for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
         if (w.at->write && sched__versioned(f, w.at->buffer) && sched__in_arena(f, w.at->buffer)) return true;
@@ -2105,7 +2107,7 @@ static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sc
     return true;
 }
 
-/* Does exactly one run of consecutive P points store at this index for each point of R? */
+/* True if exactly one run of consecutive P points stores at this index for each point of R. */
 static bool sched__is_run_index(ind_context *c, const ind_expr *var, const ind_expr *size, int rank, int rrank,
                                 int64_t run, ind_expr index) {
     ind_expr none[IND__SCHED_DIMS], columns = ind_expr_product(c, size + rank, rrank);
@@ -2115,7 +2117,7 @@ static bool sched__is_run_index(ind_context *c, const ind_expr *var, const ind_e
     return ind_expr_same(index, ind_expr_add(ind_expr_mul(number, columns), column));
 }
 
-/* Do the columns that the group combines have the same runs of rows in the common domain? */
+/* True if the columns that the group combines have the same runs of rows in the common domain. */
 static bool sched__keeps_runs(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
     for (sched__walk w = sched__first(f, g); f->group[g].run && w.at; sched__next(f, &w)) {
         int64_t run = f->program->buffer[w.at->buffer].run;
@@ -2146,7 +2148,7 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
 }
 
 /* ======================================================================================= src/sched/fusion/reorder.c */
-/* ---- reordering: loops are exchanged where the two then meet the same elements at the same point. */
+/* ---- reordering: exchanges loops so that two groups access the same elements at the same point */
 
 /* Sorts the dimensions by the access's stride in memory, largest first; independent ones come first. joint: P and R as
    one list. Uses hints; equality of the indices is proven afterwards. */
@@ -2194,8 +2196,8 @@ static bool sched__shared_access(sched__fuser *f, uint32_t a, uint32_t b, int at
     return most > 0;
 }
 
-/* Adds up the excess bytes of strided accesses, for each variable that may vary between adjacent threads: memory moves
-   whole sectors. Loads of a kernel without R can go through a shared-memory tile. */
+/* Adds up the excess bytes of strided accesses, for each variable that may vary between adjacent threads: memory
+   transfers whole sectors. Loads of a kernel without R can go through a shared-memory tile. */
 static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
                                  const ind_expr *map, int64_t extra[IND__SCHED_DIMS]) {
     for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
@@ -2233,7 +2235,7 @@ static bool sched__scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched
     return sched__least(extra, d->rank + d->rrank) > sched__add_hint(before, saved);
 }
 
-/* Tries to fit the two with their loops in the memory order of a shared access. Sets *fit if that makes them one
+/* Tries to fit the two with their loops in the memory order of a shared access. Sets *fit if they can then be one
    kernel. */
 static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit,
                                                 ind_fusion_reason plain) {
@@ -2261,11 +2263,11 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
 }
 
 /* ====================================================================================== src/sched/fusion/prefixes.c */
-/* ---- prefixes: topk is a sort of which the first elements are used. Work on these is computed for all elements, under
-   a mask. */
+/* ---- prefixes: topk is a sort of which only the first elements are used. Their users are computed for all elements,
+   with a mask. */
 
-/* May the loop ignore all but the first elements of a row? Its reductions need a neutral value. The first results of a
-   scan do not depend on later elements. A checked index could be out of range for a missing element. */
+/* True if the loop may ignore all but the first elements of a row. Its reductions need a neutral value. The first
+   results of a scan do not depend on later elements. A checked index could be out of range for a missing element. */
 static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
     const ind_body *body = f->program->loop[l].body;
     if (body->call || ind__ok(f->bound[l])) return false;
@@ -2320,7 +2322,8 @@ static ind_fusion_reason sched__check_prefix(sched__fuser *f, uint32_t a, uint32
     return reason;
 }
 
-/* May a and b (a before b in the topological order) be one kernel? Returns a FUSED reason, or the reason against it. */
+/* Checks whether a and b (a before b in the topological order) may be one kernel. Returns a FUSED reason, or the reason
+   against it. */
 static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     *fit = sched__fit_of(f, f->group[a].domain, f->group[b].domain);
     if (!*fit) return IND_FUSION_DOMAINS_DIFFER;
@@ -2338,9 +2341,10 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
 }
 
 /* ===================================================================================== src/sched/fusion/prologues.c */
-/* ---- prologues: what a matrix product reads is computed where it loads it. */
+/* ---- prologues: operands of a matrix product that are computed in its loads */
 
-/* May the loop be computed again for each tile, and does only the product read its stores? Else returns the reason. */
+/* Checks that the loop may be recomputed for each tile, and that only the product reads its stores. Returns a reason if
+   not. */
 static ind_fusion_reason sched__check_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
     const ind_body *body = f->program->loop[l].body;
     for (uint32_t i = 1; i < body->num_inst; i++) {
@@ -2364,7 +2368,8 @@ static ind_fusion_reason sched__check_pointwise(const sched__group *x) {
     return x->dot == IND__SCHED_NONE ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_TWO_TEMPLATES;
 }
 
-/* Is the access a plain load of an operand, the only kind that a prologue supports? Else returns the reason. */
+/* Checks that the access is a plain load of an operand, the only kind that a prologue supports. Returns a reason if
+   not. */
 static ind_fusion_reason sched__check_operand(const ind__access *at, bool product) {
     if (at->masked) return IND_FUSION_PROLOGUE_PADDED;
     if (at->indirect) return IND_FUSION_PROLOGUE_GATHERED;
@@ -2399,7 +2404,7 @@ static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made
     return !left;
 }
 
-/* Is every access that is affine in the group's variables also affine in the product's? */
+/* True if every access that is affine in the group's variables is also affine in the product's. */
 static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *fit) {
     for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
         ind_expr own = w.at->index, mapped = sched__index_in(f, w.at, fit->a, fit->map_a), step;
@@ -2412,8 +2417,8 @@ static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *f
     return true;
 }
 
-/* Points of the variables that the index depends on, at the hints; `others`: of those in P that it does not depend
-   on. */
+/* Number of points of the variables that the index depends on, at the hints; `others`: of the P variables that it does
+   not depend on. */
 static double sched__points_of(const sched__domain *d, ind_expr index, bool others) {
     double n = 1;
     for (int v = 0; v < (others ? d->rank : d->rank + d->rrank); v++)
@@ -2422,28 +2427,28 @@ static double sched__points_of(const sched__domain *d, ind_expr index, bool othe
 }
 
 /* f32 operations per element of the loop; divisions, libm functions and user functions count as several. */
-static double sched__element_ops(const ind_body *body) {
-    enum { FUNCTION = 8, RANDOM = 64 };
+static double sched__element_ops(const ind_fusion_policy *p, const ind_body *body) {
     double n = 0;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         ind_loop_op op = (ind_loop_op)body->inst[i].op;
         char class = ind__loop_op_class(op);
         bool rounds = op == IND_LOOP_ROUND_F16 || op == IND_LOOP_ROUND_BF16;
         bool function = (class == 'f' && !rounds) || op == IND_LOOP_DIV;
-        n += class == 's' ? 0 : function ? FUNCTION : class == 'r' || class == 'u' ? RANDOM : 1;
+        n += class == 's' ? 0 : function ? p->function_ops : class == 'r' || class == 'u' ? p->random_ops : 1;
     }
     return n;
 }
 
-/* Bytes that `times` reads of a buffer cost: the first read from memory, the others from the L2 if it fits. */
+/* Cost in bytes of reading `bytes` of a buffer `times` times: the first read is from memory, the others from the L2 if
+   it fits. */
 static double sched__reread(const sched__fuser *f, double bytes, double times) {
     return bytes * (1 + (times - 1) * (bytes <= (double)f->policy.l2_bytes ? 0.5 : 1));
 }
 
 /* Cost of one prologue, at the hints. */
 typedef struct sched__inlining {
-    double points, times;       /* elements of the operand; how often each of them is computed */
-    double inputs, made, inner; /* bytes read by the prologue and written; operations for an element */
+    double points, times;       /* elements of the operand; number of times that each of them is computed */
+    double inputs, made, inner; /* bytes read by the prologue and written; operations per element */
     double blocks, steps, macs; /* of the product */
     bool half;                  /* 16-bit elements */
 } sched__inlining;
@@ -2456,7 +2461,7 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
     double rows = other > 0 ? (double)d->hint / other : 0;
     n->times = n->times < 1 ? 1 : n->times;
     n->blocks = ceil(rows / tile) * n->times;
-    n->steps = ceil((double)d->rhint / 64), n->macs = (double)d->hint * (double)d->rhint;
+    n->steps = ceil((double)d->rhint / f->policy.product_depth), n->macs = (double)d->hint * (double)d->rhint;
     for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
         double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype),
                own = (double)f->bytes_hint[w.at->buffer];
@@ -2468,12 +2473,12 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
         *(w.at->write ? &n->made : &n->inputs) += w.at->write || own < touched ? own : touched;
     }
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
-        n->inner += sched__element_ops(f->program->loop[l].body);
+        n->inner += sched__element_ops(&f->policy, f->program->loop[l].body);
 }
 
-/* Does the prologue cost less, in bytes of memory traffic in the same time? Apart: its inputs once, its result written
-   and read back, read again for every tile of the product's other dimension, and a launch. Together: its inputs and
-   operations for every tile; for 16 bits also the lost asynchronous copies and steps that wait for their tile. */
+/* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: its inputs once, its result
+   written and read back, read again for every tile of the product's other dimension, and a launch. Fused: its inputs
+   and operations for every tile; for 16 bits also the lost asynchronous copies and steps that wait for their tile. */
 static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
@@ -2488,8 +2493,8 @@ static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *
     return together <= apart;
 }
 
-/* May the pointwise group a be computed in the operand load of b's matrix product? Returns FUSED_PROLOGUE and *fit, or
-   the reason against it. */
+/* Checks whether the pointwise group a may be computed in the operand load of b's matrix product. Returns
+   FUSED_PROLOGUE and *fit, or the reason against it. */
 static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     const ind__access *read = NULL;
@@ -2533,7 +2538,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
 /* ========================================================================================= src/sched/fusion/score.c */
 /* =================================================================================================== >>score */
 
-/* Bytes that the fusion saves, at the hints: reads of the other's results, their writes if no other group needs them,
+/* Bytes that the fusion saves, at the hints: reads of the other's results, writes of results that no other group needs,
    and reads of the same data. */
 static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = sched__shared_reads(f, a, b, fit);
@@ -2807,8 +2812,8 @@ static ind_edge *sched__add_edge(sched__fuser *f, uint32_t from, uint32_t to, ui
     return e;
 }
 
-/* Why loop l is not a two-stage reduction whose first stage shares the rows of loop r; DOMAINS_DIFFER: not applicable.
-   Asks the questions of ind__split_reductions of the program as it is. */
+/* The reason why loop l is not a two-stage reduction whose first stage shares the rows of loop r; DOMAINS_DIFFER: not
+   applicable. Applies the checks of ind__split_reductions to the current program. */
 static ind_fusion_reason sched__why_whole(const sched__splitter *s, uint32_t l, uint32_t r) {
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     ind_expr to[IND__SCHED_DIMS];
@@ -2867,7 +2872,7 @@ static bool sched__reads_from(const sched__fuser *f, uint32_t reader, uint32_t w
 static bool sched__explain_horizontal(sched__fuser *f, uint32_t buffer) {
     for (uint32_t r = f->first_reader[buffer]; r + 1 < f->first_reader[buffer + 1]; r++) {
         uint32_t from = f->reader[r], to = f->reader[r + 1];
-        if (sched__reads_from(f, to, from)) continue; /* has its own edge */
+        if (sched__reads_from(f, to, from)) continue; /* has a separate edge */
         ind_edge *e = sched__add_edge(f, from, to, buffer);
         if (!e) return false;
         bool fused = f->group_of[from] == f->group_of[to];
@@ -2896,7 +2901,7 @@ static bool sched__explain(sched__fuser *f) {
 typedef struct sched__recording {
     sched__fuser *f;
     uint32_t group, loop;
-    ind_value within; /* the element is in the prefix that the loop works on; id 0: it works on all */
+    ind_value within; /* true for elements of the prefix that the loop computes; id 0: it computes all */
     ind_expr row;     /* the variable along the row */
 } sched__recording;
 
@@ -2928,14 +2933,14 @@ static ind_value sched__record_reduce(ind_ops *o, const ind__inst *in, void *use
     return o->emit(o, &bounded, NULL);
 }
 
-/* Is the element in the prefix that the loop works on? */
+/* The condition that the element is in the prefix that the loop computes; id 0 if it computes all. */
 static ind_value sched__record_within(sched__fuser *f, ind_ops *o, uint32_t l, ind_expr row) {
     if (!ind__ok(f->bound[l])) return (ind_value){0};
     return ind_op_lt(o, ind_op_index(o, row, IND_I64), ind_op_index(o, f->bound[l], IND_I64));
 }
 
-/* Replaces a load of the kernel's own result by the value. A value that would pass through a 16-bit buffer keeps its
-   f32 precision, as in TorchInductor. An operand of a matrix product is rounded, as tensor cores multiply 16 bits. */
+/* Replaces a load of the kernel's own result by the value. The value keeps f32 precision even if the buffer has 16-bit
+   elements, as in TorchInductor. An operand of a matrix product is rounded, as tensor cores multiply 16 bits. */
 static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     uint32_t writer = sched__writer(r->f, in->source);
@@ -2946,7 +2951,7 @@ static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_e
     }
     ind_value made = {r->f->value[in->source]};
     ind_dtype memory = r->f->program->buffer[in->source].dtype;
-    const bool operand = r->loop == r->f->group[r->group].dot; /* of a product: nothing else feeds its loop */
+    const bool operand = r->loop == r->f->group[r->group].dot; /* of a product: all loads of its loop are operands */
     if (operand && memory != ind_dtype_compute(memory)) made = ind_op_cast(o, made, memory);
     if (!in->arg[0]) return made;
     ind_value zero = ind_dtype_is_float((ind_dtype)in->dtype) ? ind_op_constant(o, 0, (ind_dtype)in->dtype)
@@ -2993,7 +2998,7 @@ static ind_body *sched__make_body(sched__fuser *f, uint32_t g) {
 }
 
 /* ============================================================================================== src/sched/kernels.c */
-/* ---- what a kernel is told to be: name, arguments, amounts of work */
+/* ---- properties of kernels: name, arguments, amounts of work */
 
 static uint32_t sched__collect_loops(const sched__fuser *f, uint32_t g, uint32_t *loop) {
     uint32_t n = 0;
@@ -3024,7 +3029,7 @@ static bool sched__name_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* Does the name already contain this part, between underscores? */
+/* True if the name already contains this part, between underscores. */
 static bool sched__name_has(const char *name, const char *part, size_t length) {
     for (const char *at = strstr(name, part); at; at = strstr(at + 1, part)) {
         bool starts = at == name || at[-1] == '_', ends = !at[length] || at[length] == '_';
@@ -3054,8 +3059,8 @@ static void sched__set_name(sched__fuser *f, ind_kernel *k) {
     if (!k->name[0]) strcpy(k->name, ind__kernel_kind_text(k->kind));
 }
 
-/* Derives rows, columns and batch from the operands' indices. A variable of the first operand only is a row, one of the
-   second only a column. Of several the innermost is taken; the others are batch dimensions. */
+/* Derives rows, columns and batch from the operands' indices. A variable of only the first operand is a row, of only
+   the second a column. The innermost of several is used; the others are batch dimensions. */
 static void sched__set_matmul(ind_kernel *k, const uint32_t *mask) {
     uint8_t operands[IND__SCHED_DIMS];
     k->matmul.m = k->matmul.n = -1;
@@ -3071,7 +3076,7 @@ static void sched__set_matmul(ind_kernel *k, const uint32_t *mask) {
     }
 }
 
-/* Points of the variables in the mask. */
+/* Number of points of the variables in the mask. */
 static ind_expr sched__points(const ind_body *body, uint32_t mask) {
     ind_expr n = ind_int(body->context, 1);
     for (int v = 0; v < body->rank + body->rrank; v++) {
@@ -3098,7 +3103,7 @@ static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint
     return ind_known_le(all, total) ? all : total;
 }
 
-/* Does a store combine with the old value? Then memory is read as well. */
+/* True if a store combines with the old value: then memory is read as well. */
 static bool sched__combines(const ind_body *body, uint32_t buffer) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
@@ -3119,7 +3124,7 @@ static ind_expr sched__touched_bytes(sched__fuser *f, const ind_kernel *k, const
     return sum;
 }
 
-/* One for every arithmetic instruction and element, one per element for a reduction or a scan, two for a DOT. */
+/* Counts one per arithmetic instruction and element, one per element of a reduction or scan, two of a DOT. */
 static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
     uint32_t inner = ~((1u << body->rank) - 1);
@@ -3165,7 +3170,8 @@ static bool sched__set_args(sched__fuser *f, ind_kernel *k) {
     return true;
 }
 
-/* An amount of work in the declared sizes: an upper bound if it depends on data, 0 if no bound is found. */
+/* An amount of work as a formula in the declared sizes: an upper bound if it depends on data, 0 if no bound is
+   found. */
 static ind_expr sched__most(sched__fuser *f, ind_expr e) {
     ind_expr most = ind__most(f->program->unbacked, f->program->num_unbacked, e);
     return ind__ok(e) && !ind__ok(most) ? ind_int(f->context, 0) : most;
@@ -3186,7 +3192,7 @@ static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *m
     return ok || sched__fail(f);
 }
 
-/* Depends on the instructions left in the body: a scan may have been dropped as unused. */
+/* The kind follows from the instructions left in the body, as a scan may have been dropped as unused. */
 static ind_kernel_kind sched__kernel_kind(const sched__group *group, const ind_body *body) {
     if (group->call) return IND_KERNEL_EXTERN;
     if (ind__body_sort(body)) return IND_KERNEL_SORT;
@@ -3233,7 +3239,7 @@ static int sched__compare_place(const void *a, const void *b) {
     return sched__compare_u32(&((const sched__place *)a)->order, &((const sched__place *)b)->order);
 }
 
-/* The program's own order as fusion left it: the topological order maintained while fusing. */
+/* The program's order after fusion: the topological order maintained while fusing. */
 static bool sched__program_order(sched__fuser *f, uint32_t *list) {
     sched__place *place = sched__scratch(f, f->program->num_loops, sizeof *place);
     uint32_t n = 0;
@@ -3311,7 +3317,7 @@ static bool sched__depth_first(sched__fuser *f, const uint32_t *program_order, u
     return true;
 }
 
-/* ---- orders that a list of ready groups gives */
+/* ---- orders from a list of ready groups */
 
 typedef struct sched__ready {
     int64_t key;
@@ -3323,7 +3329,7 @@ typedef struct sched__flow {
     uint32_t *first_next, *next; /* by group: those that must run after it */
     uint32_t *pending;           /* by group: number of its dependencies that have not run */
     uint32_t *first_user, *user; /* by buffer in the arena: groups that need its memory, except for the first */
-    uint32_t *first_used, *used; /* by group: the buffers of which it is a user */
+    uint32_t *first_used, *used; /* by group: the buffers that it uses */
     uint32_t *left;              /* by buffer: users that have not run */
     int64_t *net;                /* by group: bytes that it allocates less the bytes that it would free as last user */
     sched__ready *heap;          /* the least key is on top */
@@ -3398,7 +3404,7 @@ static bool sched__find_next(sched__fuser *f, sched__flow *w) {
     return true;
 }
 
-/* Does the buffer allocate memory in the arena? Its later versions share it. */
+/* True if the buffer allocates memory in the arena; its later versions share it. */
 static bool sched__begins_memory(sched__fuser *f, uint32_t b) {
     return sched__in_arena(f, b) && !f->program->buffer[b].mutates &&
            sched__stored(f, b, IND__SCHED_NONE, IND__SCHED_NONE);
@@ -3489,7 +3495,7 @@ static void sched__run_ready(sched__fuser *f, sched__flow *w, uint32_t *pending,
         if (!w->pending[f->order[i]]) sched__push_ready(f, w, by_memory ? w->net[f->order[i]] : turn, f->order[i]);
     while (w->num_heap) {
         uint32_t g = sched__pop_ready(f, w).group;
-        if (w->pending[g] == IND__SCHED_NONE) continue; /* it was also in the heap with an older key */
+        if (w->pending[g] == IND__SCHED_NONE) continue; /* was in the heap twice; this is the older key */
         w->pending[g] = IND__SCHED_NONE;
         list[n++] = g, turn++;
         for (uint32_t i = w->first_used[g]; i < w->first_used[g + 1]; i++)
@@ -3589,8 +3595,8 @@ static uint32_t sched__prune_terms(sched__term *t, uint32_t num) {
     return kept;
 }
 
-/* Maximum of the terms; 0 for none. An expression holds at most 62 terms. The smallest ones beyond that are summed,
-   which is an upper bound of their maximum. */
+/* Maximum of the terms; 0 for none. An expression has at most 62 terms. The smallest ones beyond that are summed, an
+   upper bound of their maximum. */
 static ind_expr sched__max_of(sched__fuser *f, sched__term *t, uint32_t num) {
     enum { IND__MOST = 48 };
     num = sched__prune_terms(t, num);
@@ -3628,7 +3634,7 @@ static ind_expr sched__peak(sched__fuser *f, sched__life *life, uint32_t num, ui
     return f->failed ? live : sched__max_of(f, term, steps);
 }
 
-/* Does the buffer hold a size, which every block of a kernel reads when it begins? */
+/* True if the buffer is a data-dependent size, which every block of a kernel reads when it starts. */
 static bool sched__is_size(const ind__lowered *p, uint32_t buffer) {
     for (uint32_t u = 0; u < p->num_unbacked; u++)
         if (p->unbacked[u].buffer == buffer) return true;
@@ -3670,7 +3676,7 @@ static bool sched__op_by_op(sched__fuser *f) {
                 end = f->reader[f->first_reader[v + 1] - 1];
             if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
         }
-        if (sched__is_size(f->program, b)) end = loops - 1; /* it is read back after a run */
+        if (sched__is_size(f->program, b)) end = loops - 1; /* read back after a run */
         life[n] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
         if (f->program->buffer[b].run) sched__live_with_runs(f, writer, &life[n]);
         n++;
@@ -3679,7 +3685,7 @@ static bool sched__op_by_op(sched__fuser *f) {
     return !f->failed;
 }
 
-/* The first and the last kernel of the launch that kernel k is a part of. */
+/* The first and the last kernel of the launch that kernel k belongs to. */
 static uint32_t sched__launch_first(const ind_schedule *s, uint32_t k) {
     return s->launch ? s->launch[k] : k;
 }
@@ -3709,7 +3715,7 @@ static bool sched__find_lives(sched__fuser *f, sched__life *life) {
             life[b].end = last;
         }
     }
-    for (uint32_t u = 0; u < f->program->num_unbacked; u++) { /* they are read back after a run */
+    for (uint32_t u = 0; u < f->program->num_unbacked; u++) { /* read back after a run */
         uint32_t count = f->program->unbacked[u].buffer;
         if (ind__ok(life[count].size)) life[count].end = s->num_kernels - 1;
     }
@@ -3750,7 +3756,7 @@ static uint32_t sched__only_store(const ind_body *body, uint32_t buffer) {
     return at;
 }
 
-/* May `out` overwrite `in`? Every read must be of the very element that the same point writes, and come before the
+/* True if `out` may overwrite `in`. Every read must be of the element that the same point writes, and come before the
    write, also in later passes. With rows the write must be elementwise, since other threads read per-row values. With a
    scan, all per-element writes are in the last pass. All threads read the operands of a matrix product. A sort moves
    elements that it has written. */
@@ -3779,7 +3785,7 @@ static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t 
     return true;
 }
 
-/* Does the buffer lie in this memory, or may it be bound there? */
+/* True if the buffer uses this memory or may be bound to it. */
 static bool sched__lies_in(const ind_schedule *s, uint32_t b, uint32_t root) {
     return s->storage[b] == root || s->takes_over[b] == root;
 }
@@ -3831,8 +3837,8 @@ static uint32_t sched__find_gift(sched__fuser *f, uint32_t k, uint32_t out, cons
     return 0;
 }
 
-/* Places `out` in the memory of `root` from kernel k on. An intermediate stays there for its lifetime, an output for
-   good, as the caller may bind it there. */
+/* Places `out` in the memory of `root` from kernel k on. An intermediate uses it for its lifetime, an output
+   permanently, as the caller may bind it there. */
 static void sched__settle(sched__fuser *f, uint32_t out, uint32_t root, sched__life *life) {
     ind_schedule *s = f->schedule;
     bool output = !ind__ok(life[out].size);
@@ -3841,15 +3847,15 @@ static void sched__settle(sched__fuser *f, uint32_t out, uint32_t root, sched__l
     life[root].end = output ? IND__SCHED_NONE : life[out].end;
 }
 
-/* May the buffer be placed freely: in the arena, or as an output that the caller may bind to a donated input? Not a
-   size: it is read back after a run, when a donated input may be gone. */
+/* True if the buffer may be placed freely: in the arena, or as an output that the caller may bind to a donated input.
+   False for a size: it is read back after a run, when a donated input may no longer exist. */
 static bool sched__placed_freely(const sched__fuser *f, uint32_t b, const sched__life *life) {
     const ind__buffer *info = &f->program->buffer[b];
     if (info->mutates || sched__is_size(f->program, b)) return false;
     return ind__ok(life[b].size) || (f->num_gifts && info->output && !info->mutated_by);
 }
 
-/* Does another part of the launch of kernel k use this memory? */
+/* True if another kernel of the launch of kernel k uses this memory. */
 static bool sched__used_beside(const ind_schedule *s, uint32_t k, uint32_t root) {
     const uint32_t last = sched__launch_last(s, k);
     for (uint32_t other = sched__launch_first(s, k); other <= last; other++)
@@ -3886,7 +3892,7 @@ static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
 }
 
 /* ======================================================================================== src/sched/memory/places.c */
-/* ---- places */
+/* ---- offsets in the arena */
 
 typedef struct sched__placed {
     sched__life life;
@@ -3895,10 +3901,10 @@ typedef struct sched__placed {
 } sched__placed;
 
 /* Placed lifetimes, by step. A segment tree over the steps finds the lifetimes that are live at one step: each node
-   lists the lifetimes that cover it. Lists by first step find those that begin later. */
+   lists the lifetimes that cover it. Lists by first step find those that start later. */
 typedef struct sched__index {
     uint32_t leaves;        /* a power of two, at least the number of steps */
-    uint32_t *node, *begin; /* first entry of each node; 1 + first item that begins at each step */
+    uint32_t *node, *begin; /* first entry of each node; 1 + first item that starts at each step */
     uint32_t *next_begin;   /* by item */
     struct {
         uint32_t item, next;
@@ -3970,7 +3976,7 @@ static void sched__sort_overlaps(sched__arena *m) {
     for (uint32_t i = 0; i < m->num_overlap; i++) m->overlap[i] = m->term[i].e.id;
 }
 
-/* Tries 0 or the ends of placed items that lie at `at` bytes at the hints. */
+/* Tries 0, or the ends of placed items whose hint is `at` bytes. */
 static bool sched__try_place(sched__fuser *f, sched__arena *m, int64_t at, const sched__life *life, ind_expr *offset) {
     int tries = 0;
     *offset = ind_int(f->context, 0);
@@ -4044,8 +4050,8 @@ static bool sched__place_all(sched__fuser *f, sched__arena *m, const sched__life
     return !f->failed;
 }
 
-/* Sizes at which a plan is tried: the hints; the ends of the ranges, all at the same end or alternating; and points
-   within them, near the lower end, where rounding up counts most, and in between. */
+/* Sizes at which a plan is evaluated: the hints; the ends of the ranges, all at the same end or alternating; and points
+   within them, near the lower end, where rounding up matters most, and in between. */
 enum {
     IND__SCHED_AT_HINT,
     IND__SCHED_AT_LEAST,
@@ -4076,14 +4082,14 @@ static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
     return true;
 }
 
-/* Are the bytes more than the unfused peak, with the sizes at this point? Sums that overflow decide nothing. */
+/* True if the bytes exceed the unfused peak, with the sizes at this point. False if the evaluation overflows. */
 static bool sched__above(const ind_schedule *s, ind_expr bytes, int point) {
     int64_t n, most;
     return !ind_expr_eval(bytes, sched__corner_value, &point, &n) &&
            !ind_expr_eval(s->op_by_op_bytes, sched__corner_value, &point, &most) && n > most;
 }
 
-/* Number of points at which they are. */
+/* Number of points at which the bytes exceed the unfused peak. */
 static uint32_t sched__num_above(const ind_schedule *s, ind_expr bytes) {
     uint32_t n = 0;
     if (ind__known_le_max(bytes, s->op_by_op_bytes)) return 0;
@@ -4091,8 +4097,8 @@ static uint32_t sched__num_above(const ind_schedule *s, ind_expr bytes) {
     return n;
 }
 
-/* Is an arena of this size better than the current one? If both are equal at the hints, one that is proven not to
-   exceed the unfused peak for all sizes is better. */
+/* True if an arena of this size is better than the current one. If both are equal at the hints, one that is proven not
+   to exceed the unfused peak for all sizes is better. */
 static bool sched__better_arena(const ind_schedule *s, ind_expr arena) {
     if (!ind__ok(s->arena_bytes)) return true;
     uint32_t above = sched__num_above(s, arena), had = sched__num_above(s, s->arena_bytes);
@@ -4154,16 +4160,16 @@ static bool sched__plan_memory(sched__fuser *f) {
    kernel. */
 typedef struct sched__combiner {
     sched__fuser *f;
-    uint32_t *launch, *next, *tail; /* by kernel: its launch; the next part of it, 0: none. By launch: its last part */
+    uint32_t *launch, *next, *tail; /* by kernel: its launch; the next kernel of it, 0: none. By launch: its last one */
     uint32_t *parts, *words;        /* by launch; words of 8 bytes that its arguments take */
-    uint32_t *functions;            /* by launch: number of distinct functions: the first part, and each part unlike the
-                                       first and the one before it */
-    uint32_t *open, num_open;       /* launches that further kernels may join, ascending */
-    bool *large;                    /* by kernel: pointwise, and moves more bytes than policy.launch_bytes */
-    uint32_t *maker;                /* by buffer: 1 + kernel that writes it */
-    uint32_t *reader, *first_reader, *written; /* kernels that read a buffer; number entered so far */
+    uint32_t *functions; /* by launch: number of distinct functions: the first kernel, and each one unlike the first and
+                            the previous one */
+    uint32_t *open, num_open;                  /* launches that further kernels may be added to, ascending */
+    bool *large;                               /* by kernel: pointwise, and moves more bytes than policy.launch_bytes */
+    uint32_t *maker;                           /* by buffer: 1 + kernel that writes it */
+    uint32_t *reader, *first_reader, *written; /* kernels that read a buffer; number added so far */
     /* At the hints and at corners of the declared ranges. By kernel: bytes of the arena in use while it runs, and bytes
-       that it is the first to use; limit: the peak. */
+       that it is the first to use. limit: the peak. */
     int64_t *live[IND__SCHED_NUM_CORNERS], *made[IND__SCHED_NUM_CORNERS], limit[IND__SCHED_NUM_CORNERS];
 } sched__combiner;
 
@@ -4176,19 +4182,19 @@ static uint32_t sched__combo_words(const ind_kernel *k) {
     return k->num_args + 6;
 }
 
-/* Does the matrix product leave multiprocessors idle? Its tiles are then no more than the blocks that fill the GPU. */
+/* True if the matrix product leaves multiprocessors idle: its tiles are at most the blocks that fill the GPU. */
 static bool sched__small_product(const sched__fuser *f, const ind_kernel *k) {
-    enum { IND__TILE = 64 };
+    const int64_t tile = f->policy.small_tile;
     int64_t blocks = 1;
     for (int v = 0; v < k->body->rank; v++) {
         int64_t n = sched__hint(sched__extent(k->body->var[v]));
-        if (v == k->matmul.m || v == k->matmul.n) n = (n + IND__TILE - 1) / IND__TILE;
+        if (v == k->matmul.m || v == k->matmul.n) n = (n + tile - 1) / tile;
         blocks = n && blocks > INT64_MAX / n ? INT64_MAX : blocks * n;
     }
     return blocks <= f->policy.fill_blocks;
 }
 
-/* May the kernel share a launch? IND_COMBO_COMBINED, or the reason against it. */
+/* IND_COMBO_COMBINED if the kernel may share a launch, else the reason against it. */
 static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kernel *k) {
     if (f->policy.disable || f->policy.disable_combo) return IND_COMBO_DISABLED;
     if (f->keep_order) return IND_COMBO_MEMORY;
@@ -4203,7 +4209,7 @@ static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kerne
     return combines ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
 }
 
-/* Are they likely to be one device function with different arguments? */
+/* True if both are likely to be one device function with different arguments. */
 static bool sched__alike(const ind_kernel *a, const ind_kernel *b) {
     return a->kind == b->kind && a->num_args == b->num_args && a->num_reads == b->num_reads &&
            a->body->num_inst == b->body->num_inst;
@@ -4216,10 +4222,10 @@ static bool sched__share_read(const ind_kernel *a, const ind_kernel *b) {
     return false;
 }
 
-/* Matrix products share a launch if they share an operand and have the same depth, so that one function and one tile
-   may serve all. Large pointwise kernels share a launch if they are alike and read a common buffer: the second one
-   occupies the multiprocessors that the end of the first leaves idle (rotary embedding of queries and keys, 336 MiB,
-   H200: 87.6 us, two launches 89.1 us). Small kernels need nothing in common. */
+/* True if the two kernels may share a launch. Matrix products must share an operand and have the same depth, so that
+   one function and one tile size serve all. Large pointwise kernels must be alike and read a common buffer: the second
+   one occupies the multiprocessors that the end of the first leaves idle (rotary embedding of queries and keys, 336
+   MiB, H200: 87.6 us, two launches 89.1 us). Small kernels need nothing in common. */
 static bool sched__go_together(const sched__combiner *x, uint32_t i, uint32_t k) {
     const ind_kernel *a = &x->f->schedule->kernel[i], *b = &x->f->schedule->kernel[k];
     if ((a->kind == IND_KERNEL_MATMUL) != (b->kind == IND_KERNEL_MATMUL)) return false;
@@ -4234,7 +4240,7 @@ static bool sched__is_new_function(const sched__combiner *x, uint32_t launch, ui
     return !sched__alike(&kernel[launch], &kernel[k]) && !sched__alike(&kernel[x->tail[launch]], &kernel[k]);
 }
 
-/* Does the loop of this version store only into its own part of the concatenation? */
+/* True if the loop of this version stores only into its own part of the concatenation. */
 static bool sched__stores_part(const ind__lowered *p, uint32_t version) {
     const ind__buffer *b = &p->buffer[version];
     const ind_body *body = ind__ok(b->part_end) ? p->loop[b->loop].body : NULL;
@@ -4248,7 +4254,7 @@ static bool sched__stores_part(const ind__lowered *p, uint32_t version) {
     return body != NULL;
 }
 
-/* Do two versions of one buffer hold disjoint parts of a concatenation? Then their order does not matter. */
+/* True if two versions of one buffer are disjoint parts of a concatenation: then their order does not matter. */
 static bool sched__parts_apart(const ind__lowered *p, uint32_t a, uint32_t b) {
     const ind__buffer *x = &p->buffer[a], *y = &p->buffer[b];
     if (!ind__ok(x->part_end) || !ind__ok(y->part_end)) return false;
@@ -4260,8 +4266,8 @@ static void sched__after(const sched__combiner *x, uint32_t kernel, uint32_t k, 
     if (kernel != k && x->launch[kernel] + 1 > *least) *least = x->launch[kernel] + 1;
 }
 
-/* Kernel k makes a new version of `old`, after all readers of that and after its writer. Both may be in one launch if
-   they store parts of a concatenation. */
+/* Kernel k writes a new version of `old`, so it runs after the writer and all readers of `old`. Both may be in one
+   launch if they store parts of a concatenation. */
 static void sched__after_version(const sched__combiner *x, uint32_t version, uint32_t k, uint32_t *least) {
     const ind__lowered *p = x->f->program;
     uint32_t old = p->buffer[version].mutates;
@@ -4291,7 +4297,7 @@ static uint32_t sched__earliest(const sched__combiner *x, uint32_t k) {
     return least;
 }
 
-/* Enters kernel k at its original position, since later kernels may depend on it. */
+/* Records kernel k at its original position, since later kernels may depend on it. */
 static void sched__note_kernel(sched__combiner *x, uint32_t k) {
     const ind_kernel *kernel = &x->f->schedule->kernel[k];
     for (uint32_t i = 0; i < kernel->num_args; i++) {
@@ -4303,7 +4309,7 @@ static void sched__note_kernel(sched__combiner *x, uint32_t k) {
     }
 }
 
-/* Would the outputs of kernel k, live from `launch` on, stay below the peak? */
+/* True if the outputs of kernel k, live from `launch` on, leave the arena at or below the peak. */
 static bool sched__fits_below_peak(const sched__combiner *x, uint32_t launch, uint32_t k) {
     for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
         for (uint32_t at = launch; at < k && x->made[c][k]; at++)
@@ -4311,8 +4317,8 @@ static bool sched__fits_below_peak(const sched__combiner *x, uint32_t launch, ui
     return true;
 }
 
-/* The launch that kernel k joins: the last one with a similar kernel, else the last possible one. k if there is none,
-   with the reason in *why. */
+/* The launch that kernel k is added to: the last one with a similar kernel, else the last possible one. k if there is
+   none, with the reason in *why. */
 static uint32_t sched__launch_to_join(const sched__combiner *x, uint32_t k, ind_combo_reason *why) {
     const sched__fuser *f = x->f;
     const ind_kernel *kernel = &f->schedule->kernel[k];
@@ -4410,7 +4416,7 @@ static bool sched__combiner_init(sched__combiner *x, sched__fuser *f) {
     return true;
 }
 
-/* Each kernel joins an earlier launch or opens one. A launch that no other kernel joins has one kernel. */
+/* Adds each kernel to an earlier launch or starts one. A launch to which no other kernel is added has one kernel. */
 static void sched__choose_launches(sched__combiner *x) {
     ind_schedule *s = x->f->schedule;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
@@ -4450,7 +4456,7 @@ static void sched__launch_each(ind_schedule *s) {
     s->num_launches = s->num_kernels;
 }
 
-/* Is the plan no larger than the other one at all tried points? */
+/* True if the plan is no larger than the other one at all tried points. */
 static bool sched__no_larger(const ind_schedule *s, const ind_schedule *before) {
     for (int c = 0; c < IND__SCHED_NUM_POINTS; c++)
         if (sched__at_corner(s->arena_bytes, c) > sched__at_corner(before->arena_bytes, c) ||
@@ -4467,7 +4473,7 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
     s->arena_bytes.id = 0;
     if (!sched__plan_memory(f)) return false;
     if (sched__no_larger(s, &before)) return true;
-    before.arena = s->arena; /* it may have grown; its new allocations stay in it */
+    before.arena = s->arena; /* it may have grown; the schedule still owns its new allocations */
     *s = before;
     sched__launch_each(s);
     for (uint32_t k = 0; k < s->num_kernels; k++)
@@ -4475,8 +4481,8 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
     return true;
 }
 
-/* Combines small independent kernels into one launch. A kernel only moves up, to the position of the launch, so that no
-   other kernel waits longer. */
+/* Combines small independent kernels into one launch. A kernel only moves up, to the position of the launch, so it
+   delays no other kernel. */
 static bool sched__combine(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     sched__combiner x;
@@ -4499,14 +4505,13 @@ typedef struct sched__numbers {
 
 typedef struct sched__check {
     const ind_schedule *s;
-    uint32_t *step;                 /* by loop: 1 + kernel */
-    uint32_t *made;                 /* by buffer: 1 + kernel that stores it */
-    uint32_t *last;                 /* by kernel: the last one of its launch */
-    sched__life *life;              /* by buffer: lifetime in the arena; size invalid: not there. From the first kernel
-                                       of the launch that writes it to the last kernel of the launch that uses it
-                                       last */
+    uint32_t *step;    /* by loop: 1 + kernel */
+    uint32_t *made;    /* by buffer: 1 + kernel that stores it */
+    uint32_t *last;    /* by kernel: the last one of its launch */
+    sched__life *life; /* by buffer: lifetime in the arena; size invalid: not in the arena. From the first kernel of the
+                          launch that writes it to the last kernel of the last launch that uses it */
     sched__numbers *number;         /* by buffer: bytes in the arena */
-    uint32_t kernel, buffer, other; /* where it went wrong */
+    uint32_t kernel, buffer, other; /* location of the failure */
 } sched__check;
 
 /* Each loop runs in exactly one kernel. */
@@ -4586,13 +4591,13 @@ static uint32_t sched__only_load(const ind_body *body, uint32_t buffer) {
     return at;
 }
 
-/* Does memory hold exactly the value that the kernel stores? */
+/* True if memory then contains exactly the value that the kernel stores. */
 static bool sched__stores_plainly(const ind_kernel *k, uint32_t buffer) {
     const ind__inst *store = &k->body->inst[sched__only_store(k->body, buffer)];
     return store->op == IND_LOOP_STORE && !store->arg[1] && !store->reduction && !store->flags;
 }
 
-/* Does the value of the load feed a matrix product? */
+/* True if the value of the load feeds a matrix product. */
 static bool sched__is_operand(const ind_body *body, uint32_t load) {
     uint8_t *flag = ind__alloc(body->context, body->num_inst);
     bool operand = !flag || (sched__mark_operands(body, flag), flag[load]);
@@ -4600,8 +4605,8 @@ static bool sched__is_operand(const ind_body *body, uint32_t load) {
     return operand;
 }
 
-/* May a kernel with rows read the element that it then changes in place? One per point of its rows, or one per row
-   whose read is unmasked. */
+/* True if a kernel with rows may read the element that it then changes in place: one per point of its rows, or one per
+   row whose read is unmasked. */
 static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr index) {
     const ind_body *b = k->body;
     int along = 0;
@@ -4612,7 +4617,8 @@ static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr 
     return along == b->rrank || (!along && !masked);
 }
 
-/* Does the kernel read only those elements of the changed buffer that the same points store, and before the store? */
+/* True if the kernel reads only those elements of the changed buffer that the same points store, and before the
+   store. */
 static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
     if (!sched__has_arg(k, old, false)) return true;
     uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
@@ -4625,7 +4631,7 @@ static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version
            (!rows || sched__changes_rows_own(k, old, index));
 }
 
-/* May the kernel that makes the version also contain readers of the old one? */
+/* True if the kernel that writes the version may also contain readers of the old one. */
 static bool sched__changes_in_step(const sched__check *v, uint32_t version) {
     const ind_kernel *k = &v->s->kernel[v->kernel];
     return k->kind != IND_KERNEL_EXTERN && sched__stores_plainly(k, version) &&
@@ -4646,7 +4652,7 @@ static bool sched__check_order(sched__check *v) {
             v->buffer = body->inst[i].source, v->other = read->mutated_by;
             bool made_here = read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] == v->step[l];
             if (!made_here && !sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false))
-                continue; /* nothing uses it */
+                continue; /* no kernel uses it */
             if (read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] > v->step[l]) return false;
             uint32_t changes = read->mutated_by ? p->buffer[read->mutated_by].loop : l;
             if (changes != l && v->step[changes] < v->step[l]) return false;
@@ -4665,12 +4671,12 @@ static bool sched__check_order(sched__check *v) {
     return true;
 }
 
-/* Are the loops in one launch, but not in one kernel? */
+/* True if the loops are in one launch, but not in one kernel. */
 static bool sched__side_by_side(const sched__check *v, uint32_t a, uint32_t b) {
     return v->step[a] != v->step[b] && v->s->launch[v->step[a] - 1] == v->s->launch[v->step[b] - 1];
 }
 
-/* True if no other part of the launch writes an older version, except for parts of a concatenation. Versions have the
+/* True if no other kernel of the launch writes an older version, except for parts of a concatenation. Versions have the
    order of the kernels, so those of a launch are adjacent. */
 static bool sched__check_older(sched__check *v, uint32_t version) {
     const ind__lowered *p = v->s->program;
@@ -4682,9 +4688,9 @@ static bool sched__check_older(sched__check *v, uint32_t version) {
     return true;
 }
 
-/* Based on the loops before fusion. The parts of a launch run in any order, so none reads or changes a buffer that
+/* Based on the loops before fusion. The kernels of a launch run in any order, so none reads or changes a buffer that
    another one writes, except for parts of one concatenation. With the order of the launches, no dependency path
-   connects two parts. */
+   connects two of them. */
 static bool sched__check_parts(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t l = 0; l < p->num_loops; l++) {
@@ -4693,13 +4699,13 @@ static bool sched__check_parts(sched__check *v) {
         for (uint32_t i = 1; i < body->num_inst; i++) {
             const ind__buffer *read = &p->buffer[v->buffer = body->inst[i].source];
             if (body->inst[i].op != IND_LOOP_LOAD) continue;
-            if (!sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false)) continue; /* nothing uses it */
+            if (!sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false)) continue; /* no kernel uses it */
             if (read->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, read->loop, l)) return false;
             if (read->mutated_by && sched__side_by_side(v, p->buffer[read->mutated_by].loop, l)) return false;
         }
         for (uint32_t o = 0; o < p->loop[l].num_outputs; o++)
             if (!sched__check_older(v, p->loop[l].output[o])) return false;
-        /* a loop over zero elements has lost its sizes by then */
+        /* in the kernel a loop over zero elements no longer has its sizes */
         uint64_t sizes = ind__body_unbacked(p, v->s->kernel[v->kernel].body);
         if (sizes && v->last[v->kernel] != v->s->launch[v->kernel]) return false;
     }
@@ -4725,7 +4731,7 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
     return true;
 }
 
-/* The donated input in whose memory the buffer lies or may be bound; 0: none. */
+/* The donated input whose memory the buffer uses or may be bound to; 0: none. */
 static uint32_t sched__in_gift(const ind_schedule *s, uint32_t b) {
     if (s->takes_over[b]) return s->takes_over[b];
     return b != s->storage[b] && s->program->buffer[s->storage[b]].donated ? s->storage[b] : 0;
@@ -4761,13 +4767,13 @@ static bool sched__check_outputs(sched__check *v) {
     return true;
 }
 
-/* end <= begin, possibly by the facts in force alone: offsets omit maxima that the facts decide. */
+/* end <= begin, possibly proven only by the facts in force: offsets omit maxima that the facts decide. */
 static bool sched__follows(ind_expr end, ind_expr begin) {
     return ind_known_true(ind_expr_le(end, begin));
 }
 
-/* Does the buffer end within the arena? Yes also if another buffer begins at its end and ends inside, as sizes are not
-   negative. `chain`: most such steps. */
+/* True if the buffer ends within the arena. Also if another buffer starts at its end and ends inside, as sizes are
+   nonnegative. `chain`: most such steps. */
 static bool sched__ends_inside(const sched__check *v, uint32_t b, int chain) {
     ind_expr end = ind_expr_add(v->s->offset[b], v->life[b].size);
     if (ind__known_le_max(end, v->s->arena_bytes) || sched__follows(end, v->s->arena_bytes)) return true;
@@ -4787,8 +4793,8 @@ static bool sched__check_offsets(sched__check *v) {
     return true;
 }
 
-/* Where the buffer begins and ends in the arena with the sizes at each corner. What overflows at the largest sizes says
-   nothing: it has no bytes. */
+/* Begin and end of the buffer in the arena with the sizes at each corner. If they overflow, the buffer counts as empty
+   at that corner. */
 static void sched__find_numbers(sched__check *v, uint32_t buffer) {
     for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++) {
         int64_t at, bytes;
@@ -4807,7 +4813,7 @@ static bool sched__check_numbers(const sched__check *v, uint32_t a, uint32_t b) 
     return true;
 }
 
-/* Does the kernel store only other parts of b's concatenation into b's memory? */
+/* True if the kernel stores only other parts of b's concatenation into b's memory. */
 static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint32_t b) {
     bool stores = false;
     for (uint32_t o = k->num_reads; o < k->num_args; o++) {
@@ -4818,8 +4824,8 @@ static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint
     return stores;
 }
 
-/* Does b reuse the memory of a in the kernel that writes b? That must be the only user of a in its launch, except for
-   kernels that store other parts there. */
+/* True if b may reuse the memory of a in the kernel that writes b: that kernel must be the only user of a in its
+   launch, except for kernels that store other parts there. */
 static bool sched__check_taken_over(const sched__check *v, const sched__life *a, const sched__life *b) {
     const uint32_t made = v->made[b->buffer] - 1, before = v->made[a->buffer] - 1;
     if (before != made && v->s->launch[before] == v->s->launch[made])
@@ -4854,7 +4860,7 @@ static bool sched__check_memory(sched__check *v) {
         v->life[num++] = v->life[b];
     }
     sched__sort(v->life, num, sizeof *v->life, sched__compare_begin);
-    for (uint32_t i = 0; i < num; i++) { /* life[0..live) have not ended yet */
+    for (uint32_t i = 0; i < num; i++) { /* life[0..live) are not over yet */
         sched__life at = v->life[i];
         uint32_t kept = 0;
         for (uint32_t k = 0; k < live; k++) {
@@ -4868,22 +4874,22 @@ static bool sched__check_memory(sched__check *v) {
     return true;
 }
 
-/* May kernel k write `b` into the memory of the donated input, given its previous contents? */
+/* True if kernel k may write `b` into the memory of the donated input, given its previous contents. */
 static bool sched__check_gift(const sched__check *v, uint32_t k, uint32_t b, uint32_t gift) {
     const ind__buffer *x = &v->s->program->buffer[gift], *y = &v->s->program->buffer[b];
     const sched__life *there = &v->life[gift];
     const uint32_t first = sched__launch_first(v->s, k);
     ind_expr all = ind__buffer_most_bytes(v->s->program, x), bytes = ind__buffer_most_bytes(v->s->program, y);
     if (!x->donated || x->mutated_by || !ind_known_le(bytes, all)) return false;
-    if (sched__is_size(v->s->program, b)) return false; /* read back after a run, when the input may be gone */
+    if (sched__is_size(v->s->program, b)) return false; /* read back after a run, when the input may no longer exist */
     if ((v->s->takes_over[b] != 0) != (y->output != 0)) return false;
-    if (y->mutates || !v->made[gift] || there->end < first) return true; /* a version; or nothing is there */
+    if (y->mutates || !v->made[gift] || there->end < first) return true; /* a version; or nothing is live there */
     ind_expr had = ind__buffer_most_bytes(v->s->program, &v->s->program->buffer[there->buffer ? there->buffer : gift]);
     return there->end == v->last[k] && there->begin <= first && ind_known_eq(bytes, had) &&
            !sched__used_beside(v->s, k, gift);
 }
 
-/* In kernel order. The life of a donated input becomes that of its current contents and begins one later. made: the
+/* In kernel order. The lifetime of a donated input becomes that of its current contents and starts one later. made: the
    input is read, or its memory was used. */
 static bool sched__check_gifts(sched__check *v) {
     const ind__lowered *p = v->s->program;
@@ -4905,7 +4911,7 @@ static bool sched__check_gifts(sched__check *v) {
     return true;
 }
 
-/* Is there a store per reduced element? A tile that several blocks compute must have none. */
+/* True if there is a store per reduced element. A tile that several blocks compute must have none. */
 static bool sched__stores_along_depth(const ind_body *body) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         for (int v = body->rank; body->inst[i].op == IND_LOOP_STORE && v < body->rank + body->rrank; v++)
@@ -4928,7 +4934,7 @@ static bool sched__check_matmul(sched__check *v) {
     return true;
 }
 
-/* Origin of the indirect symbols in e: the largest `from` of the values that they are made of. */
+/* Origin of the indirect symbols in e: the largest `from` of the values that they are computed from. */
 static uint32_t sched__index_from(const ind_body *body, const uint32_t *from, uint32_t before, ind_expr e) {
     uint32_t most = 0;
     if (!ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return 0;
@@ -4960,7 +4966,7 @@ static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *
     return true;
 }
 
-/* Is a result of the sort stored along the row at one stride, so that it can be sorted there? */
+/* True if a result of the sort is stored along the row at one stride, so that it can be sorted there. */
 static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i], *value = &body->inst[in->arg[0]];
@@ -4972,7 +4978,7 @@ static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
     return false;
 }
 
-/* In a kernel with a sort: is each per-element store masked if its buffer has fewer elements than the rows? */
+/* In a kernel with a sort: true if each per-element store is masked or its buffer has as many elements as the rows. */
 static bool sched__ends_early(const ind__lowered *p, const ind_kernel *k) {
     ind_expr points = ind_expr_mul(k->numel, k->rnumel);
     for (uint32_t i = 1; i < k->body->num_inst; i++) {
@@ -5065,7 +5071,7 @@ ind_status ind__schedule_verify(const ind_schedule *s) {
     ind_status status = v.step && v.made && v.last && v.life && v.number ? IND_OK : IND_OUT_OF_MEMORY;
     for (size_t i = 0; !status && i < sizeof sched__rules / sizeof *sched__rules; i++) {
         if (sched__rules[i].holds(&v)) continue;
-        status = IND_OUT_OF_MEMORY; /* a proof that ran out of memory proves nothing; the reason is recorded */
+        status = IND_OUT_OF_MEMORY; /* a proof without memory proves nothing; the reason is recorded */
         if (ind_error_status(c) != IND_OUT_OF_MEMORY)
             status = ind__fail(c, IND_VERIFY, "schedule: broken rule: %s (kernel %u, buffers %u and %u)",
                                sched__rules[i].text, v.kernel, v.buffer, v.other);
@@ -5180,8 +5186,8 @@ static void sched__print_formula(const sched__printer *p, const char *before, in
     ind__text_expr(p->t, e);
 }
 
-/* The graph tensor of which the buffer holds the value or a part, as `length` characters. It is the result of the last
-   op of its loop, the result itself for an extern call, or the size for a size from data. NULL: the buffer has the
+/* The graph tensor of which the buffer holds the value or a part, as `length` characters: the result of the last op of
+   its loop, the result itself for an extern call, or the size for a data-dependent size. NULL: the buffer has the
    tensor's name, or no tensor is known. */
 static const char *sched__tensor_of(const sched__printer *p, uint32_t buffer, int *length) {
     const ind__lowered *program = p->s->program;
@@ -5239,7 +5245,7 @@ static void sched__print_edge(const sched__printer *p, const ind_edge *e) {
     ind__textf(p->t, fused ? " bytes and a launch\n" : " bytes\n");
 }
 
-/* Lists the edges by the loop in which they end: 1 + the first edge of each loop in `first`, linked by `next`. */
+/* Groups the edges by the loop in which they end: 1 + the first edge of each loop in `first`, linked by `next`. */
 static bool sched__link_edges(const ind_schedule *s, uint32_t **first, uint32_t **next) {
     *first = ind__alloc(s->context, ((size_t)s->program->num_loops + s->num_edges + 1) * sizeof **first);
     if (!*first) return false;
@@ -5516,7 +5522,8 @@ static bool sched__note_uses(sched__fuser *f) {
     return true;
 }
 
-/* A proof that is refused memory only gives up. The plan is then correct but not the best; that is a failure too. */
+/* A proof that is refused memory returns "not proven". The plan is then correct but not the best; that is a failure
+   too. */
 static ind_status sched__run(sched__fuser *f) {
     const uint32_t refusals = ind__refusals(f->context);
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
@@ -5557,7 +5564,7 @@ static ind_status sched__create(const sched__fuser *f, ind_schedule **out) {
 }
 
 /* ========================================================================================= src/sched/memory/limit.c */
-/* ---- never more memory than op by op */
+/* ---- limit: never more memory than unfused execution */
 
 /* The peak of a plan, and the loops that contribute to it. */
 typedef struct sched__blame {
@@ -5567,7 +5574,7 @@ typedef struct sched__blame {
     int64_t *live;          /* by kernel, one more than kernels: change of the bytes in the arena */
     uint32_t *peak;         /* kernels at the peak */
     uint32_t *peaks_before; /* by kernel, one more than kernels */
-    uint32_t *last_reader;  /* by buffer: loop; 0 where there is none */
+    uint32_t *last_reader;  /* by buffer: loop; 0: none */
     uint8_t *blamed;        /* by loop */
 } sched__blame;
 
@@ -5630,8 +5637,8 @@ static void sched__find_last_readers(sched__blame *m) {
     }
 }
 
-/* Is the buffer live at a peak, but not in an unfused run of the loops of that kernel? Then its writer runs too early,
-   or its last reader too late. */
+/* Blames the writer or the last reader if the buffer is live at a peak, but would not be in an unfused run of the loops
+   of that kernel. Then its writer runs too early, or its last reader too late. */
 static void sched__blame_buffer(sched__blame *m, uint32_t b) {
     const ind_schedule *s = m->s;
     uint32_t first = m->peaks_before[s->first_use[b]], end = m->peaks_before[s->last_use[b] + 1];
@@ -5658,7 +5665,7 @@ static void sched__blame_kernels(sched__blame *m, bool around) {
     }
 }
 
-/* Increases the care of the blamed loops. False: all have the most. */
+/* Increases the care of the blamed loops. False: all already have the maximum. */
 static bool sched__take_blame(sched__blame *m, uint8_t *care) {
     bool more = false;
     for (uint32_t l = 0; l < m->s->program->num_loops; l++)
@@ -5666,7 +5673,7 @@ static bool sched__take_blame(sched__blame *m, uint8_t *care) {
     return more;
 }
 
-/* Chooses the loops with more care in the next schedule, from the peaks of this one: first single loops, then
+/* Chooses the loops that get more care in the next schedule, from the peaks of this one: first single loops, then
    kernels. */
 static bool sched__take_care(sched__fuser *f, const ind_schedule *s, uint8_t *care) {
     sched__blame m = {.s = s};
@@ -5684,7 +5691,7 @@ static bool sched__take_care(sched__fuser *f, const ind_schedule *s, uint8_t *ca
     return sched__take_blame(&m, care);
 }
 
-/* Makes another schedule and keeps the better one. */
+/* Builds another schedule and keeps the better one. */
 static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
     ind_schedule *other;
     ind_status status = sched__create(f, &other);
@@ -5696,10 +5703,11 @@ static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
     return IND_OK;
 }
 
-/* Limits the peak to the unfused peak. A fusion may take memory: all its operands live until the kernel runs,
-   horizontal fusion computes results at the same time, and buffers stored in parts live from the first part on. If the
-   plan exceeds the unfused peak, at the hints or at the ends of the ranges, loops around the peak are left unfused: a
-   few more each time, in the end all. Each attempt makes a new schedule, as only a whole plan shows its memory. */
+/* Limits the peak to the unfused peak. A fusion may take memory: all its operands are live until the kernel runs,
+   horizontal fusion computes results at the same time, and buffers stored in parts are live from the first part on. If
+   the plan exceeds the unfused peak, at the hints or at the ends of the ranges, loops around the peak are left unfused:
+   a few more in each attempt, finally all. Each attempt builds a new schedule, as only a whole plan shows its
+   memory. */
 static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
     ind_status status = IND_OK;
     if (!sched__num_above(*s, (*s)->peak_bytes)) return IND_OK;

@@ -1,4 +1,4 @@
-"""The network of BERT and its like as a graph in the text form, with the mean over the tokens and its norm behind it."""
+"""A BERT-like encoder as a graph in the text form, followed by mean pooling over the tokens and normalisation."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ BASE = Size(layers=12, width=768, heads=12, ffn=3072, vocabulary=30522, position
 
 
 def shapes(size):
-    """Of the weights, by name."""
+    """Shapes of the weights, by name."""
     wide, ffn = size.width, size.ffn
     found = {"word": (size.vocabulary, wide), "position": (size.positions, wide), "type": (2, wide), "norm_w": (wide,), "norm_b": (wide,)}
     for i in range(size.layers):

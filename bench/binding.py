@@ -1,4 +1,4 @@
-"""The few calls of the library that the benchmarks need, through ctypes; tensors are torch's, on the same device and stream."""
+"""ctypes bindings for the library calls that the benchmarks use. Tensors are torch's, on the same device and stream."""
 
 import ctypes as C
 import pathlib
@@ -18,7 +18,7 @@ class LaunchDesc(C.Structure):
 
 
 class BindingInfo(C.Structure):
-    """The head of ind_binding_info: only the name is read."""
+    """The beginning of ind_binding_info: only the name is read."""
 
     _fields_ = [("name", C.c_char_p)]
 
@@ -81,7 +81,7 @@ class Module:
         return [self.lib.ind_module_query_binding(self.handle, i).contents.name.decode() for i in range(n)]
 
     def prepare(self, tensors, sizes):
-        """An instance that has run once with these tensors (by name), and what a launch of it takes."""
+        """Creates an instance and runs it once with these tensors (by name). Returns it with the arguments of a launch."""
         instance = C.c_void_p()
         self.compiler.check(self.lib.ind_instance_create(self.handle, None, C.byref(instance)))
         pointers = (C.c_void_p * 4096)(*[tensors[n].data_ptr() for n in self.names()])
@@ -92,7 +92,7 @@ class Module:
         return instance, desc, [pointers, values, tensors]
 
     def tune(self, tensors, sizes, repeats=15):
-        """Measures other ways to run the kernels, which modules compiled later take where they are faster."""
+        """Measures alternatives for the kernels. Modules compiled later use those that are faster."""
         instance, desc, keep = self.prepare(tensors, sizes)
         found, num = (Tuned * 256)(), C.c_int()
         self.compiler.check(self.lib.ind_tune(instance, C.byref(desc), repeats, found, len(found), C.byref(num)))
@@ -100,7 +100,7 @@ class Module:
         return found[: num.value]
 
     def launcher(self, tensors, sizes):
-        """A function that launches on torch's stream, for a capture by torch."""
+        """Returns a function that launches on torch's stream, for capture by torch."""
         instance, desc, keep = self.prepare(tensors, sizes)
 
         def launch():
@@ -111,7 +111,7 @@ class Module:
         return launch
 
     def capture(self, tensors, sizes):
-        """A CUDA graph of one launch with these tensors (by name): returns a function that replays it on torch's stream."""
+        """Captures one launch with these tensors (by name) as a CUDA graph. Returns a function that replays it on torch's stream."""
         instance, desc, keep = self.prepare(tensors, sizes)
         self.compiler.check(self.lib.ind_capture(instance, C.byref(desc)))
 

@@ -1,10 +1,10 @@
-"""From the text of a graph to loaded kernels, each time in a process of its own: milliseconds of every phase, medians.
+"""Times the path from the text of a graph to loaded kernels, in a new process each: median milliseconds per phase.
 
-    compile.py [NAME...]     some of the graphs; all without NAME
+    compile.py [NAME...]     these graphs; all without NAME
 
-cold: the device is open, which took `device` (the driver, its context and NVRTC), and nothing else is there; pack: so are the
-kernels, in a kernel pack that an earlier process wrote; process: nothing is open, and `total` counts all of it. Needs no
-torch."""
+cold: the device is already open; `device` is the time of opening driver, context and NVRTC, not part of `total`.
+pack: as cold, with the kernels in a kernel pack from an earlier process. process: nothing is open; `total` includes
+everything. Needs no torch."""
 
 import argparse
 import json
@@ -49,8 +49,8 @@ def build():
 
 
 def measured(start, file, pack, repeats):
-    """The program's line: of each phase the median over processes; `least`: of the totals."""
-    # Neither the driver nor NVRTC may find what an earlier process has compiled.
+    """Runs the program in several processes. Returns the median of each phase; `least`: the minimum of the totals."""
+    # Neither the driver nor NVRTC may use results that an earlier process has cached.
     env = {**os.environ, "CUDA_CACHE_DISABLE": "1"}
     command = [str(PROGRAM), start, str(file), *([str(pack)] if pack else [])]
     lines = [json.loads(subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout) for _ in range(repeats)]
@@ -69,7 +69,7 @@ def main():
         for name in args.names or GRAPHS:
             file, pack = pathlib.Path(folder, name + ".ind"), pathlib.Path(folder, name + ".pack")
             file.write_text(GRAPHS[name])
-            measured("open", file, pack, 1)  # writes the pack, and brings the libraries into the page cache
+            measured("open", file, pack, 1)  # writes the pack, and loads the libraries into the page cache
             for kind, start, with_pack in (("cold", "open", None), ("pack", "open", pack), ("process", "process", None)):
                 r = measured(start, file, with_pack, args.repeats)
                 rows.append({"graph": name, "kind": kind, **r})

@@ -1,5 +1,5 @@
-"""plot.py [sweep.json batch.json] [--output DIR]: draws what `run.py --sweep` and `--batch` measured, a picture for each family of
-kernels, its dtypes side by side, over the length of the row and over the number of rows. Needs no torch, nor anything else."""
+"""plot.py [sweep.json batch.json] [--output DIR]: plots the results of `run.py --sweep` and `--batch`, one picture per
+kernel family, with its dtypes side by side, over the row length and over the number of rows. Needs only the standard library."""
 
 import argparse
 import html
@@ -13,10 +13,10 @@ DEFAULT = [ROOT / "build" / name for name in ("sweep.json", "batch.json")]
 COLOURS = {"ours": "#0b5fb4", "compile": "#d1700f", "autotune": "#2f8f5b", "eager": "#8a8a8a"}
 LABELS = {"ours": "ours", "compile": "torch.compile", "autotune": "torch.compile, max-autotune", "eager": "torch eager"}
 COPY = 'stroke="#444" stroke-width="1.5" stroke-dasharray="5 3"'
-# By what the rows of a file go over: the title of its panels.
+# Title of the panels, by the parameter that a file varies.
 AXES = {"cols": "over the length of the row, 256 MiB", "rows": "over the number of rows of 4096"}
 DTYPES = ("f32", "bf16", "f16")
-STEP = 20  # of the vertical axis, in %
+STEP = 20  # of the grid on the vertical axis, in %
 WIDTH, PANEL_WIDTH, PANEL_HEIGHT = 1000, 296, 190
 LEFT, TOP, GAP_X, GAP_Y = 44, 74, 26, 66
 
@@ -42,12 +42,12 @@ def percent(r, name):
 
 
 def even(r):
-    """Do all rows begin at a vector of 16 bytes? Those that do not are drawn as rings beside the line."""
+    """True if all rows are 16-byte aligned. Other points are drawn as rings, not on the line."""
     return r["cols"] % 8 == 0
 
 
 class Panel:
-    """One dtype over one axis: from values to places in the picture."""
+    """One dtype over one axis: maps values to coordinates in the picture."""
 
     def __init__(self, left, top, values, most):
         self.left, self.top, self.most = left, top, most
@@ -60,7 +60,7 @@ class Panel:
         return self.top + PANEL_HEIGHT * (1 - value / self.most)
 
     def frame(self, title, labelled):
-        """Title, grid and marks; the copy is the line at 100 %."""
+        """Title, grid and labels. The copy is the line at 100 %."""
         right, bottom = self.left + PANEL_WIDTH, self.top + PANEL_HEIGHT
         values = range(0, self.most + 1, STEP)
         powers = [2**p for p in range(math.ceil(self.low / 2) * 2, math.floor(self.high) + 1, 2)]
@@ -73,7 +73,7 @@ class Panel:
             yield from group('font-size="11" text-anchor="end"', [text(self.left - 6, self.y(v) + 4, str(v)) for v in values])
 
     def curve(self, rows, axis, name):
-        """A line through the rows that begin at vectors, and rings for the others."""
+        """A line through the points with aligned rows, and rings for the others."""
         at = [(f"{self.x(r[axis]):.1f}", f"{self.y(percent(r, name)):.1f}", even(r)) for r in rows if name in r["us"]]
         dot = '<circle cx="{}" cy="{}" r="3"/>'.format
         yield from group(f'stroke="{COLOURS[name]}" fill="{COLOURS[name]}" stroke-width="1.5"', [
@@ -116,7 +116,7 @@ def picture(family, groups, about):
 
 
 def grouped(paths):
-    """By family, the rows of each axis and dtype in all files; and where and when they were measured."""
+    """Groups the rows of all files by family, axis and dtype. Returns them with the device, version and date of the measurement."""
     families, about = {}, ""
     for path in paths:
         data = json.loads(pathlib.Path(path).read_text())

@@ -1,20 +1,20 @@
-"""Ours beside torch eager, torch.compile and a plain copy of the same bytes, in one process on one GPU.
+"""Compares the library with torch eager, torch.compile and a copy of the same bytes, in one process on one GPU.
 
-    run.py [NAME...]              the table, or those workloads whose name holds one of NAME
-    run.py --sweep [FAMILY...]    tensors of 256 MiB over the length of the row
-    run.py --batch [FAMILY...]    rows of 4096 over their number
+    run.py [NAME...]              the table, or the workloads whose names contain one of NAME
+    run.py --sweep [FAMILY...]    tensors of 256 MiB, over the row length
+    run.py --batch [FAMILY...]    rows of 4096, over the number of rows
     run.py --norms [NAME...]      normalisations over more than the last dimension
-    run.py --small                1 to 64 rows of 4096, beside an empty kernel
-    run.py --tune [NAME...]       ours as it is chosen beside ours as ind_tune finds it, and what that tried
+    run.py --small                1 to 64 rows of 4096, compared with an empty kernel
+    run.py --tune [NAME...]       the first choices compared with the results of ind_tune, and the candidates tried
 
---autotune adds torch.compile's mode max-autotune, --no-compile leaves torch.compile out. Of --sweep and --batch: --dtypes f32,bf16
-chooses, --jobs N compiles in N processes before anything is measured (0: as it comes), --seconds N begins no point after so many,
---eager times torch eager as well. They end with the verdict of bench/verdict.py.
+--autotune adds torch.compile's mode max-autotune, --no-compile leaves torch.compile out. For --sweep and --batch: --dtypes f32,bf16
+selects, --jobs N compiles in N processes before any measurement (0: on demand), --seconds N starts no point after N seconds,
+--eager also times torch eager. They end with the verdict of bench/verdict.py.
 
-Every contender is replayed from a CUDA graph and timed with events, in turn, on the same tensors (several sets in rotation where
-they would stay in the L2); the median of many rounds counts. Nothing is timed whose output was not first compared with a
-float64 computation of the same formula; an error of more than four times torch's own is WRONG, and exit status 1.
-Writes build/bench.json (sweep.json, batch.json, small.json) beside the table.
+Each contender is replayed from a CUDA graph and timed with events, in turn, on the same tensors (several sets in rotation if
+they would fit in the L2). The result is the median of many rounds. Outputs are first compared with a float64 computation of the
+same formula. An error above four times torch's is WRONG, and exit status 1.
+Prints the table and writes build/bench.json (sweep.json, batch.json, small.json).
 """
 
 import argparse
@@ -36,20 +36,20 @@ import verdict
 import workloads
 
 SMALL_CALLS = 20
-MOST_JOBS = 14  # if not said: torch's compiler takes each process ten seconds to start, so that more take longer for one sweep
+MOST_JOBS = 14  # default; torch's compiler takes ten seconds to start in each process, so more would slow one sweep down
 DTYPES = ("f32", "bf16", "f16")  # of the sweeps
-OVER = {"sweep.json": "cols", "batch.json": "rows"}  # what a sweep goes over, by its file
+OVER = {"sweep.json": "cols", "batch.json": "rows"}  # the parameter that a sweep varies, by its file
 BUILD = pathlib.Path(__file__).resolve().parent.parent / "build"
 
 
 @dataclasses.dataclass
 class How:
-    """Beside what a workload is measured, and how."""
+    """The peers of a measurement, and its parameters."""
 
     modes: list  # of torch.compile, of MODES
     eager: bool = True
     pace: timing.Pace = timing.TABLE
-    launches: int | None = 1  # of a graph; None: as many as hide what the host takes
+    launches: int | None = 1  # of a graph; None: enough to hide the host time
     copies: timing.Copies = dataclasses.field(default_factory=timing.Copies)
     modules: dict = dataclasses.field(default_factory=dict)  # ours, already compiled, by the workload's name
 
@@ -64,7 +64,7 @@ def outputs_of(out):
 
 
 def ours(module, w, inputs, like, launches):
-    """Our contender, and its outputs of the first set of inputs; they are as those in `like`."""
+    """Our contender, and its outputs for the first set of inputs. They have the shapes and types of `like`."""
     outputs = [{n: torch.full(o.shape, float("nan"), dtype=o.dtype, device="cuda") for n, o in zip(w.outputs, like)} for _ in inputs]
     tensors = [{**i, **o} for i, o in zip(inputs, outputs)]
     if launches == 1:
@@ -78,7 +78,7 @@ MODES = {"compile": "default", "autotune": "max-autotune-no-cudagraphs"}
 
 
 def peers(w, inputs, launches, how):
-    """Of torch, eager if wanted and the modes: a contender and its outputs of the first set of inputs."""
+    """Torch's contenders (eager if requested, and each mode), with their outputs for the first set of inputs."""
     torch._dynamo.reset()
     functions = {"eager": w.torch} if how.eager else {}
     functions |= {name: torch.compile(w.torch, dynamic=False, mode=MODES[name]) for name in how.modes}
@@ -87,7 +87,7 @@ def peers(w, inputs, launches, how):
 
 
 def floors(w, sets, launches, how):
-    """What any program takes: copies of the same bytes; for a number of launches given, kernels that do nothing."""
+    """Lower bounds: copies of the same bytes; for several launches per graph, empty kernels."""
     if how.launches and how.launches > 1:
         return {"empty": timing.contender([lambda: torch.cuda._sleep(0)], launches)[0]}
     return how.copies.contenders(w.bytes, sets, launches)
@@ -103,7 +103,7 @@ def errors_of(contenders, results, want):
 
 
 def compiled(compiler, w, how):
-    """Our module, and how long it took unless it was made before."""
+    """Our module, and its compile time, None if it was compiled before."""
     if w.name in how.modules:
         return how.modules[w.name], None
     start = time.perf_counter()
@@ -146,13 +146,13 @@ def print_row(r):
 
 
 def free_memory():
-    """Back to the driver, before our own allocations of it fail."""
+    """Returns torch's cached memory to the driver, before our own allocations fail."""
     if torch.cuda.memory_reserved() > torch.cuda.get_device_properties(0).total_memory / 3:
         torch.cuda.empty_cache()
 
 
 def run(compiler, chosen, out, how):
-    """Measures (parameters, workload) pairs, prints a row of each and keeps them in build/`out`."""
+    """Measures (parameters, workload) pairs, prints a row for each and writes them to build/`out`."""
     least = "- empty" if how.launches and how.launches > 1 else "% of copy"
     print(f"{compiler.device()}; torch {torch.__version__}; {torch.cuda.get_device_name()}")
     print(f"{'workload':42s} {'ours us':>9s} {'compile':>9s} {'autotune':>9s} {'eager':>9s} {'ours/compile':>12s} {least:>9s} {'kernels':>7s} {'error':>8s}")
@@ -178,27 +178,27 @@ def run(compiler, chosen, out, how):
 
 
 def compile_only():
-    """In a process that fills torch's cache: kernels are compiled but not run. Where torch would time several to choose one, it
-    does so when they are measured, alone on the GPU."""
+    """Runs in a process that fills torch's cache: kernels are compiled but not run. If torch times several kernels to choose
+    one, it does so during the measurement, when the GPU is idle otherwise."""
     from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 
     CachingAutotuner.run = lambda *args, **kwargs: None
 
 
 def fill_cache(point):
-    """torch.compile's kernels of one point of a sweep, into its cache on disk."""
+    """Compiles one point of a sweep with torch.compile, which fills its cache on disk."""
     w = workloads.at(point)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             torch.compile(w.torch, dynamic=False)(**w.inputs())
-    except Exception as e:  # it is reported where it is measured
+    except Exception as e:  # reported again by the measurement
         print(f"{w.name}: {type(e).__name__}", flush=True)
     torch._dynamo.reset()
 
 
 def compile_ours(points):
-    """Our modules of some points, in a context of their own; by the workload's name."""
+    """Compiles some points with our library, in a new context. Returns the modules by workload name."""
     compiler, modules = binding.Compiler(), {}
     for w in map(workloads.at, points):
         try:
@@ -209,21 +209,21 @@ def compile_ours(points):
 
 
 def compile_points(points, jobs, modes):
-    """Everything that the points need, before anything is measured: torch's kernels in processes, ours in threads."""
+    """Compiles all points before any measurement: torch's kernels in processes, ours in threads."""
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
     context = multiprocessing.get_context("spawn")
     with context.Pool(jobs, compile_only) as pool, concurrent.futures.ThreadPoolExecutor(jobs) as threads:
         torchs = pool.map_async(fill_cache, points if modes else [], chunksize=1)
         parts = threads.map(compile_ours, [points[i::jobs] for i in range(min(jobs, len(points)))])
         if modes:
-            fill_cache(points[0])  # for its compiler, which takes seconds to start
+            fill_cache(points[0])  # starts the compiler in this process, which takes seconds
         modules = {name: m for part in parts for name, m in part.items()}
         torchs.wait()
     return modules
 
 
 def sweeps(args):
-    """By the name of its file, the points of each sweep that is asked for."""
+    """The points of each requested sweep, by the name of its file."""
     families, dtypes, found = args.names or list(workloads.FAMILIES), args.dtypes.split(","), {}
     if args.sweep:
         lengths = [int(n) for n in args.lengths.split(",")] if args.lengths else workloads.LENGTHS
@@ -234,7 +234,7 @@ def sweeps(args):
 
 
 def run_sweeps(compiler, args, modes):
-    """The sweeps asked for, and what they say."""
+    """Runs the requested sweeps and prints the verdict."""
     start, files = time.monotonic(), sweeps(args)
     every = [p for points in files.values() for p in points]
     modules = compile_points(every, args.jobs, modes) if args.jobs else {}
@@ -250,7 +250,7 @@ def run_sweeps(compiler, args, modes):
 
 
 def tune(compiler, w):
-    """The workload with kernels as the formulas choose them and as tuning does: microseconds of both, and what was tried."""
+    """Times the workload with the first choices of kernels and with the tuned ones. Returns both times and the candidates."""
     torch.manual_seed(1)
     inputs = [w.inputs()]
     want = outputs_of(w.torch(**inputs[0]))

@@ -1,25 +1,25 @@
-"""Building and simplifying of size expressions: ours beside sympy and SymEngine, in one run; `make bench-sizes`.
+"""Compares building and simplifying size expressions with sympy and SymEngine, in one run; `make bench-sizes`.
 
-What is timed, for each expression, is making it and bringing it to its simplest form:
+Times, for each expression, its construction and simplification:
 
   ours         the constructors, then ind_simplify, in a fresh context, so that nothing is interned or cached;
-               from text, too
+               also from text
   sympy        sympy's operators, floor and Mod, then expand: TorchInductor's SizeVarAllocator.simplify; caches
-               cleared before. For the corpus also sympy.simplify, which is nearer to what ours does.
+               are cleared first. For the corpus also sympy.simplify, which is closer to ours.
   SymEngine    its operators, a // b as floor(a / b) and a % b as a - b*floor(a / b), as it has no integer functions
-               of its own, then expand. It knows no ranges and joins no floors: it does far less.
+               itself, then expand. It has no ranges and does not merge floors: it does far less.
 
 All three run the same operations in the same order: ours as a program for a stack machine (sizes.c), the others as
-Python bytecode compiled before. Symbols are made before the clock starts; sums of many terms are one call for each.
-Medians of repeats.
+precompiled Python bytecode. Symbols are created before timing starts; a sum of many terms is one call in each.
+Results are medians of repeats.
 
-  corpus       the expressions of tests/sizes/corpus.json, each by itself
+  corpus       the expressions of tests/sizes/corpus.json, one at a time
   sums         n symbols in 2n terms, every symbol twice
-  wide         a sum of terms c*((a + k)//m % n): n nodes in all
-  nested       chains ((x // p + y) % q + z) // r .. of depth 100, and sums of such chains: n nodes in all
+  wide         a sum of terms c*((a + k)//m % n): n nodes in total
+  nested       chains ((x // p + y) % q + z) // r .. of depth 100, and sums of such chains: n nodes in total
 
 The growth is the slope of log time over log n by least squares. Exit status 1 if it is above 1.1 or the median of the
-ratios to sympy is below 200. Writes build/bench_sizes.json beside the table.
+ratios to sympy is below 200. Prints the table and writes build/bench_sizes.json.
 """
 
 import ast
@@ -46,11 +46,11 @@ SUMS = (10, 30, 100, 300, 1000)
 NODES = (10, 30, 100, 300, 1000, 3000, 10000)
 DEPTH = 100
 LEAST_RATIO, MOST_EXPONENT = 200, 1.1
-BUDGET_S = 2.0  # of one peer on one expression
-FAILED = set()  # expressions that ours could not make, with the reason
+BUDGET_S = 2.0  # maximum for one peer on one expression
+FAILED = set()  # expressions that our library could not build, with the reason
 
 
-# ---- expressions: Python syntax trees, which every contender is made from
+# ---- expressions: Python syntax trees, from which the program of every contender is built
 
 
 def leaf_name(name):
@@ -90,7 +90,7 @@ def wide(n, rng, symbols=20):
 
 
 def chain(nodes, rng, symbols=20):
-    """x // p + y, % q + z, ..: four nodes for a level, which holds one // or %."""
+    """x // p + y, % q + z, ..: four nodes per level, which has one // or %."""
     e = leaf_name("s0")
     for level in range(max(1, nodes // 4)):
         op = ast.FloorDiv if level % 2 else ast.Mod
@@ -191,7 +191,7 @@ def time_ours(works, repeats, from_text=False):
 
 
 class Peer:
-    """The same operations on a peer's expressions: compiled with // and % as calls."""
+    """Runs the same operations on a peer's expressions, compiled with // and % as calls."""
 
     def __init__(self, name, functions, symbol, finish, clear):
         self.name, self.functions, self.symbol, self.finish, self.clear = name, functions, symbol, finish, clear
@@ -215,7 +215,7 @@ def copy_of(tree):
 
 
 class Calls(ast.NodeTransformer):
-    """a // b and a % b as Floor(a, b) and Mod(a, b); integers stay Python's."""
+    """Replaces a // b and a % b by Floor(a, b) and Mod(a, b); integers stay Python's."""
 
     def visit_BinOp(self, node):
         self.generic_visit(node)
@@ -259,7 +259,7 @@ def symengine_functions():
 
 
 def sympy_symbol(name):
-    """As TorchInductor's: sizes are positive, loop indices may be zero."""
+    """Assumptions as in TorchInductor: sizes are positive, loop indices may be zero."""
     return (
         sympy.Symbol(name, integer=True, positive=True)
         if name[0] == "s"
@@ -293,7 +293,7 @@ def row(name, ours, others):
 
 
 def family(title, sizes, make):
-    """One generated family over its sizes; returns its figures."""
+    """Times one generated family over its sizes; returns its figures."""
     print(f"\n{title:16} {'ours, us':>12} {'sympy, us':>14} {'ratio':>10} {'SymEngine, us':>14} {'ratio':>10}")
     works = [generated(f"{title}/{n}", make(n, random.Random(n))) for n in sizes]
     ours = list(time_ours(works, 21).values())

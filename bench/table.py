@@ -1,5 +1,5 @@
-"""table.py [bench.json sweep.json...]: writes what `make bench` measured into the README, and its sweeps into docs/performance.md,
-between the marks there.
+"""table.py [bench.json sweep.json...]: writes the results of `make bench` into the README, and its sweeps into
+docs/performance.md, between the marks.
 
 Needs no torch."""
 
@@ -20,7 +20,7 @@ COLUMNS = {"compile": "compile, us", "autotune": "autotuned, us", "eager": "eage
 
 
 def machine(data):
-    """What the figures are of: without the device's name and NVRTC's path, which the library says too."""
+    """Device and versions of the measurement. Drops the device name and NVRTC's path from the library's text."""
     ours = data["ours"].partition(", ")[2].partition(" from ")[0]
     return "{device} ({ours}, torch {torch}, {date})".format(**{**data, "ours": ours})
 
@@ -45,7 +45,7 @@ def table(data):
 
 
 def extreme(rows, key, worst, form):
-    """The worst of the rows' figures and the shape that it is of."""
+    """The worst figure of the rows, and its shape."""
     r = worst(rows, key=key, default=None)
     return f"{form(key(r))} ({r['rows']} x {r['cols']})" if r else ""
 
@@ -58,7 +58,7 @@ def sweep_row(family, dtype, rows):
 
 
 def sweep_table(files):
-    """The worst points of each family and dtype."""
+    """Table of the worst points of each family and dtype."""
     groups = {}
     for r in (r for f in files for r in f["rows"]):
         groups.setdefault((r["family"], r["dtype"]), []).append(r)

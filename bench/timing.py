@@ -1,4 +1,4 @@
-"""How bench/run.py measures: graphs of launches, rounds of them in turn, and copies of as many bytes."""
+"""Measurements of bench/run.py: graphs of launches, replayed in alternating rounds, and copies of the same bytes."""
 
 import collections
 import dataclasses
@@ -12,7 +12,7 @@ L2_BYTES = 60 << 20
 
 @dataclasses.dataclass(frozen=True)
 class Pace:
-    """Milliseconds of each contender's warm-up and of a round, and how many rounds: `most`, or fewer, once every median is settled."""
+    """Milliseconds of each warm-up and of a round; number of rounds: at most `most`, fewer once every median is settled."""
 
     warm_ms: float
     round_ms: float
@@ -23,25 +23,25 @@ class Pace:
 TABLE = Pace(50, 2, 15, 15)
 SWEEP = Pace(8, 1, 7, 21)
 SETTLED = 0.003
-# A graph of a sweep holds launches for so many microseconds, by what a launch takes at least, and its bytes.
+# A graph of a sweep has launches for GRAPH_US, estimated from a minimum launch time and the bytes.
 GRAPH_US, LAUNCH_US, BYTES_PER_US = 100, 2, 4e6
 
 
 @dataclasses.dataclass
 class Contender:
-    """Graphs, replayed in turn, each of so many launches."""
+    """Graphs, replayed in turn; `launches` in each."""
 
     replays: list
     launches: int = 1
 
 
 def sets_of(num_bytes):
-    """How many sets of tensors it takes that they do not stay in the L2; 8 at most."""
+    """Number of sets of tensors that together exceed the L2; at most 8."""
     return 1 if num_bytes > 4 * L2_BYTES else min(8, math.ceil(2 * L2_BYTES / max(num_bytes, 1)))
 
 
 def launches_of(num_bytes, sets):
-    """How many launches fill a graph, each set as often as the others: what the host takes to replay it is hidden then."""
+    """Number of launches in a graph, the same for each set. It is large enough to hide the host time of a replay."""
     return sets * math.ceil(GRAPH_US / (sets * (LAUNCH_US + num_bytes / BYTES_PER_US)))
 
 
@@ -49,9 +49,9 @@ side = None
 
 
 def graph_of(functions, launches=1):
-    """So many launches of the functions in turn, captured by torch after three runs of each: its replay, and the outputs of the
-    first function. As many outputs as there are functions are kept apart, as they would stay in the L2 otherwise. Not by
-    torch.cuda.graph, which gives all free memory back to the driver first."""
+    """Captures `launches` launches of the functions, in turn, after three runs of each. Returns the replay and the outputs of
+    the first function. The last outputs of every function are kept alive: reused memory would stay in the L2. Does not use
+    torch.cuda.graph, which first returns all free memory to the driver."""
     global side
     side = side or torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
@@ -71,13 +71,13 @@ def graph_of(functions, launches=1):
 
 
 def contender(functions, launches):
-    """A graph for each function, or one of many launches of them in turn, and what the first function returned."""
+    """Captures one graph per function, or one graph of many launches in turn. Returns it with the outputs of the first function."""
     graphs = [graph_of([fn]) for fn in functions] if launches == 1 else [graph_of(functions, launches)]
     return Contender([replay for replay, _ in graphs], launches), graphs[0][1]
 
 
 def elapsed(replays, passes):
-    """Milliseconds of so many passes over the graphs, which are launched while the GPU is busy with one more."""
+    """Milliseconds of `passes` passes over the graphs. They are launched while the GPU is busy with another replay."""
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     replays[-1]()
     start.record()
@@ -90,7 +90,7 @@ def elapsed(replays, passes):
 
 
 def warm(replays, pace):
-    """Runs them for the time of the warm-up; how many passes fill a round."""
+    """Runs the warm-up. Returns the number of passes in a round."""
     passes, left = 1, pace.warm_ms
     while True:
         ms = max(elapsed(replays, passes), 1e-3)
@@ -101,16 +101,16 @@ def warm(replays, pace):
 
 
 def settled(times):
-    """Is the standard error of the median below SETTLED of it? From the median of the deviations, so that a few outliers,
-    which do not move the median, do not count (of normal errors: 1.4826 of it is their deviation, 1.2533 of that over the root
-    of their number is the median's)."""
+    """True if the standard error of the median is at most SETTLED times the median. It is estimated from the median absolute
+    deviation (MAD), so that a few outliers, which do not move the median, do not count. For n normal errors: standard deviation
+    = 1.4826 MAD, standard error of the median = 1.2533 standard deviation / sqrt(n)."""
     middle = statistics.median(times)
     deviation = 1.4826 * statistics.median(abs(t - middle) for t in times)
     return 1.2533 * deviation <= SETTLED * middle * math.sqrt(len(times))
 
 
 def timings(contenders, pace):
-    """Microseconds of a launch of each and the number of rounds; in turn, so that a drift of the clock hits all."""
+    """Microseconds per launch of each contender, and the number of rounds. Contenders alternate, so that clock drift affects all."""
     passes = {name: warm(c.replays, pace) for name, c in contenders.items()}
     rounds = {name: [] for name in contenders}
     num = 0
@@ -124,7 +124,7 @@ def timings(contenders, pace):
 
 class Copies:
     """Copies of as many bytes as a workload moves, by the driver and by a kernel, as each is slow at some sizes. The memory is
-    kept from one workload to the next."""
+    reused for the next workload."""
 
     def __init__(self):
         self.pair = None

@@ -1,6 +1,6 @@
-"""verdict.py [sweep.json...]: at which points of what `run.py --sweep` and `--batch` measured the library falls short of what is
-asked of it: 85 % of the speed of a copy for rows of 1,000 to 262,144 elements of tensors of 256 MB or more, and nowhere more than
-3 % slower than torch.compile. Needs no torch."""
+"""verdict.py [sweep.json...]: lists the points of `run.py --sweep` and `--batch` at which the library misses a target. Targets: 85 %
+of the speed of a copy for rows of 1,000 to 262,144 elements of tensors of 256 MB or more; never more than 3 % slower than
+torch.compile. Needs no torch."""
 
 import json
 import pathlib
@@ -50,7 +50,7 @@ def wrong(rows):
 
 
 def text(rows):
-    """A count and a list, worst first, for each demand."""
+    """For each target, a count and a list, worst first."""
     copied, compiled = sum(map(measured_by_copy, rows)), sum("compile" in r["us"] for r in rows)
     low, high = LENGTHS
     parts = [(f"wrong, of {len(rows)}", wrong(rows)),

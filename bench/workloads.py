@@ -1,6 +1,6 @@
-"""What bench/run.py times: each workload as a graph in the text form and as a PyTorch function of the same names.
+"""Workloads of bench/run.py: each as a graph in the text form and as a PyTorch function with the same names.
 
-`bytes` is the least that must move through memory: every input read once, every output written once.
+`bytes` is the minimum memory traffic: every input read once, every output written once.
 """
 
 import dataclasses
@@ -20,12 +20,12 @@ DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 class Workload:
     name: str
     text: str
-    torch: Callable  # of the inputs, by name; returns the outputs, in order
+    torch: Callable  # takes the inputs by name; returns the outputs in order
     inputs: Callable
     sizes: list
     bytes: int
     outputs: tuple = ("out",)
-    by_bytes: bool = True  # memory bounds it: a copy of the same bytes is the measure
+    by_bytes: bool = True  # memory-bound: compared with a copy of the same bytes
 
 
 def randn(*shape, dtype=torch.float32, scale=1.0):
@@ -33,7 +33,7 @@ def randn(*shape, dtype=torch.float32, scale=1.0):
 
 
 def graph(name, lines, rows=None):
-    """A graph in the text form, of `rows` as symbolic B if given."""
+    """A graph in the text form. If `rows` is given, it is the hint of the symbolic size B."""
     size = [] if rows is None else [f"size B in [1, 2147483647] hint {rows}"]
     return f"graph {name} {{\n" + "\n".join("  " + line for line in size + lines) + "\n}"
 
@@ -45,7 +45,7 @@ def pointwise():
     return Workload("pointwise f32 64 Mi", text, lambda x, y, z: F.gelu(x * y + z) * torch.sigmoid(z), lambda: {k: randn(n) for k in "xyz"}, [n], 16 * n)
 
 
-# ---- families over rows and columns of a dtype: the rows of the table, and what --sweep runs over many lengths
+# ---- families with rows, columns and dtype as parameters: for the table, and for --sweep over many lengths
 
 
 def softmax(rows, cols, dtype="bf16"):
@@ -140,7 +140,7 @@ def cumsum(rows, cols):
 
 
 def rotary(batch, length, heads, kv_heads, d):
-    """Rotary embedding of queries and keys as Llama models in transformers write it: x * cos + rotate_half(x) * sin."""
+    """Rotary embedding of queries and keys as written in the Llama models of transformers: x * cos + rotate_half(x) * sin."""
     half = d // 2
     lines = [f"input q : bf16[B, {heads}, {length}, {d}]", f"input k : bf16[B, {kv_heads}, {length}, {d}]", f"input cosine : bf16[B, {length}, {d}]",
              f"input sine : bf16[B, {length}, {d}]", "c = unsqueeze(cosine, dim=1)", "s = unsqueeze(sine, dim=1)"]
@@ -236,7 +236,7 @@ WORKLOADS = [minilm(32, 128, attention_plain, "plain attention"), minilm(32, 128
              rotary(4, 4096, 32, 8, 128), matmul_gelu(4096, 4096, 4096), quantised_product(1, 4096, 4096)]
 
 SWEEP_BYTES = 256 << 20
-# Powers of two, odd and prime ones.
+# Powers of two, odd numbers and primes.
 LENGTHS = (128, 257, 1000, 1024, 2048, 4093, 4096, 8192, 16384, 16411, 32768, 65536, 65537, 131072, 262144, 262147, 524288)
 SMALL_ROWS = (1, 2, 4, 8, 16, 32, 64)
 BATCHES = tuple(4**k for k in range(9))
@@ -252,7 +252,7 @@ def at(p):
 
 
 def over_lengths(families, dtypes, lengths):
-    """Tensors of 256 MiB of every length of row."""
+    """Tensors of 256 MiB, for every row length."""
     return [point(f, t, max(1, SWEEP_BYTES // DTYPES[t].itemsize // n), n) for f in families for t in dtypes for n in lengths]
 
 
@@ -260,7 +260,7 @@ def over_batch(families, dtypes):
     return [point(f, t, n, MODEL_WIDTH) for f in families for t in dtypes for n in BATCHES]
 
 
-# ---- normalisations over more than the last dimension: what is reduced lies in one piece, or in one for each sample
+# ---- normalisations over more than the last dimension: the reduced elements are one segment, or one per sample
 
 
 def over_channels(name, line, forward, shape, dtype):
@@ -289,7 +289,7 @@ def unit_norm(n):
 
 
 def norms():
-    """By what is normalised together: a channel of a sample, some channels of it, a channel of all samples, everything."""
+    """Norms over a channel of a sample, several channels of a sample, a channel of all samples, and everything."""
     for dtype in ("f32", "bf16"):
         shape = (32, 256, 64, 64)
         yield from (instance_norm(shape, dtype), group_norm(32, shape, dtype), group_norm(4, shape, dtype), batch_norm(shape, dtype))
@@ -300,5 +300,5 @@ def norms():
 
 
 def small():
-    """What a decoder runs between its products: few rows, where the launch is most of the time."""
+    """Kernels of a decoder between its matrix products: few rows, dominated by launch time."""
     return [point(f, "bf16", n, MODEL_WIDTH) for f in FAMILIES for n in SMALL_ROWS]

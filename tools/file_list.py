@@ -1,7 +1,7 @@
-"""file_list.py [--check]: writes the list of source files into docs/architecture.md, between its two marks.
+"""file_list.py [--check]: writes the list of source files into docs/architecture.md, between its two markers.
 
 The purpose of a file is its line in docs/files.txt. A file without a line there opens with a comment whose first sentence is the
-purpose; a section mark (`---- NAME`, `>>anchor`) is none. --check writes nothing and fails where the page is stale."""
+purpose; a section mark (`---- NAME`, `>>anchor`) does not count. --check writes nothing and fails if the page is stale."""
 
 import pathlib
 import re
@@ -26,14 +26,14 @@ def opening(text):
 
 
 def purposes(root):
-    """By path from src/: the purpose, empty where nobody has said it. And the lines of docs/files.txt whose file is gone."""
+    """The purposes by path from src/, empty if not given; and the lines of docs/files.txt whose file does not exist."""
     src, given = root / "src", listed((root / "docs/files.txt").read_text())
     paths = sorted(str(p.relative_to(src)) for p in src.rglob("*") if p.is_file())
     return {path: given.get(path) or opening((src / path).read_text()) for path in paths}, sorted(set(given) - set(paths))
 
 
 def table(found):
-    """A table for each folder."""
+    """One table per folder."""
     folders = {}
     for path, purpose in found.items():
         folder, _, name = path.rpartition("/")

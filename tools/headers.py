@@ -1,12 +1,12 @@
-"""Joins the sources in src/ to the five headers, and takes changes made in a header back into the sources.
+"""Writes the five headers from the sources in src/, or the sources from edited headers.
 
     python3 tools/headers.py            writes the headers
     python3 tools/headers.py --check    fails if a header differs from its sources
     python3 tools/headers.py --split    writes the sources from the headers
 
-src/headers/NAME.h is the frame of NAME.h. A line `//@ FILE` of the frame stands for the text of src/FILE. A line `//@ ARRAY = FILE`
-stands for an array of string literals, one per line of src/FILE, that ends with NULL; a line `//@ PART` of that file starts the array
-ARRAY_PART, and comment lines before the first part stay comments. A banner in the header names each file."""
+src/headers/NAME.h is the frame of NAME.h. A line `//@ FILE` of the frame is replaced by the text of src/FILE. A line `//@ ARRAY = FILE`
+is replaced by an array of string literals, one per line of src/FILE, terminated by NULL. A line `//@ PART` of that file starts the
+array ARRAY_PART; comment lines before the first part remain comments. A banner in the header names each file."""
 
 import pathlib
 import re
@@ -34,7 +34,7 @@ def unquoted(line):
 
 
 def arrays_of(name, lines):
-    """The C text of a file that is not C."""
+    """The C text of a file in another language."""
     parts = [(name, [])] if not any(line.startswith("//@ ") for line in lines) else []
     out = []
     for line in lines:
@@ -51,7 +51,7 @@ def arrays_of(name, lines):
 
 
 def lines_of(name, lines):
-    """The file that arrays_of(name, ..) made `lines` of."""
+    """The inverse of arrays_of(name, ..)."""
     out = []
     for line in lines:
         array = ARRAY.match(line)

@@ -1,8 +1,8 @@
-"""Compares the CUDA texts of two builds of the tool: of every graph of the tests, comments aside.
+"""Compares the CUDA texts that two builds of the tool emit for every graph of the tests, ignoring comments.
 
     python3 tools/same_text.py BEFORE/build/ind AFTER/build/ind [--arch sm_80] [--only NAME] [--stage plan]
 
-Prints a diff for each graph whose text differs; the status is 1 then. A refactor of the code generator shows with it that it
+Prints a diff for each graph whose text differs, and then exits with status 1. Verifies that a refactoring of the code generator
 changes no kernel."""
 
 import argparse

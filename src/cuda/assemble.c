@@ -3,7 +3,7 @@
 static void cg__free(ind__writer *w) {
     if (!w->context) return; /* never begun */
     ind__text_free(&w->code);
-    ind__free(w->context, w->arg);
+    ind__free(w->context, w->args.arg);
     ind__arena_free(&w->scratch);
     memset(w, 0, sizeof *w);
 }
@@ -13,14 +13,15 @@ static bool cg__find_functions(ind__writer *w) {
     const ind_body *b = w->body;
     uint32_t most = 0;
     for (uint32_t i = 1; i < b->num_inst; i++) most += b->inst[i].op == IND_LOOP_CALL;
-    if (most) w->function = (const ind__function **)ind__arena_alloc(&w->scratch, most * sizeof *w->function);
-    if (most && !w->function) return false;
+    if (most)
+        w->calls.function = (const ind__function **)ind__arena_alloc(&w->scratch, most * sizeof *w->calls.function);
+    if (most && !w->calls.function) return false;
     for (uint32_t i = 1; most && i < b->num_inst; i++) {
         if (b->inst[i].op != IND_LOOP_CALL) continue;
         uint32_t n = 0;
-        while (n < w->num_functions && w->function[n] != b->inst[i].imm.function) n++;
-        w->function[n] = b->inst[i].imm.function;
-        if (n == w->num_functions) w->num_functions++;
+        while (n < w->calls.num && w->calls.function[n] != b->inst[i].imm.function) n++;
+        w->calls.function[n] = b->inst[i].imm.function;
+        if (n == w->calls.num) w->calls.num++;
     }
     return true;
 }
@@ -34,16 +35,16 @@ static void cg__function_head(ind__text *t, const ind__function *f, uint32_t num
 
 /* The functions stand after the kernel, for their lines to be numbered as the user wrote them. */
 static void cg__declare_functions(const ind__writer *w, ind__text *t) {
-    for (uint32_t n = 0; n < w->num_functions; n++) {
-        cg__function_head(t, w->function[n], n);
+    for (uint32_t n = 0; n < w->calls.num; n++) {
+        cg__function_head(t, w->calls.function[n], n);
         ind__textf(t, ";\n");
     }
-    if (w->num_functions) ind__textf(t, "\n");
+    if (w->calls.num) ind__textf(t, "\n");
 }
 
 static void cg__define_functions(const ind__writer *w, ind__text *t) {
-    for (uint32_t n = 0; n < w->num_functions; n++) {
-        const ind__function *f = w->function[n];
+    for (uint32_t n = 0; n < w->calls.num; n++) {
+        const ind__function *f = w->calls.function[n];
         ind__textf(t, "\n/* function %s */\n", f->name);
         cg__function_head(t, f, n);
         ind__textf(t, strchr(f->cuda, ';') ? " {\n#line 1 \"%s\"\n" : " { return (\n#line 1 \"%s\"\n", f->name);
@@ -118,7 +119,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, con
     w->runs = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     if (!w->value || !w->memory || !w->known || !w->needed || !w->runs) return ind__failed(p->context);
     for (uint32_t i = 0; i < k->num_args; i++) {
-        ind__kernel_arg *a = IND__PUSH(p->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
+        ind__kernel_arg *a = IND__PUSH(p->context, ind__kernel_arg, w->args.arg, w->args.num, w->args.cap);
         if (!a) return ind__failed(p->context);
         *a = (ind__kernel_arg){.kind = IND__ARG_BUFFER, .buffer = k->arg[i]};
     }
@@ -154,16 +155,16 @@ static const struct {
    compiler take it for memory that stays as it is while the kernel runs, and read it before the wait (PTX ISA,
    ld.global.nc; NVRTC 13.0 did in a matmul). What is written is still known not to be what is read. */
 static bool cg__written_beside(const ind__writer *w, uint32_t arg) {
-    const ind__buffer *b = &w->schedule->program->buffer[w->arg[arg].buffer];
+    const ind__buffer *b = &w->schedule->program->buffer[w->args.arg[arg].buffer];
     return w->variant->dependent && arg < w->kernel->num_reads && b->kind != IND__BUFFER_CONST;
 }
 
 static void cg__write_params(ind__writer *w, ind__text *t) {
-    const bool late = w->plan->part && w->variant->strategy == IND_STRATEGY_MATMUL_SIMT;
-    uint32_t size = 0, reciprocal = 0, last = w->num_args - 1;
-    while (w->arg[last].computed) last--; /* buffers come first */
-    for (uint32_t i = 0; i < w->num_args; i++) {
-        const ind__kernel_arg *a = &w->arg[i];
+    const bool late = w->plan->part && cg__reads_pointers(w);
+    uint32_t size = 0, reciprocal = 0, last = w->args.num - 1;
+    while (w->args.arg[last].computed) last--; /* buffers come first */
+    for (uint32_t i = 0; i < w->args.num; i++) {
+        const ind__kernel_arg *a = &w->args.arg[i];
         if (a->computed) {
             *(a->reciprocal ? &reciprocal : &size) += 1;
             continue;
@@ -187,16 +188,16 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
 /* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */
 static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     ind__textf(t, "extern \"C\" __global__ void ");
-    if (cg__has_cluster(w)) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", w->variant->cluster);
+    if (cg__has_cluster(w)) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", cg__row(w)->cluster);
     ind__textf(t, "__launch_bounds__(%d, %d) %s(\n", w->variant->threads,
-               w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
+               w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->source.entry);
     t->indent++;
     cg__write_params(w, t);
     t->indent--;
 }
 
 static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
-    ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
+    ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->args.arg, w->args.num, w->args.cap);
     if (!a) return ind__failed(w->context);
     *a = arg;
     return IND_OK;
@@ -206,11 +207,11 @@ static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
    share rows meet by. */
 static ind_status cg__pass_records(ind__writer *w) {
     ind_status status = IND_OK;
-    if (w->needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
+    if (w->args.needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
     if (!status && ind__ok(w->plan->lookback))
         status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->plan->lookback});
-    if (!status && w->variant->num_counters) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
-    if (!status && w->variant->partial_bytes) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
+    if (!status && w->variant->memory.num_counters) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
+    if (!status && w->variant->memory.partial_bytes) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
     return status;
 }
 
@@ -284,7 +285,7 @@ static void cg__bound_launch(ind__writer *w, ind__variant *v) {
     for (int d = 0; d < 3; d++)
         if (ind__ok(v->grid[d]) && ind__expr_has_kind(v->grid[d], IND_SYMBOL_UNBACKED))
             v->grid[d] = cg__most(w, v->grid[d], "grid");
-    if (ind__ok(v->shared_bytes)) v->shared_bytes = cg__most(w, v->shared_bytes, "shared memory");
+    if (ind__ok(v->memory.shared)) v->memory.shared = cg__most(w, v->memory.shared, "shared memory");
 }
 
 /* What the kernel does first: reads the sizes that an earlier one has counted, and computes what it needs of them. */
@@ -298,8 +299,8 @@ static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
         if (!(sizes >> u & 1)) continue;
         ind__textf(t, "const long long u%u = *%s;\n", u, cg__buffer(w, p->unbacked[u].buffer));
     }
-    for (uint32_t i = 0; i < w->num_args; i++) { /* formulas may add arguments, computed ones do not */
-        const ind__kernel_arg a = w->arg[i];
+    for (uint32_t i = 0; i < w->args.num; i++) { /* formulas may add arguments, computed ones do not */
+        const ind__kernel_arg a = w->args.arg[i];
         if (a.kind != IND__ARG_SIZE) continue;
         uint32_t k = number[a.reciprocal]++;
         if (!a.computed) continue;
@@ -346,7 +347,7 @@ static bool cg__launches_dependent(const ind_plan *p) {
 /* Is what is read of a buffer copied in the background? */
 static bool cg__stages_arg(const ind__writer *w, uint32_t arg) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_staged(w, i) && cg__inst(w, i)->source == w->arg[arg].buffer) return true;
+        if (cg__is_staged(w, i) && cg__inst(w, i)->source == w->args.arg[arg].buffer) return true;
     return false;
 }
 
@@ -357,7 +358,7 @@ static void cg__write_evictions(ind__writer *w, ind__text *t) {
     t->indent++;
     for (uint32_t i = 0; i < w->kernel->num_reads; i++) {
         if (!cg__streams(w, i)) continue;
-        const char *name = cg__buffer(w, w->arg[i].buffer);
+        const char *name = cg__buffer(w, w->args.arg[i].buffer);
         const bool copied = cg__stages_arg(w, i);
         copies |= copied;
         cg__use(w, copied ? IND__CG_EVICT_LAST_POLICY : IND__CG_EVICT_LAST);
@@ -376,11 +377,11 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     cg__write_data_sizes(w, &first);
     cg__write_evictions(w, &first);
     if (cg__pass_records(w)) return ind__failed(w->context);
-    if (cg__has_prelude_set(&w->prelude) || w->num_functions)
+    if (cg__has_prelude_set(&w->prelude) || w->calls.num)
         ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(&t, &w->prelude);
-    if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);
-    snprintf(v->entry, sizeof v->entry, "ind_k_%s", w->kernel->name);
+    cg__write_template_functions(w, &t);
+    snprintf(v->source.entry, sizeof v->source.entry, "ind_k_%s", w->kernel->name);
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
     if (v->dependent) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
@@ -389,12 +390,12 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     ind__text_raw(&t, "}\n", 2);
     cg__define_functions(w, &t);
     cg__bound_launch(w, v);
-    v->arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
-    for (uint32_t i = 0; v->arg && i < w->num_args; i++)
-        if (!w->arg[i].computed) v->arg[v->num_args++] = w->arg[i];
-    v->source = t.data ? ind__arena_string(w->arena, t.data, t.size) : NULL;
-    v->source_bytes = t.size;
-    bool failed = t.failed || first.failed || w->code.failed || w->failed || !v->arg || !v->source;
+    v->arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->args.arg, w->args.num * sizeof *w->args.arg);
+    for (uint32_t i = 0; v->arg && i < w->args.num; i++)
+        if (!w->args.arg[i].computed) v->arg[v->num_args++] = w->args.arg[i];
+    v->source.text = t.data ? ind__arena_string(w->arena, t.data, t.size) : NULL;
+    v->source.bytes = t.size;
+    bool failed = t.failed || first.failed || w->code.failed || w->failed || !v->arg || !v->source.text;
     ind__text_free(&t);
     ind__text_free(&first);
     return failed ? ind__failed(w->context) : IND_OK;

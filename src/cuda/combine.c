@@ -42,7 +42,7 @@ static int cg__part_shared(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; v->strategy == IND_STRATEGY_TRANSPOSE && i < w->body->num_inst; i++)
         if (w->plan->kept[i] == IND__CG_THROUGH_TILE)
-            bytes += (v->tile_m + 4) * v->tile_m * ind_dtype_bytes(cg__memory_dtype(w, i));
+            bytes += (v->of.tile.m + 4) * v->of.tile.m * ind_dtype_bytes(cg__memory_dtype(w, i));
     if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
     if (v->strategy == IND_STRATEGY_COLUMN_SPLIT) bytes = v->threads * v->vector * cg__state_bytes(w) + 16;
     if (v->strategy == IND_STRATEGY_ROW_SPLIT) bytes = v->threads / 32 * cg__state_bytes(w) + 16;
@@ -57,15 +57,15 @@ static int cg__part_shared(const ind__writer *w) {
 /* What cg__assemble would make a source of. */
 static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     ind__text params = {.context = w->context}, code = params, outside = params;
-    if (w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &outside);
+    cg__write_template_functions(w, &outside);
     ind_status status = cg__pass_records(w);
     params.indent = 1;
     cg__write_params(w, &params);
     if (w->code.size) cg__part_code(&code, w->code.data);
     part->variant = *w->variant;
-    part->variant.static_shared = cg__part_shared(w);
+    part->variant.memory.static_shared = cg__part_shared(w);
     part->prelude = w->prelude;
-    part->why_not = w->num_functions             ? "it calls a function of the user"
+    part->why_not = w->calls.num                 ? "it calls a function of the user"
                     : ind__ok(w->plan->lookback) ? "its blocks wait for one another"
                                                  : NULL;
     part->params = cg__keep_text(w->arena, &params);
@@ -75,8 +75,8 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
                  cg__sorts_rows(w); /* in functions of the prelude */
     part->narrow = w->variant->threads <= w->target->thresholds.combo_threads;
     part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
-    part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
-    part->variant.num_args = w->num_args;
+    part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->args.arg, w->args.num * sizeof *w->args.arg);
+    part->variant.num_args = w->args.num;
     ind__text_free(&params);
     ind__text_free(&code);
     ind__text_free(&outside);
@@ -140,12 +140,13 @@ static void cg__fill_row(cg__combo *x, const cg__part *part) {
     for (uint32_t i = 0; i < v->num_args; i++) {
         ind__kernel_arg a = v->arg[i];
         a.part = part->kernel - x->part[0]->kernel;
-        if (a.kind == IND__ARG_COUNTERS) a.offset = (int64_t)x->variant->num_counters * 4;
-        if (a.kind == IND__ARG_PARTIALS) a.offset = x->variant->partial_bytes;
+        if (a.kind == IND__ARG_COUNTERS) a.offset = (int64_t)x->variant->memory.num_counters * 4;
+        if (a.kind == IND__ARG_PARTIALS) a.offset = x->variant->memory.partial_bytes;
         cg__combo_arg(x, a);
     }
-    x->variant->num_counters += (v->num_counters + 1) / 2 * 2; /* words of 8 bytes may stand behind them */
-    x->variant->partial_bytes += v->partial_bytes;
+    x->variant->memory.num_counters +=
+        (v->memory.num_counters + 1) / 2 * 2; /* words of 8 bytes may stand behind them */
+    x->variant->memory.partial_bytes += v->memory.partial_bytes;
     for (int d = 0; d + 1 < cg__num_axes(v); d++) {
         cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = v->grid[d]});
         cg__combo_arg(x,
@@ -259,7 +260,7 @@ static void cg__write_table(cg__combo *x) {
     }
     ind__textf(
         t, "};\n\nextern \"C\" __global__ void __launch_bounds__(%d, %d) %s(const __grid_constant__ ind_rows rows) {\n",
-        x->variant->threads, x->variant->blocks_per_sm ? x->variant->blocks_per_sm : 1, x->variant->entry);
+        x->variant->threads, x->variant->blocks_per_sm ? x->variant->blocks_per_sm : 1, x->variant->source.entry);
     if (x->variant->dependent) ind__textf(t, "%s", IND__CG_DEPENDENCY_CALL);
     t->indent++;
     ind__textf(t, "const unsigned block = blockIdx.x;\n");
@@ -303,7 +304,7 @@ static void cg__join_parts(cg__combo *x) {
     ind__variant *v = x->variant;
     *v = (ind__variant){.strategy = IND_STRATEGY_COMBO, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
     v->dependent = cg__launches_dependent(x->plan);
-    v->shared_bytes = x->blocks = ind_int(c, 0);
+    v->memory.shared = x->blocks = ind_int(c, 0);
     v->blocks_per_sm = x->part[0]->variant.blocks_per_sm;
     for (uint32_t i = 0; i < x->num_parts; i++) {
         const ind__variant *p = &x->part[i]->variant;
@@ -311,7 +312,7 @@ static void cg__join_parts(cg__combo *x) {
         if (p->index_bits > v->index_bits) v->index_bits = p->index_bits;
         if (p->blocks_per_sm != v->blocks_per_sm) v->blocks_per_sm = 0;
         v->guard_aligned |= p->guard_aligned;
-        v->shared_bytes = ind_expr_max(v->shared_bytes, p->shared_bytes);
+        v->memory.shared = ind_expr_max(v->memory.shared, p->memory.shared);
         for (int g = 0; g < cg__num_conditions(p->guard); g++) cg__guard(v, cg__condition(p->guard, g));
     }
     cg__number_functions(x);
@@ -327,16 +328,16 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
     cg__combo x = {.plan = p, .part = part, .num_parts = num, .variant = v, .text = {.context = p->context}};
     ind__text why = {.context = p->context};
     cg__join_parts(&x);
-    snprintf(v->entry, sizeof v->entry, "ind_k_combo_%.50s", p->schedule->kernel[part[0]->kernel].name);
+    snprintf(v->source.entry, sizeof v->source.entry, "ind_k_combo_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__write_combo(&x);
     ind__textf(&why, "%u independent kernels, %u %s", (unsigned)num, (unsigned)x.num_functions,
                x.num_functions == 1 ? "function" : "functions");
     v->why = cg__keep_text(&p->arena, &why);
-    v->source = cg__keep_text(&p->arena, &x.text);
-    v->source_bytes = x.text.size;
+    v->source.text = cg__keep_text(&p->arena, &x.text);
+    v->source.bytes = x.text.size;
     v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, x.arg, x.num_args * sizeof *x.arg);
     v->num_args = x.num_args;
-    bool ok = !x.failed && v->why && v->source && v->arg && ind__ok(v->grid[0]) && ind__ok(v->shared_bytes);
+    bool ok = !x.failed && v->why && v->source.text && v->arg && ind__ok(v->grid[0]) && ind__ok(v->memory.shared);
     ind__text_free(&why);
     ind__text_free(&x.text);
     ind__free(p->context, x.arg);
@@ -377,7 +378,7 @@ typedef struct cg__parts {
 } cg__parts;
 
 static bool cg__is_product(const cg__part *part) {
-    return part->variant.tile_m && part->variant.strategy != IND_STRATEGY_TRANSPOSE;
+    return ind__strategy_row_of(part->variant.strategy)->family == IND__FAMILY_MATMUL;
 }
 
 /* Can the part be in a launch with `first`, with as many threads? With barriers it needs exactly its own number; a
@@ -408,11 +409,11 @@ static int cg__combo_threads(const cg__part *part, const uint8_t *done, uint32_t
 /* Shared memory and arguments of what is chosen with one part more: may a launch have as much? */
 static bool cg__combo_fits(cg__parts *x, const cg__part *more, bool general) {
     cg__part **chosen = general ? x->chosen_general : x->chosen;
-    int64_t bytes = more->variant.static_shared;
+    int64_t bytes = more->variant.memory.static_shared;
     uint32_t words = cg__row_words(&more->variant);
     for (uint32_t i = 0; i < x->num_chosen; i++) {
-        bytes += chosen[i]->variant.static_shared, words += cg__row_words(&chosen[i]->variant);
-        if (cg__same_part(chosen[i], more)) bytes -= more->variant.static_shared;
+        bytes += chosen[i]->variant.memory.static_shared, words += cg__row_words(&chosen[i]->variant);
+        if (cg__same_part(chosen[i], more)) bytes -= more->variant.memory.static_shared;
     }
     return bytes <= IND__CG_STATIC_SHARED && words <= IND__CG_COMBO_WORDS;
 }

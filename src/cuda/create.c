@@ -28,13 +28,13 @@ static ind_status cg__plan_all(ind_plan *p) {
    All ways that are left to make it, which the build may not have spilled enough to need. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]) {
     const bool warps = v->strategy == IND_STRATEGY_ROW_WARP, points = v->strategy == IND_STRATEGY_POINTWISE;
-    const bool threads =
-        !v->replaced_cluster && (points || warps || v->strategy == IND_STRATEGY_ROW_BLOCK ||
-                                 v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_COLUMN);
+    const bool threads = !v->replaced.cluster && ind__strategy_has(v->strategy, IND__HAS_THREADS);
     const int candidate[] = {v->threads / 2, v->threads * 2, v->threads / 4, v->threads * 4};
-    const int together = warps ? (v->batch ? v->batch : 1) : points && v->vector ? v->per_thread / v->vector : 1;
+    const int together = warps                 ? (ind__row_of(v)->batch ? ind__row_of(v)->batch : 1)
+                         : points && v->vector ? v->per_thread / v->vector
+                                               : 1;
     int num = 0;
-    for (int i = 0; threads && !v->misaligned && v->batch < 2 && i < 4; i++)
+    for (int i = 0; threads && !v->misaligned && ind__row_of(v)->batch < 2 && i < 4; i++)
         if (candidate[i] >= 32 && candidate[i] <= 1024) tuning[num++] = (ind__tuning){.threads = candidate[i]};
     for (const ind__variant *way = v->fallback; way && num < IND__MAX_TUNED; way = way->fallback)
         tuning[num++] = (ind__tuning){.way = way->way};
@@ -56,7 +56,7 @@ bool ind__is_tuned(const ind__variant *v) {
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
     int used;
-    p->tuning = tuning, p->from = first->from, p->to = first->to;
+    p->tuning = tuning, p->from = first->range.from, p->to = first->range.to;
     ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, first->assume, &used);
     p->tuning = (ind__tuning){0}, p->from = p->to = 0;
     if (!status && (!cg__same_conditions(first, out) || ind__same_source(first, out))) *out = *first;

@@ -153,8 +153,8 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
 static bool cg__same_variant(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, const ind__variant *x,
                              const ind__variant *y) {
     bool same = x->strategy == y->strategy && x->threads == y->threads && x->num_args == y->num_args &&
-                !x->source == !y->source && (!x->source || !strcmp(x->source, y->source)) &&
-                cg__same_exprs(x->grid, y->grid, 3) && cg__same_exprs(&x->shared_bytes, &y->shared_bytes, 1) &&
+                !x->source.text == !y->source.text && (!x->source.text || !strcmp(x->source.text, y->source.text)) &&
+                cg__same_exprs(x->grid, y->grid, 3) && cg__same_exprs(&x->memory.shared, &y->memory.shared, 1) &&
                 cg__same_exprs(&x->guard, &y->guard, 1) && x->guard_aligned == y->guard_aligned;
     for (uint32_t j = 0; same && j < x->num_args; j++) {
         const ind__kernel_arg *a = &x->arg[j], *b = &y->arg[j];

@@ -141,14 +141,13 @@ static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place)
    all rows, which takes them. */
 static bool cg__suits_finish(const ind__writer *w) {
     const cg__handover *h = w->plan->handover;
-    const ind_strategy s = w->variant->strategy;
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    if (w->num_functions || w->plan->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
+    if (w->calls.num || w->plan->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
     if (h->takes)
         return w->plan->domain.rank == 0 && w->plan->domain.rrank == 1 && cg__sweeps(w, sweep) == 1 &&
                ind_expr_same(cg__r_numel(w), h->rows) && cg__hands_each(w, IND_LOOP_LOAD, w->plan->domain.var[0]);
-    return (s == IND_STRATEGY_ROW_WARP || s == IND_STRATEGY_ROW_BLOCK || s == IND_STRATEGY_ROW_LOOPED) &&
-           w->plan->domain.rank == 1 && cg__hands_each(w, IND_LOOP_STORE, w->plan->domain.var[0]);
+    return cg__has(w, IND__HAS_FINISH) && w->plan->domain.rank == 1 &&
+           cg__hands_each(w, IND_LOOP_STORE, w->plan->domain.var[0]);
 }
 
 /* Writes one of the two parts; *able: it can be one. */
@@ -210,7 +209,7 @@ static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     for (uint32_t f = 0; f < 2; f++) cg__write_function(x, f);
     ind__textf(t, "struct ind_rows {\n    ind_row_0 rows;\n    ind_row_1 finish;\n    long long num_rows;\n};\n\n");
     ind__textf(t, "extern \"C\" __global__ void __launch_bounds__(%d, 1) %s(const __grid_constant__ ind_rows of) {\n",
-               v->threads, v->entry);
+               v->threads, v->source.entry);
     if (v->dependent) ind__textf(t, "%s", IND__CG_DEPENDENCY_CALL);
     t->indent++;
     ind__textf(t, "const unsigned turn = ind_turn(reinterpret_cast<unsigned *>(of.rows.lookback), gridDim.x);\n");
@@ -243,19 +242,18 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     v->strategy = IND_STRATEGY_FINISH;
     v->grid[0] = rows->grid[0];
     v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->misaligned = rows->misaligned;
-    v->takes_next = true;
     *able = cg__guard_finish(v, h->rows, cg__most_finished(p, h));
-    snprintf(v->entry, sizeof v->entry, "ind_k_finish_%.50s", p->schedule->kernel[part[0]->kernel].name);
+    snprintf(v->source.entry, sizeof v->source.entry, "ind_k_finish_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__combo_arg(&x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = h->rows});
     cg__write_finish(&x, h);
     ind__textf(&why, "%s; %sthe last block to start reduces the results: no second launch", rows->why,
                h->threads < v->threads ? "a warp of " : "");
     v->why = cg__keep_text(&p->arena, &why);
-    v->source = cg__keep_text(&p->arena, &x.text);
-    v->source_bytes = x.text.size;
+    v->source.text = cg__keep_text(&p->arena, &x.text);
+    v->source.bytes = x.text.size;
     v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, x.arg, x.num_args * sizeof *x.arg);
     v->num_args = x.num_args;
-    bool ok = !x.failed && v->why && v->source && v->arg && ind__ok(v->grid[0]);
+    bool ok = !x.failed && v->why && v->source.text && v->arg && ind__ok(v->grid[0]);
     ind__text_free(&why);
     ind__text_free(&x.text);
     ind__free(c, x.arg);

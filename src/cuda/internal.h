@@ -44,6 +44,19 @@ typedef struct ind__body_plan {
     const struct cg__handover *handover; /* FINISH: what one part leaves and the other takes; else NULL */
 } ind__body_plan;
 
+/* Functions of the user that a kernel's body calls: number k is ind_user_<k>. */
+typedef struct ind__called {
+    const ind__function **function;
+    uint32_t num;
+} ind__called;
+
+/* Arguments of a kernel: buffers in the order of kernel->arg, then sizes in the order of use, then the error record. */
+typedef struct ind__arg_list {
+    ind__kernel_arg *arg;
+    uint32_t num, cap;
+    bool needs_error;
+} ind__arg_list;
+
 /* Shared by the emitters in this header: the text of one kernel while it is written. The contract:
    - Every variable of the domain has a spelling in `var`: an identifier or a parenthesised expression.
    - Instruction i is named v<i>. `value[i]` overrides that (an accumulator, a reduction's result: then it is never
@@ -64,22 +77,21 @@ typedef struct ind__writer {
     const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
     ind_expr linear[IND_MAX_RANK];     /* position in the P variables 0 .. d together, if indices are made of it */
     const char *linear_name[IND_MAX_RANK];
-    const char **value;             /* per instruction, NULL: v<number> */
-    const char **memory;            /* per LOAD and STORE, NULL: buffer[index] */
-    uint8_t *known;                 /* per instruction: depth of the scope that wrote it, 0: not written */
-    uint8_t *needed;                /* per instruction */
-    int join;                       /* ROW_STAGED: joins of a cluster written so far */
-    uint8_t *runs;                  /* per SCAN: it runs in the pass that is being written */
-    int scope;                      /* depth of cg__begin, 1 outermost */
-    int lanes;                      /* *_SPLIT: neighbours whose states are apart while a row is walked: l<number>[j] */
-    int steps;                      /* *_SPLIT: of a round along the row, k of them, while it is written; else 0 */
-    ind__text code;                 /* body of the kernel function */
-    ind__prelude_set prelude;       /* that the source will need */
-    const ind__function **function; /* of the user, that the body calls: number k is ind_user_<k> */
-    uint32_t num_functions;
-    ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
-    uint32_t num_args, cap_args;
-    bool needs_error;
+    const char **value;  /* per instruction, NULL: v<number> */
+    const char **memory; /* per LOAD and STORE, NULL: buffer[index] */
+    uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
+    uint8_t *needed;     /* per instruction */
+    int join;            /* ROW_STAGED: joins of a cluster written so far */
+    uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
+    int scope;           /* depth of cg__begin, 1 outermost */
+    struct {
+        int lanes;            /* neighbours with separate states in the loop over a row: l<number>[j] */
+        int steps;            /* steps k of the loop's iteration that is being written; else 0 */
+    } split;                  /* *_SPLIT */
+    ind__text code;           /* body of the kernel function */
+    ind__prelude_set prelude; /* that the source will need */
+    ind__called calls;
+    ind__arg_list args;
     bool failed; /* the context has the reason */
 } ind__writer;
 

@@ -1,34 +1,5 @@
 /* -------------------------------------------------------------------------------------------------- >>plan */
 
-#define IND_STRATEGIES(X)                                                                                              \
-    X(POINTWISE, "pointwise")            /* one element or vector per thread, grid over P */                           \
-    X(MASKED, "masked rows")             /* a warp tests the mask of 32 rows and loops over those where it holds */    \
-    X(TRANSPOSE, "tiled transpose")      /* 2-D tiles through shared memory */                                         \
-    X(ROW_WARP, "row per warp")          /* a row in the registers of a warp, several rows a block */                  \
-    X(ROW_BLOCK, "row per block")        /* a row in the registers of a block */                                       \
-    X(ROW_STAGED, "staged rows")         /* persistent blocks copy the next row meanwhile */                           \
-    X(ROW_LOOPED, "looped rows")         /* a block loops over the row, once per pass */                               \
-    X(COLUMN, "column reduction")        /* threads along the contiguous P dimension, loop over R */                   \
-    X(ROW_SPLIT, "split rows")           /* blocks share a row; the last one combines partial results */               \
-    X(COLUMN_SPLIT, "split columns")     /* the same with columns: threads along P, blocks share R */                  \
-    X(SCAN_WARP, "scan, row per warp")   /* adjacent elements per lane, combined by shuffles, in chunks */             \
-    X(SCAN_BLOCK, "scan, row per block") /* the same, warps combined through shared memory */                          \
-    X(SCAN_LOOKBACK, "scan, decoupled lookback") /* a tile of a row per block, combined through global memory */       \
-    X(SCAN_COLUMN, "scan, row per thread")  /* threads along the contiguous P dimension, each loops over its row */    \
-    X(SORT_SHARED, "sort in shared memory") /* a block sorts a row: bitonic network on (element, position) */          \
-    X(SORT_LONG, "sort in global memory")   /* the same network in global memory, for rows of any length */            \
-    X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
-    X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
-    X(MATMUL_WGMMA, "matmul, wgmma tiles")                                                                             \
-    X(COMBO, "several kernels in one launch")                                                                          \
-    X(FINISH, "row reductions, final reduction") /* two kernels: the last block runs the second */
-
-typedef enum ind_strategy {
-#define X(name, text) IND_STRATEGY_##name,
-    IND_STRATEGIES(X)
-#undef X
-} ind_strategy;
-
 /* An argument of a kernel, in the order of its parameters. */
 typedef enum ind__arg_kind {
     IND__ARG_BUFFER,
@@ -66,63 +37,109 @@ typedef struct ind__tuning {
     int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has in flight */
 } ind__tuning;
 
+/* Row lengths in elements, both inclusive; to 0: any, or about the hint. */
+typedef struct ind__row_range {
+    int64_t from, to;
+} ind__row_range;
+
 #define IND_MAX_VARIANTS 30 /* of a kernel */
 
-/* A variant of a kernel. A launch takes the first variant whose guards hold; the last one has no guards. The source is
-   deterministic. Names of the user's graph are in its comments only. */
-typedef struct ind__variant {
-    ind_strategy strategy;
-    int assume;       /* IND__ASSUME_* */
-    int index_bits;   /* 32 where every offset is proven to fit, else 64 */
-    int vector;       /* elements per memory access, 1: scalar */
-    bool misaligned;  /* aligned vectors and peeled edges: of each row, ROW_*; of the output, POINTWISE */
-    int64_t from, to; /* elements of a row, by the guards of it and those before it; to 0: any, or about the hint */
-    int threads;      /* per block */
+/* Rows in shared memory: ROW_STAGED. A block, or a cluster of blocks that share a row, computes one row, or is
+   persistent and loops over rows. A persistent block has two stages in shared memory, for this row and the next one; or
+   one stage, which is free once the row is in registers. */
+typedef struct ind__stage_plan {
+    int num;         /* stages */
+    int held;        /* in registers: 2 the row, 1 values computed from it, 0 nothing (each pass reads shared memory) */
+    bool persistent; /* blocks loop over rows */
+    bool once;       /* operands that all rows share are loaded into registers before the first row */
+    int resident;    /* persistent blocks: rows computed at the same time */
+    ind_expr items;  /* rows; grid = min(resident, items) * cluster */
+} ind__stage_plan;
+
+/* A reduction along rows: ROW_*. */
+typedef struct ind__row_plan {
     ind_expr
-        fitted; /* ROW_BLOCK, ROW_LOOPED: those of a launch, for the row that it has, at most `threads`; invalid: all */
-    int blocks_per_sm; /* that the registers must allow on a multiprocessor; 0: one */
-    int rows;          /* ROW_*: rows per block */
-    int batch;         /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
-    int per_thread;    /* elements of a row (or of P) that a thread holds */
+        fitted;  /* ROW_BLOCK, ROW_LOOPED: threads of a launch, at most `threads`, from its row length; invalid: all */
+    int batch;   /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
+    int cluster; /* ROW_STAGED, ROW_LOOPED: blocks that share a row; 0 and 1: one */
     /* ROW_BLOCK, ROW_STAGED: rows that consist of segments (inner dimensions): whole segments per iteration, and lanes
        of each; 0: consecutive lanes load consecutive vectors of the row. */
     int segments, segment_lanes;
-    /* ROW_STAGED. A block, or a cluster of blocks that share a row, computes one row, or is persistent and loops over
-       rows. Registers hold the row (held 2), values computed from it (1), or nothing (0: every pass reads shared
-       memory). A persistent block has two stages in shared memory, this row's and the next one's; or one stage, which
-       is free once the row is in registers. */
-    int cluster, held;
-    bool persistent;
-    bool once;      /* operands that all rows share are loaded into registers before the first row */
-    int resident;   /* persistent blocks: rows computed at the same time .. */
-    ind_expr items; /* .. of this many rows; grid = min(resident, items) * cluster */
-    int tile_m, tile_n, tile_k, warps_m, warps_n, stages; /* MATMUL_*, TRANSPOSE: tile_m x tile_n */
-    ind_expr grid[3];      /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
-    ind_expr shared_bytes; /* dynamic shared memory */
-    int static_shared;     /* bytes, at most; of a part of a COMBO, else 0 */
-    ind_expr splits; /* *_SPLIT: blocks that share a row, or the columns of a block; they lie along y of the grid */
-    int64_t split_blocks;  /* *_SPLIT: those that share results, at most; 0: none do */
-    uint32_t num_counters; /* *_SPLIT: 32-bit words that IND__ARG_COUNTERS must point to, .. */
-    int64_t partial_bytes; /* .. and bytes that IND__ARG_PARTIALS must: whatever the sizes are */
-    ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */
-    bool guard_aligned;    /* all pointers must be multiples of 16 bytes */
-    bool takes_next;       /* FINISH: the next kernel runs in this launch, too, and has none of its own then */
-    ind__tuning tuned;     /* measured choices; 0: the formulas' */
-    int way;               /* 0: the formulas' first choice; 1, ..: its fallbacks */
-    bool dependent;        /* programmatic dependent launch: the source begins with ind_dependency_wait */
-    ind__kernel_arg *arg;  /* in the plan's arena */
+    ind__stage_plan stage; /* ROW_STAGED */
+} ind__row_plan;
+
+/* Blocks that share a row, or a group of columns: ROW_SPLIT, COLUMN_SPLIT. */
+typedef struct ind__split_plan {
+    ind_expr num;       /* blocks of a row, along y of the grid */
+    int64_t max_blocks; /* blocks that share results, at most; 0: none do */
+} ind__split_plan;
+
+/* Tiles in shared memory: MATMUL_*; TRANSPOSE has only m and n. */
+typedef struct ind__tile_plan {
+    int m, n, k;          /* elements */
+    int warps_m, warps_n; /* mma.sync and wgmma: warps along m and n */
+    int stages;           /* of the pipeline along k */
+} ind__tile_plan;
+
+/* Memory of a launch besides buffers. */
+typedef struct ind__launch_memory {
+    ind_expr shared;       /* bytes of dynamic shared memory per block */
+    int static_shared;     /* bytes, at most; only of a part of a COMBO */
+    uint32_t num_counters; /* 32-bit words that IND__ARG_COUNTERS points to, for all sizes */
+    int64_t partial_bytes; /* bytes that IND__ARG_PARTIALS points to, for all sizes */
+} ind__launch_memory;
+
+/* The text of a kernel. */
+typedef struct ind__kernel_text {
+    char *text; /* CUDA C; `entry` is its only kernel. It is deterministic; names of the graph are in comments only */
+    size_t bytes;
+    char entry[72];
+} ind__kernel_text;
+
+/* A variant of a kernel. A launch takes the first variant whose guards hold; the last one has no guards. */
+typedef struct ind__variant {
+    ind_strategy strategy;
+    int index_bits;    /* 32 where every offset is proven to fit, else 64 */
+    int vector;        /* elements per memory access, 1: scalar */
+    bool misaligned;   /* aligned vectors and peeled edges: of each row, ROW_*; of the output, POINTWISE */
+    int threads;       /* per block */
+    int blocks_per_sm; /* minimum of resident blocks per SM, as in __launch_bounds__; 0: one */
+    int rows;          /* ROW_*: rows per block */
+    int per_thread;    /* elements of a row (or of P) that a thread holds */
+    /* The strategy's row of IND_STRATEGIES names the member. */
+    union {
+        ind__row_plan row;
+        ind__split_plan split;
+        ind__tile_plan tile;
+    } of;
+    ind_expr grid[3]; /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
+    ind__launch_memory memory;
+    int assume;           /* IND__ASSUME_* */
+    ind__row_range range; /* of the row lengths that the guards of this variant and of those before it leave */
+    ind_expr guard;       /* condition on sizes, valid and not 1: this variant may only run if it holds */
+    bool guard_aligned;   /* all pointers must be multiples of 16 bytes */
+    bool dependent;       /* programmatic dependent launch: the source begins with ind_dependency_wait */
+    ind__tuning tuned;    /* measured choices; 0: the formulas' */
+    int way;              /* 0: the first choice; 1, ..: position among its fallbacks */
+    ind__kernel_arg *arg; /* in the plan's arena */
     uint32_t num_args;
     const char *why; /* one sentence: why this strategy */
-    char *source;    /* CUDA C; entry() is its only kernel */
-    size_t source_bytes;
-    char entry[72]; /* name of the kernel in the source */
+    ind__kernel_text source;
     /* The fallback: replaces this variant if it spills and the fallback spills less; or NULL. The last fallbacks use no
        cluster: the first of them replaces a variant whose cluster does not fit the device. */
     struct ind__variant *fallback;
     struct ind__variant *alone; /* a fallback without a cluster that spills as much, if there is no other */
-    int replaced_local_bytes;   /* local memory per thread of the variant that this one replaced; 0: it replaced none */
-    int replaced_cluster;       /* blocks of the cluster that did not fit the device; 0: it replaced none */
+    struct {
+        int local_bytes; /* local memory per thread of the variant that this one replaced; 0: it replaced none */
+        int cluster;     /* blocks of the cluster that did not fit the device; 0: it replaced none */
+    } replaced;
 } ind__variant;
+
+/* The row or tile plan of a variant; zeros if its strategy has none. */
+const ind__row_plan *ind__row_of(const ind__variant *v);
+const ind__tile_plan *ind__tile_of(const ind__variant *v);
+/* True if the variant's launch may run the next kernel too, which has no launch then. */
+bool ind__takes_next(const ind__variant *v);
 
 typedef struct ind_kernel_plan {
     const ind_kernel *kernel;
@@ -164,4 +181,3 @@ ind_status ind__plan_verify(const ind_plan *p);
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
                      void *user);
 void ind__plan_print_json(ind__text *t, const ind_plan *p);
-const char *ind__strategy_text(ind_strategy s);

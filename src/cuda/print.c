@@ -1,14 +1,5 @@
 /* --------------------------------------------------------------------------------------------------- >>print */
 
-const char *ind__strategy_text(ind_strategy s) {
-    static const char *const texts[] = {
-#define X(name, text) text,
-        IND_STRATEGIES(X)
-#undef X
-    };
-    return (size_t)s < sizeof texts / sizeof texts[0] ? texts[s] : "?";
-}
-
 static void cg__print_expr_field(ind__text *t, const char *name, ind_expr e) {
     ind__textf(t, "%s", name);
     ind__text_expr(t, e);
@@ -30,28 +21,30 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
 }
 
 static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__variant *v) {
+    const ind__tile_plan *tile = ind__tile_of(v);
     ind__textf(t, "%s: %s\n", ind__strategy_text(v->strategy), v->why);
     t->indent++;
     ind__textf(t, "threads %d, elements per thread %d, vector %d, rows per block %d, %d-bit indices\n", v->threads,
                v->per_thread, v->vector, v->rows, v->index_bits);
     if (v->misaligned) ind__textf(t, "misaligned: aligned vectors, peeled edges\n");
-    if (v->segments)
-        ind__textf(t, "%d whole segments of a row per iteration, %d lanes each\n", v->segments, v->segment_lanes);
-    if (v->tile_m)
-        ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", v->tile_m, v->tile_n, v->tile_k, v->warps_m,
-                   v->warps_n, v->stages);
-    if (ind__ok(v->fitted)) {
-        cg__print_expr_field(t, "active threads ", v->fitted);
+    if (ind__row_of(v)->segments)
+        ind__textf(t, "%d whole segments of a row per iteration, %d lanes each\n", ind__row_of(v)->segments,
+                   ind__row_of(v)->segment_lanes);
+    if (tile->m)
+        ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", tile->m, tile->n, tile->k, tile->warps_m,
+                   tile->warps_n, tile->stages);
+    if (ind__ok(ind__row_of(v)->fitted)) {
+        cg__print_expr_field(t, "active threads ", ind__row_of(v)->fitted);
         ind__textf(t, "\n");
     }
     cg__print_expr_field(t, "grid ", v->grid[0]);
     cg__print_expr_field(t, " x ", v->grid[1]);
     cg__print_expr_field(t, " x ", v->grid[2]);
-    cg__print_expr_field(t, ", dynamic shared memory ", v->shared_bytes);
+    cg__print_expr_field(t, ", dynamic shared memory ", v->memory.shared);
     ind__textf(t, " bytes\n");
-    if (v->num_counters)
+    if (v->memory.num_counters)
         ind__textf(t, "blocks along y combine their results: %u counters, at most %lld bytes of partial results\n",
-                   v->num_counters, (long long)v->partial_bytes);
+                   v->memory.num_counters, (long long)v->memory.partial_bytes);
     if (ind__ok(v->guard)) {
         cg__print_expr_field(t, "requires ", v->guard);
         ind__textf(t, "\n");
@@ -59,13 +52,14 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned pointers\n");
     if (v->dependent) ind__textf(t, "programmatic dependent launch (waits at entry)\n");
     cg__print_args(t, p, v);
-    if (v->replaced_local_bytes)
-        ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->replaced_local_bytes);
-    if (v->replaced_cluster)
-        ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->replaced_cluster);
+    if (v->replaced.local_bytes)
+        ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->replaced.local_bytes);
+    if (v->replaced.cluster)
+        ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->replaced.cluster);
     for (const ind__variant *last = v, *way; (way = last->fallback) != NULL; last = way)
         ind__textf(t, "fallback if it spills%s: %s: %s\n",
-                   last->cluster > 1 && way->cluster < 2 ? " or the cluster does not fit" : "",
+                   ind__row_of(last)->cluster > 1 && ind__row_of(way)->cluster < 2 ? " or the cluster does not fit"
+                                                                                   : "",
                    ind__strategy_text(way->strategy), way->why);
     t->indent--;
 }
@@ -108,8 +102,8 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
     cg__print_expr_field(t, "predicted ns, total: ", p->time_ns);
     ind__textf(
         t, "; per ns %d bytes of memory (copies reach %d %%), %d f32 flops, %d tensor-core flops; %d ns per launch\n",
-        p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns, p->target.tensor_flops_per_ns,
-        p->target.launch_ns);
+        p->target.memory_bytes_per_ns, p->target.thresholds.copy_percent, p->target.f32_flops_per_ns,
+        p->target.tensor_flops_per_ns, p->target.launch_ns);
 }
 
 static void cg__print_json_expr(ind__text *t, ind_expr e) {
@@ -143,6 +137,7 @@ static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__vari
 }
 
 static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__variant *v) {
+    const ind__tile_plan *tile = ind__tile_of(v);
     ind__textf(t, "{\"strategy\": ");
     ind__text_json(t, ind__strategy_text(v->strategy));
     ind__textf(t, ", \"why\": ");
@@ -151,28 +146,30 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
                ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"misaligned\": %s, "
                "\"rows\": %d, ",
                v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->misaligned ? "true" : "false", v->rows);
-    ind__textf(t, "\"segments\": %d, \"segment_lanes\": %d, ", v->segments, v->segment_lanes);
+    ind__textf(t, "\"segments\": %d, \"segment_lanes\": %d, ", ind__row_of(v)->segments, ind__row_of(v)->segment_lanes);
     ind__textf(t,
                "\"index_bits\": %d, \"cluster\": %d, \"persistent\": %d, \"replaced_local_bytes\": %d, "
                "\"replaced_cluster\": %d, \"fallback\": ",
-               v->index_bits, v->cluster, v->persistent, v->replaced_local_bytes, v->replaced_cluster);
+               v->index_bits, ind__row_of(v)->cluster, ind__row_of(v)->stage.persistent, v->replaced.local_bytes,
+               v->replaced.cluster);
     if (v->fallback)
         ind__text_json(t, v->fallback->why);
     else
         ind__textf(t, "null");
     ind__textf(t, ", ");
-    ind__textf(t, "\"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"grid\": [", v->tile_m, v->tile_n,
-               v->tile_k, v->warps_m, v->warps_n, v->stages);
+    ind__textf(t, "\"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"grid\": [", tile->m, tile->n, tile->k,
+               tile->warps_m, tile->warps_n, tile->stages);
     for (int d = 0; d < 3; d++) {
         if (d) ind__textf(t, ", ");
         cg__print_json_expr(t, v->grid[d]);
     }
     ind__textf(t, "], \"shared_bytes\": ");
-    cg__print_json_expr(t, v->shared_bytes);
-    ind__textf(t, ", \"counters\": %u, \"partial_bytes\": %lld", v->num_counters, (long long)v->partial_bytes);
+    cg__print_json_expr(t, v->memory.shared);
+    ind__textf(t, ", \"counters\": %u, \"partial_bytes\": %lld", v->memory.num_counters,
+               (long long)v->memory.partial_bytes);
     ind__textf(t, ", \"fitted_threads\": ");
-    if (ind__ok(v->fitted))
-        cg__print_json_expr(t, v->fitted);
+    if (ind__ok(ind__row_of(v)->fitted))
+        cg__print_json_expr(t, ind__row_of(v)->fitted);
     else
         ind__textf(t, "null");
     ind__textf(t, ", \"guard\": ");
@@ -182,7 +179,7 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         ind__textf(t, "null");
     ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"entry\": ", v->guard_aligned ? "true" : "false",
                v->dependent ? "true" : "false");
-    ind__text_json(t, v->entry);
+    ind__text_json(t, v->source.entry);
     ind__textf(t, ", ");
     cg__print_json_args(t, p, v);
     ind__textf(t, "}");
@@ -202,7 +199,7 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     ind__textf(t, "{\"arch\": ");
     ind__text_json(t, arch);
     ind__textf(t, ", \"memory_bytes_per_ns\": %d, \"copy_percent\": %d, \"f32_flops_per_ns\": %d, ",
-               p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns);
+               p->target.memory_bytes_per_ns, p->target.thresholds.copy_percent, p->target.f32_flops_per_ns);
     ind__textf(t, "\"tensor_flops_per_ns\": %d, \"launch_ns\": %d, \"time_ns\": ", p->target.tensor_flops_per_ns,
                p->target.launch_ns);
     cg__print_json_expr(t, p->time_ns);
@@ -229,9 +226,11 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
 }
 
 ind_expr ind__staged_grid(const ind__variant *v) {
-    ind_context *c = v->items.context;
-    const ind_expr rows = v->persistent ? ind_expr_min(v->items, ind_int(c, v->resident)) : v->items;
-    return ind_expr_mul(rows, ind_int(c, v->cluster));
+    ind_context *c = ind__row_of(v)->stage.items.context;
+    const ind_expr rows = ind__row_of(v)->stage.persistent
+                              ? ind_expr_min(ind__row_of(v)->stage.items, ind_int(c, ind__row_of(v)->stage.resident))
+                              : ind__row_of(v)->stage.items;
+    return ind_expr_mul(rows, ind_int(c, ind__row_of(v)->cluster));
 }
 
 int ind__plan_likely(const ind_kernel_plan *k) {
@@ -241,7 +240,7 @@ int ind__plan_likely(const ind_kernel_plan *k) {
 }
 
 bool ind__same_source(const ind__variant *a, const ind__variant *b) {
-    return a->source_bytes == b->source_bytes && !memcmp(a->source, b->source, a->source_bytes);
+    return a->source.bytes == b->source.bytes && !memcmp(a->source.text, b->source.text, a->source.bytes);
 }
 
 bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant) {
@@ -298,7 +297,7 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
                 if (same) cg__print_made(t, p, k, origin_name, result_name, user);
             }
             ind__textf(t, "\n");
-            ind__text_raw(t, p->kernel[i].variant[v].source, p->kernel[i].variant[v].source_bytes);
+            ind__text_raw(t, p->kernel[i].variant[v].source.text, p->kernel[i].variant[v].source.bytes);
             ind__textf(t, "\n");
         }
 }

@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------------------------------------ >>target */
 
-/* Thresholds of the code generator: field, value, what it is, source. All were measured on an H200, or follow from its
-   data sheet. No other device was measured: the values are the same for all targets. */
+/* Thresholds of the code generator: field, value, meaning, source. The sources name kernels that were timed on an H200,
+   its data sheet, or a compiler's version. Other devices were not measured: they have the same values. */
 #define IND_THRESHOLDS(X)                                                                                              \
     X(flight_bytes, 32, "bytes that a thread should have in flight",                                                   \
       "three times rate / SMs x latency (4275 B/ns, 132, 700 ns), over 2048 threads; sums, norms, softmax of short "   \
@@ -56,6 +56,111 @@
       "rate x latency is 29 KB per SM; sum of 2^28 f32, us: 128 bytes 234.0, 64 bytes 236.0")                          \
     X(split_bytes, (32 << 10), "bytes that a block reads of a shared row, at least",                                   \
       "what an SM moves in a microsecond")                                                                             \
+    X(fma_rate, 128, "FMA products: multiply-adds per cycle and SM", "CUDA C++ Programming Guide, sm_90")              \
+    X(mma_rate, 800, "mma.sync products: multiply-adds per cycle and SM",                                              \
+      "480 timings of 16 products, 30 configurations")                                                                 \
+    X(wgmma_rate, 2048, "wgmma products: multiply-adds per cycle and SM", "data sheet of the H200")                    \
+    X(product_l2_rate, 60, "bytes per cycle and SM from the L2, all SMs at once", "480 timings of 16 products")        \
+    X(product_shared_rate, 128, "bytes per cycle and SM of shared memory", "32 banks of 4 bytes")                      \
+    X(product_busy, 85, "percent of the time in which the busiest unit of a product works",                            \
+      "480 timings of 16 products")                                                                                    \
+    X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
+    X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
+    X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
+    X(full_registers, 64, "registers of a thread with which full_threads are resident", "65,536 registers")            \
+    X(bounded_elements, 32, "elements of a row in a thread up to which the registers of its block are bounded",        \
+      "NVRTC 13.0, layer_norm")                                                                                        \
+    X(most_elements, 64, "elements of a row in a thread, at most", "cross entropy of 10007 to 16001 bf16")             \
+    X(register_row, 65536, "elements of the longest row in the registers of a block", "1024 threads of most_elements") \
+    X(likely_part, 8, "a variant is made for rows of up to so many times the likely length", "not measured")           \
+    X(block_threads, 512, "threads of a block with a row, first choice", "half of all threads resident in two blocks") \
+    X(block_elements, 32, "elements of a row in a thread for which that is chosen",                                    \
+      "sums, norms, softmax of long rows")                                                                             \
+    X(block_warps, 2, "warps of a block with a row, at least", "rows of 1025 elements and more")                       \
+    X(small_block, 256, "threads of a block, of which several are resident without a register limit",                  \
+      "embedding + layer_norm of 2048 bf16: 0.93 and 0.98 of a copy")                                                  \
+    X(small_warps, 4, "warps of such a block for rows that are only reduced, at least", "cross entropy of 10007 bf16") \
+    X(run_wide_registers, 40, "registers of a thread for its part of a row beside the columns of a run, 1024 threads", \
+      "layer_norm backward")                                                                                           \
+    X(run_block_registers, 88, "the same of fewer threads", "layer_norm backward")                                     \
+    X(wide_registers, 48, "registers of a thread for its part of a row, 1024 threads", "NVRTC 13.0")                   \
+    X(length_step, 256, "the hinted length of rows is rounded up to a multiple of it",                                 \
+      "vectors of 8 elements in 32 lanes")                                                                             \
+    X(length_quarters, 3, "quarters of that length from which on the variant for it is used",                          \
+      "all but the last of four iterations are whole")                                                                 \
+    X(alone_elements, 32, "elements of a row in a thread above which its block is alone on an SM",                     \
+      "group_norm of 32768")                                                                                           \
+    X(waiting_elements, 16, "elements of a row in a thread above which rows wait in shared memory",                    \
+      "softmax, rms_norm, layer_norm of 8192 to 32768")                                                                \
+    X(late_threads, 128, "threads of a block that reads misaligned operands after the last combine",                   \
+      "layer_norm of 5003 to 20011 bf16")                                                                              \
+    X(late_blocks, 8, "such blocks on an SM", "layer_norm of 5003 bf16")                                               \
+    X(late_registers, 48, "registers of a thread with two such operands of f16",                                       \
+      "layer_norm of 4093 f16: 77.6 % of a copy with 72, 96.2 with 48")                                                \
+    X(late_wide_registers, 64, "the same of other types",                                                              \
+      "layer_norm of 4093 bf16: 94.3 % of a copy with 48, 96.4 with 64")                                               \
+    X(misaligned_registers, 40, "registers of a thread of misaligned rows besides what it holds", "NVRTC 13.0")        \
+    X(index_sectors, 50, "sectors of a row from which on an indexed element may be read again",                        \
+      "cross entropy of 128 f32: 96 % of a copy in the L1, 90 past it")                                                \
+    X(segment_extra, 3, "idle lanes of a segment are at most 1 / this of its vectors", "channels of 7 x 7")            \
+    X(segment_idle, 16, "lanes without a segment are at most 1 / this of all lanes", "channels of 7 x 7")              \
+    X(loop_steps, 4, "steps of a thread along a looped row, at least", "softmax and sums of long rows")                \
+    X(loop_threads, 512, "threads of a block that loops over a row", "softmax and sums of long rows")                  \
+    X(loop_small, 256, "the same where states are combined chunk by chunk", "cross entropy of 36007 to 120011")        \
+    X(loop_idle, 10, "percent more of idle blocks that this may cost",                                                 \
+      "671 rows of 200003 bf16: 89 % with 512 threads, 77 with 256")                                                   \
+    X(loop_flight, 64, "bytes of loads of a thread in flight there", "NVRTC 13.0, cross entropy")                      \
+    X(loop_registers, 48, "registers of a thread of a loop whose launch runs a second kernel, at least", "NVRTC 13.0") \
+    X(turn_threads, 256, "threads of a block that takes turns with others on an SM",                                   \
+      "softmax, rms_norm of 12288 to 65536")                                                                           \
+    X(turn_blocks, 3, "such blocks on an SM", "softmax, rms_norm of 12288 to 65536")                                   \
+    X(weights_share, 3, "with operands that all rows share, rows take 1 / this of shared memory",                      \
+      "layer_norm of 12288 to 32768 bf16")                                                                             \
+    X(four_share, 3, "four blocks of rows leave 1 / this of shared memory to the L1",                                  \
+      "layer_norm of 9001 to 20011 bf16")                                                                              \
+    X(three_share, 4, "the same of three blocks", "layer_norm of 9001 to 20011 bf16")                                  \
+    X(turn_cluster, 4, "blocks of a cluster that takes turns, at most", "softmax of 32768 to 131072")                  \
+    X(wide_cluster, 8, "blocks of a cluster above which only the next row is staged",                                  \
+      "softmax of 262147 f32: 86 and 90 % of a copy")                                                                  \
+    X(trim_percent, 90, "a block of a cluster has fewer threads if these suffice, in percent", "layer_norm of 200003") \
+    X(staged_row, (1 << 24), "elements of the longest row in shared memory", "index arithmetic")                       \
+    X(warp_threads, 128, "threads of a block of short rows", "sums, norms, softmax of short rows")                     \
+    X(lane_elements, 32, "elements of a row in a lane, at most", "sums, norms, softmax of short rows")                 \
+    X(row_cost, 16, "cost of the combines of a row, in instructions of a lane",                                        \
+      "rows of 3 to 1024 with 1 to 32 lanes")                                                                          \
+    X(load_cost, 18, "the same of a load per line", "rows of 3 to 1024 with 1 to 32 lanes")                            \
+    X(store_cost, 20, "the same of a store per line", "rows of 3 to 1024 with 1 to 32 lanes")                          \
+    X(sector_cost, 16, "the same of a store per sector", "rows of 3 to 1024 with 1 to 32 lanes")                       \
+    X(edge_cost, 6, "the same of an iteration over the edges", "rows of 3 to 1024 with 1 to 32 lanes")                 \
+    X(step_percent, 25, "cost of each further step of a lane if there are few rows, in percent",                       \
+      "rows of 3 to 1024 with 1 to 32 lanes")                                                                          \
+    X(scan_lines, 16, "vectors of a scanned row in a thread, at most", "cumsum of 1024 to 16,384")                     \
+    X(scan_lanes, 8, "lanes of a scanned row in several steps, at least", "cumsum of short rows")                      \
+    X(scan_threads, 512, "threads of a block that scans a row", "cumsum of 1024 to 16,384")                            \
+    X(scan_small, 256, "the same where it loops and there are two rows or more per SM", "cumsum of long rows")         \
+    X(scan_least, 128, "threads of a block that loops over a scanned row, at least", "cumsum of long rows")            \
+    X(scan_columns_fill, 75, "percent of the SMs that should have a block that scans columns", "cumsum of columns")    \
+    X(scan_columns_words, 48, "registers of a thread for the states and the next chunk of columns",                    \
+      "cumsum of columns")                                                                                             \
+    X(lookback_gain, 2, "times by which sharing rows must be faster", "cumsum of few rows")                            \
+    X(lookback_launches, 2, "launches that waiting for previous blocks costs", "cumsum of few rows")                   \
+    X(sort_threads, 512, "threads of a block that sorts in shared memory", "topk, sort")                               \
+    X(sort_warps, 16, "warps for which its scans have shared memory", "sort_threads")                                  \
+    X(column_outputs, 1024, "columns per SM from which on each has a thread of its own", "sums of columns")            \
+    X(column_threads, 128, "threads of a block of columns then", "sums of columns")                                    \
+    X(column_rows, 32, "rows of columns that several blocks share, at least, if there are so many columns",            \
+      "sums of columns")                                                                                               \
+    X(column_few_rows, 8, "the same for fewer columns; rows per thread of a block of columns", "sums of columns")      \
+    X(column_states, 128, "bytes of the states of neighbouring columns in a thread, at most", "sums of columns")       \
+    X(split_registers, 40, "registers of a thread for loads in flight and states of lanes",                            \
+      "of 128; u8 values that are added as i64")                                                                       \
+    X(pointwise_threads, 256, "threads of a block of a pointwise kernel", "eight blocks per SM")                       \
+    X(tile_side, 128, "elements of the side of a transposed tile, at most", "transposes of 8192^2")                    \
+    X(tile_side_bytes, 256, "bytes of it that suffice", "two lines of the L2")                                         \
+    X(tiles_per_sm, 2, "tiles per SM, at least", "all SMs are busy")                                                   \
+    X(tile_narrow, 64, "side of a tile without vectors, 1 and 2 bytes", "transposes of 8192^2")                        \
+    X(tile_wide, 32, "the same of wider elements", "transposes of 8192^2")                                             \
+    X(copy_percent, 89, "percent of the rate of the memory that copies reach", "4275 of 4800 GB/s")                    \
     X(sort_run, 4, "contiguous elements that a thread scans in a kernel that sorts", "topk with cumsum")
 
 /* 0: the value of the table. */
@@ -76,7 +181,7 @@ typedef struct ind_target {
     int max_cluster;          /* blocks that can see each other's shared memory; 1: no clusters */
     int registers_per_thread; /* 255 */
     /* What the predicted times are made of: rates of the vendor's data sheet, and what a kernel takes at the least.
-       Copies reach 0.89 of the memory's rate (4275 of the 4800 GB/s of an H200, measured), so that is counted on. */
+       Copies reach copy_percent of the memory's rate. */
     int memory_bytes_per_ns;
     int f32_flops_per_ns;
     int tensor_flops_per_ns; /* f16 and bf16 products without sparsity */
@@ -84,9 +189,12 @@ typedef struct ind_target {
     int sm_registers;        /* 32-bit registers of a multiprocessor */
     int sm_threads;          /* resident threads of a multiprocessor, at most */
     int block_shared;        /* bytes of shared memory that CUDA takes for itself for each block */
+    int l1_bytes;            /* of a multiprocessor: L1 cache and shared memory together */
     ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);
+/* Fills the zero figures of a fusion policy with those of the target. */
+void ind__target_fusion(const ind_target *t, ind_fusion_policy *p);
 /* An architecture ("sm_90a") or a device ("L4") -> target. Error: IND_INVALID_ARGUMENT names what is allowed. */
 ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t);
 void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC's --gpu-architecture wants it */

@@ -13,7 +13,7 @@ typedef struct ind__compilation {
     ind_schedule *schedule;
     ind_plan *plan;
     const char **origin_name; /* op name per graph node */
-    const char **called_name; /* op called: the same, or the composite that the node is a part of */
+    const char **called_name; /* the op called: itself, or the composite that the node is a part of */
     const char **result_name; /* names of its results */
     ind__arena names;
     ind_module_stats stats;
@@ -28,7 +28,7 @@ static void ind__clock_stage(ind__compilation *k, double *ms) {
     k->since = now;
 }
 
-/* Ends a stage. It fails if an allocation was refused, whatever the status: proofs and decisions made without that
+/* Ends a stage. It fails if an allocation has failed, whatever the status: proofs and decisions made without that
    memory may be wrong. */
 static ind_status ind__stage_end(const ind__compilation *k, ind_status status) {
     return status ? status : ind__refused_since(k->context, k->refusals);
@@ -52,7 +52,7 @@ static ind_status ind__compile_device(ind__compilation *k) {
     return IND_OK;
 }
 
-/* Copies the graph to a context of its own; after that other threads may build in the user's context. */
+/* Copies the graph to a context of its own. From then on, other threads may build in the user's context. */
 static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
     if (g->status) return ind__fail(g->context, g->status, "%s", g->error);
     if (g->num_outputs + g->num_mutations == 0)
@@ -138,7 +138,7 @@ static const char *ind__compilation_origin(uint32_t node, void *user) {
 
 static ind_status ind__compile_schedule(ind__compilation *k) {
     const bool planned = k->device == IND_DEVICE_CUDA || k->desc.emit_only;
-    if (k->desc.fusion.row_blocks <= 0 && planned) k->desc.fusion.row_blocks = k->target.max_cluster;
+    if (planned) ind__target_fusion(&k->target, &k->desc.fusion);
     ind_status status = ind__split_reductions(k->lowered, &k->desc.fusion);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
     if (!status)
@@ -148,7 +148,7 @@ static ind_status ind__compile_schedule(ind__compilation *k) {
     return ind__stage_end(k, status);
 }
 
-/* Makes the plan. The host device executes the schedule and has a plan only for emit_only. */
+/* Creates the plan. The host device executes the schedule and has a plan only for emit_only. */
 static ind_status ind__compile_plan(ind__compilation *k) {
     if (k->device != IND_DEVICE_CUDA && !k->desc.emit_only) return IND_OK;
     ind_status status = ind__plan_create(k->context, k->schedule, &k->target, &k->plan);
@@ -157,8 +157,8 @@ static ind_status ind__compile_plan(ind__compilation *k) {
     return ind__stage_end(k, status);
 }
 
-/* Creates the module, which takes lowered, schedule and plan even on failure, and the text of the graph. It owns its
-   context from here on. */
+/* Creates the module and stores the text of the graph. The module takes ownership of lowered, schedule and plan, even
+   on failure, and of its context from here on. */
 static ind_status ind__compile_module(ind__compilation *k) {
     ind__module_desc d = {
         .device = k->device,
@@ -188,7 +188,7 @@ static ind_status ind__compile_module(ind__compilation *k) {
     return IND_OK;
 }
 
-/* Frees the state that the module did not take; on failure also the module. */
+/* Frees the state that the module did not take over; on failure, also the module. */
 static ind_status ind__compile_end(ind__compilation *k, ind_status status) {
     if (!k->context) return status;
     ind__plan_free(k->plan);
@@ -216,7 +216,7 @@ ind_status ind_target_named(ind_context *context, const char *arch, ind_target *
     return ind__target_parse(context, arch, target);
 }
 
-/* Compiles a graph, one stage a line:
+/* Compiles a graph, one stage per line:
 
      ops on tensors      verify, passes           inductor.h
        |

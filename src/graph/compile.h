@@ -34,17 +34,17 @@ typedef struct ind_compile_desc {
     ind_device device; /* IND_DEVICE_AUTO: the device of the context */
     ind_target target; /* zero: the target of the device; with emit_only any target */
     bool emit_only;    /* stop after the CUDA text: needs no GPU; the module runs on the host */
-    /* Every run returns the same bits. Without it only scatters may differ between runs, and only if several values go
-       to one element. Sums and products of floats use atomics, whose order varies; of values that replace an element,
-       the last to arrive stays. With it the data alone decides the order of combining, which is the order of the points
-       for the first few. Of values that replace an element, the last one stays, as on the host. Everything else,
-       including integers and extremes, is the same in both modes and costs no more. Let n be the number of points and d
-       the number of elements. If n * d is small (realise.look_steps, at the hints), each element scans all points.
-       Otherwise, if points replace elements, a first pass finds the last point of each element. Sums and products sort
-       their points by element, with all thread blocks. They combine the points of each element in groups, then the
-       groups, so the distribution of the points does not matter. Sorting takes two launches and about 64 bytes a point
-       for each 8 bits of the number of elements (of rows, if points store whole rows), and about ten more launches. The
-       schedule's text shows the choice: "in order: ..". */
+    /* Every run returns the same bits. Without this flag, only scatters may differ between runs, and only if several
+       values go to one element. Sums and products of floats use atomics, whose order varies. If values replace an
+       element, any of them may be stored last. With this flag, the data alone decide the order of combining: for the
+       first few points, the order of the points. If values replace an element, the last one is stored, as on the host.
+       Everything else, including integers, minima and maxima, is the same in both modes and costs no more. Let n be the
+       number of points and d the number of elements. If n * d is small (realise.look_steps, at the hints), each element
+       scans all points. Otherwise, if points replace elements, a first pass finds the last point of each element. Sums
+       and products sort their points by element, with all thread blocks. They combine the points of each element in
+       groups, then the groups, so the distribution of the points does not matter. Sorting takes two launches and about
+       64 bytes per point for each 8 bits of the number of elements (of rows, if points store whole rows), and about ten
+       more launches. The schedule's text shows the choice: "in order: ..". */
     bool deterministic;
     /* Kernels have variants, guarded by conditions on sizes and on pointer alignment; a launch takes the first variant
        whose guards hold. The module is compiled with the variant that the hints and aligned pointers select. Any other

@@ -1,13 +1,13 @@
 /* ----------------------------------------------------------------------------------------------- >>explain */
 
 /* Returns the text of a stage, which the module owns. NULL on failure (ind_error). CUDA modules have PLAN and later
-   stages; host modules make them for the default target. */
+   stages. Host modules create them for the default target. */
 IND_API const char *ind_module_text(ind_module *module, ind_stage stage);
 IND_API const char *ind_module_json(ind_module *module, ind_stage stage); /* SCHEDULE and PLAN */
 
 /* Returns one self-contained HTML page. It shows the graph after the passes, the kernels with their bytes and times,
    memory over time and the CUDA source. It lists every edge between loops with the reason why it was fused or not. A
-   click on an op shows its kernels, their source and the buffers that it makes. Sizes can be changed in the page. The
+   click on an op shows its kernels, their source and the buffers that it writes. Sizes can be changed in the page. The
    page starts at `sizes` ("B=8, S=128"; NULL: none given) and uses the hints of the other sizes. The module owns the
    page, which is valid until the next call for this module. NULL on failure: as ind_module_text of PLAN; IND_NOT_FOUND
    or IND_OUT_OF_RANGE for the sizes. */
@@ -16,10 +16,10 @@ IND_API const char *ind_module_html(ind_module *module, const char *sizes);
 /* A buffer between two loops, and the reason why they were fused into one kernel or not. */
 typedef struct ind_edge_info {
     const char *from, *to; /* the ops that each loop computes, separated by +; the module owns all strings */
-    const char *from_results, *to_results; /* the tensors that these ops make, separated by + */
+    const char *from_results, *to_results; /* the tensors that these ops compute, separated by + */
     int from_kernel, to_kernel;            /* kernels of the loops; they may be equal although this edge is not fused */
-    const char *buffer, *tensor; /* tensor: the one of which an internal buffer holds the value or a part; or "" */
-    bool vertical; /* `from` writes the buffer; else both only read it: such edges fuse adjacent readers */
+    const char *buffer, *tensor; /* tensor: the one whose value, or a part of it, an internal buffer stores; or "" */
+    bool vertical;               /* `from` writes the buffer; else both only read it (fusion of two readers) */
     bool fused;
     ind_fusion_reason reason;
     const char *code, *text; /* of the reason: "INDEX_DIFFERS", and a sentence */
@@ -32,14 +32,14 @@ IND_API ind_status ind_module_query_edge(ind_module *module, int index, ind_edge
 
 /* Returns the computation of kernel `kernel` (0-based, in execution order) as a graph of ops. It is the recorded body,
    with f16 and bf16 widened at loads and rounded at stores. Inputs are the buffers that the kernel reads, outputs the
-   buffers that it writes. Both have the names and sizes that they have in memory. So the graphs of all kernels, run in
-   order, compute the same as the module. A buffer that the kernel changes in place is a mutated input (`mutate old =
-   new`). Sizes, facts and guards are those of the module. A data-dependent size is a size of the graph. Its value is
-   the number that an earlier kernel left in one of the inputs (the text of the stage names it: "# kernel 2 makes i
-   (nonzero), u0 in buf3"). The graph is in the module's context, outlives the module and may be changed. Instructions
-   without an op of their own become ops of equal meaning: a part of a Welford reduction var_mean, of an online softmax
-   amax and sum, a masked access where. NULL on failure: IND_NOT_FOUND past the last kernel; IND_NOT_SUPPORTED names the
-   part that has no op. IND_STAGE_KERNELS has the text of all graphs. */
+   buffers that it writes, with their names and sizes in memory. So the graphs of all kernels, run in order, compute the
+   same as the module. A buffer that the kernel changes in place is a mutated input (`mutate old = new`). Sizes, facts
+   and guards are the module's. A data-dependent size is a size of the graph. Its value is the number that an earlier
+   kernel wrote to one of the inputs (the text of the stage names it: "# kernel 2 makes i (nonzero), u0 in buf3"). The
+   graph is in the module's context, outlives the module and may be changed. Instructions without a corresponding op
+   become ops of equal meaning: a part of a Welford reduction var_mean, of an online softmax amax and sum, a masked
+   access where. NULL on failure: IND_NOT_FOUND past the last kernel; IND_NOT_SUPPORTED names the part that has no op.
+   IND_STAGE_KERNELS has the text of all graphs. */
 IND_API ind_graph *ind_module_kernel_graph(ind_module *module, int kernel);
 /* Returns the function of a custom op as such a graph; x is the result of ind_pointwise. Its inputs are the tensors
    that the function loads, its output is x. Errors: IND_INVALID_ARGUMENT, IND_NOT_SUPPORTED. */

@@ -1,14 +1,14 @@
 /* ----------------------------------------------------------------------------------------------- >>formula */
 
-/* A cost of a module as a formula in the declared sizes. Examples are the workspace and peak memory in bytes
-   (ind_module_workspace, ind_module_peak) and the formulas below. ind_expr_print prints one. */
+/* A cost of a module as a formula in the declared sizes. Examples: the workspace and peak memory in bytes
+   (ind_module_workspace, ind_module_peak), and the formulas below. ind_expr_print prints one. */
 typedef ind_expr ind_formula;
 
 /* One variant of a kernel. Variants are tried in order; the first whose guard and alignment hold runs. */
 typedef struct ind_variant_info {
     const char *strategy;     /* "row per warp" */
     ind_formula grid[3];      /* blocks */
-    int threads;              /* maximum per block; a variant for a range of row lengths takes fewer for short rows */
+    int threads;              /* maximum per block; a variant for a range of row lengths uses fewer for short rows */
     ind_formula shared_bytes; /* dynamic shared memory */
     ind_formula guard;        /* condition on sizes; invalid: always true */
     bool aligned;             /* pointers must be multiples of 16 bytes */
@@ -25,13 +25,13 @@ typedef struct ind_kernel_info {
     ind_formula flops;                     /* one per arithmetic op and element, two per step of a matrix product */
     ind_formula time_ns; /* predicted on the target: maximum of launch time, bytes and flops at its rates */
     int launch;          /* the kernel whose launch runs this one: itself, or the first of a shared launch */
-    int num_variants;    /* 0: an extern call, or in another kernel's launch, which has the time too */
+    int num_variants;    /* 0: an extern call, or run by another kernel's launch, which then has the time */
     ind_variant_info variant[IND_MAX_VARIANTS];
 } ind_kernel_info;
 
 /* The kernels in execution order. Independent kernels may share a launch (num_kernels of ind_module_query_stats counts
-   the launches of a run). A host module lists the launches that CUDA would have on the default target. Its plan is made
-   on first use; IND_NOT_SUPPORTED if there can be none. IND_NOT_FOUND past the last. */
+   the launches of a run). A host module lists the launches that CUDA would have on the default target. Its plan is
+   created on first use; IND_NOT_SUPPORTED if there can be none. IND_NOT_FOUND past the last. */
 IND_API int ind_module_num_kernels(const ind_module *module);
 IND_API ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info);
 IND_API const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index); /* NULL: no such op */
@@ -58,19 +58,19 @@ IND_API ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t
 /* Returns the largest value of the size `name` for which f <= limit, with the other sizes given. The value is in the
    range of the size and a multiple of its multiple_of; all facts and guards hold. Correct for every formula; a value at
    which f exceeds 64 bits does not fit. -1 with an error: IND_OUT_OF_RANGE (none fits), IND_NOT_FOUND (no such size),
-   IND_INVALID_ARGUMENT (a size missing, or `name` follows from others by a fact), IND_NOT_SUPPORTED (f is not monotonic
-   over a range too wide to search). */
+   IND_INVALID_ARGUMENT (a size is missing, or a fact determines `name`), IND_NOT_SUPPORTED (f is not monotonic over a
+   range too wide to search). */
 IND_API int64_t ind_formula_solve(ind_module *module, ind_formula f, const char *name, const char *sizes,
                                   int64_t limit);
 /* Returns the same as a formula in the other sizes: (limit - rest) // coefficient. f must be affine in the size, with a
-   coefficient that is proven positive. Rounded down to the size's multiple_of, not clamped to its range. Errors: as
-   above; IND_NOT_SUPPORTED names the reason. */
+   provably positive coefficient. The result is rounded down to the size's multiple_of, but not clamped to its range.
+   Errors: as above; IND_NOT_SUPPORTED names the reason. */
 IND_API ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *name, int64_t limit);
 
 /* Formulas prepared for evaluation at many sizes. An evaluation takes a few nanoseconds per formula, no memory and no
    lock. One thread at a time uses an evaluator. sizes_v: values of all sizes in declaration order, not checked. values
-   gets one per formula. Errors: IND_OVERFLOW, IND_INVALID_ARGUMENT (a division by zero). Destroy before the context;
-   NULL allowed. */
+   receives one per formula. Errors: IND_OVERFLOW, IND_INVALID_ARGUMENT (a division by zero). Destroy before the
+   context; NULL allowed. */
 typedef struct ind_evaluator ind_evaluator;
 IND_API ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int num, ind_evaluator **evaluator);
 IND_API ind_status ind_evaluator_run(ind_evaluator *evaluator, const int64_t *sizes_v, int64_t *values);

@@ -5,7 +5,7 @@
 typedef struct ind_graph ind_graph;
 
 IND_API ind_graph *ind_graph_create(ind_context *context, const char *name); /* NULL: see ind_error */
-IND_API void ind_graph_destroy(ind_graph *graph); /* NULL allowed; its modules remain valid */
+IND_API void ind_graph_destroy(ind_graph *graph);                            /* NULL allowed; its modules stay valid */
 IND_API ind_status ind_graph_status(const ind_graph *graph);
 IND_API const char *ind_graph_error(const ind_graph *graph);
 IND_API ind_context *ind_graph_context(const ind_graph *graph);
@@ -19,13 +19,13 @@ IND_API ind_expr ind_size(ind_graph *graph, const char *declaration);
 
 /* Declares that a condition on sizes holds: "S == 4*T", "S <= T", "S % 8 == 0", "S != T", combined by `and`. An
    equality that gives a size in terms of others replaces that size everywhere. Call it before the first tensor with a
-   size of the condition. Errors: IND_PARSE, IND_INVALID_ARGUMENT (contradicts known facts, is no condition, comes too
-   late). */
+   size of the condition. Errors: IND_PARSE, IND_INVALID_ARGUMENT (contradicts known facts, is not a condition, comes
+   too late). */
 IND_API ind_status ind_fact(ind_graph *graph, const char *condition);
 
-/* Restricts the module to sizes for which a condition holds; after the call the condition is a fact of the graph. If
-   `holds` is given, it returns whether the condition holds at the hints; if not, the negation becomes the guard. So a
-   caller may choose between two graphs. A condition that follows from the declarations is not recorded. Errors: as
+/* Restricts the module to sizes for which a condition holds. After the call the condition is a fact of the graph. If
+   `holds` is not NULL, it receives whether the condition holds at the hints; if not, the negation becomes the guard. So
+   a caller may choose between two graphs. A condition that follows from the declarations is not recorded. Errors: as
    ind_fact; IND_OUT_OF_RANGE if it does not hold at the hints and holds is NULL. */
 IND_API ind_status ind_guard_that(ind_graph *graph, const char *condition, bool *holds);
 
@@ -49,7 +49,7 @@ IND_API ind_status ind_mutate(ind_tensor input, ind_tensor value);
    overwrites the copy on the GPU. Errors: IND_INVALID_ARGUMENT (not an input; it is mutated). In text: `donate x`. */
 IND_API ind_status ind_donate(ind_tensor input);
 
-/* Makes an op in place: x, and the memory that it shares with other tensors through views, becomes `result`. `result`
+/* Applies an op in place: x, and the memory that it shares with other tensors through views, becomes `result`. `result`
    is the result of an op, has x's shape and is cast to x's type. x.add_(y) is ind_inplace(x, ind_add(x, y)).
    x[2:5].zero_() is ind_inplace(x2, ind_zeros_like(x2, IND_DTYPE_NONE)) with x2 = ind_slice(x, ..). x.copy_(y) is
    ind_inplace(x, ind_copy(x, y)). After the call all tensors of that memory read as changed; earlier ops, outputs and

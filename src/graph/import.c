@@ -1,6 +1,6 @@
 /* ------------------------------------------------------------------------------------------------ >>import */
-/* Copies a graph between contexts: a compile uses the context of its module; the graph of a kernel goes to the user's
-   context. */
+/* Copies a graph between contexts. A compile uses the context of its module; the graph of a kernel is copied to the
+   user's context. */
 
 typedef struct graph__import {
     ind__import exprs;

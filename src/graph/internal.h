@@ -62,9 +62,9 @@ typedef struct ind__tensor_info {
     bool donated; /* an input whose memory may be overwritten */
     /* Memory, for ops in place (only while a graph is built): */
     uint32_t viewed, root;  /* the operand whose memory it shares, and the tensor that owns that memory; 0: its own */
-    const ind_expr *stride; /* in elements of the root's memory, in the graph's arena; NULL: contiguous */
-    uint32_t writes;        /* of a root: the number of writes to its memory */
-    uint32_t now, seen;     /* the tensor that holds its value since write `seen`; 0: itself */
+    const ind_expr *stride; /* strides in the root's memory, in elements, in the graph's arena; NULL: contiguous */
+    uint32_t writes;        /* of a root: number of writes to its memory */
+    uint32_t now, seen;     /* tensor with its value since write `seen`; 0: itself */
     uint32_t unsure,
         since; /* of a root: the tensor whose memory it shares for some sizes only, and the number of writes to that */
 } ind__tensor_info;
@@ -117,29 +117,28 @@ struct ind_graph {
     ind__text text;
 };
 
-/* Has the op this flag of the op table? */
+/* True if the op has this flag of the op table. */
 bool ind__op_has(ind_graph_op op, char flag);
 const char *ind__op_name(ind_graph_op op);
-/* Appends a node (operands and attributes complete) and infers its results; returns the first result or an invalid
-   tensor. The API, the parser and the passes make all nodes by it. body: CUSTOM only, ownership passes. */
+/* Appends a node (operands and attributes complete) and infers its results. Returns the first result or an invalid
+   tensor. The API, the parser and the passes create all nodes through it. body: CUSTOM only, ownership passes. */
 ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
                           const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name);
-/* Adds an INPUT or CONST (their type is not an attribute); declares a size symbol. For the passes, which copy
+/* Adds an INPUT or CONST (their type is not an attribute) and declares a size symbol. For the passes, which copy
    graphs. */
 ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, ind_dtype dtype, const ind_expr *size,
                              int rank);
 ind_status ind__graph_declare(ind_graph *g, ind_expr symbol);
-/* Makes the graph's facts current for its context and returns the previous fact set. ind_facts_enter restores that
-   one. */
+/* Sets the graph's facts as the current ones of its context and returns the previous fact set, for ind_facts_enter. */
 ind_facts *ind__graph_enter(const ind_graph *g);
-/* Computes the elements [*first, *last) that a slice takes of a dimension of this size, as in Python; first <= last. */
+/* Computes the elements [*first, *last) of a slice of a dimension of this size, as in Python; first <= last. */
 void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *end, ind_expr *first, ind_expr *last);
 /* Returns the type that tensors and numbers promote to (torch.result_type); absent ones (0) do not count.
    IND_DTYPE_NONE for none. */
 ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t n);
 /* Returns a copy of the graph in another context of the same root; g is only read. NULL on failure. */
 ind_graph *ind__graph_import(ind_context *to, const ind_graph *g);
-/* Makes a new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
+/* Creates a new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
 /* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
 ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,

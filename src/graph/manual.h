@@ -83,11 +83,11 @@
    view ops are slice, narrow, select, split, chunk, unbind, view, squeeze, unsqueeze, permute, transpose, movedim,
    diagonal, unfold, as_strided, alias and the broadcasting ops. reshape and flatten are views where strides allow it,
    else copies, as in PyTorch. All other results are contiguous and have their own memory. An input whose memory is
-   written holds the new values after the run. The graph itself keeps pure ops: it prints as slice_scatter(x, y, ..) and
-   the like.
+   written contains the new values after the run. The graph itself has pure ops only: it prints as slice_scatter(x, y,
+   ..) and the like.
 
-   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, states that the memory of an input holds cache2 after
-   the run, as torch.export does for programs with in-place ops. Both forms avoid copies where possible. Scatters
+   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, means that the memory of an input contains cache2
+   after the run, as torch.export does for programs with in-place ops. Both forms avoid copies where possible. Scatters
    (index_put, index_copy, scatter_add, slice_scatter ..) of a tensor that has no later reader store only the changed
    elements, into its own memory. The tensor may be a mutated input or an intermediate; the write may pass through
    several views. Elementwise ops read and write that memory once; other ops read the old contents. So an update of a KV
@@ -97,8 +97,8 @@
    CUSTOM OPS
    There are three kinds. ind_pointwise records a C function that computes one element. ind_call calls a function
    written in CUDA C, with a twin in C for the host device (ind_function_register). Both fuse with the ops around them.
-   ind_extern makes an extern call, of a kernel of another library for example (ind_extern_register). It is a step of
-   its own, which gets the stream, pointers, sizes and workspace.
+   ind_extern adds an extern call, of a kernel of another library for example (ind_extern_register). It is a separate
+   step that receives the stream, pointers, sizes and workspace.
 
    A text with functions is code: the source of a function becomes part of a kernel, which may do whatever a kernel may.
    Compiling it reads no other file, however. A source that a text declares is refused (IND_NOT_SUPPORTED) if it holds
@@ -112,7 +112,7 @@
 
    THREADS
    Any thread may call any function at any time, with four exceptions:
-     - One thread at a time builds in a context: it adds to the context's graphs or makes expressions by calls. Parsing
+     - One thread at a time builds in a context: it adds to the context's graphs or creates expressions. Parsing
        (ind_graph_parse), printing and destroying a graph take a lock, so threads may compile texts concurrently.
      - A graph does not change while it is compiled.
      - One thread at a time uses an instance or an evaluator.

@@ -9,12 +9,12 @@
    random numbers, P pointwise, Q takes storage-only types (8-bit floats; V and D do, too), V view, D data movement, R
    reduction, M matrix product, G gather, S source (no operands), C composite (lowered through several loops), B result
    is bool, F integer operands are computed as floats (f32), T the first operand must be a tensor (other pointwise ops
-   take numbers too), U one value fills the result, Z a size of the result depends on data: the last attribute is its
+   take numbers too), U one value fills the result, Z a size of the result is data-dependent: the last attribute is its
    symbol, which the text form shows only in the type of the result, _ has an in-place form (add_: the manual, IN
    PLACE), E expands to other ops (IND_COMPOSITES). Types that operands may promote to, as in PyTorch: f floats only, i
-   integers and bool only, n not bool; o: all operands have one type. */
+   integers and bool only, n not bool; o: all operands have the same type. */
 
-/* Marks a dimension list or an argument as "not given" / "no optional tensor". */
+/* "not given" for a list of dimensions; "no tensor" for an optional tensor. */
 #define IND_NO_TENSOR ind_no_tensor()
 static inline ind_tensor ind_no_tensor(void) {
     ind_tensor t = {0, 0};
@@ -28,8 +28,8 @@ static inline ind_tensor ind_no_tensor(void) {
 IND_API ind_tensor ind_result(ind_tensor x, int k);
 IND_API int ind_num_results(ind_tensor x); /* of the op that x comes from; 0: x is invalid */
 
-/* Adds any op of the table by a call of the text form; $0, $1, .. are the tensors x: ind_apply(g, "kl_div($0, $1,
-   reduction=\"sum\")", x, 2). Sizes and tensors of the graph go by their names. It is the builder of composites, which
-   have no functions of their own below; "add_($0, 1)" works in place. x may be NULL if num is 0. Returns the first
-   result, in place the first operand. */
+/* Adds any op of the table by a call of the text form. $0, $1, .. are the tensors x: ind_apply(g, "kl_div($0, $1,
+   reduction=\"sum\")", x, 2). Sizes and tensors of the graph are used by their names. It is the builder of composites,
+   which have no functions of their own below. "add_($0, 1)" works in place. x may be NULL if num is 0. Returns the
+   first result; for an op in place, the first operand. */
 IND_API ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num);

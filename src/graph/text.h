@@ -23,16 +23,16 @@
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: returns x as y)
      type      = dtype "[" [ expr { "," expr } ] "]"   (a result of nonzero and its like: names its data-dependent size)
      argument  = [ name "=" ] value
-     combine   = { name "=" joined ";" } joined { "," joined }      (in the string `combine` of associative_scan. Its
+     combine   = { name "=" term ";" } term { "," term }      (in the string `combine` of associative_scan. Its
                  list has count values, then count identities if exclusive, then the segments if segmented)
-     joined    = name | dtype "(" ( number | name ) ")" | op "(" joined { "," joined } ")"     (name: l0, l1, .. r0, r1,
-                 .. of the left and the right element, or an earlier one; a type makes a number or casts; op: of
+     term      = name | dtype "(" ( number | name ) ")" | op "(" term { "," term } ")"     (name: l0, l1, .. r0, r1,
+                 .. of the left and the right element, or an earlier one; a type declares a number or casts; op: of
                  IND_LOOP_OPS, or a function; its arguments are names, numbers and casts)
      value     = name | number | string | "true" | "false" | "none" | dtype | expr | "[" [ value { "," value } ] "]"
      string    = characters of one line in double quotes; \n is a new line, \" a quote, \\ a backslash; other
                  escapes are errors
    Comments run from # to the end of the line; the text ends at its first zero byte. */
 IND_API ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *file);
-/* Returns the graph as text, which parses to the same graph. The graph owns it; valid until the graph changes. NULL:
-   out of memory. */
+/* Returns the graph as text, which parses to the same graph. The graph owns it; it is valid until the graph changes.
+   NULL: out of memory. */
 IND_API const char *ind_graph_text(ind_graph *graph);

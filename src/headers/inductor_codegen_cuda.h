@@ -27,12 +27,12 @@
        ind__text_free(&text);
        ind__plan_free(plan);
 
-   Code generation. A kernel's body is one list of instructions over P (output) and R (reduced) variables. First the
-   domain is simplified: variables of extent 1 are dropped, adjacent ones that every access treats as one are merged,
-   and the P variable that is contiguous in memory moves last. Then a strategy is chosen from the contiguous accesses
-   and from the bounds of the sizes. The emitters iterate over the list several times. An instruction is emitted at
-   the outermost level that knows its operands: before a loop, in it, or per element of a vector. In reductions it is
-   emitted in each pass over the row that needs it.
+   Code generation. A kernel's body is one list of instructions over P (output) and R (reduced) variables. First
+   the domain is simplified: variables of extent 1 are dropped, adjacent ones that every access treats as one are
+   merged, and the P variable that is contiguous in memory moves last. Then a strategy is chosen from the
+   contiguous accesses and from the bounds of the sizes. The emitters iterate over the list several times. An
+   instruction is emitted at the outermost level where its operands are available: before a loop, in it, or per
+   element of a vector. In reductions it is emitted in each pass over the row that needs it.
 
    Misaligned rows. Rows whose length is not a multiple of the vector width start misaligned. Each row is split into
    a scalar head, aligned vectors and a scalar tail; head and tail take one lane per element. Operands with a
@@ -46,29 +46,30 @@
    Split reductions. If a reduction has too few rows or columns to fill the GPU, several blocks share each (*_SPLIT).
    A launch formula in the sizes gives their number, which may be one. Each block stores its partial results in
    memory of the instance. One block then combines them in a fixed order, resets the counters to 0 and does the rest:
-   with columns the last block to finish, with rows the last to start. So it is one launch for any size, which can be
+   for columns the last block to finish, for rows the last to start. So it is one launch for any size, which can be
    captured, repeated and be a part of another launch. A reduction of the results of a few rows is computed the same
    way in the launch of the rows (FINISH).
 
    Column partials. If a kernel combines columns over runs of rows (ind_kernel.run), each block has its passes in a
    loop over the rows of its run. After the loop it stores the partial results.
 
-   Variants. Every kernel has a variant that always works. Before it there may be a faster one, guarded by conditions
-   that are likely but not proven: sizes that are multiples of the vector width, aligned pointers, offsets that fit
-   into 32 bits. Its rows have about the hinted length, and a block keeps them in registers. In between there are
-   variants with fewer guards: vectors for misaligned rows; rows in other ranges of lengths, each compiled as if its
-   length were known (cg__row_ranges), with as many warps per block as the row of the launch needs (fitted); rows
-   that are read again in each pass. A launch takes the first variant whose guards hold, and compiles it if no launch
-   has before.
+   Variants. Every kernel has a variant that always works. Before it there may be a faster one, guarded by
+   conditions that are likely but not proven: sizes that are multiples of the vector width, aligned pointers,
+   offsets that fit into 32 bits. Its rows have about the hinted length and are register-resident. In between there
+   are variants with fewer guards: vectors for misaligned rows; rows in other ranges of lengths, each compiled as
+   if its length were known (cg__row_ranges), with as many warps per block as the row of the launch needs (fitted);
+   rows that are read again in each pass. A launch takes the first variant whose guards hold, and compiles it if no
+   launch has before.
 
    Row storage. A row that is used several times is read once, if it fits into the registers of a warp or a block.
-   Longer rows use persistent blocks, which copy the next row to shared memory while they compute; up to 16 blocks of
-   a cluster share a row. Of misaligned rows the aligned vectors are copied this way, and the edges wait in
-   registers. Operands that all rows use have a different misalignment. They are shifted once and reused for all rows
-   of the same misalignment, which a block processes one after another. A row that fits nowhere is read again in each
-   pass. The blocks of a cluster share it if that keeps the active rows in the L2, or if rows are few. A row may
-   consist of separate segments, as a channel of a batch has one in each sample, if a vector lies in one segment.
-   Each iteration takes whole segments, so that a lane has a fixed offset in its segment.
+   Longer rows use persistent blocks, which copy the next row to shared memory while they compute; up to 16 blocks
+   of a cluster share a row. Of misaligned rows, the aligned vectors are copied in this manner, and the edges are
+   loaded to registers. Operands that all rows use have a different misalignment. They are shifted once and reused
+   for all rows of the same misalignment, which a block processes one after another. A row that fits into neither
+   is read again in each pass. The blocks of a cluster share it if that keeps the active rows in the L2, or if
+   there are few rows. A row may consist of separate segments (a channel of a batch has one per sample), if each
+   vector is within one segment. Each iteration takes whole segments, so that a lane has a fixed offset in its
+   segment.
 
    Masked rows. If a mask rejects most rows, a warp tests it for 32 rows at once and iterates only over the rows that
    pass (MASKED).
@@ -77,7 +78,7 @@
    blocks, a variant limits them and names a fallback variant, which is compiled instead if the first one spills. The
    capacity of a device for a cluster is known then, too; the last fallback variant uses no cluster.
 
-   Contents: >>target >>plan >>source >>internal
+   Contents: >>target >>strategies >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
    >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>predict >>architectures
    >>devices >>thresholds >>verify >>print
@@ -91,6 +92,7 @@ extern "C" {
 #endif
 
 //@ cuda/target.h
+//@ cuda/strategies.h
 //@ cuda/plan.h
 //@ cuda/source.h
 //@ cuda/internal.h
@@ -111,8 +113,10 @@ extern "C" {
 
 #define IND__CG_INT32_MAX 2147483647
 
-#define IND__CG_SECTOR_BYTES 32   /* that memory and the L2 move at the least */
-#define IND__CG_LINE_BYTES   128  /* that the L1 looks up at once */
+#define IND__CG_MAX_THREADS   1024  /* of a block (CUDA C++ Programming Guide, "Compute Capabilities") */
+#define IND__CG_STATIC_SHARED 49152 /* bytes of shared memory of a block without opting in to more */
+#define IND__CG_SECTOR_BYTES  32    /* smallest transfer of memory and L2 */
+#define IND__CG_LINE_BYTES    128   /* covered by one L1 lookup */
 
 //@ cg__prelude = cuda/prelude/types.cuh
 //@ cg__prelude = cuda/prelude/memory.cuh
@@ -128,6 +132,7 @@ extern "C" {
 //@ cg__prelude = cuda/prelude/sort.cuh
 //@ cuda/prelude/prelude.c
 //@ cuda/emit/op_templates.c
+//@ cuda/strategies.c
 //@ cuda/emit/writer.c
 //@ cuda/emit/index.c
 //@ cuda/emit/values.c
@@ -161,11 +166,13 @@ extern "C" {
 //@ cuda/emit/scan/lookback.c
 //@ cuda/emit/scan/sort.c
 //@ cuda/templates/gemm/problem.c
-//@ cuda/templates/gemm/tile.c
-//@ cuda/templates/gemm/plan.c
+//@ cuda/templates/gemm/template.c
 //@ cuda/templates/gemm/load.c
 //@ cuda/templates/gemm/prologue.c
-//@ cuda/templates/gemm/main_loop.c
+//@ cuda/templates/gemm/mma.c
+//@ cuda/templates/gemm/wgmma.c
+//@ cuda/templates/gemm/fma.c
+//@ cuda/templates/gemm/choose.c
 //@ cuda/templates/gemm/epilogue.c
 //@ cuda/decide/pointwise.c
 //@ cuda/decide/row_warp.c

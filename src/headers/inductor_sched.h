@@ -13,10 +13,10 @@
 
    Fusion. Every kernel has a *domain*: P dimensions (outputs) and R dimensions (reduced). A loop is fused into a
    kernel under two conditions. Its ranges must map onto the domain, row-major or in the memory order of a shared
-   access. Every element that it reads from the kernel must be the one that the same thread has just computed (equal
-   index expressions). The fused body is made by replaying the bodies one after another under one recorder.
-   Hash-consing shares common loads and values. Loads of the kernel's own stores become the value, and stores that
-   nobody else reads disappear.
+   access. Every element that it reads from the kernel must be the one that the same thread has just computed
+   (equal index expressions). The fused body is recorded by replaying the bodies one after another under one
+   recorder. Hash-consing shares common loads and values. Loads of the kernel's own stores become the value, and
+   stores without another reader disappear.
 
    Memory plan. Results live from the kernel that computes them to the last one that reads them. They are placed one
    after another into one arena, each at the lowest offset that is *proven* to be free for all sizes. If sizes cannot
@@ -24,27 +24,27 @@
    point reads exactly the element that it writes.
 
    Mutation. A loop that changes a buffer in place writes a new version of it (ind__buffer.mutates). It depends on
-   the whole old version and waits for all readers of that. It may share a kernel with readers of the old or the new
-   version, if every read is of the very element that the same point stores; both values are then in registers. The
-   same holds for rows: per-element stores are in the last pass, per-row stores come after it. It never shares a
-   kernel with the writer of the old version. All versions have the same memory: that of the input or output that
-   they end in, else one place in the arena. The parts of a concatenation are versions of one buffer
+   the whole old version and comes after all its readers. It may share a kernel with readers of the old or the new
+   version, if each point reads exactly the element that it stores; both values are then in registers. The same
+   holds for rows: per-element stores are in the last pass, per-row stores come after it. It never shares a kernel
+   with the writer of the old version. All versions have the same memory: that of the input or output that they end
+   in, else one slot in the arena. The parts of a concatenation are versions of one buffer
    (ind__lowered_fix_layouts).
 
-   Donated inputs. A buffer of the arena may lie in the memory of a donated input instead. It must fit and be written
-   after the last reader of everything that was there before. It may be written in that reader's kernel if each point
-   reads exactly the element that it writes. The same holds for an output, if the caller wants it; from then on
-   nothing else uses that memory.
+   Donated inputs. A buffer of the arena may use the memory of a donated input instead. It must fit, and be written
+   after the last reader of the earlier contents. It may be written in that reader's kernel if each point reads
+   exactly the element that it writes. The same holds for an output, if the caller requests it; later buffers then
+   cannot use that memory.
 
    Prologues. After all other fusion, a pointwise kernel may move into the operand load of a matrix product. Only the
    product may read its results, as operands, and the fusion must save bytes. Its dimensions become expressions in
    those of the product: the linear index of the loaded element is decomposed.
 
    Column reductions in row kernels. Sums of columns (the gradient of a weight or bias) may use data that another
-   kernel reads or computes row by row. They are then made two-stage reductions before any fusion. The first stage
-   has the rows' domain and combines the values of a column over a run of rows, in a special store (IND__INST_RUN).
-   The second stage reduces the partial results of the runs. One block iterates over a run. If the first stage is not
-   fused with rows, it is a separate kernel.
+   kernel reads or computes row by row. They are then turned into two-stage reductions before any fusion. The first
+   stage has the rows' domain and combines the values of a column over a run of rows, in a special store
+   (IND__INST_RUN). The second stage reduces the partial results of the runs. One block iterates over a run. If the
+   first stage is not fused with rows, it is a separate kernel.
 
    Rows. A kernel makes one pass over its rows per level of dependent reductions. Scans run in every pass that
    needs them, after those whose results they scan. A sort ends a pass, and later passes read the sorted row. Work on
@@ -53,7 +53,7 @@
    Combined launches. After the kernels and their order are chosen, a small kernel may move up into the launch of an
    earlier small one, in which other blocks compute it. It must not depend on that one, nor on any kernel in between.
    The buffers of all parts of a launch are live together; if that would take more memory, the kernels stay separate.
-   Kernels that store the parts of a concatenation may share a launch, though each makes a version of the one before.
+   Kernels that store the parts of a concatenation may share a launch, though each writes a new version of one buffer.
 
    Limits. No reduction follows a matrix product in the same kernel. No loop is split in two. A scan with a user
    function shares its kernel with no other scan, and a sort with no other sort.

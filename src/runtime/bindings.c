@@ -1,11 +1,11 @@
-/* ---- bound memory that a run writes overlaps nothing else: ranges are sorted by address and compared in order */
+/* ---- memory that a run writes overlaps no other bound memory: ranges are sorted by address and compared in order */
 
 static bool rt__is_donated(const ind_module *m, uint32_t binding) {
     return binding < m->num_bindings && m->binding[binding].donated;
 }
 
-/* Sets the range of a binding from `pointer`, which lists all bindings. The range is empty for an output bound to the
-   donated input that it takes over: it is not longer than the input. */
+/* Sets the range of a binding from `pointer`, which lists all bindings. An output bound to the donated input that it
+   takes over gets an empty range: it is no longer than the input. */
 static void rt__bound_range(const ind_instance *n, void *const *pointer, rt__range *r) {
     const ind_module *m = n->module;
     const uint32_t i = r->binding;
@@ -37,7 +37,7 @@ static void rt__sink_range(rt__range *r, uint32_t at, uint32_t num) {
     r[at] = sinking;
 }
 
-/* Heap sort: O(n log n) steps, no allocation. The order of the last launch is mostly right for this one. */
+/* Heap sort: O(n log n) steps, no allocation. The order of the previous launch is usually still right. */
 static void rt__sort_ranges(rt__range *r, uint32_t num) {
     uint32_t sorted = 1;
     while (sorted < num && r[sorted - 1].from <= r[sorted].from) sorted++;
@@ -165,7 +165,8 @@ static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int6
                      kernel, (long long)blocks, d, (long long)limit[d]);
 }
 
-/* Does the launch of step `at` also run the next step? Steps are bound in order; a step without a launch does not. */
+/* True if the launch of step `at` also runs the next step. Steps are bound in order. A step without its own launch runs
+   no other step. */
 static bool rt__takes_next(const ind_instance *n, uint32_t at) {
     const rt__exec_step *s = &n->module->executable->step[at];
     return s->num_variants && n->chosen[at] != IND__STEP_SKIPPED && s->variant[n->chosen[at]].takes_next;
@@ -179,10 +180,9 @@ static const rt__exec_variant *rt__built(rt__exec_variant *v) {
 static int64_t rt__grid_blocks(const ind_instance *n, const rt__exec_variant *v, int d) {
     if (d > 0 || v->items_slot == IND__RT_NONE) return n->slot[v->grid_slot[d]];
     const int64_t items = n->slot[v->items_slot];
-    return (items < v->resident ? items : v->resident) * v->plan->cluster;
+    return (items < v->resident ? items : v->resident) * ind__row_of(v->plan)->cluster;
 }
 
-/* Is the grid empty? */
 static bool rt__is_empty(const ind_instance *n, const rt__exec_variant *v) {
     return !n->slot[v->grid_slot[0]] || !n->slot[v->grid_slot[1]] || !n->slot[v->grid_slot[2]];
 }
@@ -320,8 +320,8 @@ ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
     return rt__instance_failed(n, status);
 }
 
-/* Returns the op to name for a bad index, as the user called it: the kernel's op with an index word in its name, else
-   the first. */
+/* Returns the op to name for a bad index, as the user called it: the first op of the kernel with an index word in its
+   name, else the first op. */
 static const char *rt__index_origin(const ind_module *m, const ind_kernel *k) {
     static const char *const words[] = {"embedding", "gather", "scatter", "index", "put", "take"};
     for (size_t w = 0; w < sizeof words / sizeof *words; w++)
@@ -347,7 +347,7 @@ static ind_status rt__cuda_fetch_errors(ind_instance *n) {
     return status;
 }
 
-/* Waits and reports a bad index of any launch since the last check, once. Inside the device's context. */
+/* Waits, and reports one bad index of the launches since the last check. Runs inside the device's context. */
 static ind_status rt__instance_check(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -376,13 +376,13 @@ ind_status ind_instance_check(ind_instance *n) {
 static ind_status rt__fetch_data_size(ind_instance *n, uint32_t u, int64_t *value) {
     ind_module *m = n->module;
     const void *from = (const void *)(uintptr_t)n->address[m->desc.lowered->unbacked[u].buffer];
-    if (m->executable->data_size[u].step == IND__RT_NONE) return *value = 0, IND_OK; /* nothing has this size */
+    if (m->executable->data_size[u].step == IND__RT_NONE) return *value = 0, IND_OK; /* no step counts this size */
     if (m->desc.device != IND_DEVICE_CUDA) return memcpy(value, from, sizeof *value), IND_OK;
     return IND__CUDA_CALL(m->context, m->executable->runtime, cuMemcpyDtoHAsync_v2,
                           (value, (rt__cuda_ptr)(uintptr_t)from, sizeof *value, n->stream));
 }
 
-/* Inside the device's context. */
+/* Runs inside the device's context. */
 static ind_status rt__instance_data_sizes(ind_instance *n, int64_t *values, int max) {
     ind_module *m = n->module;
     ind_status status = IND_OK;

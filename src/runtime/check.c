@@ -1,6 +1,6 @@
 /* ------------------------------------------------------------------------------------------------- >>check */
 
-/* Turns a CUresult into a status with the driver's own words. */
+/* Turns a CUresult into a status with the driver's error text. */
 static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int result, const char *call) {
     if (!result) return IND_OK;
     const char *name = NULL, *text = NULL;
@@ -11,7 +11,7 @@ static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int r
 }
 #define IND__CUDA_CALL(c, r, name, args) rt__cuda_check((c), &(r)->driver, (r)->driver.name args, #name)
 
-/* Public calls run between these two, so that the caller's current context is what it was. */
+/* Public calls run between enter and leave, which restore the caller's current context. */
 static ind_status rt__cuda_enter(ind_context *c, rt__runtime *r) {
     return IND__CUDA_CALL(c, r, cuCtxPushCurrent_v2, (r->cuda_context));
 }
@@ -61,13 +61,13 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
         ind_status status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (query[i].value, query[i].attribute, r->device));
         if (status) return status;
     }
-    int clusters = 0; /* drivers of before sm_90 know no such attribute */
+    int clusters = 0; /* stays 0 if an older driver does not know the attribute */
     bool able = !r->driver.cuDeviceGetAttribute(&clusters, IND__CUDA_ATTRIBUTE_CLUSTER_LAUNCH, r->device) && clusters;
     t->sm = major * 10 + minor;
     t->specific = t->sm >= 90;
     if (!able || !r->driver.cuOccupancyMaxActiveClusters) t->max_cluster = 1;
     ind__target_defaults(t);
-    while (t->max_cluster > 1 && t->max_cluster * 8 > t->num_sms) t->max_cluster /= 2; /* part of a device (MIG) */
+    while (t->max_cluster > 1 && t->max_cluster * 8 > t->num_sms) t->max_cluster /= 2; /* fewer SMs on a MIG slice */
     if (t->sm < 80)
         return ind__fail(c, IND_NOT_SUPPORTED,
                          "cuda: %s is sm_%d, sm_80 or later is needed; IND_DEVICE_HOST runs "

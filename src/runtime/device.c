@@ -1,5 +1,5 @@
-/* ---- the primary context: what a device has is known before it is made, and kernels are compiled without it, so that
-   they are while the driver makes it (100 ms of 230 on an H200) */
+/* ---- the primary context: the device is queried before the context exists, and kernels compile without it. So the
+   driver creates it while kernels compile (100 ms of 230 on an H200) */
 
 static IND__RT_THREAD_CALL rt__cuda_retain(void *arg) {
     rt__runtime *r = (rt__runtime *)arg;
@@ -72,7 +72,7 @@ static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
     return status;
 }
 
-/* Is NVRTC already loaded in the process? */
+/* True if NVRTC is already loaded in the process. */
 static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
     if (c->desc.cuda.nvrtc_path) return rt__library_is_open(c->desc.cuda.nvrtc_path);
     for (int i = 0; rt__nvrtc_names[i]; i++)
@@ -82,7 +82,7 @@ static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
 
 /* NVRTC, opened by a separate thread. */
 typedef struct rt__cuda_warming {
-    const char *given;    /* by the user, or NULL */
+    const char *given;    /* path given by the user, or NULL */
     rt__cuda_nvrtc nvrtc; /* library NULL: not found */
 } rt__cuda_warming;
 
@@ -121,7 +121,7 @@ static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     const double waited_ms = ind__now_ms() - start;
     if (!status) status = rt__cuda_open_nvrtc(c, r);
     r->library_ms += waited_ms;
-    return status; /* the library that the thread opened stays open: rt__runtime_destroy */
+    return status; /* the library that the thread opened stays open: see rt__runtime_destroy */
 }
 
 /* Opens the GPU and a source of kernels: NVRTC or a pack. A GPU without either is unusable. */
@@ -131,7 +131,7 @@ static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
     return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
 }
 
-/* Like ind__device_resolve, with the runtime's mutex held; `ready`: also wait for the driver context. */
+/* Like ind__device_resolve, with the runtime's mutex locked. `ready`: also waits for the driver context. */
 static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device wanted, bool ready, ind_device *device,
                                      ind_target *target) {
     *device = IND_DEVICE_HOST;
@@ -204,7 +204,7 @@ static void rt__print_device(ind__text *t, ind_context *c, rt__runtime *r) {
         rt__print_cuda_device(t, c, r);
 }
 
-/* A returned text is never changed, as another thread may read it. A different text is a new string. */
+/* A returned text never changes, as another thread may read it. A different text is a new string. */
 const char *ind_device_text(ind_context *c) {
     if (!c) return "no context";
     rt__runtime *r = rt__runtime_of(c);

@@ -1,6 +1,6 @@
 /* ---- files */
 
-/* Reads to the end instead of asking for the size, which pipes and special files do not have. */
+/* Reads to the end instead of querying the size, which pipes and special files do not have. */
 static ind_status rt__read_all(ind_context *c, FILE *f, const char *path, char **data, size_t *bytes) {
     size_t size = 0, capacity = (size_t)1 << 16;
     char *buffer = (char *)ind__alloc(c, capacity);
@@ -47,12 +47,12 @@ static bool rt__write_new(const char *path, const void *data, size_t bytes, bool
 }
 
 /* Replaces the old file atomically: after a failure the old one is unchanged. A path that is not a regular file is
-   never replaced. A symbolic link is itself replaced, not its target: nobody can make the library write elsewhere. */
+   never replaced. A symbolic link is itself replaced, not its target: it cannot redirect the write. */
 static ind_status rt__write_file(ind_context *c, const char *path, const void *data, size_t bytes, bool private_file) {
     ind__text temporary = {.context = c};
     int error = 0;
     if (rt__is_no_file(path)) return ind__fail(c, IND_IO, "%s: is not a regular file, so it is not written", path);
-    /* The address, on this thread's stack, tells apart threads that write one file at the same time. */
+    /* The address of a stack variable separates threads that write one file at the same time. */
     ind__textf(&temporary, "%s.%d.%p.tmp", path, rt__process_id(), (void *)&temporary);
     if (temporary.failed) return ind__failed(c);
     remove(temporary.data); /* left by an earlier process with the same id */

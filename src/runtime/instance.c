@@ -10,7 +10,7 @@ typedef struct rt__host_worker {
     struct rt__host_accumulator *accumulator; /* max_reduces entries */
     void *panel_a, *panel_b, *tile;           /* matmul */
     unsigned char *eval_memory;
-    struct rt__host_sorted *row; /* for a sort: capacity for the longest row so far */
+    struct rt__host_sorted *row; /* for a sort; capacity: the longest row so far */
     int64_t row_capacity;
 } rt__host_worker;
 
@@ -21,7 +21,7 @@ typedef struct rt__captured {
     int64_t *size;
 } rt__captured;
 
-#define IND__RT_LOOKBACKS 48 /* blocks of 4 KiB, 8 KiB .. */
+#define IND__RT_LOOKBACKS 48 /* number of blocks; their sizes at least double, from 4 KiB */
 
 /* Address range that a run reads or writes through a binding. */
 typedef struct rt__range {
@@ -31,15 +31,15 @@ typedef struct rt__range {
 } rt__range;
 
 struct ind_instance {
-    ind_instance *prev, *next; /* list of the module's instances; ind_run's own is in no list */
+    ind_instance *prev, *next; /* list of the module's instances; ind_run's instance is in no list */
     ind_module *module;
     char error[512];
     int64_t *size, *next_size; /* of the last launch; of the current call */
     int64_t *slot;             /* values of the module's program */
-    int64_t *scratch;          /* values of the programs of its conditions */
+    int64_t *scratch;          /* values of the programs of the conditions */
     bool evaluated, bound;
     void **pointer, **next_pointer; /* per binding */
-    struct rt__range *range;        /* per binding, and one for a workspace that is the caller's */
+    struct rt__range *range;        /* per binding, and one for a workspace given by the caller */
     uint64_t *address;              /* per buffer */
     void *workspace, *workspace_block, *retired_block;
     size_t workspace_bytes;
@@ -47,12 +47,12 @@ struct ind_instance {
     uint64_t *cell; /* argument values, one per exec_arg */
     void **param;   /* pointers to them, as the driver requires */
     uint8_t *chosen;
-    unsigned *grid;        /* 3 per step, then the dynamic shared bytes */
+    unsigned *grid;        /* IND__RT_LAUNCH per step */
     uint64_t *index_error; /* host: 4 words per step */
     void *index_error_device;
     void *counters, *counters_block; /* counters; then, 256-byte aligned, partial results of blocks that share rows */
-    uint64_t lookback; /* words that kernels leave at 0, in the last block; each block is at least twice the one
-                          before */
+    uint64_t lookback; /* words that kernels leave at 0, in the last block; each block has at least twice the size of
+                          the previous one */
     void *lookback_block[IND__RT_LOOKBACKS];
     int num_lookbacks;
     size_t lookback_bytes;
@@ -115,7 +115,7 @@ static ind_status rt__instance_counters(ind_instance *n) {
 }
 
 /* Grows the words through which the blocks of a scan exchange state (decoupled look-back). Each launch finds them at 0
-   and leaves them at 0, so each instance has its own. Blocks that became too small are not freed, as a captured graph
+   and leaves them at 0, so each instance needs its own. Blocks that became too small are not freed, as a captured graph
    may still use them. */
 static ind_status rt__instance_lookback(ind_instance *n) {
     ind_module *m = n->module;
@@ -188,7 +188,7 @@ static void rt__captured_clear(ind_instance *n) {
     n->retired_block = NULL;
 }
 
-/* Frees the members that instance_init created, also after a partial init. Inside the device's context. */
+/* Frees the members that instance_init created, also after a partial init. Runs inside the device's context. */
 static void rt__instance_clear(ind_instance *n) {
     ind_context *c = n->module->context;
     rt__captured_clear(n);

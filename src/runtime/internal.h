@@ -41,7 +41,7 @@ struct ind_module {
     uint32_t num_bindings, num_inputs, num_consts;
     void **constant;       /* per binding: device pointer set by ind_module_constant, or NULL */
     void **constant_block; /* per binding: its allocation if the module owns it, or NULL */
-    /* Created on demand by inductor.h, freed with the module. */
+    /* Created on demand by inductor.h; freed with the module. */
     char *stage_text[16]; /* by stage */
     char *html;
     char **name; /* two per loop: its ops, and the tensors they produce; then one per buffer: its tensor */
@@ -50,8 +50,8 @@ struct ind_module {
 };
 
 /* Begin and end of a query of a module. Queries are serialised, as they create expressions in the module's context.
-   They may be nested. The end returns the query's status, or IND_OUT_OF_MEMORY if an allocation was refused meanwhile:
-   the answer may then be wrong. */
+   They may be nested. The end returns the query's status, or IND_OUT_OF_MEMORY if an allocation failed meanwhile: the
+   answer may then be wrong. */
 typedef struct ind__query {
     ind_context *context;
     uint32_t refusals;
@@ -59,10 +59,10 @@ typedef struct ind__query {
 ind__query ind__query_begin(const ind_module *m);
 ind_status ind__query_end(const ind__query *q, ind_status status);
 
-/* Resolves AUTO and opens the device. For CUDA, fills *target; another thread may still be creating the driver
-   context. Users of that context wait for it. */
+/* Resolves AUTO and opens the device. For CUDA, fills *target. Another thread may still be creating the driver context;
+   users of that context wait for it. */
 ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *device, ind_target *target);
-/* Waits for the driver context even if nobody needs it. A program may exit right after a failed compile. */
+/* Waits for the driver context even if it is not needed: a program may exit right after a failed compile. */
 void ind__device_settle(ind_context *c);
 /* Compiles CUDA C to a cubin or PTX with NVRTC; needs no GPU. The caller frees *out (ind__free). */
 ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *name, const ind_target *t, bool ptx,

@@ -1,6 +1,6 @@
 /* ------------------------------------------------------------------------------------------------ >>launch */
 
-/* Takes new sizes over and runs the module's program on them, unless they are those of the last launch. */
+/* Sets new sizes and runs the module's program on them, unless they equal the previous launch's. */
 static ind_status rt__instance_sizes(ind_instance *n, const char *text, const int64_t *values) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -61,7 +61,7 @@ static ind_status rt__bind_names(ind_instance *n, const ind_binding *list, int n
     return IND_OK;
 }
 
-/* Fills in the module's constants; what is still NULL and not empty is missing. */
+/* Fills in the module's constants. A pointer that is then still NULL is missing, unless the binding is empty. */
 static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
     ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {

@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------------------------------------ >>memory */
 
-/* Memory of a module's device. Host memory is aligned to 256 bytes as the memory plan assumes; *block is what to free.
- */
+/* Memory of a module's device. Host memory is aligned to 256 bytes, as the memory plan assumes. *block: the pointer to
+   free. */
 static ind_status rt__device_alloc(ind_module *m, size_t bytes, void **data, void **block) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
@@ -57,7 +57,7 @@ static ind_status rt__constant_upload(ind_module *m, uint32_t at, const void *da
     return IND_OK;
 }
 
-/* On the host device the block to free is kept in the 256 bytes before the memory. */
+/* On the host device, the 256 bytes before the memory store the block to free. */
 ind_status ind_module_alloc(ind_module *m, size_t bytes, void **memory) {
     if (memory) *memory = NULL;
     if (!m) return IND_INVALID_ARGUMENT;

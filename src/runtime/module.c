@@ -2,15 +2,15 @@
 
 #define IND__RT_NONE UINT32_MAX
 
-#define IND__RT_LAUNCH 5 /* numbers of a launch: blocks along x, y, z, bytes of shared memory, threads per block */
+#define IND__RT_LAUNCH 5 /* values per launch: blocks along x, y, z, bytes of shared memory, threads per block */
 
 typedef struct rt__exec_arg {
     ind__arg_kind kind;
     uint32_t buffer; /* BUFFER */
     uint32_t slot;   /* SIZE */
     bool wide;       /* SIZE: passed as long long */
-    uint32_t part;   /* ERROR: of the step this many after the launched one */
-    int64_t offset;  /* COUNTERS, PARTIALS: in bytes */
+    uint32_t part;   /* ERROR: step to report to, relative to the launched one */
+    int64_t offset;  /* COUNTERS, PARTIALS: byte offset */
 } rt__exec_arg;
 
 typedef struct rt__exec_variant {
@@ -22,14 +22,14 @@ typedef struct rt__exec_variant {
     void *function;
     uint32_t first_arg, num_args; /* in the executable's args, and likewise in an instance's cells */
     uint32_t guard_slot;          /* RT_NONE: always valid */
-    uint32_t fitted_slot;         /* RT_NONE: the launch has `threads` */
+    uint32_t fitted_slot;         /* RT_NONE: threads per block are `threads` */
     bool aligned, dependent, takes_next;
-    bool reads_constants; /* reads constants, which must not change while it runs */
+    bool reads_constants; /* its constants must not change while it runs */
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
     int64_t most_shared; /* maximum dynamic shared memory */
-    /* Persistent grid of clusters: all work items, else RT_NONE. The device runs `resident` clusters at once, known
-       after the build. */
+    /* Persistent grid of clusters: number of work items; else RT_NONE. `resident`: clusters that the device runs at
+       once, known after the build. */
     uint32_t items_slot;
     int resident;
 } rt__exec_variant;
@@ -38,7 +38,7 @@ typedef struct rt__exec_step {
     const char *name;
     rt__exec_variant *variant; /* in the module's arena */
     int num_variants;
-    const ind__opaque *call; /* else NULL */
+    const ind__opaque *call; /* NULL: a kernel */
     struct rt__exec_tensor *tensor;
     uint32_t first_tensor, workspace_slot; /* first in the instance's tensors; slot of the workspace bytes, RT_NONE: no
                                               workspace */
@@ -47,14 +47,14 @@ typedef struct rt__exec_step {
 /* Slots of the sizes and strides of a call's operand. */
 typedef struct rt__exec_tensor {
     uint32_t size[IND_MAX_RANK], stride[IND_MAX_RANK];
-    uint32_t count; /* the buffer with the size of dimension 0; RT_NONE: not data-dependent */
+    uint32_t count; /* buffer that stores the size of dimension 0; RT_NONE: not data-dependent */
 } rt__exec_tensor;
 
 typedef struct rt__exec_condition {
     uint32_t slot; /* in the program `check` */
     bool guard;
     const char *text;
-    uint32_t *size; /* indices of the sizes in it */
+    uint32_t *size; /* indices of the sizes it uses */
     uint32_t num_sizes;
 } rt__exec_condition;
 
@@ -69,7 +69,7 @@ typedef struct ind__executable {
     ind_symbol *size; /* own copies: launches never read the context's tables */
     ind_expr *symbol; /* inputs of the program: the declared sizes, then the data-dependent ones */
     uint32_t num_symbols, num_declared;
-    ind__program most; /* same inputs; the maximum of each data-dependent size */
+    ind__program most; /* computes the maximum of each data-dependent size from the same inputs */
     struct rt__data_size {
         ind_symbol symbol;
         uint32_t most_slot, step; /* step: the step that writes it */
@@ -78,12 +78,12 @@ typedef struct ind__executable {
     uint32_t num_buffers;
     uint32_t *buffer_binding, *buffer_offset, *buffer_numel; /* RT_NONE: none; offset and numel are slots */
     uint32_t *binding_bytes, *binding_used;                  /* slots: maximum bytes; bytes of the actual shape */
-    char **binding_text;                                     /* input "x" f32[B, 256] */
-    /* Conditions have their own program. They may be what prevents a division by zero in the other one. */
+    char **binding_text;                                     /* for example: input "x" f32[B, 256] */
+    /* Conditions have their own program: they may exclude a division by zero in the other one. */
     ind__program check, derive;
     rt__exec_condition *condition;
-    ind_expr *size_formula; /* by size: its formula from the facts, invalid if it is free */
-    uint32_t *size_slot;    /* its slot in `derive`, RT_NONE if it is free */
+    ind_expr *size_formula; /* by size: formula from the facts, invalid if the size is free */
+    uint32_t *size_slot;    /* slot of the formula in `derive`, RT_NONE if the size is free */
     uint32_t num_scratch;   /* slots needed by the larger of the two programs */
     rt__exec_step *step;
     uint32_t num_steps;
@@ -112,9 +112,9 @@ typedef struct rt__host_direct {
     uint32_t buffer, base_slot, stride_slot[2 * IND_MAX_RANK];
 } rt__host_direct;
 
-/* A pass over the row. once: values that do not depend on R; empty: those for a row without elements; spread: the
-   `once` values used in `loop`; loop: per element of the row; scan: the scans of the pass; reduce: the reductions of
-   the pass; part: their PARTs. The last stage reduces nothing. */
+/* Lists of a pass over the row. once: values that do not depend on R; empty: `once` for an empty row; spread: `once`
+   values used in `loop`; loop: values per element of the row; scan: scans of the pass; reduce: reductions of the pass;
+   part: PARTs of these. The last stage has no reductions. */
 typedef struct rt__host_stage {
     rt__host_list once, empty, spread, loop, scan, reduce, part;
 } rt__host_stage;
@@ -124,18 +124,17 @@ struct rt__host_kernel {
     const ind_body *body;
     rt__host_stage *stage;
     uint32_t num_stages, max_reduces, num_live;
-    bool full_lanes; /* `loop` uses an index symbol that `once` computes: it must exist in every lane */
+    bool full_lanes; /* `loop` uses an index symbol that `once` computes, so every lane needs it */
     bool in_order;   /* points may write the same element: they run sequentially, on one worker */
     uint32_t extent_slot[2 * IND_MAX_RANK];
     ind__eval eval;                       /* compiled index expressions; workers add the memory for values */
-    uint32_t element_stage;               /* the stage with the stores per element of the row */
+    uint32_t element_stage;               /* the stage with the stores per element */
     uint32_t scan, part[IND__MAX_STATES]; /* the first SCAN; with a combine function: its PARTs, 0: none */
     rt__host_list before, after;          /* the loop of element_stage, split at the SCAN */
     rt__host_list combine;                /* instructions of a scan's combine function */
     uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
-    uint32_t sort, sort_stage; /* the SCAN that sorts, 0: none; its operand is computed in the stage before
-                                  sort_stage */
-    ind_dtype sort_dtype;      /* the dtype its keys are rounded to */
+    uint32_t sort, sort_stage; /* the SCAN that sorts, 0: none; stage sort_stage - 1 computes its operand */
+    ind_dtype sort_dtype;      /* the dtype to which its keys are rounded */
     bool matmul;
     uint32_t dot;
     int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
@@ -235,8 +234,8 @@ static ind_status rt__module_bindings(ind_module *m) {
     return IND_OK;
 }
 
-/* Sets the location of every buffer: a binding, or an offset in the arena (its own, or that of the buffer it
-   overwrites in place). */
+/* Sets the location of every buffer: a binding, or an offset in the arena. A buffer may share the offset of one that it
+   overwrites in place. */
 static ind_status rt__module_buffers(ind_module *m) {
     ind__executable *x = m->executable;
     const ind_schedule *s = m->desc.schedule;
@@ -351,13 +350,13 @@ static uint32_t rt__step_of(const ind_module *m, uint32_t buffer) {
     return IND__RT_NONE;
 }
 
-/* Returns the step whose launch runs this one. The host device runs the steps of a launch in sequence. */
+/* Returns the step whose launch runs this one. On the host device, the steps of a launch run in sequence. */
 static uint32_t rt__launch_of(const ind_module *m, uint32_t step) {
     return m->desc.device == IND_DEVICE_CUDA ? m->desc.plan->kernel[step].first : m->desc.schedule->launch[step];
 }
 
-/* Sets the inputs of the program, and the program that bounds the data-dependent sizes. A size has no step if no
-   kernel needs it: the loops that count it were removed. */
+/* Sets the inputs of the program, and the program that bounds the data-dependent sizes. A size has no step if no kernel
+   needs it: the loops that count it were eliminated. */
 static ind_status rt__module_symbols(ind_module *m) {
     ind__executable *x = m->executable;
     const ind__unbacked *list = m->desc.lowered->unbacked;
@@ -421,7 +420,7 @@ static ind_status rt__module_tables(ind_module *m) {
     return rt__module_symbols(m);
 }
 
-/* Does the body read indices from memory? Such indices are checked. */
+/* True if the body reads indices from memory. Such indices are checked. */
 static bool rt__body_checked(const ind_body *b) {
     for (uint32_t i = 1; i < b->num_inst; i++)
         if (b->inst[i].op == IND_LOOP_INDIRECT) return true;
@@ -674,7 +673,7 @@ ind_expr ind_module_peak(const ind_module *m) {
 ind_module_stats ind_module_query_stats(const ind_module *m) {
     ind_module_stats stats = {0};
     if (!m) return stats;
-    ind__lists_lock(m->context); /* a launch may update them */
+    ind__lists_lock(m->context); /* launches may update the statistics */
     stats = m->desc.stats;
     ind__lists_unlock(m->context);
     return stats;

@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------------------------------------- >>nvrtc */
 
-/* One source to be compiled by NVRTC. Workers only call NVRTC. The caller allocates before and after, as a user's
-   allocator need not support threads it does not know. */
+/* One source to compile. Workers only call NVRTC. The calling thread allocates before and after: a user's allocator
+   need not support threads that it did not create. */
 typedef struct rt__cuda_job {
     const rt__cuda_nvrtc *nvrtc;
     const char *source, *name, *arch_option;
@@ -48,8 +48,9 @@ static const char *rt__cuda_first_error(const char *log, int *line, size_t *leng
     return e;
 }
 
-/* If the error at `error` in the log is in a function of the user's, its lines in the source, and in name[] what it is
-   called; else the source. The emitter puts `#line 1 "swish"` in front of such a function (cg__define_functions). */
+/* Finds the function in which the log reports the error at `error`. For a function of the user: its lines in the
+   source, and its name in name[]; else the whole source. The emitter writes `#line 1 "swish"` before such a function
+   (cg__define_functions). */
 static const char *rt__cuda_lines_of(const char *log, const char *error, const char *source, char name[72]) {
     const char *begin = error;
     while (begin > log && begin[-1] != '\n') begin--;
@@ -149,7 +150,8 @@ static uint64_t rt__little(const unsigned char *p, int bytes) {
     return v;
 }
 
-/* Attribute records of a .nv.info section: format, attribute, 16-bit value or length of what follows. */
+/* Attribute records of a .nv.info section: format, attribute, then a 16-bit value or the length of the data after
+   it. */
 static void rt__read_nv_info(const unsigned char *p, size_t n, int *registers, int *local_bytes) {
     enum { IND__FORMAT_SIZED = 4, IND__REGISTERS = 0x2f, IND__FRAME_SIZE = 0x11 };
     for (size_t at = 0; at + 4 <= n;) {

@@ -1,22 +1,22 @@
 /* -------------------------------------------------------------------------------------------------- >>pack */
 
-/* A compiled kernel, shared by all modules of the context. The key covers source, architecture, options and the format
+/* A compiled kernel, shared by all modules of the context. The key covers source, architecture, options and format
    number. It does not cover the NVRTC version, which is only recorded: a shipped pack must work with another NVRTC, or
-   none. Builds that spilled and were replaced are kept, also in a pack: another process then makes the same choice
-   without a compiler. */
+   none. Builds that spilled and were replaced stay in the table and in the pack: another process then makes the same
+   choice without a compiler. */
 struct ind__kernel_entry {
     uint64_t key[2];
     char name[72], arch[16];
     int nvrtc_version;
     bool from_pack;
-    bool only_tried; /* only measured by tuning, and not the fastest: no module runs it */
+    bool only_tried; /* a candidate of tuning that was not the fastest: no module runs it */
     void *cubin;     /* NULL: not compiled yet, or failed */
     size_t bytes;
     void *module, *function; /* loaded into the device's context */
 };
 
-/* File: header, then entries one after another, each padded to 8 bytes, then what tuning has found, to the end. Numbers
-   in the byte order of the writer; the order is part of the magic number. */
+/* File: header, entries (each padded to 8 bytes), tuning results to the end. Numbers have the byte order of the writer,
+   which the magic number shows. */
 #define IND__PACK_MAGIC  0x0a4b434150444e49ull /* "INDPACK\n" */
 #define IND__PACK_FORMAT 1u
 
@@ -28,7 +28,7 @@ typedef struct rt__pack_header {
 typedef struct rt__pack_entry {
     uint64_t key[2];
     uint64_t bytes;
-    uint64_t checksum; /* of this struct with checksum 0, then of the cubin */
+    uint64_t checksum; /* of this struct with checksum 0, and of the cubin */
     int32_t nvrtc_version;
     uint32_t reserved;
     char name[72], arch[16];
@@ -217,8 +217,7 @@ static void rt__runtime_destroy(ind_context *c) {
     ind__free(c, r->tuned);
     if (inside) rt__cuda_leave(r);
     rt__cuda_release_device(r);
-    /* The libraries stay loaded: neither gives back its static memory, so that opening them again and again would leak.
-     */
+    /* The libraries stay loaded: neither frees its static memory, so repeated loading would leak. */
     rt__mutex_destroy(&r->recording);
     rt__mutex_destroy(&r->mutex);
     ind__text_free(&r->why_not);

@@ -89,7 +89,7 @@ static int rt__process_id(void) {
     return _getpid();
 }
 
-/* A new file that must not exist yet; NULL and errno. */
+/* Creates a file that must not exist yet. On failure: NULL and errno. */
 static FILE *rt__create_file(const char *path, bool private_file) {
     (void)private_file; /* files inherit the access list of their folder */
     int fd = _open(path, _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY, _S_IREAD | _S_IWRITE);
@@ -103,7 +103,7 @@ static bool rt__replace_file(const char *from, const char *to) {
     return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) != 0;
 }
 
-/* Does this path, with links followed, exist and not name a regular file? */
+/* True if this path exists and, after following links, is not a regular file. */
 static bool rt__is_no_file(const char *path) {
     const DWORD attributes = GetFileAttributesA(path);
     return attributes != INVALID_FILE_ATTRIBUTES && attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_DEVICE);
@@ -114,7 +114,7 @@ static const char *const rt__nvrtc_names[] = {"nvrtc64_130_0.dll", "nvrtc64_120_
 static const char *const rt__nvrtc_folders[] = {NULL};
 #define IND__RT_CUDA_PATH_FOLDER "\\bin\\"
 
-#else /* POSIX. Only functions that -std=c11 declares are used, for a program may include its own headers first. */
+#else /* POSIX. Uses only functions that -std=c11 declares, as a program may include its own headers first. */
 
 typedef pthread_t rt__thread;
 typedef pthread_mutex_t rt__mutex;
@@ -199,8 +199,8 @@ static int rt__process_id(void) {
     return (int)getpid();
 }
 
-/* A new file that must not exist yet; NULL and errno. The descriptor is made first, for its mode; stdio then opens it
-   by name, as fdopen is not declared under -std=c11. */
+/* Creates a file that must not exist yet. On failure: NULL and errno. open() sets the mode; fopen() then opens the file
+   by name, as -std=c11 does not declare fdopen. */
 static FILE *rt__create_file(const char *path, bool private_file) {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, private_file ? 0600 : 0666);
     if (fd < 0) return NULL;
@@ -214,7 +214,7 @@ static bool rt__replace_file(const char *from, const char *to) {
     return !rename(from, to);
 }
 
-/* Does this path, with links followed, exist and not name a regular file? */
+/* True if this path exists and, after following links, is not a regular file. */
 static bool rt__is_no_file(const char *path) {
     struct stat status;
     return !stat(path, &status) && !S_ISREG(status.st_mode);

@@ -1,6 +1,6 @@
 /* ----------------------------------------------------------------------------------------------- >>profile */
 
-/* A clock of the device: on the host device the system's. */
+/* Timer: events of the device; on the host device, the system clock. */
 typedef struct rt__stopwatch {
     void *event[2];
     double start;
@@ -30,7 +30,7 @@ static int rt__compare_doubles(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Median time of the steps first .. first + count - 1; one run before, unmeasured. */
+/* Median time of the steps first .. first + count - 1, after one warm-up run. */
 static ind_status rt__profile_steps(ind_instance *n, rt__stopwatch *w, uint32_t first, uint32_t count, void *stream,
                                     int repeats, double *sample, double *ms) {
     ind_status status = rt__launch_steps(n, first, count, stream);
@@ -61,14 +61,14 @@ static bool rt__size_value(const ind_symbol *s, void *user, int64_t *out) {
     return false;
 }
 
-/* Value of a formula for the sizes of the last launch; 0 where it does not fit 64 bits. */
+/* Value of a formula for the sizes of the last launch; 0 if it overflows 64 bits. */
 static int64_t rt__profile_value(const ind_instance *n, ind_expr e) {
     rt__size_values v = {n->module->executable->size, n->size, n->module->desc.num_sizes};
     int64_t out = 0;
     return ind__ok(e) && !ind_expr_eval(e, rt__size_value, &v, &out) ? out : 0;
 }
 
-/* What the launch of the step moves and computes; returns how many steps to run for it. */
+/* Bytes and operations of the step's launch. Returns how many steps to run for it. */
 static uint32_t rt__profile_work(const ind_instance *n, uint32_t step, ind_kernel_time *time) {
     const ind_module *m = n->module;
     const ind_schedule *s = m->desc.schedule;

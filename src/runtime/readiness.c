@@ -3,7 +3,7 @@
 typedef struct rt__readiness {
     ind_module *module;
     rt__size_values sizes;
-    char fails[160]; /* conditions of variants that do not hold, each once */
+    char fails[160]; /* conditions of variants that fail, without duplicates */
     int num_general, num_late;
     bool taken; /* the launch of the previous kernel runs this one too */
 } rt__readiness;
@@ -13,7 +13,7 @@ static bool rt__holds(rt__readiness *r, ind_expr condition) {
     return !ind_expr_eval(condition, rt__size_value, &r->sizes, &holds) && holds;
 }
 
-/* Adds the part of a conjunction that fails to the list, unless it is there. */
+/* Appends the first failing term of a conjunction to the list, without duplicates. */
 static void rt__add_failing(rt__readiness *r, ind_expr guard) {
     char text[100];
     while (ind_expr_query_kind(guard) == IND_EXPR_AND) {
@@ -35,10 +35,10 @@ static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *
         return IND_OK; /* an extern call, or run by another kernel's launch */
     }
     while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !rt__holds(r, k->variant[at].guard)) at++;
-    r->taken = !taken && k->variant[at].takes_next;
+    r->taken = !taken && ind__takes_next(&k->variant[at]);
     if (taken) return IND_OK;
     const ind__variant *v = &k->variant[at];
-    const bool general = at > 0 && !(v->to && v->assume & IND__ASSUME_DIVISIBLE); /* of a range it is as fast */
+    const bool general = at > 0 && !(v->range.to && v->assume & IND__ASSUME_DIVISIBLE); /* of a range it is as fast */
     r->num_general += general;
     r->num_late += at < s->num_variants && !rt__built(&s->variant[at]);
     if (general) rt__add_failing(r, k->variant[0].guard);
@@ -52,7 +52,7 @@ static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *
     return IND_OK;
 }
 
-/* The sizes are allowed: what do the formulas of the module say? */
+/* Evaluates the module's program and the limits of its kernels, for valid sizes. */
 static ind_status rt__module_readiness(rt__readiness *r, int64_t *slots) {
     ind_module *m = r->module;
     const ind_plan *plan = m->desc.plan;

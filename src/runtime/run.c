@@ -1,7 +1,7 @@
 /* --------------------------------------------------------------------------------------------------- >>run */
 
-/* Device memory for the host pointers in next_pointer: one block, with the inputs and constants copied in. `host` gets
-   the host pointers. */
+/* Allocates device memory for the host pointers in next_pointer: one block, with the inputs and constants copied in.
+   `host` receives the host pointers. */
 static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, void **block) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -64,7 +64,7 @@ static ind_status rt__run_once(ind_instance *n, const ind_run_desc *d) {
     ind_status status = rt__instance_sizes(n, d->sizes, d->sizes_v);
     if (!status) status = rt__bind_names(n, d->bindings, d->num_bindings, n->next_pointer);
     if (status) return status;
-    for (uint32_t i = 0; i < m->num_bindings; i++) /* before anything is copied: say what is missing */
+    for (uint32_t i = 0; i < m->num_bindings; i++) /* report missing bindings before any copy */
         if (!n->next_pointer[i] && !m->constant[i] && n->slot[m->executable->binding_bytes[i]])
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
                              m->executable->binding_text[i]);

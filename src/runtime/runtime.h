@@ -6,7 +6,7 @@
 IND_API const char *ind_device_text(ind_context *context);
 
 /* Opens the device (driver, driver context, NVRTC) now. Otherwise the first compile opens it; for the CUDA device, the
-   driver then creates its context concurrently with that compile. IND_LIBRARY names every path tried. */
+   driver then creates its context concurrently with that compile. The message of IND_LIBRARY lists every path tried. */
 IND_API ind_status ind_device_open(ind_context *context, ind_device device);
 
 /* ------------------------------------------------------------------------------------------------ >>memory */
@@ -155,7 +155,7 @@ typedef struct ind_run_desc {
     const int64_t *sizes_v; /* values in the order of declaration */
     ind_memory memory;
     void *stream;        /* CUstream; NULL: the default stream */
-    int64_t *data_sizes; /* receives the data-dependent sizes, as from ind_instance_data_sizes; NULL: not wanted */
+    int64_t *data_sizes; /* receives the data-dependent sizes, as from ind_instance_data_sizes; may be NULL */
 } ind_run_desc;
 IND_API ind_status ind_run(ind_module *module, const ind_run_desc *desc);
 
@@ -220,7 +220,7 @@ typedef struct ind_kernel_time {
     int64_t bytes_read, bytes_written;
     double flops;
 } ind_kernel_time;
-/* Runs every launch `repeats` times by itself, timed with events (host device: clock). times has one entry per launch;
+/* Runs each launch separately `repeats` times, timed with events (host device: clock). times has one entry per launch;
    a launch of several kernels has the name of the first. */
 IND_API ind_status ind_profile(ind_instance *instance, const ind_launch_desc *desc, int repeats, ind_kernel_time *times,
                                int max_times, int *num_times, double *total_ms);

@@ -28,7 +28,7 @@ static const char *rt__skip_spaces(const char *p) {
     return p + strspn(p, " \t\r\n");
 }
 
-/* Digits after an optional sign; false on none or on overflow. */
+/* Digits after an optional sign. False if there are none, or on overflow. */
 static bool rt__parse_int64(const char **at, int64_t *out) {
     const char *p = *at;
     bool negative = *p == '-';
@@ -85,7 +85,7 @@ ind_status ind__module_given_sizes(ind_module *m, const char *who, const char *t
     return IND_OK;
 }
 
-/* Computes the missing sizes that follow from others by a fact. */
+/* Computes missing sizes that facts determine. */
 static ind_status rt__derive_sizes(ind_module *m, const char *who, int64_t *values, int64_t *scratch) {
     const ind__executable *x = m->executable;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
@@ -104,7 +104,7 @@ static ind_status rt__derive_sizes(ind_module *m, const char *who, int64_t *valu
     return status;
 }
 
-/* "run: fact S == 4*T does not hold: S = 6, T = 2" */
+/* Example: "run: fact S == 4*T does not hold: S = 6, T = 2" */
 static ind_status rt__condition_failed(ind_module *m, const char *who, const rt__exec_condition *c,
                                        const int64_t *values) {
     char list[300] = "";

@@ -120,7 +120,7 @@ typedef struct rt__cuda_driver {
     /* From CUDA 11.8 on, else NULL. */
     int(IND__RT_CUDA_CALL *cuLaunchKernelEx)(const rt__cuda_launch_config *config, void *function, void **params,
                                              void **extra);
-    /* From CUDA 12.3 on, else NULL. The num nodes that the next node of a capturing stream depends on. */
+    /* From CUDA 12.3 on, else NULL. Returns the num nodes on which the next node of a capturing stream depends. */
     int(IND__RT_CUDA_CALL *cuStreamGetCaptureInfo_v3)(void *stream, int *status, unsigned long long *capture,
                                                       void **graph, void *const **node, const rt__cuda_edge **edge,
                                                       size_t *num);
@@ -169,7 +169,7 @@ static const char *rt__cuda_load_table(void *library, const rt__cuda_symbol *tab
 
 typedef struct ind__kernel_entry ind__kernel_entry;
 
-/* Tuning result of a kernel, in the layout of a pack. The key is that of the source of the plan's first choice. */
+/* Tuning result of a kernel, in the layout of a pack. The key is the key of the source of the plan's first choice. */
 typedef struct rt__tuned {
     uint64_t key[2];
     uint64_t checksum;              /* of this struct with checksum 0 */
@@ -194,12 +194,12 @@ typedef struct rt__runtime {
     bool device_open, primary;
     int device;
     void *cuda_context;  /* valid only after rt__cuda_retained, unless given by the user */
-    rt__thread retainer; /* retains it, if `retaining` */
+    rt__thread retainer; /* thread that creates it, if `retaining` */
     bool retaining;
     int retained; /* a CUresult */
     char device_name[128];
     ind_target target;
-    double device_ms, library_ms; /* time opening them took, until a module has reported it */
+    double device_ms, library_ms; /* time spent opening them, until a module has reported it */
     ind__kernel_entry **entry;
     uint32_t num_entries, cap_entries;
     rt__tuned *tuned;
@@ -207,7 +207,7 @@ typedef struct rt__runtime {
     bool pack_read;
     const char *text; /* last result of ind_device_text; in the context's names */
     ind__text why_not;
-    rt__mutex recording; /* guards the fields below; taken by launches, so for nothing else */
+    rt__mutex recording; /* guards the fields below and nothing else, as launches lock it */
     rt__recorded recorded[IND__RT_CAPTURES];
     uint32_t next_recorded;
 } rt__runtime;
@@ -300,8 +300,8 @@ static void *rt__cuda_try_folder(ind__text *tried, const char *folder, char *pat
     return NULL;
 }
 
-/* Tries the user's path only, else the system's search path, then $CUDA_PATH, then the usual folders. Writes the path
-   found to `path`. */
+/* Tries the user's path only, if given. Otherwise the system's search path, $CUDA_PATH, then the usual folders. Writes
+   the path found to `path`. */
 static void *rt__cuda_find_nvrtc(const char *given, ind__text *tried, char *path, size_t size) {
     if (given) {
         snprintf(path, size, "%s", given);

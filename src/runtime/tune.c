@@ -1,11 +1,11 @@
 /* --------------------------------------------------------------------------------------------------- >>tune */
 
-#define IND__TUNE_MARGIN 1.02 /* what is not faster by more than 2 % is taken to be equal */
+#define IND__TUNE_MARGIN 1.02 /* a candidate must be more than 2 % faster */
 
 typedef struct rt__tuner {
     ind_instance *instance;
     rt__stopwatch watch;
-    void *stream, *flush; /* memory that is written to drive all else out of the caches */
+    void *stream, *flush; /* flush: memory written before each launch to evict everything from the caches */
     size_t flush_bytes;
     double *sample;
     int repeats;
@@ -18,7 +18,7 @@ typedef struct rt__tuned_launch {
     void **params;
 } rt__tuned_launch;
 
-/* Median time of a launch on cold data; one run before, unmeasured. */
+/* Median time of a launch with cold caches, after one warm-up run. */
 static ind_status rt__tune_time(rt__tuner *t, const rt__tuned_launch *l, double *us) {
     ind_instance *n = t->instance;
     ind_context *c = n->module->context;
@@ -52,33 +52,34 @@ static bool rt__same_arguments(const ind__variant *a, const ind__variant *b) {
     return same && a->index_bits == b->index_bits;
 }
 
-/* The variant compiled, and loaded. */
+/* Compiles and loads the variant. */
 static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__kernel_entry **entry) {
     bool built;
     ind_status status = rt__cuda_build_entry(m, v, entry, &built);
     if (built) (*entry)->only_tried = true;
-    return status ? status : rt__cuda_load(m->context, m->executable->runtime, *entry, v->entry);
+    return status ? status : rt__cuda_load(m->context, m->executable->runtime, *entry, v->source.entry);
 }
 
-/* The function has the shared memory that the variant takes, which has as many clusters as the device runs at once. */
+/* Sets the function's shared memory. For persistent clusters, also sets the grid to the clusters that the device can
+   run at once. */
 static ind_status rt__tune_ready(ind_module *m, ind__variant *v, void *function) {
     rt__exec_variant x = {.plan = v, .most_shared = rt__most_shared(v)};
-    ind_status status =
-        v->cluster > 1 ? rt__cuda_fit_resident(m, &x, function) : rt__cuda_ask_shared(m, v, x.most_shared, function);
+    ind_status status = ind__row_of(v)->cluster > 1 ? rt__cuda_fit_resident(m, &x, function)
+                                                    : rt__cuda_ask_shared(m, v, x.most_shared, function);
     if (!rt__stays_in_clusters(v)) return status;
-    v->resident = x.resident;
+    v->of.row.stage.resident = x.resident;
     v->grid[0] = ind__staged_grid(v);
     return status;
 }
 
-/* Does it spill more than the first choice? */
+/* True if it spills more than the first choice. */
 static bool rt__spills_more(const rt__runtime *r, void *function, void *first) {
     int local = 0, first_local = 0;
     return r->driver.cuFuncGetAttribute(&local, IND__CUDA_FUNCTION_LOCAL_BYTES, function) ||
            r->driver.cuFuncGetAttribute(&first_local, IND__CUDA_FUNCTION_LOCAL_BYTES, first) || local > first_local;
 }
 
-/* Measures the step's kernel with this tuning; *us is unchanged if the tuning is not possible. *v: the variant. */
+/* Measures the step's kernel with this tuning, as variant *v. *us is unchanged if the tuning is not possible. */
 static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tuning, const rt__tuned_launch *first,
                                      ind__variant *v, ind__kernel_entry **entry, double *us) {
     ind_instance *n = t->instance;
@@ -91,17 +92,18 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
     if (status || rt__spills_more(m->executable->runtime, (*entry)->function, first->function)) return status;
     rt__tuned_launch l = *first;
     l.function = (*entry)->function;
-    l.grid[4] = ind__ok(v->fitted) ? (unsigned)rt__profile_value(n, v->fitted) : (unsigned)v->threads;
-    l.grid[3] = (unsigned)rt__profile_value(n, v->shared_bytes);
+    l.grid[4] =
+        ind__ok(ind__row_of(v)->fitted) ? (unsigned)rt__profile_value(n, ind__row_of(v)->fitted) : (unsigned)v->threads;
+    l.grid[3] = (unsigned)rt__profile_value(n, v->memory.shared);
     for (int d = 0; d < 3 && !status; d++) {
         const int64_t blocks = rt__profile_value(n, v->grid[d]);
-        status = rt__check_grid(m->context, v->entry, d, blocks);
+        status = rt__check_grid(m->context, v->source.entry, d, blocks);
         l.grid[d] = (unsigned)blocks;
     }
     return status ? status : rt__tune_time(t, &l, us);
 }
 
-/* Tries the candidates of the step's kernel until it is close to its minimum time, and keeps the best. */
+/* Tries the candidates of the step's kernel until it is close to its minimum time, and returns the fastest. */
 static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, ind__tuning *found) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
@@ -140,12 +142,12 @@ static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tunin
                    .us = (float)result->us,
                    .least_us = (float)result->least_us};
     ind__target_name(&m->desc.plan->target, arch);
-    rt__pack_key(v->source, v->source_bytes, arch, t.key);
+    rt__pack_key(v->source.text, v->source.bytes, arch, t.key);
     t.checksum = rt__tuned_checksum(&t);
     return rt__keep_tuned(m->context, m->executable->runtime, &t);
 }
 
-/* Does the step launch a single kernel that has candidates and is not a duplicate of an earlier one? */
+/* True if the step launches a single kernel that has candidates and is not a duplicate of an earlier one. */
 static bool rt__tunable(const ind_instance *n, uint32_t step) {
     const ind_plan *p = n->module->desc.plan;
     ind__tuning candidate[IND__MAX_TUNED];
@@ -160,7 +162,7 @@ static bool rt__tunable(const ind_instance *n, uint32_t step) {
     return !ind__is_tuned(v) && ind__plan_candidates(v, candidate) > 0;
 }
 
-/* The steps before leave in the buffers what a kernel wants there, such as indices. */
+/* Tunes each tunable step. The earlier steps run first: they write the inputs of its kernel, such as indices. */
 static ind_status rt__tune_all(rt__tuner *t, ind_tuned *tuned, int max_tuned, int *num_tuned) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
@@ -218,7 +220,7 @@ ind_status ind_tune(ind_instance *n, const ind_launch_desc *desc, int repeats, i
     if (status) return rt__instance_failed(n, status);
     const ind__query q = ind__query_begin(m);
     ind_facts *before = ind_facts_enter(m->context, m->facts);
-    status = rt__instance_prepare(n, desc); /* which may build variants */
+    status = rt__instance_prepare(n, desc); /* may build variants */
     rt__mutex_lock(&m->executable->runtime->mutex);
     if (!status) status = rt__tune_run(n, desc, repeats, tuned, max_tuned, &num);
     rt__mutex_unlock(&m->executable->runtime->mutex);

@@ -2,7 +2,7 @@
 
 #define IND__RT_MAX_THREADS 64
 
-/* One step of a parallel loop. worker is in [0, number of threads): the caller's own is 0. May not allocate. */
+/* One iteration of a parallel loop. worker is in [0, number of threads); 0 is the caller's. May not allocate. */
 typedef void (*rt__work_fn)(void *arg, int64_t index, int worker);
 
 typedef struct rt__pool {
@@ -11,14 +11,14 @@ typedef struct rt__pool {
     rt__thread thread[IND__RT_MAX_THREADS];
     int wanted, started, next_worker; /* threads besides the caller */
     bool ready, stop, busy;
-    uint64_t generation; /* of the loop that runs */
+    uint64_t generation; /* number of the current loop */
     rt__work_fn fn;
     void *arg;
     int64_t next, count;
     int active;
 } rt__pool;
 
-/* Takes indices of the current loop until there are none. The mutex is held on entry and on return. */
+/* Runs iterations of the current loop until there are none left. The mutex is locked on entry and on return. */
 static void rt__pool_take(rt__pool *p, int worker) {
     while (p->next < p->count) {
         int64_t index = p->next++;
@@ -75,7 +75,7 @@ static void rt__pool_destroy(rt__pool *p) {
     rt__mutex_destroy(&p->mutex);
 }
 
-/* Maximum number of workers of a loop: sizes per-worker state. */
+/* Maximum number of workers of a loop: the size of per-worker state. */
 static int rt__pool_workers(const rt__pool *p) {
     return p->wanted + 1;
 }

@@ -1,4 +1,4 @@
-/* ---- what the instructions of a body depend on */
+/* ---- dependencies of the instructions of a body */
 
 /* The variables in e, as a mask; for an indirect symbol, the variables that its value depends on. */
 static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uint32_t before, ind_expr e) {
@@ -25,7 +25,7 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
     }
 }
 
-/* flag[i]: instruction i feeds a DOT. Returns whether there is one. */
+/* Sets flag[i] if instruction i feeds a DOT. Returns true if there is a DOT. */
 static bool sched__mark_operands(const ind_body *body, uint8_t *flag) {
     bool any = false;
     memset(flag, 0, body->num_inst);
@@ -151,7 +151,7 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     return true;
 }
 
-/* Number of sizes from data in the body. */
+/* Number of data-dependent sizes in the body. */
 static uint32_t sched__num_sizes(const sched__fuser *f, const ind_body *body) {
     uint32_t n = 0;
     for (uint64_t sizes = ind__body_unbacked(f->program, body); sizes; sizes &= sizes - 1) n++;
@@ -235,7 +235,7 @@ static void sched__put_reader(sched__fuser *f, uint32_t l, uint32_t buffer) {
     f->reader[f->first_reader[buffer] + f->found[buffer]++] = l;
 }
 
-/* A loop that changes a buffer in place waits for all its other readers; this is order only, without data. */
+/* A loop that changes a buffer in place runs after all other readers of it; an ordering dependency without data. */
 static bool sched__collect_waits(sched__fuser *f) {
     uint32_t loops = f->program->num_loops, n = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++)
@@ -283,13 +283,14 @@ static uint32_t sched__mutator(const sched__fuser *f, uint32_t buffer) {
     return version ? sched__writer(f, version) : IND__SCHED_NONE;
 }
 
-/* Does the buffer lie in the arena, if it reaches memory? Otherwise it shares the memory of an input or output. */
+/* True if the buffer is in the arena, provided that it reaches memory. Otherwise it shares the memory of an input or
+   output. */
 static bool sched__in_arena(const sched__fuser *f, uint32_t buffer) {
     const ind__buffer *home = &f->program->buffer[f->home[buffer]];
     return sched__writer(f, buffer) != IND__SCHED_NONE && home->kind == IND__BUFFER_COMPUTED && !home->output;
 }
 
-/* True if nobody reads the loop's results. They are still written, so that every kernel has a store. */
+/* True if no loop reads the loop's results. They are still written, so that every kernel has a store. */
 static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
     const ind__loop *loop = &f->program->loop[l];
     for (uint32_t o = 0; o < loop->num_outputs; o++) {
@@ -298,7 +299,7 @@ static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
     return true;
 }
 
-/* May the row of the body's sort be too long for shared memory? */
+/* True if the row of the body's sort may be too long for shared memory. */
 static bool sched__sorts_long(const ind_body *body) {
     int64_t least, most;
     if (!ind__body_sort(body)) return false;
@@ -306,7 +307,7 @@ static bool sched__sorts_long(const ind_body *body) {
     return most > IND__SORT_ROW;
 }
 
-/* Must the buffer, a result of a sort, be in memory: because the row is sorted there, or for its type? */
+/* True if the buffer, a result of a sort, must be in memory: the row is sorted there, or its type requires it. */
 static bool sched__stores_sorted(const sched__fuser *f, uint32_t buffer) {
     const ind__buffer *info = &f->program->buffer[buffer];
     const ind_body *body = f->program->loop[info->loop].body;
@@ -314,7 +315,7 @@ static bool sched__stores_sorted(const sched__fuser *f, uint32_t buffer) {
     return sched__sorts_long(body) || info->dtype != ind_dtype_compute(info->dtype);
 }
 
-/* Must the buffer be in memory if groups `a` and `b` are fused and the others stay as they are? */
+/* True if the buffer must be in memory when groups `a` and `b` are fused and the others do not change. */
 static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
     uint32_t home = f->group_of[sched__writer(f, buffer)];
     const ind__buffer *info = &f->program->buffer[buffer];

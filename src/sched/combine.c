@@ -4,16 +4,16 @@
    kernel. */
 typedef struct sched__combiner {
     sched__fuser *f;
-    uint32_t *launch, *next, *tail; /* by kernel: its launch; the next part of it, 0: none. By launch: its last part */
+    uint32_t *launch, *next, *tail; /* by kernel: its launch; the next kernel of it, 0: none. By launch: its last one */
     uint32_t *parts, *words;        /* by launch; words of 8 bytes that its arguments take */
-    uint32_t *functions;            /* by launch: number of distinct functions: the first part, and each part unlike the
-                                       first and the one before it */
-    uint32_t *open, num_open;       /* launches that further kernels may join, ascending */
-    bool *large;                    /* by kernel: pointwise, and moves more bytes than policy.launch_bytes */
-    uint32_t *maker;                /* by buffer: 1 + kernel that writes it */
-    uint32_t *reader, *first_reader, *written; /* kernels that read a buffer; number entered so far */
+    uint32_t *functions; /* by launch: number of distinct functions: the first kernel, and each one unlike the first and
+                            the previous one */
+    uint32_t *open, num_open;                  /* launches that further kernels may be added to, ascending */
+    bool *large;                               /* by kernel: pointwise, and moves more bytes than policy.launch_bytes */
+    uint32_t *maker;                           /* by buffer: 1 + kernel that writes it */
+    uint32_t *reader, *first_reader, *written; /* kernels that read a buffer; number added so far */
     /* At the hints and at corners of the declared ranges. By kernel: bytes of the arena in use while it runs, and bytes
-       that it is the first to use; limit: the peak. */
+       that it is the first to use. limit: the peak. */
     int64_t *live[IND__SCHED_NUM_CORNERS], *made[IND__SCHED_NUM_CORNERS], limit[IND__SCHED_NUM_CORNERS];
 } sched__combiner;
 
@@ -26,19 +26,19 @@ static uint32_t sched__combo_words(const ind_kernel *k) {
     return k->num_args + 6;
 }
 
-/* Does the matrix product leave multiprocessors idle? Its tiles are then no more than the blocks that fill the GPU. */
+/* True if the matrix product leaves multiprocessors idle: its tiles are at most the blocks that fill the GPU. */
 static bool sched__small_product(const sched__fuser *f, const ind_kernel *k) {
-    enum { IND__TILE = 64 };
+    const int64_t tile = f->policy.small_tile;
     int64_t blocks = 1;
     for (int v = 0; v < k->body->rank; v++) {
         int64_t n = sched__hint(sched__extent(k->body->var[v]));
-        if (v == k->matmul.m || v == k->matmul.n) n = (n + IND__TILE - 1) / IND__TILE;
+        if (v == k->matmul.m || v == k->matmul.n) n = (n + tile - 1) / tile;
         blocks = n && blocks > INT64_MAX / n ? INT64_MAX : blocks * n;
     }
     return blocks <= f->policy.fill_blocks;
 }
 
-/* May the kernel share a launch? IND_COMBO_COMBINED, or the reason against it. */
+/* IND_COMBO_COMBINED if the kernel may share a launch, else the reason against it. */
 static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kernel *k) {
     if (f->policy.disable || f->policy.disable_combo) return IND_COMBO_DISABLED;
     if (f->keep_order) return IND_COMBO_MEMORY;
@@ -53,7 +53,7 @@ static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kerne
     return combines ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
 }
 
-/* Are they likely to be one device function with different arguments? */
+/* True if both are likely to be one device function with different arguments. */
 static bool sched__alike(const ind_kernel *a, const ind_kernel *b) {
     return a->kind == b->kind && a->num_args == b->num_args && a->num_reads == b->num_reads &&
            a->body->num_inst == b->body->num_inst;
@@ -66,10 +66,10 @@ static bool sched__share_read(const ind_kernel *a, const ind_kernel *b) {
     return false;
 }
 
-/* Matrix products share a launch if they share an operand and have the same depth, so that one function and one tile
-   may serve all. Large pointwise kernels share a launch if they are alike and read a common buffer: the second one
-   occupies the multiprocessors that the end of the first leaves idle (rotary embedding of queries and keys, 336 MiB,
-   H200: 87.6 us, two launches 89.1 us). Small kernels need nothing in common. */
+/* True if the two kernels may share a launch. Matrix products must share an operand and have the same depth, so that
+   one function and one tile size serve all. Large pointwise kernels must be alike and read a common buffer: the second
+   one occupies the multiprocessors that the end of the first leaves idle (rotary embedding of queries and keys, 336
+   MiB, H200: 87.6 us, two launches 89.1 us). Small kernels need nothing in common. */
 static bool sched__go_together(const sched__combiner *x, uint32_t i, uint32_t k) {
     const ind_kernel *a = &x->f->schedule->kernel[i], *b = &x->f->schedule->kernel[k];
     if ((a->kind == IND_KERNEL_MATMUL) != (b->kind == IND_KERNEL_MATMUL)) return false;
@@ -84,7 +84,7 @@ static bool sched__is_new_function(const sched__combiner *x, uint32_t launch, ui
     return !sched__alike(&kernel[launch], &kernel[k]) && !sched__alike(&kernel[x->tail[launch]], &kernel[k]);
 }
 
-/* Does the loop of this version store only into its own part of the concatenation? */
+/* True if the loop of this version stores only into its own part of the concatenation. */
 static bool sched__stores_part(const ind__lowered *p, uint32_t version) {
     const ind__buffer *b = &p->buffer[version];
     const ind_body *body = ind__ok(b->part_end) ? p->loop[b->loop].body : NULL;
@@ -98,7 +98,7 @@ static bool sched__stores_part(const ind__lowered *p, uint32_t version) {
     return body != NULL;
 }
 
-/* Do two versions of one buffer hold disjoint parts of a concatenation? Then their order does not matter. */
+/* True if two versions of one buffer are disjoint parts of a concatenation: then their order does not matter. */
 static bool sched__parts_apart(const ind__lowered *p, uint32_t a, uint32_t b) {
     const ind__buffer *x = &p->buffer[a], *y = &p->buffer[b];
     if (!ind__ok(x->part_end) || !ind__ok(y->part_end)) return false;
@@ -110,8 +110,8 @@ static void sched__after(const sched__combiner *x, uint32_t kernel, uint32_t k, 
     if (kernel != k && x->launch[kernel] + 1 > *least) *least = x->launch[kernel] + 1;
 }
 
-/* Kernel k makes a new version of `old`, after all readers of that and after its writer. Both may be in one launch if
-   they store parts of a concatenation. */
+/* Kernel k writes a new version of `old`, so it runs after the writer and all readers of `old`. Both may be in one
+   launch if they store parts of a concatenation. */
 static void sched__after_version(const sched__combiner *x, uint32_t version, uint32_t k, uint32_t *least) {
     const ind__lowered *p = x->f->program;
     uint32_t old = p->buffer[version].mutates;
@@ -141,7 +141,7 @@ static uint32_t sched__earliest(const sched__combiner *x, uint32_t k) {
     return least;
 }
 
-/* Enters kernel k at its original position, since later kernels may depend on it. */
+/* Records kernel k at its original position, since later kernels may depend on it. */
 static void sched__note_kernel(sched__combiner *x, uint32_t k) {
     const ind_kernel *kernel = &x->f->schedule->kernel[k];
     for (uint32_t i = 0; i < kernel->num_args; i++) {
@@ -153,7 +153,7 @@ static void sched__note_kernel(sched__combiner *x, uint32_t k) {
     }
 }
 
-/* Would the outputs of kernel k, live from `launch` on, stay below the peak? */
+/* True if the outputs of kernel k, live from `launch` on, leave the arena at or below the peak. */
 static bool sched__fits_below_peak(const sched__combiner *x, uint32_t launch, uint32_t k) {
     for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
         for (uint32_t at = launch; at < k && x->made[c][k]; at++)
@@ -161,8 +161,8 @@ static bool sched__fits_below_peak(const sched__combiner *x, uint32_t launch, ui
     return true;
 }
 
-/* The launch that kernel k joins: the last one with a similar kernel, else the last possible one. k if there is none,
-   with the reason in *why. */
+/* The launch that kernel k is added to: the last one with a similar kernel, else the last possible one. k if there is
+   none, with the reason in *why. */
 static uint32_t sched__launch_to_join(const sched__combiner *x, uint32_t k, ind_combo_reason *why) {
     const sched__fuser *f = x->f;
     const ind_kernel *kernel = &f->schedule->kernel[k];
@@ -260,7 +260,7 @@ static bool sched__combiner_init(sched__combiner *x, sched__fuser *f) {
     return true;
 }
 
-/* Each kernel joins an earlier launch or opens one. A launch that no other kernel joins has one kernel. */
+/* Adds each kernel to an earlier launch or starts one. A launch to which no other kernel is added has one kernel. */
 static void sched__choose_launches(sched__combiner *x) {
     ind_schedule *s = x->f->schedule;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
@@ -300,7 +300,7 @@ static void sched__launch_each(ind_schedule *s) {
     s->num_launches = s->num_kernels;
 }
 
-/* Is the plan no larger than the other one at all tried points? */
+/* True if the plan is no larger than the other one at all tried points. */
 static bool sched__no_larger(const ind_schedule *s, const ind_schedule *before) {
     for (int c = 0; c < IND__SCHED_NUM_POINTS; c++)
         if (sched__at_corner(s->arena_bytes, c) > sched__at_corner(before->arena_bytes, c) ||
@@ -317,7 +317,7 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
     s->arena_bytes.id = 0;
     if (!sched__plan_memory(f)) return false;
     if (sched__no_larger(s, &before)) return true;
-    before.arena = s->arena; /* it may have grown; its new allocations stay in it */
+    before.arena = s->arena; /* it may have grown; the schedule still owns its new allocations */
     *s = before;
     sched__launch_each(s);
     for (uint32_t k = 0; k < s->num_kernels; k++)
@@ -325,8 +325,8 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
     return true;
 }
 
-/* Combines small independent kernels into one launch. A kernel only moves up, to the position of the launch, so that no
-   other kernel waits longer. */
+/* Combines small independent kernels into one launch. A kernel only moves up, to the position of the launch, so it
+   delays no other kernel. */
 static bool sched__combine(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     sched__combiner x;

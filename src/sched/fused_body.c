@@ -3,7 +3,7 @@
 typedef struct sched__recording {
     sched__fuser *f;
     uint32_t group, loop;
-    ind_value within; /* the element is in the prefix that the loop works on; id 0: it works on all */
+    ind_value within; /* true for elements of the prefix that the loop computes; id 0: it computes all */
     ind_expr row;     /* the variable along the row */
 } sched__recording;
 
@@ -35,14 +35,14 @@ static ind_value sched__record_reduce(ind_ops *o, const ind__inst *in, void *use
     return o->emit(o, &bounded, NULL);
 }
 
-/* Is the element in the prefix that the loop works on? */
+/* The condition that the element is in the prefix that the loop computes; id 0 if it computes all. */
 static ind_value sched__record_within(sched__fuser *f, ind_ops *o, uint32_t l, ind_expr row) {
     if (!ind__ok(f->bound[l])) return (ind_value){0};
     return ind_op_lt(o, ind_op_index(o, row, IND_I64), ind_op_index(o, f->bound[l], IND_I64));
 }
 
-/* Replaces a load of the kernel's own result by the value. A value that would pass through a 16-bit buffer keeps its
-   f32 precision, as in TorchInductor. An operand of a matrix product is rounded, as tensor cores multiply 16 bits. */
+/* Replaces a load of the kernel's own result by the value. The value keeps f32 precision even if the buffer has 16-bit
+   elements, as in TorchInductor. An operand of a matrix product is rounded, as tensor cores multiply 16 bits. */
 static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     uint32_t writer = sched__writer(r->f, in->source);
@@ -53,7 +53,7 @@ static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_e
     }
     ind_value made = {r->f->value[in->source]};
     ind_dtype memory = r->f->program->buffer[in->source].dtype;
-    const bool operand = r->loop == r->f->group[r->group].dot; /* of a product: nothing else feeds its loop */
+    const bool operand = r->loop == r->f->group[r->group].dot; /* of a product: all loads of its loop are operands */
     if (operand && memory != ind_dtype_compute(memory)) made = ind_op_cast(o, made, memory);
     if (!in->arg[0]) return made;
     ind_value zero = ind_dtype_is_float((ind_dtype)in->dtype) ? ind_op_constant(o, 0, (ind_dtype)in->dtype)

@@ -2,17 +2,13 @@
 
 #define IND__SCHED_NONE    UINT32_MAX
 #define IND__SCHED_DIMS    (2 * IND_MAX_RANK)
-#define IND__SCHED_BUCKETS 4096 /* of the tables of domains and of fits: chains stay short up to a million loops */
+#define IND__SCHED_BUCKETS 4096 /* of the hash tables of domains and of fits: short chains up to a million loops */
 
 enum {
     IND__SCHED_ROUNDS = 10,       /* of fusion, at most; TorchInductor's number */
     IND__SCHED_NEIGHBOURS = 16,   /* readers of one buffer that are tried against each other */
     IND__SCHED_VISITS = 128,      /* kernels that one cycle test may visit, in each direction */
     IND__SCHED_STEPS = 2048,      /* edges that it may follow */
-    IND__SCHED_FEW_ROWS = 64,     /* a kernel over fewer rows than this ... */
-    IND__SCHED_LONG_ROW = 16384,  /* ... of more elements than this leaves most of a GPU idle */
-    IND__SCHED_KEPT_ROW = 25600,  /* ... unless blocks keep it in shared memory: elements of two f32 rows in 200 KiB */
-    IND__SCHED_LONG_RUN = 128,    /* longest run of rows per block for column reductions, chosen without mix_rows */
     IND__SCHED_RUN_WARPS = 4,     /* warps of a block if each warp has one row */
     IND__SCHED_WINDOW = 64,       /* readers of a result are searched in so many loops after it */
     IND__SCHED_GIFTS = 16,        /* donated inputs that are tried for one buffer */
@@ -23,7 +19,7 @@ enum {
     IND__SCHED_CARE = 1,          /* memory is scarce: no fusion for shared reads, concatenation parts or prologues */
     IND__SCHED_APART = 2,         /* no fusion at all */
     IND__SCHED_SAVINGS = 6,       /* schedules that are tried for less memory */
-    IND__SCHED_OPEN_END = 1 << 16 /* used as the largest value of a size without a bound */
+    IND__SCHED_OPEN_END = 1 << 16 /* value of a size without an upper bound */
 };
 
 /* Iteration space of a kernel: sizes of P, then of R, none of them 1, and their index symbols. Interned, so that equal
@@ -37,8 +33,8 @@ typedef struct sched__domain {
     int64_t hint, rhint;
 } sched__domain;
 
-/* Order in which the dimensions of a domain are matched with those of another: their own, or the memory order of an
-   access. */
+/* Order in which the dimensions of a domain are matched with those of another: the original one, or the memory order of
+   an access. */
 typedef struct sched__walk_order {
     uint8_t dim[IND__SCHED_DIMS];
 } sched__walk_order;
@@ -51,13 +47,13 @@ typedef struct sched__fit {
     bool reordered;   /* one of the orders is not the original one */
     bool elementwise; /* the points of one are the rows times the row elements of the other */
     ind_expr map_a[IND__SCHED_DIMS], map_b[IND__SCHED_DIMS];
-    ind_expr bound; /* valid: b works only on the elements of a's rows below it */
+    ind_expr bound; /* valid: b computes only the elements of a's rows below it */
 } sched__fit;
 
 /* A kernel under construction; its number is that of its first loop. */
 typedef struct sched__group {
     const sched__domain *domain;
-    uint32_t head, tail, count; /* loops, ascending, linked by next_loop */
+    uint32_t head, tail, count; /* loops in ascending order, linked by next_loop */
     uint32_t order;             /* position in a topological order of the groups; unique */
     uint32_t changed;           /* round of the last change */
     uint32_t dot;               /* its loop with a matrix product, or SCHED_NONE */
@@ -78,7 +74,7 @@ typedef struct sched__candidate {
     uint32_t distance;
 } sched__candidate;
 
-/* Lifetime of a piece of memory: the steps from its first write to its last read. */
+/* Lifetime of a memory block: the steps from its first write to its last read. */
 typedef struct sched__life {
     uint32_t buffer, begin, end;
     ind_expr size; /* rounded up */
@@ -95,14 +91,14 @@ typedef struct sched__fuser {
     ind__arena scratch;
     bool failed;
     bool keep_order;     /* of the program */
-    const uint8_t *care; /* by loop: 0, or IND__SCHED_CARE where memory is scarce; NULL: nowhere */
+    const uint8_t *care; /* by loop: 0, or IND__SCHED_CARE or more if memory is scarce; NULL: 0 for all */
 
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
     ind_expr *var;          /* the loops' variables, in those of the group */
-    ind_expr *bound;        /* by loop: row element from which on it does nothing; invalid: none */
+    ind_expr *bound;        /* by loop: first row element that it does not compute; invalid: it computes all */
     uint32_t *first_var;    /* by loop */
-    uint32_t *waits;        /* loops that a loop must wait for, as they read what it then changes */
+    uint32_t *waits;        /* loops that must run before a loop, as they read data that it then changes */
     uint32_t *first_wait;   /* by loop, one more than loops */
     uint32_t *reader;       /* loops that read a buffer, ascending */
     uint32_t *first_reader; /* by buffer, one more than buffers */
@@ -117,7 +113,7 @@ typedef struct sched__fuser {
     sched__fit *fits[IND__SCHED_BUCKETS];
     uint32_t num_domains;
 
-    uint32_t *mark;  /* by loop or buffer: equal to epoch where visited */
+    uint32_t *mark;  /* by loop or buffer: equal to epoch if visited */
     uint32_t *found; /* by buffer: note of the current epoch */
     uint32_t epoch;
     uint32_t after[IND__SCHED_VISITS], before[IND__SCHED_VISITS]; /* result of the last cycle test */
@@ -125,11 +121,11 @@ typedef struct sched__fuser {
 
     const struct sched__splitter *splitter; /* while edges are explained */
 
-    uint32_t *value; /* by buffer: its value in the body that is being recorded */
+    uint32_t *value; /* by buffer: its value in the body being recorded */
     uint32_t *gift;  /* donated inputs */
     uint32_t num_gifts;
 
-    uint32_t *order; /* groups in the order in which they will run */
+    uint32_t *order; /* groups in execution order */
     uint32_t num_order;
 } sched__fuser;
 
@@ -145,7 +141,7 @@ static void *sched__scratch(sched__fuser *f, size_t count, size_t bytes) {
     return p;
 }
 
-/* Result in the schedule's own memory. */
+/* Copies a result to the schedule's own memory. */
 static void *sched__keep(sched__fuser *f, const void *data, size_t count, size_t bytes) {
     size_t total;
     void *p = ind__size_mul(count ? count : 1, bytes, &total) ? ind__arena_alloc(&f->schedule->arena, total) : NULL;
@@ -253,7 +249,7 @@ static bool sched__is_access(const ind__inst *i) {
     return i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE;
 }
 
-/* Is it a store that combines the values of a run of rows? */
+/* True for a store that combines the values of a run of rows. */
 static bool sched__joins_run(const ind__inst *i) {
     return i->op == IND_LOOP_STORE && (i->flags & IND__INST_RUN);
 }
@@ -263,26 +259,10 @@ static bool sched__has_index(const ind__inst *i) {
 }
 
 static void sched__policy_defaults(ind_fusion_policy *p) {
-    if (p->max_loops <= 0) p->max_loops = 64;
-    if (p->max_args <= 0) p->max_args = 32;
-    if (p->min_saved <= 0) p->min_saved = 10;
-    if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
-    if (p->split_share <= 0) p->split_share = 8;
-    if (p->mix_rows < 2) p->mix_rows = p->mix_rows ? 2 : 16;
-    if (p->mix_columns <= 0) p->mix_columns = 8192;
-    if (p->mix_flight <= 0) p->mix_flight = 6 << 20;
-    if (p->mix_from <= 0) p->mix_from = 4 << 20;
-    if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
-    if (p->max_scans <= 0) p->max_scans = 4;
+#define X(type, field, value, scale, meaning, source)                                                                  \
+    if (p->field <= 0) p->field = value;
+    IND_FUSION_FIGURES(X)
+#undef X
+    if (p->mix_rows < 2) p->mix_rows = 2;
     if (p->max_scans > IND__MAX_SCANS) p->max_scans = IND__MAX_SCANS;
-    if (p->max_distance <= 0) p->max_distance = 64;
-    if (p->l2_bytes <= 0) p->l2_bytes = 32 << 20;
-    if (p->product_tile <= 0) p->product_tile = 32;
-    if (p->ops_per_byte <= 0) p->ops_per_byte = 6;
-    if (p->fill_blocks <= 0) p->fill_blocks = 528;
-    if (p->macs_per_byte <= 0) p->macs_per_byte = 64;
-    if (p->step_bytes <= 0) p->step_bytes = 1700 << 10;
-    if (p->max_parts <= 0) p->max_parts = 64;
-    if (p->max_functions <= 0) p->max_functions = 8;
-    if (p->row_blocks <= 0) p->row_blocks = 1;
 }

@@ -6,6 +6,6 @@
 #define IND__WARP_ROW     1024 /* longest row in the registers of one warp */
 #define IND__SCAN_COLUMNS 1024 /* from this number of rows on, one thread scans each row if that coalesces reads */
 
-/* Computes the loop variables that each instruction's value depends on: bit v of mask[i] stands for body->var[v]. mask
-   has num_inst entries. The result of a REDUCE depends on no reduction variable, that of a SCAN on all. */
+/* Computes the loop variables that each instruction's value depends on: bit v of mask[i] means body->var[v]. mask has
+   num_inst entries. The result of a REDUCE depends on no reduction variable, that of a SCAN on all. */
 void ind__body_var_masks(const ind_body *body, uint32_t *mask);

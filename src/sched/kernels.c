@@ -1,4 +1,4 @@
-/* ---- what a kernel is told to be: name, arguments, amounts of work */
+/* ---- properties of kernels: name, arguments, amounts of work */
 
 static uint32_t sched__collect_loops(const sched__fuser *f, uint32_t g, uint32_t *loop) {
     uint32_t n = 0;
@@ -29,7 +29,7 @@ static bool sched__name_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* Does the name already contain this part, between underscores? */
+/* True if the name already contains this part, between underscores. */
 static bool sched__name_has(const char *name, const char *part, size_t length) {
     for (const char *at = strstr(name, part); at; at = strstr(at + 1, part)) {
         bool starts = at == name || at[-1] == '_', ends = !at[length] || at[length] == '_';
@@ -59,8 +59,8 @@ static void sched__set_name(sched__fuser *f, ind_kernel *k) {
     if (!k->name[0]) strcpy(k->name, ind__kernel_kind_text(k->kind));
 }
 
-/* Derives rows, columns and batch from the operands' indices. A variable of the first operand only is a row, one of the
-   second only a column. Of several the innermost is taken; the others are batch dimensions. */
+/* Derives rows, columns and batch from the operands' indices. A variable of only the first operand is a row, of only
+   the second a column. The innermost of several is used; the others are batch dimensions. */
 static void sched__set_matmul(ind_kernel *k, const uint32_t *mask) {
     uint8_t operands[IND__SCHED_DIMS];
     k->matmul.m = k->matmul.n = -1;
@@ -76,7 +76,7 @@ static void sched__set_matmul(ind_kernel *k, const uint32_t *mask) {
     }
 }
 
-/* Points of the variables in the mask. */
+/* Number of points of the variables in the mask. */
 static ind_expr sched__points(const ind_body *body, uint32_t mask) {
     ind_expr n = ind_int(body->context, 1);
     for (int v = 0; v < body->rank + body->rrank; v++) {
@@ -103,7 +103,7 @@ static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint
     return ind_known_le(all, total) ? all : total;
 }
 
-/* Does a store combine with the old value? Then memory is read as well. */
+/* True if a store combines with the old value: then memory is read as well. */
 static bool sched__combines(const ind_body *body, uint32_t buffer) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
@@ -124,7 +124,7 @@ static ind_expr sched__touched_bytes(sched__fuser *f, const ind_kernel *k, const
     return sum;
 }
 
-/* One for every arithmetic instruction and element, one per element for a reduction or a scan, two for a DOT. */
+/* Counts one per arithmetic instruction and element, one per element of a reduction or scan, two of a DOT. */
 static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
     uint32_t inner = ~((1u << body->rank) - 1);
@@ -170,7 +170,8 @@ static bool sched__set_args(sched__fuser *f, ind_kernel *k) {
     return true;
 }
 
-/* An amount of work in the declared sizes: an upper bound if it depends on data, 0 if no bound is found. */
+/* An amount of work as a formula in the declared sizes: an upper bound if it depends on data, 0 if no bound is
+   found. */
 static ind_expr sched__most(sched__fuser *f, ind_expr e) {
     ind_expr most = ind__most(f->program->unbacked, f->program->num_unbacked, e);
     return ind__ok(e) && !ind__ok(most) ? ind_int(f->context, 0) : most;
@@ -191,7 +192,7 @@ static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *m
     return ok || sched__fail(f);
 }
 
-/* Depends on the instructions left in the body: a scan may have been dropped as unused. */
+/* The kind follows from the instructions left in the body, as a scan may have been dropped as unused. */
 static ind_kernel_kind sched__kernel_kind(const sched__group *group, const ind_body *body) {
     if (group->call) return IND_KERNEL_EXTERN;
     if (ind__body_sort(body)) return IND_KERNEL_SORT;

@@ -26,8 +26,8 @@ static int sched__refine(const ind_expr *a, int na, const ind_expr *b, int nb, i
     return i < 0 && j < 0 ? n : -1;
 }
 
-/* Common parts of two lists of dimensions with the same number of elements: sizes, outermost first; the dimensions of a
-   and b that each is a part of; its position in the common domain. */
+/* Common refinement of two lists of dimensions with the same number of elements: sizes, outermost first; for each part
+   the dimensions of a and b that it belongs to, and its position in the common domain. */
 typedef struct sched__parts {
     int n;
     ind_expr size[2 * IND__SCHED_DIMS];
@@ -71,7 +71,7 @@ static bool sched__map_parts(const sched__domain *d, int first, const sched__par
     return true;
 }
 
-/* The R dimensions of one domain; the other has none and works per output. */
+/* The R dimensions of one domain. The other has none and computes one value per output. */
 static void sched__parts_alone(sched__parts *p, const sched__domain *d) {
     p->n = d->rrank;
     for (int k = 0; k < d->rrank; k++) {
@@ -80,7 +80,7 @@ static void sched__parts_alone(sched__parts *p, const sched__domain *d) {
     }
 }
 
-/* Both have the same P and the same R (or one has none and works per output). */
+/* Both have the same P and the same R, or one has no R and computes one value per output. */
 static bool sched__fit_parallel(sched__fuser *f, sched__fit *fit) {
     const sched__domain *a = fit->a, *b = fit->b;
     const uint8_t *dim_a = fit->order_a.dim, *dim_b = fit->order_b.dim;
@@ -145,7 +145,7 @@ static sched__walk_order sched__as_it_stands(void) {
     return order;
 }
 
-/* Cached: a program has few different domains and orders. NULL on failure. */
+/* Cached, as a program has few different domains and orders. NULL on failure. */
 static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain *a, const sched__walk_order *order_a,
                                             const sched__domain *b, const sched__walk_order *order_b) {
     uint32_t key[2] = {a->number, b->number};

@@ -99,8 +99,8 @@ static void sched__print_formula(const sched__printer *p, const char *before, in
     ind__text_expr(p->t, e);
 }
 
-/* The graph tensor of which the buffer holds the value or a part, as `length` characters. It is the result of the last
-   op of its loop, the result itself for an extern call, or the size for a size from data. NULL: the buffer has the
+/* The graph tensor of which the buffer holds the value or a part, as `length` characters: the result of the last op of
+   its loop, the result itself for an extern call, or the size for a data-dependent size. NULL: the buffer has the
    tensor's name, or no tensor is known. */
 static const char *sched__tensor_of(const sched__printer *p, uint32_t buffer, int *length) {
     const ind__lowered *program = p->s->program;
@@ -158,7 +158,7 @@ static void sched__print_edge(const sched__printer *p, const ind_edge *e) {
     ind__textf(p->t, fused ? " bytes and a launch\n" : " bytes\n");
 }
 
-/* Lists the edges by the loop in which they end: 1 + the first edge of each loop in `first`, linked by `next`. */
+/* Groups the edges by the loop in which they end: 1 + the first edge of each loop in `first`, linked by `next`. */
 static bool sched__link_edges(const ind_schedule *s, uint32_t **first, uint32_t **next) {
     *first = ind__alloc(s->context, ((size_t)s->program->num_loops + s->num_edges + 1) * sizeof **first);
     if (!*first) return false;

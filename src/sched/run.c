@@ -19,7 +19,8 @@ static bool sched__note_uses(sched__fuser *f) {
     return true;
 }
 
-/* A proof that is refused memory only gives up. The plan is then correct but not the best; that is a failure too. */
+/* A proof that is refused memory returns "not proven". The plan is then correct but not the best; that is a failure
+   too. */
 static ind_status sched__run(sched__fuser *f) {
     const uint32_t refusals = ind__refusals(f->context);
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&

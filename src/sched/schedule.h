@@ -8,9 +8,9 @@ typedef struct ind__access {
     bool indirect; /* the index depends on data */
     bool masked;
     bool operand; /* feeds a DOT reduction */
-    bool whole;   /* the whole buffer, in a loop that writes its next version; there is no index */
-    bool partly;  /* a store that is masked or combines with the old value: memory then differs from the stored value */
-    bool size;    /* a size from data in ranges and indices of the loop; no instruction of the body */
+    bool whole;   /* the whole buffer, in a loop that writes its next version; has no index */
+    bool partly;  /* a store that is masked or combines with the old value: memory may differ from the stored value */
+    bool size;    /* a data-dependent size in ranges and indices of the loop; no instruction of the body reads it */
 } ind__access;
 
 /* ------------------------------------------------------------------------------------------------ >>kernel */
@@ -21,7 +21,7 @@ typedef struct ind__access {
     X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */                                              \
     X(SCAN, "scan")     /* SCANs, and other work on the scanned rows; see below */                                     \
     X(SORT, "sort")     /* the same with one sorting SCAN; see below */                                                \
-    X(EXTERN, "extern") /* an extern call, alone */
+    X(EXTERN, "extern") /* an extern call; a kernel has only one */
 
 typedef enum ind_kernel_kind {
 #define X(name, text) IND_KERNEL_##name,
@@ -62,60 +62,80 @@ typedef struct ind_kernel {
 
 /* ------------------------------------------------------------------------------------------------ >>policy */
 
-/* Thresholds of fusion; 0 means the default. */
+/* Figures of the fusion policy: type, field, value, scale, meaning, source. Values were measured on an H200 or follow
+   from its data sheet. The scale names what a figure of another device is proportional to, derived from the H200's by
+   ratio and not measured: BANDWIDTH, OPERATIONS and PRODUCTS (f32 and 16-bit tensor-core rate over memory bandwidth),
+   L2, SMS, SHARED (memory of a block); NONE: the same on all devices. */
+#define IND_FUSION_FIGURES(X)                                                                                          \
+    X(int, max_loops, 64, NONE, "most loops of a kernel", "TorchInductor's max_fusion_size")                           \
+    X(int, max_args, 32, NONE, "most buffers of a kernel", "registers for pointers")                                   \
+    X(int64_t, min_saved, 10, NONE, "bytes that a horizontal fusion must save, at the hints of the sizes",             \
+      "TorchInductor")                                                                                                 \
+    X(int, max_distance, 64, NONE, "horizontal: largest distance in the original order", "TorchInductor")              \
+    X(int, max_scan_stride, 32, NONE, "longest strided row that is both scanned and reduced",                          \
+      "one thread iterates over it, while a reduction alone uses many threads")                                        \
+    X(int64_t, split_share, 8, NONE,                                                                                   \
+      "the partial results of two stages take at most 1/split_share of the bytes whose second read they save",         \
+      "not measured")                                                                                                  \
+    X(int, mix_rows, 16, NONE, "fewest rows per block for partial column sums",                                        \
+      "each run of rows stores and reads back one row of partial results")                                             \
+    X(int, mix_columns, 8192, NONE, "longest row, in registers, of a kernel that also reduces columns",                \
+      "layer_norm backward")                                                                                           \
+    X(int64_t, mix_from, 4 << 20, BANDWIDTH, "bytes of saved reads that pay for the additional launch",                \
+      "about a microsecond")                                                                                           \
+    X(int64_t, mix_flight, 6 << 20, BANDWIDTH, "bytes that blocks must have in flight, in rows of two f32",            \
+      "twice bandwidth x latency (4.8e12 B/s, 0.65 us): nothing is in flight while a row is combined and stored")      \
+    X(int, long_run, 128, NONE, "longest run of rows per block for column reductions, chosen without mix_rows",        \
+      "layer_norm backward, 6144 to 40000 rows")                                                                       \
+    X(int64_t, launch_bytes, 4 << 20, BANDWIDTH,                                                                       \
+      "memory traffic in the time of one launch, which a fusion may lose to strided accesses", "about a microsecond")  \
+    X(int64_t, l2_bytes, 32 << 20, L2, "data read again costs half if it fits here",                                   \
+      "L2 of 50 MiB, less other data in flight")                                                                       \
+    X(int, product_tile, 32, NONE,                                                                                     \
+      "rows and columns of a matmul tile: a prologue is computed once per tile of the other dimension",                \
+      "prologues pay for problems too small for larger tiles")                                                         \
+    X(int, small_tile, 64, NONE, "the same of a matmul that may share a launch", "tiles of small products")            \
+    X(int, product_depth, 64, NONE, "k of a step of a matmul", "tiles of 16-bit products")                             \
+    X(int, function_ops, 8, NONE, "f32 operations of a division or libm function", "not measured")                     \
+    X(int, random_ops, 64, NONE, "f32 operations of a random number or user function", "not measured")                 \
+    X(int, ops_per_byte, 6, OPERATIONS, "f32 operations of a busy GPU per byte of memory traffic",                     \
+      "29e12 / s and 4.8e12 B/s, measured")                                                                            \
+    X(int, fill_blocks, 528, SMS, "blocks that fill the GPU; fewer compute proportionally slower", "132 x 4")          \
+    X(int, macs_per_byte, 64, PRODUCTS,                                                                                \
+      "16-bit multiply-adds per byte of memory traffic that a matmul with a prologue loses against plain copies",      \
+      "1 / (1 / 800 - 1 / 2048) per cycle of mma.sync and wgmma, 132 SMs, 2743 bytes per cycle")                       \
+    X(int64_t, step_bytes, 1700 << 10, BANDWIDTH,                                                                      \
+      "memory traffic while a block waits for 64 k of a 16-bit operand that is computed, not copied",                  \
+      "0.4 us: 4096 k of an 8-bit operand took 45 us, against 19 us after a 13 us kernel that converts it")            \
+    X(int, few_rows, 64, SMS, "a kernel over fewer long rows than this leaves most of a GPU idle", "132 SMs")          \
+    X(int, long_row, 16384, NONE, "elements of a long row", "batch_norm")                                              \
+    X(int, kept_row, 25600, SHARED, "elements of a row that a block has in shared memory", "two f32 rows in 200 KiB")  \
+    X(int, max_scans, 4, NONE, "most scans of a kernel, at most 16", "each needs registers for its thread's segment")  \
+    X(int, max_parts, 64, NONE, "most kernels of a launch", "their arguments fit into the 4 KiB of any launch")        \
+    X(int, max_functions, 8, NONE,                                                                                     \
+      "most different functions of a launch; they compile serially, separate kernels in parallel", "not measured")     \
+    X(int, row_blocks, 1, NONE, "most blocks that share a long row of one kernel", "the target's max_cluster")
+
+/* What fusion may do, and its figures; 0 means the default. */
 typedef struct ind_fusion_policy {
-    bool disable;          /* one kernel per loop: for debugging and for measuring the gain of fusion */
-    int max_loops;         /* most loops of a kernel; default 64 (TorchInductor's max_fusion_size) */
-    int max_args;          /* most buffers of a kernel; default 32 */
-    int64_t min_saved;     /* bytes that a horizontal fusion must save, at the hints of the sizes; default 10 */
-    int max_distance;      /* horizontal: largest distance in the original order; default 64 */
-    bool disable_inplace;  /* memory plan: no output reuses the memory of an input */
-    bool disable_reorder;  /* loops are not reordered to match those of another kernel */
-    bool disable_scans;    /* a scan is a separate kernel */
-    bool disable_mutation; /* an in-place loop is fused with no other reader of its buffer, and with no rows */
-    int max_scan_stride;   /* longest strided row that is both scanned and reduced: one thread iterates over it, while a
-                              reduction alone uses many threads; default 32 */
-    bool disable_split;    /* no two-stage reductions, also not of columns */
-    int64_t split_share;   /* the partial results of two stages take at most 1/split_share of the data that is then read
-                              once less; default 8 */
-    bool disable_mix;      /* no kernel reduces columns together with work on the rows */
-    int mix_rows;       /* fewest rows per block for partial column sums: each run of rows stores and reads back one row
-                           of partial results; default 16 */
-    int mix_columns;    /* longest row of a kernel that also reduces columns, which stay in registers; default 8192 */
-    int64_t mix_from;   /* bytes that must be read once less to pay for the additional launch; default 4 MiB */
-    int64_t mix_flight; /* bytes that blocks must have in flight, in rows of two f32, to keep memory busy; default 6
-                           MiB, twice its bandwidth times its latency (H200: 4.8e12 B/s, 0.65 us), as nothing is in
-                           flight while a row is combined and stored */
-    int64_t launch_bytes;  /* memory traffic in the time of one launch, which a fusion may lose to strided accesses;
-                              default 4 MiB, about a microsecond of an H200 */
-    bool disable_prologue; /* no prologues in the operand loads of a matrix product */
-    int64_t l2_bytes;      /* data that is read again counts half if it fits here; default 32 MiB: below the L2 of large
-                              GPUs (A100 40 MiB, H200 50 MiB), less other data in flight */
-    int product_tile;      /* rows and columns of a matmul tile; a prologue is computed once per tile of the other
-                              dimension; default 32, as prologues pay for problems too small for larger tiles */
-    int ops_per_byte;      /* f32 operations of a busy GPU per byte of memory traffic; default 6 (H200: 29e12 / s and
-                              4.8e12) */
-    int fill_blocks;       /* blocks that fill the GPU; fewer compute proportionally slower; default 528 (132 x 4) */
-    int macs_per_byte;     /* 16-bit multiply-adds per byte of memory traffic that a matmul with a prologue loses
-                              against one with plain operand copies: 1 / (1 / 800 - 1 / 2048) per cycle of mma.sync and
-                              wgmma, by 132 multiprocessors and 2743 bytes per cycle of an H200; default 64 */
-    int64_t step_bytes; /* memory traffic while a block waits for 64 k of a 16-bit operand that is computed, not copied;
-                           default 1700 KiB: 0.4 us of an H200, where 4096 k of an 8-bit operand took 45 us, against 19
-                           us after a 13 us kernel that converts it */
-    bool disable_row_mutation; /* a kernel with rows changes no buffer in place whose old value it reads */
-    bool disable_sorts;        /* a sort is a separate kernel */
-    bool disable_rescans;      /* no scan runs again for a per-element use of a reduction of its results */
-    bool disable_prefixes; /* work on the first elements of sorted rows, as after topk, is not fused into the sort */
-    int max_scans;         /* most scans of a kernel, at most 16; default 4, as each takes registers for its thread's
-                              segment */
-    bool disable_combo;    /* every kernel is a separate launch */
-    int max_parts;         /* most kernels of a launch; default 64: their arguments fit into the 4 KiB of any launch */
-    int max_functions;     /* most different functions of a launch; they compile serially, separate kernels in parallel;
-                              default 8 */
+    bool disable;                  /* one kernel per loop: for debugging and for measuring the gain of fusion */
+    bool disable_inplace;          /* memory plan: no output reuses the memory of an input */
+    bool disable_reorder;          /* loops are not reordered to match those of another kernel */
+    bool disable_scans;            /* a scan is a separate kernel */
+    bool disable_mutation;         /* an in-place loop is fused with no other reader of its buffer, and with no rows */
+    bool disable_split;            /* no two-stage reductions, also not of columns */
+    bool disable_mix;              /* no kernel reduces columns together with work on the rows */
+    bool disable_prologue;         /* no prologues in the operand loads of a matrix product */
+    bool disable_row_mutation;     /* a kernel with rows does not change a buffer in place whose old value it reads */
+    bool disable_sorts;            /* a sort is a separate kernel */
+    bool disable_rescans;          /* no scan runs again for a per-element use of a reduction of its results */
+    bool disable_prefixes;         /* work on the first elements of sorted rows, as after topk, is not fused */
+    bool disable_combo;            /* every kernel is a separate launch */
     bool disable_dependent_launch; /* no programmatic dependent launch */
     bool disable_finish;           /* a reduction of the results of a few rows is a separate launch */
-    int row_blocks; /* most blocks that share a long row of one kernel; default 1, or the target of the module
-                       (ind_target.max_cluster) */
+#define X(type, field, value, scale, meaning, source) type field;
+    IND_FUSION_FIGURES(X)
+#undef X
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -202,36 +222,36 @@ typedef struct ind_schedule {
     ind_context *context;
     const ind__lowered *program; /* not owned; must outlive the schedule */
     ind__arena arena;
-    ind_kernel *kernel; /* in the order in which they run */
+    ind_kernel *kernel; /* in execution order */
     uint32_t num_kernels;
     uint32_t *launch; /* by kernel: the first kernel of its launch; the parts are consecutive and independent */
     uint32_t num_launches;
-    bool dependent_launch;   /* launches use programmatic dependent launch */
-    bool finishes;           /* a launch may also run the next kernel if that reduces the results of a few rows */
+    bool dependent_launch; /* launches use programmatic dependent launch */
+    bool finishes;         /* a launch may also run the next kernel, if that kernel reduces the results of a few rows */
     ind_combo_reason *combo; /* by kernel */
     ind_edge *edge;
     uint32_t num_edges, cap_edges;
     uint32_t *kernel_of;            /* by loop: the kernel that runs it */
     uint32_t *first_use, *last_use; /* by buffer: kernels; UINT32_MAX: it never reaches memory */
     /* Memory plan, by buffer number. */
-    ind_expr *offset;     /* bytes from the start of the arena, multiples of 256; invalid: not in the arena (inputs,
-                             constants, outputs, and buffers that never reach memory) */
-    uint32_t *storage;    /* buffer whose memory this one uses; 0: it never reaches memory. Itself, or the first of a
-                             chain of in-place reuses, or a donated input in whose memory it lies */
-    uint32_t *takes_over; /* outputs: a donated input to whose memory the caller may bind it, as that is free by then;
-                             0: none */
+    ind_expr *offset;  /* bytes from the start of the arena, multiples of 256; invalid: not in the arena (inputs,
+                          constants, outputs, and buffers that never reach memory) */
+    uint32_t *storage; /* buffer whose memory this one uses; 0: it never reaches memory. Itself, the first of a chain of
+                          in-place reuses, or a donated input */
+    uint32_t *takes_over; /* outputs: a donated input to whose memory the caller may bind it, as no later kernel reads
+                             that input; 0: none */
     ind_expr arena_bytes;
     /* Both count intermediates, each rounded up to 256 bytes; the caller owns the memory of outputs. */
     ind_expr peak_bytes;     /* largest sum of live intermediates; <= arena_bytes */
     ind_expr op_by_op_bytes; /* unfused peak: every loop runs alone in the program's order, each result freed after its
-                                last reader. The plan must not exceed it. Partial results of a two-stage reduction live
-                                from stage to stage; those of columns of the same data, which one kernel reduces, all
-                                live at the same time */
+                                last reader. The plan must not exceed it. Partial results of a two-stage reduction are
+                                live from stage to stage; those of columns of the same data, which one kernel reduces,
+                                are all live at the same time */
 } ind_schedule;
 
-/* Makes two-stage reductions of suitable reductions of the program. The first stage then shares the rows that another
-   loop reduces (a sum of all elements, or of each column, beside the maxima of the rows). Does so if that moves fewer
-   bytes, or if few outputs alone would leave most of a GPU idle. Call it before ind__schedule_create. policy may be
+/* Splits suitable reductions of the program into two stages. The first stage then shares the rows that another loop
+   reduces (a sum of all elements, or of each column, together with the maxima of the rows). Does so if that moves fewer
+   bytes, or if too few outputs would leave most of a GPU idle. Call it before ind__schedule_create. policy may be
    NULL. */
 ind_status ind__split_reductions(ind__lowered *program, const ind_fusion_policy *policy);
 
@@ -254,8 +274,8 @@ const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* Prints the schedule as text and as JSON: {"kernels": [{"name", "kind", "origins": [names], "results": [names],
    "reads", "writes", "bytes_read", "bytes_written", "flops", "domain", "launch": first kernel of its launch, "combo":
-   code of the reason why it is alone or not}], "buffers": [{"name", "tensor", "bytes", "offset", "storage",
-   "takes_over" (if it may lie in a donated input), "first", "last", "results"}], "edges": [{"from", "to",
+   code of the reason why it shares a launch or not}], "buffers": [{"name", "tensor", "bytes", "offset", "storage",
+   "takes_over" (if it may use the memory of a donated input), "first", "last", "results"}], "edges": [{"from", "to",
    "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "tensor", "vertical", "fused", "code", "reason",
    "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. "results" are the graph tensors of
    the origins, named by result_name (may be NULL). "tensor" is the graph tensor of which an internal buffer holds the

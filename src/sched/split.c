@@ -1,12 +1,12 @@
 /* ================================================================================================== >>split */
 
-/* Splits are decided before any fusion. A first stage is made for another loop's rows only if both are certain to fuse:
-   neither depends on the other except at the same point. */
+/* Splits are decided before any fusion. A first stage is created for another loop's rows only if both are certain to
+   fuse: neither depends on the other except at the same point. */
 typedef struct sched__splitter {
     const ind__lowered *program;
     ind_fusion_policy policy;
     ind__split *split;      /* by loop: as for ind__lowered_split */
-    uint8_t *joined;        /* by loop: a first stage was made for its rows */
+    uint8_t *joined;        /* by loop: a first stage was created for its rows */
     uint32_t *reader;       /* loops that reduce values loaded from a buffer, ascending */
     uint32_t *first_reader; /* by buffer, one more than buffers */
 } sched__splitter;
@@ -42,8 +42,8 @@ static int sched__long_vars(const ind_body *b, int var[IND__SCHED_DIMS], int *p)
     return n;
 }
 
-/* If the points of `whole` are those of `rows` in the same order, but with more dimensions reduced, returns how many of
-   its R dimensions are in rows' P; else 0. to: its variables as those of `rows`. */
+/* If the points of `whole` are those of `rows` in the same order, but with more dimensions reduced, returns the number
+   of its R dimensions that are in rows' P; else 0. to: its variables expressed in those of `rows`. */
 static int sched__rows_within(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
     int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
     int n = sched__long_vars(whole, mine, &my_p), m = sched__long_vars(rows, theirs, &their_p);
@@ -64,7 +64,7 @@ static ind_expr sched__plain_index(const ind_body *b, ind_expr index) {
     return ind__substitute(index, b->var, to, b->rank + b->rrank);
 }
 
-/* Does `rows` load (or store) this element of the buffer at the same point? */
+/* True if `rows` loads (or stores) this element of the buffer at the same point. */
 static bool sched__has_access(const ind_body *rows, ind_loop_op op, uint32_t buffer, ind_expr index) {
     for (uint32_t i = 1; i < rows->num_inst; i++) {
         const ind__inst *in = &rows->inst[i];
@@ -99,8 +99,8 @@ static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole,
     return bytes;
 }
 
-/* Does another loop reduce the same data over the same dimensions, so that unsplit both fuse? Unless `any`, only loops
-   that cannot be split count. */
+/* True if another loop reduces the same data over the same dimensions, so that both fuse unsplit. Unless `any`, only
+   loops that cannot be split count. */
 static bool sched__reduced_whole_too(const sched__splitter *s, uint32_t l, bool any) {
     const ind_body *b = s->program->loop[l].body;
     int64_t points = sched__points_hint(b, b->rank, b->rank + b->rrank);
@@ -133,8 +133,8 @@ static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
     return met / s->policy.split_share / bytes >= partials ? outer : 0;
 }
 
-/* Does a user of the result read the loop's data again, as a normalisation does? Then one unsplit kernel is better, as
-   it still has the data. */
+/* True if a user of the result reads the loop's data again, as a normalisation does. Then one unsplit kernel is better,
+   as it still has the data. */
 static bool sched__data_read_after(const sched__splitter *s, uint32_t l) {
     const ind__lowered *p = s->program;
     uint8_t follows[IND__SCHED_WINDOW] = {1}; /* by loop, from l on: it depends on the result */
@@ -153,7 +153,7 @@ static bool sched__data_read_after(const sched__splitter *s, uint32_t l) {
     return false;
 }
 
-/* Tries the loops that reduce what loop l reads. */
+/* Tries the loops that reduce data that loop l reads. */
 static int sched__split_to_rows(sched__splitter *s, uint32_t l) {
     const ind_body *b = s->program->loop[l].body;
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -185,8 +185,8 @@ static bool sched__may_split(const sched__splitter *s, uint32_t l) {
    and stores a partial result per column, which a second stage reduces. An unfused first stage reads and combines like
    a separate reduction of columns. */
 
-/* Does `whole` reduce the columns of data of which `rows` reduces the rows, or that it computes per element? to: its
-   variables as those of `rows`. */
+/* True if `whole` reduces the columns of data whose rows `rows` reduces, or that `rows` computes per element. to: its
+   variables expressed in those of `rows`. */
 static bool sched__crosses(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
     int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
     int n = sched__long_vars(whole, mine, &my_p), m = sched__long_vars(rows, theirs, &their_p), my_r = n - my_p;
@@ -200,7 +200,7 @@ static bool sched__crosses(const ind_body *whole, const ind_body *rows, ind_expr
     return true;
 }
 
-/* Bytes that `whole` loads at the points where `rows` loads or stores them. */
+/* Bytes that `whole` loads at points at which `rows` loads or stores them. */
 static int64_t sched__crossed_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows) {
     ind_expr to[IND__SCHED_DIMS];
     int64_t bytes = 0;
@@ -216,14 +216,14 @@ static int64_t sched__crossed_bytes(const sched__splitter *s, const ind_body *wh
     return bytes;
 }
 
-/* Does the loop work on `rows` rows of `columns` elements, or on per-row values? */
+/* True if the loop computes `rows` rows of `columns` elements, or per-row values. */
 static bool sched__on_rows(const ind_body *b, int64_t rows, int64_t columns) {
     int64_t points = sched__points_hint(b, 0, b->rank), reduced = sched__points_hint(b, b->rank, b->rank + b->rrank);
     return b->rrank ? points == rows && reduced == columns : points == rows || points / (columns ? columns : 1) == rows;
 }
 
-/* Would a kernel of column loop l, row loop r and the loops on the same rows between them depend on another kernel in
-   between? */
+/* True if a kernel of column loop l, row loop r and the loops on the same rows between them would depend on another
+   kernel in between. */
 static bool sched__must_wait(const sched__splitter *s, uint32_t l, uint32_t r) {
     enum {
         FOLLOWS = 1,
@@ -251,8 +251,8 @@ static bool sched__must_wait(const sched__splitter *s, uint32_t l, uint32_t r) {
     return first == r ? from[last - first] == OUTSIDE : from[last - first] != 0;
 }
 
-/* Is every load that varies along the columns contiguous along the last of them? Also, none of the loaded buffers may
-   change in place. */
+/* True if every load that varies along the columns is contiguous along the last of them, and none of the loaded buffers
+   may change in place. */
 static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
     int var[IND__SCHED_DIMS], p;
     sched__long_vars(b, var, &p);
@@ -269,7 +269,7 @@ static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
     return true;
 }
 
-/* Do the rows fit into registers? */
+/* True if the rows fit into registers. */
 static bool sched__short_rows(const sched__splitter *s, const ind_body *whole) {
     ind_expr size[IND__SCHED_DIMS];
     int64_t most;
@@ -288,7 +288,7 @@ static int64_t sched__balanced_run(const ind_fusion_policy *p, int64_t rows, int
     const int64_t warps = IND__SCHED_RUN_WARPS, per_row = 2 * ind_dtype_bytes(IND_F32) * columns;
     int64_t flight = p->mix_flight / per_row / (columns <= IND__WARP_ROW ? warps : 1);
     int64_t blocks = p->fill_blocks / 2 > 1 ? p->fill_blocks / 2 : 1;
-    while (blocks < rows && (blocks < flight || rows / blocks >= IND__SCHED_LONG_RUN)) blocks *= 2;
+    while (blocks < rows && (blocks < flight || rows / blocks >= p->long_run)) blocks *= 2;
     int64_t run = (rows - 1) / blocks + 1;
     run = (run + warps - 1) / warps * warps;
     return run > p->mix_rows ? run : p->mix_rows;

@@ -6,14 +6,13 @@ typedef struct sched__numbers {
 
 typedef struct sched__check {
     const ind_schedule *s;
-    uint32_t *step;                 /* by loop: 1 + kernel */
-    uint32_t *made;                 /* by buffer: 1 + kernel that stores it */
-    uint32_t *last;                 /* by kernel: the last one of its launch */
-    sched__life *life;              /* by buffer: lifetime in the arena; size invalid: not there. From the first kernel
-                                       of the launch that writes it to the last kernel of the launch that uses it
-                                       last */
+    uint32_t *step;    /* by loop: 1 + kernel */
+    uint32_t *made;    /* by buffer: 1 + kernel that stores it */
+    uint32_t *last;    /* by kernel: the last one of its launch */
+    sched__life *life; /* by buffer: lifetime in the arena; size invalid: not in the arena. From the first kernel of the
+                          launch that writes it to the last kernel of the last launch that uses it */
     sched__numbers *number;         /* by buffer: bytes in the arena */
-    uint32_t kernel, buffer, other; /* where it went wrong */
+    uint32_t kernel, buffer, other; /* location of the failure */
 } sched__check;
 
 /* Each loop runs in exactly one kernel. */
@@ -93,13 +92,13 @@ static uint32_t sched__only_load(const ind_body *body, uint32_t buffer) {
     return at;
 }
 
-/* Does memory hold exactly the value that the kernel stores? */
+/* True if memory then contains exactly the value that the kernel stores. */
 static bool sched__stores_plainly(const ind_kernel *k, uint32_t buffer) {
     const ind__inst *store = &k->body->inst[sched__only_store(k->body, buffer)];
     return store->op == IND_LOOP_STORE && !store->arg[1] && !store->reduction && !store->flags;
 }
 
-/* Does the value of the load feed a matrix product? */
+/* True if the value of the load feeds a matrix product. */
 static bool sched__is_operand(const ind_body *body, uint32_t load) {
     uint8_t *flag = ind__alloc(body->context, body->num_inst);
     bool operand = !flag || (sched__mark_operands(body, flag), flag[load]);
@@ -107,8 +106,8 @@ static bool sched__is_operand(const ind_body *body, uint32_t load) {
     return operand;
 }
 
-/* May a kernel with rows read the element that it then changes in place? One per point of its rows, or one per row
-   whose read is unmasked. */
+/* True if a kernel with rows may read the element that it then changes in place: one per point of its rows, or one per
+   row whose read is unmasked. */
 static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr index) {
     const ind_body *b = k->body;
     int along = 0;
@@ -119,7 +118,8 @@ static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr 
     return along == b->rrank || (!along && !masked);
 }
 
-/* Does the kernel read only those elements of the changed buffer that the same points store, and before the store? */
+/* True if the kernel reads only those elements of the changed buffer that the same points store, and before the
+   store. */
 static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
     if (!sched__has_arg(k, old, false)) return true;
     uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
@@ -132,7 +132,7 @@ static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version
            (!rows || sched__changes_rows_own(k, old, index));
 }
 
-/* May the kernel that makes the version also contain readers of the old one? */
+/* True if the kernel that writes the version may also contain readers of the old one. */
 static bool sched__changes_in_step(const sched__check *v, uint32_t version) {
     const ind_kernel *k = &v->s->kernel[v->kernel];
     return k->kind != IND_KERNEL_EXTERN && sched__stores_plainly(k, version) &&
@@ -153,7 +153,7 @@ static bool sched__check_order(sched__check *v) {
             v->buffer = body->inst[i].source, v->other = read->mutated_by;
             bool made_here = read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] == v->step[l];
             if (!made_here && !sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false))
-                continue; /* nothing uses it */
+                continue; /* no kernel uses it */
             if (read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] > v->step[l]) return false;
             uint32_t changes = read->mutated_by ? p->buffer[read->mutated_by].loop : l;
             if (changes != l && v->step[changes] < v->step[l]) return false;
@@ -172,12 +172,12 @@ static bool sched__check_order(sched__check *v) {
     return true;
 }
 
-/* Are the loops in one launch, but not in one kernel? */
+/* True if the loops are in one launch, but not in one kernel. */
 static bool sched__side_by_side(const sched__check *v, uint32_t a, uint32_t b) {
     return v->step[a] != v->step[b] && v->s->launch[v->step[a] - 1] == v->s->launch[v->step[b] - 1];
 }
 
-/* True if no other part of the launch writes an older version, except for parts of a concatenation. Versions have the
+/* True if no other kernel of the launch writes an older version, except for parts of a concatenation. Versions have the
    order of the kernels, so those of a launch are adjacent. */
 static bool sched__check_older(sched__check *v, uint32_t version) {
     const ind__lowered *p = v->s->program;
@@ -189,9 +189,9 @@ static bool sched__check_older(sched__check *v, uint32_t version) {
     return true;
 }
 
-/* Based on the loops before fusion. The parts of a launch run in any order, so none reads or changes a buffer that
+/* Based on the loops before fusion. The kernels of a launch run in any order, so none reads or changes a buffer that
    another one writes, except for parts of one concatenation. With the order of the launches, no dependency path
-   connects two parts. */
+   connects two of them. */
 static bool sched__check_parts(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t l = 0; l < p->num_loops; l++) {
@@ -200,13 +200,13 @@ static bool sched__check_parts(sched__check *v) {
         for (uint32_t i = 1; i < body->num_inst; i++) {
             const ind__buffer *read = &p->buffer[v->buffer = body->inst[i].source];
             if (body->inst[i].op != IND_LOOP_LOAD) continue;
-            if (!sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false)) continue; /* nothing uses it */
+            if (!sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false)) continue; /* no kernel uses it */
             if (read->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, read->loop, l)) return false;
             if (read->mutated_by && sched__side_by_side(v, p->buffer[read->mutated_by].loop, l)) return false;
         }
         for (uint32_t o = 0; o < p->loop[l].num_outputs; o++)
             if (!sched__check_older(v, p->loop[l].output[o])) return false;
-        /* a loop over zero elements has lost its sizes by then */
+        /* in the kernel a loop over zero elements no longer has its sizes */
         uint64_t sizes = ind__body_unbacked(p, v->s->kernel[v->kernel].body);
         if (sizes && v->last[v->kernel] != v->s->launch[v->kernel]) return false;
     }
@@ -232,7 +232,7 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
     return true;
 }
 
-/* The donated input in whose memory the buffer lies or may be bound; 0: none. */
+/* The donated input whose memory the buffer uses or may be bound to; 0: none. */
 static uint32_t sched__in_gift(const ind_schedule *s, uint32_t b) {
     if (s->takes_over[b]) return s->takes_over[b];
     return b != s->storage[b] && s->program->buffer[s->storage[b]].donated ? s->storage[b] : 0;
@@ -268,13 +268,13 @@ static bool sched__check_outputs(sched__check *v) {
     return true;
 }
 
-/* end <= begin, possibly by the facts in force alone: offsets omit maxima that the facts decide. */
+/* end <= begin, possibly proven only by the facts in force: offsets omit maxima that the facts decide. */
 static bool sched__follows(ind_expr end, ind_expr begin) {
     return ind_known_true(ind_expr_le(end, begin));
 }
 
-/* Does the buffer end within the arena? Yes also if another buffer begins at its end and ends inside, as sizes are not
-   negative. `chain`: most such steps. */
+/* True if the buffer ends within the arena. Also if another buffer starts at its end and ends inside, as sizes are
+   nonnegative. `chain`: most such steps. */
 static bool sched__ends_inside(const sched__check *v, uint32_t b, int chain) {
     ind_expr end = ind_expr_add(v->s->offset[b], v->life[b].size);
     if (ind__known_le_max(end, v->s->arena_bytes) || sched__follows(end, v->s->arena_bytes)) return true;
@@ -294,8 +294,8 @@ static bool sched__check_offsets(sched__check *v) {
     return true;
 }
 
-/* Where the buffer begins and ends in the arena with the sizes at each corner. What overflows at the largest sizes says
-   nothing: it has no bytes. */
+/* Begin and end of the buffer in the arena with the sizes at each corner. If they overflow, the buffer counts as empty
+   at that corner. */
 static void sched__find_numbers(sched__check *v, uint32_t buffer) {
     for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++) {
         int64_t at, bytes;
@@ -314,7 +314,7 @@ static bool sched__check_numbers(const sched__check *v, uint32_t a, uint32_t b) 
     return true;
 }
 
-/* Does the kernel store only other parts of b's concatenation into b's memory? */
+/* True if the kernel stores only other parts of b's concatenation into b's memory. */
 static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint32_t b) {
     bool stores = false;
     for (uint32_t o = k->num_reads; o < k->num_args; o++) {
@@ -325,8 +325,8 @@ static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint
     return stores;
 }
 
-/* Does b reuse the memory of a in the kernel that writes b? That must be the only user of a in its launch, except for
-   kernels that store other parts there. */
+/* True if b may reuse the memory of a in the kernel that writes b: that kernel must be the only user of a in its
+   launch, except for kernels that store other parts there. */
 static bool sched__check_taken_over(const sched__check *v, const sched__life *a, const sched__life *b) {
     const uint32_t made = v->made[b->buffer] - 1, before = v->made[a->buffer] - 1;
     if (before != made && v->s->launch[before] == v->s->launch[made])
@@ -361,7 +361,7 @@ static bool sched__check_memory(sched__check *v) {
         v->life[num++] = v->life[b];
     }
     sched__sort(v->life, num, sizeof *v->life, sched__compare_begin);
-    for (uint32_t i = 0; i < num; i++) { /* life[0..live) have not ended yet */
+    for (uint32_t i = 0; i < num; i++) { /* life[0..live) are not over yet */
         sched__life at = v->life[i];
         uint32_t kept = 0;
         for (uint32_t k = 0; k < live; k++) {
@@ -375,22 +375,22 @@ static bool sched__check_memory(sched__check *v) {
     return true;
 }
 
-/* May kernel k write `b` into the memory of the donated input, given its previous contents? */
+/* True if kernel k may write `b` into the memory of the donated input, given its previous contents. */
 static bool sched__check_gift(const sched__check *v, uint32_t k, uint32_t b, uint32_t gift) {
     const ind__buffer *x = &v->s->program->buffer[gift], *y = &v->s->program->buffer[b];
     const sched__life *there = &v->life[gift];
     const uint32_t first = sched__launch_first(v->s, k);
     ind_expr all = ind__buffer_most_bytes(v->s->program, x), bytes = ind__buffer_most_bytes(v->s->program, y);
     if (!x->donated || x->mutated_by || !ind_known_le(bytes, all)) return false;
-    if (sched__is_size(v->s->program, b)) return false; /* read back after a run, when the input may be gone */
+    if (sched__is_size(v->s->program, b)) return false; /* read back after a run, when the input may no longer exist */
     if ((v->s->takes_over[b] != 0) != (y->output != 0)) return false;
-    if (y->mutates || !v->made[gift] || there->end < first) return true; /* a version; or nothing is there */
+    if (y->mutates || !v->made[gift] || there->end < first) return true; /* a version; or nothing is live there */
     ind_expr had = ind__buffer_most_bytes(v->s->program, &v->s->program->buffer[there->buffer ? there->buffer : gift]);
     return there->end == v->last[k] && there->begin <= first && ind_known_eq(bytes, had) &&
            !sched__used_beside(v->s, k, gift);
 }
 
-/* In kernel order. The life of a donated input becomes that of its current contents and begins one later. made: the
+/* In kernel order. The lifetime of a donated input becomes that of its current contents and starts one later. made: the
    input is read, or its memory was used. */
 static bool sched__check_gifts(sched__check *v) {
     const ind__lowered *p = v->s->program;
@@ -412,7 +412,7 @@ static bool sched__check_gifts(sched__check *v) {
     return true;
 }
 
-/* Is there a store per reduced element? A tile that several blocks compute must have none. */
+/* True if there is a store per reduced element. A tile that several blocks compute must have none. */
 static bool sched__stores_along_depth(const ind_body *body) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         for (int v = body->rank; body->inst[i].op == IND_LOOP_STORE && v < body->rank + body->rrank; v++)
@@ -435,7 +435,7 @@ static bool sched__check_matmul(sched__check *v) {
     return true;
 }
 
-/* Origin of the indirect symbols in e: the largest `from` of the values that they are made of. */
+/* Origin of the indirect symbols in e: the largest `from` of the values that they are computed from. */
 static uint32_t sched__index_from(const ind_body *body, const uint32_t *from, uint32_t before, ind_expr e) {
     uint32_t most = 0;
     if (!ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return 0;
@@ -467,7 +467,7 @@ static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *
     return true;
 }
 
-/* Is a result of the sort stored along the row at one stride, so that it can be sorted there? */
+/* True if a result of the sort is stored along the row at one stride, so that it can be sorted there. */
 static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i], *value = &body->inst[in->arg[0]];
@@ -479,7 +479,7 @@ static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
     return false;
 }
 
-/* In a kernel with a sort: is each per-element store masked if its buffer has fewer elements than the rows? */
+/* In a kernel with a sort: true if each per-element store is masked or its buffer has as many elements as the rows. */
 static bool sched__ends_early(const ind__lowered *p, const ind_kernel *k) {
     ind_expr points = ind_expr_mul(k->numel, k->rnumel);
     for (uint32_t i = 1; i < k->body->num_inst; i++) {
@@ -572,7 +572,7 @@ ind_status ind__schedule_verify(const ind_schedule *s) {
     ind_status status = v.step && v.made && v.last && v.life && v.number ? IND_OK : IND_OUT_OF_MEMORY;
     for (size_t i = 0; !status && i < sizeof sched__rules / sizeof *sched__rules; i++) {
         if (sched__rules[i].holds(&v)) continue;
-        status = IND_OUT_OF_MEMORY; /* a proof that ran out of memory proves nothing; the reason is recorded */
+        status = IND_OUT_OF_MEMORY; /* a proof without memory proves nothing; the reason is recorded */
         if (ind_error_status(c) != IND_OUT_OF_MEMORY)
             status = ind__fail(c, IND_VERIFY, "schedule: broken rule: %s (kernel %u, buffers %u and %u)",
                                sched__rules[i].text, v.kernel, v.buffer, v.other);

@@ -523,7 +523,7 @@ static char *compile(const nvrtc *n, const ind__variant *v, const char *arch, bo
     const char *options[] = {option, "--ptxas-options=-v"};
     void *program = NULL;
     size_t size = 0;
-    *ok = n->create(&program, v->source, "kernel.cu", 0, NULL, NULL) == 0 && n->compile(program, 2, options) == 0;
+    *ok = n->create(&program, v->source.text, "kernel.cu", 0, NULL, NULL) == 0 && n->compile(program, 2, options) == 0;
     n->log_size(program, &size);
     char *log = (char *)calloc(1, size + 1);
     if (log) n->log(program, log);
@@ -544,7 +544,7 @@ static void check_compiles(const nvrtc *n, const char *name, const ind__variant 
     char *log = compile(n, v, arch, &ok);
     CHECK(ok, "%s for %s:\n%s\n%s", name, arch, log ? log : "", v->source);
     const char *want = " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads";
-    bool clean = log && strstr(log, has_frame(v->source) ? strstr(want, " 0 bytes spill stores") : want);
+    bool clean = log && strstr(log, has_frame(v->source.text) ? strstr(want, " 0 bytes spill stores") : want);
     if (ok && !clean && v->fallback) { /* is built in its place */
         free(log);
         check_compiles(n, name, v->fallback, arch);
@@ -606,7 +606,7 @@ static void check_dependent(const struct test_case *t, const stages *s, size_t a
     for (uint32_t k = 0; k < s->plan->num_kernels; k++)
         for (int i = 0; i < s->plan->kernel[k].num_variants; i++) {
             ind__variant *v = &s->plan->kernel[k].variant[i];
-            CHECK(v->dependent == wanted && wanted == !!strstr(v->source, "griddepcontrol"), "%s on %s: kernel %u",
+            CHECK(v->dependent == wanted && wanted == !!strstr(v->source.text, "griddepcontrol"), "%s on %s: kernel %u",
                   t->name, archs[arch], k);
             v->dependent = !wanted;
             CHECK(ind__plan_verify(s->plan) == IND_VERIFY, "%s on %s: a wait that is not there, or not meant", t->name,
@@ -742,20 +742,20 @@ static void test_combined(void) {
     test_allocations(&t);
 }
 
-/* A launch that runs the next kernel, too, says so, and leaves it a launch of its own for other sizes. */
+/* A launch that also runs the next kernel says so, and leaves it a launch of its own for other sizes. */
 static void test_finish(void) {
     const struct test_case t = {.name = "finish", .build = build_finish};
     ind_context *c;
     stages s;
     if (ind_context_create(NULL, &c)) return;
     ind_status status = make_plan(&s, c, &t, "sm_90a");
-    CHECK(!status && s.plan->kernel[0].num_variants == 4 && s.plan->kernel[0].variant[0].takes_next, "%s",
+    CHECK(!status && s.plan->kernel[0].num_variants == 4 && ind__takes_next(&s.plan->kernel[0].variant[0]), "%s",
           ind_error(c));
     if (!status) {
         CHECK(!ind__plan_verify(s.plan), "%s", ind_error(c));
-        s.plan->kernel[0].variant[0].takes_next = false;
-        CHECK(ind__plan_verify(s.plan) == IND_VERIFY, "a launch that hides what it runs");
-        s.plan->kernel[0].variant[0].takes_next = true;
+        s.plan->kernel[0].variant[0].strategy = IND_STRATEGY_ROW_WARP;
+        CHECK(ind__plan_verify(s.plan) == IND_VERIFY, "a strategy that does not run the next kernel");
+        s.plan->kernel[0].variant[0].strategy = IND_STRATEGY_FINISH;
         s.plan->kernel[1].num_variants = 0;
         CHECK(ind__plan_verify(s.plan) == IND_VERIFY, "sizes for which the next kernel does not run");
     }
@@ -804,8 +804,8 @@ static void test_masked_store(const nvrtc *compiler) {
     if (load && store) b->inst[store].arg[1] = b->inst[load].arg[0];
     if (load && store && !ind__plan_create(c, s.schedule, NULL, &s.plan)) {
         const ind__variant *v = &s.plan->kernel[0].variant[0];
-        CHECK(v->vector == 8 && strstr(v->source, " = ind_load<8>(&in0[") && strstr(v->source, "ind_store(&out0[") &&
-                  !strstr(v->source, "ind_bf16_to_f32(in0["),
+        CHECK(v->vector == 8 && strstr(v->source.text, " = ind_load<8>(&in0[") && strstr(v->source.text, "ind_store(&out0[") &&
+                  !strstr(v->source.text, "ind_bf16_to_f32(in0["),
               "%s", v->source);
         if (compiler->library) check_compiles(compiler, t.name, v, "sm_90a");
     }

@@ -1,7 +1,5 @@
 /* ------------------------------------------------------------------------------------------------- >>predict */
 
-enum { IND__CG_COPY_PERCENT = 89 }; /* of the memory's rate that copies reach: see ind_target */
-
 /* Whole nanoseconds that an amount takes at a rate. */
 static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
     return ind_expr_ceildiv(amount, ind_int(c, rate > 0 ? rate : 1));
@@ -22,10 +20,9 @@ static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t 
    behind that or hides it. Transcendental functions and f64 count as f32 operations. */
 static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
     const ind_target *t = &p->target;
-    const int64_t copy = (int64_t)t->memory_bytes_per_ns * IND__CG_COPY_PERCENT / 100;
+    const int64_t copy = (int64_t)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
     const ind__variant *first = kp->part ? kp->part : kp->num_variants ? kp->variant : NULL;
-    const bool tensor =
-        first && (first->strategy == IND_STRATEGY_MATMUL_MMA || first->strategy == IND_STRATEGY_MATMUL_WGMMA);
+    const bool tensor = first && ind__strategy_has(first->strategy, IND__HAS_TENSOR_CORES);
     *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
     *computing = ind_expr_add(
         *computing, cg__duration(p->context, kp->kernel->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns));

@@ -38,8 +38,51 @@ void ind__target_defaults(ind_target *t) {
     cg__set_default(&t->sm_registers, a->sm_registers);
     cg__set_default(&t->sm_threads, a->sm_threads);
     cg__set_default(&t->block_shared, a->block_shared);
+    cg__set_default(&t->l1_bytes, a->l1_bytes);
     cg__device_defaults(t, cg__device_named(a->device));
     cg__threshold_defaults(&t->thresholds);
+}
+
+/* A figure of the H200 times the ratio of two numbers of the target and of the H200. */
+static int64_t cg__by_ratio(int64_t figure, double number, double of_h200) {
+    const double scaled = (double)figure * number / of_h200;
+    return scaled < 1 ? 1 : (int64_t)(scaled + 0.5);
+}
+
+typedef enum cg__scale {
+    IND__CG_SCALE_NONE,
+    IND__CG_SCALE_BANDWIDTH,
+    IND__CG_SCALE_OPERATIONS,
+    IND__CG_SCALE_PRODUCTS,
+    IND__CG_SCALE_L2,
+    IND__CG_SCALE_SMS,
+    IND__CG_SCALE_SHARED
+} cg__scale;
+
+static int64_t cg__scaled(const ind_target *t, int64_t figure, cg__scale scale) {
+    const cg__device *h200 = cg__device_named("H200");
+    const double bytes = t->memory_bytes_per_ns, h200_bytes = h200->memory_bytes_per_ns;
+    switch (scale) {
+    case IND__CG_SCALE_BANDWIDTH: return cg__by_ratio(figure, bytes, h200_bytes);
+    case IND__CG_SCALE_OPERATIONS:
+        return cg__by_ratio(figure, t->f32_flops_per_ns / bytes, h200->f32_flops_per_ns / h200_bytes);
+    case IND__CG_SCALE_PRODUCTS:
+        return cg__by_ratio(figure, t->tensor_flops_per_ns / bytes, h200->tensor_flops_per_ns / h200_bytes);
+    case IND__CG_SCALE_L2: return cg__by_ratio(figure, t->l2_bytes, h200->l2_bytes);
+    case IND__CG_SCALE_SMS: return cg__by_ratio(figure, t->num_sms, h200->num_sms);
+    case IND__CG_SCALE_SHARED:
+        return cg__by_ratio(figure, t->shared_per_block, cg__architecture_of(h200->sm)->shared_per_block);
+    case IND__CG_SCALE_NONE: break;
+    }
+    return figure;
+}
+
+void ind__target_fusion(const ind_target *t, ind_fusion_policy *p) {
+    if (p->row_blocks <= 0) p->row_blocks = t->max_cluster;
+#define X(type, field, value, scale, meaning, source)                                                                  \
+    if (p->field <= 0) p->field = (type)cg__scaled(t, value, IND__CG_SCALE_##scale);
+    IND_FUSION_FIGURES(X)
+#undef X
 }
 
 void ind__target_name(const ind_target *t, char out[16]) {

@@ -5,7 +5,8 @@ static void cg__choose_kept_loads(cg__decider *d) {
     if (d->w.kernel->kind != IND_KERNEL_REDUCTION) return;
     memset(d->plan->kept, 0, d->w.body->num_inst);
     if (cg__splits_rows(&d->w)) return;
-    if (cg__in_registers(&d->w) && (v->strategy != IND_STRATEGY_ROW_STAGED || v->held)) cg__choose_kept(d);
+    if (cg__in_registers(&d->w) && (v->strategy != IND_STRATEGY_ROW_STAGED || ind__row_of(v)->stage.held))
+        cg__choose_kept(d);
 }
 
 /* Says that what is read leaves the L2 last, where cg__write_evictions will have it so. */

@@ -47,7 +47,7 @@ static void cg__choose_index_bits(cg__decider *d) {
 static void cg__grid(cg__decider *d, ind_expr points, int64_t per_block) {
     d->variant->grid[0] = ind_expr_ceildiv(points, ind_int(d->w.context, per_block));
     d->variant->grid[1] = d->variant->grid[2] = ind_int(d->w.context, 1);
-    d->variant->shared_bytes = ind_int(d->w.context, 0);
+    d->variant->memory.shared = ind_int(d->w.context, 0);
 }
 
 static void cg__set_axes(cg__decider *d, const ind_expr blocks[3]) {

@@ -95,13 +95,13 @@ static bool cg__walks_narrowly(const ind__writer *w, int n) {
 
 /* Elements of a row, likely or at the most: of a variant for a range of lengths those at its end. */
 static int64_t cg__likely_row(const ind__writer *w) {
-    const int64_t hint = ind_hint(cg__r_numel(w)), from = w->variant->from;
-    return w->variant->to ? w->variant->to : hint < from ? from : hint;
+    const int64_t hint = ind_hint(cg__r_numel(w)), from = w->variant->range.from;
+    return w->variant->range.to ? w->variant->range.to : hint < from ? from : hint;
 }
 
 static int64_t cg__longest_row(const ind__writer *w) {
     const int64_t most = cg__upper_bound(cg__r_numel(w));
-    return w->variant->to && w->variant->to < most ? w->variant->to : most;
+    return w->variant->range.to && w->variant->range.to < most ? w->variant->range.to : most;
 }
 
 /* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
@@ -147,7 +147,7 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
         return false;
     if (!cg__loads_across(w, n)) return true;
     const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) >= 4;
-    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || w->variant->to;
+    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || w->variant->range.to;
     return !(wide && known && longest <= w->target->thresholds.shared_row);
 }
 
@@ -223,7 +223,7 @@ static int cg__least_registers(const ind__writer *w) {
         halves += cg__memory_dtype(w, i) == IND_F16;
     }
     if (across < 2) return w->target->thresholds.least_registers;
-    return halves == across ? 48 : 64;
+    return halves == across ? w->target->thresholds.late_registers : w->target->thresholds.late_wide_registers;
 }
 
 /* Blocks to a multiprocessor for the rows at hand. While one waits at a join, or for what rows share, others move:
@@ -231,7 +231,7 @@ static int cg__least_registers(const ind__writer *w) {
    below w->target->thresholds.least_registers if they need more than `least`. */
 static int cg__misaligned_blocks(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
-    int registers = 40 + cg__misaligned_words(w, v->per_thread, 1);
+    int registers = w->target->thresholds.misaligned_registers + cg__misaligned_words(w, v->per_thread, 1);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD)
             registers += w->target->thresholds.across_registers;
@@ -258,7 +258,9 @@ static int cg__boundary(const ind__writer *w) {
     const ind__variant *v = w->variant;
     if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->plan->starts_misaligned) return v->vector;
     int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader));
-    while (v->persistent && v->once && n > v->resident && n > v->vector) n /= 2;
+    while (ind__row_of(v)->stage.persistent && ind__row_of(v)->stage.once && n > ind__row_of(v)->stage.resident &&
+           n > v->vector)
+        n /= 2;
     return n > v->vector ? n : v->vector;
 }
 
@@ -296,7 +298,7 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
     ind__known_bounds(cg__r_numel(w), &least, NULL);
     if (least < w->plan->row_from) least = w->plan->row_from;
     least -= cg__round_slack(w);
-    if (ind__ok(v->fitted) && least > 0)
+    if (ind__ok(ind__row_of(v)->fitted) && least > 0)
         return least * v->per_thread / v->vector / (least + cg__round_slack(w) + 32 * v->per_thread - 1);
     return least > 0 ? least / ((int64_t)cg__round_lanes(w) * v->vector) : 0;
 }
@@ -315,7 +317,7 @@ static int64_t cg__bytes_in_flight(const ind__writer *w) {
 /* Lanes of a reduction whose vectors are neighbours in memory. */
 static int cg__lanes_abreast(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const bool columns = v->strategy == IND_STRATEGY_COLUMN || v->strategy == IND_STRATEGY_COLUMN_SPLIT;
+    const bool columns = cg__has(w, IND__HAS_COLUMNS);
     return columns ? v->rows / v->vector : cg__row_threads(w);
 }
 
@@ -339,7 +341,9 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
         const ind__inst *inst = cg__inst(w, k);
         if (inst->op == IND_LOOP_STORE && w->plan->varies[k] & cg__r_mask(w)) return false;
         const bool again = k != i && inst->op == IND_LOOP_LOAD && inst->source == cg__inst(w, i)->source;
-        if (again && (w->plan->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * 50)) return false;
+        if (again &&
+            (w->plan->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * w->target->thresholds.index_sectors))
+            return false;
     }
     return w->plan->domain.rrank && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }

@@ -33,7 +33,7 @@ static bool cg__try_tile_vector(cg__decider *d, int x, int y, int n, int size) {
 static bool cg__suits_tile(const ind__writer *w, int x, int y, int size) {
     const double tiles = (double)ind_hint(cg__p_numel(w)) / ((double)size * size);
     const bool full = ind_hint(w->plan->domain.extent[x]) >= size && ind_hint(w->plan->domain.extent[y]) >= size;
-    return full && tiles >= 2.0 * w->target->num_sms;
+    return full && tiles >= (double)w->target->thresholds.tiles_per_sm * w->target->num_sms;
 }
 
 /* The side of tiles that vectors of n fill, 0: none suits. A warp reads 8 vectors side by side, and each thread writes
@@ -43,20 +43,23 @@ static int cg__vector_tile(const ind__writer *w, int x, int y, int n, int group,
     int size = 32;
     while (size < 8 * n || size * size < 256 * n * group) size *= 2;
     if (!cg__suits_tile(w, x, y, size)) return 0;
-    while (size < 128 && size * bytes < 256 && cg__suits_tile(w, x, y, 2 * size)) size *= 2;
+    const ind_thresholds *t = &w->target->thresholds;
+    while (size < t->tile_side && size * bytes < t->tile_side_bytes && cg__suits_tile(w, x, y, 2 * size)) size *= 2;
     return size;
 }
 
 static bool cg__choose_tile_vector(cg__decider *d, int x, int y) {
     ind__variant *v = d->variant;
+    const ind_thresholds *t = &d->w.target->thresholds;
     const int bytes = cg__widest_tile(&d->w, x, y), group = bytes < 4 ? 4 / bytes : 1;
-    for (int n = 16; n >= group && n >= 2 && v->threads == 256; n /= 2) {
+    for (int n = 16; n >= group && n >= 2 && v->threads == t->pointwise_threads; n /= 2) {
         const int size = cg__vector_tile(&d->w, x, y, n, group, bytes);
         if (!size || !cg__try_tile_vector(d, x, y, n, size)) continue;
         v->vector = n;
-        v->tile_m = v->tile_n = size;
+        v->of.tile.m = v->of.tile.n = size;
         /* Of 64 x 64 x f32, 1024 threads with a vector each are faster than 256 with four: 189 and 193 us of 8192^2. */
-        if (!d->part_threads) v->threads = cg__pow2_at_least(size * size / (n * group), 256, 1024);
+        if (!d->part_threads)
+            v->threads = cg__pow2_at_least(size * size / (n * group), t->pointwise_threads, IND__CG_MAX_THREADS);
         return true;
     }
     cg__no_vectors(d);
@@ -68,11 +71,13 @@ static void cg__choose_transpose(cg__decider *d, int x, int y) {
     ind_expr blocks[3];
     v->strategy = IND_STRATEGY_TRANSPOSE;
     const bool vectors = cg__choose_tile_vector(d, x, y);
-    if (!vectors) v->tile_m = v->tile_n = cg__widest_tile(&d->w, x, y) <= 2 ? 64 : 32;
-    v->per_thread = v->tile_m * v->tile_n / v->threads;
+    if (!vectors)
+        v->of.tile.m = v->of.tile.n =
+            cg__widest_tile(&d->w, x, y) <= 2 ? d->w.target->thresholds.tile_narrow : d->w.target->thresholds.tile_wide;
+    v->per_thread = v->of.tile.m * v->of.tile.n / v->threads;
     cg__tile_blocks(&d->w, x, y, blocks);
     cg__set_axes(d, blocks);
-    v->shared_bytes = ind_int(d->w.context, 0);
+    v->memory.shared = ind_int(d->w.context, 0);
     cg__why(d, "some loads are contiguous along another dimension than the stores: transposed through shared memory%s",
             vectors ? ", in vectors" : "");
 }
@@ -191,7 +196,7 @@ static void cg__choose_pointwise(cg__decider *d) {
     cg__merge_vars(d);
     cg__analyse(d);
     cg__choose_index_bits(d);
-    v->threads = d->part_threads ? d->part_threads : 256;
+    v->threads = d->part_threads ? d->part_threads : d->w.target->thresholds.pointwise_threads;
     v->vector = v->rows = v->per_thread = 1;
     d->plan->tile_y = cg__transposed_var(&d->w);
     if (d->plan->tile_y >= 0) {
@@ -229,18 +234,15 @@ static int cg__state_bytes(const ind__writer *w) {
     return sum;
 }
 
-#define IND__CG_STATIC_SHARED                                                                                          \
-    49152 /* bytes that a block may have without asking for more (CUDA C Programming Guide)                            \
-           */
-
 /* Threads along the contiguous P variable; as many rows of them as are needed to fill the machine. */
 static void cg__choose_column(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
-    bool enough = outputs >= (int64_t)d->w.target->num_sms * 1024 || length < 8;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    bool enough = outputs >= (int64_t)d->w.target->num_sms * t->column_outputs || length < t->column_few_rows;
     v->strategy = IND_STRATEGY_COLUMN;
-    v->rows = enough ? 128 : 32;
-    v->threads = enough ? 128 : 32 * cg__pow2_at_least(length / 8, 4, 32);
+    v->rows = enough ? t->column_threads : 32;
+    v->threads = enough ? t->column_threads : 32 * cg__pow2_at_least(length / t->column_few_rows, 4, 32);
     while (v->threads > v->rows && v->threads * cg__state_bytes(&d->w) > IND__CG_STATIC_SHARED) v->threads /= 2;
     v->vector = 1;
     v->per_thread = 1;

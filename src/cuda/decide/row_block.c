@@ -30,22 +30,22 @@ static bool cg__has_few(ind__writer *w) {
    what it loads, of one of few elements what it keeps, and the rest of a kernel; else half of what 512 may have. */
 static int cg__wished_registers(ind__writer *w, bool reduces) {
     const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
-    if (!reduces && !cg__has_few(w)) return 64;
+    if (!reduces && !cg__has_few(w)) return w->target->thresholds.full_registers;
     const int wished =
         ((reduces ? cg__waiting_registers(w) : kept) + w->target->thresholds.other_registers + 7) / 8 * 8;
-    return reduces || wished < 64 ? wished : 64;
+    return reduces || wished < w->target->thresholds.full_registers ? wished : w->target->thresholds.full_registers;
 }
 
 /* Blocks that a multiprocessor has registers and threads for; its quarters give registers to whole warps. */
 static int cg__blocks_of(const ind__writer *w, int registers) {
-    const int sm = w->target->sm, most = (sm > 80 && sm < 90) || sm >= 120 ? 1536 / 32 : w->target->sm_threads / 32;
+    const int most = w->target->sm_threads / 32;
     const int warps = w->target->sm_registers / 4 / (32 * registers) * 4;
     return (warps < most ? warps : most) / (w->variant->threads / 32);
 }
 
 /* Do several blocks fit whatever registers they take? */
 static bool cg__fit_anyway(ind__writer *w) {
-    return w->variant->threads < 256 && !cg__gathers_rows(w) && !cg__has_few(w);
+    return w->variant->threads < w->target->thresholds.small_block && !cg__gathers_rows(w) && !cg__has_few(w);
 }
 
 /* Ways to spend registers on a block's shifted row, of which a formula says how many do; false: all have been tried, or
@@ -77,20 +77,21 @@ static bool cg__wish_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned) return cg__wish_shifted_blocks(d);
     const bool reduces = cg__looped_sweeps(&d->w) == 1;
-    const int least = cg__wished_registers(&d->w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
-    const bool alone =
-        d->plan->part ? v->threads == d->w.target->thresholds.full_threads : cg__blocks_of(&d->w, least) < 2;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    const int least = cg__wished_registers(&d->w, reduces),
+              fewest = least < t->full_registers ? 2 : 1; /* ways with a bound */
+    const bool alone = d->plan->part ? v->threads == t->full_threads : cg__blocks_of(&d->w, least) < 2;
     if (reduces && !d->w.kernel->run && alone) return false;
     if (d->plan->part || d->w.kernel->run || cg__fit_anyway(&d->w)) return true;
-    const bool may = v->threads < d->w.target->thresholds.full_threads && (reduces || v->per_thread <= 32);
-    const bool few = may && least <= 64 && d->way < fewest;
-    const int registers = d->way == 0 ? least : 64;
+    const bool may = v->threads < t->full_threads && (reduces || v->per_thread <= t->bounded_elements);
+    const bool few = may && least <= t->full_registers && d->way < fewest;
+    const int registers = d->way == 0 ? least : t->full_registers;
     d->more_ways = d->way < (may ? fewest + 1 : 1);
     if (few) v->blocks_per_sm = cg__blocks_of(&d->w, registers);
     if (few)
         cg__why(d, "%s; %d registers per thread for %d resident blocks per SM", v->why, registers, v->blocks_per_sm);
     else if (may)
-        cg__why(d, "%s; without the limit of 64 registers per thread", v->why);
+        cg__why(d, "%s; without the limit of %d registers per thread", v->why, t->full_registers);
     return few || d->more_ways;
 }
 
@@ -100,14 +101,14 @@ static bool cg__wish_blocks(cg__decider *d) {
 static void cg__fit_threads(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
-    if (!v->to || d->plan->part || v->segments) return;
+    if (!v->range.to || d->plan->part || v->of.row.segments) return;
     ind_expr vectors = v->misaligned ? ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, v->vector))
                                      : ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, v->vector));
     if (d->plan->row_from < v->vector)
         vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results take a warp, too */
-    v->fitted =
+    v->of.row.fitted =
         ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)), ind_int(c, 32));
-    if (!ind__ok(v->fitted)) cg__fail(&d->w);
+    if (!ind__ok(v->of.row.fitted)) cg__fail(&d->w);
     cg__why(d, "%s; each launch has as many warps as its rows need", v->why);
 }
 
@@ -122,10 +123,12 @@ static bool cg__knows_at_launch(const ind__writer *w) {
 static void cg__fit_walkers(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
-    const ind_expr warps = ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, (int64_t)32 * 4 * v->vector));
-    if (v->threads < 512) v->threads = 512;
-    v->fitted = ind_expr_max(ind_int(c, 32), ind_expr_min(ind_int(c, v->threads), ind_expr_mul(warps, ind_int(c, 32))));
-    if (!ind__ok(v->fitted)) cg__fail(&d->w);
+    const ind_expr warps =
+        ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, (int64_t)32 * d->w.target->thresholds.loop_steps * v->vector));
+    if (v->threads < d->w.target->thresholds.loop_threads) v->threads = d->w.target->thresholds.loop_threads;
+    v->of.row.fitted =
+        ind_expr_max(ind_int(c, 32), ind_expr_min(ind_int(c, v->threads), ind_expr_mul(warps, ind_int(c, 32))));
+    if (!ind__ok(v->of.row.fitted)) cg__fail(&d->w);
 }
 
 /* Does something count the places along the row? */
@@ -145,15 +148,17 @@ static int64_t cg__lanes_of_piece(const ind__writer *w) {
     const ind_expr apart = ind_expr_sub(cg__segment_start(w, i, 1), cg__segment_start(w, i, 0));
     const int sector = cg__sector_elements(w, i);
     const int64_t lanes = (vectors + sector - 1 + 31) / 32 * 32;
-    return ind_known_multiple(apart, sector) && lanes * 3 <= vectors * 4 ? lanes : vectors;
+    return ind_known_multiple(apart, sector) && (lanes - vectors) * w->target->thresholds.segment_extra <= vectors
+               ? lanes
+               : vectors;
 }
 
 /* Takes so many of the lanes for each piece, if that leaves no more than a sixteenth of them without one. */
 static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
     const int64_t pieces = lanes / each;
-    if (!pieces || (lanes - pieces * each) * 16 > lanes) return false;
-    d->variant->segments = (int)pieces;
-    d->variant->segment_lanes = (int)each;
+    if (!pieces || (lanes - pieces * each) * d->w.target->thresholds.segment_idle > lanes) return false;
+    d->variant->of.row.segments = (int)pieces;
+    d->variant->of.row.segment_lanes = (int)each;
     return true;
 }
 
@@ -162,11 +167,11 @@ static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
    and 58 % of a copy, of bf16 36 and 47.) */
 static int64_t cg__choose_segments(cg__decider *d, int lanes) {
     const int64_t vectors = cg__segment_vectors(&d->w);
-    d->variant->segments = d->variant->segment_lanes = 0;
+    d->variant->of.row.segments = d->variant->of.row.segment_lanes = 0;
     if (!vectors || d->variant->misaligned || d->w.kernel->run || d->plan->handover || cg__counts_places(&d->w))
         return lanes;
     const bool taken = cg__take_segments(d, lanes, cg__lanes_of_piece(&d->w)) || cg__take_segments(d, lanes, vectors);
-    return taken ? d->variant->segments * vectors : lanes;
+    return taken ? cg__row(&d->w)->segments * vectors : lanes;
 }
 
 /* 32-bit words per element of the row: of what is staged, of values that were computed and are used again, and of what
@@ -208,7 +213,7 @@ static void cg__wish_warp_blocks(cg__decider *d) {
         if (d->way > 0) cg__why(d, "%s; one block per SM, without a register limit", v->why);
         return;
     }
-    if (v->batch || d->w.kernel->run || d->plan->part || !cg__warp_blocks_fit(&d->w, 1) ||
+    if (v->of.row.batch || d->w.kernel->run || d->plan->part || !cg__warp_blocks_fit(&d->w, 1) ||
         cg__warp_blocks_fit(&d->w, 4))
         return;
     d->more_ways = d->way == 0;
@@ -224,29 +229,31 @@ static void cg__wish_warp_blocks(cg__decider *d) {
    threads are not reached. Of narrow ones that are used again, few, if so many threads do: cg__may_have_few. */
 static int cg__least_threads(ind__writer *w, int64_t longest) {
     const ind__variant *v = w->variant;
-    const int threads = cg__pow2_at_least(longest / 32, 64, 512);
+    const ind_thresholds *t = &w->target->thresholds;
+    const int threads = cg__pow2_at_least(longest / t->block_elements, 32 * t->block_warps, t->block_threads);
     if (cg__may_have_few(w)) {
-        const int few =
-            cg__threads_of((longest + v->vector - 1) / v->vector, w->target->thresholds.few_elements / v->vector);
-        if (few >= 64 && few <= w->target->thresholds.few_threads) return few;
+        const int few = cg__threads_of((longest + v->vector - 1) / v->vector, t->few_elements / v->vector);
+        if (few >= 32 * t->block_warps && few <= t->few_threads) return few;
     }
-    if (v->vector <= 4 || threads < (v->misaligned ? 256 : 512) || cg__looped_sweeps(w) > 1) return threads;
-    const int fewest = cg__threads_of(longest / v->vector, 64 / v->vector);
-    return fewest > 256 ? fewest : cg__pow2_at_least(fewest, 128, 256);
+    if (v->vector <= 4 || threads < (v->misaligned ? t->small_block : t->block_threads) || cg__looped_sweeps(w) > 1)
+        return threads;
+    const int fewest = cg__threads_of(longest / v->vector, t->most_elements / v->vector);
+    return fewest > t->small_block ? fewest : cg__pow2_at_least(fewest, 32 * t->small_warps, t->small_block);
 }
 
 /* A row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
+    const ind_thresholds *t = &d->w.target->thresholds;
     double words = cg__kept_words(&d->w);
-    if (longest > 65536 || cg__likely_row(&d->w) * 8 < longest) return false;
-    for (int threads = cg__least_threads(&d->w, longest); threads <= 1024; threads *= 2) {
+    if (longest > t->register_row || cg__likely_row(&d->w) * t->likely_part < longest) return false;
+    for (int threads = cg__least_threads(&d->w, longest); threads <= IND__CG_MAX_THREADS; threads *= 2) {
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         int64_t per_vector = cg__choose_segments(d, threads) * v->vector;
         int64_t per_thread = (longest + (v->misaligned ? -v->vector : -1) + per_vector) / per_vector * v->vector;
-        if (per_thread > 64 || words * (double)per_thread > cg__row_registers(&d->w, threads)) continue;
-        if (v->misaligned && cg__misaligned_words(&d->w, (int)per_thread, 3) + d->w.target->thresholds.other_registers >
-                                 d->w.target->sm_registers / threads)
+        if (per_thread > t->most_elements || words * (double)per_thread > cg__row_registers(&d->w, threads)) continue;
+        if (v->misaligned &&
+            cg__misaligned_words(&d->w, (int)per_thread, 3) + t->other_registers > d->w.target->sm_registers / threads)
             continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
@@ -256,9 +263,9 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
         cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
         cg__fit_threads(d);
         if (cg__wish_blocks(d)) return true;
-        v->fitted = (ind_expr){0};
+        v->of.row.fitted = (ind_expr){0};
         break;
     }
-    v->segments = 0;
+    v->of.row.segments = 0;
     return false;
 }

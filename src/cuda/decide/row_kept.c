@@ -17,7 +17,8 @@ static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
 static bool cg__stages_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     d->variant->strategy = IND_STRATEGY_ROW_STAGED;
-    const bool one = cg__choose_cluster(d, longest, 512, 1, 2) && d->variant->cluster == 1;
+    const bool one =
+        cg__choose_cluster(d, longest, d->w.target->thresholds.block_threads, 1, 2) && cg__row(&d->w)->cluster == 1;
     *d->variant = before;
     return one;
 }
@@ -28,9 +29,12 @@ static bool cg__stages_alone(cg__decider *d, int64_t longest) {
    of 32768: f32 92 % of a copy in registers, 89 in clusters of two; bf16 83 and, in one block, 90). Of more than 32768
    elements 1024 threads have no registers for all that they need. */
 static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
-    bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(&d->w) > 1);
+    const ind_thresholds *t = &d->w.target->thresholds;
+    const int64_t largest = (int64_t)t->full_threads * t->alone_elements;
+    bool alone =
+        longest > largest || (longest > (int64_t)t->block_threads * t->alone_elements && cg__num_joins(&d->w) > 1);
     if (d->variant->misaligned) alone = cg__misaligned_alone(d, longest);
-    if (alone && cg__reads_broadcast(&d->w)) alone = longest > 1024 * 32 || cg__stages_alone(d, longest);
+    if (alone && cg__reads_broadcast(&d->w)) alone = longest > largest || cg__stages_alone(d, longest);
     if (alone && cg__choose_row_staged(d, longest, true)) return true;
     return cg__choose_row_block(d, longest) || cg__choose_row_staged(d, longest, true);
 }
@@ -43,7 +47,9 @@ static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
 static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     const int way = d->way;
     const bool late = d->variant->vector > 4 && cg__num_joins(&d->w) > 1 && cg__reads_late(&d->w);
-    const bool waits = longest > (late ? 128 * 32 + 2 * d->variant->vector : 512 * 16);
+    const ind_thresholds *t = &d->w.target->thresholds;
+    const bool waits = longest > (late ? t->late_threads * t->alone_elements + 2 * d->variant->vector
+                                       : t->block_threads * t->waiting_elements);
     const bool found = (waits && cg__choose_row_staged(d, longest, false)) || cg__choose_row_shared(d, longest);
     d->way = way;
     return found;
@@ -54,7 +60,7 @@ static bool cg__assumes_length(const cg__decider *d) {
     const ind_expr row = cg__r_numel(&d->w);
     return d->assume & IND__ASSUME_LENGTH && !d->w.kernel->run && ind__expr_is_size(row) &&
            !ind_expr_is_int(row, NULL) && !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED) &&
-           (d->variant->to || ind_hint(row) > IND__WARP_ROW);
+           (d->variant->range.to || ind_hint(row) > IND__WARP_ROW);
 }
 
 /* Adds that condition: the range of the variant; or up to the hinted length in whole warps of vectors, and so much of
@@ -63,12 +69,14 @@ static bool cg__assumes_length(const cg__decider *d) {
 static int64_t cg__guard_length(cg__decider *d) {
     ind_context *c = d->w.context;
     const ind_expr row = cg__r_numel(&d->w), before = d->variant->guard;
-    int64_t longest = (ind_hint(row) + 255) / 256 * 256, most = cg__upper_bound(row);
-    if (d->variant->to) longest = d->variant->to;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    int64_t longest = (ind_hint(row) + t->length_step - 1) / t->length_step * t->length_step,
+            most = cg__upper_bound(row);
+    if (d->variant->range.to) longest = d->variant->range.to;
     if (longest > most) longest = most;
-    d->plan->row_from = d->variant->to
-                            ? d->variant->from
-                            : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
+    d->plan->row_from = d->variant->range.to ? d->variant->range.from
+                                             : longest / 4 * t->length_quarters +
+                                                   16; /* and what lies before the first boundary and behind the last */
     if (!cg__guard(d->variant, ind_expr_le(row, ind_int(c, longest))) ||
         !cg__guard(d->variant, ind_expr_le(ind_int(c, d->plan->row_from), row)))
         cg__fail(&d->w);
@@ -118,8 +126,9 @@ static int cg__looped_cluster(const cg__decider *d) {
 /* Registers of a thread that walks along a row in one sweep, and joins it chunk after chunk: 64 bytes of loads under
    way, as 32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that others finish). */
 static double cg__walker_registers(const ind__writer *w) {
-    const double registers = w->target->thresholds.other_registers + 64.0 / cg__element_bytes(w);
-    return w->plan->handover && registers < 48 ? 48 : registers;
+    const ind_thresholds *t = &w->target->thresholds;
+    const double registers = t->other_registers + (double)t->loop_flight / cg__element_bytes(w);
+    return w->plan->handover && registers < t->loop_registers ? t->loop_registers : registers;
 }
 
 /* The part of the places for blocks of so many threads that are taken, on average, if rows take them in turn; 1 if all
@@ -136,9 +145,12 @@ static double cg__places_taken(const ind__writer *w, double rows, int threads) {
    turn (671 rows of 200003 bf16 89 and 77, 1118 of 120011 91 and 85, 838 of 80021 f32 90 and 80; but 291 of 230003 f32,
    which all have a place at once, 79 and 94). */
 static int cg__most_walkers(ind__writer *w, int64_t rows) {
-    if (rows < 2 * w->target->num_sms) return 1024;
-    if (cg__looped_sweeps(w) > 1 || !cg__joins_chunks(w)) return 512;
-    return cg__places_taken(w, (double)rows, 256) + 0.1 < cg__places_taken(w, (double)rows, 512) ? 512 : 256;
+    const ind_thresholds *t = &w->target->thresholds;
+    if (rows < 2 * w->target->num_sms) return IND__CG_MAX_THREADS;
+    if (cg__looped_sweeps(w) > 1 || !cg__joins_chunks(w)) return t->loop_threads;
+    const double few = cg__places_taken(w, (double)rows, t->loop_threads),
+                 many = cg__places_taken(w, (double)rows, t->loop_small);
+    return many + t->loop_idle / 100.0 < few ? t->loop_threads : t->loop_small;
 }
 
 /* Why a row is not kept in registers. */
@@ -153,12 +165,13 @@ static void cg__choose_row_looped(cg__decider *d) {
     v->strategy = IND_STRATEGY_ROW_LOOPED;
     v->rows = 1;
     v->per_thread = v->vector;
-    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, cg__most_walkers(&d->w, rows));
+    v->threads =
+        cg__pow2_at_least(length / (v->vector * d->w.target->thresholds.loop_steps), 32, cg__most_walkers(&d->w, rows));
     if (cg__knows_at_launch(&d->w)) cg__fit_walkers(d);
     cg__why(d, "%s: a block loops over each", cg__too_long(&d->w));
     if (rows < d->w.target->num_sms) cg__why(d, "%s; there are fewer rows than SMs", v->why);
-    v->cluster = cg__looped_cluster(d);
-    if (v->cluster < 2) return;
-    v->fitted = (ind_expr){0};
-    cg__why(d, "%s: a cluster of %d blocks loops over each", cg__too_long(&d->w), v->cluster);
+    v->of.row.cluster = cg__looped_cluster(d);
+    if (v->of.row.cluster < 2) return;
+    v->of.row.fitted = (ind_expr){0};
+    cg__why(d, "%s: a cluster of %d blocks loops over each", cg__too_long(&d->w), v->of.row.cluster);
 }

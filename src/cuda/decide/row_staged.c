@@ -22,14 +22,14 @@ static bool cg__can_stage(const ind__writer *w) {
 }
 
 static int64_t cg__staged_bytes(const ind__writer *w) {
-    return (int64_t)w->variant->stages * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
+    return (int64_t)cg__row(w)->stage.num * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
 }
 
 /* Of a block's shared memory beside the rows: states of even and of odd rows, its own and those that it is sent, and
    barriers. */
 static int64_t cg__joined_bytes(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int states = cg__warps_meet(w) ? cg__meeting_states(w) : v->threads / 32 + v->cluster;
+    const int states = cg__warps_meet(w) ? cg__meeting_states(w) : v->threads / 32 + v->of.row.cluster;
     const int64_t bytes = (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_joins(w);
     return (bytes + IND__CG_LINE_BYTES - 1) / IND__CG_LINE_BYTES * IND__CG_LINE_BYTES;
 }
@@ -37,7 +37,7 @@ static int64_t cg__joined_bytes(const ind__writer *w) {
 /* Elements of a row for each thread of the cluster. */
 static void cg__share_row(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
-    const int64_t per_vector = cg__choose_segments(d, v->threads * v->cluster) * v->vector;
+    const int64_t per_vector = cg__choose_segments(d, v->threads * v->of.row.cluster) * v->vector;
     const int rest = v->misaligned ? v->vector : 1; /* of a shifted row what no vector takes are edges */
     v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
 }
@@ -55,8 +55,8 @@ static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int
     ind__variant *v = d->variant;
     v->threads = threads;
     v->blocks_per_sm = blocks;
-    v->stages = stages;
-    for (v->cluster = 1; v->cluster <= d->max_cluster; v->cluster *= 2) {
+    v->of.row.stage.num = stages;
+    for (v->of.row.cluster = 1; v->of.row.cluster <= d->max_cluster; v->of.row.cluster *= 2) {
         cg__share_row(d, longest);
         if (cg__has_room(&d->w)) return true;
     }
@@ -84,7 +84,8 @@ static int cg__staged_registers(const ind__writer *w) {
 static int cg__spare_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const cg__held_words words = cg__count_held(w);
-    return cg__staged_registers(w) - (int)ceil(cg__words_held(&words, v->held, v->once) * v->per_thread);
+    return cg__staged_registers(w) -
+           (int)ceil(cg__words_held(&words, v->of.row.stage.held, v->of.row.stage.once) * v->per_thread);
 }
 
 /* What a thread keeps in registers of all that it could, the best first. What all rows use is read again for each row
@@ -101,7 +102,7 @@ static bool cg__choose_held(cg__decider *d) {
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
     const int room = cg__staged_registers(&d->w);
-    const bool crowded = v->misaligned && v->vector > 4 && v->blocks_per_sm == 1 && v->stages > 1 &&
+    const bool crowded = v->misaligned && v->vector > 4 && v->blocks_per_sm == 1 && v->of.row.stage.num > 1 &&
                          cg__warps_meet(&d->w) && cg__num_joins(&d->w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
@@ -109,15 +110,15 @@ static bool cg__choose_held(cg__decider *d) {
         if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > room
                                     : held * v->per_thread > room && o < N - 1)
             continue;
-        if (!v->persistent && (order[o].held == 2 || (order[o].once && v->misaligned))) continue;
+        if (!v->of.row.stage.persistent && (order[o].held == 2 || (order[o].once && v->misaligned))) continue;
         if (crowded && order[o].held == 2 && order[o].once) continue;
         if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
-        if (seen <= d->way) v->held = order[o].held, v->once = order[o].once;
+        if (seen <= d->way) v->of.row.stage.held = order[o].held, v->of.row.stage.once = order[o].once;
         d->more_ways = seen++ > d->way;
     }
-    if (v->persistent && v->stages > 1) return true;
+    if (v->of.row.stage.persistent && v->of.row.stage.num > 1) return true;
     d->more_ways = seen > d->way; /* behind them is another strategy */
-    if (!d->more_ways && !v->persistent) d->way -= seen;
+    if (!d->more_ways && !v->of.row.stage.persistent) d->way -= seen;
     return d->more_ways;
 }
 
@@ -131,8 +132,8 @@ static bool cg__holds(const ind__writer *w, double words) {
 static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
-    while (!cg__holds(&d->w, words) && v->cluster < d->max_cluster) {
-        v->cluster *= 2;
+    while (!cg__holds(&d->w, words) && v->of.row.cluster < d->max_cluster) {
+        v->of.row.cluster *= 2;
         cg__share_row(d, longest);
     }
     if (!cg__holds(&d->w, words)) *v = before;
@@ -145,12 +146,15 @@ static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
    81 to 88.) */
 static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
+    const ind_thresholds *t = &d->w.target->thresholds;
     ind__variant best = *d->variant;
     int64_t most = 0;
     if (words.common > 0 || cg__num_joins(&d->w) < 2) return false;
     for (int blocks = 4; blocks > 1; blocks--) {
-        if (!cg__choose_cluster(d, longest, blocks > 2 ? 256 : 512, blocks, 1)) continue;
-        if (d->variant->cluster < 2 || d->variant->cluster > 4 || blocks * cg__staged_bytes(&d->w) <= most) continue;
+        if (!cg__choose_cluster(d, longest, blocks > 2 ? t->turn_threads : t->block_threads, blocks, 1)) continue;
+        if (cg__row(&d->w)->cluster < 2 || cg__row(&d->w)->cluster > t->turn_cluster ||
+            blocks * cg__staged_bytes(&d->w) <= most)
+            continue;
         most = blocks * cg__staged_bytes(&d->w);
         best = *d->variant;
     }
@@ -160,7 +164,7 @@ static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
 
 /* Has one block of `threads` room for a row of `least` bytes or more, and a multiprocessor for so many blocks? */
 static bool cg__fits_block(cg__decider *d, int64_t longest, int threads, int blocks, int64_t least) {
-    return cg__choose_cluster(d, longest, threads, blocks, 1) && d->variant->cluster == 1 &&
+    return cg__choose_cluster(d, longest, threads, blocks, 1) && cg__row(&d->w)->cluster == 1 &&
            cg__staged_bytes(&d->w) >= least;
 }
 
@@ -175,8 +179,7 @@ static bool cg__reads_late(const ind__writer *w) {
 /* Has the L1 so many bytes beside the rows of the blocks? It and shared memory are one, 28 KB more than blocks may have
    (H200: 256 and 228, A100: 192 and 164, L4: 128 and 100). */
 static bool cg__l1_holds(const ind__writer *w, double bytes) {
-    return bytes <=
-           (double)w->target->shared_per_sm + (28 << 10) - (double)(w->variant->blocks_per_sm * cg__staged_bytes(w));
+    return bytes <= (double)w->target->l1_bytes - (double)(w->variant->blocks_per_sm * cg__staged_bytes(w));
 }
 
 /* Such rows of narrow elements, and all of several joins: blocks of few threads, with all that a multiprocessor has for
@@ -187,11 +190,15 @@ static bool cg__l1_holds(const ind__writer *w, double bytes) {
    98. */
 static bool cg__fit_late(cg__decider *d, int64_t longest) {
     const int64_t room = d->w.target->shared_per_sm;
+    const ind_thresholds *t = &d->w.target->thresholds;
     const bool several = cg__num_joins(&d->w) > 1;
     if (!several && d->variant->vector <= 4) return false;
-    if (longest <= 128 * 64 && cg__fits_block(d, longest, 128, 8, 0)) return true;
-    if (cg__fits_block(d, longest, 256, 4, 0) && 4 * cg__staged_bytes(&d->w) <= room * 2 / 3) return true;
-    return several && cg__fits_block(d, longest, 256, 3, 0) && 3 * cg__staged_bytes(&d->w) <= room * 3 / 4;
+    if (longest <= t->late_threads * t->most_elements && cg__fits_block(d, longest, t->late_threads, t->late_blocks, 0))
+        return true;
+    if (cg__fits_block(d, longest, t->turn_threads, 4, 0) && 4 * cg__staged_bytes(&d->w) <= room - room / t->four_share)
+        return true;
+    return several && cg__fits_block(d, longest, t->turn_threads, 3, 0) &&
+           3 * cg__staged_bytes(&d->w) <= room - room / t->three_share;
 }
 
 /* Rows that have a block each, two or three of which have room on a multiprocessor: while one waits for what it reads,
@@ -208,6 +215,7 @@ static bool cg__fit_late(cg__decider *d, int64_t longest) {
    12289 f32 84 and 99; but rows that fit into registers stay there if their weights are not in the L1 (of 20011 f32 93
    and 96, of 24593 96 and 85). */
 static bool cg__fit_row(cg__decider *d, int64_t longest) {
+    const ind_thresholds *t = &d->w.target->thresholds;
     const bool late = cg__reads_late(&d->w);
     const cg__held_words words = cg__count_held(&d->w);
     const ind__variant before = *d->variant;
@@ -216,14 +224,15 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
     const bool across = several && weights && shifted;
     if (late && cg__fit_late(d, longest)) return true;
     if ((!across || before.vector <= 4) &&
-        cg__fits_block(d, longest, 512, 2, several && !across ? 2 * in_flight : in_flight) &&
-        (several && weights ? cg__staged_bytes(&d->w) <= d->w.target->shared_per_sm / 3
-         : late             ? longest > 1024 * 32 || cg__l1_holds(&d->w, words.common * 4 * (double)longest)
-                            : several || shifted || cg__holds(&d->w, words.common)))
+        cg__fits_block(d, longest, t->block_threads, 2, several && !across ? 2 * in_flight : in_flight) &&
+        (several && weights ? cg__staged_bytes(&d->w) <= d->w.target->shared_per_sm / t->weights_share
+         : late             ? longest > (int64_t)t->full_threads * t->alone_elements ||
+                      cg__l1_holds(&d->w, words.common * 4 * (double)longest)
+                : several || shifted || cg__holds(&d->w, words.common)))
         return true;
-    if (!across && cg__fits_block(d, longest, 256, 3, 2 * in_flight / 3)) return true;
-    if (!several && !shifted && cg__fits_block(d, longest, 512, 1, in_flight) &&
-        words.common * d->variant->per_thread <= d->w.target->thresholds.kept_registers)
+    if (!across && cg__fits_block(d, longest, t->turn_threads, t->turn_blocks, 2 * in_flight / 3)) return true;
+    if (!several && !shifted && cg__fits_block(d, longest, t->block_threads, 1, in_flight) &&
+        words.common * d->variant->per_thread <= t->kept_registers)
         return true;
     if (cg__fit_clusters(d, longest)) return true;
     *d->variant = before;
@@ -240,10 +249,13 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
 static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int blocks) {
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
-    if (d->max_cluster < 4 || !cg__choose_cluster(d, longest, threads, blocks, 2) || v->cluster > 4) return false;
-    v->cluster = 4;
+    const int cluster = d->w.target->thresholds.turn_cluster;
+    if (d->max_cluster < cluster || !cg__choose_cluster(d, longest, threads, blocks, 2) || v->of.row.cluster > cluster)
+        return false;
+    v->of.row.cluster = cluster;
     cg__share_row(d, longest);
-    return v->per_thread == 4 * v->vector && cg__has_room(&d->w) && cg__holds(&d->w, words.values + words.common);
+    return v->per_thread == d->w.target->thresholds.loop_steps * v->vector && cg__has_room(&d->w) &&
+           cg__holds(&d->w, words.values + words.common);
 }
 
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
@@ -259,25 +271,30 @@ static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int block
 static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
     const bool several = cg__num_joins(&d->w) > 1;
-    if (!cg__choose_cluster(d, longest, 512, 1, 2)) return cg__choose_cluster(d, longest, 512, 1, 1);
+    const ind_thresholds *t = &d->w.target->thresholds;
+    if (!cg__choose_cluster(d, longest, t->block_threads, 1, 2))
+        return cg__choose_cluster(d, longest, t->block_threads, 1, 1);
     const ind__variant one = *d->variant;
     if (words.common > 0) {
         const bool turns =
-            one.misaligned && (several ? one.cluster == 2 || (one.cluster < 2 && one.vector > 4) : one.cluster > 2);
+            one.misaligned &&
+            (several ? one.of.row.cluster == 2 || (one.of.row.cluster < 2 && one.vector > 4) : one.of.row.cluster > 2);
         if (turns && several && one.vector > 4 && ind_expr_is_int(cg__r_numel(&d->w), NULL) &&
             (cg__fit_four(d, longest, 288, 3) || cg__fit_four(d, longest, 320, 2)))
             return true;
-        if (turns && cg__choose_cluster(d, longest, 256, 2, 2) && cg__holds(&d->w, words.values + words.common))
+        if (turns && cg__choose_cluster(d, longest, t->turn_threads, 2, 2) &&
+            cg__holds(&d->w, words.values + words.common))
             return true;
         *d->variant = one;
         cg__widen_cluster(d, longest, words.values + words.common);
         return true;
     }
-    if (!one.misaligned && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(d, longest, 256, 3, 2))
+    if (!one.misaligned && one.vector > 4 && one.of.row.cluster > 1 && several &&
+        cg__choose_cluster(d, longest, t->turn_threads, t->turn_blocks, 2))
         return true;
     *d->variant = one;
-    if (one.cluster <= 8 || cg__copies_beside(&d->w)) return true;
-    if (!cg__choose_cluster(d, longest, 512, 1, 1) ||
+    if (one.of.row.cluster <= t->wide_cluster || cg__copies_beside(&d->w)) return true;
+    if (!cg__choose_cluster(d, longest, t->block_threads, 1, 1) ||
         !cg__holds(&d->w, words.values > words.staged ? words.values : words.staged))
         *d->variant = one;
     return true;
@@ -304,20 +321,25 @@ static bool cg__start_at_lines(cg__decider *d) {
 static void cg__trim_cluster(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
-    if (v->cluster < 2 || v->segments) return;
+    if (v->of.row.cluster < 2 || v->of.row.segments) return;
     const int64_t vectors = (longest - (v->misaligned ? v->vector : 1)) / v->vector + 1; /* the rest are edges */
-    v->threads = cg__threads_of((vectors + v->cluster - 1) / v->cluster, v->per_thread / v->vector);
+    v->threads = cg__threads_of((vectors + v->of.row.cluster - 1) / v->of.row.cluster, v->per_thread / v->vector);
     cg__share_row(d, longest);
-    if (v->threads * 10 > before.threads * 9 || v->per_thread > before.per_thread || !cg__has_room(&d->w)) *v = before;
+    if (v->threads * 100 > before.threads * d->w.target->thresholds.trim_percent || v->per_thread > before.per_thread ||
+        !cg__has_room(&d->w))
+        *v = before;
 }
 
 static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
-    if (longest > 1 << 24 || cg__likely_row(&d->w) * 8 < longest || d->plan->part || d->w.kernel->run) return false;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    if (longest > t->staged_row || cg__likely_row(&d->w) * t->likely_part < longest || d->plan->part ||
+        d->w.kernel->run)
+        return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
-    v->persistent = stays;
-    v->once = v->misaligned; /* for the question what could be held */
+    v->of.row.stage.persistent = stays;
+    v->of.row.stage.once = v->misaligned; /* for the question what could be held */
     v->rows = 1;
     const bool fits = v->vector > 1 && cg__looped_sweeps(&d->w) >= 2 && cg__can_stage(&d->w) &&
                       (stays ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
@@ -326,18 +348,18 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
         *v = before;
         return false;
     }
-    v->resident = stays ? d->w.target->num_sms * v->blocks_per_sm / v->cluster : 0;
-    v->items = cg__p_numel(&d->w);
-    v->shared_bytes = ind_int(d->w.context, cg__staged_bytes(&d->w));
+    v->of.row.stage.resident = stays ? d->w.target->num_sms * v->blocks_per_sm / v->of.row.cluster : 0;
+    v->of.row.stage.items = cg__p_numel(&d->w);
+    v->memory.shared = ind_int(d->w.context, cg__staged_bytes(&d->w));
     v->grid[0] = ind__staged_grid(v);
     v->grid[1] = v->grid[2] = ind_int(d->w.context, 1);
     static const char *const held[] = {"nothing", "values computed from the row", "the row"};
     char owner[32] = "a block";
-    if (v->cluster > 1) snprintf(owner, sizeof owner, "a cluster of %d blocks", v->cluster);
+    if (v->of.row.cluster > 1) snprintf(owner, sizeof owner, "a cluster of %d blocks", v->of.row.cluster);
     cg__why(d, "rows of at most %lld elements are staged in the shared memory of %s; %s; in registers: %s%s",
             (long long)longest, owner,
             stays ? "persistent blocks copy the next row meanwhile" : "other blocks of the SM compute meanwhile",
-            held[v->held], v->once ? ", operands that all rows share" : "");
+            held[v->of.row.stage.held], v->of.row.stage.once ? ", operands that all rows share" : "");
     return true;
 }
 

@@ -14,7 +14,7 @@ typedef struct cg__row_work {
 /* Rows of another length than the hinted one are likely to be as many elements in all. */
 static int64_t cg__likely_rows(const ind__writer *w) {
     const int64_t rows = ind_hint(cg__p_numel(w)), likely = cg__likely_row(w);
-    return w->variant->to ? (int64_t)((double)rows * (double)ind_hint(cg__r_numel(w)) / (double)likely) : rows;
+    return w->variant->range.to ? (int64_t)((double)rows * (double)ind_hint(cg__r_numel(w)) / (double)likely) : rows;
 }
 
 static cg__row_work cg__find_row_work(const ind__writer *w) {
@@ -44,26 +44,27 @@ static double cg__touched(double run, double row, int piece) {
    idle ones too, and for the row, to which joins add about 16; and for each access of a step the lines that the L1
    looks up, and for stores the sectors that go to the L2. Weights: sums, losses, norms and softmax of rows of 3 to 1024
    bf16 and f32 with 1 to 32 lanes on an H200. */
-static double cg__lanes_cost(const cg__row_work *x, int64_t vectors, int vector, int lanes) {
+static double cg__lanes_cost(const ind_thresholds *t, const cg__row_work *x, int64_t vectors, int vector, int lanes) {
     const int64_t steps = (vectors + lanes - 1) / lanes;
-    if (x->few) return (double)(steps * lanes) * (1 + 0.25 * (double)(steps - 1));
+    if (x->few) return (double)(steps * lanes) * (1 + t->step_percent / 100.0 * (double)(steps - 1));
     const double bytes = (double)x->bytes / x->loads, row = bytes * (double)vectors;
     const double run = lanes < vectors ? bytes * lanes : row;
     const double lines = cg__touched(run, row, IND__CG_LINE_BYTES),
                  sectors = cg__touched(run, row, IND__CG_SECTOR_BYTES);
-    return (double)lanes * (double)(16 + x->once + steps * vector) +
-           (double)steps * (lines * (18 * x->loads + 20 * x->stores) + sectors * 16 * x->stores);
+    return (double)lanes * (double)(t->row_cost + x->once + steps * vector) +
+           (double)steps *
+               (lines * (t->load_cost * x->loads + t->store_cost * x->stores) + sectors * t->sector_cost * x->stores);
 }
 
 /* The same for the edges of a row, in rounds of one element each that lie in two lines. */
-static double cg__edges_cost(const cg__row_work *x, int most, int lanes) {
+static double cg__edges_cost(const ind_thresholds *t, const cg__row_work *x, int most, int lanes) {
     const int rounds = (most + lanes - 1) / lanes;
-    return rounds * (double)(lanes * 6 + 2 * (18 * x->loads + 20 * x->stores));
+    return rounds * (double)(lanes * t->edge_cost + 2 * (t->load_cost * x->loads + t->store_cost * x->stores));
 }
 
 /* May a lane hold so many vectors of a row, beside others? */
 static bool cg__lane_holds(const ind_thresholds *t, const cg__row_work *x, int64_t vectors, int vector) {
-    if (vectors * vector > 32) return false;
+    if (vectors * vector > t->lane_elements) return false;
     if (x->few || vectors == 1) return true;
     return vectors * x->bytes <= (x->stores ? 1 : 2) * t->flight_bytes &&
            x->words * (double)(vectors * vector) <= t->lane_registers;
@@ -88,30 +89,33 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     const int64_t vectors = (longest + rest) / v->vector;
     const int64_t likely = (cg__likely_row(&d->w) + rest) / v->vector;
     const cg__row_work x = cg__find_row_work(&d->w);
+    const ind_thresholds *t = &d->w.target->thresholds;
     int best = 32;
     const bool meet =
         d->w.kernel->run || d->plan->handover; /* warps do, when a run or the first part of a launch ends */
-    double least = cg__lanes_cost(&x, likely, v->vector, best) + cg__edges_cost(&x, edges, best);
-    for (int lanes = 16; lanes * d->w.target->thresholds.edge_rounds >= edges && lanes && !meet; lanes /= 2) {
-        if (!cg__lane_holds(&d->w.target->thresholds, &x, (vectors + lanes - 1) / lanes, v->vector)) break;
-        const double cost = cg__lanes_cost(&x, likely, v->vector, lanes) + cg__edges_cost(&x, edges, lanes);
+    double least = cg__lanes_cost(t, &x, likely, v->vector, best) + cg__edges_cost(t, &x, edges, best);
+    for (int lanes = 16; lanes * t->edge_rounds >= edges && lanes && !meet; lanes /= 2) {
+        if (!cg__lane_holds(t, &x, (vectors + lanes - 1) / lanes, v->vector)) break;
+        const double cost = cg__lanes_cost(t, &x, likely, v->vector, lanes) + cg__edges_cost(t, &x, edges, lanes);
         if (cost < least) best = lanes, least = cost;
     }
     v->strategy = IND_STRATEGY_ROW_WARP;
-    v->threads = 128;
+    v->threads = t->warp_threads;
     v->rows = v->threads / best;
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
-    if (!v->misaligned && !meet) v->batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
-    if (!v->batch) return;
-    v->rows *= v->batch;
-    cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->batch);
+    if (!v->misaligned && !meet) v->of.row.batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
+    if (!v->of.row.batch) return;
+    v->rows *= v->of.row.batch;
+    cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->of.row.batch);
 }
 
 /* Of 65536 on a multiprocessor; with the columns of a run, whose addresses take some, too. */
 static int cg__row_registers(const ind__writer *w, int threads) {
-    if (w->kernel->run) return threads == 1024 ? 40 : 88;
-    return threads == 1024 ? 48 : w->target->thresholds.kept_registers;
+    const ind_thresholds *t = &w->target->thresholds;
+    const bool wide = threads == IND__CG_MAX_THREADS;
+    if (w->kernel->run) return wide ? t->run_wide_registers : t->run_block_registers;
+    return wide ? t->wide_registers : t->kept_registers;
 }
 
 /* The fewest threads, in whole warps, for so many vectors in so many rounds. */

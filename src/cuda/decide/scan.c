@@ -27,7 +27,7 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
 
 /* Lines that a thread has so many registers for, a power of 2. */
 static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
-    int lines = 16;
+    int lines = w->target->thresholds.scan_lines;
     if (w->plan->shift && !cg__pads(w)) words /= 2; /* what is left out takes some, too */
     while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > words) lines /= 2;
     return lines;
@@ -93,9 +93,11 @@ static bool cg__prefers_lookback(const ind__writer *w) {
     if (rows < 1 || !cg__scans_only(w)) return false;
     if (ind__expr_has_kind(cg__r_numel(w), IND_SYMBOL_UNBACKED)) return false;
     if (ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED)) return false;
-    double row = (double)length * cg__scan_bytes_moved(w) / (0.89 * t->memory_bytes_per_ns);
+    double row =
+        (double)length * cg__scan_bytes_moved(w) / (t->thresholds.copy_percent / 100.0 * t->memory_bytes_per_ns);
     double walked = row * t->num_sms * (double)((rows + t->num_sms - 1) / t->num_sms);
-    return walked > 2 * (row * (double)rows + 2 * t->launch_ns);
+    return walked >
+           t->thresholds.lookback_gain * (row * (double)rows + (double)t->thresholds.lookback_launches * t->launch_ns);
 }
 
 /* Tiles so large that each multiprocessor has one, or as its registers allow. */
@@ -103,7 +105,8 @@ static void cg__choose_lookback(cg__decider *d) {
     ind__variant *v = d->variant;
     int lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
     int64_t points = ind_hint(cg__p_numel(&d->w)) * ind_hint(cg__r_numel(&d->w)) / d->w.target->num_sms;
-    v->threads = cg__pow2_at_least(points / (lines * v->vector), 256, 512);
+    v->threads = cg__pow2_at_least(points / (lines * v->vector), d->w.target->thresholds.scan_small,
+                                   d->w.target->thresholds.scan_threads);
     while (lines > 1 && (int64_t)v->threads * lines / 2 * v->vector >= points) lines /= 2;
     v->strategy = IND_STRATEGY_SCAN_LOOKBACK;
     v->rows = 1;
@@ -127,15 +130,15 @@ static void cg__choose_scan_warp(cg__decider *d, int64_t longest, int lines) {
     int best = 32;
     for (int lanes = 32; lanes >= 1; lanes /= 2) {
         const int64_t line = (int64_t)lanes * v->vector, needed = (longest + line - 1) / line;
-        if (needed > lines || (needed > 1 && lanes < 8 && covered < INT64_MAX)) break;
+        if (needed > lines || (needed > 1 && lanes < d->w.target->thresholds.scan_lanes && covered < INT64_MAX)) break;
         if (needed * line >= covered && needed > 1) continue;
         best = lanes;
         covered = needed * line;
         v->per_thread = (int)needed * v->vector;
     }
     v->strategy = IND_STRATEGY_SCAN_WARP;
-    v->rows = 128 / best;
-    v->threads = 128;
+    v->threads = d->w.target->thresholds.warp_threads;
+    v->rows = v->threads / best;
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
 }
 
@@ -159,10 +162,10 @@ static bool cg__choose_scan_block(cg__decider *d, int64_t longest, int lines) {
     ind__variant *v = d->variant;
     const bool any = cg__scans_only(&d->w); /* number of threads; else powers of two */
     int64_t covered = INT64_MAX;
-    int most = 512;
+    int most = d->w.target->thresholds.scan_threads;
     if (longest > most * (int64_t)lines * v->vector) return false;
     if (longest > most * (int64_t)(lines / 2) * v->vector && lines > 1 && cg__scan_states(&d->w) == 1)
-        most = 1024, lines /= 2;
+        most *= 2, lines /= 2;
     for (int n = lines; n >= (any ? (lines + 1) / 2 : lines); n--) {
         const int per_thread = n * v->vector;
         const int64_t needed = (longest + per_thread - 1) / per_thread, threads = (needed + 31) / 32 * 32;
@@ -187,11 +190,12 @@ static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
     v->strategy = IND_STRATEGY_SCAN_BLOCK;
     v->rows = 1;
     if (cg__choose_scan_block(d, longest, lines)) return;
-    const int most = ind_hint(cg__p_numel(&d->w)) < 2 * d->w.target->num_sms ? 512 : 256;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    const int most = ind_hint(cg__p_numel(&d->w)) < 2 * d->w.target->num_sms ? t->scan_threads : t->scan_small;
     const int64_t length = ind_hint(cg__r_numel(&d->w)) + cg__most_shift(&d->w);
     v->per_thread = cg__scan_lines(&d->w, true, d->w.target->thresholds.scan_words) * run;
-    v->threads = cg__pow2_at_least(length / v->per_thread, 128, most);
-    if (cg__scans_only(&d->w)) v->threads = cg__scan_threads(length, v->per_thread, 128, v->threads);
+    v->threads = cg__pow2_at_least(length / v->per_thread, t->scan_least, most);
+    if (cg__scans_only(&d->w)) v->threads = cg__scan_threads(length, v->per_thread, t->scan_least, v->threads);
     cg__why(d, "a block loops over each row, %d elements per iteration", v->threads * v->per_thread);
 }
 
@@ -200,8 +204,9 @@ static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
    the rows, that enough is under way, and their states fit into shared memory. */
 static void cg__choose_scan_team(cg__decider *d) {
     ind__variant *v = d->variant;
+    const ind_thresholds *t = &d->w.target->thresholds;
     int64_t rows = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w)),
-            most = d->w.target->num_sms * 3 / 4;
+            most = d->w.target->num_sms * t->scan_columns_fill / 100;
     int lanes = 32, n = 8, bytes = 0, widest = 0;
     while (n > 1 && rows / (lanes * n) < most) n /= 2;
     cg__choose_scan_vector(d, d->plan->domain.rank - 1, n);
@@ -211,14 +216,14 @@ static void cg__choose_scan_team(cg__decider *d) {
         widest = own > widest ? own : widest;
     }
     while (rows / (lanes * v->vector) < most && lanes / 2 * v->vector * widest >= IND__CG_SECTOR_BYTES) lanes /= 2;
-    int lines = cg__scan_lines(&d->w, true, d->w.target->thresholds.scan_words * 3 / 2),
+    int lines = cg__scan_lines(&d->w, true, t->scan_columns_words),
         line = lanes * lines * v->vector * (bytes ? bytes : 1);
-    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = d->w.target->thresholds.scan_flight;
-    int team =
-        cg__pow2_at_least(flight * d->w.target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
+    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = t->scan_flight;
+    int team = cg__pow2_at_least(flight * d->w.target->num_sms / (blocks > 0 ? blocks : 1) / line,
+                                 t->scan_least / lanes, t->scan_threads / lanes);
     while (team > 1 && (int64_t)team / 2 * lines >= length) team /= 2;
     while (team > 1 && 2 * team * lanes * v->vector * 4 * cg__scan_states(&d->w) > IND__CG_STATIC_SHARED) team /= 2;
-    if (team * lanes < 128) lanes = 128 / team;
+    if (team * lanes < t->scan_least) lanes = t->scan_least / team;
     v->per_thread = lines * v->vector;
     v->rows = lanes * v->vector;
     v->threads = lanes * team;
@@ -242,10 +247,11 @@ static void cg__choose_scan(cg__decider *d) {
     if (column && cg__scans_only(&d->w)) {
         cg__choose_scan_team(d);
     } else if (column) {
-        v->threads = v->rows = 128;
+        v->threads = v->rows = d->w.target->thresholds.warp_threads;
         cg__why(d, "loads are contiguous along an output dimension: one thread per row");
     } else {
-        int64_t longest = v->to && cg__assumes_length(d) ? cg__guard_length(d) : cg__upper_bound(cg__r_numel(&d->w));
+        int64_t longest =
+            v->range.to && cg__assumes_length(d) ? cg__guard_length(d) : cg__upper_bound(cg__r_numel(&d->w));
         cg__choose_scan_vector(d, cg__num_vars(&d->w) - 1, 8);
         if (v->vector == 1 && cg__scans_only(&d->w)) cg__choose_scan_shift(d);
         if (cg__prefers_lookback(&d->w)) {

@@ -12,15 +12,16 @@ static bool cg__can_split(cg__decider *d, ind_strategy strategy) {
 static void cg__set_split_memory(cg__decider *d) {
     ind__variant *v = d->variant;
     const int own = v->strategy == IND_STRATEGY_COLUMN_SPLIT ? cg__split_columns(&d->w) : 1;
-    v->num_counters = (uint32_t)v->split_blocks;
-    v->partial_bytes = 0;
-    if (!v->split_blocks) return;
+    v->memory.num_counters = (uint32_t)v->of.split.max_blocks;
+    v->memory.partial_bytes = 0;
+    if (!v->of.split.max_blocks) return;
     if (v->strategy == IND_STRATEGY_ROW_SPLIT && cg__meets_in_words(&d->w)) {
-        v->num_counters = (uint32_t)(cg__words_from(v->split_blocks) + 2 * v->split_blocks * cg__split_words(&d->w));
+        v->memory.num_counters =
+            (uint32_t)(cg__words_from(v->of.split.max_blocks) + 2 * v->of.split.max_blocks * cg__split_words(&d->w));
         return;
     }
     for (uint32_t i = 1; i < d->w.body->num_inst; i++)
-        if (cg__is_reduce(&d->w, i)) v->partial_bytes += cg__partial_bytes(&d->w, i, own);
+        if (cg__is_reduce(&d->w, i)) v->memory.partial_bytes += cg__partial_bytes(&d->w, i, own);
 }
 
 /* Sets the grid: `groups` of rows or columns, and for each so many blocks that all together fill the machine, but none
@@ -32,14 +33,14 @@ static void cg__set_splits(cg__decider *d, ind_expr groups, int64_t least) {
              all = ind_int(c, (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm);
     ind_expr fill = ind_expr_floordiv(all, ind_expr_max(one, groups));
     ind_expr useful = ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, least > 1 ? least : 1));
-    v->splits = ind_expr_max(one, ind_expr_min(fill, useful));
-    v->grid[0] = groups, v->grid[1] = v->splits, v->grid[2] = one;
-    v->shared_bytes = ind_int(c, 0);
-    int64_t most = cg__upper_bound(ind_expr_mul(groups, v->splits)),
+    v->of.split.num = ind_expr_max(one, ind_expr_min(fill, useful));
+    v->grid[0] = groups, v->grid[1] = v->of.split.num, v->grid[2] = one;
+    v->memory.shared = ind_int(c, 0);
+    int64_t most = cg__upper_bound(ind_expr_mul(groups, v->of.split.num)),
             limit = d->w.target->num_sms * d->w.target->thresholds.split_per_sm;
-    if (cg__shares_results(&d->w)) v->split_blocks = most < limit ? most : limit;
+    if (cg__shares_results(&d->w)) v->of.split.max_blocks = most < limit ? most : limit;
     cg__set_split_memory(d);
-    if (!ind__ok(v->splits)) cg__fail(&d->w);
+    if (!ind__ok(v->of.split.num)) cg__fail(&d->w);
 }
 
 /* Indices have 64 bits if a thread's position along the row, a round of steps behind the end, might not fit into 32. */
@@ -56,7 +57,9 @@ static void cg__fit_split_steps(cg__decider *d, int64_t step) {
 static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     int64_t least = d->w.target->thresholds.split_bytes / cg__element_bytes(&d->w);
-    if (longest <= 65536 && cg__likely_row(&d->w) * 8 >= longest) return false;
+    if (longest <= d->w.target->thresholds.register_row &&
+        cg__likely_row(&d->w) * d->w.target->thresholds.likely_part >= longest)
+        return false;
     if (!cg__can_split(d, IND_STRATEGY_ROW_SPLIT) || longest < 2 * least) return false;
     if (ind_hint(cg__p_numel(&d->w)) * 2 > (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm)
         return false;
@@ -74,7 +77,8 @@ static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
    has no more of them than there are threads. */
 static int cg__column_vector(cg__decider *d, int states) {
     for (int n = 8; n >= 2; n /= 2) {
-        bool fits = n * states <= 128 && d->variant->threads * n * states <= IND__CG_STATIC_SHARED;
+        bool fits = n * states <= d->w.target->thresholds.column_states &&
+                    d->variant->threads * n * states <= IND__CG_STATIC_SHARED;
         if (fits && 32 * n <= d->variant->threads && cg__try_vector(d, d->plan->domain.rank - 1, n, false)) return n;
     }
     cg__no_vectors(d);
@@ -86,15 +90,18 @@ static bool cg__choose_column_split(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
     int states = cg__state_bytes(&d->w);
-    bool enough = outputs >= (int64_t)d->w.target->num_sms * 1024; /* to fill the machine with a thread each */
-    if (length < (enough ? 32 : 8) || !cg__can_split(d, IND_STRATEGY_COLUMN_SPLIT)) return false;
-    v->threads = enough ? 128 : d->w.target->thresholds.split_threads;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    bool enough =
+        outputs >= (int64_t)d->w.target->num_sms * t->column_outputs; /* to fill the machine with a thread each */
+    if (length < (enough ? t->column_rows : t->column_few_rows) || !cg__can_split(d, IND_STRATEGY_COLUMN_SPLIT))
+        return false;
+    v->threads = enough ? t->column_threads : t->split_threads;
     if (v->threads * states > IND__CG_STATIC_SHARED) return false;
     cg__fit_split_steps(d, v->threads);
     v->vector = v->per_thread = cg__column_vector(d, states);
     int x = cg__pow2_at_least((outputs + v->vector - 1) / v->vector, 2, 32);
     v->rows = x * v->vector;
-    int64_t least = d->w.target->thresholds.split_bytes / (v->rows * cg__element_bytes(&d->w));
+    int64_t least = t->split_bytes / (v->rows * cg__element_bytes(&d->w));
     cg__set_splits(d, ind_expr_ceildiv(cg__p_numel(&d->w), ind_int(d->w.context, v->rows)), least);
     cg__why(d, "loads are contiguous along an output dimension: %d columns per block, %d threads per %d columns%s",
             v->rows, v->threads / x, v->vector,
@@ -147,8 +154,8 @@ static void cg__choose_row(cg__decider *d) {
         cg__why(d, "%s; a block combines the columns of %lld rows", v->why, (long long)d->w.kernel->run);
     if (v->strategy != IND_STRATEGY_ROW_STAGED)
         cg__grid(d, cg__p_numel(&d->w), d->w.kernel->run ? d->w.kernel->run : v->rows);
-    if (v->strategy == IND_STRATEGY_ROW_LOOPED && v->cluster > 1)
-        v->grid[0] = ind_expr_mul(v->grid[0], ind_int(d->w.context, v->cluster));
+    if (v->strategy == IND_STRATEGY_ROW_LOOPED && ind__row_of(v)->cluster > 1)
+        v->grid[0] = ind_expr_mul(v->grid[0], ind_int(d->w.context, ind__row_of(v)->cluster));
 }
 
 /* Neighbouring threads go along the row, unless fewer bytes are scattered when they go along an output variable. */

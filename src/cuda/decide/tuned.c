@@ -7,8 +7,9 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(&d->w);
     const ind__variant before = *v;
     const int64_t lanes = cg__choose_segments(d, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
-    if (per_thread > 64 || cg__kept_words(&d->w) * (double)per_thread + d->w.target->thresholds.other_registers >
-                               d->w.target->sm_registers / threads) {
+    if (per_thread > d->w.target->thresholds.most_elements ||
+        cg__kept_words(&d->w) * (double)per_thread + d->w.target->thresholds.other_registers >
+            d->w.target->sm_registers / threads) {
         *v = before;
         return false;
     }
@@ -26,12 +27,16 @@ static bool cg__retune_threads(cg__decider *d, int threads) {
     ind__variant *v = d->variant;
     const int lanes = v->rows ? v->threads / v->rows : 0;
     bool fits = false;
-    const bool any = v->strategy == IND_STRATEGY_ROW_BLOCK || cg__power_of_two(threads);
-    if (threads < 32 || threads > 1024 || threads % 32 || !any || d->w.kernel->run || v->misaligned) return false;
+    const bool any = cg__has(&d->w, IND__HAS_ANY_THREADS) || cg__power_of_two(threads);
+    if (threads < 32 || threads > IND__CG_MAX_THREADS || threads % 32 || !any || d->w.kernel->run || v->misaligned)
+        return false;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
-    case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && v->batch < 2; break;
-    case IND_STRATEGY_ROW_BLOCK: fits = threads >= 64 && !ind__ok(v->fitted) && cg__retune_row_block(d, threads); break;
+    case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && ind__row_of(v)->batch < 2; break;
+    case IND_STRATEGY_ROW_BLOCK:
+        fits = threads >= 32 * d->w.target->thresholds.block_warps && !ind__ok(ind__row_of(v)->fitted) &&
+               cg__retune_row_block(d, threads);
+        break;
     case IND_STRATEGY_ROW_LOOPED: fits = true; break;
     case IND_STRATEGY_COLUMN:
         fits = threads >= v->rows && threads * cg__state_bytes(&d->w) <= IND__CG_STATIC_SHARED;
@@ -40,7 +45,7 @@ static bool cg__retune_threads(cg__decider *d, int threads) {
     }
     if (!fits) return false;
     v->threads = threads;
-    v->fitted = (ind_expr){0};
+    v->of.row.fitted = (ind_expr){0};
     if (v->strategy == IND_STRATEGY_ROW_WARP) v->rows = threads / lanes;
     return true;
 }
@@ -55,7 +60,7 @@ static bool cg__retune_together(cg__decider *d, int num) {
     }
     if (v->strategy != IND_STRATEGY_ROW_WARP) return false;
     v->rows = v->threads / cg__row_threads(&d->w) * num;
-    v->batch = num > 1 ? num : 0;
+    v->of.row.batch = num > 1 ? num : 0;
     return true;
 }
 

@@ -3,8 +3,9 @@
 /* Sizes that are passed must fit the index type too; false: they do not, and 64 bits must be used. */
 static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
     if (d->plan->wide) return true;
-    for (uint32_t i = 0; i < w->num_args; i++)
-        if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(d, w->arg[i].size, 0))
+    for (uint32_t i = 0; i < w->args.num; i++)
+        if (w->args.arg[i].kind == IND__ARG_SIZE && !w->args.arg[i].reciprocal &&
+            !cg__expr_fits(d, w->args.arg[i].size, 0))
             return false;
     return true;
 }
@@ -20,8 +21,7 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
         ind__writer w = {0};
         *v = (ind__variant){.assume = assume,
                             .vector = assume ? 8 : 1,
-                            .from = p->from,
-                            .to = p->to,
+                            .range = {p->from, p->to},
                             .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init_decider(&d, p, k, v, assume);
         d.force_wide = attempt == 1;
@@ -48,8 +48,8 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
     for (int way = p->tuning.way;; way++, v = v->fallback) {
         bool more = false;
         ind_status status = cg__plan_way(p, k, v, assume, way, &more, used);
-        tried |= v->cluster < 2;
-        if (!more && v->cluster > 1) {
+        tried |= ind__row_of(v)->cluster < 2;
+        if (!more && ind__row_of(v)->cluster > 1) {
             more = true;
             way = IND__CG_ALONE + (tried ? way : -1);
         }
@@ -65,9 +65,8 @@ static bool cg__has_guard(const ind__variant *v) {
 
 /* Rows that are walked along do not need to be of a certain length. */
 static bool cg__is_walked(const ind__variant *v) {
-    if (v->strategy == IND_STRATEGY_SCAN_BLOCK) return v->to > (int64_t)v->threads * v->per_thread;
-    return v->strategy == IND_STRATEGY_SCAN_LOOKBACK || v->strategy == IND_STRATEGY_ROW_LOOPED ||
-           v->strategy == IND_STRATEGY_ROW_SPLIT;
+    if (v->strategy == IND_STRATEGY_SCAN_BLOCK) return v->range.to > (int64_t)v->threads * v->per_thread;
+    return ind__strategy_has(v->strategy, IND__HAS_ANY_LENGTH);
 }
 
 #define IND__CG_COUNT(list) (sizeof(list) / sizeof *(list))
@@ -97,7 +96,7 @@ static ind_status cg__plan_undivided(cg__variants *x, int assume) {
     ind_status status = cg__next_variant(x, assume & ~IND__ASSUME_DIVISIBLE);
     const ind__variant *made = &x->variant[x->num];
     const bool walked = x->used & IND__ASSUME_LENGTH && cg__is_walked(made);
-    x->num += !status && x->used == (used & ~IND__ASSUME_DIVISIBLE) && (made->vector > 1 || made->to) && !walked;
+    x->num += !status && x->used == (used & ~IND__ASSUME_DIVISIBLE) && (made->vector > 1 || made->range.to) && !walked;
     return status;
 }
 
@@ -146,10 +145,7 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *en
    than there are multiprocessors most of the time is not what a block takes for its own. */
 static bool cg__has_ranges(const ind_plan *p, const ind_kernel *k, const ind__variant *likely) {
     if ((k->kind != IND_KERNEL_REDUCTION && k->kind != IND_KERNEL_SCAN) || k->run) return false;
-    const bool rows = likely->strategy == IND_STRATEGY_SCAN_WARP || likely->strategy == IND_STRATEGY_SCAN_BLOCK ||
-                      likely->strategy == IND_STRATEGY_ROW_WARP || likely->strategy == IND_STRATEGY_ROW_BLOCK ||
-                      likely->strategy == IND_STRATEGY_ROW_STAGED || likely->strategy == IND_STRATEGY_ROW_LOOPED;
-    return rows && !ind_expr_is_int(cg__reduced_numel(k), NULL) &&
+    return ind__strategy_has(likely->strategy, IND__HAS_RANGES) && !ind_expr_is_int(cg__reduced_numel(k), NULL) &&
            ind_hint(cg__points_of(k, 0, k->body->rank)) >= p->target.num_sms;
 }
 

@@ -3,12 +3,12 @@
 /* Returns the number of the size argument (or reciprocal) that has this formula. Equal formulas share one argument. */
 static uint32_t cg__formula_arg(ind__writer *w, ind_expr formula, bool reciprocal) {
     uint32_t number = 0;
-    for (uint32_t i = 0; i < w->num_args; i++) {
-        if (w->arg[i].kind != IND__ARG_SIZE || w->arg[i].reciprocal != reciprocal) continue;
-        if (ind_expr_same(w->arg[i].size, formula)) return number;
+    for (uint32_t i = 0; i < w->args.num; i++) {
+        if (w->args.arg[i].kind != IND__ARG_SIZE || w->args.arg[i].reciprocal != reciprocal) continue;
+        if (ind_expr_same(w->args.arg[i].size, formula)) return number;
         number++;
     }
-    ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
+    ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->args.arg, w->args.num, w->args.cap);
     if (!a) {
         cg__fail(w);
         return 0;

@@ -26,7 +26,7 @@ static int cg__transposed_var(const ind__writer *w) {
 
 /* Sets the grid: tiles of x (fastest), tiles of y, and the other variables. */
 static void cg__tile_blocks(const ind__writer *w, int x, int y, ind_expr blocks[3]) {
-    ind_expr tile = ind_int(w->context, w->variant->tile_m);
+    ind_expr tile = ind_int(w->context, w->variant->of.tile.m);
     blocks[0] = ind_expr_ceildiv(w->plan->domain.extent[x], tile);
     blocks[1] = ind_expr_ceildiv(w->plan->domain.extent[y], tile);
     blocks[2] = ind_int(w->context, 1);
@@ -35,7 +35,7 @@ static void cg__tile_blocks(const ind__writer *w, int x, int y, ind_expr blocks[
 }
 
 static void cg__emit_tile_position(ind__writer *w, int x, int y) {
-    int tile = w->variant->tile_m;
+    int tile = w->variant->of.tile.m;
     const char *at[3];
     ind_expr blocks[3];
     cg__tile_blocks(w, x, y, blocks);
@@ -49,7 +49,7 @@ static void cg__emit_tile_position(ind__writer *w, int x, int y) {
 /* Opens the loop over a thread's elements of the tile. `along_y`: consecutive threads are neighbours in y, else in x.
  */
 static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
-    int step = w->variant->threads / w->variant->tile_m;
+    int step = w->variant->threads / w->variant->of.tile.m;
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", w->variant->per_thread);
     ind__textf(&w->code,
@@ -71,7 +71,7 @@ enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 
 /* Rows of a tile are padded so that its columns lie in different banks. */
 static void cg__emit_tile_arrays(ind__writer *w) {
-    int tile = w->variant->tile_m;
+    int tile = w->variant->of.tile.m;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (w->plan->kept[i] == IND__CG_DIRECTLY) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
@@ -84,7 +84,7 @@ static void cg__emit_tile_arrays(ind__writer *w) {
 }
 
 static void cg__emit_tile_loads(ind__writer *w, int x, int y, uint8_t which) {
-    int step = w->variant->threads / w->variant->tile_m;
+    int step = w->variant->threads / w->variant->of.tile.m;
     bool tile = which == IND__CG_THROUGH_TILE, any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->plan->kept[i] == which;
     if (!any) return;
@@ -143,7 +143,7 @@ static int cg__widest_tile(const ind__writer *w, int x, int y) {
 
 static cg__tiling cg__tiling_of(const ind__writer *w, int x, int y) {
     const ind__variant *v = w->variant;
-    cg__tiling t = {.x = x, .y = y, .size = v->tile_m, .n = v->vector};
+    cg__tiling t = {.x = x, .y = y, .size = v->of.tile.m, .n = v->vector};
     const int widest = cg__widest_tile(w, x, y), warps_x = t.size / 32;
     t.group = widest < 4 ? 4 / widest : 1;
     t.full_x = ind_known_multiple(w->plan->domain.extent[x], t.size);
@@ -289,6 +289,7 @@ static ind_status cg__emit_vector_transpose(ind__writer *w, int y) {
     return IND_OK;
 }
 
-static ind_status cg__emit_transpose(ind__writer *w, int y) {
+static ind_status cg__emit_transpose(ind__writer *w) {
+    const int y = w->plan->tile_y;
     return w->variant->vector > 1 ? cg__emit_vector_transpose(w, y) : cg__emit_scalar_transpose(w, y);
 }

@@ -400,7 +400,7 @@ static void cg__indirect(ind__writer *w, uint32_t i) {
     cg__value(w, inst->arg[0]);
     ind__textf(&w->code, ", %s, %uull, error);\n", extent, i + 1);
     cg__use(w, IND__CG_INDEX);
-    w->needs_error = true;
+    w->args.needs_error = true;
 }
 
 static void cg__index_value(ind__writer *w, uint32_t i) {
@@ -427,7 +427,7 @@ static void cg__cast(ind__writer *w, uint32_t i) {
 static void cg__call(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     uint32_t n = 0;
-    while (n + 1 < w->num_functions && w->function[n] != inst->imm.function) n++;
+    while (n + 1 < w->calls.num && w->calls.function[n] != inst->imm.function) n++;
     cg__declare(w, i);
     ind__textf(&w->code, "ind_user_%u(", (unsigned)n);
     for (int k = 0; k < inst->imm.function->num_args; k++) {

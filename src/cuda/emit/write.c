@@ -1,13 +1,10 @@
 static ind_status cg__emit_body(ind__writer *w) {
-    switch (w->kernel->kind) {
-    case IND_KERNEL_MATMUL: return cg__emit_matmul(w);
-    case IND_KERNEL_REDUCTION: return cg__emit_reduction(w);
-    case IND_KERNEL_SCAN: return cg__emit_scan_kernel(w);
-    case IND_KERNEL_SORT: return cg__emit_sort(w);
-    default: break;
-    }
-    if (w->variant->strategy == IND_STRATEGY_TRANSPOSE) return cg__emit_transpose(w, w->plan->tile_y);
-    return w->variant->strategy == IND_STRATEGY_MASKED ? cg__emit_masked(w) : cg__emit_pointwise(w);
+    static ind_status (*const emit[])(ind__writer *) = {
+#define X(name, text, family, of, file, emit, features) emit,
+        IND_STRATEGIES(X)
+#undef X
+    };
+    return emit[w->variant->strategy](w);
 }
 
 static ind_status cg__write_once(ind__writer *w, ind_plan *p, const ind_kernel *k, const ind__variant *v,
@@ -20,7 +17,7 @@ static ind_status cg__write_once(ind__writer *w, ind_plan *p, const ind_kernel *
 
 static bool cg__same_text(const ind__writer *a, const ind__writer *b) {
     return a->code.size == b->code.size && (!a->code.size || !memcmp(a->code.data, b->code.data, a->code.size)) &&
-           !memcmp(&a->prelude, &b->prelude, sizeof a->prelude) && a->num_args == b->num_args;
+           !memcmp(&a->prelude, &b->prelude, sizeof a->prelude) && a->args.num == b->args.num;
 }
 
 /* If stages are verified: writes the text again, from a copy of the decided plan. Both texts must be equal. */

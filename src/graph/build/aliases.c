@@ -1,9 +1,9 @@
-/* ---- memory that tensors share, and ops in place ----
+/* ---- shared memory of tensors, and ops in place ----
 
-   A tensor is a handle of memory: its own, or through an op of ind__views that of another. An op in place makes a new
-   value for the whole memory, by the inverses of those ops from the written tensor to the root; tensors that show the
-   memory are made again from that when they are next used. So the graph itself has pure ops only, and nodes that were
-   added before a write keep reading what was there. (PyTorch: functionalization.) */
+   A tensor owns its memory or, as the result of an op of ind__views, shares its operand's. An op in place computes a
+   new value for the whole memory: it applies the inverses of the view ops, from the written tensor to the root. Tensors
+   that share the memory are recomputed from that value when they are next used. So the graph itself contains pure ops
+   only, and nodes added before a write still read the old contents. (PyTorch: functionalization.) */
 
 /* A view: result k of a view op and its operand. A copy, because adding nodes moves the graph's tables. */
 typedef struct ind__view {
@@ -11,7 +11,7 @@ typedef struct ind__view {
     ind__node node;
     uint32_t k, viewed;
     ind__tensor_info from, to;
-    bool unsure; /* for some sizes it is a view, for others a copy */
+    bool unsure; /* a view for some sizes, a copy for others */
 } ind__view;
 
 static ind__view ind__view_of(const ind_graph *g, uint32_t x) {
@@ -54,14 +54,14 @@ static int ind__view_dim(const ind__view *v, uint32_t attr) {
 
 /* .. the same elements in the same order */
 
-/* Are the sizes known to be equal? If they may be equal for some symbols, the view is marked unsure. */
+/* True if the sizes are known to be equal. If they may be equal for some symbols, the view is marked unsure. */
 static bool ind__view_equal(ind__view *v, ind_expr a, ind_expr b) {
     if (ind_known_eq(a, b)) return true;
     v->unsure = v->unsure || !ind__is_int(ind_expr_eq(a, b), 0);
     return false;
 }
 
-/* at::detail::computeStride: adjacent dimensions without a gap may be split anew. */
+/* at::detail::computeStride: adjacent dimensions without a gap may be split differently. */
 static bool ind__stride_reshape(ind__view *v, const ind_expr *from, ind_expr *to) {
     const ind_expr one = ind_int(v->c, 1), *size = v->from.size;
     ind_expr base = one, many = one, found = one;
@@ -165,7 +165,7 @@ static uint32_t ind__write_expand(ind_graph *g, const ind__view *v, uint32_t val
 
 /* .. a part of a dimension, or one position of it */
 
-/* Returns the dimension and range that a slice, a narrow or a part of a split shows, as attributes of slice_scatter. */
+/* Returns the dimension and range of a slice, a narrow or one result of a split, as attributes of slice_scatter. */
 static void ind__view_range(const ind_graph *g, const ind__view *v, ind__attr a[4]) {
     const ind__node *n = &v->node;
     const uint32_t at = n->op == IND_OP_SLICE || n->op == IND_OP_NARROW ? 0 : 1;
@@ -226,7 +226,7 @@ static uint32_t ind__write_diagonal(ind_graph *g, const ind__view *v, uint32_t v
 
 /* .. elements at computed positions */
 
-/* Does every index reach a different element? Each step must exceed the reach of all smaller ones. */
+/* True if every index reaches a different element: each step must exceed the reach of all smaller ones. */
 static bool ind__distinct(ind_context *c, const ind_expr *size, const ind_expr *stride, int rank) {
     ind_expr one = ind_int(c, 1), reach = one;
     uint32_t left = 0;
@@ -278,8 +278,8 @@ static const ind_expr *ind__strides_of(ind_context *c, const ind__tensor_info *x
     return row;
 }
 
-/* Computes the view's steps through the contiguous memory of its operand: the storage of as_strided or the operand of
-   unfold. */
+/* Computes the steps of the view through the contiguous memory of its operand: the storage of as_strided, or the
+   operand of unfold. */
 static void ind__place_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
     ind_expr row[IND_MAX_RANK];
     ind__view shown = *v;
@@ -350,7 +350,7 @@ static const struct ind__view_row {
     [IND_OP_AS_STRIDED] = {ind__stride_as_strided, ind__write_places},
 };
 
-/* Makes result x, a new result from the handle `viewed`, share its memory if strides allow it. */
+/* Lets a new result x of the handle `viewed` share its memory if the strides allow it. */
 static bool ind__show_memory(ind_graph *g, uint32_t x, uint32_t viewed) {
     ind__tensor_info *t = &g->tensor[x];
     ind_expr row[IND_MAX_RANK], to[IND_MAX_RANK];
@@ -370,7 +370,7 @@ static bool ind__show_memory(ind_graph *g, uint32_t x, uint32_t viewed) {
     return dense || t->rank == 0 || t->stride;
 }
 
-/* Adds a stale view again with the current values; as_strided reads from the current value of its storage. */
+/* Adds a stale view again, reading the current values. as_strided reads from the current value of its storage. */
 static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
     uint32_t base = g->tensor[v->viewed].now ? g->tensor[v->viewed].now : v->viewed;
     if (v->node.op == IND_OP_AS_STRIDED) {
@@ -384,7 +384,7 @@ static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
     return ind__add_pure(g, v->node.op, x, v->node.num_operands, v->node.attr, v->node.num_attrs);
 }
 
-/* Recomputes a stale view, and the other results of its node that show the same tensor. */
+/* Recomputes a stale view, and the other results of its node that view the same tensor. */
 static bool ind__show_again(ind_graph *g, uint32_t x) {
     ind__view v = ind__view_of(g, x);
     uint32_t made = ind__show_now(g, &v);
@@ -412,7 +412,7 @@ static bool ind__check_sure(ind_graph *g, uint32_t x, bool written) {
     return false;
 }
 
-/* Returns the tensor that holds the current value of x; 0 on failure. */
+/* Returns the tensor with the current value of x; 0 on failure. */
 static uint32_t ind__current(ind_graph *g, uint32_t x) {
     uint32_t depth = 0;
     if (!g->num_writes || !x || x >= g->num_tensors) return x;
@@ -426,7 +426,7 @@ static uint32_t ind__current(ind_graph *g, uint32_t x) {
     return g->tensor[x].now ? g->tensor[x].now : x;
 }
 
-/* Returns the current operands; NULL on failure. The storage of as_strided keeps its name: see ind__show_memory. */
+/* Returns the current operands; NULL on failure. The storage of as_strided is not replaced: see ind__show_memory. */
 static const uint32_t *ind__current_operands(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t n) {
     const char *file = g->here_file; /* errors name the caller's op */
     const int line = g->here_line;

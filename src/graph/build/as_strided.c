@@ -1,4 +1,4 @@
-/* ---- as_strided names elements of a storage, whatever shows it */
+/* ---- as_strided addresses elements of a storage, whichever view it is applied to */
 
 /* Returns the offset of a view from the first element of its operand. */
 static ind_expr ind__view_offset(const ind_graph *g, const ind__view *v) {
@@ -37,8 +37,8 @@ static ind_expr ind__storage_offset(const ind_graph *g, uint32_t x) {
     return offset;
 }
 
-/* Replaces the operand of as_strided by the tensor that owns its storage; the default offset is that of the operand.
-   attr: 3 of its attributes. False: the graph has the error. */
+/* Replaces the operand of as_strided by the tensor that owns its storage. The default offset is the operand's. attr:
+   the 3 attributes. False: the graph has the error. */
 static bool ind__take_storage(ind_graph *g, uint32_t *x, ind__attr *attr) {
     const uint32_t root = ind__root_of(g, *x);
     if (g->tensor[root].unsure) {

@@ -1,4 +1,4 @@
-/* ---- the ops: handles are checked here, all else by ind__graph_add */
+/* ---- ops: handles are checked here, everything else by ind__graph_add */
 
 static ind_status ind__check_handle(ind_graph *g, const char *op, uint32_t k, ind_tensor x) {
     if (x.graph && x.graph != g) {
@@ -46,7 +46,7 @@ static ind_tensor ind__add_scalar(ind_graph *g, ind__attr value) {
     const char *file = g->here_file;
     int line = g->here_line;
     ind_tensor x = ind__graph_add(g, IND_OP_SCALAR, NULL, 0, &value, 1, NULL, NULL);
-    if (x.id) ind_here(g, file, line); /* a number inside a call takes the position of that call */
+    if (x.id) ind_here(g, file, line); /* a number argument gets the position of the call */
     return x;
 }
 
@@ -56,8 +56,8 @@ static ind_tensor ind__call_ternary(ind_graph_op op, ind_tensor a, ind_tensor b,
     return ind__call(op, x, 3, attrs, num_attrs);
 }
 
-/* Makes an attribute of a list of dimensions; an empty list counts as not given if the op allows that. An invalid list
-   is the graph's error. */
+/* Turns a list of dimensions into an attribute. An empty list counts as not given if the op allows that. An invalid
+   list is the graph's error. */
 static ind__attr ind__dims_attr(ind_graph *g, ind_graph_op op, const int *dims, int num_dims,
                                 ind_expr list[IND_MAX_RANK]) {
     if (num_dims < 0 || num_dims > IND_MAX_RANK || (num_dims > 0 && !dims)) {
@@ -117,7 +117,7 @@ static ind_tensor ind__call_list(ind_graph_op op, const ind_tensor *tensors, int
     return ind__call(op, tensors, tensors && num > 0 ? (uint32_t)num : 0, a, n);
 }
 
-/* Makes a list attribute from the one integer or size of a builder. */
+/* Turns the single integer or size of a builder into a list attribute. */
 static ind__attr ind__attr_one(ind__attr_kind kind, const ind_expr *e) {
     return (ind__attr){.kind = kind, .list = e, .count = 1};
 }
@@ -137,7 +137,7 @@ static void ind__int_list(ind__int_lists *l, int k, ind_context *c, ind__attr_ki
     l->attr[k] = (ind__attr){.kind = given ? kind : IND__ATTR_NONE, .list = l->list[k], .count = n};
 }
 
-/* Returns the op of a family for this number of dimensions; the table lists them in sequence. IND_NUM_OPS: none. */
+/* Returns the op of a family for this number of dimensions; consecutive in the op table. IND_NUM_OPS: none. */
 static ind_graph_op ind__op_of_dims(ind_tensor x, ind_graph_op first, int dims) {
     if (!x.graph || x.graph->status) return IND_NUM_OPS;
     if (dims >= 1 && dims <= 3) return (ind_graph_op)((int)first + dims - 1);

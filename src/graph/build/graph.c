@@ -22,8 +22,8 @@ static ind_status ind__graph_no_memory(ind_graph *g, const char *what) {
     return ind__graph_fail(g, IND_OUT_OF_MEMORY, "%s: out of memory", what);
 }
 
-/* Fails a graph if an allocation was refused since ind__refusals was `before`: decisions made without that memory may
-   be wrong. */
+/* Fails a graph if an allocation has failed since ind__refusals was `before`: decisions made without that memory may be
+   wrong. */
 static ind_status ind__graph_refused(ind_graph *g, uint32_t before, const char *what) {
     if (g && !g->status && ind__refused_since(g->context, before)) ind__graph_no_memory(g, what);
     return g ? g->status : IND_OK;
@@ -48,7 +48,7 @@ static bool ind__name_char(char ch, bool first) {
     return letter || (!first && ((ch >= '0' && ch <= '9') || ch == '.'));
 }
 
-/* Is the word a value (true, none, inf ..), so that no tensor may have it as a name? */
+/* True if the word is a value (true, none, inf ..), which is not allowed as a tensor's name. */
 static bool ind__reserved_name(const char *name, size_t length) {
     static const char *const words[] = {"true", "false", "none", "inf", "nan"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -114,7 +114,7 @@ static bool ind__put_name(ind_graph *g, uint32_t tensor, const char *name, bool 
     return true;
 }
 
-/* Frees the old name, if any, then takes `name` or, if it is taken, the first free of name_1, name_2, .. */
+/* Frees the old name, if any. Then takes `name` or, if that is taken, the first free one of name_1, name_2, .. */
 static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool named) {
     char unique[IND__MAX_NAME + 16];
     const char *old = g->tensor[tensor].name;
@@ -126,7 +126,7 @@ static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool na
     return ind__put_name(g, tensor, unique, named);
 }
 
-/* Gives a tensor one more free name; it keeps its own. */
+/* Adds a free name to a tensor, which keeps its own. */
 static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
     const char *own = g->tensor[tensor].name;
     const bool named = g->tensor[tensor].named;
@@ -136,7 +136,7 @@ static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
     return true;
 }
 
-/* Makes gelu, gelu_1, gelu_2. A counter per op avoids a search among many equal ops. */
+/* Generates gelu, gelu_1, gelu_2. A counter per op avoids a search among many equal ops. */
 static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const char *base) {
     char name[96];
     uint32_t k = g->op_count[op]++;
@@ -145,7 +145,7 @@ static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const
     return ind__rename(g, tensor, name, false);
 }
 
-/* Renames a tensor inside of a composite if a text wants its name. */
+/* Renames a tensor of a composite's expansion if a text declares its name. */
 static bool ind__give_way(ind_graph *g, const char *name) {
     uint32_t id = ind__find_tensor(g, name, strlen(name));
     if (!id || g->tensor[id].named) return true;
@@ -169,7 +169,7 @@ static void ind__clean_name(char *out, size_t bytes, const char *name, const cha
     out[n] = 0;
 }
 
-/* ---- the graph itself */
+/* ---- the graph */
 
 static void ind__graph_destroy_owned(ind__owned *owned) {
     ind_graph *g = (ind_graph *)owned;
@@ -260,7 +260,7 @@ void ind_here(ind_graph *graph, const char *file, int line) {
 
 /* ---- adding nodes */
 
-/* Are there facts about sizes beyond their ranges? */
+/* True if there are facts about sizes beyond their ranges. */
 static bool ind__has_facts(const ind_graph *g) {
     return g->num_conditions || g->num_unbacked;
 }
@@ -273,8 +273,8 @@ static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
     (void)ind_facts_enter(g->context, before);
 }
 
-/* Returns e simplified under the graph's facts. Expressions of another user's context are returned as they are; the
-   checks find them. */
+/* Returns e simplified under the graph's facts. Expressions of another user's context are returned unchanged; checks
+   reject them later. */
 static ind_expr ind__under_facts(const ind_graph *g, ind_expr e) {
     if (!ind__ok(e) || e.context->root != g->context->root) return e;
     e = ind__in_context(g->context, e);
@@ -308,7 +308,8 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
     }
     bool list = from->kind == IND__ATTR_INTS || from->kind == IND__ATTR_SIZES || from->kind == IND__ATTR_EXPRS;
     if (list && from->count > 0 && from->list) {
-        /* ind__check_list rejects a list that is too long; it may have fewer elements than its count and is not read */
+        /* Longer than allowed: ind__check_list rejects it. It may have fewer elements than its count, so it is not
+           read. */
         if (from->kind == IND__ATTR_SIZES && from->count > IND_MAX_RANK) return true;
         to->list = ind__copy_sizes(g, from->list, from->count);
         return to->list != NULL;
@@ -343,7 +344,7 @@ static bool ind__append_result(ind_graph *g, const ind__type *type, uint32_t nod
     return true;
 }
 
-/* Adds a finished node and its results to the graph; all or nothing. */
+/* Adds a complete node and its results to the graph, or nothing on failure. */
 static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *types, uint32_t num_results,
                              const char *base_name) {
     uint32_t number = g->num_nodes, first = g->num_tensors;
@@ -387,7 +388,7 @@ static void ind__infer_free(ind__infer *in) {
     if (in->result != in->few) ind__free(in->c, in->result);
 }
 
-/* >>composites: does this op call expand to other ops? Then it has the first result of them. */
+/* >>composites: true if this op call expands to other ops. Its first result is then theirs. */
 static bool ind__expands(const ind__node *node);
 static ind_tensor ind__expand(ind_graph *g, const ind__node *node);
 
@@ -398,8 +399,7 @@ static const ind__unbacked *ind__find_length(const ind_graph *g, ind_expr length
     return NULL;
 }
 
-/* Returns the expression that both bounds of a data-dependent size equal; it replaces the size everywhere. Invalid: the
-   bounds differ. */
+/* Returns the expression that replaces a data-dependent size whose bounds are equal. Invalid: they differ. */
 static ind_expr ind__equal_of(const ind__infer *in) {
     bool equal = in->bounded && ind__ok(in->least) && ind_expr_same(in->least, in->limit);
     return equal ? in->limit : (ind_expr){in->c, 0};

@@ -1,6 +1,6 @@
-/* ---- ops in place: writing to what a tensor shows ---- */
+/* ---- ops in place: writing to the memory of a tensor ---- */
 
-/* Is the cast allowed (torch.can_cast)? Floats do not go to integers, numbers not to bool. */
+/* True if the cast is allowed (torch.can_cast): not from floats to integers, not from numbers to bool. */
 static bool ind__can_write(ind_dtype from, ind_dtype to) {
     if (ind_dtype_is_float(from)) return ind_dtype_is_float(to);
     return to != IND_BOOL || from == IND_BOOL;
@@ -36,7 +36,7 @@ static ind_status ind__check_write(ind_graph *g, const char *op, uint32_t x, uin
                            t->name, a);
 }
 
-/* Records that the memory of `root` holds `value` from here on. */
+/* Records that the memory of `root` now contains `value`. */
 static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
     ind__tensor_info *t = &g->tensor[root];
     g->num_writes++;
@@ -50,7 +50,7 @@ static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
         ind__add_mutation(g, root, value);
 }
 
-/* Writes `value`, a tensor of x's shape, to the memory that x shows. */
+/* Writes `value`, a tensor of x's shape, to the memory of x. */
 static ind_status ind__write(ind_graph *g, const char *op, uint32_t x, uint32_t value) {
     if (ind__check_write(g, op, x, value) || !ind__check_sure(g, x, true)) return g->status;
     ind__attr dtype = ind__attr_dtype(g->tensor[x].dtype);

@@ -105,7 +105,7 @@ static ind_status ind__check_output(ind_graph *g, const char *name, uint32_t x) 
     }
     if (ind__find_output(g, name)) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "output %s: given twice", name);
     uint32_t other = ind__find_tensor(g, name, strlen(name));
-    bool own = other && !strcmp(g->tensor[other].name, name); /* not an alias made by an op in place */
+    bool own = other && !strcmp(g->tensor[other].name, name); /* not an alias added by an op in place */
     if (own && ind__is_source(g, other)) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT,
                                "output %s: this is the name of an input or constant; give the output "

@@ -1,19 +1,19 @@
-/* ---- masks as indices: a mask of rank k stands for the k columns of its nonzero */
+/* ---- masks as indices: a mask of rank k is replaced by the k columns of its nonzero */
 
-/* Is an index of x[indices] a mask? A single mask whose elements all get the same number needs no indices. */
+/* True if an index of x[indices] is a mask. A single mask whose elements all get the same value needs no indices. */
 static bool ind__indexed_by_mask(const ind_graph *g, ind_graph_op op, const uint32_t *operand, uint32_t n) {
     uint32_t first = op == IND_OP_INDEX ? 1 : 2;
     bool mask = false, one = op == IND_OP_INDEX_PUT && n == 3;
     if (op != IND_OP_INDEX && op != IND_OP_INDEX_PUT) return false;
     for (uint32_t k = 0; k < n; k++) {
-        if (operand[k] >= g->num_tensors || (!operand[k] && k < first)) return false; /* an error, found later */
+        if (operand[k] >= g->num_tensors || (!operand[k] && k < first)) return false; /* an error, reported later */
         mask = mask || (k >= first && operand[k] && g->tensor[operand[k]].dtype == IND_BOOL);
     }
     for (int d = 0; one && d < g->tensor[operand[1]].rank; d++) one = ind__is_int(g->tensor[operand[1]].size[d], 1);
     return mask && !one;
 }
 
-/* Returns the nonzero of the mask, which the graph may have already. */
+/* Returns the nonzero of the mask; reuses one in the graph. */
 static uint32_t ind__mask_places(ind_graph *g, uint32_t mask) {
     for (uint32_t i = 1; i < g->num_nodes; i++)
         if (g->node[i].op == IND_OP_NONZERO && g->node[i].operand[0] == mask) return g->node[i].result;
@@ -64,7 +64,7 @@ static ind_tensor ind__add_by_mask(ind_graph *g, ind_graph_op op, const uint32_t
     return ind__add_node(g, op, operand, n, attrs, num_attrs, NULL, NULL);
 }
 
-/* Adds a pure node: operands are values, whatever was written to their memory since. */
+/* Adds a pure node: its operands are values, independent of later writes to their memory. */
 static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
                                 const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
     ind_tensor result = {g, 0};

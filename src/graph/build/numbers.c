@@ -18,7 +18,7 @@ static double graph__round_to_dtype(ind_dtype dtype, double v) {
     }
 }
 
-/* False if C leaves the conversion undefined: a float outside the integers, or NaN. */
+/* False if C leaves the conversion undefined: a float beyond the range of the integers, or NaN. */
 static bool graph__typed_number_cast(graph__typed_number x, ind_dtype to, graph__typed_number *out) {
     bool from_float = ind_dtype_is_float(x.dtype);
     graph__typed_number y = {to, 0, 0};

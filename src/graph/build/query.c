@@ -1,4 +1,4 @@
-/* ---- what a tensor is */
+/* ---- properties of tensors */
 
 ind_dtype ind_tensor_dtype(ind_tensor x) {
     const ind__tensor_info *t = ind__tensor_of(x);

@@ -38,7 +38,7 @@ static bool ind__given(const ind__expansion *e, int k) {
     return k < e->num_x && e->x[k].id != 0;
 }
 
-/* A number next to tensors: whole numbers keep integer tensors integer. */
+/* Returns a number operand: a whole number keeps integer tensors integer. */
 static ind_tensor ind__num(const ind__expansion *e, double v) {
     return ind__add_scalar(e->g, ind__attr_number(v));
 }

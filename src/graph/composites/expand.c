@@ -1,4 +1,4 @@
-/* ---- what becomes of the call of a composite */
+/* ---- expansion of composites */
 
 static ind__expander ind__expander_of(const ind__node *node);
 

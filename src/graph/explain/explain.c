@@ -6,7 +6,7 @@ static const char *const ind__stage_names[IND_NUM_STAGES] = {
 #undef X
 };
 
-/* Makes the plan of a host module for the default target on first use. */
+/* Creates the plan of a host module for the default target on first use. */
 static ind_status ind__need_plan(ind_module *m) {
     ind_target target = {0};
     if (m->desc.plan) return IND_OK;
@@ -29,7 +29,8 @@ static const ind__variant *ind__distinct_source(const ind_plan *plan, int index)
                 int limit = j < i ? plan->kernel[j].num_variants : v;
                 for (int w = 0; w < limit && !seen; w++) {
                     const ind__variant *b = &plan->kernel[j].variant[w];
-                    seen = a->source_bytes == b->source_bytes && !memcmp(a->source, b->source, a->source_bytes);
+                    seen =
+                        a->source.bytes == b->source.bytes && !memcmp(a->source.text, b->source.text, a->source.bytes);
                 }
             }
             if (!seen && index-- == 0) return a;
@@ -52,7 +53,7 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
     if (status) return status;
     const ind__variant *v = index >= 0 ? ind__distinct_source(module->desc.plan, index) : NULL;
     if (!v) return ind__fail(module->context, IND_NOT_FOUND, "cubin: there is no source %d", index);
-    cubin->name = v->entry;
+    cubin->name = v->source.entry;
     status = ind__compile_way(module, v, cubin);
     for (v = v->fallback; v && !status && cubin->local_bytes > 0; v = v->fallback) {
         ind_cubin way = {.name = cubin->name};
@@ -76,7 +77,7 @@ static ind_status ind__print_ptx(ind__text *t, ind_module *m) {
         void *ptx = NULL;
         size_t bytes = 0;
         ind_status status =
-            ind__nvrtc_compile(m->context, v->source, v->entry, &m->desc.plan->target, true, &ptx, &bytes);
+            ind__nvrtc_compile(m->context, v->source.text, v->source.entry, &m->desc.plan->target, true, &ptx, &bytes);
         if (status) return status;
         while (bytes > 0 && ((char *)ptx)[bytes - 1] == 0) bytes--;
         ind__text_raw(t, ptx, bytes);
@@ -99,7 +100,7 @@ static ind_status ind__print_cubins(ind__text *t, ind_module *m) {
     return IND_OK;
 }
 
-/* ---- for which sizes a module is right */
+/* ---- sizes for which a module is valid */
 
 /* "B in [1, 4096], S in [8, 512] multiple of 8" */
 static void ind__print_ranges(ind__text *t, const ind_module *m) {

@@ -14,7 +14,7 @@ static void graph__page_formula(ind__text *t, const char *key, ind_expr e) {
     ind__textf(t, "\",\n");
 }
 
-/* Prints the kernels and variants, from this one on, that share this one's source: [[0, 0], [3, 0]]. */
+/* Prints the kernels and variants, from this one on, that have the same source: [[0, 0], [3, 0]]. */
 static void graph__page_users(ind__text *t, const ind_plan *plan, uint32_t kernel, int variant) {
     const ind__variant *one = &plan->kernel[kernel].variant[variant];
     ind__textf(t, "\"used_by\": [[%u, %d]", (unsigned)kernel, variant);
@@ -35,7 +35,7 @@ static void graph__page_sources(ind__text *t, const ind_plan *plan) {
             ind__textf(t, "%s\n{", before);
             graph__page_users(t, plan, i, v);
             ind__textf(t, ", \"text\": ");
-            ind__text_json(t, plan->kernel[i].variant[v].source);
+            ind__text_json(t, plan->kernel[i].variant[v].source.text);
             ind__textf(t, "}");
             before = ",";
         }
@@ -88,7 +88,7 @@ static ind_status graph__page_data(ind__text *t, ind_module *m, const int64_t *v
     return ind__text_status(t);
 }
 
-/* Prints JSON within HTML. Every < is inside a string, where an escape may replace it; so the data cannot end the
+/* Prints JSON within HTML. Every < is inside a string, where an escape can replace it, so the data cannot close the
    element. */
 static void graph__page_json(ind__text *t, const char *json) {
     for (size_t n; *json; json += n) {

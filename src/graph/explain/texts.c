@@ -1,4 +1,4 @@
-/* ---- texts, made when first asked for and kept by the module */
+/* ---- texts, created on first use and owned by the module */
 
 static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage) {
     ind_status status = stage >= IND_STAGE_PLAN ? ind__need_plan(m) : IND_OK;
@@ -85,7 +85,7 @@ static char *ind__name_text(ind_module *m, size_t i) {
     return NULL;
 }
 
-/* Makes the names of loops and buffers on first use. */
+/* Creates the names of loops and buffers on first use. */
 static ind_status ind__need_names(ind_module *m) {
     const size_t num = 2 * (size_t)m->desc.lowered->num_loops + m->desc.lowered->num_buffers;
     const ind__query q = ind__query_begin(m);

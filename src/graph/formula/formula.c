@@ -9,7 +9,7 @@ static ind_status ind__check_formula(ind_module *m, ind_formula *f) {
     return ind__ok(*f) ? IND_OK : ind__failed(m->context);
 }
 
-/* ---- what a module does */
+/* ---- costs of a module */
 
 int ind_module_num_kernels(const ind_module *module) {
     return module ? (int)module->desc.schedule->num_kernels : 0;
@@ -19,7 +19,7 @@ static void ind__fill_variant(ind_context *c, ind_variant_info *out, const ind__
     out->strategy = ind__strategy_text(v->strategy);
     for (int d = 0; d < 3; d++) out->grid[d] = ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1);
     out->threads = v->threads;
-    out->shared_bytes = ind__ok(v->shared_bytes) ? v->shared_bytes : ind_int(c, 0);
+    out->shared_bytes = ind__ok(v->memory.shared) ? v->memory.shared : ind_int(c, 0);
     out->guard = (ind_formula){c, ind_expr_is_int(v->guard, NULL) ? 0 : v->guard.id}; /* the number 1: always */
     out->aligned = v->guard_aligned;
     out->vector = v->vector;
@@ -239,7 +239,7 @@ ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t *lo, in
     return status;
 }
 
-/* Returns the number of the size of this name; UINT32_MAX with an error if there is none or it follows from others. */
+/* Returns the number of the size of this name; UINT32_MAX with an error if there is none or a fact determines it. */
 static uint32_t ind__free_size(ind_module *m, const char *name) {
     uint32_t i = 0;
     while (i < m->desc.num_sizes && strcmp(ind_module_query_size(m, (int)i)->name, name)) i++;
@@ -278,7 +278,7 @@ static ind_formula ind__invert(ind_module *module, ind_formula f, const char *na
     ind_facts *before = ind_facts_enter(c, module->facts);
     ind__state_of(c)->status = IND_OK;
     ind_expr size = module->desc.sizes[at], inverse = none;
-    if (module->facts) size = ind_simplify(module->facts, size); /* the symbol with the range that the facts give it */
+    if (module->facts) size = ind_simplify(module->facts, size); /* with the range that the facts imply */
     f = module->facts ? ind_simplify(module->facts, f) : f;
     bool affine = ind__ok(f) && ind__affine(f, size, &coefficient, &rest) && !ind__expr_depends(coefficient, size);
     if (affine && ind_known_lt(ind_int(c, 0), coefficient)) {

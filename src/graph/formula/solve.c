@@ -1,14 +1,14 @@
 /* --------------------------------------------------------------------------------------------------- >>solve */
-/* Finds the largest value of one size for which a formula stays within a limit and all conditions hold. Formula and
-   conditions are one straight-line program over the sizes. A box is a range of the size. One evaluation of the program
-   with intervals gives three properties of every slot in the box: its bounds, whether it rises or falls with the size,
-   and whether every op has a value everywhere. The search takes boxes from the top. A box without a fit is dropped; a
+/* Finds the largest value of one size for which a formula is within a limit and all conditions hold. Formula and
+   conditions are one straight-line program over the sizes. A box is a range of the size. One interval evaluation of the
+   program gives three properties of every slot in the box: its bounds, whether it rises or falls with the size, and
+   whether every op has a value everywhere. The search starts with the topmost box. A box without a fit is dropped; a
    box that fits as a whole ends the search. In a rising box bisection finds the last value that fits; any other box is
    halved. So the answer is right for every formula, and a rising formula takes a few dozen steps. */
 
 typedef struct ind__span {
     int64_t lo, hi;
-    bool rises, falls; /* never decreases, never increases while the size grows; both: constant */
+    bool rises, falls; /* never decreases, never increases as the size grows; both: constant */
 } ind__span;
 
 typedef struct ind__solver {
@@ -35,7 +35,7 @@ static bool ind__steady(ind__span a) {
     return a.rises && a.falls;
 }
 
-/* Handles overflow of an end: that point has no value. `above`: above the largest number, else below the least. */
+/* Handles overflow of an end: there is no value at that point. `above`: overflow upwards, else downwards. */
 static int64_t ind__saturate(bool overflow, bool above, int64_t exact) {
     return !overflow ? exact : above ? INT64_MAX : INT64_MIN;
 }
@@ -44,14 +44,14 @@ static ind__span ind__span_add(ind__solver *s, ind__span a, ind__span b) {
     ind__span r = {0, 0, a.rises && b.rises, a.falls && b.falls};
     bool low = ind__add_overflow(a.lo, b.lo, &r.lo), high = ind__add_overflow(a.hi, b.hi, &r.hi);
     s->never |=
-        (low && a.lo > 0) || (high && a.hi < 0); /* even the least is too large, or even the largest too small */
+        (low && a.lo > 0) || (high && a.hi < 0); /* even the minimum is too large, or even the maximum too small */
     s->total &= !low && !high;
     r.lo = ind__saturate(low, a.lo > 0, r.lo);
     r.hi = ind__saturate(high, a.hi > 0, r.hi);
     return r;
 }
 
-/* Computes how a product changes with the size, from the signs of its operands. */
+/* Computes how a product varies with the size, from the signs of its operands. */
 static void ind__product_trend(ind__span *r, ind__span a, ind__span b) {
     bool a_up = a.lo >= 0, b_up = b.lo >= 0, a_down = a.hi <= 0, b_down = b.hi <= 0;
     ind__span x = b_down && !b_up ? ind__flip(a) : a, y = a_down && !a_up ? ind__flip(b) : b;
@@ -65,7 +65,7 @@ static void ind__product_trend(ind__span *r, ind__span a, ind__span b) {
     }
 }
 
-/* Computes the ends of a function that is monotonic in each of two operands: they are at the corners. */
+/* Computes the range of a function that is monotonic in each of two operands, from its values at the corners. */
 static ind__span ind__corners(ind__solver *s, ind__span a, ind__span b,
                               bool (*apply)(int64_t, int64_t, int64_t *, bool *)) {
     ind__span r = {INT64_MAX, INT64_MIN, false, false};
@@ -117,7 +117,7 @@ static ind__span ind__span_div_zero(ind__solver *s, ind__span a, ind__span b) {
 static ind__span ind__span_div(ind__solver *s, ind__span a, ind__span b) {
     if (b.lo <= 0 && b.hi >= 0) return ind__span_div_zero(s, a, b);
     ind__span r = ind__corners(s, a, b, ind__div_ends);
-    ind__product_trend(&r, a, ind__flip(b)); /* 1 / b falls where b rises, and has its sign */
+    ind__product_trend(&r, a, ind__flip(b)); /* 1 / b falls where b rises, and has the sign of b */
     return r;
 }
 
@@ -132,7 +132,7 @@ static ind__span ind__span_mod(ind__solver *s, ind__span a, ind__span b) {
     bool above, one = b.lo == b.hi && b.lo > -INT32_MAX && b.lo < INT32_MAX && a.lo > INT64_MIN / 2;
     if (one && !ind__div_ends(a.lo, b.lo, &first, &above) && !ind__div_ends(a.hi, b.lo, &last, &above) &&
         first == last) {
-        int64_t from = first * b.lo; /* all within one multiple of b: only shifted */
+        int64_t from = first * b.lo; /* all within one multiple of b: the remainder is only shifted */
         return (ind__span){a.lo - from, a.hi - from, a.rises, a.falls};
     }
     if (a.lo >= 0 && a.hi < b.lo) return a;
@@ -147,7 +147,7 @@ static ind__span ind__span_pick(ind__span a, ind__span b, bool largest) {
     return (ind__span){lo_a ? a.lo : b.lo, hi_a ? a.hi : b.hi, a.rises && b.rises, a.falls && b.falls};
 }
 
-/* Is it not 0? As 0 or 1. */
+/* True if it is not 0, as 0 or 1. */
 static ind__span ind__span_truth(ind__span a) {
     bool steady = ind__steady(a), grows = a.lo >= 0;
     return (ind__span){a.lo > 0 || a.hi < 0, a.lo != 0 || a.hi != 0, steady || (grows && a.rises),
@@ -217,7 +217,7 @@ static bool ind__fits(ind__solver *s, int64_t steps) {
 
 typedef enum ind__box_kind { IND__BOX_NONE, IND__BOX_ALL, IND__BOX_PREFIX, IND__BOX_MIXED } ind__box_kind;
 
-/* Classifies a box: nothing fits, all fits, a prefix (or nothing) fits, or unknown. */
+/* Classifies a box: no value fits, all fit, a prefix (or none) fits, or unknown. */
 static ind__box_kind ind__judge(ind__solver *s, int64_t first, int64_t last) {
     ind__survey(s, first, last);
     if (s->never || s->span[s->formula].lo > s->limit) return IND__BOX_NONE;
@@ -226,7 +226,7 @@ static ind__box_kind ind__judge(ind__solver *s, int64_t first, int64_t last) {
         ind__span t = ind__span_truth(s->span[s->condition[i]]);
         if (!t.hi) return IND__BOX_NONE;
         all &= t.lo != 0;
-        prefix &= t.lo || t.falls; /* once it fails it keeps failing */
+        prefix &= t.lo || t.falls; /* once it fails, it fails for all larger sizes */
     }
     return all ? IND__BOX_ALL : prefix ? IND__BOX_PREFIX : IND__BOX_MIXED;
 }
@@ -256,7 +256,7 @@ static bool ind__bisect(ind__solver *s, int64_t first, int64_t last, int64_t *fo
 
 /* Searches [first, last] from the top. IND_OUT_OF_RANGE: nothing fits; IND_LIMIT: gave up. */
 static ind_status ind__search(ind__solver *s, int64_t first, int64_t last, int64_t *found) {
-    int64_t low[72], high[72], work = 0; /* halves of halves: at most 64 pending */
+    int64_t low[72], high[72], work = 0; /* boxes are halved: at most 64 are pending */
     int n = 1;
     low[0] = first, high[0] = last;
     while (n > 0) {
@@ -281,7 +281,7 @@ static ind_status ind__solver_require(ind__solver *s, ind_expr condition) {
     return IND_OK;
 }
 
-/* Requires that a size which follows from others is in its range and equals its given value, if any. */
+/* Requires that a size determined by others is in its range and equals its given value, if any. */
 static ind_status ind__require_derived(ind__solver *s, uint32_t size, int64_t given) {
     ind_context *c = s->module->context;
     const ind_symbol *symbol = ind_module_query_size(s->module, (int)size);
@@ -347,7 +347,7 @@ static ind_status ind__solver_prepare(ind__solver *s, ind_formula f, const char 
     if (!status && (!given || !s->condition)) status = ind__failed(c);
     s->formula = status ? UINT32_MAX : ind__program_add(&s->program, now);
     if (!status && s->formula == UINT32_MAX) status = ind__failed(c);
-    s->slot = status ? NULL : ind__alloc(c, (n + (size_t)1) * sizeof *s->slot); /* the program still grows */
+    s->slot = status ? NULL : ind__alloc(c, (n + (size_t)1) * sizeof *s->slot); /* resized below */
     if (!status && !s->slot) status = ind__failed(c);
     if (!status) status = ind__solver_sizes(s, sizes, given);
     ind_facts *before = ind_facts_enter(c, NULL);
@@ -402,7 +402,7 @@ static int64_t ind__solve_formula(ind_module *module, ind_formula f, const char 
     if (!status) status = ind__solve(&s, &found);
     ind__solver_free(&s);
     if (!status)
-        ind__state_of(module->context)->status = before; /* values that overflowed during the search are no failure */
+        ind__state_of(module->context)->status = before; /* values that overflowed during the search are not failures */
     return status ? -1 : found * s.step;
 }
 

@@ -1,11 +1,11 @@
 /* --------------------------------------------------------------------------------------------- >>lowerings */
 
-/* One row per graph op says how it becomes loops over boxes: the function that lowers it, and for pointwise ops the
-   loop function or even just the loop op, with the one that stands in for it on bools.
+/* A row per graph op gives its lowering to loops over boxes: the function that lowers it. For pointwise loops also the
+   element function or just the loop op, and the loop op for bools.
 
-   Two kinds of types: a tensor has the dtype of the graph; inside a loop a value has a compute type (f32 for f16 and
-   bf16). Every operand is cast to the compute type of its op first, which is the whole of type promotion. An f16 or
-   bf16 result that stays inside a kernel is not rounded in between (as in TorchInductor); an explicit cast rounds. */
+   There are two kinds of types. A tensor has the dtype of the graph. Inside a loop a value has a compute type (f32 for
+   f16 and bf16). Every operand is first cast to the compute type of its op; this is all of type promotion. An f16 or
+   bf16 result is not rounded inside a kernel (as in TorchInductor); an explicit cast rounds. */
 
 typedef struct graph__lower_walk {
     const ind_graph *graph;
@@ -14,7 +14,7 @@ typedef struct graph__lower_walk {
     uint32_t *users;        /* by tensor: number of reads by later ops */
     uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
-    uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input becomes it after the run */
+    uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input contains it after the run */
     bool deterministic;     /* scatters combine the points of an element in the order of the points */
 } graph__lower_walk;
 
@@ -27,15 +27,15 @@ struct graph__lower_ctx {
     const ind__node *node;
     const ind__implementation *row;
     const ind__tensor_info *result;  /* of the first result; the others follow */
-    ind_dtype compute;               /* type the operands are cast to */
+    ind_dtype compute;               /* type to which the operands are cast */
     graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
     ind__box *part[2];               /* results of an earlier loop of this node */
     graph__lower_scatter_fn scatter; /* of the scatter being recorded */
     ind_reduction mode;              /* .. how its values combine with the old ones */
     int whole_dims;                  /* .. trailing dimensions that each point stores completely, in order */
-    ind__box *into;                  /* memory that contains operand 0, if the scatter goes there instead .. */
-    ind_expr place[IND_MAX_RANK];    /* .. at these indices, by the index in operand 0 */
-    double number;                   /* of graph__number_element, for floats and for the others */
+    ind__box *into;                  /* memory that contains operand 0, if the scatter writes there .. */
+    ind_expr place[IND_MAX_RANK];    /* .. at these indices, as functions of the index in operand 0 */
+    double number;                   /* value of graph__number_element: for floats; for other types */
     int64_t number_int;
     struct { /* dimensions of the input of a reduction, usually operand 0 */
         int rank;
@@ -43,10 +43,10 @@ struct graph__lower_ctx {
         ind_expr size[IND_MAX_RANK], range[IND_MAX_RANK]; /* of the kept and of the reduced ones */
         ind_expr count;                                   /* elements per result */
     } axes;
-    struct { /* norm: its input, with the channel dimension split into groups if it has groups */
+    struct { /* norm: its input, with the channels split into groups if there are any */
         ind__box *x, *gradient;
         bool grouped;
-        int rows; /* leading dimensions of x that number the normalised rows */
+        int rows; /* leading dimensions of x that index the normalised rows */
     } norm;
     struct {                         /* loss over classes */
         ind__box *scores, *smooth;   /* log-probabilities; their (weighted) sums over the classes, or NULL */
@@ -56,7 +56,7 @@ struct graph__lower_ctx {
     ind__window window; /* of a pool or a convolution */
     ind__conv conv;
     ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
-    bool adaptive[3];                     /* size and position of a window depend on its number */
+    bool adaptive[3];                     /* size and position of a window depend on its index */
     struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
@@ -152,7 +152,7 @@ static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_
     return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
 }
 
-/* Returns operand k in memory: a kernel reads each of its elements many times. */
+/* Returns operand k stored in memory, for kernels that read each of its elements many times. */
 static ind__box *graph__stored_operand(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__lower_operand_box(l, k);
     return ind__box_realise(l->w->program, x) == IND_OK ? x : NULL;

@@ -1,4 +1,4 @@
-/* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic) */
+/* ---- scatters with the same bits in every run (ind_compile_desc.deterministic) */
 
 /* A deterministic scatter: it changes `places` rows of base at `points` points. A row is the last `whole` dimensions of
    base. Each point stores a whole row, from the same dimensions of `size`. */
@@ -9,7 +9,7 @@ typedef struct graph__ordered {
     const ind_expr *size; /* of the points, and of the rows */
     int rank, whole;
     ind_expr points, places;
-    bool checked;                   /* the value code skips index checks, because the key code makes them */
+    bool checked;                   /* the value code skips index checks, which the key code does */
     ind__box *key, *value;          /* per point: its row, `places` for none; its value */
     ind_dtype number;               /* of points and rows */
     bool in_place;                  /* base is not a copy */
@@ -25,7 +25,7 @@ typedef struct graph__ordered {
     ind__box *groups[2], *group[2]; /* per level: groups up to a row; per group: its first sorted point .. */
     ind__box *sums[2];              /* .. and its sum; of level 1 .. */
     int64_t span;                   /* .. number of consecutive groups per sum .. */
-    int last_sums;                  /* .. final number of sums per row; 0 before */
+    int last_sums;                  /* .. number of sums per row in the last pass; 0 before */
 } graph__ordered;
 
 static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
@@ -37,7 +37,7 @@ static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, in
     return c;
 }
 
-/* Returns the number of the row that base's index is in, for any element of the row. */
+/* Returns the row number of an index into base, the same for any element of the row. */
 static ind_expr graph__ordered_place(const graph__ordered *u, const ind_expr *index) {
     return ind__linearise(u->l->context, index, u->base->size, u->base->rank - u->whole);
 }
@@ -77,7 +77,7 @@ static ind_value graph__ordered_join(ind_ops *o, const graph__ordered *u, ind_va
     return u->l->mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
 }
 
-/* Returns a stored row, point or position among sorted points as an index. */
+/* Returns a stored row number, point or position among sorted points as an index. */
 static ind_expr graph__ordered_index(ind_ops *o, ind_value v, ind_expr size) {
     ind_expr some = ind_expr_max(size, ind_int(size.context, 1)); /* size 0 is never read */
     o->checked = true;
@@ -86,7 +86,7 @@ static ind_expr graph__ordered_index(ind_ops *o, ind_value v, ind_expr size) {
     return at;
 }
 
-/* Adds a to the mask of later loads and values; returns the previous mask. */
+/* Adds a to the mask of the following loads and values; returns the previous mask. */
 static ind_value graph__ordered_mask(ind_ops *o, ind_value a) {
     ind_value outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, a) : a;
@@ -101,7 +101,8 @@ static ind_value graph__number(ind_ops *o, const graph__ordered *u, int64_t n) {
     return ind_op_constant_int(o, n, u->number);
 }
 
-/* Combines v with `sum`, if `sum` is valid, where `there` holds; elsewhere the neutral value, which is -0 for sums. */
+/* Combines v with `sum`, if `sum` is valid, where `there` holds. Elsewhere v is the neutral value, which is -0 for
+   sums. */
 static ind_value graph__join_if(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there, ind_value v) {
     ind_value none = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD ? 1 : -0.0, u->compute);
     v = ind_op_where(o, there, v, none);
@@ -150,7 +151,7 @@ static ind_expr graph__ordered_row(ind_ops *o, const graph__ordered *u, ind_valu
     return row;
 }
 
-/* ---- of points that replace what is there the last one stays: the greatest number is found first, in any order */
+/* ---- replacement: the last point of an element wins. Its number is found first, as a maximum, in any order */
 
 static void graph__last_number(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
@@ -182,17 +183,18 @@ static ind_status graph__ordered_by_last(graph__ordered *u, ind__box **result) {
     return status ? status : ind__box_scatter(u->l->w->program, u->base, &store, result);
 }
 
-#define GRAPH__CHEAP_OPS 8 /* of a value that is recomputed for each point of a loop */
+#define GRAPH__CHEAP_OPS 8 /* a value with at most this many ops is recomputed for each point of a loop */
 
 static ind_status graph__realise_costly(graph__ordered *u) {
     const bool costly = (int)u->value->storage->num_ops > GRAPH__CHEAP_OPS;
     return costly ? ind__box_realise(u->l->w->program, u->value) : IND_OK;
 }
 
-/* ---- sums by sorting: the points are sorted by their row, stably, by digits of GRAPH__DIGIT_BITS bits from the lowest
-   on. A point goes behind all points of smaller digits, and those of its own that come before it: in earlier chunks of
-   GRAPH__CHUNK points, which are counted, and in its own chunk, where it looks at all of them. Counts are made for each
-   digit and chunk, in memory, and summed by a scan: with chunks of 64 points it has four elements a point. */
+/* ---- sums by sorting: a stable radix sort of the points by row, with digits of GRAPH__DIGIT_BITS bits from the lowest
+   on. A point comes after all points with smaller digits, and after those with its digit that precede it. The preceding
+   points in earlier chunks of GRAPH__CHUNK points are counted; those in its own chunk are found by comparing all of
+   them. Counts per digit and chunk are in memory; a scan sums them. With chunks of 64 points it has four elements per
+   point. */
 
 #define GRAPH__DIGIT_BITS 8
 #define GRAPH__DIGITS     (1 << GRAPH__DIGIT_BITS)
@@ -233,7 +235,7 @@ static ind_value graph__digit_element(ind_ops *o, const ind_expr *index, int ran
     return ind__box_load(o, ((const graph__ordered *)user)->counts, index, rank);
 }
 
-/* index: a point, and one of its chunk. Does the latter have the same digit and no higher position? */
+/* True if the second point of `index`, of the same chunk as the first, has the same digit and no higher position. */
 static ind_value graph__same_digit(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     ind_expr chunk = graph__chunk_of(u, index[0]), other;
@@ -303,15 +305,15 @@ static ind_status graph__sort_points(graph__ordered *u) {
     return status;
 }
 
-/* ---- .. and each row's points are joined in order: the first few of them with the row itself; the others in groups
-   of GRAPH__GROUP, then the sums of groups in groups again, and so on. So no thread joins many, however the points
-   are spread. */
+/* ---- then each row's points are combined in order. The first few are combined with the row itself, the others in
+   groups of GRAPH__GROUP; then the sums of groups, in groups again, and so on. So no thread combines many points,
+   however they are distributed. */
 
 #define GRAPH__GROUP_BITS  4
 #define GRAPH__GROUP       (1 << GRAPH__GROUP_BITS)
 #define GRAPH__LAST_GROUPS 16 /* groups combined in the last step */
 
-/* Is the point before `at` (or after it) among sorted points of another row? */
+/* True if the sorted point before `at` (or after it) belongs to another row. */
 static ind_value graph__sorted_edge(ind_ops *o, const graph__ordered *u, ind_expr at, bool first) {
     ind_expr zero = ind_int(u->l->context, 0), one = ind_int(u->l->context, 1);
     ind_expr other = first ? ind_expr_sub(at, one) : ind_expr_add(at, one);
@@ -332,8 +334,8 @@ static void graph__sorted_edge_store(ind_ops *o, const ind_expr *index, int rank
     ind__emit_scatter(o, to, &row, 1, number, inside, IND_REDUCE_NONE);
 }
 
-/* Returns the number of groups of the row's points after the first few; at level 1 the number of groups of groups, if
-   there are several. */
+/* Returns the number of groups of the row's points after the first few. At level 1: the number of groups of groups, 0
+   if there is only one group. */
 static ind_value graph__row_groups(ind_ops *o, const graph__ordered *u, ind_expr row, int level) {
     ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
     ind_value n = ind_op_sub(o, ind_op_sub(o, end, begin), graph__number(o, u, u->first));
@@ -353,8 +355,8 @@ static ind_value graph__row_groups_element(ind_ops *o, const ind_expr *index, in
     return graph__row_groups(o, user, index[0], ((const graph__ordered *)user)->level);
 }
 
-/* Returns the maximum number of groups. A row has at least `fewest` points per group: its first group takes u->first +
-   1 (and two groups, at level 1), and all others but the last are full. */
+/* Returns the maximum number of groups. A row has at least `fewest` points per group: its first group implies u->first
+   + 1 points (at level 1: two groups), and all others but the last are full. */
 static ind_expr graph__most_groups(const graph__ordered *u, int level) {
     const int64_t one = u->first + 1 + (level ? GRAPH__GROUP : 0),
                   full = level ? GRAPH__GROUP * GRAPH__GROUP : GRAPH__GROUP;
@@ -389,7 +391,7 @@ static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint
     o->mask = outer;
 }
 
-/* Combines up to `most` sorted points from `at` to the end of their row with `sum`, if that is valid. */
+/* Combines `sum`, if valid, with up to `most` sorted points from `at` to the end of their row. */
 static ind_value graph__join_group(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value at, ind_value end,
                                    int most, const ind_expr *inner) {
     ind_value left = ind_op_sub(o, end, at); /* at + most might overflow */
@@ -423,7 +425,7 @@ static void graph__group_sum(ind_ops *o, const ind_expr *index, int rank, uint32
     o->mask = (ind_value){0};
 }
 
-/* Combines up to `most` group sums of a row: from `first` on, `step` apart, while below `left`. */
+/* Combines up to `most` group sums of a row: from `first` on, `step` apart, at offsets below `left`. */
 static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level, ind_value first, ind_value left,
                                   int64_t most, int64_t step, const ind_expr *inner) {
     ind_expr from[IND_MAX_RANK], all = graph__most_groups(u, level);
@@ -439,8 +441,8 @@ static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level
     return sum;
 }
 
-/* Combines the sums of a group of groups. Later passes combine u->span of those into the first one. The last pass
-   stores the total of a row at the index of its first group. */
+/* Combines the sums of a group of groups. Later passes combine GRAPH__GROUP of those sums, u->span apart, into the
+   first one. The last pass stores the total of a row at the index of its first group. */
 static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     const int level = u->sums[1] != NULL;
@@ -463,7 +465,7 @@ static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint3
     o->mask = (ind_value){0};
 }
 
-/* Combines the values of all points of the row for element `inner` with `sum`, if that is valid. */
+/* Combines `sum`, if valid, with the values of all points of the row for element `inner`. */
 static ind_value graph__ordered_total(ind_ops *o, const graph__ordered *u, ind_value sum, ind_expr row,
                                       const ind_expr *inner) {
     ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
@@ -550,7 +552,7 @@ static ind_status graph__sum_groups(graph__ordered *u) {
     return status ? status : graph__sum_level(u, 1, graph__group_join);
 }
 
-/* Returns a number of points that most rows do not exceed if the points are spread randomly. */
+/* Returns a number of points that most rows do not exceed if the points are distributed randomly. */
 static int graph__first_points(const graph__ordered *u) {
     int n = 4;
     while (n < 16 && (double)n * (double)ind_hint(u->places) < 2.0 * (double)ind_hint(u->points) + 4) n *= 2;
@@ -660,7 +662,7 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     return status;
 }
 
-/* May the order of the points of an element change the result? */
+/* True if the order of the points of an element may change the result. */
 static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
     bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
@@ -672,11 +674,12 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
     return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
 }
 
-/* ---- sums of rows by lists: where few points meet at a row, it is read once, joined with its points in registers, and
-   stored once, by one loop over all rows; nothing is copied first, and next to no sum is made in memory. A list is
-   found by rounds of integer extremes, which come out the same in whatever order threads run: of the points of a row in
-   each of GRAPH__RANGES ranges of their numbers the least and the greatest, then of those in between the same again.
-   What is left between the last two, of rows where more points meet, is added by atomics. */
+/* ---- sums of rows by lists, for few points per row: one loop over all rows reads each row once, combines it with its
+   points in registers, and stores it once. No row is copied first, and hardly any sum uses atomics. The lists are found
+   by iterations of integer minima and maxima, which do not depend on the order of the threads. The first iteration
+   finds, in each of GRAPH__RANGES ranges of point numbers, the minimum and maximum of a row's points. The next does the
+   same for the points strictly between them. Points still in between afterwards, of rows with more points, are added by
+   atomics. */
 
 #define GRAPH__RANGES 2
 #define GRAPH__ROUNDS 2
@@ -684,8 +687,8 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
 typedef struct graph__lists {
     graph__ordered u;
     ind__box *least[GRAPH__ROUNDS], *greatest[GRAPH__ROUNDS]; /* numbers of points, by row and range */
-    int round;                                                /* being recorded, .. */
-    bool least_now;                                           /* .. which of the two */
+    int round;                                                /* iteration being recorded, .. */
+    bool least_now;                                           /* .. and which of the two arrays */
 } graph__lists;
 
 /* Returns the range of a point's number. */
@@ -694,7 +697,7 @@ static ind_expr graph__lists_range(const graph__lists *s, ind_expr point) {
     return ind_expr_floordiv(point, ind_expr_max(ind_expr_ceildiv(s->u.points, ranges), one));
 }
 
-/* Is this point, of row and range `at`, strictly between the ends of round k? */
+/* True if this point, of row and range `at`, is strictly between minimum and maximum of iteration k. */
 static ind_value graph__lists_between(ind_ops *o, const graph__lists *s, const ind_expr *at, ind_value number, int k) {
     ind_value low = ind__box_load(o, s->least[k], at, 2), high = ind__box_load(o, s->greatest[k], at, 2);
     return ind_op_and(o, ind_op_lt(o, low, number), ind_op_lt(o, number, high));
@@ -780,12 +783,12 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
     return status;
 }
 
-/* Do lists save as many bytes as the policy asks for? An atomic sum reads a point's row, then reads and writes the
+/* True if lists save as many bytes as the policy requires. An atomic sum reads a point's row, then reads and writes the
    destination row. That happens in the L2, but rows beyond its size also go through memory. Rows that are not changed
    in place are copied first. Lists read and write each row once, with or without points, and read each point's row
-   once. Finding the lists takes about 128 bytes a point. Finding the points without a list takes about the time of
+   once. Finding the lists takes about 128 bytes per point. Finding the points without a list takes about the time of
    reading their rows. 16-bit elements take as many instructions as others, for half of the bytes. Lists suit few points
-   per row: with four, one range in 20 has more than it holds. */
+   per row: with four, one range in 20 has more points than its lists can take. */
 static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     const double bytes = ind_dtype_bytes(base->storage->dtype);
     if (l->into || l->mode != IND_REDUCE_SUM || l->whole_dims == 0 || l->whole_dims >= rank || bytes < 4) return false;
@@ -800,10 +803,10 @@ static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, co
     return sources - (copied ? 0 : 2 * rows) - 128 * points >= (double)l->w->program->policy.list_bytes;
 }
 
-/* Runs fn over `size`, storing into base; *result is base after that. */
+/* Runs fn over `size`, storing into base. *result: base after that. */
 static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
-    const bool once = fn == graph__put_part_element; /* all other positions are data */
+    const bool once = fn == graph__put_part_element; /* all other scatter indices are data */
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l, .each_once = once};
     l->scatter = fn;
     l->mode = mode;

@@ -16,7 +16,7 @@ static void graph__split_sizes(graph__lower_ctx *l, const ind_expr *size, int ra
     l->axes.count = ind_expr_product(l->context, l->axes.range, l->axes.num_reduced);
 }
 
-/* Splits the dimensions of operand 0 the same way. */
+/* Splits the dimensions of operand 0 in the same manner. */
 static void graph__split_axes(graph__lower_ctx *l, uint32_t mask) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     graph__split_sizes(l, x->size, x->rank, mask);
@@ -80,7 +80,7 @@ static ind_status graph__lower_reduce_trivially(graph__lower_ctx *l, ind_reducti
     return IND_OK;
 }
 
-/* Reduces element(index of operand 0) over the reduced axes; results have the kept dimensions only. */
+/* Reduces element(index of operand 0) over the reduced axes. The results have the kept dimensions only. */
 static ind_status graph__lower_reduce(graph__lower_ctx *l, ind_reduction type, ind_dtype dtype,
                                       graph__lower_element_fn element, ind__box **results) {
     l->element = element;
@@ -123,12 +123,12 @@ static ind_value graph__lower_count(ind_ops *o, const graph__lower_ctx *l) {
     return ind_op_cast(o, ind_op_index(o, l->axes.count, IND_I64), l->compute);
 }
 
-/* Is every row proven to have an element? */
+/* True if every row provably has an element. */
 static bool graph__has_elements(const graph__lower_ctx *l) {
     return ind_known_le(ind_int(l->context, 1), l->axes.count);
 }
 
-/* Makes the mean of an empty row NaN: adds 0 / n if n may be 0. */
+/* Turns the mean of an empty row into NaN: adds 0 / n if n may be 0. */
 static ind_value graph__mean_of_some(ind_ops *o, const graph__lower_ctx *l, ind_value mean) {
     if (graph__has_elements(l)) return mean;
     return ind_op_add(o, mean, ind_op_div(o, graph__lower_float(o, l, 0), graph__lower_count(o, l)));

@@ -1,4 +1,4 @@
-/* ---- the walk ---- */
+/* ---- lowering of all nodes ---- */
 
 /* Counts the reads of each tensor by later ops. A composite op reads its input once to reduce it and once after
    that. */
@@ -15,13 +15,14 @@ static void graph__count_users(const graph__lower_walk *w) {
     }
 }
 
-/* Stores outputs when they are computed, so later ops read them. A constant is stored last: later ops use its value. */
+/* Stores outputs when they are computed, so that later ops read them. A constant is stored last: later ops use its
+   value. */
 static ind_status graph__lower_outputs(const graph__lower_walk *w, uint32_t tensor, bool constants) {
     ind__box *x = w->box[tensor];
     bool constant = !x->storage->buffer && x->storage->num_reads == 0;
     if (constant && !constants) return IND_OK;
     uint32_t i = w->first_output[tensor];
-    w->first_output[tensor] = 0; /* done: a constant may be stored already, for a matrix product */
+    w->first_output[tensor] = 0; /* stored; a constant may be stored earlier, for a matrix product */
     for (; i; i = w->next_output[i - 1]) {
         ind_status status = ind__box_output(w->program, x, w->graph->output[i - 1].name, i - 1);
         if (status) return status;
@@ -72,7 +73,7 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     return status ? graph__lower_failed(w->graph->context, n, status) : IND_OK;
 }
 
-/* ---- mutated inputs: each memory holds its new value when all is done ---- */
+/* ---- mutated inputs: each memory contains its new value after the last kernel ---- */
 
 /* Returns the newest version of an input's buffer. */
 static uint32_t graph__newest(const graph__lower_walk *w, uint32_t input) {
@@ -92,7 +93,7 @@ static bool graph__is_mutated(const graph__lower_walk *w, uint32_t home) {
            ind__find_mutation(w->graph, ind__find_tensor(w->graph, b->name, strlen(b->name)));
 }
 
-/* Does the body read memory that runs change, except `own`? */
+/* True if the body reads memory that runs change, other than `own`. */
 static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, uint32_t own) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         if (b->inst[i].op != IND_LOOP_LOAD) continue;
@@ -102,8 +103,8 @@ static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, 
     return false;
 }
 
-/* Protects the value from later stores into inputs. It is copied if it is in the memory of a mutated input. It is
-   computed now if it would read the memory of another one later. */
+/* Protects a value from later stores into inputs. If it is in the memory of a mutated input, it is copied. If it would
+   later read the memory of another one, it is computed now. */
 static ind_status graph__keep_value(const graph__lower_walk *w, const struct ind__mutation *m, ind__box **value) {
     ind__lowered *p = w->program;
     ind__box *v = *value = w->box[m->value];

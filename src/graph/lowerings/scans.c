@@ -1,7 +1,7 @@
 /* ---- scans and searches of several families */
 
 /* Lowers a scan of element(index of the result of a scan) along dim of these sizes; results[1], if any, are positions.
-   Over one element or none it is the element itself, at 0. */
+   A scan over one element or none is the element itself, at position 0. */
 static ind_status graph__lower_scan_of(graph__lower_ctx *l, ind_scan kind, ind_dtype dtype, const ind_expr *size,
                                        int rank, int dim, graph__lower_element_fn element, ind__box **results) {
     bool one = rank == 0 || graph__size_is_one(size[dim]) || graph__size_is_zero(size[dim]);
@@ -31,7 +31,7 @@ typedef struct graph__search {
     ind_expr at[IND_MAX_RANK], size;
     int dim; /* of the sequence, which is sorted along it */
     bool right;
-    bool numbers; /* searches for the first NaN instead of x */
+    bool numbers; /* search for the first NaN instead of x */
 } graph__search;
 
 /* Returns element `middle` of the sequence in sorted order; only read where o->mask holds. */
@@ -45,9 +45,9 @@ static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value m
     return ind__ok(*at) ? ind__box_load(o, s->sequence, s->at, rank) : (ind_value){0};
 }
 
-#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
+#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* more elements than any memory has */
 
-/* Emits halving steps until the longest sequence is done. Comparisons are PyTorch's, so NaN comes last. */
+/* Emits halving steps until the longest sequence is searched. Comparisons are PyTorch's, so NaN comes last. */
 static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x) {
     int64_t lo, most;
     ind__known_bounds(s->size, &lo, &most);

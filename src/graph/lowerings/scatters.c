@@ -1,11 +1,11 @@
-/* ---- scatters: the buffer of operand 0, or a copy of it, is changed in place (>>realise of inductor_ir.h) ---- */
+/* ---- scatters: change the buffer of operand 0, or a copy of it, in place (>>realise of inductor_ir.h) ---- */
 
-/* Do both boxes use, or will they use, the same memory? */
+/* True if both boxes share memory, now or after they are stored. */
 static bool graph__same_memory(const ind__box *a, const ind__box *b) {
     return a && b && (a->storage == b->storage || (a->storage->buffer && a->storage->buffer == b->storage->buffer));
 }
 
-/* May the memory of the box be overwritten? True if its buffer belongs to the program or to a mutated input. */
+/* True if the memory of the box may be overwritten: its buffer belongs to the program or to a mutated input. */
 static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) {
     if (!x->identity) return false;
     if (!x->storage->buffer) return true;
@@ -16,8 +16,8 @@ static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) 
     return ind__find_mutation(w->graph, input) != NULL;
 }
 
-/* Is this op the last reader of operand 0, and reads it only as operand 0? A pending output, such as a constant, counts
-   as a reader. */
+/* True if this op is the last reader of operand 0, and reads it only as operand 0. A pending output, such as a
+   constant, counts as a reader. */
 static bool graph__last_read(const graph__lower_ctx *l, const ind__box *x) {
     return x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
 }
@@ -29,7 +29,7 @@ static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
     return graph__last_read(l, x);
 }
 
-/* Records for the schedule's text the reader that keeps operand 0 from being changed in place. */
+/* Records, for the schedule's text, the reader that prevents a change of operand 0 in place. */
 static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
     ind__lowered *p = l->w->program;
     const uint32_t here = (uint32_t)(l->node - l->w->graph->node);
@@ -39,7 +39,7 @@ static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
     if (k) *k = (ind__kept){x->storage->buffer, here, reader};
 }
 
-/* Returns a buffer with the values of operand 0 that this op may change. */
+/* Returns a buffer with the values of operand 0, which this op may change. */
 static ind__box *graph__lower_base(graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
     if (l->into) return l->into;
@@ -57,7 +57,7 @@ static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank
 
 static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 
-/* Maps element `at` of operand 0 to the element of the written memory. */
+/* Maps element `at` of operand 0 to the element of the memory that is written. */
 static int graph__placed(const graph__lower_ctx *l, const ind_expr *at, int rank, ind_expr *out) {
     ind_expr from[IND_MAX_RANK];
     if (!l->into) {
@@ -77,8 +77,8 @@ static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t 
     ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
 }
 
-/* Reads an index into a dimension from memory. *mask: it and the earlier ones are in range; others are reported and
-   store nothing. */
+/* Reads an index into a dimension from memory. *mask: this and the earlier indices are in range. Others are reported
+   and store nothing. */
 static ind_expr graph__lower_target(ind_ops *o, ind_value v, ind_expr size, bool wrap, ind_value *mask) {
     v = graph__lower_cast(o, v, IND_I64);
     o->checked = o->capture && o->capture->checked;

@@ -20,7 +20,7 @@ static void graph__lower_same_indices(const graph__lower_ctx *l, ind_expr map[IN
         map[d] = d < l->result->rank ? graph__lower_view_index(l, d) : ind_int(l->context, 0);
 }
 
-/* Maps element `index` of a diagonal to the tensor of this rank. */
+/* Maps element `index` of a diagonal to an index of the tensor of this rank. */
 static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_expr *index, ind_expr *map) {
     int64_t offset = attr[0].i;
     int a = graph__from_end(attr[1].i, rank), b = graph__from_end(attr[2].i, rank), next = 0;
@@ -32,7 +32,7 @@ static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_exp
     map[b] = offset > 0 ? ind_expr_add(at, ind_int(at.context, offset)) : at;
 }
 
-/* Returns x mod size. It never divides by a size that may be 0; nothing is read then. */
+/* Returns x mod size. It never divides by a size that may be 0: nothing is read in that case. */
 static ind_expr graph__wrapped(ind_expr x, ind_expr size) {
     ind_expr one = ind_int(size.context, 1);
     return ind_expr_mod(x, ind_known_le(one, size) ? size : ind_expr_max(size, one));

@@ -1,7 +1,7 @@
 /* ---- how an op is implemented: one row of its family, in src/graph/ops
 
-   An op of IND_OPS has a shape rule and a lowering; of a pointwise loop or a reduction the row also says the element
-   function, or just the loop op, with the one that stands in for it on bools. A composite has what it expands to. */
+   An op of IND_OPS has a shape rule and a lowering. The row of a pointwise loop or a reduction also names the element
+   function, or just the loop op and the loop op for bools. A composite has its expansion. */
 
 struct ind__infer;
 struct ind__expansion;

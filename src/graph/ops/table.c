@@ -84,7 +84,7 @@ static const ind__implementation *ind__implementation_of(ind_graph_op op) {
     return &ind__implementations[op];
 }
 
-/* A missing row, a row in the wrong table or a second row does not compile. */
+/* A missing row, a row in the wrong table or a duplicate row does not compile. */
 enum {
 #define X(name, rule, lower, element, op, bool_op) IND__LOWERED_##name,
     IND__LOWERED(X)

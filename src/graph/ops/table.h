@@ -42,8 +42,8 @@
     IND_OPS_EXTERN(X)
 
 /* Composite ops: a call expands them into other ops, as PyTorch decomposes its composite ops. The graph, its text and
-   its schedule show the expansion. Columns as above. Complex tensors are real ones as torch.view_as_real returns them:
-   with a last dimension of two, which dimension arguments do not count. */
+   its schedule show the expansion. Columns as above. Complex tensors are real ones as torch.view_as_real returns them,
+   with a last dimension of two. Dimension arguments do not count that one. */
 #define IND_COMPOSITES(X)                                                                                              \
     IND_COMPOSITES_SOURCES(X)                                                                                          \
     IND_COMPOSITES_COPIES(X)                                                                                           \

@@ -12,7 +12,7 @@ static bool graph__fold_float(ind_graph_op op, double a, double b, double *out) 
     }
 }
 
-/* Computes in unsigned numbers: integers wrap around. */
+/* Computes in unsigned integers, which wrap around. */
 static bool graph__fold_int(ind_graph_op op, int64_t a, int64_t b, int64_t *out) {
     switch (op) {
     case IND_OP_ADD: *out = (int64_t)((uint64_t)a + (uint64_t)b); return true;
@@ -81,7 +81,7 @@ static bool graph__fold_unary(ind_graph_op op, ind_dtype t, graph__typed_number 
     }
 }
 
-/* Folds only ops that every device rounds alike: exp and the like are left to the device. */
+/* Folds only ops that every device rounds alike. exp and the like are left to the device. */
 static bool graph__fold_value(const ind_graph *g, const ind__node *n, ind_dtype result, graph__typed_number *out) {
     graph__typed_number x[3];
     if (ind__op_has(n->op, 'U')) {

@@ -1,6 +1,6 @@
 /* ---- NOOP ---- */
 
-/* Is a cast to `wide` and back lossless? */
+/* True if a cast to `wide` and back is lossless. */
 static bool graph__lossless(ind_dtype narrow, ind_dtype wide) {
     if (ind_dtype_is_float(narrow) && !ind_dtype_is_float(wide)) return false;
     if (ind_dtype_is_integer(narrow) && ind_dtype_is_float(wide)) {
@@ -77,7 +77,7 @@ static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *
     case IND_OP_VIEW:
     case IND_OP_UNSQUEEZE:
     case IND_OP_SQUEEZE: return graph__unreshaped(r, n);
-    case IND_OP_SLICE: /* equal size implies the full range */
+    case IND_OP_SLICE: /* equal sizes imply the full range */
     case IND_OP_EXPAND: return a;
     case IND_OP_CAT: return n->num_operands == 1 ? a : 0;
     default: return 0;

@@ -1,14 +1,14 @@
 /* ------------------------------------------------------------------------------------------------ >>passes */
 
-/* A round copies the graph, front to back, and asks every enabled pass about each node once its operands are in the
-   copy. So one round is linear, chains collapse within it, and a pass is one function:
+/* An iteration copies the graph, front to back, and applies every enabled pass to each node once its operands are in
+   the copy. So an iteration is linear, chains collapse within it, and a pass is one function:
 
        FOLD   needs  all operands uniform (scalar or full)      keeps  dtype, shape and the value bit by bit
        NOOP   needs  nothing                                    keeps  dtype, shape and the value; -0 + 0 may stay -0
        CSE    needs  nothing                                    keeps  everything; custom ops and inputs are not merged
        DCE    needs  nothing (it chooses what is copied)        keeps  inputs and constants: they stay bindings
 
-   Rounds repeat until none changes anything, at most IND__MAX_ROUNDS. */
+   Iterations repeat until nothing changes, at most IND__MAX_ROUNDS times. */
 #define IND__MAX_ROUNDS 8
 
 typedef struct graph__rewrite {
@@ -22,8 +22,8 @@ typedef struct graph__rewrite {
     bool changed;
 } graph__rewrite;
 
-/* Visits a node whose operands are tensors of r->to and whose results are those of r->from. Returns the tensor of r->to
-   that replaces its first result (the others follow); 0: the node stays. */
+/* Visits a node whose operands are tensors of r->to and whose results are tensors of r->from. Returns the tensor of
+   r->to that replaces its first result (the others follow); 0: the node is kept. */
 typedef uint32_t (*graph__pass_fn)(graph__rewrite *r, const ind__node *n);
 
 static bool graph__same_shape(const ind__tensor_info *a, const ind__tensor_info *b) {

@@ -1,4 +1,4 @@
-/* ---- rounds ---- */
+/* ---- iterations ---- */
 
 static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_DCE] = NULL, /* selects the nodes: mark_live_nodes */
@@ -7,7 +7,7 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_CSE] = graph__pass_cse,
 };
 
-/* Returns the data-dependent sizes in a node's inputs and results, as bits. */
+/* Returns the data-dependent sizes used by a node's operands and results, as bits. */
 static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
     uint64_t in = 0;
     for (uint32_t r = 0; g->num_unbacked && r < n->num_results; r++) {
@@ -23,8 +23,8 @@ static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
     return in;
 }
 
-/* Finds dead code: nodes that no output needs. Inputs and constants are part of the graph's signature and always
-   stay. */
+/* Finds dead code: nodes that no output needs. Inputs and constants are part of the graph's signature and are always
+   kept. */
 static void graph__mark_live_nodes(graph__rewrite *r) {
     const ind_graph *g = r->from;
     bool all = !(r->enabled >> IND_PASS_DCE & 1);
@@ -133,7 +133,7 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
     return IND_OK;
 }
 
-/* One round: *out is a rewritten copy of g. */
+/* One iteration: *out is a rewritten copy of g. */
 static ind_status graph__rewrite_round(const ind_graph *g, uint32_t enabled, ind_graph **out, bool *changed) {
     ind_context *c = g->context;
     graph__rewrite r = {.from = g, .enabled = enabled, .seen_size = 64};
@@ -163,7 +163,7 @@ static ind_status graph__rewrite_round(const ind_graph *g, uint32_t enabled, ind
     return status;
 }
 
-/* Moves facts and conditions to a rewritten copy: the source graph may be destroyed before it. */
+/* Moves facts and conditions to a rewritten copy, as the source graph may be destroyed before it. */
 static void ind__graph_take_facts(ind_graph *copy, ind_graph *g) {
     copy->facts_borrowed = false;
     g->facts_borrowed = true;

@@ -1,6 +1,6 @@
 /* ---- accesses */
 
-/* All of x, its dimensions regrouped and permuted. */
+/* All of x, with dimensions regrouped and permuted. */
 static ind_tensor graph__raise_whole_view(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s) {
     int order[IND_MAX_RANK + 1], num;
     ind_expr covered, size[IND_MAX_RANK + 1];
@@ -18,7 +18,7 @@ static ind_tensor graph__raise_whole_view(graph__raise *r, const graph__raised_b
     return graph__raise_reshape(r, x, size, s->n);
 }
 
-/* Which symbol moves along each dimension of the buffer, by how many places, and where it begins. */
+/* The symbol along each dimension of the buffer, its step, and its first index. */
 typedef struct graph__slices {
     int symbol[IND_MAX_RANK]; /* -1: none */
     ind_expr step[IND_MAX_RANK], first[IND_MAX_RANK];
@@ -68,7 +68,7 @@ static ind_tensor graph__raise_slice(graph__raise *r, ind_tensor x, int dim, ind
     return all ? x : graph__raise_call(r, IND_OP_SLICE, &x, 1, a, 4);
 }
 
-/* A part of x: along each dimension one element or a range of them. */
+/* A part of x: one element or a range along each dimension. */
 static ind_tensor graph__raise_part_view(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s) {
     graph__slices p;
     ind_tensor x = b->held;
@@ -97,12 +97,12 @@ static ind_tensor graph__raise_as_strided(graph__raise *r, const graph__raised_b
     known = known && (empty || ind_known_lt(last, ind_expr_product(r->c, b->size, b->rank)));
     ind__attr a[3] = {ind__attr_sizes(size, s->n), ind__attr_sizes(s->stride, s->n), ind__attr_size(s->offset)};
     if (!known || s->n > IND_MAX_RANK) return (ind_tensor){r->g, 0};
-    if (ind__is_int(s->offset, 0)) a[2].kind = IND__ATTR_NONE; /* where a buffer begins */
+    if (ind__is_int(s->offset, 0)) a[2].kind = IND__ATTR_NONE; /* the beginning of the buffer */
     return graph__raise_call(r, IND_OP_AS_STRIDED, &b->held, 1, a, 3);
 }
 
-/* The elements of a buffer at e as a view of it with one dimension for each symbol; id 0, without an error: there is
-   none, or it is not proven that all lie within. */
+/* The elements of a buffer at e, as a view with one dimension per symbol. id 0, without an error: there is no such
+   view, or not all elements are provably in bounds. */
 static ind_tensor graph__raise_view(graph__raise *r, const graph__raised_buffer *b, ind_expr e, graph__strided *s) {
     ind_tensor x = {r->g, 0};
     if (s->n > IND_MAX_RANK || !graph__strided_of(r, s, e)) return x;
@@ -117,7 +117,7 @@ static ind_tensor graph__raise_view(graph__raise *r, const graph__raised_buffer 
     return n && x.id ? graph__raise_call(r, IND_OP_FLIP, &x, 1, &a, 1) : x;
 }
 
-/* The one index symbol in e that was read from memory, where it is the only one; else invalid. */
+/* Returns the index symbol in e that was read from memory if there is exactly one; else invalid. */
 static ind_expr graph__raised_indirect_in(const graph__raise *r, ind_expr e) {
     ind_expr found = {r->c, 0}, symbol[32];
     int n = ind__expr_symbols(e, symbol, 32);
@@ -129,7 +129,7 @@ static ind_expr graph__raised_indirect_in(const graph__raise *r, ind_expr e) {
     return n > 32 ? (ind_expr){r->c, 0} : found;
 }
 
-/* table [T, loops..] at t, where they share no loop: index_select, or index where t counts from the end. */
+/* table [T, loops..] at t, if they share no loop: index_select, or index if t may count from the end. */
 static ind_tensor graph__raise_rows(graph__raise *r, ind_tensor table, ind_tensor t, bool wrap) {
     int of[IND_MAX_RANK], num = 0;
     ind_expr size[IND_MAX_RANK];
@@ -152,7 +152,7 @@ static ind_tensor graph__raise_rows(graph__raise *r, ind_tensor table, ind_tenso
     return graph__raise_over(r, y, of, num, r->rank);
 }
 
-/* table [T, loops..] at t, element by element. */
+/* table [T, loops..] at t, elementwise. */
 static ind_tensor graph__raise_gather(graph__raise *r, ind_tensor table, ind_tensor t) {
     const ind__tensor_info *x = ind__tensor_of(table);
     ind_expr size[IND_MAX_RANK + 1];
@@ -170,7 +170,7 @@ static ind_tensor graph__raise_gather(graph__raise *r, ind_tensor table, ind_ten
 
 static ind_tensor graph__raise_operand(graph__raise *r, uint32_t n);
 
-/* A buffer at e, which has one index that was read from memory, as rows of a table; id 0: it is more than that. */
+/* A buffer at e, with a single index read from memory, as rows of a table. id 0: e has another form. */
 static ind_tensor graph__raise_lookup(graph__raise *r, const graph__raised_buffer *b, ind_expr e) {
     ind_expr symbol = graph__raised_indirect_in(r, e);
     graph__strided s = {0};
@@ -188,7 +188,7 @@ static ind_tensor graph__raise_lookup(graph__raise *r, const graph__raised_buffe
     return wrap ? (ind_tensor){r->g, 0} : graph__raise_gather(r, table, t);
 }
 
-/* The flat buffer with one element more, for those that a mask leaves out. */
+/* The flat buffer with one more element, for masked-out accesses. */
 static ind_tensor graph__raise_padded(graph__raise *r, ind_tensor flat) {
     ind_expr one = ind_int(r->c, 1);
     ind__attr a[3] = {ind__attr_sizes(&one, 1), ind__attr_number(0), ind__attr_dtype(ind_tensor_dtype(flat))};
@@ -196,7 +196,7 @@ static ind_tensor graph__raise_padded(graph__raise *r, ind_tensor flat) {
     return graph__raise_call(r, IND_OP_CAT, x, 2, NULL, 0);
 }
 
-/* The elements at e; where the mask is false any. */
+/* The elements at e; any element where the mask is false. */
 static ind_tensor graph__raise_take(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor mask) {
     ind_expr numel = ind_expr_product(r->c, b->size, b->rank), zero = ind_int(r->c, 0), one = ind_int(r->c, 1);
     ind_tensor at = graph__raise_expr(r, e), x = graph__raise_cast(r, b->held, ind_dtype_compute(b->dtype));
@@ -210,7 +210,7 @@ static ind_tensor graph__raise_take(graph__raise *r, const graph__raised_buffer 
     return graph__raise_two(r, IND_OP_TAKE, x, at);
 }
 
-/* Offset of an access in its buffer, over the loops as they are now. */
+/* Offset of an access in its buffer, over the current loops. */
 static ind_expr graph__raised_offset(const graph__raise *r, const ind__inst *i) {
     const graph__raised_buffer *b = &r->buffer[i->source];
     const ind_expr *index = i->num_index ? r->loops.index + i->index : NULL;
@@ -218,7 +218,7 @@ static ind_expr graph__raised_offset(const graph__raise *r, const ind__inst *i) 
     return linear ? index[0] : ind__linearise(r->c, index, b->size, b->rank);
 }
 
-/* Is the value of a masked load only looked at where the mask holds? */
+/* True if the value of a masked load is used only where the mask is true. */
 static bool graph__raised_mask_idle(const graph__raise *r, uint32_t load) {
     const ind_body *b = r->body;
     for (uint32_t n = load + 1; n < b->num_inst; n++) {
@@ -237,7 +237,7 @@ static bool graph__raised_is_empty(const graph__raise *r, const ind_expr *size, 
     return empty && r->c;
 }
 
-/* What changes nothing when it is joined so, of these sizes. */
+/* A tensor of these sizes with the neutral element of the reduction. */
 static ind_tensor graph__raise_neutral(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype,
                                        ind_reduction how) {
     bool is_float = ind_dtype_is_float(dtype);

@@ -32,7 +32,7 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     return (ind_tensor){r->g, 0};
 }
 
-/* Makes loops v and v + 1 one, whatever the indices come to. */
+/* Merges loops v and v + 1, even if indices then need divisions. */
 static bool graph__raise_force_join(ind__loops *l, int v) {
     ind_expr inner = l->extent[v + 1], pair[2] = {l->var[v], l->var[v + 1]};
     ind_expr extent = ind_expr_mul(l->extent[v], inner);
@@ -49,8 +49,8 @@ static bool graph__raise_force_join(ind__loops *l, int v) {
     return true;
 }
 
-/* More loops than a tensor may have dimensions are joined: those of which no index minds first, then the last of the
-   reduction or of the parallel ones. */
+/* Merges loops if there are more than a tensor may have dimensions: first those whose merging leaves every index
+   affine, then the last ones of the reduction or of the parallel loops. */
 static bool graph__raise_join_loops(ind__loops *l) {
     bool joined = true;
     while (joined && l->rank + l->rrank > IND_MAX_RANK) {
@@ -63,7 +63,7 @@ static bool graph__raise_join_loops(ind__loops *l) {
     return l->rank + l->rrank <= IND_MAX_RANK;
 }
 
-/* Splits that rid an index of a division; a scan stays one loop. */
+/* Splits loops where that removes a division from an index. The loop of a scan is not split. */
 static void graph__raise_split_loops(ind__loops *l, bool scans) {
     ind_expr one = ind_int(l->context, 1);
     for (int v = 0; v < (scans ? l->rank : l->rank + l->rrank); v++) {
@@ -74,7 +74,8 @@ static void graph__raise_split_loops(ind__loops *l, bool scans) {
     }
 }
 
-/* Splits the loop that runs across the places `stride` apart in a buffer: what lies in a dimension is a loop then. */
+/* Splits the loop that crosses multiples of `stride` in a buffer, so that a dimension of the buffer has its own
+   loop. */
 static void graph__raise_split_at(graph__raise *r, uint32_t index, ind_expr stride) {
     ind__loops *l = &r->loops;
     ind_expr one = ind_int(r->c, 1), coefficient;
@@ -87,7 +88,7 @@ static void graph__raise_split_at(graph__raise *r, uint32_t index, ind_expr stri
     }
 }
 
-/* Loops that were joined are told apart as the dimensions of the first buffer that is filled. */
+/* Splits merged loops by the dimensions of the first buffer that is filled. */
 static void graph__raise_split_dims(graph__raise *r) {
     const ind_body *body = r->body;
     for (uint32_t n = 1; n < body->num_inst; n++) {

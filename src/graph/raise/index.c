@@ -1,7 +1,7 @@
 /* ---- affine indices */
 
-/* e = offset + sum of stride[k] * symbol[k], each symbol going from 0 to below extent[k]. A negative stride is turned
-   round, and its symbol marked as flipped. */
+/* e = offset + sum of stride[k] * symbol[k], with each symbol in [0, extent[k]). A negative stride is negated and its
+   symbol marked as flipped. */
 typedef struct graph__strided {
     int n;
     ind_expr symbol[IND_MAX_RANK + 1], extent[IND_MAX_RANK + 1], stride[IND_MAX_RANK + 1], offset;
@@ -26,8 +26,8 @@ static bool graph__strided_of(graph__raise *r, graph__strided *s, ind_expr e) {
     return ind__expr_is_size(s->offset);
 }
 
-/* The used symbols from the largest stride to the smallest, where each stride is that below times its extent and the
-   last is 1: then they number `covered` elements. False: they do not. */
+/* Orders the used symbols from the largest stride to the smallest. True if each stride is the next one times its
+   extent, and the last is 1: the symbols then number `covered` contiguous elements. */
 static bool graph__strided_order(graph__raise *r, const graph__strided *s, int *order, int *num, ind_expr *covered) {
     int left = 0;
     uint32_t taken = 0;
@@ -72,7 +72,7 @@ static ind_tensor graph__raise_arange(graph__raise *r, ind_expr start, ind_expr 
     return graph__raise_over(r, x, &v, 1, r->rank);
 }
 
-/* Numbers that follow each other over several loops: one arange in their shape. id 0, without an error: they do not. */
+/* Consecutive numbers over several loops: one arange, reshaped. id 0, without an error: not consecutive. */
 static ind_tensor graph__raise_run(graph__raise *r, ind_expr e) {
     graph__strided s = {0};
     int order[IND_MAX_RANK + 1], num;
@@ -96,7 +96,7 @@ static int graph__raised_loop(const graph__raise *r, ind_expr symbol) {
     return -1;
 }
 
-/* The only loop in e, in which it is affine with a coefficient whose sign is known; -1: there is no such. */
+/* Returns the first loop that e depends on, if e is affine in it alone, with a coefficient of known sign; else -1. */
 static int graph__raised_affine_loop(const graph__raise *r, ind_expr e, ind_expr *coefficient, ind_expr *rest) {
     ind_expr zero = ind_int(r->c, 0);
     for (int v = 0; v < r->rank; v++) {
@@ -110,7 +110,7 @@ static int graph__raised_affine_loop(const graph__raise *r, ind_expr e, ind_expr
 
 static ind_tensor graph__raise_checked(graph__raise *r, uint32_t n);
 
-/* Tensors of indices that were read from memory are made when first needed: rows of a table do without. */
+/* Returns the tensor of indices read from memory, created on first use: rows of a table do not need it. */
 static ind_tensor graph__raise_indirect(graph__raise *r, ind_expr symbol) {
     uint32_t n = (uint32_t)ind_expr_symbol(symbol)->slot;
     if (n >= r->body->num_inst) return (ind_tensor){r->g, 0};
@@ -126,7 +126,7 @@ static ind_tensor graph__raise_symbol(graph__raise *r, ind_expr e) {
                                                            : graph__raise_arange(r, e, one, one, -1);
 }
 
-/* a op b op c ..; a number stands behind a tensor, as some ops need one first. */
+/* a op b op c ..; a number comes after a tensor, as some ops need a tensor first. */
 static ind_tensor graph__raise_chain(graph__raise *r, ind_graph_op op, ind_expr e) {
     ind_tensor all = {r->g, 0};
     for (int i = ind_expr_num_args(e); i-- > 0;) {
@@ -179,7 +179,8 @@ static ind_tensor graph__raise_expr_op(graph__raise *r, ind_expr e) {
     }
 }
 
-/* Value of e over the loops: i64, a condition bool, an integer a number. Expressions are at most 160 levels deep. */
+/* Value of e over the loops: i64; for a condition bool; for an integer a number. Expressions are at most 160 levels
+   deep. */
 static ind_tensor graph__raise_expr(graph__raise *r, ind_expr e) {
     int64_t number;
     if (ind_expr_is_int(e, &number)) return graph__raise_integer(r, number);

@@ -1,12 +1,12 @@
 /* ---- instructions */
 
-/* The value of an index expression; that of a condition is bool, though the instruction is not. */
+/* Value of an index expression. A condition is bool, although the instruction is not. */
 static ind_tensor graph__raise_index(graph__raise *r, const ind__inst *i) {
     ind_expr e = r->loops.index[i->index], one = ind_int(r->c, 1);
     return ind_expr_is_int(e, NULL) ? graph__raise_arange(r, e, one, one, -1) : graph__raise_expr(r, e);
 }
 
-/* The value of an instruction as a tensor, be it a number. Numbers and indices are made when first needed. */
+/* Value of an instruction as a tensor, even if it is a number. Numbers and indices are created on first use. */
 static ind_tensor graph__raise_operand(graph__raise *r, uint32_t n) {
     const ind__inst *i = &r->body->inst[n];
     if (i->op == IND_LOOP_INDIRECT) return graph__raise_indirect(r, r->body->index[i->index + 1]);
@@ -16,9 +16,9 @@ static ind_tensor graph__raise_operand(graph__raise *r, uint32_t n) {
     return r->value[n];
 }
 
-/* Operands of an op on values: numbers stay numbers beside a tensor of their type, where they promote weakly and so
-   change nothing. The condition of a where, bools, and both numbers of pow (which knows some exponents by name) do not.
- */
+/* Operands of an op on values. A number stays a number next to a tensor of its type: it promotes weakly, which changes
+   nothing. Exceptions: the condition of a where, bools, and both operands of pow, which special-cases some numeric
+   exponents. */
 static void graph__raise_operands(graph__raise *r, const ind__inst *i, ind_tensor *x, int n) {
     bool tensor = false;
     int first = i->op == IND_LOOP_WHERE;
@@ -47,7 +47,7 @@ static ind_tensor graph__raise_pointwise(graph__raise *r, const ind__inst *i) {
     return graph__raise_call(r, op, x, (uint32_t)n, &trunc, whole);
 }
 
-/* A function of the user's, which the graph declares. */
+/* Calls a function of the user, which the graph declares. */
 static ind_tensor graph__raise_user_call(graph__raise *r, const ind__inst *i) {
     const ind__function *f = i->imm.function;
     uint32_t id[IND__MAX_ARGS];
@@ -59,13 +59,13 @@ static ind_tensor graph__raise_user_call(graph__raise *r, const ind__inst *i) {
     return graph__raise_cast(r, y, (ind_dtype)i->dtype);
 }
 
-/* Rounds an f32 to a type of memory and back. */
+/* Rounds an f32 to a storage type and back. */
 static ind_tensor graph__raise_round(graph__raise *r, const ind__inst *i, ind_dtype to) {
     ind_tensor x = graph__raise_cast(r, graph__raise_operand(r, i->arg[0]), to);
     return graph__raise_cast(r, x, (ind_dtype)i->dtype);
 }
 
-/* The value checked as an index: what the table of all indices has at it. */
+/* Checks a value as an index: loads it from the arange of all indices. */
 static ind_tensor graph__raise_checked(graph__raise *r, uint32_t n) {
     const ind__inst *i = &r->body->inst[n];
     ind_expr extent = r->loops.index[i->index], one = ind_int(r->c, 1);
@@ -81,7 +81,7 @@ static ind_tensor graph__raise_checked(graph__raise *r, uint32_t n) {
     return graph__raise_reshape(r, graph__raise_call(r, IND_OP_GATHER, x, 2, &dim, 1), size, rank);
 }
 
-/* A cast; a condition on indices needs none to be bool. */
+/* A cast. A condition on indices already is bool. */
 static ind_tensor graph__raise_cast_op(graph__raise *r, const ind__inst *i) {
     const ind__inst *from = &r->body->inst[i->arg[0]];
     ind_tensor x = from->op == IND_LOOP_INDEX && i->dtype == IND_BOOL ? graph__raise_index(r, from)

@@ -1,6 +1,6 @@
 /* ---- a kernel */
 
-/* A name of the program's own making that a user has as well gets a tail. */
+/* Name of a buffer. A generated name that a user's tensor also has gets a suffix. */
 static const char *graph__raised_name(graph__raise *r, const ind__lowered *p, uint32_t n) {
     const ind__buffer *b = &p->buffer[n];
     bool taken = false;
@@ -13,7 +13,7 @@ static const char *graph__raised_name(graph__raise *r, const ind__lowered *p, ui
     return name ? name : b->name;
 }
 
-/* Sizes in the order in which they lie in memory. */
+/* Describes a buffer. Sizes are in the order of its memory layout. */
 static void graph__raise_describe(graph__raise *r, const ind__lowered *p, uint32_t n) {
     const ind__buffer *b = &p->buffer[n];
     graph__raised_buffer *to = &r->buffer[n];
@@ -38,7 +38,7 @@ static void graph__raise_kernel_buffers(graph__raise *r, const ind__lowered *p, 
     }
 }
 
-/* What is written comes out under its name, or becomes what its old version holds. */
+/* A result becomes an output of its name, or the new value of the input that it mutates. */
 static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, const ind_kernel *k) {
     for (uint32_t i = k->num_reads; i < k->num_args && !r->g->status; i++) {
         const graph__raised_buffer *b = &r->buffer[k->arg[i]];
@@ -54,8 +54,7 @@ static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, 
     }
 }
 
-/* Results get names anew, in order: of those that came and went numbers are left. Outputs and new values keep theirs.
- */
+/* Renames results in order, as removed tensors leave gaps in the numbers. Outputs and new values keep their names. */
 static bool graph__raise_rename(ind_graph *g) {
     uint8_t *kept = ind__alloc(g->context, g->num_tensors);
     bool ok = kept != NULL;
@@ -75,8 +74,7 @@ static bool graph__raise_rename(ind_graph *g) {
     return ok;
 }
 
-/* The graph without what was made on the way and is not used, or is there twice: a rewritten copy that takes over the
-   conditions. */
+/* Removes unused and duplicate nodes: returns a rewritten copy, with the conditions moved to it. */
 static ind_graph *graph__raise_tidy(ind_graph *g) {
     ind_graph *out = NULL;
     if (g->status || ind__graph_optimise(g, 1u << IND_PASS_FOLD | 1u << IND_PASS_NOOP, &out)) {
@@ -90,7 +88,7 @@ static ind_graph *graph__raise_tidy(ind_graph *g) {
     return out;
 }
 
-/* The sizes that come from data in what the kernel computes, or in the shape of a buffer of it, as bits. */
+/* The data-dependent sizes used by the kernel's body or by the shape of one of its buffers, as bits. */
 static uint64_t graph__raised_unbacked(const ind__lowered *p, const ind_kernel *k) {
     uint64_t any = ind__body_unbacked(p, k->body);
     for (uint32_t i = 0; i < k->num_args; i++) {
@@ -100,7 +98,7 @@ static uint64_t graph__raised_unbacked(const ind__lowered *p, const ind_kernel *
     return any;
 }
 
-/* A loop has no fewer than 0 points, which is not always seen in its formula: (S*S - S) // 2. */
+/* Adds facts that loop extents are not negative, where the formula does not show it: (S*S - S) // 2. */
 static void graph__raise_natural(graph__raise *r) {
     const ind_body *b = r->body;
     ind_expr zero = ind_int(r->c, 0);
@@ -138,7 +136,8 @@ static ind_graph *graph__raise_kernel(ind_module *m, const ind_kernel *k) {
     return tidy;
 }
 
-/* The finished graph, or NULL with the reason. What was not proven for lack of memory must not show. */
+/* Returns the finished graph, or NULL with the reason. Fails if an allocation failed: a graph with missing proofs must
+   not be returned. */
 static ind_graph *graph__raise_end(ind_graph *g, uint32_t refusals, const char *name) {
     if (!g) return NULL;
     ind_context *c = g->context;
@@ -150,7 +149,7 @@ static ind_graph *graph__raise_end(ind_graph *g, uint32_t refusals, const char *
     return NULL;
 }
 
-/* In the module's context, which is locked. */
+/* Runs in the module's context, which is locked. */
 static ind_graph *graph__kernel_graph(ind_module *m, uint32_t kernel) {
     const uint32_t refusals = ind__refusals(m->context);
     const ind_kernel *k = &m->desc.schedule->kernel[kernel];
@@ -185,7 +184,7 @@ static const char *ind__module_result(uint32_t node, void *user) {
     return node < m->desc.num_origins ? m->desc.result_name[node] : NULL;
 }
 
-/* "# kernel 2 makes n (nonzero), u0 in buf3": and where another kernel has left the sizes from data */
+/* "# kernel 2 makes n (nonzero), u0 in buf3": with the buffers to which other kernels wrote data-dependent sizes */
 static void ind__print_kernel_heading(ind__text *t, ind_module *m, uint32_t kernel) {
     const ind__lowered *p = m->desc.lowered;
     const ind_kernel *k = &m->desc.schedule->kernel[kernel];
@@ -198,7 +197,7 @@ static void ind__print_kernel_heading(ind__text *t, ind_module *m, uint32_t kern
                        p->buffer[p->unbacked[u].buffer].name);
 }
 
-/* All kernels as graphs, in the order in which they run; where there is none, why. */
+/* All kernels as graphs, in execution order; for a kernel without one, the reason. */
 static ind_status ind__print_kernels(ind__text *t, ind_module *m) {
     for (uint32_t k = 0; k < m->desc.schedule->num_kernels; k++) {
         ind_graph *g = graph__kernel_graph(m, k);

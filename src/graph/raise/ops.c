@@ -1,4 +1,4 @@
-/* ---- one op each */
+/* ---- helpers for single ops */
 
 static ind_tensor graph__raise_call(graph__raise *r, ind_graph_op op, const ind_tensor *x, uint32_t n,
                                     const ind__attr *attrs, uint32_t num_attrs) {
@@ -22,7 +22,7 @@ static ind_tensor graph__raise_where(graph__raise *r, ind_tensor condition, ind_
     return graph__raise_call(r, IND_OP_WHERE, x, 3, NULL, 0);
 }
 
-/* What a tensor is a reshape of; id 0: it is none. */
+/* Returns the operand of which x is a reshape; id 0: x is not a reshape. */
 static ind_tensor graph__raised_from(const graph__raise *r, ind_tensor x) {
     const ind__tensor_info *t = ind__tensor_of(x);
     const ind__node *n = t ? &r->g->node[t->node] : NULL;
@@ -33,7 +33,7 @@ static ind_tensor graph__raise_reshape(graph__raise *r, ind_tensor x, const ind_
 
 static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int *dims, int rank);
 
-/* The narrow float that x is the f32 of, be it seen reshaped or permuted; id 0: of none. */
+/* Returns the 16-bit float that x widens, also through reshapes and permutes; id 0: none. */
 static ind_tensor graph__raised_narrow(const graph__raise *r, ind_tensor x) {
     const ind__tensor_info *t = ind__tensor_of(x);
     const ind__node *n = t ? &r->g->node[t->node] : NULL;
@@ -43,8 +43,8 @@ static ind_tensor graph__raised_narrow(const graph__raise *r, ind_tensor x) {
     return ind_dtype_is_float(dtype) && ind_dtype_compute(dtype) != dtype ? from : (ind_tensor){r->g, 0};
 }
 
-/* What is reshaped or permuted is cast before: so that views meet. What was widened is as it was when narrowed again.
-   Views meet, so there are few of them in a row. */
+/* Casts x. The cast is moved before reshapes and permutes, so that consecutive views combine; thus there are few of
+   them in a row. Narrowing a widened tensor returns the original. */
 static ind_tensor graph__raise_cast(graph__raise *r, ind_tensor x, ind_dtype dtype) {
     const ind__tensor_info *t = ind__tensor_of(x);
     const ind__node *n = t ? &r->g->node[t->node] : NULL;
@@ -75,7 +75,7 @@ static bool graph__raised_has_size(ind_tensor x, const ind_expr *size, int rank)
     return same;
 }
 
-/* An op that takes sizes and does nothing where the tensor has them already. */
+/* An op that takes sizes; omitted if the tensor already has them. */
 static ind_tensor graph__raise_sized(graph__raise *r, ind_graph_op op, ind_tensor x, const ind_expr *size, int rank) {
     ind__attr a = ind__attr_sizes(size, rank);
     return graph__raised_has_size(x, size, rank) ? x : graph__raise_call(r, op, &x, 1, &a, 1);
@@ -95,13 +95,13 @@ static ind__attr graph__raise_dims(graph__raise *r, ind_expr *list, const int *d
     return (ind__attr){.kind = IND__ATTR_INTS, .list = list, .count = n};
 }
 
-/* Dimensions of size 1 are left out of it: where only they are moved, a reshape does. */
+/* Permutes only dimensions of size other than 1. If only dimensions of size 1 move, a reshape suffices. */
 static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int *dims, int rank) {
     ind_expr list[IND_MAX_RANK], size[IND_MAX_RANK], kept[IND_MAX_RANK], one = ind_int(r->c, 1);
     int place[IND_MAX_RANK], moved[IND_MAX_RANK], last = -1, n = 0, m = 0;
     bool in_order = true;
     for (int d = 0; d < rank; d++) {
-        place[d] = n; /* of dimension d among those not of size 1 */
+        place[d] = n; /* index of dimension d among those of size other than 1 */
         if (!ind_expr_same(ind_tensor_size(x, d), one)) kept[n++] = ind_tensor_size(x, d);
     }
     for (int d = 0; d < rank; d++) {
@@ -114,7 +114,7 @@ static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int 
     if (in_order) return graph__raise_reshape(r, x, size, rank);
     x = graph__raise_reshape(r, x, kept, n);
     const ind__node *from = x.id ? &r->g->node[r->g->tensor[x.id].node] : NULL;
-    if (from && from->op == IND_OP_PERMUTE) { /* two of them are one */
+    if (from && from->op == IND_OP_PERMUTE) { /* combine two permutes */
         for (int d = 0; d < n; d++) moved[d] = graph__permuted_dim(from, n, moved[d]);
         x.id = from->operand[0];
         for (int d = 0; d < n; d++) kept[d] = ind_tensor_size(x, moved[d]);
@@ -132,7 +132,7 @@ static ind_tensor graph__raise_flat(graph__raise *r, ind_tensor x) {
     return graph__raise_reshape(r, x, &numel, 1);
 }
 
-/* A 0-d tensor of what is a number in the body. */
+/* A 0-d tensor for a number of the body. */
 static ind_tensor graph__raise_full(graph__raise *r, const ind__inst *i) {
     ind_dtype dtype = (ind_dtype)i->dtype;
     bool is_float = ind_dtype_is_float(dtype);
@@ -149,7 +149,7 @@ static bool graph__raised_is_one(const graph__raise *r, ind_expr e) {
     return ind_expr_same(e, ind_int(r->c, 1));
 }
 
-/* Size along dimension d of the loops; values of no dimension depend on no loop. */
+/* Size along dimension d of the loops. A 0-d value depends on no loop. */
 static ind_expr graph__raised_size(const graph__raise *r, ind_tensor x, int d) {
     const ind__tensor_info *t = ind__tensor_of(x);
     return t && t->rank == r->rank ? t->size[d] : ind_int(r->c, 1);
@@ -159,8 +159,8 @@ static bool graph__raised_varies(const graph__raise *r, ind_tensor x, int d) {
     return !graph__raised_is_one(r, graph__raised_size(r, x, d));
 }
 
-/* x, whose dimensions are those listed of n, in that order, as a tensor over all n: permuted to their order, of size 1
-   along the others. */
+/* Turns x, whose dimensions are the loops `of` in this order, into a tensor over all n loops: permuted to loop order,
+   with size 1 along the others. */
 static ind_tensor graph__raise_over(graph__raise *r, ind_tensor x, const int *of, int num, int n) {
     int dims[IND_MAX_RANK], k = 0;
     ind_expr size[IND_MAX_RANK];

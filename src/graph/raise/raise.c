@@ -1,14 +1,14 @@
 /* ------------------------------------------------------------------------------------------------- >>raise */
-/* The opposite of a lowering: the recorded body of a kernel, or of a custom op, as a graph of ops. Its inputs are the
-   buffers that it reads, its outputs those that it writes, under their names.
+/* The opposite of a lowering: turns the recorded body of a kernel, or of a custom op, into a graph of ops. Inputs are
+   the buffers that it reads, outputs the buffers that it writes, under their names.
 
-   Every loop of the body is a dimension, so a value is a tensor of that rank, of size 1 along the loops that it does
-   not depend on; numbers stay numbers until an op needs a tensor. Loops are split first where that rids an index of a
-   division, as every affine index is a view. An index that is no view becomes a tensor of integers and the access a
+   Every loop of the body becomes a dimension. A value is a tensor of that rank, with size 1 along loops on which it
+   does not depend. Numbers stay numbers until an op needs a tensor. Every affine index becomes a view, so loops are
+   first split if that removes a division from an index. Any other index becomes a tensor of integers and the access a
    take, whose lowering turns it back into an index. */
 
 typedef struct graph__raised_buffer {
-    ind_tensor held; /* what it holds now; of `size`, contiguous as in memory */
+    ind_tensor held; /* its current contents; of `size`, contiguous as in memory */
     const char *name;
     ind_dtype dtype;
     bool parts;       /* other kernels store into it after this one */
@@ -29,16 +29,16 @@ typedef struct graph__raise {
     struct {
         ind_expr e;
         ind_tensor t;
-    } * made; /* tensors of index expressions, each made once */
+    } * made; /* tensors of index expressions, each created once */
     uint32_t num_made, cap_made;
-    const ind__unbacked *unbacked; /* sizes from data, of which those used are sizes of the graph */
+    const ind__unbacked *unbacked; /* data-dependent sizes; those used are sizes of the graph */
     uint32_t num_unbacked;
-    ind_expr from_data[IND__MAX_UNBACKED], declared[IND__MAX_UNBACKED]; /* each, and what it is here */
+    ind_expr from_data[IND__MAX_UNBACKED], declared[IND__MAX_UNBACKED]; /* each, and the size that replaces it here */
     int num_declared;
-    bool keeps_checks; /* of indices that nothing reads */
+    bool keeps_checks; /* checks of unused indices were added */
 } graph__raise;
 
-/* The op of a graph that computes what the loop op does; 0: it takes more than a name. */
+/* The graph op that computes the loop op; 0: it takes more than one op. */
 static const uint16_t graph__raised_op[IND_NUM_LOOP_OPS] = {
     [IND_LOOP_NEG] = IND_OP_NEG,
     [IND_LOOP_ABS] = IND_OP_ABS,

@@ -1,13 +1,13 @@
 /* ---- reductions */
 
-/* x over all reduction loops, and over no fewer parallel ones than it was. */
+/* Expands x over all reduction loops; its parallel dimensions are unchanged. */
 static ind_tensor graph__raise_over_row(graph__raise *r, ind_tensor x) {
     ind_expr size[IND_MAX_RANK];
     for (int d = 0; d < r->rank; d++) size[d] = d < r->loops.rank ? graph__raised_size(r, x, d) : r->loops.extent[d];
     return graph__raise_expand(r, x, size, r->rank);
 }
 
-/* An op that takes several dimensions: over all reduction loops, which stay with size 1. */
+/* An op that takes several dimensions: reduces over all reduction loops, keeping them with size 1. */
 static ind_tensor graph__raise_reduce_dims(graph__raise *r, ind_graph_op op, ind_tensor x, ind_dtype dtype) {
     int dims[IND_MAX_RANK], n = 0;
     ind_expr list[IND_MAX_RANK];
@@ -17,7 +17,7 @@ static ind_tensor graph__raise_reduce_dims(graph__raise *r, ind_graph_op op, ind
     return graph__raise_call(r, op, &x, 1, a, op == IND_OP_SUM ? 3 : 2);
 }
 
-/* One that takes one dimension, along which the reduction loops are laid out. */
+/* An op that takes one dimension: the reduction loops are flattened to it. */
 static ind_tensor graph__raise_reduce_dim(graph__raise *r, ind_graph_op op, ind_tensor x, ind_dtype dtype) {
     ind_expr size[IND_MAX_RANK];
     int rank = r->loops.rank;
@@ -31,8 +31,8 @@ static ind_tensor graph__raise_reduce_dim(graph__raise *r, ind_graph_op op, ind_
     return graph__raise_reshape(r, x, size, r->rank);
 }
 
-/* The sum of squared deviations is the variance with 1 for the degrees of freedom, where the number of elements is
-   known; else the variance times that number. */
+/* The sum of squared deviations: the variance with divisor 1 if the number of elements is known; else the variance
+   times that number. */
 static ind_tensor graph__raise_welford(graph__raise *r, ind_tensor x, int64_t part) {
     int dims[IND_MAX_RANK], n = 0;
     int64_t count;
@@ -56,7 +56,7 @@ static ind_tensor graph__raise_softmax_part(graph__raise *r, ind_tensor x, int64
     return graph__raise_reduce_dims(r, IND_OP_SUM, term, ind_tensor_dtype(term));
 }
 
-/* Loops of a matrix product by what they index: both operands, the first, the second, or the elements summed. */
+/* Loops of a matrix product by the operands that they index: both, the first, the second; and the summed loops. */
 typedef struct graph__product_loops {
     int batch[IND_MAX_RANK], m[IND_MAX_RANK], n[IND_MAX_RANK], k[IND_MAX_RANK];
     int num_batch, num_m, num_n, num_k;
@@ -86,7 +86,7 @@ static ind_expr graph__raise_push(const graph__raise *r, ind_tensor x, const int
     return points;
 }
 
-/* An operand as a matrix: [batch, first, second], its loops in this order; no batch where there is none. */
+/* Operand as a matrix [batch, first, second], with its loops in this order; no batch dimension if there is no batch. */
 static ind_tensor graph__raise_matrix(graph__raise *r, ind_tensor x, const graph__product_loops *p, const int *first,
                                       int num_first, const int *second, int num_second) {
     int dims[IND_MAX_RANK], rank = 0, n = 0;
@@ -98,13 +98,13 @@ static ind_tensor graph__raise_matrix(graph__raise *r, ind_tensor x, const graph
     for (int d = 0; d < r->loops.rank; d++) {
         bool there = false;
         for (int k = 0; k < rank; k++) there = there || dims[k] == d;
-        if (!there) dims[rank++] = d; /* of size 1 */
+        if (!there) dims[rank++] = d; /* has size 1 */
     }
     return graph__raise_reshape(r, graph__raise_permute(r, x, dims, rank), size, n);
 }
 
-/* A product of narrow floats is that of what they are widened to, and as good as that inside a kernel, where results
-   are not rounded. */
+/* Uses the 16-bit operands of a product instead of their widened values. The result is equivalent inside a kernel,
+   where products are not rounded. */
 static void graph__raise_narrow_operands(graph__raise *r, ind_tensor *a, ind_tensor *b) {
     ind_tensor *x[2] = {a, b}, narrow[2];
     ind_dtype dtype[2];
@@ -156,8 +156,7 @@ static ind_tensor graph__raise_reduce(graph__raise *r, const ind__inst *i, int64
 
 /* ---- scans: along the last loop */
 
-/* The loops in the order in which the first result of scan n is laid out, which is that of its dimensions: so what is
-   written needs no permutation. */
+/* Orders the loops as the first stored result of scan n is laid out, so that the store needs no permutation. */
 static void graph__raised_scan_order(graph__raise *r, uint32_t n, int *order) {
     graph__strided s = {0};
     int num = 0, found[IND_MAX_RANK + 1];
@@ -174,7 +173,7 @@ static void graph__raised_scan_order(graph__raise *r, uint32_t n, int *order) {
     }
 }
 
-/* A result of scan n over the loops in their own order. */
+/* A result of scan n, permuted back to loop order. */
 static ind_tensor graph__raise_scanned(graph__raise *r, uint32_t n, ind_tensor x) {
     int order[IND_MAX_RANK], back[IND_MAX_RANK];
     graph__raised_scan_order(r, n, order);
@@ -182,7 +181,7 @@ static ind_tensor graph__raise_scanned(graph__raise *r, uint32_t n, ind_tensor x
     return x.id ? graph__raise_permute(r, x, back, r->rank) : x;
 }
 
-/* The results follow each other, laid out as they are written. */
+/* Results have consecutive ids and the layout in which they are stored. */
 static ind_tensor graph__raise_scan(graph__raise *r, uint32_t at) {
     const ind__inst *i = &r->body->inst[at];
     static const uint16_t op[IND_NUM_SCANS] = {
@@ -218,14 +217,14 @@ typedef struct graph__raised_combine {
     const ind__inst *scan;
 } graph__raised_combine;
 
-/* The elements' PAIRs, first to last; how many there are. */
+/* Lists the elements' PAIRs, first to last. Returns their number. */
 static int graph__raised_pairs(const ind_body *b, const ind__inst *scan, const ind__inst *pair[IND__MAX_STATES]) {
     int n = 0;
     for (uint32_t at = scan->arg[0]; at; at = b->inst[at].arg[2]) pair[n++] = &b->inst[at];
     return n;
 }
 
-/* Records what the PAIRs compute from STATEs, which stand in the kernel's body among all else. */
+/* Records the instructions that compute the PAIRs from STATEs; the kernel's body has others in between. */
 static void graph__raise_combine_fn(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out,
                                     void *user) {
     const graph__raised_combine *u = user;
@@ -247,8 +246,8 @@ static void graph__raise_combine_fn(ind_ops *o, const ind_value *left, const ind
     ind__free(ind_op_context(o), value);
 }
 
-/* Over the loops in their own order: the scan runs along the last one. Where nothing comes before, the body has the
-   identity itself. */
+/* Permutes the operands as for a scan; the scan is along the last loop. The identity of an exclusive scan is unused:
+   the body itself selects the identity. */
 static ind_tensor graph__raise_combine(graph__raise *r, uint32_t at) {
     graph__raised_combine u = {r->body, &r->body->inst[at]};
     const ind__inst *pair[IND__MAX_STATES];

@@ -1,10 +1,11 @@
-/* ---- sizes that come from data: sizes of the graph, which whoever runs it is told by what the module read back */
+/* ---- data-dependent sizes become sizes of the graph: the caller of the graph passes the values that the module read
+   back */
 
 static ind_expr graph__raised_declared(const graph__raise *r, ind_expr e) {
     return r->num_declared ? ind__substitute(e, r->from_data, r->declared, r->num_declared) : e;
 }
 
-/* A fact that the text of the graph says too; one that is known anyway is none. */
+/* Adds a fact, also to the graph's text. A condition that is always true is not added. */
 static void graph__raise_fact(graph__raise *r, ind_expr condition) {
     ind__text t = {.context = r->c};
     ind__text_expr(&t, condition);
@@ -15,7 +16,7 @@ static void graph__raise_fact(graph__raise *r, ind_expr condition) {
     ind__text_free(&t);
 }
 
-/* Declares a size of the same name and range, of which is said what it never exceeds. */
+/* Declares a size of the same name and range, and its upper bound as a fact. */
 static void graph__raise_declare(graph__raise *r, const ind__unbacked *u) {
     ind_symbol s = *ind_expr_symbol(u->symbol);
     s.kind = IND_SYMBOL_SIZE;
@@ -32,8 +33,8 @@ static void graph__raise_data_sizes(graph__raise *r, uint64_t which) {
         if (which >> u & 1) graph__raise_declare(r, &r->unbacked[u]);
 }
 
-/* A loop or an index that was read from memory, if it goes as far as a size from data: one of declared sizes instead.
- */
+/* Replaces a loop, or an index read from memory, whose extent depends on data-dependent sizes by one with declared
+   sizes. */
 static void graph__raise_redeclare(graph__raise *r, ind_expr symbol, ind_expr *from, ind_expr *to, int *n) {
     const ind_symbol *s = ind_expr_symbol(symbol);
     ind_expr extent = ind__ok(s->extent) ? graph__raised_declared(r, s->extent) : s->extent;
@@ -44,7 +45,7 @@ static void graph__raise_redeclare(graph__raise *r, ind_expr symbol, ind_expr *f
     to[(*n)++] = ind_symbol_expr(r->c, &own);
 }
 
-/* The loops in declared sizes only. */
+/* Rewrites the loops in declared sizes only. */
 static bool graph__raise_declared_loops(graph__raise *r) {
     ind__loops *l = &r->loops;
     const ind_body *b = r->body;
@@ -73,7 +74,7 @@ static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
     for (uint32_t n = 1; n < r->body->num_inst; n++) reduces = reduces || r->body->inst[n].op == IND_LOOP_REDUCE;
     ind__loops_init(l, r->body, index);
     if (!graph__raise_declared_loops(r)) return false;
-    if (reduces && l->rrank == 0 && l->rank < 2 * IND_MAX_RANK) { /* over one element */
+    if (reduces && l->rrank == 0 && l->rank < 2 * IND_MAX_RANK) { /* a reduction over one element */
         l->extent[l->rank] = ind_int(r->c, 1);
         l->var[l->rank] = ind__index_symbol(r->c, 'r', 0, l->extent[l->rank]);
         l->rrank = 1;
@@ -89,7 +90,7 @@ static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
     return !l->failed;
 }
 
-/* Where a parallel loop has no points nothing happens: what is written is empty or stays as it is. */
+/* True if a parallel loop is empty: nothing is written, so the results are empty or unchanged. */
 static bool graph__raise_nothing(graph__raise *r) {
     if (!graph__raised_is_empty(r, r->loops.extent, r->loops.rank) || r->body->result) return false;
     for (uint32_t n = 1; n < r->body->num_inst; n++) {
@@ -100,7 +101,7 @@ static bool graph__raise_nothing(graph__raise *r) {
     return true;
 }
 
-/* An opaque call as itself: its operands as it sees them, and its results, of which the last are new versions of some
+/* An extern call: its operands with their types, then its results. The last results are new versions of some
    operands. */
 static void graph__raise_opaque(graph__raise *r) {
     const ind__opaque *call = r->body->call;
@@ -135,7 +136,7 @@ static void graph__raise_body(graph__raise *r) {
     }
     ind_expr *index = ind__alloc(r->c, (r->body->num_index + (size_t)1) * sizeof *index);
     r->value = ind__alloc(r->c, r->body->num_inst * sizeof *r->value);
-    r->loops.index = index; /* graph__raise_free frees it */
+    r->loops.index = index; /* owned: graph__raise_free frees it */
     if (!index || !r->value || !graph__raise_loops(r, index)) {
         if (!r->g->status) ind__graph_no_memory(r->g, "kernel graph");
     }
@@ -159,7 +160,7 @@ static void graph__raise_free(graph__raise *r) {
     ind__free(r->c, r->made);
 }
 
-/* A new graph with the sizes, facts and guards of another or of a module. */
+/* Adds a condition of another graph or of a module as fact or guard. */
 static void graph__raise_condition(ind_graph *g, const char *text, bool guard) {
     if (guard)
         (void)ind_guard_that(g, text, NULL);
@@ -167,7 +168,7 @@ static void graph__raise_condition(ind_graph *g, const char *text, bool guard) {
         (void)ind_fact(g, text);
 }
 
-/* An input or constant for a buffer, once. */
+/* Adds an input or constant for a buffer, once. */
 static void graph__raise_source(graph__raise *r, uint32_t n, ind_graph_op op) {
     graph__raised_buffer *b = &r->buffer[n];
     if (!b->held.id) b->held = ind__graph_source(r->g, op, b->name, b->dtype, b->size, b->rank);

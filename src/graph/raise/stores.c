@@ -1,13 +1,13 @@
 /* ---- stores */
 
-/* x over no loops but those that the symbols stand for, or id 0 where it varies along others. */
+/* True if x varies only along loops that the symbols use. */
 static bool graph__raised_within(const graph__raise *r, ind_tensor x, const graph__strided *s) {
     for (int v = 0; v < r->rank; v++)
         if (!s->used[v] && !graph__raised_is_one(r, r->loops.extent[v]) && graph__raised_varies(r, x, v)) return false;
     return true;
 }
 
-/* A value that fills a whole buffer: laid out as that is. id 0, without an error: it does not. */
+/* A value that fills a whole buffer, in its layout. id 0, without an error: it does not fill the buffer. */
 static ind_tensor graph__raise_fill(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor x) {
     graph__strided s = {0};
     int order[IND_MAX_RANK + 1], num, n = 0, dims[IND_MAX_RANK];
@@ -33,8 +33,8 @@ static ind_tensor graph__raise_fill(graph__raise *r, const graph__raised_buffer 
     return graph__raise_reshape(r, x, b->size, b->rank);
 }
 
-/* v as the part of a buffer that a slice of one dimension is, all others being whole; id 0, without an error: it is
-   none. */
+/* Stores v to a slice along one dimension of a buffer, whole in all others. id 0, without an error: not such a
+   slice. */
 static ind_tensor graph__raise_slice_scatter(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor v) {
     graph__strided s = {0};
     graph__slices p;
@@ -67,7 +67,7 @@ static ind_tensor graph__raise_slice_scatter(graph__raise *r, const graph__raise
     return graph__raise_call(r, IND_OP_SLICE_SCATTER, x, 2, a, 4);
 }
 
-/* Is it stored for each element of a row, not once per row? */
+/* True if it is stored per element of a row, not once per row. */
 static bool graph__raised_per_element(const graph__raise *r, ind_tensor at, ind_tensor v) {
     bool element = false;
     for (int d = r->loops.rank; d < r->rank; d++)
@@ -75,8 +75,8 @@ static bool graph__raised_per_element(const graph__raise *r, ind_tensor at, ind_
     return element;
 }
 
-/* All points of the loops that x or `like` varies over, in their order. `all`: of the points that x does not vary over
-   each counts, as the store combines its values. */
+/* Expands x to all points of the loops along which x or `like` varies. `all`: also along other loops, as a store that
+   combines values counts each point. */
 static ind_tensor graph__raise_points(graph__raise *r, ind_tensor x, ind_tensor like, bool all) {
     ind_expr size[IND_MAX_RANK];
     const int counted = !all ? 0 : graph__raised_per_element(r, x, like) ? r->rank : r->loops.rank;
@@ -87,7 +87,7 @@ static ind_tensor graph__raise_points(graph__raise *r, ind_tensor x, ind_tensor 
     return graph__raise_expand(r, x, size, r->rank);
 }
 
-/* x, as if it were flat, with the values at the indices, put there or joined with what is there. */
+/* Stores or combines values at the indices of the flattened x. */
 static ind_tensor graph__raise_put(graph__raise *r, ind_reduction mode, ind_tensor x, ind_tensor at, ind_tensor v) {
     static const char *const reduce[IND_NUM_REDUCTIONS] = {
         [IND_REDUCE_PROD] = "prod", [IND_REDUCE_MAX] = "amax", [IND_REDUCE_MIN] = "amin"};
@@ -99,7 +99,7 @@ static ind_tensor graph__raise_put(graph__raise *r, ind_reduction mode, ind_tens
     return graph__raise_call(r, IND_OP_SCATTER_REDUCE, operand, 3, joined, 2);
 }
 
-/* Is what a mask asks of x implied by the check of an index of the store? */
+/* True if the check of an index of the store implies this term of the mask. */
 static bool graph__raised_checked(const graph__raise *r, const ind__inst *store, const ind__inst *compare) {
     ind_expr symbol[32];
     int n = ind__expr_symbols(r->loops.index[store->index], symbol, 32);
@@ -116,8 +116,8 @@ static bool graph__raised_checked(const graph__raise *r, const ind__inst *store,
     return false;
 }
 
-/* The terms of the mask of a store that say more than that its indices are in range, which the ops check themselves.
- *more: is there any? */
+/* Returns the terms of a store's mask other than range checks of its indices, which the ops do themselves. *more: there
+   are such terms. */
 static ind_tensor graph__raise_store_mask(graph__raise *r, const ind__inst *store, bool *more) {
     uint32_t pending[64], n = 0;
     ind_tensor all = {r->g, 0};
@@ -139,7 +139,7 @@ static ind_tensor graph__raise_store_mask(graph__raise *r, const ind__inst *stor
     return all;
 }
 
-/* Where a store goes. An index into the whole buffer that was read from memory is checked by the op. */
+/* Index of a store. An index into the whole buffer that was read from memory is checked by the op. */
 static ind_tensor graph__raise_target(graph__raise *r, ind_expr e, ind_expr numel) {
     const ind_symbol *s = ind_expr_symbol(e);
     ind_expr one = ind_int(r->c, 1);
@@ -149,8 +149,7 @@ static ind_tensor graph__raise_target(graph__raise *r, ind_expr e, ind_expr nume
     return ind_expr_is_int(e, NULL) ? graph__raise_arange(r, e, one, one, -1) : graph__raise_expr(r, e);
 }
 
-/* The buffer after a store that leaves the rest of it as it was. What a mask leaves out goes to an element more, that
-   is cut off again. */
+/* The buffer after a store to part of it. Masked-out values go to an extra element, which is then cut off. */
 static ind_tensor graph__raise_scatter(graph__raise *r, const graph__raised_buffer *b, const ind__inst *i, ind_expr e,
                                        ind_tensor v) {
     bool masked = false;
@@ -168,7 +167,7 @@ static ind_tensor graph__raise_scatter(graph__raise *r, const graph__raised_buff
     return graph__raise_reshape(r, y, b->size, b->rank);
 }
 
-/* Does anything read the index that instruction n checks? */
+/* True if anything reads the index that instruction n checks. */
 static bool graph__raised_reads(const graph__raise *r, uint32_t n) {
     for (uint32_t k = 1; k < r->body->num_inst; k++) {
         const ind__inst *i = &r->body->inst[k];
@@ -185,7 +184,7 @@ static bool graph__raised_reads(const graph__raise *r, uint32_t n) {
     return false;
 }
 
-/* An index that nothing reads is checked all the same: what is stored first depends on it, though not on its value. */
+/* Keeps the checks of unused indices: makes the first stored value depend on them, without changing it. */
 static ind_tensor graph__raise_checks(graph__raise *r, ind_tensor x, ind_dtype dtype) {
     for (uint32_t n = 1; n < r->body->num_inst && !r->keeps_checks; n++) {
         if (r->body->inst[n].op != IND_LOOP_INDIRECT || graph__raised_reads(r, n)) continue;
@@ -208,8 +207,8 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
     } else if (!i->arg[1] && !i->reduction) {
         y = graph__raise_fill(r, b, e, x);
     }
-    /* the first part of a concatenation: the kernels of the others fill the rest */
-    bool partly = b->parts || i->arg[1]; /* or what a mask leaves out lies beyond the buffer */
+    /* The first part of a concatenation: the kernels of the other parts fill the rest. */
+    bool partly = b->parts || i->arg[1]; /* or the masked-out elements are outside of the buffer */
     if (!y.id && !b->held.id && partly) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
     if (!y.id && (i->flags & IND__INST_RUN))
         b->held = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);

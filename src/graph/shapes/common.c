@@ -90,7 +90,7 @@ static const char *ind__say_name(ind__infer *in, uint32_t k) {
     return t->name ? t->name : "a number";
 }
 
-/* Returns "; 'fact S == 4*T' would make them agree", if a fact could. */
+/* Returns "; 'fact S == 4*T' would make them agree", if a fact could do so. */
 static const char *ind__say_fact(ind__infer *in, ind_expr condition) {
     char fact[128];
     if (!ind__ok(condition) || ind_expr_is_int(condition, NULL)) return "";

@@ -90,8 +90,8 @@ static ind_dtype ind__given_dtype(const ind__infer *in, ind_dtype otherwise) {
     return otherwise;
 }
 
-/* Can an extern call take these sizes? Its strides are numbers: only the first size may depend on data, as a plain
-   symbol. */
+/* True if an extern call can take these sizes. Its strides are numbers: only the first size may be data-dependent, as a
+   plain symbol. */
 static bool ind__is_opaque_type(const ind_expr *size, int rank) {
     for (int d = 0; d < rank; d++) {
         if (ind__expr_has_kind(size[d], IND_SYMBOL_UNBACKED) && (d > 0 || !ind_expr_symbol(size[d]))) return false;

@@ -1,6 +1,6 @@
-/* ---- what holds for every op */
+/* ---- rules for all ops */
 
-/* May this operand be a number? */
+/* True if this operand may be a number. */
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
     if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule checks that */
@@ -98,7 +98,7 @@ static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, con
     return IND_OK;
 }
 
-/* Checks that every result is countable: its bytes at the largest sizes fit 63 bits. */
+/* Checks that the size of every result in bytes, at the largest sizes, fits 63 bits. */
 static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     if (t->rank > IND_MAX_RANK) return ind__too_many_dims(in, t->rank);
     if (t->dtype == IND_DTYPE_NONE)
@@ -123,8 +123,8 @@ static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     return IND_OK;
 }
 
-/* Checks that computed results have a compute type, as in PyTorch; only a cast makes a storage-only type, and
-   rounds. */
+/* Checks that computed results have a compute type, as in PyTorch. Only a cast converts to a storage-only type, with
+   rounding. */
 static ind_status ind__check_computed_type(ind__infer *in) {
     bool computes = in->op == IND_OP_ARANGE;
     for (const char *flag = "RCN"; *flag; flag++) computes = computes || ind__op_has(in->op, *flag);

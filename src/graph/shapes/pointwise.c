@@ -1,4 +1,4 @@
-/* ---- pointwise ops: what holds for all of them */
+/* ---- pointwise ops: common rules */
 
 static bool ind__is_fraction(const ind__attr *a) {
     return a->kind == IND__ATTR_SCALAR && !a->is_int;

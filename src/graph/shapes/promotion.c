@@ -56,8 +56,8 @@ static ind_status ind__need_dimensions(ind__infer *in, uint32_t k) {
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions", ind__say_name(in, k), ind__say_type(in, k));
 }
 
-/* Dimension da of operand a and db of b must have one size. The words make the sentence: "x has 256 features (..), w
-   expects 128 (..)". */
+/* Dimension da of operand a and db of b must have the same size. The strings form the message: "x has 256 features
+   (..), w expects 128 (..)". */
 typedef struct ind__agreement {
     uint32_t a;
     int da;

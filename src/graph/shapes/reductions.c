@@ -1,4 +1,4 @@
-/* ---- reductions: what the rules of several families ask */
+/* ---- reductions: checks used by several families */
 
 static void ind__reduced(ind__infer *in, uint32_t mask, bool keepdim, ind_dtype dtype, int r) {
     const ind__tensor_info *x = ind__operand(in, 0);

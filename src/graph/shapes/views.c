@@ -1,4 +1,4 @@
-/* ---- views: what shape rules, shared memory and lowerings ask of them */
+/* ---- views: queries of shape rules, shared memory and lowerings */
 
 static ind_expr ind__slice_bound(ind_expr size, const ind__attr *given, ind_expr otherwise) {
     ind_expr zero = ind_int(size.context, 0), e = given->e;
@@ -41,7 +41,7 @@ static void ind__movedim_order(const ind__attr *source, const ind__attr *destina
     }
 }
 
-/* Returns an index that may count from the end as one from the front; invalid if its sign is unknown. */
+/* Converts an index that may count from the end to one from the front; invalid if its sign is unknown. */
 static ind_expr ind__from_front(ind_expr index, ind_expr size) {
     ind_expr zero = ind_int(size.context, 0);
     if (ind_known_le(zero, index)) return index;

@@ -2,11 +2,11 @@
 
 typedef struct ind__parsed_call {
     ind_graph_op op;
-    bool in_place; /* its name ends in an underscore */
+    bool in_place; /* its name ends with an underscore */
     const ind__schema *schema;
     const char *at;                /* of the op's name */
     const ind__function *function; /* CALL */
-    uint32_t *operand;             /* ids; for an op with a list of tensors any number */
+    uint32_t *operand;             /* ids; any number for an op with a list of tensors */
     uint32_t num_operands, cap_operands;
     bool operand_set[IND__MAX_OPERANDS], attr_set[IND__MAX_ATTRS];
     ind__attr attr[IND__MAX_ATTRS];
@@ -60,7 +60,7 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
                             ind__op_rows[best[0]].name, ind__op_rows[best[1]].name, ind__op_rows[best[2]].name);
 }
 
-/* Is it the op's name, or with an underscore after it the name of the in-place op? */
+/* True if it is the op's name, or the name of its in-place op, with an underscore after it. */
 static bool ind__is_op_name(const char *name, int op, bool *in_place) {
     *in_place = false;
     if (name[0] != ind__op_rows[op].name[0]) return false;
@@ -202,8 +202,8 @@ static bool ind__parse_keyword(ind__parser *p, ind__parsed_call *call) {
     return ind__bad_keyword(p, call, at, name);
 }
 
-/* Can the next token be operand k? PyTorch writes gather(x, dim, index) and layer_norm(x, shape, weight, bias). There a
-   number or list in place of a tensor is the next attribute. */
+/* True if the next token can be operand k. PyTorch writes gather(x, dim, index) and layer_norm(x, shape, weight, bias):
+   there a number or list in place of a tensor is the next attribute. */
 static bool ind__fits_operand(ind__parser *p, const ind__parsed_call *call, uint32_t k) {
     bool whole;
     if (call->schema->operand[k].list) return true;

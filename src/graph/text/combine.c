@@ -136,8 +136,8 @@ static void ind__combine_of_text(ind_ops *o, const ind_value *left, const ind_va
     if (p->status) ind__fail(o->context, p->status, "column %d: %s", (int)(p->error_at - p->text) + 1, p->error);
 }
 
-/* Returns the combine function of a parsed scan; NULL without an error: its operands are wrong, and its rule reports
-   that. */
+/* Returns the combine function of a parsed scan. NULL without an error: its operands are wrong, which its rule
+   reports. */
 static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *call) {
     ind_tensor x[IND__MAX_STATES];
     if (call->op != IND_OP_ASSOCIATIVE_SCAN) return NULL;
@@ -236,7 +236,7 @@ static bool ind__need_extern_argument(ind__parser *p, ind__parsed_call *call, in
     return true;
 }
 
-/* Takes the types before "=" as those of the declared results, unless a shape rule gives them. */
+/* Uses the types before "=" as the types of the declared results, unless a shape rule gives them. */
 static bool ind__extern_written_types(ind__parser *p, ind__extern_build *b, const ind__parsed_result *r, int num) {
     bool any = false, all = true;
     for (int k = 0; k < num - b->num_mutates; k++) any = any || r[k].typed, all = all && r[k].typed;
@@ -299,7 +299,7 @@ static void ind__parse_assign(ind__parser *p) {
     ind__free(p->g->context, result);
 }
 
-/* Is this word a keyword of a statement and not a tensor of that name? A name follows a keyword. */
+/* True if this word is a keyword of a statement, not a tensor of that name. A name follows a keyword. */
 static bool ind__take_keyword(ind__parser *p, const char *word) {
     if (!ind__at_word(p, word)) return false;
     ind__parser ahead = {.at = p->at + strlen(word)};

@@ -1,9 +1,9 @@
 /* -------------------------------------------------------------------------------------------- >>conditions */
-/* Facts and guards. The graph keeps them as given, for texts and for the module's checks, and as a fact set. The fact
-   set is current wherever sizes of the graph are built or compared. Tensors hold sizes simplified under the set: equal
-   sizes are one expression. So a condition may not come after a tensor that has one of its sizes. */
+/* Facts and guards. The graph stores them as given, for texts and for the module's checks, and as a fact set. The fact
+   set is current wherever sizes of the graph are built or compared. Tensors have sizes simplified under the set: equal
+   sizes are one expression. So a condition must not come after a tensor with one of its sizes. */
 
-/* Is the size of this number in e, also with the range that the facts give it? */
+/* True if the size of this number is in e, also in the range that the facts give it. */
 static bool ind__has_size(const ind_graph *g, ind_expr e, uint32_t number) {
     ind_expr symbol = g->size_symbol[number];
     return ind__expr_depends(e, symbol) || ind__expr_depends(e, ind__under_facts(g, symbol));
@@ -87,7 +87,7 @@ static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *tex
     return ind__record_condition(g, ind_expr_not(e), negation, true);
 }
 
-/* Does the node's body or memory layout use the size? Then the size is not replaced. */
+/* True if the node's body or memory layout uses the size. The size is then not replaced. */
 static bool ind__holds_length(const ind_graph *g, const ind__node *n, ind_expr length) {
     for (uint32_t i = 0; n->body && i < n->body->num_index; i++)
         if (ind__expr_depends(n->body->index[i], length)) return true;
@@ -113,7 +113,7 @@ static bool ind__renew_list(ind_graph *g, ind__attr *a, ind_expr length, ind_exp
     return list != NULL;
 }
 
-/* Replaces the size by the value in a node. The last attribute of an op that makes a size is the symbol itself. */
+/* Replaces the size by the value in a node. The last attribute of an op that computes a size is the symbol itself. */
 static ind_status ind__renew_node(ind_graph *g, ind__node *n, ind_expr length, ind_expr value, ind_expr symbol) {
     for (uint32_t r = 0; r < n->num_results; r++) {
         ind__tensor_info *t = &g->tensor[n->result + r];
@@ -156,7 +156,7 @@ static bool ind__bounds_of(ind_expr condition, ind_expr u, ind_expr bound[2]) {
     return ind__ok(bound[0]) || ind__ok(bound[1]);
 }
 
-/* Adds new bounds to the attributes of the op that makes the size. */
+/* Adds new bounds to the attributes of the op that computes the size. */
 static bool ind__set_bounds(const ind_graph *g, const ind__unbacked *u, const ind_expr bound[2]) {
     ind__attr *a = &g->node[u->node].attr[g->node[u->node].num_attrs - 3];
     bool equal = ind__ok(bound[0]) && ind_expr_same(bound[0], bound[1]);
@@ -167,7 +167,7 @@ static bool ind__set_bounds(const ind_graph *g, const ind__unbacked *u, const in
     return least || most;
 }
 
-/* Sets these bounds on the op that makes the size and the resulting sizes on its results; the facts are current. */
+/* Sets these bounds on the op that computes the size, and the new sizes on its results. The facts are current. */
 static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_expr bound[2]) {
     ind__node *n = &g->node[u->node];
     ind__infer in;
@@ -185,7 +185,7 @@ static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_ex
     return g->status;
 }
 
-/* Adds a fact about a data-dependent size; it is checked where the elements are counted. */
+/* Adds a fact about a data-dependent size. The kernel that counts the elements checks it. */
 static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *text) {
     ind__unbacked *u = &g->unbacked[g->num_unbacked - 1];
     while (u > g->unbacked && !ind__expr_depends(e, u->symbol)) u--;

@@ -1,6 +1,6 @@
 /* ------------------------------------------------------------------------------------------------ >>parser */
-/* A recursive-descent parser without recursion: statements hold calls, calls hold values, lists do not nest. On any
-   input the first error stays, and every later function returns at once. */
+/* A recursive-descent parser without recursion: statements contain calls, calls contain values, lists do not nest. The
+   first error is final: every later function returns at once. */
 
 typedef struct ind__parser {
     ind_graph *g;
@@ -10,8 +10,8 @@ typedef struct ind__parser {
     bool as_written;     /* expressions are not simplified under the graph's facts */
     const char *unknown; /* name of an undeclared size in an expression */
     size_t unknown_length;
-    int brackets;        /* lines may break within ( or [ */
-    const char *counted; /* lines are counted up to here */
+    int brackets;        /* lines may break inside ( or [ */
+    const char *counted; /* position up to which lines are counted */
     int lines;
     ind_status status;
     const char *error_at;

@@ -191,11 +191,11 @@ typedef struct ind__parsed_result {
     const char *at;
     ind__type type;
     bool typed;
-    const char *late;             /* the type, which names a size that the op makes: parsed after the op */
-    char size[IND__MAX_NAME + 1]; /* that size */
+    const char *late;             /* a type that names a size that the op computes: parsed after the op */
+    char size[IND__MAX_NAME + 1]; /* the name of that size */
 } ind__parsed_result;
 
-/* Finds the first name within the brackets of a type that is no size of the graph yet; false: there is none. *end
+/* Finds the first name within the brackets of a type that is not yet a size of the graph; false: there is none. *end
    points after the type. */
 static bool ind__find_new_size(ind__parser *p, char name[IND__MAX_NAME + 1], const char **end) {
     const char *at = p->at + strspn(p->at, " ");
@@ -282,7 +282,7 @@ static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, cons
     return true;
 }
 
-/* Does a call without a result name start here? */
+/* True if a call without a result name starts here. */
 static bool ind__at_call(ind__parser *p) {
     ind__skip(p);
     ind__parser ahead = {.at = p->at + ind__name_length(p->at)};

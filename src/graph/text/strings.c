@@ -1,4 +1,4 @@
-/* ---- the same language in strings given to builders */
+/* ---- the text form in strings given to builders */
 
 /* Passes a failure on to the graph, with the position in the string. */
 static bool ind__finish_string(ind__parser *p, const char *what) {

@@ -110,7 +110,7 @@ static bool ind__need_int(ind__parser *p, int64_t *out) {
     return true;
 }
 
-/* Returns the length of a number, 0 if there is none; *whole: without point and exponent. */
+/* Returns the length of a number, 0 if there is none. *whole: it has no point and no exponent. */
 static size_t ind__number_length(const char *s, bool *whole) {
     size_t n = *s == '-', from;
     *whole = false;

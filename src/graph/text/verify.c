@@ -26,8 +26,8 @@ static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
     return status;
 }
 
-/* Checks the invariants: operands come before their users; results are numbered in order and have the types that the op
-   infers; names are unique and found; outputs exist and are not numbers. */
+/* Checks the invariants. Operands come before their users. Results are numbered in order and have the types that the op
+   infers. Names are unique and found. Outputs exist and are not numbers. */
 static ind_status ind__verify_nodes(const ind_graph *g) {
     uint32_t next = 1;
     for (uint32_t i = 1; i < g->num_nodes; i++) {

@@ -1,8 +1,8 @@
 /* -------------------------------------------------------------------------------------------- >>internal */
-/* From here on: shared between the five headers, not for users; may change in any version. */
+/* From here on: shared between the five headers. Not for users; may change in any version. */
 
-/* ---- compilers: GNU extensions are used where IND__GNU is 1, else ISO C. IND__PORTABLE, defined before the headers,
-   forces ISO C; the tests use it. ---- */
+/* ---- compilers: GNU extensions if IND__GNU is 1, else ISO C. Defining IND__PORTABLE before the headers forces ISO C;
+   the tests do so. ---- */
 
 #if defined(__GNUC__) && !defined(IND__PORTABLE)
 #define IND__GNU 1
@@ -11,14 +11,14 @@
 #endif
 
 #if IND__GNU && defined(__MINGW32__) && !defined(__clang__)
-#define IND__PRINTF(f, a) __attribute__((format(gnu_printf, f, a))) /* C99's, not those of the system's C library */
+#define IND__PRINTF(f, a) __attribute__((format(gnu_printf, f, a))) /* C99 formats, not the system C library's */
 #elif IND__GNU
 #define IND__PRINTF(f, a) __attribute__((format(printf, f, a)))
 #else
 #define IND__PRINTF(f, a)
 #endif
 
-/* The value of 64 bits as two's complement; a plain conversion is implementation-defined where u > INT64_MAX. */
+/* u as two's complement. A plain conversion is implementation-defined for u > INT64_MAX. */
 static inline int64_t ind__as_signed(uint64_t u) {
     return u <= INT64_MAX ? (int64_t)u : -(int64_t)(UINT64_MAX - u) - 1;
 }

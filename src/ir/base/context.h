@@ -1,22 +1,22 @@
 /* ----------------------------------------------------------------------------------------------- >>context */
 
-/* Host memory. Both functions or neither; alloc returns 16-byte aligned memory or NULL. Both are called by every thread
-   that calls the library, at the same time where several do. Default: malloc and free. */
+/* Host memory. Set both functions or neither. alloc returns 16-byte aligned memory or NULL. Every thread that calls the
+   library calls them, several possibly at the same time. Default: calloc and free. */
 typedef struct ind_allocator {
     void *(*alloc)(size_t bytes, void *user);
     void (*free)(void *memory, void *user);
     void *user;
 } ind_allocator;
 
-/* Log lines, without newline, in the thread that makes them. Nothing is ever printed by the library itself. level:
-   1 warning, 2 info, 3 debug. */
+/* Receives log lines, without newline, in the thread that logs them. The library itself prints nothing. level: 1
+   warning, 2 info, 3 debug. */
 typedef struct ind_logger {
     void (*log)(int level, const char *text, void *user);
     void *user;
 } ind_logger;
 
 #define IND_DEVICES(X)                                                                                                 \
-    X(AUTO, "auto") /* the GPU where there is one, else the host */                                                    \
+    X(AUTO, "auto") /* the GPU if there is one, else the host */                                                       \
     X(HOST, "host")                                                                                                    \
     X(CUDA, "cuda")
 
@@ -26,14 +26,15 @@ typedef enum ind_device {
 #undef X
 } ind_device;
 
-/* The environment is read once, in ind_context_create; each variable fills the field beside it where that is zero. */
+/* The environment is read once, in ind_context_create. Each variable sets the field that it is listed at, if that field
+   is zero. */
 typedef struct ind_context_desc {
     ind_allocator allocator;
     ind_logger log;
     ind_device device; /* IND_DEVICE: host, cuda or auto */
     struct {
-        void *context;            /* a CUcontext to use instead of the device's primary one; stays the caller's */
-        int ordinal;              /* which device, 0-based; ignored when context is given */
+        void *context;            /* a CUcontext to use instead of the device's primary one; owned by the caller */
+        int ordinal;              /* device number, 0-based; ignored if context is given */
         const char *library_path; /* IND_CUDA_LIBRARY: the driver library */
         const char *nvrtc_path;   /* IND_NVRTC_LIBRARY: the NVRTC library */
     } cuda;
@@ -43,9 +44,8 @@ typedef struct ind_context_desc {
     int log_level;   /* IND_LOG: 0 nothing .. 3 debug */
     int verify;      /* IND_VERIFY: 1 runs the verifier after every stage; -1 never; 0 default (only in debug builds) */
     int num_threads; /* IND_THREADS: workers for compiling and for the host device; 0: one per core, at most 8 */
-    /* Functions declared in texts may hold preprocessor directives, pragmas and assembly. Only for texts that are
-       trusted like code of the program: an #include reads files of the machine that compiles. No environment variable.
-     */
+    /* Allows preprocessor directives, pragmas and assembly in functions declared in texts. Only for texts that are
+       trusted like program code: an #include reads files of the machine that compiles. No environment variable. */
     bool trust_texts;
 } ind_context_desc;
 
@@ -55,11 +55,11 @@ typedef struct ind_context ind_context;
    Errors: IND_INVALID_ARGUMENT (context NULL, half an allocator), IND_OUT_OF_MEMORY. No device is touched yet. */
 IND_API ind_status ind_context_create(const ind_context_desc *desc, ind_context **context);
 
-/* Destroys the context and all that came from it: graphs, modules, instances, expressions. NULL is allowed. */
+/* Destroys the context and all objects made from it: graphs, modules, instances, expressions. NULL is allowed. */
 IND_API void ind_context_destroy(ind_context *context);
 
 /* The sentence that describes the calling thread's last failure in this context ("" if none), valid until the thread's
-   next call that fails. A thread may start with the last failure of one that has ended. */
+   next call that fails. A new thread may start with the last failure of a thread that has ended. */
 IND_API const char *ind_error(const ind_context *context);
 IND_API ind_status ind_error_status(const ind_context *context);
 

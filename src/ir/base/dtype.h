@@ -13,11 +13,11 @@
     X(BF16, "bf16", 2, 'f', "unsigned short")                                                                          \
     X(F32, "f32", 4, 'f', "float")                                                                                     \
     X(F64, "f64", 8, 'f', "double")                                                                                    \
-    X(F8E4M3FN, "f8e4m3fn", 1, 'f', "unsigned char") /* 448 at most, no infinity; stored and cast only */              \
-    X(F8E5M2, "f8e5m2", 1, 'f', "unsigned char")     /* likewise; has infinity (Micikevicius et al. 2022) */
+    X(F8E4M3FN, "f8e4m3fn", 1, 'f', "unsigned char") /* at most 448, no infinity; storage and casts only */            \
+    X(F8E5M2, "f8e5m2", 1, 'f', "unsigned char") /* storage and casts only; has infinity (Micikevicius et al. 2022) */
 
 typedef enum ind_dtype {
-    IND_DTYPE_NONE, /* zero in a desc: "as the input" */
+    IND_DTYPE_NONE, /* zero in a desc: the type of the input */
 #define X(name, text, bytes, cls, ctype) IND_##name,
     IND_DTYPES(X)
 #undef X
@@ -28,10 +28,10 @@ IND_API const char *ind_dtype_name(ind_dtype dtype);
 IND_API int ind_dtype_bytes(ind_dtype dtype);
 IND_API bool ind_dtype_is_float(ind_dtype dtype);
 IND_API bool ind_dtype_is_integer(ind_dtype dtype); /* u8 to i64; bool is neither */
-/* The type a value of this storage type is computed in: f32 for f16, bf16 and the 8-bit floats, else the type itself.
- */
+/* The type in which values of this storage type are computed: f32 for f16, bf16 and the 8-bit floats, else the type
+   itself. */
 IND_API ind_dtype ind_dtype_compute(ind_dtype dtype);
 /* PyTorch's promotion of two tensor types (torch.promote_types); NONE for an 8-bit float and another type. */
 IND_API ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b);
-/* From its text name; IND_DTYPE_NONE if there is none such, or name is NULL. */
+/* The type with this text name; IND_DTYPE_NONE if there is none, or name is NULL. */
 IND_API ind_dtype ind_dtype_parse(const char *name, size_t length);

@@ -9,7 +9,7 @@ const char *ind_status_text(ind_status status) {
     return (size_t)status < sizeof text / sizeof *text ? text[status] : "unknown status";
 }
 
-/* Zeroed, as memory that is fresh from the system is without being touched. */
+/* Returns zeroed memory. calloc need not touch pages that come fresh from the system. */
 static void *ir__default_alloc(size_t bytes, void *user) {
     (void)user;
     return calloc(1, bytes);
@@ -93,7 +93,7 @@ void *ind__arena_alloc(ind__arena *a, size_t bytes) {
     }
     void *p = (char *)a->head + IND__ARENA_HEADER + a->used;
     a->used += bytes;
-    return p; /* fresh blocks are zeroed and nothing is handed out twice */
+    return p; /* fresh blocks are zeroed, and no byte is handed out twice */
 }
 
 void *ind__arena_copy(ind__arena *a, const void *data, size_t bytes) {
@@ -121,7 +121,7 @@ ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...)
     ind__state *s = ind__state_of(c);
     s->overflows += status == IND_OVERFLOW;
     if (s->quiet && (status == IND_OVERFLOW || status == IND_INVALID_ARGUMENT || status == IND_LIMIT)) return status;
-    char text[sizeof s->text]; /* apart: the old text may be an argument of the new one */
+    char text[sizeof s->text]; /* a copy: the old text may be an argument of the new one */
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -190,7 +190,7 @@ static void ir__env_int(int *field, const char *name) {
     if (v && *v) *field = (int)strtol(v, NULL, 10);
 }
 
-/* The one place that reads the environment. */
+/* The only function that reads the environment. */
 static void ir__context_defaults(ind_context_desc *d) {
     if (!d->allocator.alloc) {
         d->allocator.alloc = ir__default_alloc;
@@ -217,7 +217,7 @@ static bool ir__interner_create(ind_context *c);
 static void ir__interner_destroy(ind_context *c);
 static void ir__record_memory_free(ind_context *c, struct ir__record_memory *m);
 
-/* What every context has of its own, also a module's. */
+/* Creates the members that every context has, including a module's. */
 static bool ir__context_begin(ind_context *c) {
     c->lock = ir__lock_create(c);
     return c->lock && ir__interner_create(c);
@@ -336,8 +336,8 @@ ind_dtype ind_dtype_compute(ind_dtype d) {
     return ind_dtype_is_float(d) && ind_dtype_bytes(d) < 4 ? IND_F32 : d;
 }
 
-/* torch.promote_types: a float beats an integer, an integer beats bool; two of one kind: the wider; u8 with a signed
-   type of its size or narrower gives i16; f16 with bf16 gives f32. */
+/* torch.promote_types: a float beats an integer, an integer beats bool. Of two types of one class the wider wins. u8
+   with i8 gives i16; f16 with bf16 gives f32. */
 ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b) {
     if (a == b || !b) return a;
     if (!a || a == IND_BOOL) return b;

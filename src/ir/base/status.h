@@ -1,6 +1,6 @@
 /* ------------------------------------------------------------------------------------------------ >>status */
 
-/* Every function that can fail returns one of these; ind_error() has the sentence that goes with it. */
+/* Every function that can fail returns one of these; ind_error() gives the sentence that describes the failure. */
 #define IND_STATUSES(X)                                                                                                \
     X(OK, "ok")                                                                                                        \
     X(INVALID_ARGUMENT, "invalid argument")                                                                            \

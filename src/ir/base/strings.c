@@ -22,7 +22,7 @@ void ind__text_raw(ind__text *t, const char *s, size_t n) {
     t->data[t->size] = 0;
 }
 
-/* Appends formatted text line by line, so that each line that begins here is indented. */
+/* Appends formatted text line by line, and indents each line that starts here. */
 static void ir__text_lines(ind__text *t, const char *s, size_t n) {
     while (n && !t->failed) {
         const char *end = (const char *)memchr(s, '\n', n);
@@ -148,7 +148,7 @@ void ind__textf(ind__text *t, const char *format, ...) {
     ind__free(t->context, large);
 }
 
-/* The decimal point of the C library follows the locale; ours is always '.'. */
+/* The decimal point of the C library depends on the locale; the printed one is always '.'. */
 static char ir__locale_point(void) {
     const struct lconv *l = localeconv();
     return l && l->decimal_point && l->decimal_point[0] ? l->decimal_point[0] : '.';
@@ -220,7 +220,7 @@ ind_status ind__text_status(const ind__text *t) {
     return t->failed ? ind__failed(t->context) : IND_OK;
 }
 
-/* 64-bit FNV-1a over words with a final mix (splitmix64): good enough for tables and content keys of our own. */
+/* 64-bit FNV-1a over words with a final mix (splitmix64): good enough for internal tables and content keys. */
 uint64_t ind__hash(const void *data, size_t n, uint64_t seed) {
     const unsigned char *p = (const unsigned char *)data;
     uint64_t h = 1469598103934665603ull ^ seed;

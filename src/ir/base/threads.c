@@ -49,10 +49,10 @@ static void ir__mutex_unlock(ir__mutex *m) {
 #define IND__THREAD_LOCAL _Thread_local
 #endif
 
-/* Its address tells threads apart. A thread that starts later may have that of one that has ended. */
+/* Its address identifies the thread. A new thread may get the address of one that has ended. */
 static IND__THREAD_LOCAL char ir__thread_mark;
 
-/* A mutex that its owner may lock again. Only the owner can find its own mark in `owner`: a relaxed read is enough. */
+/* A recursive mutex. Only the owner can find its own mark in `owner`, so a relaxed read is enough. */
 typedef struct ir__lock {
     ir__mutex mutex;
     _Atomic(const char *) owner;
@@ -103,15 +103,15 @@ void ind__lists_unlock(ind_context *c) {
     ir__lock_give(c->root->lists);
 }
 
-/* States of threads, in blocks that are added and stay until the context is destroyed. A thread takes a free one with
-   its first failure. Where no block can be added, threads share `spare`: one may then see another's failure. */
+/* Error states of threads, in blocks that are freed with the context. A thread claims a free state at its first
+   failure. If no block can be added, threads share `spare`, and one may then see another's failure. */
 #define IND__STATES 4
 
 typedef struct ir__states {
     _Atomic(struct ir__states *) next;
     _Atomic(const char *) owner[IND__STATES];
     ind__state state[IND__STATES];
-    ind__state spare; /* of the first block */
+    ind__state spare; /* used in the first block only */
 } ir__states;
 
 static ir__states *ir__states_create(const ind_context *c) {
@@ -138,7 +138,7 @@ static ind__state *ir__states_find(ir__states *s, const char *thread) {
     return NULL;
 }
 
-/* Takes a free state; adds a block where there is none. */
+/* Claims a free state; adds a block if there is none. */
 static ind__state *ir__states_claim(const ind_context *c, const char *thread) {
     ir__states *s = c->states, *next;
     for (;; s = next) {

@@ -1,9 +1,9 @@
 /* ------------------------------------------------------------------------------------------------ >>assume */
 
-/* Fact sets. Assuming works on a copy of what is known, through an agenda of conditions: each is simplified under what
-   is known so far and then learnt, which may put further conditions on the agenda (parts, consequences, and facts about
-   a symbol that was just replaced, which are taken out and learnt anew). At the end the copy takes the original's
-   place, or is thrown away. */
+/* Fact sets. Assuming a condition works on a copy of the known facts, with an agenda of conditions. Each condition is
+   simplified under the facts known so far, then learnt. Learning may add conditions to the agenda: parts, consequences,
+   and the facts about a symbol that was just replaced, which are removed and learnt again. At the end the copy replaces
+   the original or is discarded. */
 
 static bool ir__ids_push(ind_context *c, ir__ids *list, uint32_t id) {
     uint32_t *slot = IND__PUSH(c, uint32_t, list->id, list->num, list->cap);
@@ -33,7 +33,7 @@ static void ir__knowledge_free(ind_context *c, ir__knowledge *k) {
     ir__map_free(&k->truth);
 }
 
-/* Whether it succeeds or not, to can be freed. */
+/* `to` can be freed on success and on failure. */
 static bool ir__knowledge_copy(ind_context *c, ir__knowledge *to, const ir__knowledge *from) {
     ir__knowledge fresh = {.mask = from->mask, .replaced = {.context = c}, .truth = {.context = c}};
     *to = fresh;
@@ -43,10 +43,10 @@ static bool ir__knowledge_copy(ind_context *c, ir__knowledge *to, const ir__know
            ir__map_copy(&to->replaced, &from->replaced) && ir__map_copy(&to->truth, &from->truth);
 }
 
-/* What is remembered under the old number is not found again. */
+/* Changes the generation: results cached under the old one are not found again. */
 static void ir__facts_changed(ind_facts *f) {
     uint32_t *last = &f->context->interner->num_generations;
-    f->generation = *last += *last == UINT32_MAX - 1 ? 4 : 2; /* 0 is no set */
+    f->generation = *last += *last == UINT32_MAX - 1 ? 4 : 2; /* skips 0, which means no set */
 }
 
 static void ir__facts_clear(ind_facts *f) {
@@ -90,7 +90,7 @@ void ind_facts_destroy(ind_facts *f) {
     ir__facts_free(&f->owned);
 }
 
-/* ---- simplification under a set ---- */
+/* ---- simplification under a fact set ---- */
 
 #define IND__MAX_PASSES 8
 #define IND__MEMO_LIMIT (1u << 18) /* entries kept between calls */
@@ -101,8 +101,8 @@ static ind_expr ir__facts_leaf(ind_expr symbol, void *user) {
     return at ? ir__id_at(f, &f->known.to, at - 1) : symbol;
 }
 
-/* Passes until nothing changes. A node that cannot be built over its simpler arguments (an overflow in between) stays
-   as it is: that is as true. */
+/* Runs passes until nothing changes. A node that cannot be rebuilt over its simplified arguments (an intermediate
+   overflow) stays unchanged, which is equally correct. */
 static ind_expr ir__passes(ind_facts *f, ir__id_map *memo, ind_expr e) {
     ir__pass p = {
         .memo = memo, .mask = ~0ull, .steps = IND__WALK_FREE, .keep = true, .leaf = ir__facts_leaf, .user = f};
@@ -116,7 +116,7 @@ static ind_expr ir__passes(ind_facts *f, ir__id_map *memo, ind_expr e) {
     return e;
 }
 
-/* e simplified under f, which is in force. */
+/* Simplifies e under f, which must be in force. */
 static ind_expr ir__settle(ind_facts *f, ind_expr e) {
     if (f->memo_generation != f->generation || f->memo.num > IND__MEMO_LIMIT) {
         if (f->memo.num) ir__map_free(&f->memo);
@@ -145,7 +145,7 @@ ind_expr ind_simplify(ind_facts *facts, ind_expr e) {
     }
     ind_facts_enter(c, before);
     if (failures == ind__state_of(c)->failures) return e;
-    if (facts) ir__facts_changed(facts); /* what was remembered may be simpler with memory */
+    if (facts) ir__facts_changed(facts); /* drops cached results: without memory they may not be the simplest */
     ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while simplifying a size expression");
     return ir__expr_none(c);
 }
@@ -157,20 +157,20 @@ bool ind_known(ind_facts *facts, ind_expr condition) {
     return ind__ok(e) && (lo > 0 || hi < 0);
 }
 
-/* ---- bounds under a set ---- */
+/* ---- bounds under a fact set ---- */
 
-/* What is found with relations and what is found without them are remembered apart. */
+/* Results found with relations and results found without them are cached separately. */
 typedef struct ir__bounding {
     ind_facts *facts;
     ir__id_map memo[2]; /* id to 1 + position in done; [1]: without relations */
     ir__range *done;
     uint32_t num_done, cap_done;
-    bool plain; /* no relations: a sum of an expression and a relation is being bounded */
+    bool plain; /* ignore relations: the sum of an expression and a relation is being bounded */
 } ir__bounding;
 
 static ir__range ir__bound(ind_context *c, uint32_t id, void *user);
 
-/* A loop index is below its extent, which facts may have narrowed since it was made. */
+/* A loop index is less than its extent, which facts may have narrowed since the index was created. */
 static ir__range ir__bound_symbol(ir__bounding *b, ind_expr e) {
     ir__range r = ir__stored_range(e.context, e.id, NULL);
     const ind_symbol *s = ind_expr_symbol(e);

@@ -1,6 +1,6 @@
 /* ---- choosing */
 
-/* The expression that the constructors make of a form, as the parser does. Invalid if they fail. */
+/* The expression that the constructors build from a form, as the parser would. Invalid if they fail. */
 static ind_expr ir__form_value(ir__former *w, const ir__form *f) {
     ind_context *c = w->context;
     if (f->id) return ir__expr_make(c, f->id);
@@ -25,16 +25,16 @@ static const ir__form *ir__form_at_level(ir__former *w, const ir__poly *sum, int
     if (level == 0) {
         p.t = (ir__mono *)ind__arena_copy(&w->arena, p.t, (size_t)p.n * sizeof *p.t);
         if (!p.t || !ir__rewrite_roundings(w, &p)) return NULL;
-        w->level = level; /* the operands have chosen theirs */
+        w->level = level; /* the operands have set their own level */
     }
     const ir__form *f = ir__form_sum(w, &p, 0);
     if (!f || f->depth > IR__MAX_FORM_DEPTH) return level < 2 ? NULL : f;
-    ir__form *own = (ir__form *)ind__arena_copy(&w->arena, f, sizeof *f); /* f may be an operand as it is */
+    ir__form *own = (ir__form *)ind__arena_copy(&w->arena, f, sizeof *f); /* a copy, as f may be a shared operand */
     if (!own || !(own->poly = (const ir__poly *)ind__arena_copy(&w->arena, &p, sizeof p))) return NULL;
     return own;
 }
 
-/* The text has to read back as e; what fails on the way is no failure of the caller's. */
+/* True if f may be printed. Text: f must read back as e. C: no intermediate result may leave the type. */
 static bool ir__form_allowed(ir__former *w, const ir__form *f, ind_expr e) {
     if (ir__style_is_c(w->style)) return f->fits;
     ind_expr value = ir__form_value(w, f);
@@ -53,8 +53,8 @@ static bool ir__has_lattice(const ir__poly *p) {
     return false;
 }
 
-/* The cheapest of the levels that is allowed; what is stored always is. If one rewritten rounding does not read back, a
-   second try finds out which. */
+/* The cheapest allowed form of the levels; the stored form is always allowed. If a sum with rewritten roundings does
+   not read back, a second try reads back each rewriting and rejects those that fail. */
 static const ir__form *ir__form_numeric(ir__former *w, ind_expr e) {
     ir__poly p;
     if (!ir__poly_of(w, e, &p)) return NULL;
@@ -83,15 +83,16 @@ static const ir__form *ir__form_numeric(ir__former *w, ind_expr e) {
     return own;
 }
 
-/* ---- comparisons: 0 < d, 0 <= d, 0 == d with what is negative in d on the left side */
+/* ---- comparisons: 0 < d, 0 <= d, 0 == d, with the negative terms of d on the left side */
 
 typedef struct ir__comparison {
     ind_expr e;
-    const ir__poly *d; /* without integer */
+    const ir__poly *d; /* without its integer */
     const ir__form *best;
 } ir__comparison;
 
-/* Tries d + integer with these terms (bits) and, if so, the integer on the left. */
+/* Tries d + integer with the terms in `left` (bit mask) on the left side, and with the integer there if
+   integer_left. */
 static void ir__try_sides(ir__former *w, ir__comparison *v, int op, int64_t integer, uint32_t left, bool integer_left) {
     ir__poly side[2] = {ir__poly_new(w, v->d->n + 1), ir__poly_new(w, v->d->n + 1)};
     if (!side[0].t || !side[1].t || (integer_left && integer == INT64_MIN)) return;
@@ -115,7 +116,7 @@ static void ir__try_sides(ir__former *w, ir__comparison *v, int op, int64_t inte
     if (f && ir__form_cheaper(f, v->best) && ir__form_allowed(w, f, v->e)) v->best = f;
 }
 
-/* Tries op with the terms divided like this; where one side is empty, with each term alone on it. */
+/* Tries op with the negative terms on the left side. If one side would be empty, tries each single term there. */
 static void ir__try_comparison(ir__former *w, ir__comparison *v, int op, int64_t integer) {
     uint32_t negative = 0, all = (1u << v->d->n) - 1;
     for (int i = 0; i < v->d->n; i++)
@@ -128,7 +129,7 @@ static void ir__try_comparison(ir__former *w, ir__comparison *v, int op, int64_t
     }
 }
 
-/* The cheapest spelling of a comparison, if it is cheaper than f, its two sides as they are stored. */
+/* The cheapest form of a comparison; f, which compares the two sides as stored, if nothing is cheaper. */
 static const ir__form *ir__form_comparison(ir__former *w, ind_expr e, const ir__form *f) {
     ir__comparison v = {e, NULL, f};
     ir__poly d;

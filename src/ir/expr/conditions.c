@@ -1,6 +1,7 @@
 /* ---- conditions */
 
-/* A comparison as sum(terms) + k >= 0 (or == 0), split by sign: terms of the right side, and negated of the left. */
+/* A comparison as sum(terms) + k >= 0 (or == 0), split by sign: `right` has the positive terms, `left` the negative
+   ones, negated. */
 typedef struct ir__relation {
     ir__sum right, left;
     int64_t k;
@@ -11,8 +12,8 @@ static void ir__relation_free(ir__relation *r) {
     ir__sum_free(&r->left);
 }
 
-/* d >= 0 or d == 0 with the common divisor g of its coefficients taken out: g*x + k >= 0 is x + k // g >= 0, as x is an
-   integer; g*x + k == 0 needs that g divides k (if it does not, ir__decide has found that out). */
+/* Divides d >= 0 or d == 0 by the common divisor g of its coefficients: g*x + k >= 0 is x + k // g >= 0, as x is an
+   integer. g*x + k == 0 requires that g divides k; ir__decide has proven it false otherwise. */
 static bool ir__relation_of(ind_expr d, bool equality, ir__relation *r) {
     ir__relation empty = {{.context = d.context}, {.context = d.context}, 0};
     *r = empty;
@@ -41,8 +42,8 @@ static bool ir__relation_of(ind_expr d, bool equality, ir__relation *r) {
     return ok;
 }
 
-/* left <= right + k in one spelling: x < c, c <= x, a <= b + c, a + c < b with integers, c >= 0 in the last two. So the
-   opposite of a `<` is a `<=` and the other way round. */
+/* Builds left <= right + k in canonical form: x < c, c <= x, a <= b + c or a + c < b with integers, c >= 0 in the last
+   two. So the negation of a `<` is a `<=`, and vice versa. */
 static ind_expr ir__spell_inequality(ir__relation *r) {
     ind_context *c = r->right.context;
     ind_expr left = ir__sum_build(&r->left), right = ir__sum_build(&r->right);
@@ -60,7 +61,7 @@ static ind_expr ir__spell_inequality(ir__relation *r) {
     return ir__intern(c, less ? IND_EXPR_LT : IND_EXPR_LE, arg, 2, 0);
 }
 
-/* right + k == left, the side with the first term first. */
+/* Builds right + k == left in canonical form: the side with the first term comes first. */
 static ind_expr ir__spell_equality(ir__relation *r, ind_expr_kind kind) {
     ind_context *c = r->right.context;
     bool swap = !r->right.num || (r->left.num && ir__expr_compare(r->left.t[0].m, r->right.t[0].m) < 0);
@@ -74,7 +75,7 @@ static ind_expr ir__spell_equality(ir__relation *r, ind_expr_kind kind) {
     return ir__intern(c, kind, arg, 2, 0);
 }
 
-/* 1 if d >= 0 (d == 0) is proven, 0 if its opposite is, else -1. */
+/* 1 if d >= 0 (or d == 0) is proven, 0 if its negation is, else -1. */
 static int ir__decide(ind_expr d, bool equality) {
     ind_expr minus_one = ind_int(d.context, -1), minus = ind_expr_neg(d);
     ind_expr above = ind_expr_add(d, minus_one), below = ind_expr_add(minus, minus_one);
@@ -85,7 +86,7 @@ static int ir__decide(ind_expr d, bool equality) {
     return ir__known_nonzero(d) ? 0 : -1;
 }
 
-/* A condition that a fact settles as it stands. */
+/* 0 or 1 if a fact decides the condition in this form, else the condition. */
 static ind_expr ir__settled(ind_expr condition) {
     int known = ind__ok(condition) ? ir__known_condition(condition) : -1;
     return known < 0 ? condition : ind_int(condition.context, known);
@@ -108,7 +109,7 @@ static ind_expr ir__condition(ind_expr_kind kind, ind_expr a, ind_expr b) {
     ir__relation_free(&r);
     ind__state_of(c)->quiet--;
     uint32_t arg[2] = {a.id, b.id};
-    if (!ind__ok(e)) e = ir__intern(c, kind, arg, 2, 0); /* b - a exceeds 64 bits: as it was given */
+    if (!ind__ok(e)) e = ir__intern(c, kind, arg, 2, 0); /* b - a exceeds 64 bits: compare the sides as given */
     return ir__settled(e);
 }
 
@@ -138,7 +139,7 @@ ind_expr ind_expr_le(ind_expr a, ind_expr b) {
     return ir__both_ok(&a, &b) ? ir__cached(IND_EXPR_LE, a, b, ir__make_le) : ir__expr_none(a.context);
 }
 
-/* ---- logic; operands that are not 0 or 1 count as "not zero" */
+/* ---- logic; an operand other than 0 or 1 means "not zero" */
 
 static ind_expr ir__truth(ind_expr e) {
     int64_t lo, hi;
@@ -146,7 +147,8 @@ static ind_expr ir__truth(ind_expr e) {
     return !ind__ok(e) || (lo >= 0 && hi <= 1) ? e : ind_expr_ne(e, ind_int(e.context, 0));
 }
 
-/* `and` and `or`: flat, sorted; one absorbing operand, or one beside its negation, decides. */
+/* Builds `and` or `or`: flat and sorted. An absorbing operand decides it, and so does an operand together with its
+   negation. */
 static ind_expr ir__logic(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n) {
     if (n < 1 || !ir__all_ok(c, v, n)) return ir__expr_none(c);
     const int64_t absorbing = kind == IND_EXPR_OR;
@@ -208,7 +210,7 @@ static ind_expr ir__where_arm(ind_expr cond, ind_expr arm, int side) {
     return same ? ind_expr_arg(arm, side) : arm;
 }
 
-/* Where(a < b, a, b) = Min(a, b) and Where(a < b, b, a) = Max(a, b); equal ones make no difference. */
+/* Where(a < b, a, b) = Min(a, b) and Where(a < b, b, a) = Max(a, b). The same for <=, as a = b gives the same value. */
 static ind_expr ir__where_lattice(ind_expr cond, ind_expr a, ind_expr b) {
     ind_expr_kind kind = ind_expr_query_kind(cond);
     if (kind != IND_EXPR_LT && kind != IND_EXPR_LE) return ir__expr_none(a.context);
@@ -219,7 +221,7 @@ static ind_expr ir__where_lattice(ind_expr cond, ind_expr a, ind_expr b) {
     return min ? ind_expr_min(a, b) : ind_expr_max(a, b);
 }
 
-/* One spelling of a choice: the condition is < rather than <=, == rather than !=, and no `not`. */
+/* Canonical form: the condition is < rather than <=, == rather than !=, and never `not`. */
 ind_expr ind_expr_where(ind_expr cond, ind_expr a, ind_expr b) {
     if (!ir__both_ok(&cond, &a) || !ir__both_ok(&a, &b) || !ir__both_ok(&cond, &b)) return ir__expr_none(a.context);
     ind_context *c = a.context;
@@ -233,7 +235,7 @@ ind_expr ind_expr_where(ind_expr cond, ind_expr a, ind_expr b) {
         cond = opposite;
         a = b;
         b = swap;
-        if (ind_expr_is_int(cond, &v)) return v ? a : b; /* the opposite may show what the condition did not */
+        if (ind_expr_is_int(cond, &v)) return v ? a : b; /* the negation may be decided, the condition not */
     }
     a = ir__where_arm(cond, a, 1);
     b = ir__where_arm(cond, b, 2);

@@ -1,8 +1,8 @@
-/* ---- taking out common factors: p = q * (v*c + t) + rest, with q free of content and sign */
+/* ---- taking out common factors: p = q * (v*c + t) + rest, where q has no common factor and a positive first term */
 
 typedef struct ir__split {
     ir__poly q, t, rest;
-    int64_t gain; /* operations saved against writing term by term */
+    int64_t gain; /* operations saved over writing term by term */
 } ir__split;
 
 static bool ir__same_factor(const ir__mono *m, const ir__form *v) {
@@ -11,7 +11,8 @@ static bool ir__same_factor(const ir__mono *m, const ir__form *v) {
     return false;
 }
 
-/* Divides all terms by what they have in common, so that the first is positive; *content takes that. */
+/* Divides all terms by their greatest common monomial, with the sign that makes the first term positive. *content
+   returns the monomial. */
 static bool ir__make_primitive(ir__former *w, ir__poly *q, ir__mono *content) {
     ir__mono g = {0, 0, (const ir__form **)ind__arena_alloc(&w->arena, 64 * sizeof *g.f)};
     if (!g.f) return false;
@@ -33,7 +34,7 @@ static bool ir__make_primitive(ir__former *w, ir__poly *q, ir__mono *content) {
     return true;
 }
 
-/* Moves multiples of q that lie complete in rest from there to t. */
+/* Moves multiples of q from rest to t, if all their terms are in rest. */
 static void ir__peel_multiples(ir__former *w, ir__split *s) {
     ir__poly *r = &s->rest;
     if (s->q.n < 2 || r->n > 64) return;
@@ -62,7 +63,7 @@ static void ir__peel_multiples(ir__former *w, ir__split *s) {
     }
 }
 
-/* Operations of q * t + rest; the sign of a monomial t joins the sum. */
+/* Operations of q * t + rest. If t is a monomial, its sign becomes the sign of the product in the sum. */
 static int64_t ir__split_ops(const ir__split *s) {
     bool single = s->t.n == 1, minus = single && s->t.t[0].c < 0;
     int64_t ops = ir__poly_cost(&s->q).ops + 1 + (single ? ir__mono_cost(&s->t.t[0]).ops : ir__poly_cost(&s->t).ops);
@@ -71,7 +72,7 @@ static int64_t ir__split_ops(const ir__split *s) {
     return ops + (minus ? ir__tally_cost(&rest).ops : rest.terms.ops + rest.n - 1) + 1;
 }
 
-/* The product of two monomials, as a fresh one. */
+/* The product of two monomials, in new memory. */
 static bool ir__mono_times(ir__former *w, const ir__mono *a, const ir__mono *b, ir__mono *out) {
     out->n = a->n + b->n;
     out->f = (const ir__form **)ind__arena_alloc(&w->arena, (size_t)(out->n + 1) * sizeof *out->f);
@@ -81,7 +82,7 @@ static bool ir__mono_times(ir__former *w, const ir__mono *a, const ir__mono *b, 
     return true;
 }
 
-/* a*(64*b - 2), not 2*a*(32*b - 1); a*(5 - b), not -a*(b - 5). */
+/* Moves the number of a monomial t into q: a*(64*b - 2), not 2*a*(32*b - 1); a*(5 - b), not -a*(b - 5). */
 static void ir__settle_number(ir__split *s) {
     if (s->t.n != 1 || s->t.t[0].c == INT64_MIN) return;
     const ir__tally rest = ir__poly_tally(&s->rest);
@@ -89,8 +90,8 @@ static void ir__settle_number(ir__split *s) {
     bool inside = s->t.t[0].n > 0, literal = false;
     for (int i = 0; i < s->q.n; i++) {
         const ir__mono *m = &s->q.t[i];
-        if (m->n && (m->c == 1 || m->c == -1)) inside = false; /* that term has no number yet */
-        if (!m->n || m->c < 0 || m->c > 1) literal = true;     /* one that can go first without a unary minus */
+        if (m->n && (m->c == 1 || m->c == -1)) inside = false; /* the number would be a further operation */
+        if (!m->n || m->c < 0 || m->c > 1) literal = true;     /* a term that can come first without a unary minus */
         if (ir__abs_bound(m->c) > most) most = ir__abs_bound(m->c);
     }
     if (most == INT64_MAX) return;
@@ -127,7 +128,7 @@ static bool ir__split_by(ir__former *w, const ir__poly *p, const ir__form *v, in
     return s->q.n * s->t.n <= IND__MAX_EXPAND || s->t.n == 1;
 }
 
-/* What all terms have in common goes first: 8*(a + b)*(a + b). */
+/* Takes out the common factor of all terms first: 8*(a + b)*(a + b). */
 static bool ir__split_content(ir__former *w, const ir__poly *p, ir__split *s) {
     s->q = *p;
     s->q.t = (ir__mono *)ind__arena_copy(&w->arena, p->t, (size_t)p->n * sizeof *p->t);
@@ -135,27 +136,28 @@ static bool ir__split_content(ir__former *w, const ir__poly *p, ir__split *s) {
     s->rest = ir__poly_new(w, 1);
     if (!s->q.t || !s->t.t || !s->rest.t || !ir__make_primitive(w, &s->q, &s->t.t[0])) return false;
     s->t.n = 1;
-    if (s->t.t[0].c == INT64_MIN || ir__abs_bound(s->t.t[0].c) == 1) return false; /* the rest is done by factors */
+    if (s->t.t[0].c == INT64_MIN || ir__abs_bound(s->t.t[0].c) == 1) return false; /* single factors find the rest */
     ir__settle_number(s);
     s->gain = ir__poly_cost(p).ops - ir__split_ops(s);
     return s->gain > 0;
 }
 
-/* The root of a monomial that is a square: an even number of each factor and a square number. */
+/* The square root of a monomial: every factor an even number of times and a square coefficient. False if it is no
+   square. */
 static bool ir__mono_root(ir__former *w, const ir__mono *m, ir__mono *root) {
     int64_t c = m->c > 0 && m->c < INT32_MAX ? (int64_t)sqrt((double)m->c) : 0;
     root->c = c;
     root->n = 0;
     root->f = (const ir__form **)ind__arena_alloc(&w->arena, (size_t)(m->n + 1) * sizeof *root->f);
     if (!root->f || c * c != m->c || m->n % 2 || !m->n) return false;
-    for (int i = 0; i < m->n; i += 2) { /* equal factors are neighbours */
+    for (int i = 0; i < m->n; i += 2) { /* equal factors are adjacent */
         if (m->f[i] != m->f[i + 1]) return false;
         root->f[root->n++] = m->f[i];
     }
     return true;
 }
 
-/* Takes the term a * b * times out of the rest, if it is there. */
+/* Removes the term a * b * times from rest; false if there is none. */
 static bool ir__take_product(ir__former *w, ir__poly *rest, const ir__mono *a, const ir__mono *b, int times) {
     for (int i = 0; i < rest->n; i++) {
         ir__mono q, one;
@@ -168,8 +170,8 @@ static bool ir__take_product(ir__former *w, ir__poly *rest, const ir__mono *a, c
     return false;
 }
 
-/* p = r*r + rest, where r begins with the root of one term and the terms that are multiples of twice it give the
- * others. */
+/* p = r*r + rest. r starts with the root of one term; its other terms are the quotients of the terms of p by twice that
+   root. */
 static bool ir__split_square(ir__former *w, const ir__poly *p, const ir__mono *square, ir__split *s) {
     ir__mono root, twice;
     if (p->n < 3 || p->n > 64 || !ir__mono_root(w, square, &root)) return false;
@@ -204,13 +206,13 @@ static int ir__candidate_group(const void *a, const void *b) {
     return x->at - y->at;
 }
 
-/* Often first, then early first: the addresses that grouped them have no say. */
+/* By descending count, then by first occurrence, so the order does not depend on addresses. */
 static int ir__candidate_order(const void *a, const void *b) {
     const ir__candidate *x = (const ir__candidate *)a, *y = (const ir__candidate *)b;
     return x->count != y->count ? y->count - x->count : x->at - y->at;
 }
 
-/* Factors and numbers that occur in two terms or more, best first. Returns how many, -1 without memory. */
+/* Factors and numbers that occur in at least two terms, best first. Returns their number, -1 without memory. */
 static int ir__list_candidates(ir__former *w, const ir__poly *p, ir__candidate **out) {
     int room = 0, n = 0, kept = 0;
     for (int i = 0; i < p->n; i++) room += p->t[i].n + 1;
@@ -253,7 +255,7 @@ static bool ir__best_split(ir__former *w, const ir__poly *p, ir__split *best) {
 
 static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int depth);
 
-/* The product of two forms with nested products flat and one number in front; the sign goes to *minus. */
+/* The product of two forms: nested products flattened, one number in front, the sign in *minus. */
 static const ir__form *ir__form_product(ir__former *w, const ir__form *a, const ir__form *b, bool *minus) {
     const ir__form *arg[128], *side[2] = {a, b};
     int64_t c = 1;
@@ -285,7 +287,7 @@ static const ir__form *ir__form_product(ir__former *w, const ir__form *a, const 
     return ir__form_new(w, IND_EXPR_MUL, arg, n);
 }
 
-/* The sum with common factors taken out, as long as that saves operations. */
+/* The sum with common factors taken out, while that saves operations. */
 static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int depth) {
     ir__poly p = *all;
     if (p.n == 1) return ir__form_mono(w, p.t[0]);

@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------------------------------------- >>facts */
 
-/* Walks over expressions. An expression is a DAG: the same part may be reached on exponentially many ways, so a walk
-   writes down where it has been, once it is long enough for that to pay. */
+/* Traversals of expressions. An expression is a DAG: exponentially many paths may lead to the same node. So a traversal
+   records visited nodes, once it is long enough for that to pay. */
 
 static bool ir__map_copy(ir__id_map *to, const ir__id_map *from) {
     *to = *from;
@@ -15,14 +15,15 @@ static bool ir__map_copy(ir__id_map *to, const ir__id_map *from) {
     return to->slot != NULL;
 }
 
-#define IND__WALK_FREE 64 /* steps of a walk before it writes anything down */
+#define IND__WALK_FREE 64 /* steps of a traversal before it records visited nodes */
 
 typedef struct ir__walk {
     ir__id_map seen;
     uint32_t steps;
 } ir__walk;
 
-/* Is this node to be looked at? No if it was before; without memory a walk goes on, only slower. */
+/* True if this node is to be visited: not visited before. Without memory a node may be visited again, which is only
+   slower. */
 static bool ir__walk_enter(ir__walk *w, ind_expr e) {
     w->seen.context = e.context;
     if (w->steps < IND__WALK_FREE) return w->steps++, true;
@@ -83,7 +84,7 @@ static int ir__walk_symbols(ir__walk *w, ind_expr e, ind_expr *out, int max, int
     for (int i = 0; i < known && i < IND__WALK_FREE; i++)
         if (out[i].id == e.id) return n;
     w->seen.context = e.context;
-    if (known >= IND__WALK_FREE) ir__map_put(&w->seen, e.id, 1); /* too many to be searched */
+    if (known >= IND__WALK_FREE) ir__map_put(&w->seen, e.id, 1); /* too many for a linear search */
     if (n < max) out[n] = e;
     return n + 1;
 }
@@ -98,8 +99,8 @@ int ind__expr_symbols(ind_expr e, ind_expr *out, int max) {
 
 /* ---- values ---- */
 
-/* Intermediate results have 128 bits where the compiler does, so that a value that fits in 64 is found. With 64 bits an
-   intermediate result beyond them is IND_OVERFLOW. */
+/* Intermediate results have 128 bits if the compiler supports it, so a value that fits in 64 bits is always found.
+   Otherwise an intermediate result beyond 64 bits is IND_OVERFLOW. */
 #if IND__GNU && defined(__SIZEOF_INT128__)
 __extension__ typedef __int128 ir__wide;
 
@@ -147,7 +148,7 @@ static ir__wide ir__wide_floor_mod(ir__wide a, ir__wide b) {
     return r && (r < 0) != (b < 0) ? r + b : r;
 }
 
-/* One node's value from its arguments' values: the single definition of what the kinds mean. */
+/* The value of a node from the values of its arguments: the only definition of the kinds' meaning. */
 static ind_status ir__apply_wide(ind_context *c, ind_expr_kind kind, ir__wide a, ir__wide b, ir__wide third,
                                  ir__wide *out) {
     bool overflow = false;
@@ -183,7 +184,7 @@ static ind_status ir__apply(ind_context *c, ind_expr_kind kind, int64_t a, int64
     return ir__narrow_value(v, out) ? IND_OK : ind__fail(c, IND_OVERFLOW, "a size exceeds 64 bits");
 }
 
-/* Kinds with any number of arguments: folded from the left, two at a time. */
+/* True for kinds with any number of arguments, which are folded from the left, two at a time. */
 static bool ir__is_chain(ind_expr_kind kind) {
     return kind == IND_EXPR_ADD || kind == IND_EXPR_MUL || kind == IND_EXPR_MIN || kind == IND_EXPR_MAX ||
            kind == IND_EXPR_AND || kind == IND_EXPR_OR;
@@ -201,7 +202,7 @@ typedef struct ir__evaluation {
 
 static ind_status ir__eval(ir__evaluation *v, ind_expr e, ir__wide *out);
 
-/* A product that holds 0 is 0, however large the other factors are. */
+/* A product with a factor 0 is 0, however large the other factors are. */
 static ind_status ir__eval_chain(ir__evaluation *v, ind_expr e, ir__wide *out) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     ind_status status = ir__eval(v, ind_expr_arg(e, 0), out), overflow = IND_OK;
@@ -219,7 +220,7 @@ static ind_status ir__eval_chain(ir__evaluation *v, ind_expr e, ir__wide *out) {
     return status ? status : overflow;
 }
 
-/* The branch of a Where that is not taken is not computed. */
+/* Only the taken branch of a Where is evaluated. */
 static ind_status ir__eval_node(ir__evaluation *v, ind_expr e, ir__wide *out) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     ir__wide a[2] = {0};
@@ -268,7 +269,7 @@ static bool ir__hint_of(const ind_symbol *s, void *user, int64_t *out) {
     return true;
 }
 
-/* Remembered, whatever facts are in force: nothing that a hint depends on ever changes. */
+/* Cached independently of the facts in force: a hint depends only on immutable data. */
 int64_t ind_hint(ind_expr e) {
     int64_t v = 0;
     if (!ind__ok(e)) return 0;
@@ -283,7 +284,7 @@ int64_t ind_hint(ind_expr e) {
     return v;
 }
 
-/* ---- building anew ---- */
+/* ---- rebuilding ---- */
 
 /* Builds a node of e's kind over new arguments through the simplifying constructors. */
 ind_expr ind__expr_rebuild(ind_expr e, const ind_expr *arg, int n) {
@@ -308,12 +309,12 @@ ind_expr ind__expr_rebuild(ind_expr e, const ind_expr *arg, int n) {
     }
 }
 
-/* One pass over an expression from the leaves up, each node once: leaf(e) replaces symbols. */
+/* One bottom-up pass over an expression, each node once: leaf(e) replaces symbols. */
 typedef struct ir__pass {
     ir__id_map *memo;
-    uint64_t mask;  /* nodes without any of these symbols (Bloom) stay as they are */
+    uint64_t mask;  /* nodes without any of these symbols (Bloom) are not visited */
     uint32_t steps; /* the memo is used from IND__WALK_FREE on */
-    bool keep;      /* a node that cannot be built over its new arguments stays as it is; else the pass fails */
+    bool keep;      /* a node that cannot be built over its new arguments stays unchanged; else the pass fails */
     ind_expr (*leaf)(ind_expr symbol, void *user);
     void *user;
 } ir__pass;
@@ -323,7 +324,7 @@ static ind_expr ir__pass_run(ir__pass *p, ind_expr e);
 static ind_expr ir__pass_node(ir__pass *p, ind_expr e, int args) {
     ind_expr local[16], *arg = args <= 16 ? local : (ind_expr *)ind__alloc(e.context, (size_t)args * sizeof *arg);
     if (!arg) return ir__expr_none(e.context);
-    /* a product of symbols over the same symbols is the same product: no rule is about it */
+    /* a product of unchanged symbols is the same product: no rule applies to it */
     bool ok = true, same = ind_expr_query_kind(e) == IND_EXPR_MUL && ir__node_of(e)->depth == 1;
     for (int i = 0; i < args && ok; i++) {
         arg[i] = ir__pass_run(p, ind_expr_arg(e, i));
@@ -344,7 +345,7 @@ static ind_expr ir__pass_run(ir__pass *p, ind_expr e) {
     if (known) return ir__expr_make(e.context, known);
     ind_expr r = ir__pass_node(p, e, args);
     if (!ind__ok(r) && p->keep) r = e;
-    if (ind__ok(r) && written) ir__map_put(p->memo, e.id, r.id); /* without memory: slower */
+    if (ind__ok(r) && written) ir__map_put(p->memo, e.id, r.id); /* if there is no memory, it is only slower */
     return r;
 }
 
@@ -371,7 +372,7 @@ static ind_expr ir__substitute(ind_expr e, const ind_expr *from, const ind_expr 
     return r;
 }
 
-/* The number of this substitution, by which its results are remembered; 0: they are not. */
+/* The number of this substitution, the key of its cached results; 0: they are not cached. */
 static uint32_t ir__substitution_number(struct ind__interner *in, const ind_expr *from, const ind_expr *to, int n) {
     if (n < 1 || n > IND__MAX_REPLACED || in->joining || in->dividing) return 0;
     ir__substitution_made made = {.num = (uint32_t)n};
@@ -389,7 +390,7 @@ static uint32_t ir__substitution_number(struct ind__interner *in, const ind_expr
     return made.number;
 }
 
-/* What went wrong so far: a result is remembered only if nothing did while it was made. */
+/* Failures and overflows so far: a result is cached only if neither occurred while it was built. */
 static uint64_t ir__mishaps(const ind_context *c) {
     const ind__state *s = ind__state_of(c);
     return (uint64_t)s->failures << 32 | s->overflows;
@@ -410,7 +411,7 @@ ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, i
     return r;
 }
 
-/* The same in context c, where not all is of one context. */
+/* Substitution in context c, for operands of several contexts. */
 static ind_expr ir__substitute_elsewhere(ind_context *c, ind_expr e, const ind_expr *symbols, const ind_expr *values,
                                          int n) {
     ind_expr *copy = (ind_expr *)ind__alloc(c, 2 * (size_t)n * sizeof *copy);
@@ -500,7 +501,8 @@ ind_expr ind__linearise(ind_context *c, const ind_expr *index, const ind_expr *s
 void ind__delinearise(ind_context *c, ind_expr linear, const ind_expr *size, int rank, ind_expr *index) {
     ind_expr stride = ind_int(c, 1), one = stride;
     for (int i = rank - 1; i >= 0; i--) {
-        /* an extent that may be 0 never divides: there is no point then, and the divisor only has to be legal */
+        /* an extent that may be 0 is replaced by Max(.., 1): the loop has no points then, and the divisor only has to
+           be legal */
         ind_expr at = ind_expr_floordiv(linear, ind_expr_max(stride, one));
         index[i] = i ? ind_expr_mod(at, ind_expr_max(size[i], one)) : at;
         stride = ir__mul2(stride, size[i]);

@@ -1,6 +1,6 @@
 /* ---- making forms */
 
-typedef struct ir__made { /* a quotient that something was rewritten to */
+typedef struct ir__made { /* a quotient that results from a rewriting */
     struct ir__made *next;
     const ir__form *form;
     uint32_t x, b;
@@ -10,20 +10,20 @@ typedef struct ir__former {
     ind_context *context;
     const ir__expr_style *style;
     ind__arena arena;
-    struct ir__form_entry { /* open addressing: expression and whether as a factor, to form */
+    struct ir__form_entry { /* open addressing; key: expression id and a bit, 0 for the form as one factor */
         uint32_t key;
         const ir__form *form;
     } * memo;
     uint32_t num_memo, cap_memo;
     ir__made *made;
-    bool careful; /* rewritten roundings are read back one by one */
-    int trying;   /* roundings above whose numerator this is a try for */
+    bool careful; /* read back each rewritten rounding */
+    int trying;   /* nesting of trials: number of roundings whose numerator is being rewritten */
     int level;    /* 0: every rule; 1: no rewriting of roundings; 2: as stored */
-    bool refused; /* a constructor failed while a form was tried */
+    bool refused; /* a constructor failed during a trial */
     int64_t limit;
 } ir__former;
 
-static int ir__cap(int64_t v) { /* counts stop growing before they could overflow */
+static int ir__cap(int64_t v) { /* saturates counts, so they cannot overflow */
     return v > INT32_MAX / 4 ? INT32_MAX / 4 : (int)v;
 }
 
@@ -69,7 +69,7 @@ static int64_t ir__abs_bound(int64_t v) {
     return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
 }
 
-/* Bounds of a form that stands for no stored expression, and whether what is computed on the way fits the type. */
+/* Bounds of a form without a stored expression, and whether all intermediate results fit the type. */
 static void ir__form_bounds(const ir__former *w, ir__form *f) {
     int64_t below = 0, above = 0, size = 1;
     ir__range r = {f->op == IND_EXPR_ADD ? 0 : 1, f->op == IND_EXPR_ADD ? 0 : 1};
@@ -93,7 +93,7 @@ static void ir__form_bounds(const ir__former *w, ir__form *f) {
     f->fits = f->fits && size <= w->limit && above <= w->limit && below >= -w->limit;
 }
 
-/* Does its text begin with a minus? */
+/* True if the text starts with a minus. */
 static bool ir__begins_with_minus(const ir__form *f) {
     if (f->op == IND_EXPR_ADD || f->op == IND_EXPR_MUL) f = f->arg[0];
     return f->op == IR__FORM_NEG || (f->op == IND_EXPR_INT && f->value < 0);
@@ -150,7 +150,7 @@ static ir__poly ir__poly_new(ir__former *w, int room) {
     return p;
 }
 
-/* a / d, if that is a monomial again. */
+/* a / d, if it is a monomial. */
 static bool ir__mono_divide(ir__former *w, const ir__mono *a, const ir__mono *d, ir__mono *q) {
     if (a->n < d->n || !d->c || (d->c == -1 && a->c == INT64_MIN) || a->c % d->c) return false;
     const ir__form *rest[64];
@@ -179,13 +179,13 @@ static bool ir__mono_equal(ir__former *w, const ir__mono *a, const ir__mono *b) 
     return a->n == b->n && a->c == b->c && a->c && ir__mono_divide(w, a, b, &q);
 }
 
-/* The same factors? */
+/* True if the factors are the same. */
 static bool ir__mono_alike(ir__former *w, const ir__mono *a, const ir__mono *b) {
     const ir__mono x = {1, a->n, a->f}, y = {1, b->n, b->f};
     return ir__mono_equal(w, &x, &y);
 }
 
-/* The term of p whose factors are those of m; -1 if there is none. */
+/* The index of the term of p with the factors of m; -1 if there is none. */
 static int ir__poly_find(ir__former *w, const ir__poly *p, const ir__mono *m) {
     for (int i = 0; i < p->n; i++)
         if (ir__mono_alike(w, &p->t[i], m)) return i;
@@ -200,7 +200,7 @@ static bool ir__cheaper(ir__cost a, ir__cost b) {
     return a.ops < b.ops || (a.ops == b.ops && a.chars < b.chars);
 }
 
-/* Of a monomial without its sign. */
+/* Cost of a monomial without its sign. */
 static ir__cost ir__mono_cost(const ir__mono *m) {
     ir__cost cost = {0, 0};
     bool number = !m->n || (m->c != 1 && m->c != -1);
@@ -218,14 +218,14 @@ static ir__cost ir__mono_cost(const ir__mono *m) {
     return cost;
 }
 
-/* What a sum written term by term adds up to. One that begins with a term that is not negative needs no unary minus,
-   nor does one with a negative number. */
+/* Cost of a sum written term by term. A sum that can start with a positive term needs no unary minus, nor does one with
+   a negative number. */
 typedef struct ir__tally {
     ir__cost terms;
     int n, positive, literal;
 } ir__tally;
 
-/* Adds a term, or takes it out (by -1). */
+/* Adds (by 1) or removes (by -1) a term. */
 static void ir__tally_change(ir__tally *t, const ir__mono *m, int by) {
     ir__cost term = ir__mono_cost(m);
     t->terms.ops += by * term.ops;
@@ -235,7 +235,7 @@ static void ir__tally_change(ir__tally *t, const ir__mono *m, int by) {
     if (!m->n || m->c < -1) t->literal += by;
 }
 
-/* With the operators between the terms. */
+/* Includes the operators between the terms. */
 static ir__cost ir__tally_cost(const ir__tally *t) {
     if (!t->n) return (ir__cost){0, 1};
     return (ir__cost){t->terms.ops + t->n - 1 + (!t->positive && !t->literal),
@@ -277,7 +277,7 @@ static ir__form *ir__form_stored(ir__former *w, ind_expr e, int op, const ir__fo
     return f;
 }
 
-/* C rounds toward zero, which is down where neither side is negative. */
+/* The operator of a quotient. C rounds toward zero, which is down only if neither operand is negative. */
 static int ir__quotient_op(const ir__former *w, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     ind_expr a = ind_expr_arg(e, 0), b = ind_expr_arg(e, 1);
@@ -286,7 +286,7 @@ static int ir__quotient_op(const ir__former *w, ind_expr e) {
     return kind == IND_EXPR_MOD ? IR__FORM_MOD_CALL : IR__FORM_DIV_CALL;
 }
 
-/* e as one factor: its own operation over the forms of its operands. */
+/* e as one factor: its operation over the forms of its operands. */
 static const ir__form *ir__form_atom(ir__former *w, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     if (kind == IND_EXPR_ADD || kind == IND_EXPR_MUL) return ir__form_of(w, e);
@@ -318,7 +318,7 @@ static bool ir__mono_of(ir__former *w, ind_expr e, ir__mono *m) {
     return m->f != NULL;
 }
 
-/* i0 - 3 */
+/* Moves the integer to the end: i0 - 3. */
 static void ir__integer_last(ir__poly *p) {
     for (int i = 0; i + 1 < p->n; i++) {
         const ir__mono m = p->t[i];
@@ -341,15 +341,15 @@ static bool ir__poly_of(ir__former *w, ind_expr e, ir__poly *p) {
 
 /* ---- from polynomials */
 
-/* How many terms a factor is stored with. */
+/* Number of terms that a factor is stored with. */
 static int ir__stored_terms(const ir__former *w, const ir__form *f) {
     ind_expr e = ir__expr_make(w->context, f->id);
     return ind_expr_query_kind(e) == IND_EXPR_ADD ? ind_expr_num_args(e) : 1;
 }
 
-/* Sums that were too large to be multiplied out: what stands before them would be multiplied into the first, and the
-   smaller ones into each other. So they go last, the smallest beside the largest, in parentheses: 3*x*((a + ..)*(b +
-   ..)). Returns how many factors there are now. */
+/* Orders the factors of a product of sums that were too large to expand. The constructors would multiply a factor in
+   front into the first sum, and the smaller sums into each other. So the sums go last, in parentheses, the smallest
+   paired with the largest: 3*x*((a + ..)*(b + ..)). Returns the number of factors. */
 static int ir__pair_sums(ir__former *w, const ir__form **f, int n, bool others) {
     const ir__form **sum = (const ir__form **)ind__arena_alloc(&w->arena, ((size_t)n + 1) * sizeof *sum);
     int sums = 0, kept = 0;
@@ -373,7 +373,7 @@ static int ir__pair_sums(ir__former *w, const ir__form **f, int n, bool others) 
     return kept;
 }
 
-/* Max(-a, -b) for the form of Min(a, b): what that is negated. It is read back like every form with no expression. */
+/* Max(-a, -b) for the form of Min(a, b): the form of its negation. It has no stored expression, so it is read back. */
 static const ir__form *ir__form_turned(ir__former *w, const ir__form *f) {
     ind_expr e = ir__expr_make(w->context, f->id), minus = ind_expr_neg(e);
     const ir__form *arg[8];
@@ -385,8 +385,8 @@ static const ir__form *ir__form_turned(ir__former *w, const ir__form *f) {
     return r;
 }
 
-/* The monomial with its first Min or Max turned and the other sign, where that saves operations; `alone`: -1 takes one,
-   as no sum is around. */
+/* The monomial with its first Min or Max negated and the sign of c changed, if that saves operations. `alone`: no sum
+   around it, so a factor -1 costs an operation. */
 static ir__mono ir__mono_turned(ir__former *w, ir__mono m, bool alone) {
     int k = 0;
     while (k < m.n && m.f[k]->op != IND_EXPR_MIN && m.f[k]->op != IND_EXPR_MAX) k++;
@@ -394,7 +394,7 @@ static ir__mono ir__mono_turned(ir__former *w, ir__mono m, bool alone) {
         return m;
     const int level = w->level;
     const ir__form *f = ir__form_turned(w, m.f[k]);
-    w->level = level; /* the operands have chosen theirs */
+    w->level = level; /* the operands have set their own level */
     if (!f || f->ops + (alone && m.c == 1) >= m.f[k]->ops + (alone && m.c == -1)) return m;
     const ir__form **factor = (const ir__form **)ind__arena_copy(&w->arena, m.f, (size_t)m.n * sizeof *factor);
     if (!factor) return m;
@@ -414,7 +414,7 @@ static const ir__form *ir__form_times(ir__former *w, int64_t c, const ir__mono *
     return ir__form_new(w, IND_EXPR_MUL, arg, n + 1);
 }
 
-/* Without the sign, which goes to *minus; the least integer has none to take. */
+/* The monomial without its sign, which is returned in *minus; INT64_MIN is left as it is. */
 static const ir__form *ir__form_unsigned(ir__former *w, ir__mono m, bool *minus) {
     m = ir__mono_turned(w, m, false);
     *minus = m.c < 0 && m.c != INT64_MIN;
@@ -426,7 +426,7 @@ static const ir__form *ir__form_negated(ir__former *w, const ir__form *f) {
     return ir__form_new(w, IR__FORM_NEG, &f, 1);
 }
 
-/* A monomial alone: -3*x has a negative number, -x a unary minus. */
+/* A monomial that is no term of a sum: -3*x has a negative number, -x a unary minus. */
 static const ir__form *ir__form_mono(ir__former *w, ir__mono m) {
     if (!m.n) return ir__form_int(w, m.c);
     m = ir__mono_turned(w, m, true);
@@ -434,13 +434,13 @@ static const ir__form *ir__form_mono(ir__former *w, ir__mono m) {
     return f && m.c == -1 ? ir__form_negated(w, f) : f;
 }
 
-typedef struct ir__parts { /* terms of a sum that is being put together */
+typedef struct ir__parts { /* terms of a sum under construction */
     const ir__form **f;
     bool *minus;
     int n;
 } ir__parts;
 
-/* Which part goes first: the first that is not negative, else one whose minus belongs to a number. */
+/* The part to write first: the first positive one, else one whose minus is part of a number. */
 static int ir__leading_part(const ir__parts *p) {
     for (int i = 0; i < p->n; i++)
         if (!p->minus[i]) return i;
@@ -450,7 +450,7 @@ static int ir__leading_part(const ir__parts *p) {
     return 0;
 }
 
-/* -(3*x) as (-3)*x, -(3) as -3: the minus of a number is no operation. */
+/* -(3*x) as (-3)*x, -(3) as -3: the minus of a number is not an operation. */
 static const ir__form *ir__form_minus(ir__former *w, const ir__form *f) {
     if (f->op == IND_EXPR_INT) return ir__form_int(w, -f->value);
     if (f->op != IND_EXPR_MUL || f->arg[0]->op != IND_EXPR_INT) return ir__form_negated(w, f);

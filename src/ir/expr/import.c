@@ -15,7 +15,7 @@ static ind_expr ir__import_symbol(ind__import *m, const ind_symbol *symbol) {
     return ind__ok(symbol->extent) && !ind__ok(s.extent) ? ir__expr_none(m->to) : ind_symbol_expr(m->to, &s);
 }
 
-/* Nodes are canonical, and so they are in every context: none is simplified again. */
+/* Nodes are canonical in every context, so none is simplified again. */
 static ind_expr ir__import_node(ind__import *m, ind_expr e) {
     const int n = ind_expr_num_args(e);
     uint32_t few[16] = {0}, *arg = n <= 16 ? few : (uint32_t *)ind__alloc(m->to, (size_t)n * sizeof *arg);

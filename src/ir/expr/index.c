@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------------------------------------- >>index */
 
-/* What loops need to know of an index: equations, strides, runs of neighbours, which loops are one and which are two,
-   and whether two ranges of memory can meet. Every answer is a proof; "no" means "not proven". */
+/* Properties of an index that loops depend on: solutions of equations, strides, contiguous runs, merging and splitting
+   of loops, disjointness of two memory ranges. Every answer is proven; "no" means "not proven". */
 
 static ind_expr ir__substitute_one(ind_expr e, ind_expr symbol, ind_expr value) {
     return ind__ok(value) ? ind__substitute(e, &symbol, &value, 1) : value;
@@ -13,10 +13,10 @@ static bool ir__never_zero(ind_expr e) {
     return lo > 0 || hi < 0;
 }
 
-/* x / y where y is proven to divide x, else invalid without an error. */
+/* x / y if y is proven to divide x, else invalid without an error. */
 ind_expr ind__exact_quotient(ind_expr x, ind_expr y) {
     if (!ind__ok(x) || !ind__ok(y) || !ir__never_zero(y)) return ir__expr_none(x.context);
-    int64_t hx = ind_hint(x), hy = ind_hint(y); /* a likely value refutes faster than the algebra proves */
+    int64_t hx = ind_hint(x), hy = ind_hint(y); /* the hints refute quickly */
     if (!hy || (hy != -1 && hx % hy)) return ir__expr_none(x.context);
     int64_t d;
     ind_expr q = ind_expr_floordiv(x, y);
@@ -41,9 +41,9 @@ ind_expr ind_expr_stride(ind_expr e, ind_expr index) {
     return ind__expr_depends(k, index) ? ir__expr_none(e.context) : k;
 }
 
-/* ---- runs of neighbours */
+/* ---- contiguous runs */
 
-#define IND__FRESH_SLOT (1 << 20) /* of the loop indices made here: never one of a body */
+#define IND__FRESH_SLOT (1 << 20) /* of loop indices created here; no body uses it */
 
 ind_expr ind__by_vectors(ind_expr e, ind_expr index, int n, ind_expr *lane) {
     const ind_symbol *s = ind_expr_symbol(index);
@@ -55,9 +55,9 @@ ind_expr ind__by_vectors(ind_expr e, ind_expr index, int n, ind_expr *lane) {
     return ir__substitute_one(e, index, ind_expr_add(ind_expr_mul(group, step), *lane));
 }
 
-/* e at the values n*g, n*g + 1, .. of `index` is base, base + 1, ..: then base, as an expression in g (a loop index of
-   its own); else invalid without an error. The algebra drops l from (n*g + l) // d and takes it out of
-   (n*g + l) % d where n divides d, so indices with divisions answer like others. */
+/* If e takes the values base, base + 1, .. at the values n*g, n*g + 1, .. of `index`: base, as an expression in g, a
+   new loop index. Else invalid without an error. If n divides d, the algebra drops l from (n*g + l) // d and takes it
+   out of (n*g + l) % d, so this also covers indices with divisions. */
 ind_expr ind__run_base(ind_expr e, ind_expr index, int n) {
     ind_expr lane, stride, base;
     e = ind__by_vectors(e, index, n, &lane);
@@ -65,7 +65,7 @@ ind_expr ind__run_base(ind_expr e, ind_expr index, int n) {
     return ind_expr_same(stride, ind_int(e.context, 1)) ? base : ir__expr_none(e.context);
 }
 
-/* The largest power of two up to `most` that divides e for sure. */
+/* The largest power of two up to `most` that is proven to divide e. */
 static int ir__alignment(ind_expr e, int most) {
     int n = 1;
     while (n <= most / 2 && ind_known_multiple(e, 2 * (int64_t)n)) n *= 2;
@@ -86,13 +86,13 @@ int ind_expr_contiguity(ind_expr e, ind_expr index, int most, int *alignment) {
     return 1;
 }
 
-/* ---- loops that are one, and loops that are two */
+/* ---- merging and splitting loops */
 
 static int ir__add_counts(int a, int b) {
     return a > INT_MAX - b ? INT_MAX : a + b;
 }
 
-/* The count of a node does not depend on the way to it, so each is counted once. */
+/* The count of a node is the same on every path to it, so it is computed once. */
 static int ir__walk_divisions(ir__walk *w, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     if (!ind_expr_num_args(e)) return 0;
@@ -102,7 +102,7 @@ static int ir__walk_divisions(ir__walk *w, ind_expr e) {
     if (!written) w->steps++;
     int n = kind == IND_EXPR_FLOORDIV || kind == IND_EXPR_MOD;
     for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__add_counts(n, ir__walk_divisions(w, ind_expr_arg(e, i)));
-    if (written) ir__map_put(&w->seen, e.id, (uint32_t)n + 1); /* without memory: slower */
+    if (written) ir__map_put(&w->seen, e.id, (uint32_t)n + 1); /* if there is no memory, it is only slower */
     return n;
 }
 
@@ -133,14 +133,14 @@ void ind__loops_init(ind__loops *l, const ind_body *body, ind_expr *index) {
     }
 }
 
-/* An expression came out invalid: for lack of memory, or because it has no 64-bit form. */
+/* Handles an invalid expression. It is a failure if memory ran out, but not if the expression has no 64-bit form. */
 static bool ir__loops_refuse(ind__loops *l) {
     l->failed = l->failed || ind__refused_since(l->context, l->refusals);
     return false;
 }
 
-/* Replaces symbols in the indices and in what the original variables have become. False if an expression fails; then
-   nothing has changed. */
+/* Replaces symbols in the indices and in the values of the original variables. Returns false if an expression fails;
+   then nothing has changed. */
 static bool ir__loops_replace(ind__loops *l, const ind_expr *symbol, const ind_expr *value, int n) {
     ind_expr of_var[2 * IND_MAX_RANK];
     ind_expr *index = (ind_expr *)ind__alloc(l->context, (l->num_index + 1) * sizeof *index);
@@ -168,7 +168,8 @@ static void ir__loops_remove(ind__loops *l, int at) {
         l->rrank--;
 }
 
-/* A loop index for place v that no other loop has: named after the place, as long as that makes it another symbol. */
+/* A loop index for position v, distinct from those of the other loops. It is named after the position unless that name
+   is taken. */
 static ind_expr ir__loops_symbol(const ind__loops *l, int v, bool parallel, ind_expr extent) {
     for (int slot = parallel ? v : v - l->rank;; slot += IND_MAX_RANK) {
         ind_expr s = ind__index_symbol(l->context, parallel ? 'i' : 'r', slot, extent);
@@ -189,7 +190,7 @@ bool ind__loops_drop_ones(ind__loops *l) {
     return true;
 }
 
-/* In c * (outer * extent + inner) + rest, outer may become 0 if inner becomes the joint variable. */
+/* True if e = c * (outer * extent + inner) + rest: then outer may become 0 and inner the merged variable. */
 static bool ir__merges_affine(ind_expr e, ind_expr outer, ind_expr inner, ind_expr extent) {
     ind_expr a, b, rest;
     if (!ind__expr_depends(e, outer) && !ind__expr_depends(e, inner)) return true;
@@ -197,7 +198,8 @@ static bool ir__merges_affine(ind_expr e, ind_expr outer, ind_expr inner, ind_ex
     return !ind__expr_depends(a, inner) && ind_expr_same(a, ind_expr_mul(b, extent));
 }
 
-/* outer = m // extent and inner = m % extent hold always; the loops are one where the algebra joins the two again. */
+/* With the merged variable m, outer = m // extent and inner = m % extent always hold. The loops merge if this adds no
+   division to e. */
 static bool ir__merges_divided(ind_expr e, const ind_expr *pair, const ind_expr *value) {
     ind_expr joined = ind__substitute(e, pair, value, 2);
     return ind__ok(joined) && ind__expr_divisions(joined) <= ind__expr_divisions(e);
@@ -227,7 +229,8 @@ bool ind__loops_merge(ind__loops *l, int v) {
     return true;
 }
 
-/* Sizes d for which var = d*o + i may resolve a division in e: those in var // d, var % d and (k*var + ..) // (k*d). */
+/* Sizes d for which var = d*o + i may resolve a division in e: the divisors in var // d, var % d and (k*var + ..) //
+   (k*d). */
 static int ir__split_candidates(ir__walk *w, ind_expr e, ind_expr var, ind_expr *out, int max, int n) {
     if (n >= max || !ind__expr_depends(e, var) || !ir__walk_enter(w, e)) return n;
     for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__split_candidates(w, ind_expr_arg(e, i), var, out, max, n);
@@ -235,7 +238,7 @@ static int ir__split_candidates(ir__walk *w, ind_expr e, ind_expr var, ind_expr 
     if ((kind != IND_EXPR_FLOORDIV && kind != IND_EXPR_MOD) || n >= max) return n;
     ind_expr x = ind_expr_arg(e, 0), d = ind_expr_arg(e, 1), k;
     if (!ind__expr_is_size(d)) return n;
-    if (ind_expr_query_kind(x) == IND_EXPR_FLOORDIV) { /* (x // a) % d tells blocks of a*d apart */
+    if (ind_expr_query_kind(x) == IND_EXPR_FLOORDIV) { /* (x // a) % d separates blocks of a*d */
         d = ind_expr_mul(d, ind_expr_arg(x, 1));
         x = ind_expr_arg(x, 0);
     }
@@ -264,7 +267,7 @@ bool ind__loops_split(ind__loops *l, int v, ind_expr size) {
     return true;
 }
 
-/* How many divisions are left in the indices if variable v is split by size; INT_MAX if it cannot be. */
+/* Number of divisions in the indices after variable v is split by size; INT_MAX if it cannot be split. */
 static int ir__split_divisions(const ind__loops *l, int v, ind_expr size) {
     ind_context *c = l->context;
     ind_expr blocks = ind__exact_quotient(l->extent[v], size), var = l->var[v];

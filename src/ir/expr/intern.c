@@ -1,14 +1,15 @@
 /* ------------------------------------------------------------------------------------------------ >>intern */
 
-/* An interned symbol. `key` orders symbols by name: length, then the first characters. `number` counts them. */
+/* An interned symbol. `key` orders symbols by name: length, then the first characters. `number` is its sequence
+   number. */
 typedef struct ir__symbol {
-    ind_symbol symbol; /* first */
+    ind_symbol symbol; /* must be first */
     uint64_t key;
     uint32_t number;
 } ir__symbol;
 
-/* 32 bytes and, for more than two arguments, 4 for each of them; the hash table adds 7 to 10. Nodes and symbols never
-   move or change: one thread may read existing expressions while another makes new ones. */
+/* A node takes 32 bytes, and 4 bytes per argument if there are more than two; the hash table adds 7 to 10. Nodes and
+   symbols never move or change, so one thread may read existing expressions while another creates new ones. */
 typedef struct ir__expr_node {
     int64_t lo, hi; /* bounds; INT: the value */
     union {
@@ -16,24 +17,24 @@ typedef struct ir__expr_node {
         const uint32_t *many;     /* num_args > 2 */
         const ir__symbol *symbol; /* SYM */
     } arg;
-    uint32_t symbols; /* Bloom mask of the symbols inside, and in the extents of loop indices */
+    uint32_t symbols; /* Bloom mask of the symbols in it, including those in the extents of loop indices */
     uint32_t num_args : 19, kind : 5, depth : 8;
 } ir__expr_node;
 _Static_assert(sizeof(ir__expr_node) == 32, "the memory of a node is part of what this header promises");
 
-#define IND__NODE_BITS   10 /* nodes of a segment, segments of a group and groups, in bits */
+#define IND__NODE_BITS   10 /* log2 of the nodes per segment; the next: of segments per group and of groups */
 #define IND__GROUP_BITS  11
-#define IND__MAX_DEPTH   160 /* of nested expressions: bounds the recursion below */
+#define IND__MAX_DEPTH   160 /* nesting of expressions; bounds recursion */
 #define IND__MAX_TERMS   65536
 #define IND__MAX_FACTORS 60
-#define IND__MAX_RULES   64    /* rules applied to what rules made; beyond, a division stays as it is */
+#define IND__MAX_RULES   64    /* nested applications of rules; beyond, a division stays unsimplified */
 #define IND__MAX_EXPAND  64    /* terms that a product of sums may be expanded to */
-#define IND__MAX_CACHE   32768 /* results remembered */
-#define IND__MIN_CACHE   16384 /* too few, and what a nested expression needs is computed again at every level */
-#define IND__WORD_BLOCK  4096  /* argument lists are cut from blocks of this many words */
+#define IND__MAX_CACHE   32768 /* cached results */
+#define IND__MIN_CACHE   16384 /* with fewer, every level of a nested expression recomputes the same results */
+#define IND__WORD_BLOCK  4096  /* size in words of a block of argument lists */
 
-/* What is remembered beside results of operations: is a <= b, is a < b; the hint of a; the loop index of an extent; a
-   after the substitution of this number; the coefficient and the rest of a, affine in b, 0 where it is not. */
+/* Cached besides results of operations: whether a <= b, whether a < b, the hint of a, the loop index of an extent, the
+   result of substitution number b in a; the coefficient and the remainder of a as affine in b (0: not affine). */
 enum {
     IND__CACHED_BELOW = IND_EXPR_WHERE + 1,
     IND__CACHED_HINT = IND__CACHED_BELOW + 2,
@@ -43,9 +44,9 @@ enum {
     IND__CACHED_REST,
     IND__NUM_CACHED
 };
-_Static_assert(IND__NUM_CACHED < 32, "the key of a result has five bits for it");
+_Static_assert(IND__NUM_CACHED < 32, "the key of a cached result has five bits for it");
 
-/* A substitution that was made lately. The layers of a network make the same ones again and again. */
+/* A recent substitution. The layers of a network repeat the same ones. */
 #define IND__SUBSTITUTIONS 64
 #define IND__MAX_REPLACED  16
 typedef struct ir__substitution_made {
@@ -54,24 +55,24 @@ typedef struct ir__substitution_made {
 } ir__substitution_made;
 
 typedef struct ir__op_cache_entry {
-    uint32_t key; /* what was asked under which facts (ir__cache_key) */
+    uint32_t key; /* operation and fact set (ir__cache_key) */
     uint32_t a, b, result;
 } ir__op_cache_entry;
 
-/* The value of a node at one of the points where proofs are tried first (>>assume). */
+/* The value of a node at one of the sample points that are tried before a proof (>>assume). */
 typedef struct ir__sample {
-    uint32_t id; /* 0: free */
+    uint32_t id; /* 0: empty */
     uint16_t point;
     bool valid;
     int64_t value;
 } ir__sample;
-#define IND__SAMPLES     2048
+#define IND__SAMPLES  2048
 #define X(name, text) +1
 enum { IND__NUM_SYMBOL_KINDS = 0 IND_SYMBOL_KINDS(X) };
 #undef X
 #define IND__MAX_JOINING 3
 
-/* Integers that are found without a search: coefficients, divisors, strides. */
+/* Integers found without a hash lookup: coefficients, divisors, strides. */
 #define IND__LEAST_SMALL (-64)
 #define IND__NUM_SMALL   320
 
@@ -79,8 +80,8 @@ struct ind__interner {
     ind_context *context;
     ir__expr_node **group[1 << IND__GROUP_BITS]; /* each has 1 << IND__GROUP_BITS segments */
     uint32_t num_nodes;                          /* ids 1..num_nodes-1 */
-    /* Hash table of the nodes: open addressing, linear probing, 58 to 88 % full. A search reads the tags, 16 bits of
-       the hash each and 0 where the place is free; a look into a node is then nearly always a find. */
+    /* Hash table of the nodes: open addressing, linear probing, 58 to 88 % full. A lookup reads the tags first: 16 bits
+       of the hash, 0 if the slot is empty. So a node whose tag matches is nearly always the one searched for. */
     uint32_t *slot;
     uint16_t *tag;
     uint32_t table_size;
@@ -90,18 +91,18 @@ struct ind__interner {
     uint32_t words_left;
     struct ir__term_block *free_terms;
     uint32_t num_symbols;
-    ir__op_cache_entry *cache; /* results of simplifying constructors; as many as there are buckets, up to a limit */
+    ir__op_cache_entry *cache; /* cached results of simplifying constructors; as many as buckets, up to a limit */
     uint32_t cache_size;
     ir__sample sample[IND__SAMPLES];
     ir__substitution_made substitution[IND__SUBSTITUTIONS];
     uint32_t num_substitutions;                   /* the last number given to one */
     uint32_t kind_symbols[IND__NUM_SYMBOL_KINDS]; /* Bloom masks of all symbols, by ind_symbol_kind */
-    uint32_t joining;                    /* levels of ir__sum_join at work */
-    uint32_t fired[IND__NUM_EXPR_RULES]; /* how often each rule applied */
-    ind_facts *facts;                    /* in force; NULL: none */
-    int proving;                         /* > 0: a proof is under way */
-    int dividing;                        /* divisions that rules on divisions asked for, one inside the other */
-    uint32_t num_generations;            /* the last number given to a state of a fact set; even */
+    uint32_t joining;                             /* nesting of ir__sum_join */
+    uint32_t fired[IND__NUM_EXPR_RULES];          /* how often each rule applied */
+    ind_facts *facts;                             /* in force; NULL: none */
+    int proving;                                  /* > 0: a proof is in progress */
+    int dividing;                                 /* nesting of divisions that rules on divisions built */
+    uint32_t num_generations;                     /* the last generation given to a state of a fact set; even */
 };
 
 static ir__expr_node *ir__node_at(const struct ind__interner *in, uint32_t id) {
@@ -161,7 +162,7 @@ static void ir__table_put(struct ind__interner *in, uint32_t id, uint32_t hash) 
     in->slot[at] = id;
 }
 
-/* The next place from *at on whose tag is that of the hash; 0 if there is none. Call again with *at moved on by one. */
+/* The next node from slot *at on whose tag is that of the hash; 0 if there is none. To continue, advance *at by one. */
 static uint32_t ir__table_next(const struct ind__interner *in, uint32_t hash, uint32_t *at) {
     const uint16_t tag = ir__hash_tag(hash);
     for (; *at < in->table_size || (*at = 0, true); ++*at) {
@@ -189,7 +190,7 @@ static uint32_t ir__hash_node(const struct ind__interner *in, uint32_t id) {
     return ir__hash_args((ind_expr_kind)n->kind, ir__node_args(n), n->num_args, n->kind == IND_EXPR_INT ? n->lo : 0);
 }
 
-/* The table of results grows with the nodes, as long as it helps. */
+/* The cache grows with the nodes, up to its limit. */
 static bool ir__cache_grow(struct ind__interner *in) {
     if (in->num_nodes < in->cache_size || in->cache_size >= IND__MAX_CACHE) return true;
     ir__op_cache_entry *cache =
@@ -219,7 +220,7 @@ static bool ir__interner_rehash(struct ind__interner *in) {
     return ir__cache_grow(in);
 }
 
-/* Memory for the node `id`, which is the first of a segment or follows one that is there. */
+/* Allocates memory for node `id`, which starts a segment or follows an existing node. */
 static bool ir__interner_reserve(struct ind__interner *in, uint32_t id) {
     ir__expr_node ***group = &in->group[id >> (IND__NODE_BITS + IND__GROUP_BITS)];
     if (!*group) *group = (ir__expr_node **)ind__alloc(in->context, sizeof **group << IND__GROUP_BITS);
@@ -242,7 +243,7 @@ static uint32_t ir__interner_append(struct ind__interner *in) {
     return id;
 }
 
-/* n words that live as long as the context. */
+/* n words with the lifetime of the context. */
 static uint32_t *ir__words(struct ind__interner *in, uint32_t n) {
     if (n > in->words_left) {
         uint32_t block = n > IND__WORD_BLOCK ? n : IND__WORD_BLOCK;
@@ -265,8 +266,8 @@ static ind_expr ir__expr_none(ind_context *c) {
     return ir__expr_make(c, 0);
 }
 
-/* Interval arithmetic. An end of INT64_MIN below or INT64_MAX above is no bound; a value that exceeds 64 bits does not
-   exist, so an end may be cut to what 64 bits hold. */
+/* Interval arithmetic. lo == INT64_MIN or hi == INT64_MAX means unbounded. No value exceeds 64 bits, so an end may
+   saturate. */
 typedef struct ir__range {
     int64_t lo, hi;
 } ir__range;
@@ -297,7 +298,7 @@ static int64_t ir__floor_div(int64_t a, int64_t b) {
     return q - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/* Python's a % b, which does not overflow where a - b * (a // b) does on its way. */
+/* Python's a % b, without the overflow of a - b * (a // b). */
 static int64_t ir__floor_mod(int64_t a, int64_t b) {
     int64_t r = b == -1 ? 0 : a % b;
     return r && (r < 0) != (b < 0) ? r + b : r;
@@ -322,7 +323,7 @@ static ir__range ir__range_neg(ir__range a) {
     return r;
 }
 
-/* A product is bilinear: its extremes are at the corners. */
+/* A product is bilinear, so its extremes are at the corners. */
 static ir__range ir__range_mul(ir__range a, ir__range b) {
     int64_t v[4] = {ir__sat_mul(a.lo, b.lo), ir__sat_mul(a.lo, b.hi), ir__sat_mul(a.hi, b.lo), ir__sat_mul(a.hi, b.hi)};
     ir__range r = {v[0], v[0]};
@@ -330,11 +331,11 @@ static ir__range ir__range_mul(ir__range a, ir__range b) {
         ir__range corner = {v[i], v[i]};
         r = ir__range_hull(r, corner);
     }
-    if (r.hi == INT64_MIN) r.hi++; /* of -1 times INT64_MAX, which is a number here, not an unbounded end */
+    if (r.hi == INT64_MIN) r.hi++; /* -1 times INT64_MAX: here INT64_MAX is a number, not "unbounded" */
     return r;
 }
 
-/* a to the power k >= 1. An odd power is monotone; an even one is that of |a|, which reaches 0 only if a does. */
+/* a to the power k >= 1. An odd power is monotone. An even power is that of |a|, which reaches 0 only if a does. */
 static ir__range ir__range_power(ir__range a, int k) {
     if (k % 2 == 0) {
         ir__range minus = ir__range_neg(a);
@@ -346,13 +347,13 @@ static ir__range ir__range_power(ir__range a, int k) {
     return r;
 }
 
-/* The part of a divisor's range above zero, or of its negation's: empty where lo > hi. */
+/* The positive part of a divisor's range (or of its negation's): empty if lo > hi. */
 static ir__range ir__range_positive(ir__range b) {
     if (b.lo < 1) b.lo = 1;
     return b;
 }
 
-/* a // b for 0 < b.lo <= b.hi: rises with a; rises with b where a < 0, falls where a >= 0. */
+/* a // b for 0 < b.lo <= b.hi: increasing in a; increasing in b if a < 0, decreasing if a >= 0. */
 static ir__range ir__range_div_positive(ir__range a, ir__range b) {
     ir__range r = a;
     if (a.lo != INT64_MIN) r.lo = ir__floor_div(a.lo, a.lo < 0 ? b.lo : b.hi);
@@ -360,7 +361,7 @@ static ir__range ir__range_div_positive(ir__range a, ir__range b) {
     return r;
 }
 
-/* a // b = (-a) // (-b), so a divisor's range is taken on either side of zero. */
+/* a // b = (-a) // (-b), so the negative and the positive part of a divisor's range are handled separately. */
 static ir__range ir__range_div(ir__range a, ir__range b) {
     ir__range above = ir__range_positive(b), below = ir__range_positive(ir__range_neg(b));
     if (below.lo > below.hi) return above.lo > above.hi ? ir__anything : ir__range_div_positive(a, above);
@@ -368,8 +369,8 @@ static ir__range ir__range_div(ir__range a, ir__range b) {
     return above.lo > above.hi ? low : ir__range_hull(low, ir__range_div_positive(a, above));
 }
 
-/* a % b for 0 < b.lo <= b.hi: in [0, b), and a itself where a is in [0, b); never more than a >= 0. With one b and one
-   quotient at both ends of a it is a less a constant. */
+/* a % b for 0 < b.lo <= b.hi: in [0, b); equal to a if a is in [0, b); at most a if a >= 0. If b is constant and both
+   ends of a have the same quotient, it is a minus a constant. */
 static ir__range ir__range_mod_positive(ir__range a, ir__range b) {
     ir__range r = {0, b.hi == INT64_MAX ? b.hi : b.hi - 1};
     if (a.lo >= 0 && a.hi < b.lo) return a;
@@ -385,7 +386,7 @@ static ir__range ir__range_mod_positive(ir__range a, ir__range b) {
     return r;
 }
 
-/* a % b = -((-a) % (-b)). Of b = -2^63 the negation is cut to INT64_MAX, an end that is no bound. */
+/* a % b = -((-a) % (-b)). For b = -2^63 the negation saturates to INT64_MAX, which means unbounded. */
 static ir__range ir__range_mod(ir__range a, ir__range b) {
     ir__range above = ir__range_positive(b), below = ir__range_positive(ir__range_neg(b));
     if (below.lo > below.hi) return above.lo > above.hi ? ir__anything : ir__range_mod_positive(a, above);
@@ -400,12 +401,12 @@ static ir__range ir__range_extreme(bool max, ir__range a, ir__range b) {
     return r;
 }
 
-/* The range of a node of this kind from its arguments' ranges, which `of` gives; no leaf. */
+/* The range of a node of this kind (no leaf) from the ranges of its arguments, which `of` returns. */
 typedef ir__range (*ir__range_fn)(ind_context *c, uint32_t id, void *user);
 
 static ir__range ir__range_product(ind_context *c, const uint32_t *arg, int n, ir__range_fn of, void *user) {
     ir__range r = {1, 1};
-    for (int i = 0, power; i < n; i += power) { /* equal factors are neighbours */
+    for (int i = 0, power; i < n; i += power) { /* equal factors are adjacent */
         for (power = 1; i + power < n && arg[i + power] == arg[i];) power++;
         r = ir__range_mul(r, ir__range_power(of(c, arg[i], user), power));
     }
@@ -414,7 +415,8 @@ static ir__range ir__range_product(ind_context *c, const uint32_t *arg, int n, i
 
 static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r);
 
-/* The range of a % m for an integer m, where a is r more than a multiple of g: ends moved inwards to such numbers. */
+/* The range of a % m for an integer m. If a is r more than a multiple of g, the ends are moved inwards to such
+   numbers. */
 static ir__range ir__range_residue(ind_context *c, const uint32_t *arg, ir__range range) {
     const ir__expr_node *m = ir__node_at(c->interner, arg[1]);
     int64_t r;
@@ -459,7 +461,7 @@ static void ir__node_bounds(ind_context *c, ir__expr_node *n) {
     n->hi = r.hi;
 }
 
-/* Ends rounded inwards to multiples of m; an end that is no bound stays. Empty (lo > hi) if there is no multiple. */
+/* Ends rounded inwards to multiples of m; an unbounded end stays unbounded. Empty (lo > hi) if there is no multiple. */
 static ir__range ir__range_multiples(ir__range r, int64_t m) {
     if (m < 2) return r;
     int64_t up = r.lo == INT64_MIN ? 0 : -ir__floor_div(-r.lo, m), down = ir__floor_div(r.hi, m);
@@ -480,7 +482,7 @@ static uint32_t ir__find_node(const struct ind__interner *in, ind_expr_kind kind
     return id;
 }
 
-/* The node with this kind and these arguments (INT: value); no symbols here. */
+/* The node with this kind and these arguments (INT: this value); not for symbols. */
 static ind_expr ir__intern(ind_context *c, ind_expr_kind kind, const uint32_t *arg, int count, int64_t value) {
     struct ind__interner *in = c->interner;
     uint32_t num_args = (uint32_t)count, hash = ir__hash_args(kind, arg, num_args, value), *list = NULL;
@@ -527,7 +529,7 @@ static bool ir__same_symbol(const ind_symbol *a, const ind_symbol *b) {
            !strcmp(a->name, b->name);
 }
 
-/* Symbols are found through the hash of their fields. */
+/* Looks up a symbol by the hash of its fields. */
 static uint32_t ir__find_symbol(const struct ind__interner *in, const ind_symbol *s, uint32_t hash) {
     uint32_t at = (uint32_t)((uint64_t)hash * in->table_size >> 32), id;
     for (; (id = ir__table_next(in, hash, &at)); at++) {
@@ -537,7 +539,7 @@ static uint32_t ir__find_symbol(const struct ind__interner *in, const ind_symbol
     return id;
 }
 
-/* Short names before long ones, so that s2 stands before s10; then by the first characters. */
+/* Orders by length, so that s2 comes before s10, then by the first characters. */
 static uint64_t ir__symbol_key(const char *name) {
     size_t length = strlen(name);
     uint64_t key = length < 255 ? length : 255;
@@ -595,7 +597,7 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
     n->arg.symbol = copy;
     n->symbols = 1u << (copy->number & 31);
     in->kind_symbols[(unsigned)s.kind % IND__NUM_SYMBOL_KINDS] |= n->symbols;
-    if (ind__ok(s.extent)) { /* walks go on into the extent: a proof may need it */
+    if (ind__ok(s.extent)) { /* traversals continue into the extent, as a proof may need it */
         n->symbols |= ir__node_of(s.extent)->symbols;
         n->depth = (ir__node_of(s.extent)->depth + 1u) & 255u;
     }
@@ -663,7 +665,7 @@ bool ind_expr_is_int(ind_expr e, int64_t *value) {
 
 static bool ir__same_symbol_elsewhere(const ind_symbol *a, const ind_symbol *b);
 
-/* Are nodes of two contexts of one root the same expression? */
+/* True if nodes of two contexts with one root are the same expression. */
 static bool ir__same_elsewhere(ind_expr a, ind_expr b) {
     if (!a.id || !b.id) return a.id == b.id;
     const ir__expr_node *x = ir__node_of(a), *y = ir__node_of(b);

@@ -1,7 +1,7 @@
 /* ---- expressions ---- */
 
-/* The rules of simplification: enumerator, name, law. The proof of each stands at the function that applies it; each
-   has its test in tests/unit/test_rules.c. b > 0 unless said otherwise. */
+/* The rules of simplification: enumerator, name, law. The function that applies a rule has its proof;
+   tests/unit/test_rules.c has a test for each. b > 0 unless stated otherwise. */
 #define IND__EXPR_RULES(X)                                                                                             \
     X(JOIN, "join", "q*(x % m) + q*m*(x // m) = q*x")                                                                  \
     X(JOIN_MODULAR, "join-modular", "q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n))")                                  \
@@ -41,7 +41,8 @@ typedef enum ind__expr_rule {
 #undef X
         IND__NUM_EXPR_RULES
 } ind__expr_rule;
-/* Name of rule 0 .. IND__NUM_EXPR_RULES - 1, its law in *law (may be NULL), how often it applied in this context. */
+/* Name of rule 0 .. IND__NUM_EXPR_RULES - 1, with its law in *law (may be NULL); and the number of times it applied in
+   this context. */
 const char *ind__expr_rule_name(int rule, const char **law);
 uint32_t ind__expr_rule_fired(const ind_context *c, int rule);
 
@@ -51,66 +52,66 @@ static inline bool ind__ok(ind_expr e) {
 ind_expr ind__index_symbol(ind_context *c, char prefix, int slot, ind_expr extent); /* "i0", "r1", ..: a loop index */
 ind_expr ind__indirect_symbol(ind_context *c, uint32_t value, ind_expr extent);     /* "t12" */
 bool ind__expr_depends(ind_expr e, ind_expr symbol);
-bool ind__expr_has_kind(ind_expr e, ind_symbol_kind kind); /* any symbol of this kind inside */
-bool ind__expr_is_size(ind_expr e);                        /* no loop index or indirect symbol inside */
-/* All symbols of e, each once, appended to out (at most max); returns how many there are. */
+bool ind__expr_has_kind(ind_expr e, ind_symbol_kind kind); /* a symbol of this kind occurs in e */
+bool ind__expr_is_size(ind_expr e);                        /* no loop index or indirect symbol occurs in e */
+/* Appends the symbols of e, each once, to out (at most max); returns their number. */
 int ind__expr_symbols(ind_expr e, ind_expr *out, int max);
-/* e with from[i] (symbols) replaced by to[i], all at once. */
+/* e with from[i] (symbols) replaced by to[i], simultaneously. */
 ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, int n);
-/* A node of e's kind over n other arguments, through the simplifying constructors. */
+/* A node of e's kind over n other arguments, built by the simplifying constructors. */
 ind_expr ind__expr_rebuild(ind_expr e, const ind_expr *arg, int n);
-/* e == coefficient * symbol + rest, with neither holding the symbol. False if e is not affine in it. */
+/* Splits e == coefficient * symbol + rest; neither part contains the symbol. False if e is not affine in it. */
 bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *rest);
 uint32_t ind__num_exprs(const ind_context *c); /* interned so far */
-/* Prints for emitted code. name(symbol) gives the spelling of each symbol; type is the C type that literals and helper
-   functions use: "int" or "long long". Division of operands not proven non-negative by ind_floordiv / ind_floormod. */
+/* Prints for emitted code. name(symbol) writes the name of each symbol. wide: literals and helper functions are "long
+   long", else "int". Divisions of operands not proven nonnegative call ind_floordiv / ind_floormod. */
 typedef void (*ind__symbol_name_fn)(ind__text *t, ind_expr symbol, void *user);
 void ind__text_expr_c(ind__text *t, ind_expr e, bool wide, ind__symbol_name_fn name, void *user);
 /* Parses an expression; symbols through find (invalid expr: unknown, an error at that position). *end is set to the
-   first character not consumed. On failure returns invalid, with the message set and *end at the offence. */
+   first character not consumed. On failure returns invalid, with the message set and *end at the error. */
 typedef ind_expr (*ind__find_symbol_fn)(const char *name, size_t length, void *user);
 ind_expr ind__expr_parse(ind_context *c, const char *text, const char **end, ind__find_symbol_fn find, void *user);
-/* Row-major linear index of `index` in `size`, and back. */
+/* Row-major linear index of `index` in `size`, and its inverse. */
 ind_expr ind__linearise(ind_context *c, const ind_expr *index, const ind_expr *size, int rank);
 void ind__delinearise(ind_context *c, ind_expr linear, const ind_expr *size, int rank, ind_expr *index);
 ind_expr ind__align_up(ind_expr e, int64_t to);
 
 /* ---- index expressions and the loops they are in ---- */
 
-/* Expressions, facts and bodies of one context, made in another of the same root. Canonical form depends on structure
-   alone, so the result is the same expression over the same symbols. Freed with ind__import_end. */
+/* Imports expressions, facts and bodies of one context into another of the same root. Canonical form depends on
+   structure alone, so the result is the same expression over the same symbols. Freed with ind__import_end. */
 typedef struct ind__import {
     ind_context *to;
     struct ind__id_map {
         ind_context *context;
         uint32_t *slot; /* pairs of key (0: free) and value */
         uint32_t num, cap;
-        uint32_t lent; /* the capacity that is not freed here */
+        uint32_t lent; /* if the slots are borrowed: their capacity; they are not freed here */
     } made;            /* expressions by their ids */
 } ind__import;
-ind__import ind__import_begin(ind_context *to);        /* all that it imports is of one context */
+ind__import ind__import_begin(ind_context *to);        /* everything imported with it must come from one context */
 ind_expr ind__import_expr(ind__import *m, ind_expr e); /* invalid for the invalid one */
-ind_status ind__import_facts(ind__import *m, const ind_facts *f, ind_facts *to); /* adds those of f to `to` */
+ind_status ind__import_facts(ind__import *m, const ind_facts *f, ind_facts *to); /* adds the facts of f to `to` */
 void ind__import_end(ind__import *m);
 /* e in context c: e itself, or imported. Invalid, with the error set, if the contexts have different roots. */
 ind_expr ind__in_context(ind_context *c, ind_expr e);
 
-/* x / y where y is proven to divide x; else invalid, without an error. */
+/* x / y if y is proven to divide x; else invalid, without an error. */
 ind_expr ind__exact_quotient(ind_expr x, ind_expr y);
-/* e with the loop index in vectors of n: n*g + l, where g is the index of the vector and *lane = l, in [0, n), that of
-   the element in it. Both are loop indices of their own. Invalid, without an error, if `index` is no loop index. */
+/* Substitutes n*g + l for the loop index: g is the number of the vector, *lane = l in [0, n) the element in it. Both
+   are new loop indices. Invalid, without an error, if `index` is no loop index. */
 ind_expr ind__by_vectors(ind_expr e, ind_expr index, int n, ind_expr *lane);
-/* If e moves by one with each step of the loop index from every multiple of n to the next: e at those multiples, in an
-   index of its own; else invalid, without an error. */
+/* If e grows by one with each step of the loop index, from every multiple of n to the next: e at those multiples, in a
+   new loop index. Else invalid, without an error. */
 ind_expr ind__run_base(ind_expr e, ind_expr index, int n);
-int ind__expr_divisions(ind_expr e); /* number of // and %, equal ones counted each time; at most INT_MAX */
-/* a <= b for all sizes, also where maxima have to be taken apart: as offsets in memory plans are. */
+int ind__expr_divisions(ind_expr e); /* number of // and %, counting repeated ones each time; saturates at INT_MAX */
+/* a <= b for all sizes. Also splits maxima into cases, as offsets in memory plans require. */
 bool ind__known_le_max(ind_expr a, ind_expr b);
-/* ind_bounds under the facts in force. All code after the IR takes bounds of extents, offsets and counts from here. */
+/* ind_bounds under the facts in force. All code after the IR gets bounds of extents, offsets and counts from here. */
 void ind__known_bounds(ind_expr e, int64_t *lo, int64_t *hi);
 
-/* Several expressions as one straight program over int64 slots: slot i < num_inputs is input i. For launch formulas and
-   for the evaluator. */
+/* Several expressions as one straight-line program over int64 slots: slot i < num_inputs is input i. For launch
+   formulas and the evaluator. */
 typedef struct ind__program_op {
     uint8_t kind; /* ind_expr_kind; INT: value in imm */
     uint32_t a, b, c;
@@ -128,9 +129,9 @@ typedef struct ind__program {
     uint32_t num_memo, cap_memo;
 } ind__program;
 ind_status ind__program_init(ind__program *p, ind_context *c, const ind_expr *inputs, uint32_t num_inputs);
-/* Slot that will hold e; UINT32_MAX on failure (an unknown symbol or no memory). */
+/* Adds e; returns the slot of its value, UINT32_MAX on failure (an unknown symbol or no memory). */
 uint32_t ind__program_add(ind__program *p, ind_expr e);
-/* slots has num_inputs + num_ops entries, the first num_inputs filled by the caller. */
+/* slots has num_inputs + num_ops entries; the caller fills the first num_inputs. */
 ind_status ind__program_run(const ind__program *p, int64_t *slots); /* IND_OVERFLOW, IND_INVALID_ARGUMENT (x // 0) */
 void ind__program_close(ind__program *p); /* nothing is added any more: frees the memo */
 void ind__program_free(ind__program *p);

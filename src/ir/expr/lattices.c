@@ -20,13 +20,13 @@ static void ir__list_push(ir__list *l, ind_expr e) {
         l->failed = true;
 }
 
-/* Appends e, or its arguments where e is of this kind. */
+/* Appends e, or its arguments if e is of this kind. */
 static void ir__list_flatten(ir__list *l, ind_expr e, ind_expr_kind kind) {
     bool flat = ind_expr_query_kind(e) == kind;
     for (int i = 0; i < (flat ? ind_expr_num_args(e) : 1); i++) ir__list_push(l, flat ? ind_expr_arg(e, i) : e);
 }
 
-/* Sorts, and keeps one of equal ones. */
+/* Sorts and removes duplicates. */
 static void ir__list_sort(ir__list *l) {
     if (l->failed || !l->num) return;
     qsort(l->v, l->num, sizeof *l->v, ir__expr_order);
@@ -36,7 +36,7 @@ static void ir__list_sort(ir__list *l) {
     l->num = n;
 }
 
-/* Interns a node over the list and frees it. */
+/* Interns a node with the list as arguments, and frees the list. */
 static ind_expr ir__list_intern(ir__list *l, ind_expr_kind kind) {
     ind_context *c = l->context;
     uint32_t local[32], *id = l->num <= 32 ? local : (uint32_t *)ind__alloc(c, l->num * sizeof *id);
@@ -57,20 +57,21 @@ static bool ir__is_arg_of(ind_expr e, ind_expr_kind kind, ind_expr arg) {
     return false;
 }
 
-/* Is a never the one that Min (Max) has to look at, because of b? Max(x, Min(x, y)) = x and the other way round. */
+/* True if Min (Max) never needs a, because of b: b is at most (at least) a. Max(x, Min(x, y)) = x, and dually. */
 static bool ir__dominated(ind_expr_kind kind, ind_expr a, ind_expr b, bool prove) {
     int64_t alo, ahi, blo, bhi;
     ind_expr_bounds(a, &alo, &ahi);
     ind_expr_bounds(b, &blo, &bhi);
     bool max = kind == IND_EXPR_MAX;
     if (ir__is_arg_of(a, max ? IND_EXPR_MIN : IND_EXPR_MAX, b)) return true;
-    /* INT64_MAX is the end of a symbol, but no bound of what is computed from symbols: that may be more on the way */
+    /* INT64_MAX bounds a symbol, but not an expression: an intermediate result may be larger */
     bool bounded = (max ? ahi : bhi) != INT64_MAX || !ind_expr_num_args(max ? a : b);
     if (bounded && (max ? ahi <= blo : alo >= bhi)) return true;
     return prove && (max ? ind_known_le(a, b) : ind_known_le(b, a));
 }
 
-/* Drops dominated arguments. Many arguments are compared with the one of the best bound only, to stay linear. */
+/* Drops dominated arguments. More than 32 arguments are compared only with the one with the best bound, to stay
+   linear. */
 static void ir__lattice_prune(ir__list *l, ind_expr_kind kind) {
     const bool all = l->num <= 32, max = kind == IND_EXPR_MAX;
     uint32_t best = 0, kept = 0;
@@ -119,8 +120,9 @@ static ind_expr ir__lattice_common(const ir__list *l, ind_expr_kind kind) {
     return r;
 }
 
-/* Does the Min or Max stand with the other sign, as -Max(-a, -b) or -Min(-a, -b)? With a 0 it is always the Max; else
-   the one whose first term is positive: of the first terms of the arguments that which comes before the others. */
+/* True if the Min or Max is written with the other sign, as -Max(-a, -b) or -Min(-a, -b). If an argument is 0, the
+   canonical form is the Max. Else it is the one whose first term is positive: the term that comes first among the first
+   terms of the arguments. */
 static bool ir__lattice_turns(const ir__list *l, ind_expr_kind kind) {
     ir__term first = {0};
     int64_t value;
@@ -140,8 +142,9 @@ static bool ir__lattice_turns(const ir__list *l, ind_expr_kind kind) {
     return negative && !positive;
 }
 
-/* Min(g*a, g*b) = g*Min(a, b) for an integer g > 0, g*Max(a, b) for g < 0: multiplying by g keeps or turns the order.
-   g > 1 only if a multiplication goes, so that the result does not grow, or goes out of Min(0, g*a + g*b). */
+/* Min(g*a, g*b) = g*Min(a, b) for an integer g > 0, g*Max(a, b) for g < 0: multiplying by g preserves or reverses the
+   order. g > 1 is taken out only if that removes a multiplication from an argument, so that the result does not grow,
+   or from Min(0, g*a + g*b). */
 static ind_expr ir__lattice_factor(const ir__list *l, ind_expr_kind kind) {
     int64_t g = 0;
     uint32_t freed = 0;
@@ -165,7 +168,7 @@ static ind_expr ir__lattice_factor(const ir__list *l, ind_expr_kind kind) {
     return r;
 }
 
-/* Min or Max of n >= 1 expressions: flat, sorted, without arguments that another one beats for all values. */
+/* Min or Max of n >= 1 expressions: flat, sorted, without dominated arguments. */
 static ind_expr ir__lattice(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n) {
     if (n < 1 || !ir__all_ok(c, v, n)) return ir__expr_none(c);
     ir__list l = {.context = c};

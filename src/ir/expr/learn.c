@@ -1,6 +1,6 @@
 /* ---- learning ---- */
 
-/* A consequence that cannot be built (it exceeds 64 bits) is not drawn. */
+/* Puts a condition on the agenda. A consequence without a 64-bit form is invalid and is dropped. */
 static ind_status ir__todo(ind_facts *f, ind_expr condition) {
     if (!ind__ok(condition)) return IND_OK;
     return ir__ids_push(f->context, &f->agenda, condition.id) ? IND_OK : IND_OUT_OF_MEMORY;
@@ -29,7 +29,7 @@ static bool ir__touches(const ind_facts *f, uint32_t id, ind_expr symbol) {
     return ind__expr_depends(ir__expr_make(f->context, id), symbol);
 }
 
-/* Takes the facts with this symbol out of a list; what they say goes to the agenda. */
+/* Moves the facts that contain this symbol from a list to the agenda, as conditions. */
 static ind_status ir__relearn_list(ind_facts *f, ir__ids *list, ind_expr symbol,
                                    ind_expr (*say)(ind_facts *, const uint32_t *), uint32_t width) {
     uint32_t kept = 0;
@@ -46,7 +46,7 @@ static ind_status ir__relearn_list(ind_facts *f, ir__ids *list, ind_expr symbol,
     return status;
 }
 
-/* The nodes as they are: no constructor may settle them while facts are being moved. */
+/* Interns the node directly: constructors could decide it while facts are being moved. */
 static ind_expr ir__say(ind_facts *f, ind_expr_kind kind, uint32_t a, uint32_t b) {
     uint32_t arg[2] = {a, b};
     return ir__intern(f->context, kind, arg, 2, 0);
@@ -68,7 +68,7 @@ static ind_expr ir__say_condition(ind_facts *f, const uint32_t *id) {
     return ir__expr_make(f->context, id[0]);
 }
 
-/* The truth map anew from the conditions that are left. */
+/* Rebuilds the truth map from the remaining conditions. */
 static ind_status ir__rebuild_truth(ind_facts *f) {
     ir__ids list = f->known.condition, none = {0};
     ind_status status = IND_OK;
@@ -80,7 +80,7 @@ static ind_status ir__rebuild_truth(ind_facts *f) {
     return status;
 }
 
-/* From here on the symbol is `value`, which does not hold it. */
+/* Replaces the symbol by `value`, which does not contain it. */
 static ind_status ir__replace(ind_facts *f, ind_expr symbol, ind_expr value) {
     ir__knowledge *k = &f->known;
     ind_context *c = f->context;
@@ -114,7 +114,7 @@ static int64_t ir__clamp(int64_t v, ir__range r) {
     return v < r.lo ? r.lo : v > r.hi ? r.hi : v;
 }
 
-/* The symbol is in `to` and a multiple of m: a symbol of the same name with the narrower range takes its place. */
+/* The symbol is in `to` and a multiple of m: replaces it by a symbol of the same name with the narrower range. */
 static ind_status ir__narrow(ind_facts *f, ind_expr symbol, ir__range to, int64_t m) {
     ind_symbol s = *ind_expr_symbol(symbol);
     ir__range r = ir__stored_range(f->context, symbol.id, NULL);
@@ -122,7 +122,7 @@ static ind_status ir__narrow(ind_facts *f, ind_expr symbol, ir__range to, int64_
     if (to.hi < r.hi) r.hi = to.hi;
     if (m > 1 && s.multiple_of % m) {
         int64_t both = ir__lcm64(s.multiple_of, m);
-        s.multiple_of = both % m ? m : both; /* an lcm beyond 64 bits: the newer one */
+        s.multiple_of = both % m ? m : both; /* the lcm exceeds 64 bits: takes the new one */
     }
     r = ir__range_multiples(r, s.multiple_of);
     if (r.lo > r.hi) return ir__contradiction(f);
@@ -137,9 +137,9 @@ static ind_status ir__narrow(ind_facts *f, ind_expr symbol, ir__range to, int64_
     return narrower.id == symbol.id ? IND_OK : ir__replace(f, symbol, narrower);
 }
 
-/* Bounds propagation: c*s + rest >= 0 narrows s by the largest value of rest. A narrowed symbol takes the relation out
-   and puts it on the agenda, so it comes back here until nothing narrows (or f->narrowings is used up: three relations
-   that contradict each other may creep for ever). */
+/* Bounds propagation: c*s + rest >= 0 narrows s by the largest value of rest. Narrowing a symbol moves the relation to
+   the agenda, so this repeats until nothing narrows or f->narrowings is used up: three contradicting relations could
+   narrow for ever. */
 static ind_status ir__propagate(ind_facts *f, ind_expr r) {
     ind_context *c = f->context;
     int64_t hi;
@@ -157,7 +157,7 @@ static ind_status ir__propagate(ind_facts *f, ind_expr r) {
             to.hi = ir__floor_div(hi, -u.c);
         if (to.lo <= now.lo && to.hi >= now.hi) continue;
         f->narrowings--;
-        return ir__narrow(f, u.m, to, 1); /* r is on the agenda again */
+        return ir__narrow(f, u.m, to, 1); /* this put r on the agenda again */
     }
     return IND_OK;
 }
@@ -169,8 +169,8 @@ static ind_status ir__add_relation(ind_facts *f, ind_expr r) {
     return ir__propagate(f, r);
 }
 
-/* r >= 0 divided by the common factor g of all terms but the integer one, which is rounded down: g*x + c >= 0 is
-   x >= -c/g, for integers x + floor(c/g) >= 0. */
+/* Divides r >= 0 by the common factor g of all terms but the integer, which is rounded down: g*x + c >= 0 is x >= -c/g,
+   for integers x + floor(c/g) >= 0. */
 static ind_expr ir__tighten(ind_expr r) {
     int64_t g = 0;
     for (int i = 0; i < ir__num_terms(r); i++)
@@ -185,8 +185,8 @@ static ind_expr ir__tighten(ind_expr r) {
     return ir__sum_finish(&s);
 }
 
-/* r = sign * m + c >= 0 with a single m that is a quotient, Min or Max: what that says of its arguments.
-   x // b >= q is x >= q*b, and x // b <= q is x <= q*b + b - 1, for b > 0. */
+/* Consequences of sign * m + c >= 0 for the arguments of m, a quotient, Min or Max. For b > 0, x // b >= q is x >= q*b,
+   and x // b <= q is x <= q*b + b - 1. */
 static ind_status ir__learn_single(ind_facts *f, ind_expr m, bool positive, int64_t bound) {
     ind_context *c = f->context;
     ind_expr_kind kind = ind_expr_query_kind(m);
@@ -203,10 +203,10 @@ static ind_status ir__learn_single(ind_facts *f, ind_expr m, bool positive, int6
     ind_expr x = ind_expr_arg(m, 0), b = ind_expr_arg(m, 1), qb = ir__mul2(q, b);
     ind_expr top = ind_expr_sub(ind_expr_add(qb, b), ind_int(c, 1));
     ind_expr d = positive ? ind_expr_sub(x, qb) : ind_expr_sub(top, x);
-    return ind__ok(d) ? ir__todo_ge0(f, d) : IND_OK; /* an overflow: the relation alone is kept */
+    return ind__ok(d) ? ir__todo_ge0(f, d) : IND_OK; /* on overflow only the relation is stored */
 }
 
-/* r >= 0, tightened and neither known nor excluded. */
+/* Stores r >= 0, which is tightened and neither known nor excluded. */
 static ind_status ir__store_ge0(ind_facts *f, ind_expr r) {
     int64_t c0 = 0;
     int terms = ir__num_terms(r), at = 0;
@@ -225,7 +225,7 @@ static ind_status ir__store_ge0(ind_facts *f, ind_expr r) {
     return status ? status : ir__add_relation(f, r);
 }
 
-/* d >= 0. */
+/* Learns d >= 0. */
 static ind_status ir__learn_ge0(ind_facts *f, ind_expr d) {
     ind_context *c = f->context;
     ind_expr r = ir__tighten(d);
@@ -238,8 +238,8 @@ static ind_status ir__learn_ge0(ind_facts *f, ind_expr d) {
     return ir__store_ge0(f, r);
 }
 
-/* d != 0. Where one sign is excluded it is a relation; at an end of a symbol's range it narrows; a product is never
-   zero if and only if no factor is. */
+/* Learns d != 0. If one sign is excluded, it becomes a relation. At an end of a symbol's range it narrows the range. A
+   product is nonzero if and only if every factor is. */
 static ind_status ir__learn_ne0(ind_facts *f, ind_expr d) {
     ind_context *c = f->context;
     if (ir__known_nonzero(d)) return IND_OK;
@@ -257,7 +257,7 @@ static ind_status ir__learn_ne0(ind_facts *f, ind_expr d) {
     return IND_OK;
 }
 
-/* Does e % m == r contradict a residue of e for another modulus? They agree modulo what divides both moduli. */
+/* True if e % m == r contradicts a residue of e for another modulus: both must agree modulo the gcd of the moduli. */
 static bool ir__residue_clashes(const ind_facts *f, ind_expr e, int64_t m, int64_t r) {
     const ir__ids *list = &f->known.residue;
     for (uint32_t i = 0; i < list->num; i += 3) {
@@ -269,7 +269,7 @@ static bool ir__residue_clashes(const ind_facts *f, ind_expr e, int64_t m, int64
     return false;
 }
 
-/* e % m == r, m an integer > 0: of a symbol alone r == 0 is a multiple_of, and any r rounds the range. */
+/* Learns e % m == r for an integer m > 0. For a symbol r == 0 gives a multiple_of; any r rounds the range inwards. */
 static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t r) {
     ind_context *c = f->context;
     int64_t c0 = 0;
@@ -289,7 +289,7 @@ static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t
     if (!ir__narrowable(e)) return IND_OK;
     ir__range range = ir__stored_range(c, e.id, NULL), to = ir__anything;
     int64_t gap;
-    if (range.lo != INT64_MIN) { /* up to the next value that is r modulo m */
+    if (range.lo != INT64_MIN) { /* the next value congruent to r modulo m */
         gap = ir__floor_mod(range.lo, m);
         to.lo = ir__sat_add(range.lo, r >= gap ? r - gap : r + (m - gap));
     }
@@ -300,16 +300,17 @@ static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t
     return to.lo > range.lo || to.hi < range.hi ? ir__narrow(f, e, to, 1) : IND_OK;
 }
 
-/* A way to solve d == 0 for a symbol. */
+/* A solution of d == 0 for a symbol. */
 typedef struct ir__solution {
     ind_expr symbol, value;
-    ind_expr rest; /* not valid: exact; else rest % divisor == 0 has to hold */
+    ind_expr rest; /* invalid: the solution is exact; else rest % divisor == 0 must hold */
     int64_t divisor;
-    int score; /* the lower the better */
+    int score; /* lower is better */
 } ir__solution;
 
-/* d = k * symbol + rest: symbol = -rest / k. A plain symbol on a side of the equation is best, then unbacked ones; a
-   size is not made to hang on data if the data can hang on the size; exact solutions come before rounded ones. */
+/* Solves d = k * symbol + rest for the symbol: -rest / k. Preferred: a symbol that is a side of the equation, then
+   unbacked symbols. A size is made to depend on data only if the data cannot depend on the size. Exact solutions come
+   before rounded ones. */
 static bool ir__solve_for(ind_expr d, ind_expr a, ind_expr b, ind_expr s, ir__solution *out) {
     ind_context *c = d.context;
     ind_expr k, rest;
@@ -343,10 +344,10 @@ static bool ir__solve(ind_expr d, ind_expr a, ind_expr b, ir__solution *best) {
         *best = s;
         found = true;
     }
-    return found && best->score < 32; /* a size does not hang on a loop index */
+    return found && best->score < 32; /* a size must not depend on a loop index */
 }
 
-/* The symbol's own range and multiple now hold of its value. */
+/* Imposes the symbol's own range and multiple on its value. */
 static ind_status ir__impose(ind_facts *f, ind_expr symbol, ind_expr value) {
     ind_context *c = f->context;
     ir__range r = ir__stored_range(c, symbol.id, NULL);
@@ -358,7 +359,7 @@ static ind_status ir__impose(ind_facts *f, ind_expr symbol, ind_expr value) {
     return status;
 }
 
-/* e with the replaced symbols replaced, and nothing else done to it. Invalid where that needs the facts. */
+/* e with the replaced symbols replaced, without other simplification. Invalid if building it needs the facts. */
 static ind_expr ir__renamed(ind_facts *f, ind_expr e) {
     const ir__knowledge *k = &f->known;
     ind_facts *before = ind_facts_enter(f->context, NULL);
@@ -372,8 +373,8 @@ static ind_expr ir__renamed(ind_facts *f, ind_expr e) {
     return e;
 }
 
-/* Does e hold a replaced symbol? Only in a node that cannot be built over what replaces it: a division by what is not
-   known to be other than zero. As the value of a symbol it could lead back to that symbol. */
+/* True if e contains a replaced symbol. That happens in a node that cannot be built over the replacement: a division by
+   an expression not proven nonzero. As the value of a symbol, e could then lead back to that symbol. */
 static bool ir__has_replaced(const ind_facts *f, ind_expr e) {
     const ir__knowledge *k = &f->known;
     if (!(ir__node_of(e)->symbols & k->mask)) return false;
@@ -393,7 +394,7 @@ static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
             ind_expr_is_int(value, &r))
             return r >= 0 && r < m ? ir__learn_residue(f, ind_expr_arg(x, 0), m, r) : ir__contradiction(f);
     }
-    ind_expr common, less = ir__split_common(d, &common); /* g * x == 0 and g != 0: x == 0 */
+    ind_expr common, less = ir__split_common(d, &common); /* g * x == 0 with g != 0 gives x == 0 */
     if (ind__ok(less) && ir__known_nonzero(common)) d = less;
     if (ir__known_nonzero(d)) return ir__contradiction(f);
     ir__solution s = {0};
@@ -453,11 +454,11 @@ static ind_status ir__learn(ind_facts *f, ind_expr condition) {
     case IND_EXPR_LT:
         d = ind_expr_sub(ind_expr_sub(b, a), ind_int(c, 1));
         return ind__ok(d) ? ir__learn_ge0(f, d) : ir__remember_truth(f, condition);
-    default: return ir__learn_ne0(f, condition); /* any number as a condition: it is not 0 */
+    default: return ir__learn_ne0(f, condition); /* a number as a condition: it is not 0 */
     }
 }
 
-/* The only argument of an `or` that is not excluded; *excluded says how many are. */
+/* The only argument of an `or` that is not excluded; *excluded: the number of excluded ones. */
 static ind_expr ir__last_choice(ind_facts *f, ind_expr condition, int *excluded) {
     ind_expr last = ir__expr_none(f->context);
     *excluded = 0;
@@ -472,8 +473,7 @@ static ind_expr ir__last_choice(ind_facts *f, ind_expr condition, int *excluded)
     return last;
 }
 
-/* An `or` of which all arguments but one got excluded says that one: conditions are looked at again once all else is
-   learnt. */
+/* If all arguments of an `or` but one are excluded, the remaining one is learnt. Runs when the agenda is empty. */
 static ind_status ir__review_conditions(ind_facts *f) {
     ir__ids *list = &f->known.condition;
     for (uint32_t i = 0; i < list->num; i++) {
@@ -492,9 +492,9 @@ static ind_status ir__review_conditions(ind_facts *f) {
     return IND_OK;
 }
 
-#define IND__MAX_LEARNT 100000 /* steps of one assumption: a stop, not a tuning */
+#define IND__MAX_LEARNT 100000 /* steps of one assumption; a safety limit, not a tuning parameter */
 
-/* Works off the agenda. f is in force. */
+/* Processes the agenda. f must be in force. */
 static ind_status ir__learn_all(ind_facts *f) {
     ind_status status = IND_OK;
     for (uint32_t at = 0; !status; at++) {
@@ -511,7 +511,7 @@ static ind_status ir__learn_all(ind_facts *f) {
     return status;
 }
 
-/* What is known with `condition` too, in *out (to be freed in any case). */
+/* The knowledge of f and `condition` together, in *out (to be freed in any case). */
 static ind_status ir__conclude(const ind_facts *f, ind_expr condition, ir__knowledge *out) {
     ind_context *c = f->context;
     ind_facts work;
@@ -535,7 +535,7 @@ static ind_status ir__conclude(const ind_facts *f, ind_expr condition, ir__knowl
     return status;
 }
 
-/* What f knows becomes what it knows with `condition` too; on failure it stays. */
+/* Adds `condition` to the knowledge of f; on failure f does not change. */
 static ind_status ir__accept(ind_facts *f, ind_expr condition) {
     ir__knowledge k = {0};
     ind_status status = ir__conclude(f, condition, &k);
@@ -549,7 +549,7 @@ static ind_status ir__accept(ind_facts *f, ind_expr condition) {
     return status;
 }
 
-/* Is `condition` excluded by this one fact (invalid: by the ranges of its symbols)? */
+/* True if `condition` contradicts this one fact (invalid: the ranges of its symbols). */
 static bool ir__excludes(ind_context *c, ind_expr fact, ind_expr condition) {
     ind_facts alone;
     ir__facts_init(&alone, c);
@@ -561,12 +561,12 @@ static bool ir__excludes(ind_context *c, ind_expr fact, ind_expr condition) {
     return excludes;
 }
 
-#define IND__BLAME 256 /* facts that are tried as the one that a condition contradicts */
+#define IND__BLAME 256 /* facts tried to name the one that a condition contradicts */
 
 static ind_status ir__fail_contradiction(const ind_facts *f, ind_expr condition) {
     ind_context *c = f->context;
     char text[512], fact[512];
-    if (ind_expr_is_int(condition, NULL)) /* what it was is gone */
+    if (ind_expr_is_int(condition, NULL)) /* its text is lost */
         snprintf(text, sizeof text, "the condition is never true: it");
     else
         ind_expr_print(condition, text, sizeof text);
@@ -584,17 +584,17 @@ static ind_status ir__fail_contradiction(const ind_facts *f, ind_expr condition)
     return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the facts known so far, taken together", text);
 }
 
-/* The sentence for a fact that could not be added. */
+/* Sets the message for a fact that could not be added. */
 static ind_status ir__fail_fact(const ind_facts *f, ind_expr condition, ind_status status) {
     if (status == IND_INVALID_ARGUMENT) return ir__fail_contradiction(f, condition);
     if (status == IND_LIMIT) ind__fail(f->context, status, "a fact has more than %d consequences", IND__MAX_LEARNT);
     return status;
 }
 
-/* Lists the condition as given, with its symbols; on failure nothing is listed. */
+/* Records the condition as given, with its symbols; on failure records nothing. */
 static ind_status ir__list_given(ind_facts *f, ir__ids *list, ind_expr condition) {
     ind_context *c = f->context;
-    int n = ind__expr_symbols(condition, NULL, 0); /* at least as many as there are: none was written down */
+    int n = ind__expr_symbols(condition, NULL, 0); /* upper bound: without output, duplicates count */
     ind_expr *symbol = (ind_expr *)ind__alloc(c, ((size_t)n + 1) * sizeof *symbol);
     uint32_t before = f->symbol.num;
     bool ok = symbol != NULL;
@@ -632,7 +632,7 @@ ind_status ind_facts_assume(ind_facts *f, ind_expr condition) {
     return ir__fail_fact(f, condition, status);
 }
 
-/* The hints decide; where they cannot be right (the facts exclude what they say) the facts do. */
+/* The hints decide; if the facts exclude their answer, the facts decide. */
 ind_status ind_guard(ind_facts *f, ind_expr condition, bool *holds) {
     ind_status status = ir__check_condition(f, &condition);
     if (status) return status;

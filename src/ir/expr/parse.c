@@ -1,11 +1,11 @@
-/* ---- reading: operator precedence with its own stacks, so that no nesting of the text reaches the stack of C. A level
-   of a + b - c .. is collected and built once, which keeps long sums linear. */
+/* ---- reading: operator precedence with explicit stacks, so nesting of the text does not use the C stack. A chain a +
+   b - c .. is collected and built once, which makes long sums linear. */
 
-#define IR__MAX_NESTING   1000  /* open operators and parentheses: more than any text that is printed has */
+#define IR__MAX_NESTING   1000  /* open operators and parentheses; more than any printed text has */
 #define IR__MAX_ARGUMENTS 65536 /* of Min and Max */
 #define IR__MAX_EXPONENT  64
 
-enum { /* operations of the text beyond kinds and forms */
+enum { /* operations of the text that are neither kinds nor forms */
        IR__READ_SUB = IR__NUM_FORM_OPS,
        IR__READ_POWER,
        IR__READ_PLUS,
@@ -22,7 +22,7 @@ typedef struct ir__function {
     bool swap; /* Gt(a, b) is Lt(b, a) */
 } ir__function;
 
-/* What may be called; below the line are the spellings of other tools. */
+/* Functions that may be called. The names after the mark are those of other tools. */
 static const ir__function ir__functions[] = {
     {"Min", 2, IR__MAX_ARGUMENTS, IND_EXPR_MIN, false},
     {"Max", 2, IR__MAX_ARGUMENTS, IND_EXPR_MAX, false},
@@ -61,12 +61,12 @@ static const ir__infix ir__infixes[] = {
     {"//", 6, IND_EXPR_FLOORDIV, false}, {"%", 6, IND_EXPR_MOD, false},
 };
 
-/* An operator that waits for its right side, or an open parenthesis. */
+/* An operator that awaits its right operand, or an open parenthesis. */
 typedef struct ir__open {
     int op, strength; /* strength 0: a parenthesis */
-    bool swap, minus; /* minus: ADD, the value to come is subtracted */
+    bool swap, minus; /* minus: ADD whose next value is subtracted */
     const ir__function *function;
-    uint32_t values; /* number of the first of its values */
+    uint32_t values; /* index of the first of its values */
     const char *at;  /* its token */
 } ir__open;
 
@@ -79,9 +79,9 @@ typedef struct ir__expr_parser {
     uint32_t num_open, cap_open;
     ind_expr *value;
     uint32_t num_values, cap_values;
-    const char **before; /* per value: the operator in front of it */
+    const char **before; /* per value: the operator before it */
     uint32_t num_before, cap_before;
-    bool operand; /* an operand comes next */
+    bool operand; /* expects an operand next */
 } ir__expr_parser;
 
 static bool ir__name_char(char c, bool first) {
@@ -92,7 +92,7 @@ static void ir__skip_space(ir__expr_parser *p) {
     while (*p->at == ' ' || *p->at == '\t') p->at++;
 }
 
-/* Records a failure at a place; false, for `return`. */
+/* Records a failure at `at`; returns false. */
 static bool ir__parse_fail(ir__expr_parser *p, const char *at, ind_status status, const char *what) {
     p->at = at;
     ind__fail(p->context, status, "%s", what);
@@ -131,7 +131,7 @@ static bool ir__push_open(ir__expr_parser *p, int op, int strength, const char *
 
 /* ---- building */
 
-/* Conditions are joined in halves: a long chain does not become a deep expression. */
+/* Combines conditions as a balanced tree, so a long chain does not become a deep expression. */
 static ind_expr ir__join_halves(int op, const ind_expr *v, int n) {
     if (n == 1) return v[0];
     ind_expr a = ir__join_halves(op, v, n - n / 2), b = ir__join_halves(op, v + (n - n / 2), n / 2);
@@ -174,7 +174,7 @@ static ind_expr ir__many(int op, ind_context *c, const ind_expr *v, int n) {
     }
 }
 
-/* Where a sum or product of n values first fails: the operator in front of the value that is one too many. */
+/* Locates the failure of a sum or product of n values: the operator before the first value that makes it fail. */
 static const char *ir__failing_operator(ir__expr_parser *p, const ir__open *o, int n) {
     int good = 1, bad = n;
     while (bad - good > 1) {
@@ -184,12 +184,12 @@ static const char *ir__failing_operator(ir__expr_parser *p, const ir__open *o, i
         else
             bad = middle;
     }
-    if (n > 2) ir__many(o->op, p->context, p->value + o->values, bad); /* for its message */
+    if (n > 2) ir__many(o->op, p->context, p->value + o->values, bad); /* sets the error message */
     return p->before[o->values + (uint32_t)bad - 1];
 }
 
-/* Subtraction: the last value of an open sum gets its sign. Where it has no negation, it is taken from the sum of those
-   before it, which become 0. */
+/* Subtraction: negates the last value of an open sum. If it has no 64-bit negation, it is subtracted from the sum of
+   the values before it, which become 0. */
 static bool ir__settle_minus(ir__expr_parser *p, ir__open *o) {
     if (!o->minus) return true;
     o->minus = false;
@@ -230,7 +230,7 @@ static bool ir__reduce(ir__expr_parser *p) {
     return true;
 }
 
-/* Builds all that binds more strongly than this. */
+/* Builds all operators that bind more strongly than this. */
 static bool ir__reduce_above(ir__expr_parser *p, int strength) {
     while (p->num_open && p->open[p->num_open - 1].strength > strength)
         if (!ir__reduce(p)) return false;
@@ -239,7 +239,7 @@ static bool ir__reduce_above(ir__expr_parser *p, int strength) {
 
 /* ---- operands */
 
-/* 2^63 only exists behind a minus sign. */
+/* 2^63 is only valid after a minus sign. */
 static bool ir__parse_least_integer(ir__expr_parser *p, const char *begin) {
     bool minus = p->num_open && p->open[p->num_open - 1].op == IR__FORM_NEG;
     ir__skip_space(p);
@@ -338,7 +338,7 @@ static bool ir__is_many(int op) {
     return op == IND_EXPR_ADD || op == IND_EXPR_MUL || op == IND_EXPR_AND || op == IND_EXPR_OR;
 }
 
-/* An infix operator: joins the open level of its kind, or opens one over the value before it. */
+/* An infix operator: continues the open chain of its kind, or opens one over the value before it. */
 static bool ir__parse_infix(ir__expr_parser *p, const ir__infix *x, const char *at) {
     int op = x->op == IR__READ_SUB ? IND_EXPR_ADD : x->op;
     if (!ir__reduce_above(p, x->op == IR__READ_POWER ? 8 : x->strength)) return false; /* ** binds to the right */
@@ -375,7 +375,7 @@ static bool ir__finish_call(ir__expr_parser *p) {
     return ir__reduce(p);
 }
 
-/* Closes what is open up to the innermost parenthesis; *done if there is none. */
+/* Builds everything up to the innermost parenthesis; *done if there is none. */
 static bool ir__parse_close(ir__expr_parser *p, bool *done) {
     const char *at = p->at;
     if (!ir__reduce_above(p, 0)) return false;

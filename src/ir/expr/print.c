@@ -32,7 +32,7 @@ static void ir__write_symbol(ind__text *t, ind_expr e, const ir__expr_style *sty
 
 static void ir__write_form(ind__text *t, const ir__form *f, const ir__expr_style *style, int outer);
 
-/* Operand number i with what stands before it. C has no minimum of more than two: ind_min(ind_min(a, b), c). */
+/* Writes operand i and the text before it. C has no minimum of more than two: ind_min(ind_min(a, b), c). */
 static void ir__write_operand(ind__text *t, const ir__form *f, int i, const ir__expr_style *style) {
     const ir__spelling *row = ir__spelling_of(style, f);
     bool lattice = f->op == IND_EXPR_MIN || f->op == IND_EXPR_MAX, where = f->op == IND_EXPR_WHERE;
@@ -74,18 +74,18 @@ static const ir__form *ir__form_checked(ir__former *w, ind_expr e) {
     const size_t length = strlen(s->text) + 1;
     char *text = (char *)ind__arena_copy(&w->arena, s->text, length);
     const ir__form *f = text ? ir__form_of(w, e) : NULL;
-    if (s->refusals != refusals) return NULL; /* even if only a smaller form was lost: same text always */
+    if (s->refusals != refusals) return NULL; /* the text must not depend on memory */
     if (f && f->chars > IR__MAX_TEXT) {
         ind__fail(c, IND_LIMIT, "the text of an expression is longer than %d characters", IR__MAX_TEXT);
         return NULL;
     }
     if (!w->refused) return f;
-    s->status = before; /* forms that were tried and refused leave no trace */
+    s->status = before; /* failures of trial forms leave no trace */
     memcpy(s->text, text, length);
     return f;
 }
 
-/* Most of what is written is a number or a symbol: their form is all there is to make. */
+/* Fast path for numbers and symbols, which are most of the text: they need no choice of form. */
 static bool ir__text_leaf(ind__text *t, ind_expr e, const ir__expr_style *style) {
     const ir__expr_node *n = ir__node_of(e);
     if (n->kind != IND_EXPR_INT && n->kind != IND_EXPR_SYM) return false;

@@ -1,6 +1,6 @@
 /* ---- products */
 
-/* Multiplies out. False without an error if an integer overflows on the way. */
+/* Expands the product. False without an error if an integer overflows. */
 static bool ir__expand(const ir__sum *x, const ir__sum *y, ir__sum *out) {
     for (uint32_t i = 0; i < x->num; i++)
         for (uint32_t j = 0; j < y->num && !out->failed; j++) {
@@ -11,7 +11,8 @@ static bool ir__expand(const ir__sum *x, const ir__sum *y, ir__sum *out) {
     return true;
 }
 
-/* A product of two sums that is too large to multiply out, or whose integers would overflow, stays a product. */
+/* Builds a product. A product of two sums that is too large to expand, or whose integers would overflow, stays a
+   product. */
 static ind_expr ir__make_mul(ind_expr a, ind_expr b) {
     ind_context *c = a.context;
     ir__sum x = {.context = c}, y = {.context = c}, s = {.context = c};
@@ -49,7 +50,7 @@ static ind_expr ir__mul2(ind_expr a, ind_expr b) {
     if (ia && ib) return ind__mul_overflow(x, y, &v) ? ir__fail_overflow(a.context) : ind_int(a.context, v);
     if ((ia && x == 1) || (ib && !y)) return b;
     if ((ib && y == 1) || (ia && !x)) return a;
-    if (ir__is_plain(a) && ir__is_plain(b)) { /* nothing to multiply out or to join */
+    if (ir__is_plain(a) && ir__is_plain(b)) { /* nothing to expand or to combine */
         ir__term t;
         ir__mul_terms(ir__term_of(a), ir__term_of(b), &t);
         return ir__term_expr(t);

@@ -1,34 +1,34 @@
 /* ---- proofs ---- */
 
-/* What a fact set knows, besides the ranges of its symbols. Everything here is in terms of symbols that are not
-   replaced. Ids are of expressions of the context. */
+/* The knowledge of a fact set, besides the ranges of its symbols. All of it is in terms of symbols that are not
+   replaced. Ids are expressions of the context. */
 typedef struct ir__ids {
     uint32_t *id;
     uint32_t num, cap;
 } ir__ids;
 
 typedef struct ir__knowledge {
-    ir__ids from, to;    /* replaced symbols and their values: no symbol of `from` is in any value */
+    ir__ids from, to;    /* replaced symbols and their values: no value contains a symbol of `from` */
     ir__id_map replaced; /* symbol to 1 + its position in `from` */
     uint64_t mask;       /* Bloom: the replaced symbols */
     ir__ids relation;    /* each is >= 0 */
-    ir__ids nonzero;     /* each is != 0, in the form of ir__primitive */
+    ir__ids nonzero;     /* each is != 0, normalised by ir__primitive */
     ir__ids residue;     /* triples (e, m, r): e % m == r */
-    ir__ids condition;   /* each is true; what was not understood otherwise */
+    ir__ids condition;   /* conditions that hold and that are stored as a whole */
     ir__id_map truth;    /* condition to 1 (true) or 2 (false) */
 } ir__knowledge;
 
 struct ind_facts {
-    ind__owned owned; /* first */
+    ind__owned owned; /* must be first */
     ind_context *context;
     ir__knowledge known;
-    uint32_t generation;             /* changes whenever `known` does; no two sets share one */
+    uint32_t generation;             /* changes with `known`; no two sets share one */
     ir__ids declared, guard, symbol; /* as given; the symbols that occur in them */
-    ir__id_map memo;                 /* one pass of simplification under this generation */
+    ir__id_map memo;                 /* cached results of a simplification pass under this generation */
     uint32_t memo_generation;
-    bool simplifying; /* expressions that are built now have no replaced symbols */
-    ir__ids agenda;   /* while assuming: conditions yet to be learnt */
-    int narrowings;   /* while assuming: how often relations may still narrow a range */
+    bool simplifying; /* expressions being built contain no replaced symbols */
+    ir__ids agenda;   /* while assuming: conditions to be learnt */
+    int narrowings;   /* while assuming: remaining number of narrowings by relations */
 };
 
 static ind_facts *ir__facts_in_force(ind_context *c) {
@@ -45,8 +45,8 @@ ind_facts *ind_facts_enter(ind_context *c, ind_facts *f) {
     return before;
 }
 
-/* 0 without a fact set in force, else a number that no other state of any set has: keys what is remembered. What is
-   built in the course of a proof is proven with bounds alone, or proofs would go on for ever: it has the odd number. */
+/* A cache key: 0 without a fact set in force, else a number unique to this state of this set. Expressions built within
+   a proof are proven with bounds alone, as proofs would otherwise not terminate; their key is odd. */
 static uint32_t ir__facts_generation(ind_context *c) {
     return (c->interner->facts ? c->interner->facts->generation : 0) + (c->interner->proving > 0);
 }
@@ -69,9 +69,9 @@ static ind_expr ir__extent_in_force(ind_expr extent) {
     return f && ir__node_of(extent)->symbols & f->known.mask ? ir__settle(f, extent) : extent;
 }
 
-/* A lower bound of e in which one loop index or modulo is replaced by the end of its range that makes the term
-   smallest: the term q * f with 0 <= f <= top becomes 0 if q >= 0 and q * top if q <= 0. Valid for any f, as the terms
-   of a sum may be bounded one by one. */
+/* A lower bound of a term: one loop index or modulo is replaced by the end of its range that minimises the term. q * f
+   with 0 <= f <= top becomes 0 if q >= 0, and q * top if q <= 0. Each term of a sum may be bounded separately, so this
+   is valid for any f. */
 static bool ir__lower_term(ir__term t, bool only_modulo, ind_expr *bound) {
     for (int i = 0; i < ir__num_factors(t.m); i++) {
         ind_expr f = ir__factor_at(t.m, i), end;
@@ -82,7 +82,7 @@ static bool ir__lower_term(ir__term t, bool only_modulo, ind_expr *bound) {
         } else if (ind_expr_query_kind(f) == IND_EXPR_MOD) {
             end = ind_expr_arg(f, 1);
             ind_expr_bounds(end, &least, NULL);
-            if (least < 1) continue; /* of a divisor below 0 the modulo is below 0 */
+            if (least < 1) continue; /* with a negative divisor the modulo is not positive */
         } else {
             continue;
         }
@@ -122,7 +122,7 @@ static bool ir__has_product(ind_expr e) {
     return false;
 }
 
-/* l + s' for a symbol s with the lower bound l != 0, s' >= 0; else the factor itself. */
+/* l + s' with s' >= 0 for a symbol s with the lower bound l != 0; else the factor itself. */
 static ind_expr ir__shifted(ind_expr f) {
     const ind_symbol *s = ind_expr_symbol(f);
     int64_t lo, hi;
@@ -132,12 +132,11 @@ static ind_expr ir__shifted(ind_expr f) {
     moved.lo = moved.hint = 0;
     if (hi == INT64_MAX || ind__sub_overflow(hi, lo, &moved.hi)) moved.hi = INT64_MAX;
     moved.multiple_of = 1;
-    moved.slot = -1 - (int)ir__node_of(f)->arg.symbol->number; /* its own: two symbols may differ in any field */
+    moved.slot = -1 - (int)ir__node_of(f)->arg.symbol->number; /* unique: two symbols may differ in any field */
     return ind_expr_add(ind_symbol_expr(f.context, &moved), ind_int(f.context, lo));
 }
 
-/* e with every symbol that is a factor of a term shifted to begin at 0: then a polynomial with no negative coefficient
-   is never negative. */
+/* e with every symbol in it shifted to start at 0: a polynomial without negative coefficients is then nonnegative. */
 static ind_expr ir__shift_sizes(ind_expr e) {
     ir__sum s = {.context = e.context};
     for (int i = 0; i < ir__num_terms(e) && !s.failed; i++) {
@@ -148,11 +147,11 @@ static ind_expr ir__shift_sizes(ind_expr e) {
     return ir__sum_finish(&s);
 }
 
-/* Limits of the search. Constructors prove a lot, nearly always in vain: without relations one step has to do. */
+/* Limits of the search. Constructors try many proofs, nearly all in vain; without relations one step must be enough. */
 #define IND__PROOF_TRIES 32
 #define IND__PROOF_DEPTH 3
-#define IND__PROOF_TERMS 32 /* longer sums are only bounded */
-#define IND__PLAIN_TERMS 6  /* the same without relations */
+#define IND__PROOF_TERMS 32 /* longer sums: only bounds */
+#define IND__PLAIN_TERMS 6  /* the same limit without relations */
 
 typedef struct ir__proof {
     ind_facts *facts; /* may be NULL */
@@ -161,13 +160,13 @@ typedef struct ir__proof {
 
 static bool ir__prove(ir__proof *p, ind_expr e, int depth);
 
-/* e - q * f + q * value for e with the term q * f: the factor f of one term is bounded by value. */
+/* e with the factor f of its term q * f replaced by value: e - q * f + q * value. */
 static ind_expr ir__exchange(ind_expr e, ind_expr q, ind_expr f, ind_expr value) {
     return ind_expr_add(ind_expr_sub(e, ir__mul2(q, f)), ir__mul2(q, value));
 }
 
-/* q * Min(a, b, ..) is q * a or q * b or ..: e >= 0 if it is with each of them in its place. With q <= 0 one of them is
-   enough, as Min(a, b) <= a; so with Max and q >= 0. */
+/* q * Min(a, b, ..) is one of q * a, q * b, ..: e >= 0 if it holds with each of them substituted. With q <= 0 one of
+   them is enough, as Min(a, b) <= a; the same for Max with q >= 0. */
 static bool ir__prove_lattice(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, int depth) {
     int64_t lo, hi;
     ind_expr_bounds(q, &lo, &hi);
@@ -177,8 +176,8 @@ static bool ir__prove_lattice(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, 
     return !any;
 }
 
-/* For b > 0: x - b + 1 <= b * (x // b) <= x. The term q * (x // b) with q = b * j is bounded by j * (x - b + 1) or j *
-   x; with any q, b*e is bounded so: e >= 0 if b*e > -b. */
+/* For b > 0: x - b + 1 <= b * (x // b) <= x. So a term q * (x // b) with q = b * j is bounded by j * (x - b + 1) or j *
+   x. For any other q, b*e is bounded this way: e >= 0 if b*e > -b. */
 static bool ir__prove_quotient(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, int depth) {
     ind_context *c = e.context;
     ind_expr x = ind_expr_arg(f, 0), b = ind_expr_arg(f, 1), one = ind_int(c, 1);
@@ -203,15 +202,15 @@ static bool ir__prove_modulo(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, i
     return hi <= 0 && lo >= 0 && least > 0 && ir__prove(p, ir__exchange(e, q, f, ind_expr_arg(f, 0)), depth);
 }
 
-/* Do other terms than the i-th have symbols of this set? */
+/* True if a term other than the i-th has symbols of this set. */
 static bool ir__others_share(ind_expr e, int i, uint32_t symbols) {
     for (int k = 0; k < ir__num_terms(e); k++)
         if (k != i && ir__node_of(ir__term_at(e, k))->symbols & symbols) return true;
     return false;
 }
 
-/* An exchange says more than bounds do only if something cancels, so with a symbol in common; a quotient by a symbol
-   brings its divisor to the other terms. */
+/* Replacing a factor is better than its bounds only if something cancels, which requires a common symbol. Exception: a
+   quotient by a symbol multiplies the other terms by its divisor. */
 static bool ir__prove_factors(ir__proof *p, ind_expr e, int depth) {
     for (int i = 0; i < ir__num_terms(e); i++) {
         ind_expr t = ir__term_at(e, i);
@@ -233,8 +232,8 @@ static bool ir__prove_factors(ir__proof *p, ind_expr e, int depth) {
     return false;
 }
 
-/* With the term c*k*m of e and d*m of the relation r >= 0, c and d of one sign and k >= 0, the terms cancel in
-   |d|*e - |c|*k*r =: w, and |d|*e >= w. So w > -|d| gives e > -1. */
+/* Combines e with a relation r >= 0. For a term c*k*m of e and a term d*m of r, with c and d of one sign and k >= 0,
+   the terms cancel in |d|*e - |c|*k*r =: w, and |d|*e >= w. So w > -|d| gives e > -1. */
 static bool ir__prove_by_term(ir__proof *p, ind_expr e, ir__term t, ind_expr r, ir__term u, int depth) {
     ind_context *c = e.context;
     ir__term unit = {1, u.m, 0}, k;
@@ -248,7 +247,7 @@ static bool ir__prove_by_term(ir__proof *p, ind_expr e, ir__term t, ind_expr r, 
     return ir__prove(p, ind_expr_add(w, ind_int(c, d - 1)), depth);
 }
 
-/* Negative terms first: it is they that keep e from being bounded. */
+/* Negative terms first, as they keep the bound of e negative. */
 static bool ir__prove_by_relations(ir__proof *p, ind_expr e, bool negative, int depth) {
     const ir__ids *list = &p->facts->known.relation;
     for (int i = 0; i < ir__num_terms(e); i++) {
@@ -260,7 +259,7 @@ static bool ir__prove_by_relations(ir__proof *p, ind_expr e, bool negative, int 
             if (!(ir__node_of(r)->symbols & mask)) continue;
             for (int k = 0; k < ir__num_terms(r) && k < IND__PROOF_TERMS; k++) {
                 ind_expr u = ir__term_at(r, k);
-                if (ir__node_of(u)->symbols & ~mask || ind_expr_is_int(u, NULL)) continue; /* no divisor of t */
+                if (ir__node_of(u)->symbols & ~mask || ind_expr_is_int(u, NULL)) continue; /* not a divisor of t */
                 if (ir__prove_by_term(p, e, t, r, ir__term_of(u), depth)) return true;
             }
         }
@@ -268,8 +267,8 @@ static bool ir__prove_by_relations(ir__proof *p, ind_expr e, bool negative, int 
     return false;
 }
 
-/* g*x + k with the largest g > 0: x + k // g, which is >= 0 where e is, and says so in smaller numbers. A quotient's
-   bound loses less than one of these. */
+/* g*x + k with the largest g > 0 becomes x + k // g, which has the same sign and smaller numbers. So less is lost when
+   a quotient in it is replaced by its bound. */
 static ind_expr ir__without_content(ind_expr e) {
     int64_t g = 0;
     for (int i = 0; i < ir__num_terms(e); i++) {
@@ -279,7 +278,7 @@ static ind_expr ir__without_content(ind_expr e) {
     return g > 1 ? ind_expr_floordiv(e, ind_int(e.context, g)) : e;
 }
 
-/* A quotient by what is positive is not negative where its numerator is not. */
+/* A quotient by a positive number is nonnegative if its numerator is. */
 static ind_expr ir__without_divisors(ind_expr e) {
     int64_t least;
     while (ind__ok(e) && ind_expr_query_kind(e) == IND_EXPR_FLOORDIV) {
@@ -290,7 +289,7 @@ static ind_expr ir__without_divisors(ind_expr e) {
     return e;
 }
 
-/* Is e >= 0? Every step replaces e by something that is never larger (or by a positive multiple of it). */
+/* Proves e >= 0. Every step replaces e by an expression that is never larger, or by a positive multiple of it. */
 static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     int64_t lo, hi;
     e = ir__without_divisors(e);
@@ -301,7 +300,7 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     p->tries--;
     ind_expr low = e;
     for (int round = 0; round < 8; round++) {
-        /* Modulos first: their end is the divisor, in which a loop index of another term may cancel. */
+        /* Modulos first: their upper end has the divisor, in which a loop index of another term may cancel. */
         ind_expr next = ir__lower_terms(low, true);
         if (ind__ok(next) && next.id == low.id) next = ir__lower_terms(low, false);
         if (!ind__ok(next) || next.id == low.id) break;
@@ -322,15 +321,15 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     return ir__prove_by_relations(p, e, true, depth - 1) || ir__prove_by_relations(p, e, false, depth - 1);
 }
 
-/* Is v's place in the table taken by this node at this point? */
+/* The cache slot of the value of node `id` at this point. */
 static ir__sample *ir__sample_slot(struct ind__interner *in, uint32_t id, unsigned point) {
     return &in->sample[(id * 2654435761u + point * 40503u) % IND__SAMPLES];
 }
 
 static bool ir__sample_node(ind_expr e, unsigned point, int64_t *out);
 
-/* A point of the domain of all symbols: sizes at their least (bit 0: largest) value, loop indices first (bit 1: last);
-   bit 2 turns both round for every other name, so that sizes that have nothing to do with each other differ. */
+/* The value of a symbol at a sample point. Sizes have their least value (bit 0: largest), loop indices their first (bit
+   1: last). Bit 2 flips both for every other name, so that unrelated sizes differ. */
 static bool ir__sample_symbol(const ind_symbol *s, unsigned point, int64_t *out) {
     const unsigned own = point & 4 && s->name[strlen(s->name) - 1] & 1 ? point ^ 3 : point;
     if (ind__ok(s->extent)) {
@@ -338,7 +337,7 @@ static bool ir__sample_symbol(const ind_symbol *s, unsigned point, int64_t *out)
         *out = own & 2 ? *out - 1 : 0;
         return true;
     }
-    const int64_t reach = (int64_t)1 << 20; /* where there is no end */
+    const int64_t reach = (int64_t)1 << 20; /* used if unbounded */
     int64_t lo = s->lo > INT64_MIN ? s->lo : s->hi < -reach ? ir__sat_add(s->hi, -reach) : -reach, hi = s->hi;
     if (hi == INT64_MAX) hi = lo < INT64_MAX - reach ? lo + reach : lo;
     int64_t v = own & 1 ? hi : lo, m = s->multiple_of;
@@ -362,8 +361,8 @@ static bool ir__sample_args(ind_expr e, unsigned point, int64_t *out) {
     return chain || !ir__apply(e.context, kind, v[0], v[1], v[2], out);
 }
 
-/* The value of e at a sample point; false if it has none there. Remembered, as the parts of an expression are asked for
-   again when it grows. */
+/* The value of e at a sample point; false if it has none there. Cached, as a growing expression has the same parts
+   again. */
 static bool ir__sample_node(ind_expr e, unsigned point, int64_t *out) {
     if (ind_expr_is_int(e, out)) return true;
     ir__sample *slot = ir__sample_slot(e.context->interner, e.id, point);
@@ -377,8 +376,8 @@ static bool ir__sample_node(ind_expr e, unsigned point, int64_t *out) {
     return slot->valid;
 }
 
-/* Is e negative at some point? Then no proof of e >= 0 has to be looked for. Not under relations between symbols, which
-   the points do not heed. */
+/* True if e is negative at some point: then no proof of e >= 0 is attempted. Not used under relations between symbols,
+   which the points ignore. */
 static bool ir__refuted(ind_expr e) {
     for (unsigned point = 0; point < 8; point++) {
         int64_t v;
@@ -387,7 +386,7 @@ static bool ir__refuted(ind_expr e) {
     return false;
 }
 
-/* A proof is a question: where it fails, for an overflow on the way too, no error is left behind. */
+/* Tries to prove e >= 0. A failed proof, including an overflow in it, records no error. */
 static bool ir__prove_ge0(ind_expr e) {
     if (!ind__ok(e)) return false;
     int64_t lo, hi;
@@ -410,8 +409,8 @@ static bool ir__prove_ge0(ind_expr e) {
     return proven;
 }
 
-/* a + by <= b, with by 0 or 1. The same few sizes are compared again and again, so that answers are remembered as the
-   results of operations are; but for what failed on the way, as another time it may not. */
+/* Proves a + by <= b, with by 0 or 1. The same few sizes are compared many times, so answers are cached like results of
+   operations. An answer after a failure (no memory) is not cached, as it may differ next time. */
 static bool ir__known_below(ind_expr a, ind_expr b, int by) {
     if (!ir__both_ok(&a, &b)) return false;
     if (a.id == b.id) return by <= 0;
@@ -445,7 +444,7 @@ bool ind_known_true(ind_expr condition) {
     return ind_known(ir__facts_in_force(condition.context), condition);
 }
 
-/* 5 - Min(5, n) and Max(0, 5 - n) are two nodes, as integers stay in a sum, but taken from each other they are 0. */
+/* 5 - Min(5, n) and Max(0, 5 - n) are two nodes, as integers stay in the sum, but their difference simplifies to 0. */
 static bool ir__no_difference(ind_expr a, ind_expr b) {
     int64_t d;
     if (ir__node_of(a)->symbols != ir__node_of(b)->symbols) return false;
@@ -472,18 +471,18 @@ bool ind_known_lt(ind_expr a, ind_expr b) {
 
 /* ---- divisors and residues ---- */
 
-/* The largest integer that divides e, as far as its structure and the residues in force show. */
+/* The largest integer that divides e, as far as its structure and the residues in force prove. */
 typedef struct ir__divisor {
     ir__walk walk; /* id to 1 + position in done */
     int64_t *done;
     uint32_t num_done, cap_done;
-    uint32_t limit; /* parts looked at; more are taken to have no divisor */
+    uint32_t limit; /* nodes visited; further nodes count as divisor 1 */
     ind_facts *facts;
 } ir__divisor;
 
 static int64_t ir__known_factor(ir__divisor *w, ind_expr e);
 
-/* lcm where it fits. */
+/* The lcm, or a if it exceeds 64 bits. */
 static int64_t ir__lcm64(int64_t a, int64_t b) {
     int64_t g = ir__gcd64(a, b), r;
     return !g || ind__mul_overflow(a / g, b, &r) ? a : r;
@@ -507,9 +506,9 @@ static int64_t ir__factor_of_kind(ir__divisor *w, ind_expr e) {
         return g;
     case IND_EXPR_WHERE:
         return ir__gcd64(ir__known_factor(w, ind_expr_arg(e, 1)), ir__known_factor(w, ind_expr_arg(e, 2)));
-    case IND_EXPR_FLOORDIV: /* an exact quotient keeps what its divisor leaves */
+    case IND_EXPR_FLOORDIV: /* an exact quotient leaves the rest of the factor */
         if (!ind_expr_is_int(ind_expr_arg(e, 1), &wider) || ind_expr_query_kind(ind_expr_arg(e, 0)) == IND_EXPR_ADD)
-            return 1; /* of a sum it would cost a walk through all that is below */
+            return 1; /* a sum would need a traversal of its whole subtree */
         g = ir__known_factor(w, ind_expr_arg(e, 0));
         return g % wider ? 1 : g / wider;
     default: return 1;
@@ -541,7 +540,7 @@ static int64_t ir__known_factor(ir__divisor *w, ind_expr e) {
     return v;
 }
 
-/* e is r more than a multiple of the result, which divides m > 0; whatever the facts. */
+/* A divisor g of m > 0 such that e is r modulo g; returns g. Independent of facts. */
 static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r) {
     int64_t g = m, k = 0;
     for (int i = 0; i < ir__num_terms(e) && g > 1; i++) {
@@ -553,7 +552,7 @@ static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r) {
     return g;
 }
 
-/* The divisor of an expression in terms of symbols that are not replaced, as constructors ask for it. */
+/* The divisor of an expression without replaced symbols, with the node limit of constructors. */
 static int64_t ir__plain_divisor(ind_expr e) {
     ir__divisor w = {.limit = IND__WALK_FREE, .facts = ir__facts_in_force(e.context)};
     return ir__known_factor(&w, e);
@@ -575,7 +574,7 @@ bool ind_known_multiple(ind_expr e, int64_t of) {
     return ind__ok(e) && of && ind_known_divisor(e) % of == 0;
 }
 
-/* Residue of a term c * m modulo d: 0 where d divides it, c * r where m % d == r is a fact. */
+/* Residue of a term c * m modulo d: 0 if d divides it, c * r if m % d == r is a fact. */
 static bool ir__term_residue(ind_facts *f, ir__term t, int64_t d, int64_t *r) {
     int64_t factor = ir__plain_divisor(t.m), c = t.c % d, modulus, value;
     *r = 0;
@@ -627,7 +626,7 @@ static bool ir__int_residue(ind_facts *f, ind_expr e, int64_t d, int64_t *r) {
     return false;
 }
 
-/* Is e % m known, from the multiples of symbols and the facts in force? r is that value. */
+/* True if e % m is known from the multiples of symbols and the facts in force; *r is its value. */
 static bool ir__known_residue(ind_expr e, ind_expr m, ind_expr *r) {
     if (!ind__ok(e) || !ind__ok(m) || e.context->interner->proving) return false;
     ind_context *c = e.context;
@@ -637,7 +636,7 @@ static bool ir__known_residue(ind_expr e, ind_expr m, ind_expr *r) {
             return *r = ir__id_at(f, &f->known.residue, i + 2), true;
     int64_t d, value;
     if (!ind_expr_is_int(m, &d) || d < 1) return false;
-    c->interner->proving++; /* the differences built on the way may hold quotients, which would ask again */
+    c->interner->proving++; /* the differences built here may have quotients, which would recurse */
     ind__state_of(c)->quiet++;
     bool known = ir__int_residue(f, e, d, &value);
     ind__state_of(c)->quiet--;
@@ -648,7 +647,7 @@ static bool ir__known_residue(ind_expr e, ind_expr m, ind_expr *r) {
 
 /* ---- signs and conditions ---- */
 
-/* e without its common integer factor and with a positive first coefficient: one of e and -e, 2*e, .. */
+/* e without its common integer factor and with a positive last coefficient: the same for e, -e, 2*e, .. */
 static ind_expr ir__primitive(ind_expr e) {
     int64_t g = 0;
     for (int i = 0; i < ir__num_terms(e); i++) g = ir__gcd64(g, ir__term_of(ir__term_at(e, i)).c);
@@ -684,7 +683,7 @@ static bool ir__listed_nonzero(ind_facts *f, ind_expr e) {
     return false;
 }
 
-/* A sum as the monomial that all its terms have in common times what is left; invalid if they share no symbol. */
+/* Factors a sum into the monomial common to all its terms and the rest; invalid if they share no symbol. */
 static ind_expr ir__split_common(ind_expr e, ind_expr *common) {
     ind_context *c = e.context;
     if (ind_expr_query_kind(e) != IND_EXPR_ADD || ir__num_terms(e) > IND__PROOF_TERMS) return ir__expr_none(c);
@@ -703,7 +702,7 @@ static ind_expr ir__split_common(ind_expr e, ind_expr *common) {
     return ir__sum_finish(&s);
 }
 
-/* Proven: e != 0 everywhere. */
+/* True if e is proven nonzero everywhere. */
 static bool ir__known_nonzero(ind_expr e) {
     if (!ind__ok(e)) return false;
     int64_t lo, hi;
@@ -739,7 +738,7 @@ static int ir__proven_sign(ind_expr b) {
     return x * y == 1 || x * y == -1 ? x * y : 2;
 }
 
-/* 1 or 0 where the facts in force say that the condition is true or false as it stands, else -1. */
+/* 1 or 0 if the facts in force contain the condition in this form as true or false, else -1. */
 static int ir__known_condition(ind_expr condition) {
     ind_facts *f = ir__facts_in_force(condition.context);
     uint32_t truth = f ? ir__map_get(&f->known.truth, condition.id) : 0;

@@ -1,17 +1,17 @@
 /* ---- quotients and remainders */
 
-/* a // b or a % b on its way through the rules. */
+/* State of a // b or a % b while the rules are applied. */
 typedef struct ir__division {
     ind_context *context;
     ir__sum a;    /* sorted */
     ind_expr den; /* b, as given */
     ir__term by;  /* b, unless it is a sum */
     bool sum;     /* b is a sum */
-    bool mod;     /* a % b is asked for */
+    bool mod;     /* computes a % b */
     int sign;     /* 1: b > 0; 2: never zero */
 } ir__division;
 
-/* Division by what cannot be zero, of any sign: over -b where b is negative, unless -a or -b has no 64-bit form. */
+/* Division by a nonzero b of any sign. If b is negative it divides by -b, unless -a or -b has no 64-bit form. */
 static ind_expr ir__divide_nonzero(ind_expr a, ind_expr b, bool mod) {
     if (!ir__both_ok(&a, &b)) return ir__expr_none(a.context);
     if (ir__proven_sign(b) >= 0) return mod ? ir__modulo(a, b) : ir__divide(a, b);
@@ -25,7 +25,7 @@ static ind_expr ir__divide_nonzero(ind_expr a, ind_expr b, bool mod) {
     return mod ? ir__modulo(a, b) : ir__divide(a, b);
 }
 
-/* The same division of another numerator. */
+/* The same division with another numerator. */
 static ind_expr ir__divide_again(const ir__division *d, ind_expr a) {
     if (d->sign < 0) return ir__divide_nonzero(a, d->den, d->mod);
     return d->mod ? ir__modulo(a, d->den) : ir__divide(a, d->den);
@@ -47,13 +47,13 @@ static ind_expr ir__rule_one(ir__division *d) {
     return d->mod ? ind_int(d->context, 0) : ir__sum_build(&d->a);
 }
 
-/* Moves a term into multiples of g (as they are) and a rest; an integer is split. */
+/* Moves a term to the multiples of g (not divided) or to the rest; an integer is split. */
 static void ir__split_term(ir__term t, ir__term g, ir__sum *multiples, ir__sum *rest) {
     ir__term q;
     int64_t above, below;
     if (ir__is_const_term(t) && ir__is_const_term(g)) {
         below = ir__floor_mod(t.c, g.c);
-        if (ind__sub_overflow(t.c, below, &above)) above = 0, below = t.c; /* then it is no small part */
+        if (ind__sub_overflow(t.c, below, &above)) above = 0, below = t.c; /* overflow: the integer is no small part */
         if (above) ir__sum_push(multiples, (ir__term){above, t.m, 0});
         if (below) ir__sum_push(rest, (ir__term){below, t.m, 0});
         return;
@@ -63,7 +63,7 @@ static void ir__split_term(ir__term t, ir__term g, ir__sum *multiples, ir__sum *
     ir__sum_push(divides ? multiples : rest, t);
 }
 
-/* t / b for b = c * (x/k) with an exact quotient x/k: k*t / (c*x), where that goes in form. */
+/* t / b for b = c * (x/k) with an exact quotient x/k: k*t / (c*x), if that divides in form. */
 static bool ir__exact_divide(ir__term t, ir__term b, ir__term *q) {
     int64_t k;
     ind_expr x, f = ir__exact_factor(b, &k, &x);
@@ -74,13 +74,14 @@ static bool ir__exact_divide(ir__term t, ir__term b, ir__term *q) {
            ir__term_divide(scaled, whole, q);
 }
 
-/* Is the integer c of a numerator split into multiples of b and a rest? For b < 0 only where that makes it smaller. */
+/* True if the integer c of a numerator is split into a multiple of b and a rest. For b < 0 only if that makes it
+   smaller. */
 static bool ir__splits(int64_t c, int64_t b) {
     return b > 0 || ((c > 0 ? -c : c) <= b && (b != -1 || c != INT64_MIN));
 }
 
 /* (b*q + r) // b = q + r // b and (b*q + r) % b = r % b: floor(q + x) = q + floor(x) for an integer q. Any sign of b.
-   The integer of a is left in [0, b) if b is an integer above 0. */
+   For an integer b > 0 the remaining integer of a is in [0, b). */
 static ind_expr ir__rule_multiples(ir__division *d) {
     if (d->sum) return ir__no_rule(d);
     ir__sum quotient = {.context = d->context}, rest = quotient;
@@ -110,7 +111,7 @@ static ind_expr ir__rule_multiples(ir__division *d) {
     return r;
 }
 
-/* c*x % b = (c % b)*x % b for integers; the sign of c stays, so that no integer grows. */
+/* c*x % b = (c % b)*x % b for integers; the sign of c is preserved, so that no integer grows. */
 static ind_expr ir__rule_reduce(ir__division *d) {
     if (!d->mod || d->sum || !ir__is_const_term(d->by)) return ir__no_rule(d);
     bool changed = false;
@@ -148,7 +149,7 @@ static ind_expr ir__rule_common_factor(ir__division *d) {
     ir__term g = den.num && !den.failed ? ir__sum_content(&d->a, ir__sum_content(&den, den.t[0])) : d->by;
     if (g.c < 0) g.c = g.c == INT64_MIN ? 1 : -g.c;
     if (!den.failed && ind__ok(g.m) && !ir__term_is_one(g)) {
-        ind_expr by = ir__sum_divided(&den, g); /* must still show that it is not zero: the text is read again */
+        ind_expr by = ir__sum_divided(&den, g); /* must still be provably nonzero: the text is parsed again */
         ind_expr less = ind__ok(by) && ir__proven_sign(by) ? ir__divide_nonzero(ir__sum_divided(&d->a, g), by, d->mod)
                                                            : ir__no_rule(d);
         r = d->mod && ind__ok(less) ? ir__mul2(ir__term_expr(g), less) : less;
@@ -164,7 +165,7 @@ static ind_expr ir__rule_in_range(ir__division *d) {
     return d->mod ? a : ind_int(d->context, 0);
 }
 
-/* q <= a/b < q + 1 at both ends of a's bounds: a // b = q and a % b = a - q*b. */
+/* If q <= a/b < q + 1 at both ends of a's bounds: a // b = q and a % b = a - q*b. */
 static ind_expr ir__rule_constant(ir__division *d) {
     ind_expr a = ir__sum_build(&d->a);
     int64_t b, lo, hi;
@@ -175,7 +176,7 @@ static ind_expr ir__rule_constant(ir__division *d) {
     return d->mod ? ind_expr_sub(a, ind_int(d->context, product)) : ind_int(d->context, q);
 }
 
-/* The facts in force know a % b. */
+/* a % b is known from the facts in force. */
 static ind_expr ir__rule_residue(ir__division *d) {
     ind_expr r, a = ir__sum_build(&d->a);
     return d->mod && ir__known_residue(a, d->den, &r) ? r : ir__no_rule(d);
@@ -187,8 +188,9 @@ static uint32_t ir__num_symbolic(const ir__sum *s) {
     return n;
 }
 
-/* One step of long division: takes q * den from the sum, q the quotient of its term i and den's term pivot. False, with
-   nothing done, if that does not leave fewer terms; integers do not count, as FLIP adds them. */
+/* One step of long division: subtracts q * den from the sum, where q is the quotient of its term i and den's term
+   pivot. False, with nothing changed, if the number of terms would not shrink; integers are not counted, as FLIP adds
+   them. */
 static bool ir__long_division_step(ir__sum *rest, const ir__sum *den, uint32_t pivot, uint32_t i, ir__term *q) {
     if (!ir__term_divide(rest->t[i], den->t[pivot], q) || q->c == INT64_MIN) return false;
     ir__sum trial = {.context = rest->context};
@@ -207,7 +209,7 @@ static bool ir__long_division_step(ir__sum *rest, const ir__sum *den, uint32_t p
     return ok;
 }
 
-/* a = q*b + r for two sums, by long division on one term of b; false if no step can be done. */
+/* a = q*b + r for two sums, by long division on one term of b; false if no step is possible. */
 static bool ir__long_division(const ir__sum *a, ind_expr b, ind_expr *q, ind_expr *r) {
     ir__sum den = {.context = a->context}, rest = den, quotient = den;
     ir__sum_add(&den, b, 1);
@@ -243,7 +245,8 @@ static ind_expr ir__rule_long_division(ir__division *d) {
     return d->mod ? r : ind_expr_add(q, r);
 }
 
-/* The single term of kind `kind` that a consists of, but for an integer, which goes to *integer. */
+/* The only term of a besides an integer, if it is of this kind with coefficient 1; the integer in *integer. Else
+   invalid. */
 static ind_expr ir__only_term(const ir__division *d, ind_expr_kind kind, int64_t *integer) {
     ind_expr found = ir__no_rule(d);
     *integer = 0;
@@ -258,8 +261,7 @@ static ind_expr ir__only_term(const ir__division *d, ind_expr_kind kind, int64_t
     return found;
 }
 
-/* Can the product exceed 64 bits by what is known of both? A divisor without a known end is taken to be small enough.
- */
+/* True if the upper bounds show that the product may exceed 64 bits. An unbounded factor counts as small enough. */
 static bool ir__product_exceeds(ind_expr a, ind_expr b) {
     int64_t x, y, product;
     ind_expr_bounds(a, NULL, &x);
@@ -268,8 +270,8 @@ static bool ir__product_exceeds(ind_expr a, ind_expr b) {
     return ends && ind__mul_overflow(x, y, &product);
 }
 
-/* (x // d + c) // b = (x + c*d) // (d*b) for d, b > 0: floor(floor(y) / b) = floor(y / b) for an integer b > 0, with
-   y = x/d + c. Not where d*b overflows or does not show that it is positive. */
+/* (x // d + c) // b = (x + c*d) // (d*b) for d, b > 0: floor(floor(y) / b) = floor(y / b) for an integer b > 0, with y
+   = x/d + c. Not if d*b overflows or its bounds do not prove it positive. */
 static ind_expr ir__rule_nested(ir__division *d) {
     int64_t c, scaled, i;
     ind_expr inner = ir__only_term(d, IND_EXPR_FLOORDIV, &c);
@@ -277,7 +279,7 @@ static ind_expr ir__rule_nested(ir__division *d) {
     ind_expr x = ind_expr_arg(inner, 0), by = ind_expr_arg(inner, 1), shift = ind_int(d->context, 0);
     if (ir__proven_sign(by) != 1 || ir__product_exceeds(by, d->den)) return ir__no_rule(d);
     ind_expr product = ir__mul2(by, d->den);
-    int64_t least; /* bounds have to show the sign, or those of the quotient get wider */
+    int64_t least; /* its bounds must prove the sign, or the bounds of the quotient widen */
     ind_expr_bounds(product, &least, NULL);
     if (!ind__ok(product) || least < 1) return ir__no_rule(d);
     if (c)
@@ -304,21 +306,21 @@ static ind_expr ir__rule_of_mod(ir__division *d) {
     return ir__modulo(ir__divide(ind_expr_arg(inner, 0), d->den), rest);
 }
 
-/* The first term that is no integer has a negative coefficient. */
+/* True if the first term other than the integer has a negative coefficient. */
 static bool ir__leads_negative(const ir__sum *s) {
     for (uint32_t i = 0; i < s->num; i++)
         if (!ir__is_const_term(s->t[i])) return s->t[i].c < 0;
     return false;
 }
 
-/* Does the integer b divide a? */
+/* True if b is an integer that divides a. */
 static bool ir__exact_division(ir__division *d) {
     if (d->sum || !ir__is_const_term(d->by)) return false;
     ind_expr a = ir__sum_build(&d->a);
     return ind__ok(a) && ind_known_multiple(a, d->by.c);
 }
 
-/* c*x // b = c*(x // b) where the integer b divides x; of a sum only the sign comes out. */
+/* c*x // b = c*(x // b) if the integer b divides x; for a sum only the sign is taken out. */
 static ind_expr ir__rule_exact_coefficient(ir__division *d) {
     if (d->mod || !ir__exact_division(d)) return ir__no_rule(d);
     ir__term t = d->a.t[0];
@@ -350,14 +352,14 @@ static ind_expr ir__rule_floor_multiples(ir__division *d) {
     return r;
 }
 
-/* Does b divide e, in form or, an integer b, by what is known? */
+/* True if b divides e in form or, for an integer b, by known divisors. */
 static bool ir__divides(ir__term b, ir__term e) {
     ir__term q;
     if (ir__term_divide(e, b, &q)) return true;
     return ir__is_const_term(b) && b.c != INT64_MIN && ind_known_multiple(ir__term_expr(e), b.c);
 }
 
-/* (c*(x % m) + r) % b = (c*x + r) % b where b divides c*m: x % m differs from x by a multiple of m. */
+/* (c*(x % m) + r) % b = (c*x + r) % b if b divides c*m: x % m differs from x by a multiple of m. */
 static ind_expr ir__rule_unnest(ir__division *d) {
     if (!d->mod || d->sum) return ir__no_rule(d);
     for (uint32_t i = 0; i < d->a.num; i++) {
@@ -401,8 +403,8 @@ static ind_expr ir__try_small_part(ir__division *d, ir__term g) {
 }
 
 /* (g*u + s) // (g*b) = u // b and (g*u + s) % (g*b) = g*(u % b) + s for 0 <= s < g: adding s/g < 1 to the integer u
-   does not reach the next multiple. From every term two g are tried: what it shares with b in form, and the integer
-   that is known to divide both. */
+   does not reach the next multiple. Two g are tried per term: its common factor with b in form, and the integer known
+   to divide both. */
 static ind_expr ir__rule_small_part(ir__division *d) {
     if (d->sum || d->a.num < 2 || d->a.num > 256) return ir__no_rule(d);
     const int64_t known = ind_known_divisor(d->den);
@@ -418,7 +420,7 @@ static ind_expr ir__rule_small_part(ir__division *d) {
     return r;
 }
 
-/* The same for a divisor c*p that is a sum p times a monomial c: with g = c, or with g = p and a = p*u + s by long
+/* The same for a divisor c*p, a monomial c times a sum p: with g = c, or with g = p and a = p*u + s by long
    division. */
 static ind_expr ir__rule_small_part_of_sum(ir__division *d) {
     if (!d->sum || d->a.num > 256) return ir__no_rule(d);
@@ -433,7 +435,7 @@ static ind_expr ir__rule_small_part_of_sum(ir__division *d) {
         return d->mod ? ind_expr_add(ir__modulo(u, d->den), s) : ir__divide(u, d->den);
     if (ir__proven_sign(p) != 1) return r;
     if (!ir__long_division(&d->a, p, &u, &s)) return r;
-    if (!ir__in_range(s, p)) { /* division took one p too many */
+    if (!ir__in_range(s, p)) { /* the long division subtracted one p too many */
         s = ind_expr_add(s, p);
         u = ind_expr_add(u, ind_int(d->context, -1));
         if (!ind__ok(s) || !ind__ok(u) || !ir__in_range(s, p)) return r;
@@ -442,7 +444,7 @@ static ind_expr ir__rule_small_part_of_sum(ir__division *d) {
     return d->mod ? ind_expr_add(ir__mul2(p, ir__divide_nonzero(u, c, true)), s) : ir__divide_nonzero(u, c, false);
 }
 
-/* k times the sum, with k * f = x put in where the factor f = x/k is. */
+/* k times the sum; k * f becomes x in each term with the factor f = x/k. */
 static ind_expr ir__scaled_by(const ir__sum *s, ind_expr f, int64_t k, ind_expr x) {
     ir__sum out = {.context = s->context};
     for (uint32_t i = 0; i < s->num; i++) {
@@ -454,8 +456,8 @@ static ind_expr ir__scaled_by(const ir__sum *s, ind_expr f, int64_t k, ind_expr 
     return ir__sum_finish(&out);
 }
 
-/* a // b = (k*a) // (k*b) with k > 0, where that makes an exact quotient x/k of one side meet x on the other, so that x
-   cancels: s // (s // k) = k and (s // k)*y // s = y // k where k divides s. */
+/* a // b = (k*a) // (k*b) with k > 0, if x then cancels: one side has an exact quotient x/k, the other a factor x. s //
+   (s // k) = k and (s // k)*y // s = y // k if k divides s. */
 static ind_expr ir__rule_exact_scale(ir__division *d) {
     if (d->mod) return ir__no_rule(d);
     ir__sum den = {.context = d->context};
@@ -482,12 +484,12 @@ static ind_expr ir__rule_exact_scale(ir__division *d) {
 }
 
 /* a // b = -1 - (-a - 1) // b and a % b = b - 1 - (-a - 1) % b for b > 0: n = -a - 1 has n = b*q + r with 0 <= r < b,
-   so a = b*(-1 - q) + (b - 1 - r). One of the two numerators is kept: the one that is proven not negative, else the one
-   whose first term is positive. They are compared as they will stand: where g divides b and all but the integer of a,
-   SMALL_PART will have made -a - 1 into -a - g. */
+   so a = b*(-1 - q) + (b - 1 - r). The canonical numerator is the one proven nonnegative, else the one whose first term
+   is positive. They are compared in their final form: if g divides b and all of a but the integer, SMALL_PART turns -a
+   - 1 into -a - g. */
 static ind_expr ir__rule_flip(ir__division *d) {
     bool negative = false;
-    if (ir__exact_division(d)) return ir__no_rule(d); /* -a // b = -(a // b) there */
+    if (ir__exact_division(d)) return ir__no_rule(d); /* handled as -a // b = -(a // b) */
     for (uint32_t i = 0; i < d->a.num; i++) {
         if (d->a.t[i].c == INT64_MIN) return ir__no_rule(d);
         negative = negative || d->a.t[i].c < 0;
@@ -504,7 +506,8 @@ static ind_expr ir__rule_flip(ir__division *d) {
     if (!ind__ok(shifted)) return ir__no_rule(d);
     bool here = ir__prove_ge0(a), there = ir__prove_ge0(shifted);
     if (here == there ? !ir__leads_negative(&d->a) : here) return ir__no_rule(d);
-    /* long division by a sum may have taken away what the mirror puts back: there, only if that has an end */
+    /* after long division by a sum, the mirror may add the removed terms back, endlessly: so it must be in range or
+       have no more terms */
     bool inside = d->sum && ir__in_range(mirror, d->den);
     if (d->sum && !inside && ir__num_terms(mirror) > ir__num_terms(a)) return ir__no_rule(d);
     ind_expr r = inside ? (d->mod ? mirror : ind_int(d->context, 0)) : ir__divide_again(d, mirror);
@@ -517,7 +520,7 @@ typedef struct ir__division_rule {
     ind_expr (*apply)(ir__division *d);
 } ir__division_rule;
 
-/* In this order; the first that applies decides. Those that drop terms come first. */
+/* In this order; the first that applies is used. Rules that drop terms come first. */
 static const ir__division_rule ir__division_rules[] = {
     {IND__EXPR_RULE_DIVIDE_ZERO, true, ir__rule_zero},
     {IND__EXPR_RULE_DIVIDE_BY_ONE, true, ir__rule_one},
@@ -554,7 +557,7 @@ static ind_expr ir__run_rules(ind_expr a, ind_expr b, bool mod) {
         const ir__division_rule *rule = &ir__division_rules[i];
         if (!rule->any_sign && d.sign != 1) continue;
         uint32_t failures = ind__state_of(c)->failures;
-        ind__state_of(c)->quiet++; /* a rewriting that overflows is one that does not apply */
+        ind__state_of(c)->quiet++; /* a rewriting that overflows does not apply */
         r = rule->apply(&d);
         ind__state_of(c)->quiet--;
         ok = ind__ok(r) || failures == ind__state_of(c)->failures;
@@ -575,7 +578,7 @@ static ind_expr ir__make_mod(ind_expr a, ind_expr b) {
     return ir__run_rules(a, b, true);
 }
 
-/* a // b where b is never zero, and not proven negative where ir__divide_nonzero can put the minus into a. */
+/* a // b for a nonzero b, which is not proven negative unless ir__divide_nonzero could not negate. */
 static ind_expr ir__divide(ind_expr a, ind_expr b) {
     if (!ir__both_ok(&a, &b)) return ir__expr_none(a.context);
     int64_t x, y;

@@ -1,6 +1,6 @@
 /* ---- ranges of memory */
 
-/* The maximum in a term of a sum that grows with it: Max(..) or c * Max(..) with c >= 0; else invalid. */
+/* The maximum in a term that is nondecreasing in it: Max(..) or c * Max(..) with c >= 0; else invalid. */
 static ind_expr ir__max_of_term(ind_expr term) {
     ind_expr none = ir__expr_none(term.context), most = none;
     if (ind_expr_query_kind(term) == IND_EXPR_MAX) return term;
@@ -17,7 +17,7 @@ static ind_expr ir__max_of_term(ind_expr term) {
     return most;
 }
 
-/* The first term of e (or e itself) with such a maximum, which goes to *most; else invalid. */
+/* The first term of e (or e itself) with such a maximum, which is returned in *most; else invalid. */
 static ind_expr ir__max_term(ind_expr e, ind_expr *most) {
     bool sum = ind_expr_query_kind(e) == IND_EXPR_ADD;
     for (int i = 0; i < (sum ? ind_expr_num_args(e) : 1); i++) {
@@ -33,7 +33,8 @@ static ind_expr ir__at_argument(ind_expr e, ind_expr term, ind_expr most, int i)
     return ir__exchange(e, ir__remove_factor(term, most), most, ind_expr_arg(most, i));
 }
 
-/* a <= b with a maximum in a term of b replaced by one of its arguments (it is at least that); `deep`: that twice. */
+/* Proves a <= b with a maximum in a term of b replaced by one of its arguments, a lower bound. `deep`: up to two
+   replacements. */
 static bool ir__le_some(ind_expr a, ind_expr b, bool deep) {
     if (ind_known_le(a, b)) return true;
     ind_expr most, term = ir__max_term(b, &most);
@@ -44,14 +45,15 @@ static bool ir__le_some(ind_expr a, ind_expr b, bool deep) {
     return false;
 }
 
-/* The divisor of t, a quotient by a positive number; else 0. */
+/* The divisor if t is a quotient by a positive number; else 0. */
 static int64_t ir__divisor_of(ir__term t) {
     int64_t n = 0;
     bool quotient = ind__ok(t.m) && ind_expr_query_kind(t.m) == IND_EXPR_FLOORDIV;
     return quotient && ind_expr_is_int(ind_expr_arg(t.m, 1), &n) && n > 0 ? n : 0;
 }
 
-/* b with c*n/m times its quotient u = k * (y // n), y >= 0, if that is less: what t = c * (x // m) of a needs. */
+/* b with the coefficient of its quotient u = k * (y // n), y >= 0, reduced to c*n/m, if that is less than k: as much as
+   the term t = c * (x // m) of a requires. */
 static ind_expr ir__with_part(ind_expr b, ir__term t, ir__term u) {
     int64_t m = ir__divisor_of(t), n = ir__divisor_of(u), part, least;
     if (!m || !n || n % m || t.c <= 0 || ind__mul_overflow(t.c, n / m, &part) || part >= u.c)
@@ -61,7 +63,8 @@ static ind_expr ir__with_part(ind_expr b, ir__term t, ir__term u) {
     return ind_expr_sub(b, ind_expr_mul(ind_int(b.context, u.c - part), u.m));
 }
 
-/* a <= b where b has more of a quotient than a needs: CeilDiv(x, 8) <= 3 * CeilDiv(x, 16) as 2 of them are enough. */
+/* Proves a <= b if b has more of a quotient than a requires: CeilDiv(x, 8) <= 3 * CeilDiv(x, 16), as 2 of them are
+   enough. */
 static bool ir__le_by_part(ind_expr a, ind_expr b) {
     enum { IR__MOST_PAIRS = 64 };
     if (ir__num_terms(a) * ir__num_terms(b) > IR__MOST_PAIRS) return false;
@@ -73,7 +76,7 @@ static bool ir__le_by_part(ind_expr a, ind_expr b) {
     return false;
 }
 
-/* A maximum in a is one of its arguments. Hints refute most pairs at once. */
+/* A maximum in a equals one of its arguments, so each must be <= b. Hints refute most pairs at once. */
 bool ind__known_le_max(ind_expr a, ind_expr b) {
     if (!ind__ok(a) || !ind__ok(b) || ind_hint(a) > ind_hint(b)) return false;
     if (ir__le_some(a, b, true) || ir__le_by_part(a, b)) return true;
@@ -98,26 +101,26 @@ bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size
 
 /* --------------------------------------------------------------------------------------------- >>expr-text */
 
-/* Printing has two steps. First an expression becomes a form: a tree of what will be written, chosen by the number of
-   operations, then by the number of characters. Then a table of spellings writes the form. A form is only taken for the
-   text if the constructors turn it back into the very same expression; so no rule below has to be trusted for that. */
+/* Printing has two steps. First an expression becomes a form, a tree of the text to write, chosen by the number of
+   operations, then by the number of characters. Then a table of spellings writes the form. A form is used for text only
+   if the constructors turn it back into the same expression, so no rule below has to be trusted for that. */
 
-enum { /* what a form can be beyond the kinds of expressions */
+enum { /* forms beyond the kinds of expressions */
        IR__FORM_NEG = IND_EXPR_WHERE + 1,
        IR__FORM_CEILDIV,
-       IR__FORM_DIV_CALL, /* quotients of C whose operands may be negative */
+       IR__FORM_DIV_CALL, /* quotients in C whose operands may be negative */
        IR__FORM_MOD_CALL,
-       IR__FORM_OTHERWISE, /* only a spelling: what stands before the last operand of Where */
+       IR__FORM_OTHERWISE, /* spelling only: the text before the last operand of Where */
        IR__NUM_FORM_OPS
 };
 
-#define IR__MAX_FORM_TERMS  256       /* sums of more are written as they are stored: time stays linear */
-#define IR__MAX_FORM_DEPTH  400       /* of forms: what is nested deeper is written as it is stored; bounds recursion */
-#define IR__MAX_TEXT        (1 << 20) /* characters that are written and read */
-#define IR__MINUS_CHARS     12        /* what -x // 4 and x // -4 count more than they are long: CeilDiv is clearer */
-#define IR__CALL_OPS        4         /* what ind_floordiv costs beyond a plain division, in operations */
-#define IR__FACTOR_TRIES    8         /* common factors that are compared before one is taken */
-#define IR__MAX_TERMS_SPLIT 32        /* terms of a numerator that is rewritten */
+#define IR__MAX_FORM_TERMS  256       /* longer sums are written as stored, to stay linear in time */
+#define IR__MAX_FORM_DEPTH  400       /* nesting of forms; deeper ones are written as stored; bounds recursion */
+#define IR__MAX_TEXT        (1 << 20) /* maximum characters written and read */
+#define IR__MINUS_CHARS     12        /* extra characters counted for -x // 4 and x // -4: CeilDiv is clearer */
+#define IR__CALL_OPS        4         /* cost of ind_floordiv over a plain division, in operations */
+#define IR__FACTOR_TRIES    8         /* common factors compared before one is chosen */
+#define IR__MAX_TERMS_SPLIT 32        /* terms of a numerator that may be rewritten */
 
 typedef struct ir__form ir__form;
 
@@ -137,16 +140,16 @@ struct ir__form {
     uint8_t op;     /* ind_expr_kind or one of the above */
     bool fits;      /* C: no intermediate result can leave the type */
     uint16_t depth; /* of the tree below */
-    uint32_t id;    /* the expression it stands for; 0: not known */
+    uint32_t id;    /* the stored expression of the form; 0: none */
     int num;        /* operands */
-    int ops, chars; /* to compute it; to write it as text */
+    int ops, chars; /* cost to compute; length as text */
     int64_t value;  /* INT */
     int64_t lo, hi; /* bounds of the value */
     const ir__form **arg;
-    const ir__poly *poly; /* the same as a sum, after roundings were rewritten; NULL: the one term it is */
+    const ir__poly *poly; /* the same as a sum, after roundings were rewritten; NULL: a single term */
 };
 
-/* How one printing differs from another. */
+/* Parameters of one printing. */
 typedef struct ir__expr_style {
     ind_print form;
     bool stored; /* as stored: no factoring, no CeilDiv */
@@ -154,16 +157,16 @@ typedef struct ir__expr_style {
     void *user;
 } ir__expr_style;
 
-/* One row per op: binding strength, what stands before, between and after the operands, the strength that the first and
-   the others must have to go without parentheses. Strength, as in Python: or 1, and 2, not 3, comparison 4, sum 5,
-   product and quotient 6, unary minus 7, the rest 8. */
+/* One row per op: binding strength; texts before, between and after the operands; the strengths that the first and the
+   other operands need to have no parentheses. Strength, as in Python: or 1, and 2, not 3, comparison 4, sum 5, product
+   and quotient 6, unary minus 7, the rest 8. */
 typedef struct ir__spelling {
     int strength;
     const char *open, *between, *close;
     int first, other;
 } ir__spelling;
 
-/* What text and the C forms share, and where they differ. */
+/* Spellings common to text and the C forms. */
 #define IR__SPELL_COMMON                                                                                               \
     [IND_EXPR_ADD] = {5, "", " + ", "", 5, 5}, [IND_EXPR_MUL] = {6, "", "*", "", 7, 7},                                \
     [IND_EXPR_MOD] = {6, "", " % ", "", 6, 7}, [IND_EXPR_EQ] = {4, "", " == ", "", 5, 5},                              \
@@ -225,8 +228,8 @@ static const ir__spelling *ir__spelling_of(const ir__expr_style *s, const ir__fo
     return &(ir__style_is_c(s) ? ir__spell_c : s->form == IND_PRINT_LATEX ? ir__spell_latex : ir__spell_text)[f->op];
 }
 
-/* A minus goes before a product without parentheses, -a*b is (-a)*b; but not before one that begins with a sum, which
-   it would be multiplied into. */
+/* True if a minus is written before a product without parentheses: -a*b is (-a)*b. False if the product begins with a
+   sum: the minus would be multiplied into it. */
 static bool ir__minus_product(const ir__form *f) {
     const ir__form *p = f->op == IR__FORM_NEG ? f->arg[0] : f;
     if (f->op != IR__FORM_NEG || p->op != IND_EXPR_MUL) return false;

@@ -1,10 +1,12 @@
-/* ---- rewriting roundings: what a quotient or modulo may be written as instead
+/* ---- rewriting roundings: equal forms of a quotient or modulo
 
-   Identities of integers, for any b that is not zero or, where a row says so, for b > 0; k is any integer. With n, d
-   and s the signs of the numerator, of the divisor and of the whole: x // b = s * op(n*x + offset + k*b, d*b) +
-   constant - s*d*k x % b  = s * op(n*x + offset + k*b, d*b) + constant + divisors*b What is added joins the sum around,
-   which is where operations are saved: 1 + (x + 3) // 4 = (x + 7) // 4, 2 - (x + 2) // 4 = (9 - x) // 4, 7 - (x + 7) %
-   8 = -x % 8, -CeilDiv(x, 8) = x // -8. */
+   Identities of integers, for any b != 0 or, if the row has `positive`, for b > 0; k is any integer.
+   With n, d and s the signs of the numerator, of the divisor and of the result:
+   x // b = s * op(n*x + offset + k*b, d*b) + constant - s*d*k
+   x % b = s * op(n*x + offset + k*b, d*b) + constant + divisors*b
+   The added terms merge into the surrounding sum, which saves operations:
+   1 + (x + 3) // 4 = (x + 7) // 4, 2 - (x + 2) // 4 = (9 - x) // 4,
+   7 - (x + 7) % 8 = -x % 8, -CeilDiv(x, 8) = x // -8. */
 
 static const struct ir__identity {
     int op, numerator, offset, divisor, sign, constant, divisors;
@@ -14,7 +16,7 @@ static const struct ir__identity {
     {IR__FORM_CEILDIV, 1, 1, 1, 1, -1, 0, true},     /* floor(x / b) = ceil((x + 1) / b) - 1 */
     {IND_EXPR_FLOORDIV, -1, -1, 1, -1, -1, 0, true}, /* = -floor((-x - 1) / b) - 1 */
     {IR__FORM_CEILDIV, -1, 0, 1, -1, 0, 0, false},   /* = -ceil(-x / b) */
-    {IND_EXPR_FLOORDIV, -1, 0, -1, 1, 0, 0, false},  /* the same four over -x / -b */
+    {IND_EXPR_FLOORDIV, -1, 0, -1, 1, 0, 0, false},  /* the four above over -x / -b */
     {IR__FORM_CEILDIV, -1, -1, -1, 1, -1, 0, true},
     {IND_EXPR_FLOORDIV, 1, 1, -1, -1, -1, 0, true},
     {IR__FORM_CEILDIV, 1, 0, -1, -1, 0, 0, false},
@@ -24,51 +26,52 @@ static const struct ir__identity {
     {IND_EXPR_MOD, 1, 1, -1, 1, -1, 1, true},   /* both: x % b = b - 1 + (x + 1) % -b */
 };
 
-#define IR__MAX_UNITS  6  /* terms of a divisor that is compared with the sum around */
-#define IR__MAX_TRIED  3  /* roundings below each other whose numerators are rewritten for the one above */
+#define IR__MAX_UNITS  6  /* terms of a divisor that are compared with the surrounding sum */
+#define IR__MAX_TRIED  3  /* nesting of roundings whose numerators are rewritten for the outer one */
 #define IR__MAX_TRIES  48 /* rewritings of one rounding that are compared by estimate */
-#define IR__MAX_MADE   4  /* of those, the best that are made */
+#define IR__MAX_MADE   4  /* of these, the number of best ones that are built */
 #define IR__MAX_PASSES 4  /* over the roundings of a sum */
-#define IR__NESTED_OPS 2  /* what such a rewriting may save, in operations: an estimate */
+#define IR__NESTED_OPS 2  /* operations that rewriting a nested rounding may save: an estimate */
 
-/* A term that adding to the quotient changes: m, or m times a term of the divisor. */
+/* A term of the surrounding sum that changes when a number is added to the quotient: m, or m times a term of the
+   divisor. */
 typedef struct ir__unit {
     ir__mono m;
-    int at;      /* that term of the sum around, -1: there is none */
-    int64_t now; /* its number, 0 if there is none */
+    int at;      /* index in the surrounding sum, -1: there is none */
+    int64_t now; /* its coefficient, 0 if there is none */
 } ir__unit;
 
 typedef struct ir__rewriting {
     const struct ir__identity *id;
     int64_t k;
     int64_t integer;            /* of the numerator */
-    int64_t constant, divisors; /* joins the sum around: m * (constant + divisors * (the divisor without integer)) */
-    bool guess;                 /* not true of all integers */
-    ir__cost cost;              /* estimate of the sum with it */
-    const ir__form *f;          /* what stands for the quotient then; NULL: nothing is cheaper */
+    int64_t constant, divisors; /* added to the sum: m * (constant + divisors * (the divisor without integer)) */
+    bool guess;                 /* not an identity of all integers; must be verified */
+    ir__cost cost;              /* estimated cost of the sum with it */
+    const ir__form *f;          /* the new quotient; NULL: nothing is cheaper */
 } ir__rewriting;
 
 typedef struct ir__rounding {
-    int term;          /* of the sum: m * f */
+    int term;          /* index of the term m * f in the sum */
     ir__mono m;        /* the term without the quotient */
     const ir__form *f; /* the quotient */
-    ind_expr value;    /* value = x / b, as f or f times a number of the term: 3*(x % 4) = 3*x % 12 */
+    ind_expr value;    /* value = x / b: f, or f times the coefficient of the term, as 3*(x % 4) = 3*x % 12 */
     ind_expr x, b;
     const ir__form *fx, *fb;
     ir__poly px, pb;
     int64_t integer, of_divisor; /* the integers in x and b */
-    bool number, positive;       /* b is a number; is known to be positive */
+    bool number, positive;       /* b is a number; b is proven positive */
     bool nested;                 /* x has a rounding that might be rewritten */
-    ir__cost saved;              /* by factors taken out of x */
-    ir__cost over[2];            /* of b and of -b */
-    bool minus[2];               /* does their text begin with a minus? */
+    ir__cost saved;              /* saved by taking factors out of x */
+    ir__cost over[2];            /* cost of b and of -b */
+    bool minus[2];               /* their texts begin with a minus */
     bool shares;                 /* x + b might be cheaper than x */
-    int64_t grain;               /* b and all terms of x but the integer are known to be multiples of this */
-    bool residues;               /* more may be known from facts */
+    int64_t grain;               /* proven divisor of b and of all terms of x but the integer */
+    bool residues;               /* residues are facts, so further rewritings may hold */
     ir__unit unit[IR__MAX_UNITS + 1];
     int units;
-    ir__tally others; /* all terms but this and those of the units */
-    ir__cost cost;    /* of the cheapest so far */
+    ir__tally others; /* all terms but this one and those of the units */
+    ir__cost cost;    /* of the cheapest rewriting so far */
     ir__rewriting best;
     ir__rewriting tries[IR__MAX_TRIES];
     int num_tries;
@@ -93,7 +96,7 @@ static bool ir__poly_of_form(ir__former *w, const ir__form *f, ir__poly *p) {
     return p->t[0].f != NULL;
 }
 
-/* n * x + k * b with the given integer, which stands last. */
+/* n * x + k * b, with its integer given; the integer is last. */
 static bool ir__poly_numerator(ir__former *w, const ir__rounding *r, int n, int64_t k, int64_t integer, ir__poly *out) {
     *out = ir__poly_new(w, r->px.n + r->pb.n + 1);
     if (!out->t) return false;
@@ -115,7 +118,7 @@ static bool ir__poly_numerator(ir__former *w, const ir__rounding *r, int n, int6
     return true;
 }
 
-/* C: is the numerator never negative, and within the type on the way? */
+/* C: true if the numerator is nonnegative and no intermediate result leaves the type. */
 static bool ir__poly_in_type(const ir__former *w, const ir__poly *p) {
     int64_t below = 0, above = 0, lowest = 0;
     for (int i = 0; i < p->n; i++) {
@@ -131,7 +134,7 @@ static bool ir__poly_in_type(const ir__former *w, const ir__poly *p) {
     return below >= 0 && above <= w->limit && lowest >= -w->limit;
 }
 
-/* The sum with this in the place of the term; *fits: no number exceeds 64 bits. */
+/* Cost of the sum with this rewriting in place of the term; *fits: no number exceeds 64 bits. */
 static ir__cost ir__cost_around(ir__former *w, const ir__rounding *r, const ir__rewriting *v, const ir__form *f,
                                 bool *fits) {
     const ir__form *factor = f;
@@ -148,7 +151,7 @@ static ir__cost ir__cost_around(ir__former *w, const ir__rounding *r, const ir__
     return ir__tally_cost(&all);
 }
 
-/* About what the quotient will cost, before it is made; rarely more. */
+/* Estimated cost of the quotient before it is built; rarely above the actual cost. */
 static ir__form ir__estimate(const ir__rounding *r, const ir__rewriting *v, const ir__poly *x) {
     const ir__spelling *row = &ir__spell_text[v->id->op];
     ir__form f = {.op = (uint8_t)v->id->op};
@@ -165,7 +168,7 @@ static ir__form ir__estimate(const ir__rounding *r, const ir__rewriting *v, cons
     return f;
 }
 
-/* A quotient that was made before: equal ones have to be the same factor. */
+/* Finds a quotient that was built before: equal quotients must be the same factor. */
 static const ir__form *ir__find_made(const ir__former *w, int op, ind_expr x, ind_expr b) {
     for (const ir__made *m = w->made; m; m = m->next)
         if (m->form->op == op && m->x == x.id && m->b == b.id) return m->form;
@@ -182,7 +185,7 @@ static const ir__form *ir__make_quotient(ir__former *w, int op, ind_expr x, ind_
     ir__made *m = f ? (ir__made *)ind__arena_alloc(&w->arena, sizeof *m) : NULL;
     if (!m) return NULL;
     const ir__range quotient = ir__range_div((ir__range){arg[0]->lo, arg[0]->hi}, (ir__range){arg[1]->lo, arg[1]->hi});
-    f->lo = quotient.lo; /* of interest to C only, which has no other */
+    f->lo = quotient.lo; /* used by C only, which has no other op here */
     f->hi = quotient.hi;
     f->fits = true;
     *m = (ir__made){w->made, f, x.id, b.id};
@@ -190,7 +193,7 @@ static const ir__form *ir__make_quotient(ir__former *w, int op, ind_expr x, ind_
     return f;
 }
 
-/* The quotient of a rewriting. NULL: its parts exceed 64 bits. */
+/* Builds the quotient of a rewriting. NULL: its parts exceed 64 bits. */
 static const ir__form *ir__rewritten_quotient(ir__former *w, const ir__rounding *r, const ir__rewriting *v) {
     ind_context *c = w->context;
     int64_t least = v->k, integer = r->integer;
@@ -204,7 +207,7 @@ static const ir__form *ir__rewritten_quotient(ir__former *w, const ir__rounding 
     return ir__make_quotient(w, v->id->op, x, b);
 }
 
-/* Is the rewriting equal to what it stands for? */
+/* True if the rewriting equals the rounding that it replaces. */
 static bool ir__rewriting_holds(ir__former *w, const ir__rounding *r, const ir__rewriting *v) {
     ind_context *c = w->context;
     ind_expr e = ir__form_value(w, v->f);
@@ -214,7 +217,7 @@ static bool ir__rewriting_holds(ir__former *w, const ir__rounding *r, const ir__
     return ind__ok(e) && e.id == r->value.id;
 }
 
-/* A rewriting joins the list of those to try if it might be cheaper than what there is. */
+/* Adds a rewriting to the list of trials if its estimate is cheaper than the best so far. */
 static void ir__list_rewriting(ir__former *w, ir__rounding *r, ir__rewriting v) {
     bool fits;
     ir__poly x;
@@ -228,7 +231,7 @@ static void ir__list_rewriting(ir__former *w, ir__rounding *r, ir__rewriting v) 
     r->tries[at] = v;
 }
 
-/* Makes what is listed, as long as something cheaper may come. */
+/* Builds the listed rewritings while one may be cheaper. */
 static void ir__try_listed(ir__former *w, ir__rounding *r) {
     for (int i = 0; i < r->num_tries && i < IR__MAX_MADE && ir__cheaper(r->tries[i].cost, r->cost); i++) {
         ir__rewriting *v = &r->tries[i];
@@ -242,9 +245,9 @@ static void ir__try_listed(ir__former *w, ir__rounding *r) {
     }
 }
 
-/* Where x and b > 0 are multiples of g but for the integer in x, what that has beyond multiples of g does not matter:
-   (x + 3) // 8 = x // 8 and (x + 3) % 16 = x % 16 + 3 with g = 4. What rounds up, and that over -b which does not, has
-   the next multiple. */
+/* If b > 0 and all terms of x but the integer are multiples of g, the integer may be rounded down to a multiple of g:
+   (x + 3) // 8 = x // 8 and (x + 3) % 16 = x % 16 + 3 with g = 4. An op that rounds up takes the next multiple instead;
+   over -b the two are exchanged. */
 static void ir__drop_residue(const ir__rounding *r, ir__rewriting *v) {
     int64_t rest = v->integer % r->grain;
     if (rest < 0) rest += r->grain;
@@ -254,8 +257,8 @@ static void ir__drop_residue(const ir__rounding *r, ir__rewriting *v) {
     if (v->id->op == IND_EXPR_MOD) v->constant += v->id->sign * rest;
 }
 
-/* Facts about residues may let an integer vanish that no identity takes away: tries, for ir__rewriting_holds to judge.
- */
+/* Facts about residues may remove an integer that no identity removes. The trials are verified by
+   ir__rewriting_holds. */
 static void ir__try_residues(ir__former *w, ir__rounding *r, ir__rewriting v) {
     int64_t rest = v.constant;
     v.guess = true;
@@ -272,7 +275,8 @@ static void ir__try_residues(ir__former *w, ir__rounding *r, ir__rewriting v) {
     ir__list_rewriting(w, r, v);
 }
 
-/* The k worth trying: none; what empties the integer of the numerator; what empties that of the sum around. */
+/* The k worth trying: 0; the k that removes the integer of the numerator; the k that removes that of the surrounding
+   sum. */
 static int ir__shifts(const ir__rounding *r, const ir__rewriting *v, int64_t k[4]) {
     const ir__unit *u = &r->unit[0];
     bool mod = v->id->op == IND_EXPR_MOD;
@@ -333,7 +337,7 @@ static void ir__try_identities(ir__former *w, ir__rounding *r, bool mod) {
     ir__try_listed(w, r);
 }
 
-/* ---- finding what is to be rewritten */
+/* ---- finding roundings to rewrite */
 
 static bool ir__is_rounding(const ir__form *f) {
     return f->op == IND_EXPR_FLOORDIV || f->op == IR__FORM_DIV_CALL || f->op == IND_EXPR_MOD ||
@@ -347,7 +351,8 @@ static bool ir__has_rounding(const ir__poly *p) {
     return false;
 }
 
-/* Adding to the quotient changes m and, per term of the divisor, m times that. */
+/* Finds the terms that a number added to the quotient changes: m and, for each term of the divisor, m times that
+   term. */
 static bool ir__find_units(ir__former *w, const ir__poly *p, ir__rounding *r) {
     int terms = r->pb.n - (r->of_divisor != 0);
     ir__mono one = {1, 0, NULL};
@@ -371,7 +376,7 @@ static bool ir__find_shared(ir__former *w, const ir__rounding *r) {
     return false;
 }
 
-/* What all terms of a sum but the integer are known to be multiples of. */
+/* The known common divisor of all terms of a sum but the integer. */
 static int64_t ir__poly_step(const ir__former *w, const ir__poly *p) {
     int64_t step = 0;
     for (int i = 0; i < p->n; i++) {
@@ -386,7 +391,7 @@ static int64_t ir__poly_step(const ir__former *w, const ir__poly *p) {
     return step;
 }
 
-/* Fills in what follows from x, b, m, value and the term. */
+/* Fills in the fields that follow from x, b, m, value and the term. */
 static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding *r) {
     ir__poly minus;
     if (!ind__ok(r->x) || !ind__ok(r->b) || !ind__ok(r->value)) return false;
@@ -396,7 +401,7 @@ static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding 
     r->integer = ir__poly_integer(&r->px);
     r->of_divisor = ir__poly_integer(&r->pb);
     r->number = ind_expr_is_int(r->b, NULL);
-    if (r->number && r->of_divisor == -1) return false; /* stands only where its negation exceeds 64 bits */
+    if (r->number && r->of_divisor == -1) return false; /* stored only if its negation exceeds 64 bits */
     r->positive = r->fb->lo > 0 || ir__proven_sign(r->b) == 1;
     r->nested = w->trying < IR__MAX_TRIED && ir__has_rounding(&r->px);
     r->shares = ir__find_shared(w, r);
@@ -417,14 +422,14 @@ static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding 
     return ir__find_units(w, p, r);
 }
 
-/* No integer, no sign: nothing to save. */
+/* Without an integer or a sign there is nothing to save. */
 static bool ir__worth_rewriting(const ir__rounding *r) {
     bool around = r->integer || r->m.c < 0 || ir__all_negative(&r->px) || ir__all_negative(&r->pb);
     for (int i = 0; i < r->units; i++) around = around || r->unit[i].now;
     return around || (r->f->op == IND_EXPR_MOD && r->m.c > 1);
 }
 
-/* Is this factor of a term a quotient that a rewriting could make cheaper? Fills r if so. */
+/* True if this factor of a term is a quotient that a rewriting could make cheaper; then fills r. */
 static bool ir__find_rounding(ir__former *w, const ir__poly *p, int term, const ir__form *f, ir__rounding *r) {
     bool quotient = f->op == IND_EXPR_FLOORDIV || f->op == IR__FORM_DIV_CALL, mod = f->op == IND_EXPR_MOD;
     if (!quotient && (!mod || ir__style_is_c(w->style))) return false;
@@ -437,7 +442,7 @@ static bool ir__find_rounding(ir__former *w, const ir__poly *p, int term, const 
     return ir__measure_rounding(w, p, r) && ir__worth_rewriting(r);
 }
 
-/* c * (x % b) = (c*x) % (c*b), where that saves operations. */
+/* c * (x % b) = (c*x) % (c*b), if that saves operations. */
 static void ir__try_scaled(ir__former *w, const ir__poly *p, ir__rounding *r) {
     ir__rounding s = *r;
     if (s.m.c == 1 || s.m.c == -1 || s.m.c == INT64_MIN) return;
@@ -453,7 +458,7 @@ static void ir__try_scaled(ir__former *w, const ir__poly *p, ir__rounding *r) {
     if (s.best.f) *r = s;
 }
 
-/* Tries (x // by) // (b // by), where by divides b and is not negative. */
+/* Tries (x // by) // (b // by), if by divides b and is nonnegative. */
 static void ir__try_inner(ir__former *w, const ir__poly *p, ir__rounding *r, ind_expr x, ind_expr b, ind_expr by) {
     int64_t lo, hi;
     ir__rounding s = *r;
@@ -470,7 +475,7 @@ static void ir__try_inner(ir__former *w, const ir__poly *p, ir__rounding *r, ind
     if (s.best.f) *r = s;
 }
 
-/* Might x // (by*..) get smaller by dividing by `by` first? */
+/* True if x // (by*..) may become smaller by dividing by `by` first. */
 static bool ir__shares_factor(const ir__poly *x, const ir__mono *by) {
     for (int i = 0; i < x->n; i++)
         for (int k = 0; k < by->n; k++)
@@ -478,8 +483,8 @@ static bool ir__shares_factor(const ir__poly *x, const ir__mono *by) {
     return ir__poly_integer(x) != 0;
 }
 
-/* x // (b*c) = (x // b) // c for b > 0, where x // b is something simple: each factor that the terms of the divisor
-   have in common, and what is left without it. */
+/* x // (b*c) = (x // b) // c for b > 0, if x // b simplifies. Tries each common factor of the divisor's terms, and the
+   divisor without it. */
 static void ir__try_nested(ir__former *w, const ir__poly *p, ir__rounding *r) {
     const ind_expr x = r->x, b = r->b;
     ir__mono content;
@@ -506,7 +511,7 @@ static void ir__rewrite_rounding(ir__former *w, const ir__poly *p, ir__rounding 
         ir__try_nested(w, p, r);
 }
 
-/* Puts the cheapest rewriting into the sum, the integer last; the term stays at its place. */
+/* Puts the cheapest rewriting into the sum, the integer last; the term keeps its index. */
 static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r) {
     ir__poly out = ir__poly_new(w, p->n + r->units);
     ir__mono one = {r->best.id->sign, 1, (const ir__form **)ind__arena_copy(&w->arena, &r->best.f, sizeof r->best.f)};
@@ -514,7 +519,7 @@ static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r
     if (!out.t || !one.f || !ir__mono_times(w, &r->m, &one, &p->t[r->term])) return false;
     for (int i = 0; i < p->n; i++) out.t[i] = p->t[i];
     out.n = p->n;
-    for (int i = 0; i < out.n; i++) { /* there may be such a term already */
+    for (int i = 0; i < out.n; i++) { /* such a term may already exist */
         if (i == r->term || !ir__mono_alike(w, &out.t[i], &out.t[r->term])) continue;
         if (ind__add_overflow(out.t[r->term].c, out.t[i].c, &out.t[r->term].c)) return false;
         out.t[i].c = 0;
@@ -523,7 +528,7 @@ static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r
         const ir__unit *u = &r->unit[i];
         int at = u->at < 0 ? out.n++ : u->at;
         out.t[at] = u->m;
-        out.t[at].c = u->now + u->m.c * (i ? r->best.divisors : r->best.constant); /* ir__cost_around: it fits */
+        out.t[at].c = u->now + u->m.c * (i ? r->best.divisors : r->best.constant); /* fits, by ir__cost_around */
     }
     p->n = 0;
     p->t = out.t;
@@ -538,8 +543,8 @@ static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r
     return true;
 }
 
-/* Rewrites the quotients of a sum one after the other, each as it saves most, until none changes: every one that does
-   makes the sum cheaper. */
+/* Rewrites the quotients of a sum one by one, each to its cheapest form, until none changes. Every change makes the sum
+   cheaper. */
 static bool ir__rewrite_roundings(ir__former *w, ir__poly *p) {
     bool changed = p->n <= IR__MAX_FORM_TERMS;
     for (int pass = 0; changed && pass < IR__MAX_PASSES; pass++) {

@@ -1,4 +1,4 @@
-/* ---- rules of sums with Min and Max, which move with what is added to all their arguments */
+/* ---- rules of sums with Min and Max: a number added to all arguments moves into or out of them */
 
 static ind_expr ir__lattice(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n);
 
@@ -9,9 +9,9 @@ typedef struct ir__lattice_term {
     ir__term q;
 } ir__lattice_term;
 
-#define IND__MAX_LATTICE 8 /* such terms of a sum that the rules look at */
+#define IND__MAX_LATTICE 8 /* Min and Max terms of a sum that the rules consider */
 
-/* The first Min or Max of two arguments among the factors of term i, if there is one. */
+/* Finds the first Min or Max of two arguments among the factors of term i. */
 static bool ir__lattice_at(const ir__sum *s, uint32_t i, ir__lattice_term *l) {
     const uint32_t *f;
     uint32_t self, count = ir__factors(s->t[i].m, &f, &self);
@@ -26,7 +26,7 @@ static bool ir__lattice_at(const ir__sum *s, uint32_t i, ir__lattice_term *l) {
     return false;
 }
 
-/* The sum with other coefficients for two of its terms, and e. False if that exceeds 64 bits: it stays as it is. */
+/* Replaces the coefficients of two terms of the sum and adds e. False if that exceeds 64 bits: the sum is unchanged. */
 static bool ir__sum_replace(ir__sum *s, uint32_t i, int64_t c_i, uint32_t k, int64_t c_k, ind_expr e) {
     ir__sum next = {.context = s->context};
     if (!ind__ok(e) || !ir__sum_reserve(&next, s->num)) return false;
@@ -42,8 +42,8 @@ static bool ir__sum_replace(ir__sum *s, uint32_t i, int64_t c_i, uint32_t k, int
     return ok;
 }
 
-/* q*f + r*u = q*(f - by) + rest*u, where q*by = (r - rest)*u and u is the monomial of the term `to`. As the order of
-   arguments is kept when `by` is taken from all of them, f - by is the Min (Max) of what is left of them. */
+/* q*f + r*u = q*(f - by) + rest*u, where q*by = (r - rest)*u and u is the monomial of the term `to`. Subtracting `by`
+   from all arguments preserves their order, so f - by is the Min (Max) of the differences. */
 static bool ir__lattice_shift(ir__sum *s, const ir__lattice_term *l, uint32_t to, int64_t rest, ind_expr by) {
     ind_expr v[2] = {ind_expr_sub(ind_expr_arg(l->f, 0), by), ind_expr_sub(ind_expr_arg(l->f, 1), by)};
     ind_expr moved = ir__mul2(ir__term_expr(l->q), ir__lattice(s->context, ind_expr_query_kind(l->f), v, 2));
@@ -52,8 +52,8 @@ static bool ir__lattice_shift(ir__sum *s, const ir__lattice_term *l, uint32_t to
     return true;
 }
 
-/* Is the sum with `rest` in place of r, both beside q*f, the one that is kept of those that are equal? It is nearer to
-   0; of r and -r it is the one with the sign that f has if it is written with Max: so e and -e are treated alike. */
+/* True if coefficient `rest` instead of r, next to q*f, is the canonical choice of these equal sums. It is the one
+   closer to 0; of r and -r, the one with the sign of f when written with Max. So e and -e are treated alike. */
 static bool ir__lattice_better(const ir__lattice_term *l, int64_t r, int64_t rest) {
     if (r == INT64_MIN || rest == INT64_MIN) return false;
     const bool positive = (l->q.c > 0) == (ind_expr_query_kind(l->f) == IND_EXPR_MAX);
@@ -67,9 +67,9 @@ static bool ir__has_monomial(ind_expr e, ind_expr m) {
     return false;
 }
 
-/* The term t of one argument of f = Min(a, b): if it is taken from both, q*t goes to the term of the sum that has its
-   monomial. Integers stay where they are, as quotients and comparisons look for them in the sum. So adding something
-   and taking it away again gives the same node. */
+/* Subtracts the term t of one argument of f = Min(a, b) from both arguments; q*t moves to the term of the sum with that
+   monomial. So adding a term and subtracting it again gives the same node. Integers stay in the sum, where quotients
+   and comparisons look for them. */
 static bool ir__lattice_absorb(ir__sum *s, const ir__lattice_term *l, int arg, ir__term t) {
     ir__term product;
     int64_t rest;
@@ -89,7 +89,7 @@ static bool ir__lattice_absorbs(ir__sum *s, const ir__lattice_term *l) {
     return false;
 }
 
-/* The c for which the two arguments of g are those of f plus c (turned: c minus those of f); else invalid. */
+/* The c for which the arguments of g are those of f plus c (turned: c minus those of f); else invalid. */
 static ind_expr ir__lattice_offset(ind_expr f, ind_expr g, bool turned) {
     ind_expr a = ind_expr_arg(f, 0), b = ind_expr_arg(f, 1);
     for (int i = 0; i < 2; i++) {
@@ -101,9 +101,9 @@ static ind_expr ir__lattice_offset(ind_expr f, ind_expr g, bool turned) {
     return ir__expr_none(f.context);
 }
 
-/* Two terms p*u*f and q*u*g: g = f + c makes them (p + q)*u*f + q*u*c. Of a Min and a Max with arguments that are
-   turned, g = c - f, as Max(c - x, c - y) = c - Min(x, y): (p - q)*u*f + q*u*c; with c = x + y that is Min(x, y) +
-   Max(x, y) = x + y. */
+/* Combines two terms p*u*f and q*u*g. If g = f + c: (p + q)*u*f + q*u*c. For a Min and a Max with negated arguments, g
+   = c - f, as Max(c - x, c - y) = c - Min(x, y): (p - q)*u*f + q*u*c. With c = x + y this is Min(x, y) + Max(x, y) = x
+   + y. */
 static bool ir__lattice_pair(ir__sum *s, const ir__lattice_term *a, const ir__lattice_term *b) {
     const ir__expr_node *f = ir__node_of(a->f), *g = ir__node_of(b->f);
     const bool turned = f->kind != g->kind;
@@ -117,7 +117,7 @@ static bool ir__lattice_pair(ir__sum *s, const ir__lattice_term *a, const ir__la
     return true;
 }
 
-/* Applies one of these rules, if one applies: pairs first, as each leaves a Min or Max less. */
+/* Applies one of these rules, if any applies. Pairs first, as each removes a Min or Max. */
 static bool ir__lattice_step(ir__sum *s) {
     ir__lattice_term l[IND__MAX_LATTICE];
     int num = 0;
@@ -130,9 +130,9 @@ static bool ir__lattice_step(ir__sum *s) {
     return false;
 }
 
-#define IND__MAX_LATTICE_STEPS 64 /* on one sum */
+#define IND__MAX_LATTICE_STEPS 64 /* per sum */
 
-/* Without memory the sum fails: it is not left in another form than it has with memory. */
+/* Without memory the sum fails, as its form must not depend on memory. */
 static bool ir__join_lattices(ir__sum *s) {
     const uint32_t refusals = ind__refusals(s->context);
     int steps = 0;
@@ -143,8 +143,8 @@ static bool ir__join_lattices(ir__sum *s) {
     return steps > 0;
 }
 
-/* Looking for the partner of a term builds expressions, whose sums are joined, too; a few levels of that find what
-   there is to find, and without an end to it the work would double with every level. */
+/* Finding the partner of a term builds expressions, whose sums are combined in turn. A few levels find all partners;
+   without a limit the work would double with every level. */
 static void ir__sum_join(ir__sum *s) {
     struct ind__interner *in = s->context->interner;
     ir__sum_normalise(s);
@@ -162,7 +162,8 @@ static ind_expr ir__sum_finish(ir__sum *s) {
     return e;
 }
 
-/* 0 for states of fact sets whose number is too large for it, after 67 million: nothing is remembered under them. */
+/* The cache key of an operation under the facts in force. 0, which disables caching, for generations that do not fit:
+   after 67 million states of fact sets. */
 static uint32_t ir__cache_key(ind_context *c, uint32_t kind) {
     uint32_t generation = ir__facts_generation(c);
     return generation >> 27 ? 0 : generation << 5 | (kind + 1);
@@ -173,7 +174,7 @@ static ir__op_cache_entry *ir__cache_slot(ind_context *c, uint32_t kind, ind_exp
     return &c->interner->cache[(h >> 40) & (c->interner->cache_size - 1)];
 }
 
-/* Runs a simplifying constructor unless its result under the facts in force is remembered. */
+/* Runs a simplifying constructor unless its result under the facts in force is cached. */
 static ind_expr ir__cached(ind_expr_kind kind, ind_expr a, ind_expr b, ind_expr (*make)(ind_expr, ind_expr)) {
     uint32_t key = ir__cache_key(a.context, kind);
     ir__op_cache_entry *e = ir__cache_slot(a.context, kind, a, b);
@@ -206,7 +207,7 @@ ind_expr ind_expr_neg(ind_expr a) {
     return ir__mul2(ind_int(a.context, -1), a);
 }
 
-/* -e without an error where it has no 64-bit form; *failed where it is invalid for want of something else. */
+/* -e, without an error if it has no 64-bit form; *failed if it is invalid for another reason. */
 static ind_expr ir__quiet_neg(ind_expr e, bool *failed) {
     uint32_t failures = ind__state_of(e.context)->failures;
     ind__state_of(e.context)->quiet++;
@@ -216,7 +217,7 @@ static ind_expr ir__quiet_neg(ind_expr e, bool *failed) {
     return minus;
 }
 
-/* a - b where -b has no 64-bit form: 2^63 * m as (2^63 - 1) * m + m, which a term of a may take in. */
+/* a - b if -b has no 64-bit form: 2^63 * m becomes (2^63 - 1) * m + m, which may cancel against a term of a. */
 static ind_expr ir__sub_lowest(ind_expr a, ind_expr b) {
     ir__sum s = {.context = a.context};
     ir__sum_add(&s, a, 1);

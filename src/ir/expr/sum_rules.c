@@ -1,6 +1,6 @@
-/* ---- rules of sums: x = m * (x // m) + x % m; of the three any two give the third */
+/* ---- rules of sums: x = m * (x // m) + x % m; any two of the three give the third */
 
-/* The position of monomial m in a normalised sum; num if it is not there. */
+/* The index of monomial m in a normalised sum; num if there is none. */
 static uint32_t ir__sum_find(const ir__sum *s, ind_expr m) {
     const uint64_t key = ir__order_key(s->context->interner, m.id, 2);
     uint32_t lo = 0, hi = s->num;
@@ -16,17 +16,17 @@ static uint32_t ir__sum_find(const ir__sum *s, ind_expr m) {
     return s->num;
 }
 
-/* What the rules of sums change: `extra` is added once all terms were looked at. */
+/* State of the rules on one sum; `extra` is added after all terms are processed. */
 typedef struct ir__joiner {
     ir__sum *s;
     ir__sum extra;
-    ir__id_map roots;   /* how many different divisions of the sum have this root */
-    uint32_t first[32]; /* what the roots have at first: most sums hold a few divisions */
-    uint32_t num_mods;  /* terms with a modulo in them */
+    ir__id_map roots;   /* number of different divisions of the sum with this root */
+    uint32_t first[32]; /* initial storage of roots: most sums have few divisions */
+    uint32_t num_mods;  /* terms that contain a modulo */
 } ir__joiner;
 
-/* What a division divides in the end: x for x // m, x % m, (x // m) % n and so on. The rules join divisions of one
- * root. */
+/* The expression that a division finally divides: x for x // m, x % m, (x // m) % n and so on. The rules combine
+   divisions of one root. */
 static uint32_t ir__division_root(const struct ind__interner *in, uint32_t id) {
     for (;;) {
         const ir__expr_node *n = ir__node_at(in, id);
@@ -39,7 +39,8 @@ static bool ir__is_division(const ir__expr_node *n) {
     return n->kind == IND_EXPR_FLOORDIV || n->kind == IND_EXPR_MOD;
 }
 
-/* Counts the roots of all divisions among the factors; false if there are none (or no memory: nothing is joined). */
+/* Counts the roots of all divisions among the factors; false if there are none (or no memory: then no rule is
+   applied). */
 static bool ir__joiner_count(ir__joiner *j, ir__sum *s, ir__id_map *seen) {
     const struct ind__interner *in = s->context->interner;
     for (uint32_t i = 0; i < s->num; i++) {
@@ -71,12 +72,12 @@ static bool ir__joiner_begin(ir__joiner *j, ir__sum *s) {
     return any;
 }
 
-/* Does the division f share its root with another one of the sum? */
+/* True if another division of the sum has the same root as f. */
 static bool ir__has_sibling(const ir__joiner *j, ind_expr f) {
     return ir__map_get(&j->roots, ir__division_root(j->s->context->interner, f.id)) > 1;
 }
 
-/* Can the sum hold c * q * x? Only if it has the first term of that, which is then an old node. */
+/* True if the sum may contain c * q * x: it must contain the first term of q * x, so that term is already interned. */
 static bool ir__may_hold(const ir__sum *s, ir__term q, ind_expr x) {
     const struct ind__interner *in = s->context->interner;
     const ir__expr_node *sum = ir__node_of(x);
@@ -101,7 +102,8 @@ static bool ir__may_hold(const ir__sum *s, ir__term q, ind_expr x) {
     return id && ir__sum_find(s, ir__expr_make(s->context, id)) < s->num;
 }
 
-/* Are all terms of e, with exactly these coefficients, in the sum? The constant may differ: it can be split. */
+/* True if the sum contains all terms of e with exactly these coefficients. The constant may differ, as it can be
+   split. */
 static bool ir__sum_holds(const ir__sum *s, ind_expr e) {
     ir__sum part = {.context = s->context};
     ir__sum_add(&part, e, 1);
@@ -116,7 +118,7 @@ static bool ir__sum_holds(const ir__sum *s, ind_expr e) {
     return all && any;
 }
 
-/* In the sum: takes e away and the term i, adds r. */
+/* Removes e and the term i from the sum, and adds r. */
 static bool ir__join_apply(ir__joiner *j, uint32_t i, ind_expr e, ind_expr r, ind__expr_rule rule) {
     if (!ind__ok(r)) return false;
     ir__sum part = {.context = j->s->context};
@@ -138,7 +140,7 @@ static bool ir__join_apply(ir__joiner *j, uint32_t i, ind_expr e, ind_expr r, in
     return true;
 }
 
-/* q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n)): both are what is left of y after multiples of m*n, m and n > 0. */
+/* q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n)): both sides are q times the remainder of y by m*n, for m and n > 0. */
 static bool ir__join_modular(ir__joiner *j, uint32_t i, ir__term q, ind_expr y, ind_expr m, ind_expr quotient) {
     ind_expr scale = ir__mul2(ir__term_expr(q), m);
     for (uint32_t k = 0; k < j->s->num && j->num_mods <= 64 && ind__ok(scale); k++) {
@@ -157,8 +159,8 @@ static bool ir__join_modular(ir__joiner *j, uint32_t i, ir__term q, ind_expr y, 
     return false;
 }
 
-/* scale * (x // m) in one of its forms, if the sum holds it: x = (z // g) % n divided by m is (z % (g*n)) // (g*m),
- * too. */
+/* scale * (x // m) in one of its forms, if the sum contains it. x = (z // g) % n divided by m is also (z % (g*n)) //
+   (g*m). */
 static ind_expr ir__held_partner(const ir__joiner *j, ind_expr scale, ind_expr x, ind_expr m, ind_expr partner) {
     ind_expr_kind kind = ind_expr_query_kind(partner);
     if (kind != IND_EXPR_ADD && kind != IND_EXPR_INT && ir__sum_holds(j->s, partner)) return partner;
@@ -170,7 +172,8 @@ static ind_expr ir__held_partner(const ir__joiner *j, ind_expr scale, ind_expr x
     return ind__ok(other) && ind_expr_query_kind(other) != IND_EXPR_ADD && ir__sum_holds(j->s, other) ? other : none;
 }
 
-/* A term q * (x % m): with q*m*(x // m) it is q*x; with -q*x it is -q*m*(x // m). By the definition of %. */
+/* A term q * (x % m): together with q*m*(x // m) it is q*x; together with -q*x it is -q*m*(x // m). By the definition
+   of %. */
 static bool ir__join_mod(ir__joiner *j, uint32_t i, ind_expr f) {
     ind_expr x = ind_expr_arg(f, 0), m = ind_expr_arg(f, 1);
     ir__term q = {j->s->t[i].c, ir__remove_factor(j->s->t[i].m, f), 0};
@@ -187,8 +190,8 @@ static bool ir__join_mod(ir__joiner *j, uint32_t i, ind_expr f) {
     return sibling && ir__join_modular(j, i, q, x, m, quotient);
 }
 
-/* A term p * (x // b) with p = q*b: q*(x - r) if x % b is the integer r (then b * (x // b) = x - r); with -q*x it is -q
-   * (x % b), by the definition of %. p and b integers, b dividing x, g their common divisor: p * (x // b) = (p/g) * (x
+/* A term p * (x // b) with p = q*b. If x % b is an integer r: q*(x - r), as b * (x // b) = x - r. Together with -q*x:
+   -q * (x % b), by the definition of %. If p and b are integers with gcd g and b divides x: p * (x // b) = (p/g) * (x
    // (b/g)). */
 static bool ir__join_floordiv(ir__joiner *j, uint32_t i, ind_expr f) {
     ind_expr x = ind_expr_arg(f, 0), b = ind_expr_arg(f, 1);
@@ -214,8 +217,8 @@ static bool ir__join_floordiv(ir__joiner *j, uint32_t i, ind_expr f) {
                           IND__EXPR_RULE_MOD_FROM_DIFFERENCE);
 }
 
-/* (x // a)*(y // b) = x*y // (a*b) where a divides x and b divides y, and (x // a)*s = x*s // a for a size s: the same
-   exact quotient. So one value of sizes has one form. */
+/* (x // a)*(y // b) = x*y // (a*b) if a divides x and b divides y, and (x // a)*s = x*s // a for a size s: the same
+   exact quotient. So equal products of sizes have one form. */
 static bool ir__join_quotients(ir__joiner *j, uint32_t i) {
     ind_context *c = j->s->context;
     int64_t a, b;
@@ -252,7 +255,7 @@ static bool ir__join_term(ir__joiner *j, uint32_t i) {
     return count > 1 && ir__join_quotients(j, i);
 }
 
-/* Applies the rules of sums until none applies; each takes a division away or makes one smaller. */
+/* Applies the rules of sums until none applies; each removes a division or makes one smaller. */
 static void ir__join_all(ir__sum *s) {
     for (bool changed = !s->failed; changed;) {
         ir__joiner j;

@@ -1,8 +1,8 @@
 /* ---------------------------------------------------------------------------------------------- >>simplify */
 
-/* Every constructor returns the simplest form it knows, by the rules of the table IND__EXPR_RULES; the function that
-   applies a rule carries its proof. A rule leaves fewer operations, or as many and fewer terms below a division, so
-   building ends. Canonical: a value that is reached in two ways should be one node. */
+/* Every constructor returns the simplest form that the rules of the table IND__EXPR_RULES give; the function that
+   applies a rule has its proof. A rule leaves fewer operations, or as many and fewer terms below a division, so
+   building terminates. Canonical: equal values should be one node, however they were built. */
 
 static void ir__fire(ind_context *c, ind__expr_rule rule) {
     c->interner->fired[rule]++;
@@ -27,7 +27,8 @@ static ind_expr ir__fail_overflow(ind_context *c) {
     return ir__expr_none(c);
 }
 
-/* Both are valid and of one context. Those of modules become the user's context's own where they meet others. */
+/* True if both are valid; makes their contexts equal. If they differ, expressions of modules are imported into the
+   user's context. */
 static bool ir__both_ok(ind_expr *a, ind_expr *b) {
     if (!ind__ok(*a) || !ind__ok(*b)) return false;
     if (a->context == b->context) return true;
@@ -49,7 +50,7 @@ static int64_t ir__gcd64(int64_t a, int64_t b) {
 
 static int ir__expr_compare(ind_expr a, ind_expr b);
 
-/* By name, then by the other fields that make a symbol's identity. */
+/* By kind, by name, then by the other fields that identify a symbol. */
 static int ir__symbol_compare(ind_expr a, ind_expr b) {
     const ir__symbol *s = ir__node_of(a)->arg.symbol, *t = ir__node_of(b)->arg.symbol;
     if (s->symbol.kind != t->symbol.kind) return s->symbol.kind < t->symbol.kind ? -1 : 1;
@@ -63,8 +64,8 @@ static int ir__symbol_compare(ind_expr a, ind_expr b) {
     return ir__expr_compare(s->symbol.extent, t->symbol.extent);
 }
 
-/* Total order of nodes by structure, not by age: texts do not depend on what was built before, and an expression is
-   canonical in every context that holds it. */
+/* Total order of nodes by structure, not by age. So texts do not depend on what was built before, and an expression is
+   canonical in every context. */
 static int ir__expr_compare(ind_expr a, ind_expr b) {
     if (a.id == b.id) return 0;
     if (!a.id || !b.id) return a.id ? 1 : -1;
@@ -84,7 +85,7 @@ static int ir__expr_compare(ind_expr a, ind_expr b) {
     return a.id < b.id ? -1 : 1;
 }
 
-/* From >>facts: what ranges and the fact set in force prove. */
+/* From >>facts: proofs from ranges and the fact set in force. */
 static uint32_t ir__facts_generation(ind_context *c);
 static int ir__proven_sign(ind_expr b);
 static bool ir__known_nonzero(ind_expr e);
@@ -93,8 +94,9 @@ static int ir__known_condition(ind_expr condition);
 
 /* ---- a table of numbers by id */
 
-/* Ids to numbers > 0; open addressing, at most half full. Zero-initialise with the context set; `slot` may be lent (as
-   many zeros as `cap`, a power of two, says): then nothing is allocated for the first few. */
+/* Maps ids to numbers > 0; open addressing, at most half full. Zero-initialise with the context set. `slot` may be lent
+   by the caller, zeroed, with `cap` and `lent` set to its capacity, a power of two: then nothing is allocated for the
+   first few. */
 typedef struct ind__id_map ir__id_map;
 
 static uint32_t ir__map_at(const ir__id_map *m, uint32_t key) {
@@ -140,11 +142,11 @@ static bool ir__map_put(ir__id_map *m, uint32_t key, uint32_t value) {
 
 /* ---- sums */
 
-/* A sum as a list of terms c * m, m without integer factor (the integer 1 for the constant term). */
+/* A term c * m of a sum; m has no integer factor (it is the integer 1 for the constant term). */
 typedef struct ir__term {
     int64_t c;
     ind_expr m;
-    uint64_t key; /* while sorting: orders as ir__expr_compare does where it differs */
+    uint64_t key; /* sort key: a difference orders as ir__expr_compare does */
 } ir__term;
 typedef struct ir__sum {
     ind_context *context;
@@ -153,7 +155,7 @@ typedef struct ir__sum {
     bool failed;
 } ir__sum;
 
-/* Short lists of terms come from a list of free blocks: sums are made and dropped all the time. */
+/* Short lists of terms come from a free list, as sums are created and freed all the time. */
 #define IND__TERM_BLOCK 16
 typedef struct ir__term_block {
     union {
@@ -202,7 +204,7 @@ static bool ir__sum_reserve(ir__sum *s, uint32_t num) {
     return true;
 }
 
-/* Splits e into integer factor and the rest. */
+/* Splits e into its integer factor and the rest. */
 static ir__term ir__term_of(ind_expr e) {
     ir__term t = {1, e, 0};
     const ir__expr_node *n = ir__node_of(e);
@@ -236,8 +238,8 @@ static void ir__sum_add(ir__sum *s, ind_expr e, int64_t factor) {
     }
 }
 
-/* The leading bits of a node's place in the order of ir__expr_compare: kind; symbols by name; others by the number of
-   arguments and the place of the first. */
+/* The leading bits of a node's rank in the order of ir__expr_compare: kind; symbols by name; others by the number of
+   arguments and the rank of the first. */
 static uint64_t ir__order_key(const struct ind__interner *in, uint32_t id, int depth) {
     const ir__expr_node *n = ir__node_at(in, id);
     const uint64_t rank = n->kind == IND_EXPR_MUL ? 0 : n->kind;
@@ -253,7 +255,7 @@ static bool ir__term_before(const ir__term *a, const ir__term *b) {
     return a->key != b->key ? a->key < b->key : ir__expr_compare(a->m, b->m) <= 0;
 }
 
-/* Length of the ascending run that begins at t[0]. */
+/* Length of the ascending run that starts at t[0]. */
 static uint32_t ir__sum_run(const ir__term *t, uint32_t num) {
     uint32_t n = num ? 1 : 0;
     while (n < num && ir__term_before(&t[n - 1], &t[n])) n++;
@@ -273,7 +275,7 @@ static void ir__merge_runs(const ir__term *a, uint32_t num_a, const ir__term *b,
     if (num_b) memcpy(out, b, num_b * sizeof *b);
 }
 
-/* Natural merge sort: the parts of a sum are sorted already, so that this is close to linear. */
+/* Natural merge sort: the parts of a sum are already sorted, so this is close to linear. */
 static void ir__sum_sort(ir__sum *s) {
     for (uint32_t i = 0; i < s->num; i++) s->t[i].key = ir__order_key(s->context->interner, s->t[i].m.id, 2);
     if (ir__sum_run(s->t, s->num) == s->num) return;
@@ -283,7 +285,7 @@ static void ir__sum_sort(ir__sum *s) {
         return;
     }
     other.num = s->num;
-    for (uint32_t merges = 2; merges > 1;) { /* one merge puts out one run */
+    for (uint32_t merges = 2; merges > 1;) { /* each merge outputs one run */
         merges = 0;
         for (uint32_t at = 0; at < s->num; merges++) {
             uint32_t a = ir__sum_run(s->t + at, s->num - at), b = ir__sum_run(s->t + at + a, s->num - at - a);
@@ -297,7 +299,7 @@ static void ir__sum_sort(ir__sum *s) {
     ir__sum_free(&other);
 }
 
-/* Sorts, adds up equal monomials, drops zeros. */
+/* Sorts, adds equal monomials, drops zeros. */
 static void ir__sum_normalise(ir__sum *s) {
     if (!s->failed) ir__sum_sort(s);
     if (s->failed) return;
@@ -320,7 +322,7 @@ static void ir__sum_normalise(ir__sum *s) {
 
 static ind_expr ir__mul_int(ind_expr m, int64_t c);
 
-/* The sum as a node; the list is sorted and stays the caller's. */
+/* Builds the sum as a node; sorts the list, which the caller still owns. */
 static ind_expr ir__sum_build(ir__sum *s) {
     ind_context *c = s->context;
     ir__sum_normalise(s);
@@ -360,7 +362,8 @@ static ind_expr ir__mul_int(ind_expr m, int64_t c) {
     return ir__intern(m.context, IND_EXPR_MUL, arg, (int)count + 1, 0);
 }
 
-/* The factors of a monomial: *f is one of them where it is no product. The 1 of a constant term has none. */
+/* The factors of a monomial. A monomial that is no product is its own only factor, stored in *self. The 1 of a constant
+   term has none. */
 static uint32_t ir__factors(ind_expr m, const uint32_t **f, uint32_t *self) {
     const ir__expr_node *n = ir__node_of(m);
     *self = m.id;
@@ -406,14 +409,14 @@ static bool ir__mul_terms(ir__term a, ir__term b, ir__term *out) {
     return true;
 }
 
-/* t / d where the division is exact for all values: d's integer divides t's and d's factors are among t's. */
+/* t / d if the division is exact for all values: d's integer divides t's and d's factors are among t's. */
 static bool ir__term_divide(ir__term t, ir__term d, ir__term *q) {
     if (!d.c || (t.c == INT64_MIN && d.c == -1) || t.c % d.c) return false;
     const uint32_t *f, *g;
     uint32_t self[2], rest[IND__MAX_FACTORS + 1], num = 0, j = 0;
     uint32_t num_f = ir__factors(t.m, &f, &self[0]), num_g = ir__factors(d.m, &g, &self[1]);
     if (num_g > num_f) return false;
-    for (uint32_t i = 0; i < num_f; i++) { /* both lists have one order */
+    for (uint32_t i = 0; i < num_f; i++) { /* both lists are in the same order */
         if (j < num_g && f[i] == g[j])
             j++;
         else
@@ -473,7 +476,7 @@ static ind_expr ir__factor_at(ind_expr m, int i) {
     return ind_expr_query_kind(m) == IND_EXPR_MUL ? ind_expr_arg(m, i) : m;
 }
 
-/* The factor x // k of a term where k divides x: the exact quotient x/k; k and x through *k and *x. */
+/* The factor x // k of a term, if k divides x: the exact quotient x/k. Returns k and x in *k and *x. */
 static ind_expr ir__exact_factor(ir__term t, int64_t *k, ind_expr *x) {
     const uint32_t *f;
     uint32_t self, count = ir__factors(t.m, &f, &self);

@@ -8,7 +8,7 @@ typedef struct ind_tensor {
     uint32_t id;
 } ind_tensor;
 
-/* The handler a loop function is run under, and a value in it (id 0: invalid; the handler keeps the reason). */
+/* The handler under which a loop function runs, and a value in it (id 0: invalid; the handler has the reason). */
 typedef struct ind_ops ind_ops;
 typedef struct ind_value {
     uint32_t id;
@@ -24,10 +24,10 @@ IND_API ind_value ind_op_index(ind_ops *o, ind_expr e, ind_dtype dtype);
 /* Loads an element of a tensor of the graph under construction; the result has the compute type of its dtype. */
 IND_API ind_value ind_op_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank);
 IND_API ind_value ind_op_cast(ind_ops *o, ind_value x, ind_dtype dtype); /* to f16 or bf16: rounds, stays f32 */
-/* Turns an integer value into an index in [0, size): checked at run time where ranges do not prove it; a violation is
-   reported as IND_INDEX_OUT_OF_RANGE and reads element 0. wrap: negative values count from the end. */
+/* Converts an integer value to an index in [0, size). It is checked at run time unless its range proves it. A violation
+   is reported as IND_INDEX_OUT_OF_RANGE and reads element 0. wrap: negative values count from the end. */
 IND_API ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap);
-/* Returns fn's value where mask is true, else `other`; fn's loads do not access memory where mask is false. */
+/* Returns fn's value if mask is true, else `other`; fn's loads do not access memory if mask is false. */
 IND_API ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_expr *index, int rank, void *user,
                                 double other);
 IND_API ind_dtype ind_op_dtype(ind_ops *o, ind_value x);
@@ -68,7 +68,7 @@ typedef union ind_element {
     int64_t i; /* integers and bool */
 } ind_element;
 
-/* The host twin: the result for one element; called from several threads at once. */
+/* The host twin: computes the result for one element; called from several threads at once. */
 typedef ind_element (*ind_function_fn)(const ind_element *x, void *user);
 
 typedef struct ind_function_desc {

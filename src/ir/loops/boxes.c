@@ -1,6 +1,6 @@
 /* ------------------------------------------------------------------------------------------------- >>boxes */
 
-/* Graph nodes whose computation was inlined into the body that is being recorded. */
+/* Graph nodes whose computation was inlined into the body being recorded. */
 typedef struct ind__origins {
     ind_context *context;
     uint32_t *node;
@@ -33,9 +33,9 @@ ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_
     return IND__PUSH(c, ind__buffer, p->buffer, p->num_buffers, p->cap_buffers) ? IND_OK : ind__failed(c);
 }
 
-/* Storages stay in a list so that bodies which were never stored are freed too. */
+/* All storages are in a list, so that bodies that were never stored are freed too. */
 typedef struct ir__storage_link {
-    ind__storage storage; /* first */
+    ind__storage storage; /* must be first */
     struct ir__storage_link *next;
 } ir__storage_link;
 
@@ -124,13 +124,14 @@ ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer) {
     return ir__add_box(p, s);
 }
 
-/* A product of sizes at their hints, at most 2^40. */
+/* points times a size at its hint; stops growing at 2^40. */
 static double ir__hinted(double points, ind_expr size) {
     int64_t n = ind_hint(size);
     return n > 0 && points < 0x1p40 ? points * (double)n : points;
 }
 
-/* Bytes that a load over all points of the body moves, at the hints: what its index walks over, at most the buffer. */
+/* Bytes that a load moves over all points of the body, at the hints: the elements that its index visits, at most the
+   buffer. */
 static double ir__load_bytes(const ind__lowered *p, const ind_body *b, const ind__inst *load) {
     const ind__buffer *buffer = &p->buffer[load->source];
     double walked = 1, all = 1;
@@ -191,7 +192,7 @@ static uint32_t ir__add_loop(ind__lowered *p, ind_reduction reduction, const uin
     return p->num_loops - 1;
 }
 
-/* Makes a loop of the recorded body, which writes n new buffers; results: boxes over these. */
+/* Adds a loop with the recorded body, which writes n new buffers; results: boxes over these. */
 static bool ir__add_stored(ind__lowered *p, ind__recorder *r, ind_reduction reduction, const ind__origins *origins,
                            const uint32_t *buffers, int n, ind__box **results) {
     uint32_t *kept, num_kept;
@@ -229,7 +230,7 @@ static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__r
     return r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE;
 }
 
-/* Is the buffer a result of rows, read here once for every point of the body? */
+/* True if the buffer is a result of rows and every point of the body reads its own element of it. */
 static bool ir__reads_row_result(const ind__lowered *p, const ind_body *b, const ind__inst *load) {
     const ind__buffer *x = &p->buffer[load->source];
     if (x->kind != IND__BUFFER_COMPUTED || x->mutates || x->mutated_by) return false;
@@ -248,8 +249,8 @@ static bool ir__reads_row_result(const ind__lowered *p, const ind_body *b, const
     return true;
 }
 
-/* Do the reduced values read more of the rows' results than one value a row takes? Then that value is made where the
-   rows are (the loss of a row beside its maximum and sum), and stored in place of them. */
+/* True if the reduced values read more bytes of row results than one value per row has. Then that value is computed by
+   the rows' kernel and stored instead of these results (the loss of a row instead of its maximum and sum). */
 static bool ir__wants_row_values(const ind__lowered *p, const ind__reduction_desc *d, const ind_body *b, ind_value v) {
     int bytes = 0;
     if (p->policy.disable_rows || d->second_fn || d->rank + d->rrank > IND_MAX_RANK) return false;
@@ -268,7 +269,7 @@ static ind_value ir__copy_element(ind_ops *o, const ind_expr *index, int rank, v
     return ind__box_load(o, (const ind__box *)user, index, rank);
 }
 
-/* Stores the reduction's values, of this type, over all points, and reduces these. */
+/* Stores the values to reduce, in this type, over all points, and reduces the stored values. */
 static ind_status ir__reduce_stored(ind__lowered *p, const ind__reduction_desc *d, ind_dtype dtype,
                                     ind__box **results) {
     ind_expr size[IND_MAX_RANK];
@@ -353,7 +354,7 @@ static bool ir__record_combine(ind_ops *o, const ind__combine_desc *d, const ind
     return d->combine(o, left, right, combined, d->user);
 }
 
-/* Stores results as ir__record_scan does; at: the element's index, whose entry of the dimension counts down in
+/* Stores results as ir__record_scan does. at: the element's index; its entry of the scan dimension counts down if
    reverse. */
 static bool ir__store_combined(ind__lowered *p, ind_ops *o, const ind__combine_desc *d, ind_value scan,
                                const ind_value *element, const ind_expr *at, uint32_t *buffers) {
@@ -421,7 +422,7 @@ ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int 
     return b;
 }
 
-/* If x is a permutation of the whole storage: the storage's dimension seen at each position. */
+/* True if x is a permutation of the whole storage; order[k]: the storage dimension at position k. */
 static bool ir__is_permutation(ind_context *c, const ind__box *x, uint8_t *order) {
     if (x->identity || x->rank != x->storage->rank) return false;
     ind_expr symbol[IND_MAX_RANK];

@@ -1,6 +1,6 @@
 /* ---- parts of concatenations ---- */
 
-/* 1: the condition holds at all points, 0: at none, -1: neither is proven. */
+/* 1: proven true at all points, 0: proven false at all points, -1: neither. */
 static int ir__settle_condition(ind_expr e) {
     int64_t v;
     if (ind_expr_is_int(e, &v)) return v != 0;
@@ -15,17 +15,18 @@ static int ir__settle_condition(ind_expr e) {
         return all;
     }
     if (kind == IND_EXPR_EQ || kind == IND_EXPR_NE || kind == IND_EXPR_OR) return ind_known_true(e) ? 1 : -1;
-    if (kind != IND_EXPR_LE && kind != IND_EXPR_LT) return -1; /* a number, not a condition */
+    if (kind != IND_EXPR_LE && kind != IND_EXPR_LT) return -1; /* a number, not a comparison */
     ind_expr a = ind_expr_arg(e, 0), b = ind_expr_arg(e, 1);
     if (kind == IND_EXPR_LE ? ind_known_le(a, b) : ind_known_lt(a, b)) return 1;
     return (kind == IND_EXPR_LE ? ind_known_lt(b, a) : ind_known_le(b, a)) ? 0 : -1;
 }
 
-/* Records with what is known in one part: which part it is, and what it so reads without a mask or not at all. */
+/* Recorder that uses the conditions known within one part: comparisons become constants, so loads lose their mask or
+   disappear. */
 static ind_value ir__part_emit(ind_ops *o, const ind__inst *inst, const ind_expr *index) {
     const ind_body *b = ((ind__recorder *)o)->body;
     ind__inst known = *inst;
-    const ind__inst *mask = &b->inst[inst->arg[0]]; /* of a load, or what is cast */
+    const ind__inst *mask = &b->inst[inst->arg[0]]; /* of a load; or the operand of a cast */
     int decided = inst->op == IND_LOOP_INDEX ? ir__settle_condition(index[0]) : -1;
     if (decided >= 0) {
         known = (ind__inst){.op = IND_LOOP_CONSTANT, .dtype = inst->dtype};
@@ -40,22 +41,22 @@ static ind_value ir__part_emit(ind_ops *o, const ind__inst *inst, const ind_expr
     return ir__recorder_emit(o, &known, index);
 }
 
-/* One or several neighbouring parts as a loop of their own. */
+/* One part, or several consecutive parts, as a separate loop. */
 typedef struct ir__part_loop {
     ind_body *body;
-    uint32_t first, end; /* parts */
+    uint32_t first, end; /* range of parts */
     uint32_t source;     /* 1 + the last loop whose reduction it reads; 0: it is a copy */
-    double saved;        /* bytes at the hints, if it joins that loop's kernel */
+    double saved;        /* bytes at the hints, if fused into that loop's kernel */
 } ir__part_loop;
 
-/* The variable, or the only value that it takes. */
+/* The variable, or 0 if its extent is 1. */
 static ind_expr ir__point_index(const ind_body *b, int d) {
     int64_t n;
     bool one = ind_expr_is_int(ind_expr_symbol(b->var[d])->extent, &n) && n == 1;
     return one ? ind_int(b->context, 0) : b->var[d];
 }
 
-/* The loop's body over parts [first, end). Recorded twice, since only replaying drops what is not needed. */
+/* The loop's body over parts [first, end). Recorded twice, as only a replay drops dead instructions. */
 static ind_body *ir__record_part(ind__lowered *p, const ind__loop *loop, uint32_t first, uint32_t end) {
     ind_context *c = p->context;
     const ind__parts *parts = loop->parts;
@@ -99,10 +100,10 @@ static double ir__bytes_at_hint(ind_expr points, ind_dtype dtype) {
     return n > 0 ? (double)n * (double)ind_dtype_bytes(dtype) : 0;
 }
 
-/* What the splitting of concatenations must know of every buffer. */
+/* Uses of a buffer, for the splitting of concatenations. */
 typedef struct ir__use {
     uint32_t readers; /* loops that read it */
-    bool in_step;     /* one of them handles as many points as it has elements, and so could join its loop's kernel */
+    bool in_step;     /* one of them has as many points as it has elements, so it could be fused with its loop */
 } ir__use;
 
 static bool ir__is_product(const ind_body *b) {
@@ -111,9 +112,9 @@ static bool ir__is_product(const ind_body *b) {
     return false;
 }
 
-/* Can what makes `read` store the part that reads it instead, dimensions for dimensions? Elements must come in the same
-   order, and a matrix product must not have its rows or columns taken apart: the tiles would be those of many small
-   ones. The part lies in memory in pieces, of all from dimension dim on. */
+/* True if the loop that computes the source of `read` could store the part itself, dimension by dimension. The elements
+   must have the same order. The rows or columns of a matrix product must not be split, as its tiles would become those
+   of many small products. The part is in memory as separate segments, each of all dimensions from `dim` on. */
 static bool ir__makes_part(const ind__lowered *p, const ind_body *b, const ind__inst *read, int dim) {
     const ind__buffer *x = &p->buffer[read->source];
     const ind_body *from = p->loop[x->loop].body;
@@ -131,7 +132,7 @@ static bool ir__makes_part(const ind__lowered *p, const ind_body *b, const ind__
     return whole;
 }
 
-/* Which reduction does the part come out of, element by element or row by row? */
+/* Finds the reduction that the part reads, element by element or row by row. */
 static void ir__find_source(const ind__lowered *p, const ir__use *use, int dim, ir__part_loop *part) {
     const ind_body *b = part->body;
     ind_expr points = ir__points(b);
@@ -148,8 +149,8 @@ static void ir__find_source(const ind__lowered *p, const ir__use *use, int dim, 
     }
 }
 
-/* Cuts the loop up: parts that stand alone, and runs of those that do not. Returns their number; 0: it stays whole, or,
-   with an error set, memory ran out. list has room for all parts. */
+/* Splits the loop into parts with a source, one loop each, and runs of the other parts. Returns the number of loops; 0:
+   the loop is not split or, with an error set, memory ran out. list has capacity for all parts. */
 static uint32_t ir__cut(ind__lowered *p, const ir__use *use, const ind__loop *loop, ir__part_loop *list) {
     uint32_t n = 0;
     double saved = 0;
@@ -177,7 +178,7 @@ static uint32_t ir__cut(ind__lowered *p, const ir__use *use, const ind__loop *lo
     return 0;
 }
 
-/* In the order in which they can be made: by their sources, then what is copied. A version waits for the one before. */
+/* Sorts by source, in execution order; copies come last. Each version depends on the one before. */
 static void ir__sort_parts(ir__part_loop *list, uint32_t n) {
     for (uint32_t i = 1; i < n; i++) {
         ir__part_loop at = list[i];
@@ -202,7 +203,7 @@ static void ir__store_to(ind_body *b, uint32_t from, uint32_t to) {
         if (b->inst[i].op == IND_LOOP_STORE && b->inst[i].source == from) b->inst[i].source = to;
 }
 
-/* A concatenation that is taken apart: loop number `loop` becomes made[first..first + num). */
+/* A concatenation that is split: loop number `loop` becomes made[first..first + num). */
 typedef struct ir__cut_loop {
     uint32_t loop, first, num;
 } ir__cut_loop;
@@ -221,7 +222,7 @@ static void ir__mark_part(ind__buffer *b, const ind__parts *parts, const ir__par
     b->part_begin = at->first ? parts->part[at->first - 1].end : ind_int(b->part_end.context, 0);
 }
 
-/* The last loop writes the buffer itself, the others versions before that. */
+/* The last loop writes the buffer itself; the others write earlier versions of it. */
 static bool ir__make_parts(ind__lowered *p, ir__cuts *s, uint32_t number, uint32_t n) {
     const ind__loop *loop = &p->loop[number];
     const uint32_t whole = loop->output[0];
@@ -232,7 +233,7 @@ static bool ir__make_parts(ind__lowered *p, ir__cuts *s, uint32_t number, uint32
         s->made[s->num_made++] = (ind__loop){.note = loop->note, .body = s->list[i].body, .num_outputs = 1};
     for (uint32_t i = 0; i < n; i++) {
         ind__loop *to = &s->made[s->num_made - n + i];
-        const ind__buffer b = p->buffer[whole]; /* the buffers move when one is added */
+        const ind__buffer b = p->buffer[whole]; /* a copy: adding a buffer may move the array */
         bool own = i + 1 == n;
         uint32_t version = own ? whole : ir__add_buffer(p, NULL, b.kind, b.dtype, b.layout.size, b.layout.rank);
         if (!version || !ir__part_origins(p, loop->parts, &s->list[i], to)) return false;
@@ -272,20 +273,20 @@ static void ir__count_uses(const ind__lowered *p, ir__use *use) {
     ind__free(p->context, last);
 }
 
-/* Room for all that may come of concatenations; 0: there are none. */
+/* Maximum number of loops that concatenations are split into; 0: there are no concatenations. */
 static uint32_t ir__count_parts(const ind__lowered *p) {
     uint32_t n = 0;
     for (uint32_t l = 0; l < p->num_loops; l++) n += ir__has_parts(p, &p->loop[l]) ? p->loop[l].parts->num : 0;
     return n;
 }
 
-/* Puts the new loops where the old ones stood. */
+/* Replaces each split loop by its new loops. */
 static bool ir__place_parts(ind__lowered *p, ir__cuts *s) {
     uint32_t from = p->num_loops, to, at = s->num_cuts;
     if (!at) return true;
     if (!ind__grow(p->context, (void **)&p->loop, &p->num_loops, &p->cap_loops, sizeof *p->loop, s->num_made - at))
         return false;
-    for (to = p->num_loops; from-- > 0;) { /* from the end, as to >= from */
+    for (to = p->num_loops; from-- > 0;) { /* backwards, as to >= from */
         const ir__cut_loop *cut = at && s->cut[at - 1].loop == from ? &s->cut[--at] : NULL;
         if (cut) ind__body_free(p->loop[from].body);
         for (uint32_t k = cut ? cut->num : 1; k-- > 0;) p->loop[--to] = cut ? s->made[cut->first + k] : p->loop[from];

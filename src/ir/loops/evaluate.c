@@ -1,18 +1,18 @@
 /* ---------------------------------------------------------------------------------------------- >>evaluate */
 
-/* A small float of `digits` mantissa bits and this bias. */
+/* Converts a small float with `digits` mantissa bits and this bias. */
 static float ir__small_to_f32(uint8_t x, int digits, int bias) {
     int exponent = (x & 127) >> digits, mantissa = x & ((1 << digits) - 1);
     float v = ldexpf((float)(mantissa + (exponent ? 1 << digits : 0)), (exponent ? exponent : 1) - bias - digits);
     return x & 128 ? -v : v;
 }
 
-/* Rounds |f|, below 2^16, to nearest even; what overflows goes on counting upwards. */
+/* Rounds |f|, below 2^16, to nearest even; an overflowing mantissa carries into the exponent. */
 static uint32_t ir__small_from_f32(float f, int digits, int bias) {
     uint32_t u;
     memcpy(&u, &f, 4);
     u &= 0x7fffffff;
-    if (u < (uint32_t)(128 - bias) << 23) { /* below the normal numbers: to a multiple of the smallest */
+    if (u < (uint32_t)(128 - bias) << 23) { /* subnormal: a multiple of the smallest number */
         float steps = ldexpf(fabsf(f), bias - 1 + digits);
         return (uint32_t)nearbyintf(steps);
     }
@@ -118,7 +118,7 @@ static ind_status ir__eval_inputs(ind__eval *e, ind_context *c, const ind_expr *
     return status;
 }
 
-/* Marks the program ops that slot needs. */
+/* Marks the program ops that slot depends on. */
 static void ir__mark_cone(const ind__program *p, uint32_t slot, uint8_t *needed) {
     if (slot < p->num_inputs) return;
     needed[slot - p->num_inputs] = 1;
@@ -132,7 +132,7 @@ static void ir__mark_cone(const ind__program *p, uint32_t slot, uint8_t *needed)
     }
 }
 
-/* Compiles every index expression and lists the ops each needs. */
+/* Compiles every index expression and lists the ops that each depends on. */
 static ind_status ir__eval_compile(ind__eval *e) {
     const ind_body *b = e->body;
     ind_context *c = b->context;
@@ -217,7 +217,7 @@ void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int l
     e->epoch++;
 }
 
-/* Wraps around instead of failing: a launch has checked the sizes before, and every access is checked after. */
+/* Wraps around instead of failing: the launch has checked the sizes, and every access is checked afterwards. */
 static int64_t ir__index_op(uint8_t kind, int64_t a, int64_t b, int64_t c) {
     switch (kind) {
     case IND_EXPR_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -262,7 +262,7 @@ static void ir__eval_program_op(ind__eval *e, uint32_t i, int lanes) {
     }
 }
 
-/* Values of body->index[k]; *varying tells whether there is one per lane or only the first. */
+/* Values of body->index[k]; *varying: one value per lane, else only the first is valid. */
 static const int64_t *ir__eval_index(ind__eval *e, uint32_t k, int lanes, bool *varying) {
     for (uint32_t i = e->cone_begin[k]; i < e->cone_begin[k + 1]; i++) {
         uint32_t op = e->cone[i];
@@ -328,7 +328,7 @@ static void ir__zero_lane(ind__lanes *v, ind_dtype d, int l) {
     if (d == IND_F32)
         v->f[l] = 0;
     else
-        v->i[l] = 0; /* the zero of f64 too */
+        v->i[l] = 0; /* also the zero of f64 */
 }
 
 static void ir__spread(ind__lanes *v, ind_dtype d, int lanes) {
@@ -373,7 +373,7 @@ static void ir__eval_load(ind__eval *e, const ind__inst *i, ind__lanes *v, int l
 
 static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y);
 
-/* The value of lane l joins the element that is there; sums of 16-bit floats are made in f32 and rounded. */
+/* Combines the value of lane l with the stored element; sums of 16-bit floats are computed in f32 and rounded. */
 static void ir__combine_lane(const ind__eval_buffer *m, int64_t at, const ind__inst *i, const ind__lanes *v, int l) {
     static const uint8_t op[IND_NUM_REDUCTIONS] = {[IND_REDUCE_SUM] = IND_LOOP_ADD,
                                                    [IND_REDUCE_PROD] = IND_LOOP_MUL,
@@ -396,7 +396,7 @@ static void ir__combine_lane(const ind__eval_buffer *m, int64_t at, const ind__i
     ir__store_lane(m, at, &old, 0);
 }
 
-/* A store under a mask, or one that combines: lane after lane, as the same element may be hit more than once. */
+/* A store with a mask or one that combines: lane by lane, as several lanes may store the same element. */
 static void ir__eval_scatter(ind__eval *e, const ind__inst *i, const int64_t *at, bool varying, int lanes) {
     const ind__eval_buffer *m = &e->buffer[i->source];
     const ind__lanes *v = &e->value[i->arg[0]];
@@ -449,7 +449,7 @@ static void ir__eval_indirect(ind__eval *e, uint32_t n, const ind__inst *i, int 
         out[l] = v;
         e->value[n].i[l] = v;
     }
-    e->epoch++; /* what depends on it is new */
+    e->epoch++; /* recomputes the ops that depend on it */
 }
 
 static void ir__eval_index_value(ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes) {

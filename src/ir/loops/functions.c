@@ -1,6 +1,6 @@
-/* ---- functions of the user ---- */
+/* ---- user functions ---- */
 
-/* What is listed stays and never changes: only the newest is read under the lock. */
+/* The list is only prepended to and its entries never change, so only the head is read under the lock. */
 static const ind__function *ir__functions_of(const ind_context *c) {
     ind__lists_lock(c->root);
     const ind__function *newest = c->root->functions;
@@ -17,7 +17,7 @@ const ind__function *ind__function_find(const ind_context *c, const char *name) 
 typedef struct ir__signature {
     ind_context *context;
     const char *text, *at;
-    char name[1 + IND_MAX_FUNCTION_ARGS][64]; /* of the function, of its arguments */
+    char name[1 + IND_MAX_FUNCTION_ARGS][64]; /* of the function, then of its arguments */
     ind_dtype dtype[1 + IND_MAX_FUNCTION_ARGS];
     int num_args;
 } ir__signature;
@@ -139,12 +139,12 @@ ind_status ind_function_register(ind_context *context, const ind_function_desc *
 
 /* ---- sources of functions that come from a text: no directive, pragma or assembly, as these name files
 
-   A source is refused by its characters alone, before anything is compiled. The rules take in more than the language
-   does: what only looks like a directive, as in a comment of several lines, is refused too. They hold whether or not
-   the compiler knows trigraphs, and whatever it takes for the end of a line. */
+   A source is refused by its characters alone, before it is compiled. The rules refuse more than the language requires:
+   text that only looks like a directive, as in a comment of several lines, is refused too. They hold for compilers with
+   and without trigraphs, and for every convention of line ends. */
 
-/* The first character after s that is not part of a line continuation: a backslash or its trigraph, blanks, line end.
- */
+/* The first character after s that is not part of a line continuation: a backslash or its trigraph, blanks, end of
+   line. */
 static const char *ir__code_continued(const char *s) {
     for (;;) {
         const char *t = *s == '\\' ? s + 1 : !strncmp(s, "?\?/", 3) ? s + 3 : s;
@@ -155,13 +155,13 @@ static const char *ir__code_continued(const char *s) {
     }
 }
 
-/* #, its trigraph or its digraph. */
+/* True for #, its trigraph or its digraph. */
 static bool ir__code_is_hash(const char *s) {
     return *s == '#' || !strncmp(s, "?\?=", 3) || (*s == '%' && *ir__code_continued(s + 1) == ':');
 }
 
-/* May all before `at` on its line be blank, or end in a comment? The slash of a comment's end may begin the line. What
-   is not ASCII counts as blank. */
+/* True if all before `at` on its line may be blank or the end of a comment. The slash that ends a comment may start the
+   line. Characters that are not ASCII count as blank. */
 static bool ir__code_begins_line(const char *code, const char *at) {
     while (at > code && at[-1] != '\n' && at[-1] != '\r' &&
            ((unsigned char)at[-1] <= ' ' || (unsigned char)at[-1] >= 127))
@@ -175,7 +175,7 @@ static bool ir__code_is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Does this word begin at s, perhaps over several lines? */
+/* True if this word starts at s; line continuations may split it. */
 static bool ir__code_is_word(const char *code, const char *s, const char *word) {
     if (s > code && ir__code_is_letter(s[-1])) return false;
     for (; *word; word++, s = ir__code_continued(s + 1))
@@ -183,7 +183,7 @@ static bool ir__code_is_word(const char *code, const char *s, const char *word) 
     return !ir__code_is_letter(*s);
 }
 
-/* What the source holds that it may not, and in which line; NULL: nothing. */
+/* The forbidden construct that the source contains, with its line in *line; NULL: none. */
 static const char *ir__code_forbidden(const char *code, int *line) {
     static const char *const words[] = {"_Pragma", "__pragma", "asm", "__asm", "__asm__"};
     *line = 1;
@@ -204,7 +204,7 @@ const ind__function *ind__function_declare(ind_context *c, const char *signature
                   ir__same_signature(twin, &s) ? "text" : "signature");
         return NULL;
     }
-    if (twin && twin->cuda) return twin; /* the program has registered the same source */
+    if (twin && twin->cuda) return twin; /* registered by the program with the same source */
     int line;
     const char *forbidden = c->desc.trust_texts ? NULL : ir__code_forbidden(cuda, &line);
     if (forbidden) {
@@ -415,7 +415,7 @@ ind_value ind__emit_combine_scan(ind_ops *o, const ind_value *element, const ind
     return o->emit(o, &i, NULL);
 }
 
-/* An index that was computed from loop indices needs no memory and no check. */
+/* True if the index was computed from loop indices and is proven to be in range: it needs no memory and no check. */
 static bool ir__known_index(const ind__recorder *r, ind_value x, ind_expr size, ind_expr *e) {
     const ind_body *b = r->body;
     const ind__inst *i = &b->inst[x.id];
@@ -429,7 +429,7 @@ static bool ir__known_index(const ind__recorder *r, ind_value x, ind_expr size, 
     else
         return false;
     ind__known_bounds(*e, &lo, &hi);
-    bool kept = ind__wrap_int(type, lo) == lo && ind__wrap_int(type, hi) == hi; /* by the cast */
+    bool kept = ind__wrap_int(type, lo) == lo && ind__wrap_int(type, hi) == hi; /* unchanged by the cast */
     return ind__ok(*e) && kept && ir__in_range(*e, size);
 }
 
@@ -443,7 +443,7 @@ ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap) {
     }
     if (o->emit == ir__recorder_emit && ir__known_index((ind__recorder *)o, x, size, &e)) return e;
     x = ind_op_cast(o, x, IND_I64);
-    if (o->mask.id) /* where nothing is read, nothing is out of range */
+    if (o->mask.id) /* a lane that reads nothing must not fail the check */
         x = ind_op_where(o, o->mask, x, ind_op_constant_int(o, 0, IND_I64));
     if (!x.id) return ir__expr_none(o->context);
     ind__inst i = {.op = IND_LOOP_INDIRECT, .dtype = IND_I64, .flags = wrap ? IND__INST_WRAP : 0, .arg = {x.id}};

@@ -1,6 +1,6 @@
-/* ---- functions of the user ---- */
+/* ---- user functions ---- */
 
-/* Immutable; in the context's memory. */
+/* Immutable; allocated in the context's memory. */
 typedef struct ind__function {
     const struct ind__function *next; /* created earlier */
     const char *name, *cuda;          /* cuda NULL: only the host twin was registered */
@@ -9,7 +9,7 @@ typedef struct ind__function {
     int num_args;
     ind_function_fn host;
     void *user;
-    bool registered; /* found by name in the context; else it belongs to a text */
+    bool registered; /* found by name in the context; else declared by a text */
 } ind__function;
 /* Returns the registered function of this name; NULL: none. */
 const ind__function *ind__function_find(const ind_context *c, const char *name);
@@ -21,7 +21,7 @@ bool ind__function_takes(ind_dtype argument, ind_dtype given);
 ind_value ind__emit_call(ind_ops *o, const ind__function *f, const ind_value *args);
 void ind__function_print_signature(ind__text *t, const ind__function *f);
 
-/* ---- opaque calls ---- */
+/* ---- extern calls ---- */
 
 typedef struct ind__extern {
     const struct ind__extern *next; /* registered earlier */

@@ -4,11 +4,11 @@
 
 typedef struct ind__inst {
     uint8_t op;        /* ind_loop_op */
-    uint8_t dtype;     /* of the result; for STORE and LOAD see source's dtype for memory */
-    uint8_t reduction; /* REDUCE: ind_reduction; SCAN: ind_scan; STORE: how the value joins what is there: NONE replaces
-                          it, SUM PROD MAX MIN combine atomically */
+    uint8_t dtype;     /* of the result; for STORE and LOAD, source's dtype is the type in memory */
+    uint8_t reduction; /* REDUCE: ind_reduction; SCAN: ind_scan; STORE: NONE replaces the element, SUM PROD MAX MIN
+                          combine with it atomically */
     uint8_t flags;     /* IND__INST_* */
-    uint32_t arg[IND__MAX_ARGS]; /* instruction numbers, 0 none, always lower than this one's */
+    uint32_t arg[IND__MAX_ARGS]; /* instruction numbers, 0: none; always lower than this one's */
     union {
         double f;
         int64_t i;
@@ -19,15 +19,15 @@ typedef struct ind__inst {
     uint32_t num_index; /* LOAD, STORE: rank until layouts are fixed, then 1 (linear offset in elements) */
 } ind__inst;
 #define IND__INST_WRAP      1 /* INDIRECT: negative values count from the end */
-#define IND__INST_EXCLUSIVE 4 /* SCAN: of all points before; zeros at the first */
-#define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one stays */
+#define IND__INST_EXCLUSIVE 4 /* SCAN: of all earlier points; zeros at the first */
+#define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one remains */
 #define IND__INST_CHECKED                                                                                              \
-    16                      /* INDIRECT: an earlier loop has checked it, so that none is needed where nobody reads it */
-#define IND__INST_SELDOM 32 /* STORE: its mask holds for few points: a hint */
-#define IND__INST_RUN    8  /* STORE: a run of rows of P points joins its values; see ind__buffer.run */
+    16 /* INDIRECT: an earlier loop has checked the index, so the check is dead if the value is not read */
+#define IND__INST_SELDOM 32 /* STORE: its mask is true for few points; a hint */
+#define IND__INST_RUN    8  /* STORE: the values of a run of rows of P points are combined; see ind__buffer.run */
 
-/* Straight SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is none. A
-   recorded body is one block of memory with its arrays, which must not grow. */
+/* Straight-line SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is
+   none. A recorded body and its arrays are one block of memory; the arrays cannot grow. */
 typedef struct ind_body {
     ind_context *context;
     int rank, rrank;
@@ -37,36 +37,36 @@ typedef struct ind_body {
     ind_expr *index;
     uint32_t num_index, cap_index;
     uint32_t result;         /* the loop's value before it is stored; 0 once STOREs exist */
-    const ind__opaque *call; /* not NULL: an opaque call, of which the body only says what memory it touches */
+    const ind__opaque *call; /* not NULL: an extern call; the body only describes the memory that it accesses */
 } ind_body;
 
-/* A handler is this struct first in a larger one. emit gets an instruction whose args are the handler's own values and
-   whose index expressions are at `index`; returns the value. */
+/* A handler is a larger struct with this one as first member. emit gets an instruction whose args are the handler's own
+   values and whose index expressions are at `index`; returns the value. */
 struct ind_ops {
     ind_context *context;
     ind_value (*emit)(ind_ops *o, const ind__inst *inst, const ind_expr *index);
     ind_value (*load_tensor)(ind_ops *o, ind_tensor x, const ind_expr *index, int rank);
     ind_dtype (*dtype)(ind_ops *o, ind_value v);
     ind_expr (*indirect_symbol)(ind_ops *o, ind_value v); /* the index symbol of an INDIRECT value */
-    ind_value mask;                                       /* all loads now being emitted are under this mask; 0 none */
-    struct ind__origins *origins; /* collects the graph nodes of what is inlined; NULL: not wanted */
-    struct ind__capture *capture; /* a scatter is written here and emits nothing; NULL: it stores */
-    bool checked;                 /* ind_op_indirect: an earlier loop has checked what is in memory there */
-    bool seldom;                  /* ind__emit_scatter: the mask holds for few points */
+    ind_value mask;                                       /* mask of all loads being emitted; 0: none */
+    struct ind__origins *origins; /* collects the graph nodes of inlined code; NULL: not recorded */
+    struct ind__capture *capture; /* receives a scatter instead of emitting it; NULL: the scatter is emitted */
+    bool checked;                 /* ind_op_indirect: an earlier loop has checked the indices in memory */
+    bool seldom;                  /* ind__emit_scatter: the mask is true for few points */
 };
 ind_value ind__emit1(ind_ops *o, ind_loop_op op, ind_value a);
 ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b);
 ind_value ind__emit_load(ind_ops *o, uint32_t source, ind_dtype memory_dtype, const ind_expr *index, int rank);
 void ind__emit_store(ind_ops *o, uint32_t source, const ind_expr *index, int rank, ind_value v);
-/* The same where `mask` (id 0: everywhere) holds, combined with what is there (see ind__inst.reduction). */
+/* Stores v where `mask` is true (id 0: everywhere), combined with the stored element (see ind__inst.reduction). */
 void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int rank, ind_value v, ind_value mask,
                        ind_reduction mode);
-bool ind__can_scatter(ind_reduction mode); /* is it one of the modes of a STORE? */
-/* What changes nothing when it is joined so: a sum, product or extreme. */
+bool ind__can_scatter(ind_reduction mode); /* true if it is one of the modes of a STORE */
+/* The neutral element of a sum, product or extreme. */
 double ind__neutral_float(ind_reduction r);
 int64_t ind__neutral_int(ind_reduction r, ind_dtype d);
-typedef struct ind__capture { /* what a scatter would store, and where */
-    bool checked;             /* asked for: an earlier loop has checked its indices */
+typedef struct ind__capture { /* the arguments of a captured scatter */
+    bool checked;             /* in: an earlier loop has checked its indices */
     bool set;
     ind_expr index[IND_MAX_RANK];
     ind_value value, mask;
@@ -76,51 +76,52 @@ ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which);
 ind_value ind__emit_scan(ind_ops *o, ind_scan kind, ind_value a);
 ind_value ind__emit_scan_part(ind_ops *o, ind_value scan, int which); /* 0: the value, 1: the position */
 ind_value ind__emit_state(ind_ops *o, ind_dtype dtype, int which);
-/* A scan of n elements that are joined as combined[] says, in terms of the states 0..n-1 (left) and n..2n-1 (right). */
+/* A scan of n elements. combined[] are the combined values, computed from the states 0..n-1 (left) and n..2n-1
+   (right). */
 ind_value ind__emit_combine_scan(ind_ops *o, const ind_value *element, const ind_value *combined, int n,
                                  bool exclusive);
 
-/* Recorder: the handler that writes a body; hash-conses, folds trivial identities. */
+/* Recorder: the handler that writes a body; hash-conses and folds trivial identities. */
 typedef struct ind__recorder {
-    ind_ops ops; /* first */
+    ind_ops ops;    /* must be first */
     ind_body *body; /* in memory of the recorder */
     uint32_t table_size;
     void *user;
 } ind__recorder;
 ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *ranges, int rank,
-                             const ind_expr *rranges, int rrank); /* makes the body with index symbols i0.., r0.. */
-ind_body *ind__record_end(ind__recorder *r); /* a copy of r->body; NULL on failure. Free it with ind__body_free */
+                             const ind_expr *rranges, int rrank); /* starts a body with index symbols i0.., r0.. */
+ind_body *ind__record_end(ind__recorder *r); /* a copy of r->body, NULL on failure; owned by the caller */
 void ind__record_abort(ind__recorder *r);
 void ind__body_free(ind_body *b);
 ind_body *ind__import_body(ind__import *m, const ind_body *b); /* a copy; NULL on failure */
 
-/* The loops of a body as they may be written anew: loop indices var[0..rank) and reduction indices after them, with
-   their extents, and every index expression of the body in terms of them. value[] says what to put for each of the
-   body's own variables so that every index comes out as it stands here. */
+/* The loops of a body while they are rewritten: loop indices var[0..rank), reduction indices after them, their extents,
+   and every index expression of the body in terms of them. value[] gives, for each original variable of the body, its
+   value in the new ones. */
 typedef struct ind__loops {
     ind_context *context;
     int rank, rrank;
     ind_expr var[2 * IND_MAX_RANK], extent[2 * IND_MAX_RANK];
-    ind_expr *index; /* as many as the body has, owned by the caller; all are judged */
+    ind_expr *index; /* as many as the body has, owned by the caller; all decide whether a rewriting is allowed */
     uint32_t num_index;
     int num_from;
     ind_expr value[2 * IND_MAX_RANK];
-    uint32_t refusals; /* when the loops were made */
-    bool failed;       /* out of memory: a "no" of the functions below may be that */
+    uint32_t refusals; /* at initialisation */
+    bool failed;       /* out of memory: a "no" of the functions below may be due to it */
 } ind__loops;
-/* The loops as they stand in the body; `index` has room for body->num_index expressions. */
+/* Initialises the loops from the body; `index` must have capacity for body->num_index expressions. */
 void ind__loops_init(ind__loops *l, const ind_body *body, ind_expr *index);
-bool ind__loops_drop_ones(ind__loops *l); /* variables that can only be 0 go; false on failure */
-/* Makes variables v and v + 1 (both parallel or both of the reduction) one. False, and nothing has changed, if some
-   index tells them apart: if it would then need a division that it does not have. */
+bool ind__loops_drop_ones(ind__loops *l); /* removes variables of extent 1; false on failure */
+/* Merges variables v and v + 1 (both parallel or both of the reduction). Returns false, with nothing changed, if an
+   index would need a division that it does not have. */
 bool ind__loops_merge(ind__loops *l, int v);
-/* The size that best splits variable v: v = size * outer + inner resolves `saved` (may be NULL) of the divisions in the
+/* The best size to split variable v: v = size * outer + inner resolves `saved` (may be NULL) of the divisions in the
    indices. Invalid if no split resolves any. */
 ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved);
-bool ind__loops_split(ind__loops *l, int v, ind_expr size); /* false, nothing changed: too many loops */
+bool ind__loops_split(ind__loops *l, int v, ind_expr size); /* false, with nothing changed: too many loops */
 
-/* Runs a body under another handler, with its loop indices replaced by `var` (rank + rrank expressions).
-   load, store: called for each LOAD / STORE to redirect it (NULL: emitted as it is); load may return any value, e.g. an
+/* Runs a body under another handler, with its loop indices replaced by `var` (rank + rrank expressions). load, store:
+   called for each LOAD / STORE to redirect it (NULL: emitted unchanged). load may return any value, for example an
    inlined one; the arguments of `inst` are values of the handler. map (num_inst entries, may be NULL) receives each
    instruction's value. Returns the value of body->result. */
 typedef struct ind__replay {
@@ -148,4 +149,4 @@ const char *ind__scan_name(ind_scan s);
 int ind__scan_results(ind_scan s);
 bool ind__scan_sorts(ind_scan s);
 uint32_t ind__body_scan(const ind_body *b); /* its first SCAN; 0: none */
-uint32_t ind__body_sort(const ind_body *b); /* its SCAN that sorts, of which a body has one at most; 0: none */
+uint32_t ind__body_sort(const ind_body *b); /* its SCAN that sorts, at most one per body; 0: none */

@@ -1,29 +1,29 @@
 /* ---------------------------------------------------------------------------------------------------- >>ops */
 
-/* Ops on values inside a loop. Scalar, no promotion: both operands have one compute type (f32 f64 or integers or
-   bool); f16, bf16 and 8-bit floats exist only in memory: loads widen, stores round. Enumerator, name, arity, class:
-   a arithmetic on numbers, f floats only, i integers only, c comparison (bool result), l logic on bools, w select, r
-   random bits, u a function of the user, s structure.
+/* Ops on values inside a loop. Scalar, no promotion: both operands have one compute type (f32, f64, integers or bool).
+   f16, bf16 and 8-bit floats exist only in memory: loads widen, stores round. Enumerator, name, arity, class: a
+   arithmetic on numbers, f floats only, i integers only, c comparison (bool result), l logic on bools, w select, r
+   random bits, u user function, s structure.
    Maximum and minimum return NaN if either operand is NaN (torch.maximum). Integers wrap around.
-   DIV on integers truncates toward zero; x / 0 is 0 on integers. RSQRT is 1/sqrt; POW is C's pow; on integers by
+   DIV on integers truncates toward zero; x / 0 is 0 on integers. RSQRT is 1/sqrt. POW is C's pow; on integers by
    squaring, 0 for negative exponents except for bases 1 and -1. ROUND_* round an f32 to the type and back. FMOD is C's
-   fmod and, on integers, %: the sign of the dividend, which is also the result where the divisor is 0. RINT rounds half
-   to even. Shifts by a negative number or by the width and more give 0, SHIFT_RIGHT of a negative number -1. GCD is the
-   greatest common divisor, >= 0 but for one of 2^(width - 1), which wraps around; GCD(0, 0) is 0. ERFINV is the inverse
-   of erf; I0E and I1E are the modified Bessel functions of the first kind times exp(-|x|), J and Y the
-   plain ones; ZETA(x, a) is Hurwitz'; IGAMMA(a, x) and IGAMMAC are the regularised incomplete gamma functions. All
-   other names are those of libm and mean the same. */
+   fmod and, on integers, %: the sign of the dividend, which is also the result if the divisor is 0. RINT rounds half to
+   even. Shifts by a negative number or by at least the width give 0, SHIFT_RIGHT of a negative number -1. GCD is the
+   greatest common divisor, >= 0 except 2^(width - 1), which wraps around; GCD(0, 0) is 0. ERFINV is the inverse of erf.
+   I0E and I1E are the modified Bessel functions of the first kind times exp(-|x|), J and Y the plain ones. ZETA(x, a)
+   is Hurwitz'. IGAMMA(a, x) and IGAMMAC are the regularised incomplete gamma functions. All other names are those of
+   libm and mean the same. */
 #define IND_LOOP_OPS(X)                                                                                                \
     X(NONE, none, 0, 's')                                                                                              \
     X(CONSTANT, constant, 0, 's') /* imm: i for integers and bool, f for floats */                                     \
     X(INDEX, index, 0, 's')       /* value of an index expression */                                                   \
-    X(LOAD, load, 1, 's')         /* arg 0: mask or 0 (0 where the mask is false) */                                   \
-    X(STORE, store, 2, 's')       /* arg 0: value; arg 1: mask or 0 (stores nothing where the mask is false) */        \
+    X(LOAD, load, 1, 's')         /* arg 0: mask or 0; the value is 0 if the mask is false */                          \
+    X(STORE, store, 2, 's')       /* arg 0: value; arg 1: mask or 0; stores nothing if the mask is false */            \
     X(INDIRECT, indirect, 1, 's') /* arg 0: integer value that becomes an index symbol; checked against an extent */   \
     X(REDUCE, reduce, 2, 's')     /* over the reduction ranges; arg 1: second operand of DOT, else 0 */                \
-    X(PART, part, 1, 's')         /* arg 0: a REDUCE or SCAN; imm.i: which of its results */                           \
-    X(SCAN, scan, 1, 's')         /* over the one reduction range; has a value at each of its points */                \
-    X(STATE, state, 0, 's')       /* what a combine function is given; imm.i: which, first the left ones */            \
+    X(PART, part, 1, 's')         /* arg 0: a REDUCE or SCAN; imm.i: number of its result */                           \
+    X(SCAN, scan, 1, 's')         /* over the one reduction range; has a value at each point of it */                  \
+    X(STATE, state, 0, 's')       /* operand of a combine function; imm.i: its number, left ones first */              \
     X(PAIR, pair, 3, 's')         /* arg 0: element of a scan; arg 1: the combined value; arg 2: the next PAIR or 0 */ \
     X(CAST, cast, 1, 's')         /* C conversion; float to bool is x != 0 */                                          \
     X(ROUND_F16, round_f16, 1, 'f')                                                                                    \
@@ -101,8 +101,8 @@
     X(AND, and, 2, 'l')                                                                                                \
     X(OR, or, 2, 'l')                                                                                                  \
     X(WHERE, where, 3, 'w')   /* bool, then the two values */                                                          \
-    X(PHILOX, philox, 3, 'r') /* i64: key, stream, position; imm.i: which of the 128 random bits (ind_op_philox) */    \
-    X(CALL, call, 5, 'u')     /* imm.function, with as many arguments as that has */
+    X(PHILOX, philox, 3, 'r') /* i64: key, stream, position; imm.i: range of the 128 random bits (ind_op_philox) */    \
+    X(CALL, call, 5, 'u')     /* imm.function, with as many arguments as it declares */
 
 typedef enum ind_loop_op {
 #define X(name, text, arity, cls) IND_LOOP_##name,
@@ -111,10 +111,10 @@ typedef enum ind_loop_op {
         IND_NUM_LOOP_OPS
 } ind_loop_op;
 
-/* Reductions: enumerator, name, number of results. MAX and MIN propagate NaN; ARGMAX returns the i64 position in the
-   reduction ranges (row-major) of the largest value, the first such, NaN being largest. WELFORD: mean and sum of
-   squared deviations (Welford 1962, merged as in Chan et al. 1979). ONLINE_SOFTMAX: maximum m and sum of exp(x - m)
-   in one pass (Milakov and Gimelshein 2018). DOT: sum of the products of two operands; the matrix product. */
+/* Reductions: enumerator, name, number of results. MAX and MIN propagate NaN. ARGMAX returns the i64 position in the
+   reduction ranges (row-major) of the first largest value; NaN counts as largest. WELFORD: mean and sum of squared
+   deviations (Welford 1962, merged as in Chan et al. 1979). ONLINE_SOFTMAX: maximum m and sum of exp(x - m) in one pass
+   (Milakov and Gimelshein 2018). DOT: sum of the products of two operands; the matrix product. */
 #define IND_REDUCTIONS(X)                                                                                              \
     X(NONE, "none", 0)                                                                                                 \
     X(SUM, "sum", 1)                                                                                                   \
@@ -134,11 +134,11 @@ typedef enum ind_reduction {
         IND_NUM_REDUCTIONS
 } ind_reduction;
 
-/* Scans: enumerator, name, number of results, whether it sorts. Their result at a point of the range is that of all
-   points up to it (inclusive), joined from first to last. MAX and MIN: value and i64 position; NaN stays once met, and
-   of equal values the later one counts (torch.cummax). LOGADDEXP: log of the sum of exponentials. ASCENDING,
-   DESCENDING: the element that belongs at the point and its i64 position in the row, stable; NaN is larger than every
-   number. COMBINE: as many results as there are PAIRs, joined by what the PAIRs compute from STATEs. */
+/* Scans: enumerator, name, number of results, whether it sorts. The result at a point combines all points up to it
+   (inclusive), from first to last. MAX and MIN: value and i64 position; NaN propagates, and of equal values the later
+   one counts (torch.cummax). LOGADDEXP: log of the sum of exponentials. ASCENDING, DESCENDING: the element of this rank
+   and its i64 position in the row, stable; NaN is larger than every number. COMBINE: as many results as there are
+   PAIRs, combined by the values that the PAIRs compute from STATEs. */
 #define IND_SCANS(X)                                                                                                   \
     X(SUM, "sum", 1, false)                                                                                            \
     X(PROD, "prod", 1, false)                                                                                          \

@@ -57,7 +57,7 @@ static uint32_t ir__program_push(ind__program *p, ind_expr_kind kind, uint32_t a
     return p->num_inputs + p->num_ops - 1;
 }
 
-/* One size in two forms: facts put a symbol with a narrower range in place of the declared one. */
+/* True if both are the same declared size: facts replace a symbol by one with a narrower range. */
 static bool ir__same_size(ind_expr a, ind_expr b) {
     const ind_symbol *x = ind_expr_symbol(a), *y = ind_expr_symbol(b);
     bool sizes = x && y && x->kind == IND_SYMBOL_SIZE && y->kind == IND_SYMBOL_SIZE;

@@ -9,10 +9,10 @@ typedef struct ind__buffer {
     ind_layout layout;
     uint32_t loop;   /* number of the loop that writes it (COMPUTED) */
     uint32_t output; /* 1 + position among the graph's outputs, 0: not an output */
-    /* Mutation makes a new version of a buffer. Both versions share memory and layout. The loop that writes the new
+    /* Mutation creates a new version of a buffer. Both versions share memory and layout. The loop that writes the new
        version stores changed elements only. It runs after all readers of the old version. 0: none. */
     uint32_t mutates, mutated_by;
-    /* A version that holds a part of a concatenation: the loop stores only [part_begin, part_end) of dimension
+    /* A version that contains a part of a concatenation: the loop stores only [part_begin, part_end) of dimension
        part_dim. Only the last version is read. part_end invalid: not a part. */
     int part_dim;
     ind_expr part_begin, part_end;
@@ -87,11 +87,11 @@ typedef struct ind__lowered {
     ind_realise_policy policy;
     bool layouts_fixed; /* all loads and stores are linear from then on */
     ind__arena boxes;   /* boxes and storages */
-    void *storages;     /* every storage made, newest first */
+    void *storages;     /* every storage, newest first */
     uint32_t origin;    /* graph node being lowered now: recorded in new loops and storages */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
     uint32_t num_unbacked;
-    const char *note; /* likewise */
+    const char *note; /* recorded in new loops */
 } ind__lowered;
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);
@@ -100,9 +100,9 @@ void ind__lowered_free_boxes(ind__lowered *p); /* and the values that were not s
 uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind kind, ind_dtype dtype,
                             const ind_expr *size, int rank); /* contiguous; 0 on failure */
 /* Turns orders into strides and every multi-dimensional access into a linear offset; drops loops without readers.
-   Before that, stored concatenations are split where splitting moves fewer bytes. A part that a reduction or a matrix
-   product computes gets its own loop, which can be fused into that kernel. Each gap between such parts is copied by
-   one loop. Each loop writes its part of a new version of one buffer. */
+   Before that, stored concatenations are split if splitting moves fewer bytes. A part that a reduction or a matrix
+   product computes gets its own loop, which can be fused into that kernel. Each gap between such parts is copied by one
+   loop. Each loop writes its part of a new version of one buffer. */
 ind_status ind__lowered_fix_layouts(ind__lowered *p);
 /* Returns the REDUCE of a body that can be computed in two stages, else 0. It is a SUM, PROD, MAX, MIN or ANY, stored
    directly or cast. Any order of combining is as good (a sum of floats: other roundings, not more of them). */
@@ -134,7 +134,8 @@ ind_expr ind__buffer_numel(const ind__buffer *b); /* elements the layout spans *
 ind_expr ind__buffer_bytes(const ind__buffer *b);
 
 /* TensorBox: a view of a storage. The view is a map: the storage's index as expressions in the box's index symbols. The
-   storage is either an unrealised body (users inline it) or a buffer. Realising switches it for all views. */
+   storage is either an unrealised body (users inline it) or a buffer. Realising stores the body in a buffer for all
+   views. */
 typedef struct ind__storage {
     ind_dtype dtype; /* as stored */
     int rank;
@@ -142,7 +143,7 @@ typedef struct ind__storage {
     ind_body *body;              /* unrealised: result over size */
     uint32_t buffer;             /* realised: buffer number */
     uint32_t num_reads, num_ops; /* of body */
-    double read_bytes, bytes;    /* read by the body; written by storing its result; at the hints */
+    double read_bytes, bytes;    /* bytes read by the body; bytes written by storing its result; at the hints */
     uint32_t last_reader;        /* for lowerings: the last graph node that reads it in any view */
     uint32_t *origin;
     uint32_t num_origins;
@@ -162,8 +163,8 @@ ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer);
 ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank, ind_loop_fn fn,
                              void *user);
 /* Reduction: fn gets rank + rrank indices and returns the value to reduce (and, for DOT, second_fn the other operand).
-   The result has `size`; rrange are the reduction ranges; results[k] for k < results of the reduction; always stored.
- */
+   The result has `size`; rrange are the reduction ranges; results[k] for k < results of the reduction; always
+   stored. */
 typedef struct ind__reduction_desc {
     ind_reduction type;
     ind_dtype dtype; /* of the results as stored */
@@ -202,8 +203,8 @@ typedef struct ind__scan_desc {
 } ind__scan_desc;
 ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results);
 /* Scan of num values per element along dimension `dim` of `size`, results[k] stored as dtype[k]. A state has `states`
-   values: the first num are the results, the others are for combine only (a flag at the begin of a segment). element
-   and combine fill `states` values, combine from `states` left and `states` right ones. finish (exclusive only) gives
+   values: the first num are the results, the others are for combine only (a flag at the start of a segment). element
+   fills `states` values; combine fills them from `states` left and `states` right ones. finish (exclusive only) gives
    the result of points without predecessors in their segment. reverse: from the last to the first. */
 typedef struct ind__combine_desc {
     int num, states;

@@ -4,7 +4,7 @@ static ind_status ir__realise_storage(ind__lowered *p, ind__storage *s) {
     uint32_t buffer = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, s->dtype, s->size, s->rank);
     uint32_t loop = buffer ? ir__add_loop(p, IND_REDUCE_NONE, s->origin, s->num_origins) : UINT32_MAX;
     if (loop == UINT32_MAX) return ind__failed(p->context);
-    ind_body *b = s->body; /* the loop takes the body over */
+    ind_body *b = s->body; /* the loop takes ownership */
     s->body = NULL;
     s->buffer = buffer;
     ind__recorder r = {.ops = {.context = p->context}, .body = b};
@@ -30,7 +30,7 @@ ind_status ind__box_mark_use(ind__lowered *p, ind__box *x, int users) {
     const ind__storage *s = x->storage;
     if (s->buffer) return IND_OK;
     bool many = (int)s->num_reads > p->policy.max_reads_shared || (int)s->num_ops > p->policy.max_ops_shared;
-    /* every user reads all that the body reads; or one does, and writes what the others then read */
+    /* inlined, every user reads all that the body reads; stored, one loop reads it and the users read the result */
     bool saves = users * s->read_bytes > s->read_bytes + users * s->bytes;
     bool shared = users > 1 && (many || saves);
     bool large = (int)s->num_reads > p->policy.max_reads || (int)s->num_ops > p->policy.max_ops;
@@ -55,7 +55,7 @@ uint32_t ind__buffer_home(const ind__lowered *p, uint32_t buffer) {
     return p->buffer[last].output ? last : ir__first_version(p, buffer);
 }
 
-/* Is this load of the very element that a point of the loop stores? Only then may a loop read what it mutates. */
+/* True if the load reads the element that the same point stores. Only then may a loop read a buffer that it mutates. */
 static bool ir__loads_own_element(const ind_body *b, const ind__inst *load, uint32_t version) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *store = &b->inst[i];
@@ -75,7 +75,8 @@ static bool ir__body_loads(const ind_body *b, uint32_t buffer) {
     return false;
 }
 
-/* Can the loop read the old contents while it stores the version: one load, of the element that is stored, if any? */
+/* True if the loop may read the old contents while it stores the version: no load, or one load of the element that its
+   point stores. */
 static bool ir__reads_in_step(const ind_body *b, uint32_t old, uint32_t version, bool each_once) {
     uint32_t load = 0, loads = 0, stores = 0;
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -86,7 +87,7 @@ static bool ir__reads_in_step(const ind_body *b, uint32_t old, uint32_t version,
     return !loads || (each_once && loads == 1 && stores == 1 && ir__loads_own_element(b, &b->inst[load], version));
 }
 
-/* What was not stored yet and would read the old contents later is stored now. */
+/* Stores every unrealised value that would read the old contents later. */
 static ind_status ir__realise_readers(ind__lowered *p, uint32_t buffer) {
     for (ir__storage_link *s = (ir__storage_link *)p->storages; s; s = s->next) {
         ind_status status =
@@ -96,9 +97,9 @@ static ind_status ir__realise_readers(ind__lowered *p, uint32_t buffer) {
     return IND_OK;
 }
 
-/* The new version of the buffer, in the layout of the old one, which is settled by that. */
+/* Adds the new version of the buffer. The layout of the old version becomes fixed, as both share it. */
 static uint32_t ir__add_version(ind__lowered *p, uint32_t old) {
-    const ind_layout l = p->buffer[old].layout; /* the buffers move when one is added */
+    const ind_layout l = p->buffer[old].layout; /* a copy: adding a buffer may move the array */
     uint32_t made = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, p->buffer[old].dtype, l.size, l.rank);
     if (!made) return 0;
     p->buffer[old].layout.ordered = true;
@@ -127,8 +128,8 @@ static ind_status ir__add_scatter(ind__lowered *p, ind__recorder *r, uint32_t ve
     return IND_OK;
 }
 
-/* Records the loop: at first with all that is not stored yet computed in it, which must not read the memory that other
-   points change; then the readers of the old contents are stored, and if need be the loop reads that. */
+/* Records the loop. The first attempt inlines unrealised values, which must not read memory that other points change.
+   Then the readers of the old contents are stored and, if necessary, the second attempt reads the stored values. */
 static ind_status ir__record_scatter(ind__lowered *p, ind__recorder *r, const ind__scatter_desc *d, uint32_t version,
                                      ind__origins *origins) {
     const uint32_t old = p->buffer[version].mutates;
@@ -165,16 +166,17 @@ ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_des
     return *result ? IND_OK : ind__failed(c);
 }
 
-/* Row-major, whoever asked for it. */
+/* True if row-major, required or by default. */
 static bool ir__is_contiguous(const ind_layout *l) {
     for (int i = 0; l->ordered && i < l->rank; i++)
         if (l->order[i] != i) return false;
     return true;
 }
 
-/* ---- opaque calls ---- */
+/* ---- extern calls ---- */
 
-/* Does the box show a buffer, as it lies there, element by element? Then the order of its dimensions is settled. */
+/* True if the box shows all elements of a contiguous buffer in order; then fixes the order of the buffer's
+   dimensions. */
 static bool ir__settle_contiguous(ind__lowered *p, const ind__box *x) {
     const ind__storage *s = x->storage;
     if (!s->buffer || !ir__is_contiguous(&p->buffer[s->buffer].layout)) return false;
@@ -211,7 +213,7 @@ static uint32_t ir__call_result(ind__lowered *p, const ind_extern_type *t, ind__
     return made;
 }
 
-/* The old contents are what the input showed; whoever else would read them later stores what it needs before. */
+/* Adds the version that the call writes. Other later readers of the old contents store their values before the call. */
 static uint32_t ir__call_version(ind__lowered *p, const ind__call_arg *input, ind__call_arg *arg) {
     if (p->buffer[input->buffer].mutated_by || p->buffer[input->buffer].output) {
         ind__fail(p->context, IND_VERIFY, "a call overwrites a buffer that it may not change");
@@ -291,7 +293,7 @@ ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **re
     return status;
 }
 
-/* May this buffer itself be handed out? Outputs lie in memory of their own, contiguously. */
+/* True if this buffer can be an output itself. Outputs are contiguous and have separate memory. */
 static bool ir__can_be_output(const ind__lowered *p, uint32_t buffer) {
     const ind__buffer *b = &p->buffer[buffer];
     if (b->kind != IND__BUFFER_COMPUTED || b->output || b->mutated_by) return false;
@@ -350,7 +352,7 @@ typedef struct ir__extreme {
 
 static ind_expr ir__extreme_of(const ir__extreme *x, ind_expr e, bool most, int depth);
 
-/* Sums, minima and maxima grow with each of their terms. */
+/* Sums, minima and maxima are nondecreasing in each term. */
 static ind_expr ir__extreme_terms(const ir__extreme *x, ind_expr e, bool most, int depth) {
     ind_expr sum = {e.context, 0};
     for (int i = 0; i < ind_expr_num_args(e); i++) {
@@ -361,7 +363,7 @@ static ind_expr ir__extreme_terms(const ir__extreme *x, ind_expr e, bool most, i
     return sum;
 }
 
-/* A product of factors that are never negative, perhaps by a negative integer. */
+/* A product of nonnegative factors and integers, also negative ones. */
 static ind_expr ir__extreme_product(const ir__extreme *x, ind_expr e, bool most, int depth) {
     ind_expr product = ind_int(e.context, 1), none = {e.context, 0};
     bool negative = false;
@@ -381,7 +383,7 @@ static ind_expr ir__extreme_product(const ir__extreme *x, ind_expr e, bool most,
     return product;
 }
 
-/* x // d and x % d by a divisor that is known and positive; and what is never negative by one that is not known. */
+/* x // d and x % d by a positive d without unbacked symbols; for other positive d only if x is nonnegative. */
 static ind_expr ir__extreme_quotient(const ir__extreme *x, ind_expr e, bool most, int depth) {
     ind_context *c = e.context;
     ind_expr a = ind_expr_arg(e, 0), d = ind_expr_arg(e, 1), zero = ind_int(c, 0), none = {c, 0};
@@ -453,7 +455,7 @@ static bool ir__flatten_access(ind__lowered *p, ind_body *b, ind__inst *i) {
     for (int k = 0; k < l->rank; k++) ir__sum_add(&s, ir__mul2(b->index[i->index + (uint32_t)k], l->stride[k]), 1);
     ind_expr offset = ir__sum_finish(&s);
     if (!ind__ok(offset)) return false;
-    if (!l->rank) { /* a 0-d tensor had no index */
+    if (!l->rank) { /* an access to a 0-d tensor has no index */
         ind_expr *slot = IND__PUSH(p->context, ind_expr, b->index, b->num_index, b->cap_index);
         if (!slot) return false;
         i->index = b->num_index - 1;
@@ -463,11 +465,12 @@ static bool ir__flatten_access(ind__lowered *p, ind_body *b, ind__inst *i) {
     return true;
 }
 
-/* Removes loops whose results nobody reads; the readers of a dropped loop go first, as it is later in the list. */
+/* Removes loops whose results are not read. In reverse order, so readers are removed before the loops that they
+   read. */
 static ind_status ir__drop_dead_loops(ind__lowered *p) {
     uint8_t *used = (uint8_t *)ind__alloc(p->context, p->num_buffers);
     if (!used) return ind__failed(p->context);
-    for (uint32_t b = 1; b < p->num_buffers; b++) { /* versions come after what they are versions of */
+    for (uint32_t b = 1; b < p->num_buffers; b++) { /* versions come after the buffer that they change */
         const ind__buffer *x = &p->buffer[b];
         uint64_t sizes = 0;
         for (int d = 0; x->output && d < x->layout.rank; d++)
@@ -479,7 +482,7 @@ static ind_status ir__drop_dead_loops(ind__lowered *p) {
         ind__loop *loop = &p->loop[l];
         bool live = false;
         for (uint32_t k = 0; k < loop->num_outputs; k++) live = live || used[loop->output[k]];
-        if (!live) { /* what it would change stays as it is */
+        if (!live) { /* the buffer that it would change keeps its old version */
             for (uint32_t k = 0; k < loop->num_outputs; k++) {
                 uint32_t old = p->buffer[loop->output[k]].mutates;
                 if (old) p->buffer[old].mutated_by = 0;

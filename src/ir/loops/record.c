@@ -256,7 +256,7 @@ static ind_value ir__recorder_append(ind__recorder *r, const ind__inst *inst, co
     return (ind_value){id};
 }
 
-/* Identities that cost nothing to see and hold for every value, NaN included. 0: none applies. */
+/* Identities that cost nothing to detect and hold for every value, including NaN. 0: none applies. */
 static uint32_t ir__trivial(const ind_body *b, const ind__inst *i) {
     const ind__inst *x = &b->inst[i->arg[0]], *y = &b->inst[i->arg[1]];
     bool one = y->op == IND_LOOP_CONSTANT && (ind_dtype_is_float((ind_dtype)y->dtype) ? y->imm.f == 1 : y->imm.i == 1);
@@ -300,7 +300,7 @@ static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_
     return v;
 }
 
-/* ---- what loop functions call ---- */
+/* ---- functions that loop functions call ---- */
 
 ind_context *ind_op_context(ind_ops *o) {
     return o ? o->context : NULL;
@@ -325,7 +325,7 @@ static bool ir__is_compute_dtype(ind_dtype d) {
     return d > IND_DTYPE_NONE && d < IND_NUM_DTYPES && ind_dtype_compute(d) == d;
 }
 
-/* C conversion of a float to an integer, but with a value where C has none: saturates, NaN is 0 (as the GPU does). */
+/* C conversion of a float to an integer, but defined everywhere: saturates, NaN is 0 (as the GPU does). */
 static int64_t ir__float_to_int(double v) {
     if (v != v) return 0;
     if (v >= 9223372036854775808.0) return INT64_MAX;

@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------------------------------------ >>replay */
 
-/* Marks what the result and the stores need; and every check of an index, which is an error also where what is read or
-   stored is the same at all indices: a tensor without dimensions, an expanded one. */
+/* Marks live instructions: dependencies of the result and of the stores, and every index check. A check is an error
+   even if the access is the same at all indices: a tensor without dimensions, an expanded one. */
 static void ir__mark_live(const ind_body *b, uint8_t *live) {
     for (uint32_t i = b->num_inst; i-- > 1;) {
         const ind__inst *x = &b->inst[i];
@@ -25,7 +25,7 @@ typedef struct ir__replay_state {
     ind_ops *o;
     const ind__replay *r;
     uint32_t *map;
-    ind_expr *from, *to; /* symbols of the body and what replaces them */
+    ind_expr *from, *to; /* symbols of the body and their replacements */
     int num;
 } ir__replay_state;
 

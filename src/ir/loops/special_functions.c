@@ -2,8 +2,8 @@
 
 #define IR__PI 3.14159265358979323846
 
-/* From Winitzki's approximation (2008), good to 2e-3, by Halley's method, which triples the digits at each step. Far
-   from 0 on erfc, which keeps its digits there. */
+/* From Winitzki's approximation (2008), accurate to 2e-3, by Halley's method, which triples the digits at each step.
+   Far from 0 it uses erfc, which stays accurate there. */
 static double ir__erfinv(double x) {
     double p = fabs(x), q = 1 - p, l = log1p(-p * p), t = 2 / (IR__PI * 0.147) + l / 2, s = -l / 0.147;
     if (!(p < 1)) return p == 1 ? copysign(INFINITY, x) : NAN;
@@ -34,8 +34,8 @@ static double ir__digamma(double x) {
     return sum + (log(x) - 0.5 / x - z * series);
 }
 
-/* exp(-|x|) I_n(x) for n = 0 and 1: the power series (Abramowitz and Stegun 9.6.10), whose terms have one sign; beyond
-   30 the asymptotic one (9.7.1), which has more digits there than the type. */
+/* exp(-|x|) I_n(x) for n = 0 and 1: the power series (Abramowitz and Stegun 9.6.10), whose terms have one sign; above
+   30 the asymptotic series (9.7.1), which is accurate beyond the type there. */
 static double ir__bessel_ie(int n, double x) {
     double y = fabs(x), term = n ? y / 2 : 1, sum = term;
     if (y <= 30) {
@@ -49,8 +49,8 @@ static double ir__bessel_ie(int n, double x) {
     return n ? copysign(sum, x) : sum;
 }
 
-/* J0 J1 Y0 Y1 (kinds 0 to 3) for y >= 25 by Hankel's asymptotic series (Abramowitz and Stegun 9.2.5), which has more
-   digits there than the type. */
+/* J0 J1 Y0 Y1 (kinds 0 to 3) for y >= 25 by Hankel's asymptotic series (Abramowitz and Stegun 9.2.5), which is accurate
+   beyond the type there. */
 static double ir__bessel_far(int kind, double y) {
     double p = 1, q = 0, term = 1, squares = kind & 1 ? 4 : 0, root = sqrt(1 / (IR__PI * y));
     for (int k = 1; k <= 30; k++) {
@@ -121,8 +121,8 @@ static double ir__zeta_positive(double x, double a) {
     return sum;
 }
 
-/* For a < 0 only with whole x, as in PyTorch: the terms below 0 are those from f in (0, 1) to -a, with the sign of
-   (-1)^x, and the others begin at 1 - f. */
+/* For a < 0 only with integer x, as in PyTorch: the terms below 0 are those from f in (0, 1) to -a, with the sign of
+   (-1)^x; the others start at 1 - f. */
 static double ir__zeta(double x, double a) {
     if (x == 1) return INFINITY;
     if (x < 1) return NAN;
@@ -134,7 +134,7 @@ static double ir__zeta(double x, double a) {
 }
 
 /* Temme's uniform expansion (1979; Digital Library of Mathematical Functions 8.12) for large a and x = a (1 + mu) near
-   it, where exp(-a eta^2 / 2) is small long before eta is large: few of its coefficients count. */
+   it, where exp(-a eta^2 / 2) becomes small long before eta is large: few of its coefficients matter. */
 static double ir__igamma_large(double a, double mu, bool upper) {
     double half_square = 0, power = mu;
     for (int k = 2; k < 14; k++) power *= -mu, half_square -= power / k; /* mu - log(1 + mu) */
@@ -146,7 +146,7 @@ static double ir__igamma_large(double a, double mu, bool upper) {
 }
 
 /* The regularised incomplete gamma functions P and Q = 1 - P: for x <= a or x <= 1 the series of P (Abramowitz and
-   Stegun 6.5.29), else the continued fraction of Q (6.5.31) from the back to the front by Lentz' method. */
+   Stegun 6.5.29), else the continued fraction of Q (6.5.31) by the modified Lentz method. */
 static double ir__igamma(double a, double x, bool upper) {
     double sum = 1, term = 1, tiny = 1e-300;
     if (!(a >= 0 && x >= 0) || (isinf(a) && isinf(x)) || (a == 0 && x == 0)) return NAN;
@@ -170,7 +170,7 @@ static double ir__igamma(double a, double x, bool upper) {
     return upper ? scale * h : 1 - scale * h;
 }
 
-/* One macro per number of operands: the loop over the lanes is the only difference between types. */
+/* One macro per number of operands: the types differ only in the loop over the lanes. */
 #define IND__LANE_LOOP(field, expression)                                                                              \
     for (int l = 0; l < lanes; l++) v->field[l] = (expression);                                                        \
     return
@@ -328,7 +328,7 @@ static int64_t ir__int_pow(int64_t base, int64_t exponent) {
     return (int64_t)r;
 }
 
-/* Fills with the sign, which C leaves to the compiler for negative numbers. */
+/* Shifts in the sign, which C leaves to the compiler for negative numbers. */
 static int64_t ir__shift_right(int64_t x, int64_t by) {
     return x < 0 ? ~(~x >> by) : x >> by;
 }
@@ -344,7 +344,7 @@ static int64_t ir__gcd(int64_t x, int64_t y) {
     return (int64_t)a;
 }
 
-/* On values as wide as 64 bits, whose caller wraps the result: a left shift by the type's width leaves 0 there. */
+/* Operates on 64-bit values; the caller wraps the result. So a left shift by the type's width gives 0. */
 static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     switch (op) {
     case IND_LOOP_NEG: return (int64_t)(0 - (uint64_t)x);
@@ -407,7 +407,7 @@ static void ir__eval_philox(const ind__eval *e, const ind__inst *i, ind__lanes *
     }
 }
 
-/* One call of the host twin per lane; its arguments come in the types in which loops compute. */
+/* Calls the host twin once per lane; its arguments have compute types. */
 static void ir__eval_call(const ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes) {
     const ind__function *f = i->imm.function;
     ind_element x[IND_MAX_FUNCTION_ARGS] = {{.i = 0}};
@@ -451,7 +451,7 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     case IND_LOOP_PART:
     case IND_LOOP_STATE:
     case IND_LOOP_PAIR:
-    case IND_LOOP_SCAN: return; /* the caller's */
+    case IND_LOOP_SCAN: return; /* filled in by the caller */
     default: break;
     }
     if (operand == IND_F32)
@@ -475,7 +475,7 @@ int64_t ind__neutral_int(ind_reduction r, ind_dtype d) {
     return lowest ? -largest - 1 : largest;
 }
 
-/* The value that changes nothing when it is joined, in lane 0. */
+/* The neutral element of the combination, in lane 0. */
 static void ir__neutral_lane(const ind__inst *i, ind__lanes *v) {
     double neutral = ind__neutral_float((ind_reduction)i->reduction);
     if (i->dtype == IND_F32)

@@ -4,7 +4,7 @@ uint32_t ind__body_splits(const ind_body *b) {
     uint32_t reduce = 0, stores = 0;
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *x = &b->inst[i];
-        if (reduce) { /* a chain that ends in one store */
+        if (reduce) { /* only a chain that ends in one store may follow */
             bool store = x->op == IND_LOOP_STORE, plain = store || !x->num_index;
             if (stores || !plain || x->arg[0] != i - 1 || x->arg[1] || (store && x->reduction)) return 0;
             stores += store;
@@ -25,14 +25,14 @@ static void ir__extents(const ind_body *b, int from, int to, ind_expr *size) {
     for (int v = from; v < to; v++) size[v - from] = ind_expr_symbol(b->var[v])->extent;
 }
 
-/* The end of a recording whose results were all made; NULL if not. */
+/* Ends a recording if it has all its results; NULL if not. */
 static ind_body *ir__record_finish(ind__recorder *r, bool ok) {
     if (ok && r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE) return ind__record_end(r);
     ind__record_abort(r);
     return NULL;
 }
 
-/* All up to the REDUCE, over `rank` P dimensions, stored into `partial`. */
+/* Everything up to the REDUCE, over `rank` P dimensions, stored into `partial`. */
 static ind_body *ir__first_stage(ind__lowered *p, const ind_body *b, uint32_t reduce, int rank, uint32_t partial) {
     ind_expr size[2 * IND_MAX_RANK];
     ind__recorder r;
@@ -47,7 +47,8 @@ static ind_body *ir__first_stage(ind__lowered *p, const ind_body *b, uint32_t re
     return ir__record_finish(&r, v.id != 0);
 }
 
-/* Where a run of rows joins the value of a point; size: the extents of the body. */
+/* The element of the partial result into which a run of rows combines the value of a point; size: the extents of the
+   body. */
 static ind_expr ir__run_index(const ind_body *b, const ind_expr *size, int64_t run) {
     ind_expr row = ind__linearise(b->context, b->var, size, b->rank);
     ind_expr column = ind__linearise(b->context, b->var + b->rank, size + b->rank, b->rrank);
@@ -55,7 +56,8 @@ static ind_expr ir__run_index(const ind_body *b, const ind_expr *size, int64_t r
     return ind_expr_add(ind_expr_mul(ind_expr_floordiv(row, ind_int(b->context, run)), columns), column);
 }
 
-/* All before the REDUCE at the points of R, then P, whose values join those of the run's other rows. */
+/* Everything before the REDUCE with R and P exchanged; the values are combined with those of the other rows of the
+   run. */
 static ind_body *ir__first_runs(ind__lowered *p, const ind_body *b, uint32_t reduce, uint32_t partial) {
     ind_expr size[2 * IND_MAX_RANK], var[2 * IND_MAX_RANK];
     ind__recorder r;
@@ -74,7 +76,7 @@ static ind_body *ir__first_runs(ind__lowered *p, const ind_body *b, uint32_t red
     return ir__record_finish(&r, v.id != 0);
 }
 
-/* P, and the number of runs; returns how many sizes that are. */
+/* The sizes of P and the number of runs; returns the number of sizes. */
 static int ir__run_sizes(ind__lowered *p, const ind_body *b, int64_t run, ind_expr *size) {
     ind_expr rows[IND_MAX_RANK];
     ir__extents(b, 0, b->rank, size);
@@ -85,7 +87,7 @@ static int ir__run_sizes(ind__lowered *p, const ind_body *b, int64_t run, ind_ex
 
 static uint32_t ir__add_partial(ind__lowered *p, const ind_body *b, uint32_t reduce, const ind_expr *size, int rank,
                                 int64_t run) {
-    ind_expr shape[2 * IND_MAX_RANK]; /* the runs are outermost: neighbouring columns lie side by side */
+    ind_expr shape[2 * IND_MAX_RANK]; /* the runs are outermost, so adjacent columns are adjacent in memory */
     for (int d = 0; d < rank; d++) shape[d] = !run ? size[d] : size[d ? d - 1 : rank - 1];
     uint32_t partial = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, (ind_dtype)b->inst[reduce].dtype, shape, rank);
     if (!partial || !ir__fix_layout(p->context, &p->buffer[partial].layout)) return 0;
@@ -94,7 +96,7 @@ static uint32_t ir__add_partial(ind__lowered *p, const ind_body *b, uint32_t red
     return partial;
 }
 
-/* The REDUCE of what lies in `partial`, and all that follows it. */
+/* The REDUCE of `partial`, and all that follows it. */
 static ind_body *ir__second_stage(ind__lowered *p, const ind_body *b, uint32_t reduce, const ind_expr *size, int rank,
                                   uint32_t partial) {
     const ind__inst *in = &b->inst[reduce];
@@ -118,11 +120,11 @@ static ind_body *ir__second_stage(ind__lowered *p, const ind_body *b, uint32_t r
     return ir__record_finish(&r, v.id != 0);
 }
 
-/* The two loops of one; `whole` keeps its body until both are there. */
+/* Builds the two loops of one; `whole` keeps its body until both exist. */
 static bool ir__split_loop(ind__lowered *p, const ind__loop *whole, const ind__split *split, ind__loop two[2]) {
     const ind_body *b = whole->body;
     uint32_t reduce = ind__body_splits(b);
-    ind_expr size[2 * IND_MAX_RANK]; /* of the partial results: P, and what the second stage reduces */
+    ind_expr size[2 * IND_MAX_RANK]; /* of the partial results: P, then the range of the second stage */
     int rank = split->run ? ir__run_sizes(p, b, split->run, size) : b->rank + split->outer;
     if (!split->run) ir__extents(b, 0, rank, size);
     uint32_t partial = ir__add_partial(p, b, reduce, size, rank, split->run);

@@ -19,7 +19,7 @@ static ind_status ir__verify_call(const ind_body *b, uint32_t n) {
     return i->dtype == ind_dtype_compute(f->dtype) ? IND_OK : ir__body_broken(b, n, "its type is not the function's");
 }
 
-/* May the body have SCAN n beside those before it? */
+/* True if the body may have SCAN n in addition to the earlier ones. */
 static bool ir__may_scan(const ind_body *b, uint32_t n) {
     bool sorts = ind__scan_sorts((ind_scan)b->inst[n].reduction);
     int scans = 1;
@@ -65,7 +65,7 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     return IND_OK;
 }
 
-/* Invariants of a body: operands exist and come first, arity and types fit, index symbols are the body's own. */
+/* Invariants of a body: operands exist and come first, arity and types match, index symbols are the body's own. */
 ind_status ind__body_verify(const ind_body *b) {
     if (b->result >= b->num_inst) return ir__body_broken(b, b->result, "the result does not exist");
     for (uint32_t n = 1; n < b->num_inst; n++) {
@@ -101,7 +101,8 @@ ind_status ind__body_verify(const ind_body *b) {
     return IND_OK;
 }
 
-/* What is mutated is read before; in the mutating loop itself, only as the element that the same point stores. */
+/* A buffer is read before it is mutated; the mutating loop itself may read only the element that the same point
+   stores. */
 static ind_status ir__verify_old_version(const ind__lowered *p, uint32_t loop, uint32_t load) {
     const ind_body *body = p->loop[loop].body;
     uint32_t version = p->buffer[body->inst[load].source].mutated_by;
@@ -112,7 +113,7 @@ static ind_status ir__verify_old_version(const ind__lowered *p, uint32_t loop, u
                : ir__body_broken(body, load, "reads what other points of the loop change");
 }
 
-/* Only a new version of a buffer is stored in part, and it has the layout of the old one. */
+/* Only a new version of a buffer is partially stored, and it has the layout of the old one. */
 static ind_status ir__verify_store(const ind__lowered *p, uint32_t loop, uint32_t store) {
     const ind_body *body = p->loop[loop].body;
     const ind__inst *i = &body->inst[store];
@@ -135,7 +136,7 @@ static ind_status ir__verify_store(const ind__lowered *p, uint32_t loop, uint32_
     return same ? IND_OK : ir__body_broken(body, store, "the versions of a buffer differ in layout");
 }
 
-/* The sizes from data that a loop uses were written before. */
+/* The data-dependent sizes that a loop uses are written before it. */
 static ind_status ir__verify_unbacked(const ind__lowered *p, uint32_t loop) {
     uint64_t sizes = ind__body_unbacked(p, p->loop[loop].body);
     for (uint32_t u = 0; u < p->num_unbacked; u++) {
@@ -145,7 +146,7 @@ static ind_status ir__verify_unbacked(const ind__lowered *p, uint32_t loop) {
     return IND_OK;
 }
 
-/* Does a second stage join what the first stored, all of it, in the same way? */
+/* True if a second stage combines all that the first stored, in the same way. */
 static bool ir__joins_partials(const ind__lowered *p, const ind__loop *second, const ind__buffer *partial) {
     ind_expr size[2 * IND_MAX_RANK];
     int n = second->body->rank + second->body->rrank;

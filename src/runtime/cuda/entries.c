@@ -3,9 +3,9 @@
 /* Returns the entry of a source in the context's table, created if missing. */
 static ind__kernel_entry *rt__cuda_entry(ind_context *c, rt__runtime *r, const ind__variant *v, const char *arch) {
     uint64_t key[2];
-    rt__pack_key(v->source, v->source_bytes, arch, key);
+    rt__pack_key(v->source.text, v->source.bytes, arch, key);
     ind__kernel_entry *e = rt__pack_find(r, key);
-    return e ? e : rt__pack_add(c, r, key, v->entry, arch);
+    return e ? e : rt__pack_add(c, r, key, v->source.entry, arch);
 }
 
 /* Moves the results of finished jobs to their entries. Reports the first failure. */
@@ -19,7 +19,7 @@ static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kerne
     return status;
 }
 
-/* Returns the entry of a variant; compiles it if no module has, then *built is true. Needs no GPU. */
+/* Returns the entry of a variant. Compiles it if no module has; *built is then true. Needs no GPU. */
 static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind__kernel_entry **entry, bool *built) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
@@ -31,13 +31,13 @@ static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind
     if (!*entry) return IND_OUT_OF_MEMORY;
     ind_status status = (*entry)->cubin ? IND_OK : rt__cuda_open_nvrtc(c, r);
     if (status || (*entry)->cubin) return status;
-    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source, .name = v->entry, .arch_option = option};
+    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source.text, .name = v->source.entry, .arch_option = option};
     rt__cuda_job_run(&job, 0, 0);
     *built = true;
     return rt__cuda_collect(c, &job, entry, 1);
 }
 
-/* Copied while no other thread changes the table. */
+/* The cubin is copied while no other thread changes the table. */
 ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void **cubin, size_t *bytes) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
@@ -70,8 +70,10 @@ static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, con
     uint32_t num_jobs = 0;
     for (uint32_t i = 0; i < num && !status; i++) {
         if (entry[i]->cubin) continue;
-        job[num_jobs] = (rt__cuda_job){
-            .nvrtc = &r->nvrtc, .source = variant[i]->source, .name = variant[i]->entry, .arch_option = option};
+        job[num_jobs] = (rt__cuda_job){.nvrtc = &r->nvrtc,
+                                       .source = variant[i]->source.text,
+                                       .name = variant[i]->source.entry,
+                                       .arch_option = option};
         todo[num_jobs++] = entry[i];
     }
     if (!status && num_jobs) status = rt__cuda_open_nvrtc(c, r);
@@ -99,8 +101,8 @@ static void rt__cuda_report_resources(ind_context *c, rt__runtime *r, const ind_
         ind__log(c, 3, "cuda: kernel %s uses %d registers", e->name, registers);
 }
 
-/* Adds the likely reason to the message of a refused cubin: its compiler is newer than the driver. Drivers only load
-   cubins of their own CUDA major version and of earlier ones. */
+/* Adds the likely reason to the message of a refused cubin: its compiler is newer than the driver. A driver loads only
+   cubins of its own CUDA major version and of earlier ones. */
 static ind_status rt__cuda_refused(ind_context *c, const rt__runtime *r, const ind__kernel_entry *e,
                                    ind_status status) {
     int nvrtc = e->nvrtc_version / 100, driver = r->driver.version / 1000;
@@ -134,7 +136,7 @@ static ind_status rt__cuda_load(ind_context *c, rt__runtime *r, ind__kernel_entr
 static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, const ind__variant *v) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
-    ind_status status = rt__cuda_load(c, r, e, v->entry);
+    ind_status status = rt__cuda_load(c, r, e, v->source.entry);
     if (!status || status == IND_OUT_OF_MEMORY || !e->from_pack) return status;
     ind__log(c, 1, "pack: the driver refuses kernel %s (%s); it is compiled again", e->name, ind_error(c));
     ind__free(c, e->cubin);
@@ -144,24 +146,25 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
     if (status) return status;
     char option[64];
     rt__cuda_arch_option(&m->desc.plan->target, false, option);
-    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source, .name = v->entry, .arch_option = option};
+    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source.text, .name = v->source.entry, .arch_option = option};
     rt__cuda_job_run(&job, 0, 0);
     status = rt__cuda_collect(c, &job, &e, 1);
-    return status ? status : rt__cuda_load(c, r, e, v->entry);
+    return status ? status : rt__cuda_load(c, r, e, v->source.entry);
 }
 
 static int64_t rt__most_shared(const ind__variant *v) {
     int64_t lo, most = 0;
-    if (ind__ok(v->shared_bytes)) ind_expr_bounds(v->shared_bytes, &lo, &most);
+    if (ind__ok(v->memory.shared)) ind_expr_bounds(v->memory.shared, &lo, &most);
     return most;
 }
 
-/* Shared memory per block of an SM besides the block's own: 1 KiB for the driver, and at most one allocation unit. */
+/* Shared memory per resident block in addition to the block's own: 1 KiB for the driver, and at most one allocation
+   unit. */
 #define IND__RT_BLOCK_SHARED (1024 + 256)
 
-/* More than 48 KB of shared memory, what is declared in the source included, must be asked for: the most that the
-   declared ranges allow. Where several blocks shall wait beside one another, so must what they take together, which the
-   driver may not choose (softmax of 65536 f32 on an H200, three blocks of 64 KiB: 91 and 96 % of a copy). */
+/* Opts in to more than 48 KB of shared memory per block, static included: `most` is the maximum over the declared
+   ranges. For staged rows with several blocks per SM, also sets the carveout to the sum of those blocks; the driver's
+   default may be smaller (softmax of 65536 f32 on an H200, three blocks of 64 KiB: 91 and 96 % of a copy). */
 static ind_status rt__cuda_ask_shared(ind_module *m, const ind__variant *v, int64_t most, void *function) {
     const rt__runtime *r = m->executable->runtime;
     const ind_target *t = &m->desc.plan->target;

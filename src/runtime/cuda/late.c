@@ -1,6 +1,6 @@
-/* ---- variants that a launch is the first to need */
+/* ---- variants built on demand by a launch */
 
-/* Compiles one variant or fallback unless it is compiled, and loads it; *local: bytes of local memory of its build. */
+/* Compiles one variant or fallback if needed, and loads it. *local: bytes of local memory of its build. */
 static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
     const ind__variant *v = x->plan;
     char arch[16];
@@ -28,7 +28,7 @@ static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
     for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
         int places = 1;
         status = rt__cuda_build_way(m, x, &function, &local);
-        if (!status && x->plan->cluster > 1)
+        if (!status && ind__row_of(x->plan)->cluster > 1)
             status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &places);
         if (status || !places || (best && local >= least)) continue;
         best = x;
@@ -46,7 +46,7 @@ static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, in
     return ind__fail(c, status,
                      "kernel %s: this launch is the first to need its variant \"%s\", which cannot be built: %s; with "
                      "ind_compile_desc.all_variants it is built with the module",
-                     v->entry, ind__strategy_text(v->strategy), reason);
+                     v->source.entry, ind__strategy_text(v->strategy), reason);
 }
 
 /* Builds a variant on demand; concurrent threads that need it wait. The caller's stream may be capturing. Loading a
@@ -68,7 +68,7 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     ind__lists_lock(m->context);
     m->desc.stats.late_ms += ind__now_ms() - start;
     ind__lists_unlock(m->context);
-    ind__log(m->context, 3, "cuda: kernel %s: a launch needs another variant (%s)", first->plan->entry,
+    ind__log(m->context, 3, "cuda: kernel %s: a launch needs another variant (%s)", first->plan->source.entry,
              status ? "it cannot be built" : "built");
     if (status && status != IND_OUT_OF_MEMORY) status = rt__cuda_late_failed(m->context, first->plan, status);
     rt__mutex_unlock(&r->mutex);
@@ -79,7 +79,7 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
    support it. */
 #define IND__CUDA_DEPENDENT_LAUNCH_DRIVER 12030
 
-/* Is the stream being captured? last: the preceding node, if there is exactly one. */
+/* True if the stream is being captured. last: the preceding node, if there is exactly one. */
 static bool rt__cuda_captured(const rt__cuda_driver *d, void *stream, rt__recorded *last) {
     int status = 0;
     void *const *node = NULL;
@@ -129,7 +129,7 @@ static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_varia
     return d->cuLaunchKernelEx(&config, v->function, params, NULL);
 }
 
-/* Are all constants the module's own copies, so that no other launch writes them? */
+/* True if all constants are the module's own copies, which no other launch writes. */
 static bool rt__owns_constants(const ind_instance *n) {
     const ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
@@ -139,8 +139,8 @@ static bool rt__owns_constants(const ind_instance *n) {
     return true;
 }
 
-/* Launches the steps. A kernel after foreign work on the stream, including an extern call, waits for all of it: that
-   work may not have waited for its predecessors. Kernels of this library have waited, or began after them. */
+/* Launches the steps. A kernel after foreign work on the stream, including an extern call, waits for all of that work:
+   it may not have waited for its predecessors. Kernels of this library wait for theirs, or start after them. */
 static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
     ind__executable *x = n->module->executable;
     rt__runtime *r = x->runtime;

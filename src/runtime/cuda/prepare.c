@@ -15,7 +15,7 @@ static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_e
         status = rt__cuda_prepare_variant(m, v, x);
         if (!status) status = rt__cuda_take_function(m, x, x, entry[of[j]]->function);
         if (status || x->items_slot == IND__RT_NONE) continue;
-        v->resident = x->resident;
+        v->of.row.stage.resident = x->resident;
         v->grid[0] = ind__staged_grid(v);
     }
     return status;
@@ -35,7 +35,7 @@ static const rt__tuned *rt__tuned_for(const rt__runtime *r, const ind__variant *
     const rt__tuned *t = NULL;
     for (; v && !t; v = v->fallback) {
         uint64_t key[2];
-        rt__pack_key(v->source, v->source_bytes, arch, key);
+        rt__pack_key(v->source.text, v->source.bytes, arch, key);
         t = rt__find_tuned(r, key);
     }
     return t;
@@ -60,7 +60,7 @@ static ind_status rt__apply_tuned(ind_module *m) {
     return r->num_tuned && ind__verifying(m->context) ? ind__plan_verify(p) : IND_OK;
 }
 
-/* NVRTC may have been opened when the pack lacked a kernel. */
+/* Reports and resets the time spent opening the device and NVRTC. NVRTC is also opened if the pack lacks a kernel. */
 static void rt__report_opening(rt__runtime *r, ind_module_stats *stats) {
     stats->device_ms = r->device_ms;
     stats->library_ms = r->library_ms;
@@ -74,29 +74,29 @@ static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, co
     return status;
 }
 
-/* Replaces a variant whose clusters do not fit on the device by its first fallback without clusters. On a part of a
+/* Replaces a variant whose clusters do not fit on the device by its first fallback without clusters. On a slice of a
    device, a GPC may have fewer SMs than a cluster has blocks. */
 static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
     const ind__variant *way = v;
     int clusters = 0;
-    if (v->cluster < 2) return IND_OK;
+    if (ind__row_of(v)->cluster < 2) return IND_OK;
     ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
     if (status || clusters > 0) return status;
-    while (way && way->cluster > 1) way = way->fallback;
+    while (way && ind__row_of(way)->cluster > 1) way = way->fallback;
     const bool last = !way;
     if (last) way = v->alone;
     if (!way) return rt__cuda_crowded(m, v);
-    ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->entry,
-             v->cluster, ind__strategy_text(way->strategy));
-    const int blocks = v->cluster;
+    ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->source.entry,
+             ind__row_of(v)->cluster, ind__strategy_text(way->strategy));
+    const int blocks = ind__row_of(v)->cluster;
     *v = *way;
-    if (last) v->fallback = NULL; /* they have been tried */
-    v->replaced_cluster = blocks;
+    if (last) v->fallback = NULL; /* the fallbacks have been tried */
+    v->replaced.cluster = blocks;
     *left = true;
     return IND_OK;
 }
 
-/* *left: some variants were replaced so. */
+/* Does so for all variants. *left: true if some variant was replaced. */
 static ind_status rt__cuda_leave_clusters(ind_module *m, ind__kernel_entry **entry, const uint32_t *of, bool *left) {
     ind_plan *p = m->desc.plan;
     uint32_t at = 0;
@@ -109,7 +109,8 @@ static ind_status rt__cuda_leave_clusters(ind_module *m, ind__kernel_entry **ent
     return status;
 }
 
-/* Compiles and loads the replacements in the same way. If one spills, a fallback with a cluster may follow. */
+/* Compiles and loads the replacements as above. If one spills, its fallback may again have a cluster: repeats until no
+   variant is replaced. */
 static ind_status rt__cuda_replace_crowded(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
                                            uint32_t *of) {
     for (;;) {
@@ -155,7 +156,7 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     return status;
 }
 
-/* Compiles and loads the variants that the hints select, or all variants if the module asks for all. */
+/* Compiles and loads the variants that the hints select, or all variants if all_variants is set. */
 static ind_status rt__cuda_prepare(ind_module *m) {
     ind_context *c = m->context;
     const ind_plan *p = m->desc.plan;

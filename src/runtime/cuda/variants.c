@@ -12,7 +12,7 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
         a->part = v->arg[i].part;
         a->offset = v->arg[i].offset;
         if (a->kind == IND__ARG_BUFFER && a->buffer >= x->num_buffers)
-            return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->entry, a->buffer,
+            return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->source.entry, a->buffer,
                              x->num_buffers);
         if (a->kind == IND__ARG_BUFFER) out->reads_constants |= program->buffer[a->buffer].kind == IND__BUFFER_CONST;
         if (a->kind == IND__ARG_ERROR) x->checked = true;
@@ -27,22 +27,22 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
 }
 
 static bool rt__stays_in_clusters(const ind__variant *v) {
-    return v->persistent && v->cluster > 1;
+    return ind__row_of(v)->stage.persistent && ind__row_of(v)->cluster > 1;
 }
 
-/* Counts the clusters of the variant that the device runs at once. */
+/* Counts the clusters of the variant that the device can run at once. */
 static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, int64_t most_shared, void *function,
                                           int *clusters) {
     const rt__runtime *r = m->executable->runtime;
     rt__cuda_launch_attribute size = {.id = IND__CUDA_LAUNCH_CLUSTER_DIMENSION,
-                                      .value.cluster = {(unsigned)v->cluster, 1, 1}};
-    rt__cuda_launch_config launch = {.grid = {(unsigned)(v->cluster * m->desc.plan->target.num_sms), 1, 1},
+                                      .value.cluster = {(unsigned)ind__row_of(v)->cluster, 1, 1}};
+    rt__cuda_launch_config launch = {.grid = {(unsigned)(ind__row_of(v)->cluster * m->desc.plan->target.num_sms), 1, 1},
                                      .block = {(unsigned)v->threads, 1, 1},
                                      .shared = (unsigned)most_shared,
                                      .attribute = &size,
                                      .num_attributes = 1};
     ind_status status = IND_OK;
-    if (v->cluster > 8)
+    if (ind__row_of(v)->cluster > 8)
         status = IND__CUDA_CALL(m->context, r, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_LARGE_CLUSTERS, 1));
     if (!status) status = rt__cuda_ask_shared(m, v, most_shared, function);
     if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (clusters, function, &launch));
@@ -51,11 +51,11 @@ static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, 
 
 static ind_status rt__cuda_crowded(ind_module *m, const ind__variant *v) {
     return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device cannot run a cluster of %d blocks",
-                     v->entry, v->cluster);
+                     v->source.entry, ind__row_of(v)->cluster);
 }
 
-/* Sets the clusters of a persistent grid to the number that the device runs at once. A cluster that does not fit in a
-   GPC would only start after others have finished all their rows. */
+/* Sets the number of clusters of a persistent grid to the number that the device can run at once. Any further cluster
+   would start only after others have finished all their rows. */
 static ind_status rt__cuda_fit_resident(ind_module *m, rt__exec_variant *x, void *function) {
     ind_status status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &x->resident);
     return !status && x->resident < 1 ? rt__cuda_crowded(m, x->plan) : status;
@@ -66,12 +66,12 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     ind__executable *x = m->executable;
     ind_context *c = m->context;
     int64_t always;
-    if (v->num_counters > x->num_counters) x->num_counters = v->num_counters;
-    if (v->partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->partial_bytes;
+    if (v->memory.num_counters > x->num_counters) x->num_counters = v->memory.num_counters;
+    if (v->memory.partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->memory.partial_bytes;
     out->plan = v;
     out->aligned = v->guard_aligned;
     out->dependent = v->dependent;
-    out->takes_next = v->takes_next;
+    out->takes_next = ind__takes_next(v);
     out->threads = (unsigned)v->threads;
     out->guard_slot = out->fitted_slot = out->items_slot = IND__RT_NONE;
     ind_status status = rt__cuda_prepare_args(m, v, out);
@@ -79,10 +79,11 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     if (!status && guarded) status = rt__exec_slot(x, v->guard, &out->guard_slot);
     for (int d = 0; d < 3 && !status; d++)
         status = rt__exec_slot(x, ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1), &out->grid_slot[d]);
-    if (!status && ind__ok(v->fitted)) status = rt__exec_slot(x, v->fitted, &out->fitted_slot);
-    if (!status && rt__stays_in_clusters(v)) status = rt__exec_slot(x, v->items, &out->items_slot);
+    if (!status && ind__ok(ind__row_of(v)->fitted))
+        status = rt__exec_slot(x, ind__row_of(v)->fitted, &out->fitted_slot);
+    if (!status && rt__stays_in_clusters(v)) status = rt__exec_slot(x, ind__row_of(v)->stage.items, &out->items_slot);
     if (!status)
-        status = rt__exec_slot(x, ind__ok(v->shared_bytes) ? v->shared_bytes : ind_int(c, 0), &out->shared_slot);
+        status = rt__exec_slot(x, ind__ok(v->memory.shared) ? v->memory.shared : ind_int(c, 0), &out->shared_slot);
     if (!status) out->most_shared = rt__most_shared(v);
     return status;
 }
@@ -100,21 +101,21 @@ static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt
 
 /* Sets the function and publishes the variant: launches may run it from here on. */
 static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
-    ind_status status = x->plan->cluster > 1 ? rt__cuda_fit_resident(m, x, function)
-                                             : rt__cuda_ask_shared(m, x->plan, x->most_shared, function);
+    ind_status status = ind__row_of(x->plan)->cluster > 1 ? rt__cuda_fit_resident(m, x, function)
+                                                          : rt__cuda_ask_shared(m, x->plan, x->most_shared, function);
     if (status) return status;
     x->function = function;
     atomic_store_explicit(&first->built, x, memory_order_release);
     return IND_OK;
 }
 
-/* Does the launch of the previous kernel probably run this one too? */
+/* True if the launch of the previous kernel probably runs this one too. */
 static bool rt__likely_taken(const ind_module *m, const ind_kernel_plan *k) {
     if (k == m->desc.plan->kernel || !k[-1].num_variants) return false;
-    return k[-1].variant[ind__plan_likely(k - 1)].takes_next;
+    return ind__takes_next(&k[-1].variant[ind__plan_likely(k - 1)]);
 }
 
-/* Is the variant built with the module? The others wait for a launch that needs them. */
+/* True if the variant is built with the module. The others are built by the first launch that needs them. */
 static bool rt__builds_now(const ind_module *m, const ind_kernel_plan *k, int variant) {
     return m->desc.all_variants || (variant == ind__plan_likely(k) && !rt__likely_taken(m, k));
 }
@@ -137,7 +138,7 @@ static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, cons
                 at++;
                 continue;
             }
-            while (n < *num && variant[n]->source != v->source) n++; /* equal launches share their text */
+            while (n < *num && variant[n]->source.text != v->source.text) n++; /* identical kernels share a source */
             if (n < *num) {
                 of[at++] = n;
                 continue;
@@ -167,33 +168,34 @@ static int rt__local_bytes(const ind__kernel_entry *e) {
 static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const char *arch) {
     uint64_t key[2];
     if (!v->fallback) return 0;
-    rt__pack_key(v->source, v->source_bytes, arch, key);
+    rt__pack_key(v->source.text, v->source.bytes, arch, key);
     int local = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
     return local > 0 ? local : 0;
 }
 
-/* Replaces the variant by its built fallback. If that needs as much local memory, removes the fallback instead, but
-   keeps the first one without clusters, in case the device has no capacity for a cluster. */
+/* Replaces the variant by its built fallback. If the fallback needs as much local memory, removes it instead. The first
+   removed fallback without clusters stays in `alone`, in case the device has no capacity for a cluster. */
 static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
     ind__variant *way = v->fallback, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
     uint64_t key[2];
     if (!local) return;
-    rt__pack_key(way->source, way->source_bytes, arch, key);
+    rt__pack_key(way->source.text, way->source.bytes, arch, key);
     less = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
-    ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->entry, local, less);
+    ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->source.entry, local,
+             less);
     if (less < local) {
         *v = *way;
-        v->replaced_local_bytes = local;
+        v->replaced.local_bytes = local;
     } else {
         v->fallback = way->fallback;
-        if (!alone && way->cluster < 2) alone = way;
+        if (!alone && ind__row_of(way)->cluster < 2) alone = way;
     }
     v->alone = alone;
 }
 
-/* Replaces variants whose build spills, as long as they have fallbacks. Fallbacks of all variants are built in
-   parallel. The arrays have capacity for every variant. */
+/* Replaces variants whose build spills by fallbacks, repeatedly. Fallbacks of all variants are built in parallel. The
+   arrays have capacity for every variant. */
 static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant) {
     ind_plan *p = m->desc.plan;
     char arch[16];

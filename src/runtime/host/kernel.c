@@ -4,8 +4,8 @@ typedef struct rt__host_task {
     ind_instance *instance;
     const rt__host_kernel *kernel;
     int64_t extent[2 * IND_MAX_RANK];
-    int64_t points, reduced; /* of P and of R */
-    int64_t chunk;           /* points, or tiles, per call of a worker */
+    int64_t points, reduced; /* of the loops over P and over R */
+    int64_t chunk;           /* points or tiles per call of a worker */
     int var[2 * IND_MAX_RANK];
     bool lanes_along_row;
     int64_t rows, cols, batches, row_tiles, col_tiles; /* matmul */
@@ -25,7 +25,7 @@ static void rt__host_spread(ind__eval *e, const rt__host_list *l) {
             if (f32)
                 v->f[lane] = v->f[0];
             else
-                v->i[lane] = v->i[0]; /* the bits of f64 too */
+                v->i[lane] = v->i[0]; /* also copies the bits of f64 */
         }
     }
 }

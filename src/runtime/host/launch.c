@@ -1,6 +1,6 @@
 /* ---- a launch */
 
-/* Hands the kernel's compiled index expressions to a worker, with the worker's memory. */
+/* Passes the kernel's compiled index expressions to a worker, which uses its own memory. */
 static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt__host_worker *w) {
     ind__eval *e = &w->eval;
     *e = h->eval;
@@ -21,7 +21,7 @@ static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt_
     w->status = IND_OK;
 }
 
-/* Grows the memory for rows that the workers sort: a parallel loop may not allocate. */
+/* Grows the workers' memory for sorted rows before the parallel loop, which may not allocate. */
 static ind_status rt__host_need_rows(ind_instance *n, int64_t elements) {
     ind_context *c = n->module->context;
     for (int i = 0; i < n->num_workers; i++) {
@@ -38,7 +38,8 @@ static ind_status rt__host_need_rows(ind_instance *n, int64_t elements) {
     return IND_OK;
 }
 
-/* Is a lane per element of the row cheaper than a lane per point? Counted in lanes, with 24 for a call's own cost. */
+/* True if a lane per element of the row is cheaper than a lane per point. Costs are counted in lanes, plus 24 per
+   call. */
 static bool rt__host_prefers_rows(const rt__host_task *t) {
     const double call = 24;
     double lanes_r = (double)(t->reduced < IND__LANES ? t->reduced : IND__LANES);
@@ -66,18 +67,18 @@ static ind_status rt__host_task_init(rt__host_task *t, ind_instance *n, const rt
     return IND_OK;
 }
 
-/* Points per call: four calls per worker, whole blocks and runs, and none of less than about 50 us of work. */
+/* Points per call: four calls per worker, whole blocks and runs, at least about 50 us of work per call. */
 static int64_t rt__host_chunk_size(const rt__host_task *t, int workers) {
     double work = (double)(t->reduced > 0 ? t->reduced : 1) * t->kernel->num_live;
     double least = 50000.0 / work;
     int64_t chunk = t->points / (workers * 4) + 1;
     if ((double)chunk < least) chunk = least < (double)t->points ? (int64_t)least + 1 : t->points;
-    int64_t run = t->kernel->kernel->run ? t->kernel->kernel->run : 1; /* is one worker's */
+    int64_t run = t->kernel->kernel->run ? t->kernel->kernel->run : 1; /* points of one run go to one worker */
     int64_t unit = t->lanes_along_row ? run : run * IND__LANES;
     return (chunk + unit - 1) / unit * unit;
 }
 
-/* Errors of the workers: the first failure, and one bad index for ind_instance_check. */
+/* Reports errors of the workers: the first failure, and one bad index for ind_instance_check. */
 static ind_status rt__host_task_end(const rt__host_task *t, uint32_t step) {
     ind_instance *n = t->instance;
     ind_context *c = n->module->context;

@@ -1,4 +1,4 @@
-/* ---- matrix products: operands are evaluated into packed panels, a small kernel multiplies them */
+/* ---- matrix products: operands are evaluated into packed panels, which a micro-kernel multiplies */
 
 #define IND__HOST_MR 4
 #define IND__HOST_NR 16
@@ -8,7 +8,7 @@
 
 #if IND__GNU
 #define IND__HOST_INLINE static inline __attribute__((always_inline))
-/* Eight floats, which the compiler maps to what the machine has. */
+/* Eight floats; the compiler maps them to the machine's vectors. */
 typedef float rt__host_v8 __attribute__((vector_size(32)));
 
 IND__HOST_INLINE void rt__host_v8_add(float *c, const rt__host_v8 *v) {
@@ -98,12 +98,12 @@ static void copy_lane(void *to, int64_t at, const ind__lanes *v, int lane, bool 
     if (f32)
         ((float *)to)[at] = v->f[lane];
     else
-        ((int64_t *)to)[at] = v->i[lane]; /* the bits of f64 too */
+        ((int64_t *)to)[at] = v->i[lane]; /* also the bits of f64 */
 }
 
 /* One operand of the product: `count` rows (or columns) from `first`, kc elements of K from k0, packed in groups of
-   `group` (rows of a group next to each other, K slower); the last group is filled up with zeros. Lanes run along
-   whichever of the two is longer. */
+   `group`. Rows of a group are adjacent, K is the slower dimension. The last group is padded with zeros. Lanes run
+   along the longer of the two dimensions. */
 typedef struct rt__host_panel {
     const rt__host_list *list;
     uint32_t value;
@@ -125,7 +125,7 @@ static void rt__panel_pad(const rt__host_panel *p) {
         for (int64_t k = 0; k < p->kc; k++) copy_lane(p->out, rt__panel_at(p, u) + k * p->group, &zero, 0, p->f32);
 }
 
-/* Offset of the point `at` of some loop variables in a direct operand. Wraps around: the result is checked. */
+/* Offset of point `at` of some loop variables in a direct operand. It may wrap around: the caller checks the result. */
 static int64_t rt__direct_offset(const rt__host_task *t, const rt__host_direct *d, const int *var, int n,
                                  const int64_t *extent, int64_t at) {
     uint64_t offset = 0;
@@ -136,8 +136,8 @@ static int64_t rt__direct_offset(const rt__host_task *t, const rt__host_direct *
     return (int64_t)offset;
 }
 
-/* Copies up to HOST_NR rows that start at from[0 .. num), `step` elements apart in K; the other rows of the group are
- * 0. */
+/* Copies up to HOST_NR rows that start at from[0 .. num), `step` elements apart in K. The other rows of the group are
+   0. */
 #define IND__HOST_COPY(NAME, T, M, LOAD)                                                                               \
     static void NAME(T *out, const M *data, const int64_t *from, int num, int group, int64_t kc, int64_t step) {       \
         for (int64_t k = 0; k < kc; k++, out += group) {                                                               \
@@ -150,7 +150,7 @@ IND__HOST_COPY(copy_f16, float, uint16_t, ind__f16_to_f32)
 IND__HOST_COPY(copy_bf16, float, uint16_t, ind__bf16_to_f32)
 IND__HOST_COPY(copy_word, uint64_t, uint64_t, )
 
-/* Packs without the evaluator; false where an access would leave the buffer, which the evaluator then reports. */
+/* Packs without the evaluator. False if an access would be out of bounds; the evaluator then reports it. */
 static bool host_pack_direct(const rt__host_task *t, const rt__host_direct *d, int64_t base, const rt__host_panel *p) {
     const ind__eval_buffer *m = &t->instance->buffer[d->buffer];
     int64_t step = t->instance->slot[d->stride_slot[t->kernel->body->rank]], from[IND__HOST_NR];
@@ -209,7 +209,7 @@ static ind_status rt__host_pack(const rt__host_task *t, ind__eval *e, const rt__
     return IND_OK;
 }
 
-/* Values of the product for one row of the tile (or one column): row `at`, lanes along the other dimension. */
+/* Copies products for one row of the tile (or one column) to lanes: row `at`, lanes along the other dimension. */
 static void rt__tile_to_lanes(const rt__host_task *t, rt__host_worker *w, int64_t at, bool along_cols, int lanes) {
     const ind_body *b = t->kernel->body;
     uint32_t dot = t->kernel->dot;

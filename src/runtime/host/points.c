@@ -31,8 +31,8 @@ static void rt__host_lanes(ind__eval *e, const int *var, int n, const int64_t *e
 /* ---- reductions: one accumulator per lane, in double or 64-bit integers */
 
 typedef struct rt__host_accumulator {
-    double d[IND__LANES], e[IND__LANES]; /* sum, product, extreme, mean | sum of squared deviations, of exponentials */
-    int64_t i[IND__LANES], at[IND__LANES]; /* the same for integers | position of the extreme, -1: none */
+    double d[IND__LANES], e[IND__LANES]; /* sum, product, max/min, mean | sum of squared deviations, of exponentials */
+    int64_t i[IND__LANES], at[IND__LANES]; /* the same for integers | position of the max/min, -1: none */
 } rt__host_accumulator;
 
 static char rt__value_class(ind_dtype d) {
@@ -51,7 +51,7 @@ static void rt__accumulator_init(rt__host_accumulator *a, const ind__inst *reduc
     }
 }
 
-/* exp(x - m) summed relative to the running maximum; a row of -inf alone keeps the sum 0. */
+/* Updates the running maximum m and the sum of exp(x - m). A row of only -inf keeps the sum 0. */
 static void rt__online_softmax(double *m, double *sum, double x, double weight) {
     if (x > *m || x != x) {
         *sum = *m == -INFINITY ? weight : *sum * exp(*m - x) + weight;
@@ -61,12 +61,12 @@ static void rt__online_softmax(double *m, double *sum, double x, double weight) 
     }
 }
 
-/* Is x at a later position better than the best so far? NaN is largest. */
+/* True if x, at a later position, beats the best so far. NaN is largest. */
 static bool rt__argmax_better(double x, double best) {
     return x > best || (x != x && best == best);
 }
 
-/* iteration: number of values that every lane has had before. */
+/* iteration: number of values that every lane has accumulated before. */
 static void rt__accumulate_float(rt__host_accumulator *a, ind_reduction r, const double *x, const double *y, int lanes,
                                  const int64_t *at, int64_t iteration) {
     double inverse = 1.0 / (double)(iteration + 1);
@@ -135,7 +135,7 @@ static void rt__host_accumulate(const ind__eval *e, uint32_t reduce, rt__host_ac
     rt__accumulate_float(a, (ind_reduction)i->reduction, vx, vy, lanes, at, iteration);
 }
 
-/* Combines lane l into lane 0; na and nb are the numbers of values in each (Chan et al. for the squared deviations). */
+/* Combines lane l into lane 0. na and nb are the numbers of values in each. Squared deviations: Chan et al. */
 static void rt__accumulator_merge(rt__host_accumulator *a, ind_reduction r, bool is_float, int l, double na,
                                   double nb) {
     double delta = a->d[l] - a->d[0];
@@ -178,7 +178,7 @@ static void rt__accumulator_merge(rt__host_accumulator *a, ind_reduction r, bool
     }
 }
 
-/* Lanes held the elements l, l + LANES, .. of a row of `total` elements. */
+/* Lane l has accumulated the elements l, l + LANES, .. of a row of `total` elements. */
 static void rt__accumulator_merge_all(rt__host_accumulator *a, ind_reduction r, bool is_float, int64_t total) {
     int used = total < IND__LANES ? (int)total : IND__LANES;
     double before = (double)((total + IND__LANES - 1) / IND__LANES);
@@ -189,7 +189,7 @@ static void rt__accumulator_merge_all(rt__host_accumulator *a, ind_reduction r, 
     }
 }
 
-/* Writes one lane of a reduction's result; part as in PART. */
+/* Writes one lane of a reduction's result. part: as in PART. */
 static void rt__result_lane(const rt__host_accumulator *a, const ind__inst *reduce, ind_dtype d, bool is_float,
                             int part, int from, ind__lanes *v, int to) {
     double f = part ? a->e[from] : a->d[from];
@@ -210,7 +210,7 @@ static void rt__result_lane(const rt__host_accumulator *a, const ind__inst *redu
             is_float && reduce->reduction != IND_REDUCE_ARGMAX && reduce->reduction != IND_REDUCE_ANY ? (int64_t)f : i);
 }
 
-/* Gives a REDUCE (or a PART of one) its value: per lane, or the merged lane 0 in every lane. */
+/* Fills the result of a REDUCE (or of a PART of one): per lane, or the merged lane 0 in every lane. */
 static void rt__result_fill(ind__eval *e, uint32_t to, uint32_t reduce, const rt__host_accumulator *a, bool merged,
                             int lanes) {
     const ind__inst *i = &e->body->inst[reduce], *target = &e->body->inst[to];

@@ -1,10 +1,10 @@
 /* ------------------------------------------------------------------------------------------- >>host-device */
-/* Iterates over the schedule and evaluates the fused bodies in blocks of IND__LANES points. It shares no code with the
-   CUDA emitter, so that each checks the other. A kernel is split into stages. Every REDUCE ends a pass over the row;
-   values that depend on its result belong to the next stage. */
+/* Executes the schedule: evaluates the fused bodies in blocks of IND__LANES points. It shares no code with the CUDA
+   emitter, so that each checks the other. A kernel is split into stages. Every REDUCE ends a pass over the row; values
+   that depend on its result belong to the next stage. */
 
 typedef struct rt__host_deps {
-    uint32_t source[64]; /* instructions whose values this one needs */
+    uint32_t source[64]; /* instructions whose values this one uses */
     uint32_t num;
     uint32_t vars; /* bit v: uses loop variable v itself */
 } rt__host_deps;
@@ -38,15 +38,15 @@ static ind_status rt__host_find_deps(const ind_body *b, uint32_t n, rt__host_dep
     return status;
 }
 
-/* What is known about each instruction while a kernel is being prepared. */
+/* Properties of an instruction, for preparing a kernel. */
 typedef struct rt__host_facts {
     uint32_t vars;  /* loop variables that the value depends on */
-    uint32_t level; /* number of REDUCEs before it, in the longest chain */
+    uint32_t level; /* REDUCEs in the longest chain before it */
     bool live, looped, crossing, wanted;
-    bool outer;           /* something uses it that is not per element of the row, .. */
-    bool rooted;          /* .. and is stored, or checked, of a row without elements, too */
-    bool scanned, behind; /* depends on results of a scan; on reductions of them. Entry 0: true if elements or another
-                             reduction need the latter, so that the scan runs in several passes */
+    bool outer;           /* used by an instruction that is not per element of the row, .. */
+    bool rooted;          /* .. and a store or check uses it even if the row is empty */
+    bool scanned, behind; /* depends on results of a scan; on reductions of scan results. Entry 0: true if elements or
+                             another reduction use the latter, so that the scan runs in several passes */
 } rt__host_facts;
 
 static uint32_t rt__reduced_vars(const ind_body *b) {
@@ -57,17 +57,17 @@ static bool rt__is_sort(const ind_body *b, uint32_t i) {
     return b->inst[i].op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)b->inst[i].reduction);
 }
 
-/* Is it part of a scan, so that its value changes from element to element? */
+/* True if it is part of a scan: its value changes from element to element. */
 static bool rt__is_scanned(const ind_body *b, uint32_t i) {
     return b->inst[i].op == IND_LOOP_SCAN || b->inst[i].op == IND_LOOP_STATE || b->inst[i].op == IND_LOOP_PAIR;
 }
 
-/* Does it only index elements of the row? */
+/* True if it only indexes elements of the row. */
 static bool rt__is_spare_index(const ind_body *b, const rt__host_facts *f, uint32_t i) {
     return b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing && !f[i].outer;
 }
 
-/* Marks what instruction i uses as used by it. */
+/* Marks the operands of instruction i as used by it. */
 static void rt__host_mark_uses(const ind_body *b, rt__host_facts *f, uint32_t i) {
     rt__host_deps d;
     const bool inner = f[i].looped || b->inst[i].op == IND_LOOP_REDUCE, stores = b->inst[i].op == IND_LOOP_STORE;
@@ -112,8 +112,8 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
     return IND_OK;
 }
 
-/* The last stage that has elements to store: in which a scan runs, too. What is reduced of its results follows, unless
-   elements need it. */
+/* The last stage with stores per element; scans run in it. Reductions of scan results belong to the next stage, unless
+   elements use them. */
 static uint32_t rt__host_element_stage(const ind_body *b, rt__host_facts *f) {
     uint32_t stage = 0;
     const bool again = f[0].behind;
@@ -129,7 +129,7 @@ static uint32_t rt__host_element_stage(const ind_body *b, rt__host_facts *f) {
 static void rt__host_mark(const ind_body *b, rt__host_facts *f, bool only_looped) {
     rt__host_deps d;
     for (uint32_t i = b->num_inst; i-- > 1;) {
-        if (!f[i].wanted || rt__is_sort(b, i)) continue; /* the row is sorted by then */
+        if (!f[i].wanted || rt__is_sort(b, i)) continue; /* the previous stage has sorted the row */
         (void)rt__host_find_deps(b, i, &d);
         for (uint32_t k = 0; k < d.num; k++)
             if (!only_looped || f[d.source[k]].looped) f[d.source[k]].wanted = true;
@@ -146,8 +146,8 @@ static bool rt__filter_once(const ind_body *b, const rt__host_facts *f, uint32_t
     return f[i].live && !f[i].looped && f[i].level == level && !rt__is_filled(b, i);
 }
 
-/* Of a row without elements: nobody asks whether an index is good that is there for the elements alone, and what is
-   loaded for them may have no more elements than the row. */
+/* Values computed for an empty row. Indices used only by elements are not checked. Loads used only by elements are
+   skipped: their buffers may be as empty as the row. */
 static bool rt__filter_empty(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
     return rt__filter_once(b, f, i, level) && !rt__is_spare_index(b, f, i) &&
            (b->inst[i].op != IND_LOOP_LOAD || f[i].rooted);
@@ -211,9 +211,9 @@ static ind_status rt__host_make_stage(ind_module *m, rt__host_kernel *h, rt__hos
     return status;
 }
 
-/* Lists of a matrix product: what its operands need, and everything else. The body is one if its only live REDUCE is a
-   DOT and nothing is stored per element of the row. Which P variables are rows (not in b), columns (not in a) and
-   batches (in both) is read off the operands. */
+/* Lists the instructions of a matrix product: those of its operands, and all others. The body is a matrix product if
+   its only live REDUCE is a DOT and nothing is stored per element of the row. P variables are rows (not in b), columns
+   (not in a) or batches (in both). */
 static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__host_facts *f) {
     const ind_body *b = h->body;
     uint32_t num = 0;
@@ -241,7 +241,7 @@ static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__ho
         for (uint32_t i = 1; i < b->num_inst; i++)
             f[i].wanted = k < 2 ? i == b->inst[h->dot].arg[k] : b->inst[i].op == IND_LOOP_STORE;
         rt__host_mark(b, f, false);
-        if (k == 2) { /* not what only the operands need */
+        if (k == 2) { /* without the values that only the operands use */
             for (uint32_t i = 1; i < b->num_inst; i++) f[i].wanted = f[i].wanted && !f[i].looped;
         }
         status = rt__host_make_list(m, b, f, rt__filter_wanted, 0, list[k]);
@@ -264,7 +264,7 @@ static ind_status rt__host_make_linear(ind_module *m, const ind_body *b, const i
     return status;
 }
 
-/* Recognises a direct operand; everything else goes through the evaluator. */
+/* Recognises a direct operand. All other operands go through the evaluator. */
 static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, uint32_t value, rt__host_direct *d) {
     const ind_body *b = h->body;
     const ind__inst *i = &b->inst[value];
@@ -273,7 +273,7 @@ static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, 
     return rt__host_make_linear(m, b, i, d);
 }
 
-/* Finds the inputs and results of a combine function: STATEs that it does not use are 0. */
+/* Finds the inputs and results of a combine function. Unused STATEs are 0. */
 static void rt__host_find_states(rt__host_kernel *h) {
     const ind_body *b = h->body;
     for (uint32_t p = b->inst[h->scan].arg[0]; p; p = b->inst[p].arg[2]) {
@@ -284,7 +284,7 @@ static void rt__host_find_states(rt__host_kernel *h) {
         if (b->inst[i].op == IND_LOOP_STATE) h->state[b->inst[i].imm.i] = i;
 }
 
-/* Moves the instructions that depend on STATEs from `before` to a list of their own. */
+/* Moves the instructions that depend on STATEs from `before` to the list `combine`. */
 static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     bool *from_state = (bool *)ind__alloc(m->context, b->num_inst * sizeof *from_state);
@@ -309,7 +309,7 @@ static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
     return from_state && inst ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
-/* With a combine function: splits the loop of the scan in two, and finds its results. */
+/* For a scan with a combine function: splits the loop at the SCAN and finds the results. */
 static ind_status rt__host_make_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     const rt__host_list *loop = &h->stage[h->element_stage].loop;
@@ -322,7 +322,7 @@ static ind_status rt__host_make_combine(ind_module *m, rt__host_kernel *h) {
     return rt__host_split_combine(m, h);
 }
 
-/* A sort's keys are as they are stored, if they are. */
+/* Rounds a sort's keys to the dtype in which they are stored, if they are stored. */
 static void rt__host_make_sort(const ind_module *m, rt__host_kernel *h, const rt__host_facts *f) {
     const ind_body *b = h->body;
     h->sort = ind__body_sort(b);
@@ -365,7 +365,7 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
     return status;
 }
 
-/* Bytes of a worker's evaluator: values, index slots, stamps and flags, in this order. */
+/* Bytes of a worker's evaluator: values, slots, stamps, flags, in this order. */
 static size_t rt__host_eval_bytes(const ind__eval *e) {
     size_t slots = (size_t)e->program.num_inputs + e->program.num_ops;
     return e->body->num_inst * sizeof *e->value + slots * sizeof *e->slots +

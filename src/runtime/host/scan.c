@@ -9,8 +9,8 @@ typedef union rt__host_lane {
 
 typedef struct rt__host_scan {
     double d;
-    int64_t i, at;                        /* at: position of the extreme */
-    rt__host_lane state[IND__MAX_STATES]; /* COMBINE: the values, as they are computed */
+    int64_t i, at;                        /* at: position of the maximum or minimum */
+    rt__host_lane state[IND__MAX_STATES]; /* COMBINE: the values, in the computation type */
 } rt__host_scan;
 
 static double rt__log_add_exp(double a, double b) {
@@ -38,7 +38,7 @@ static void rt__scan_join(rt__host_scan *s, ind_scan kind, bool is_float, double
     }
 }
 
-/* Finds the results of a SCAN, element and position: its PARTs if there are any. NULL: unused. */
+/* Finds the results of a SCAN (element, position): its PARTs if there are any. NULL: unused. */
 static void rt__host_scanned(ind__eval *e, uint32_t scan, ind__lanes *part[2]) {
     part[0] = &e->value[scan], part[1] = NULL;
     for (uint32_t i = scan + 1; i < e->body->num_inst; i++)
@@ -46,7 +46,7 @@ static void rt__host_scanned(ind__eval *e, uint32_t scan, ind__lanes *part[2]) {
             part[e->body->inst[i].imm.i] = &e->value[i];
 }
 
-/* The value of the scan, and of its position, for the elements r .. r + lanes - 1 of a row. */
+/* Computes the values of the scan, and their positions, for elements r .. r + lanes - 1 of a row. */
 static void rt__host_scan_lanes(ind__eval *e, uint32_t at, rt__host_scan *s, int64_t r, int lanes) {
     const ind__inst *scan = &e->body->inst[at];
     const ind__lanes *x = &e->value[scan->arg[0]];
@@ -109,7 +109,7 @@ static ind_status rt__host_combine(const rt__host_kernel *h, ind__eval *e, rt__h
     return status;
 }
 
-/* The values of a scan with a combine function for the elements r .. r + lanes - 1 of a row, one after the other. */
+/* Computes a scan with a combine function for elements r .. r + lanes - 1 of a row, one after another. */
 static ind_status rt__host_combine_lanes(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, int64_t r,
                                          int lanes) {
     bool exclusive = h->body->inst[h->scan].flags & IND__INST_EXCLUSIVE;
@@ -153,7 +153,7 @@ static void rt__host_sort_lanes(const rt__host_kernel *h, const ind__eval *e, rt
     }
 }
 
-/* The results of the sort for the elements r .. r + lanes - 1. */
+/* Reads the results of the sort for elements r .. r + lanes - 1. */
 static void rt__host_sorted_lanes(const rt__host_kernel *h, ind__eval *e, const rt__host_sorted *row, int64_t r,
                                   int lanes) {
     ind__lanes *part[2];
@@ -164,7 +164,7 @@ static void rt__host_sorted_lanes(const rt__host_kernel *h, ind__eval *e, const 
     }
 }
 
-/* Does a belong before b? Never both ways: positions differ. NaN is larger than every number. */
+/* True if a sorts before b. The order is strict, as positions differ. NaN is larger than every number. */
 static bool rt__sorted_before(const rt__host_sorted *a, const rt__host_sorted *b, ind_dtype d, bool descending) {
     double x = d == IND_F32 ? (double)a->key.f : d == IND_F64 ? a->key.d : 0;
     double y = d == IND_F32 ? (double)b->key.f : d == IND_F64 ? b->key.d : 0;
@@ -192,7 +192,7 @@ static void rt__sort_row(rt__host_sorted *row, int64_t n, ind_dtype d, bool desc
     }
 }
 
-/* The pass of a scan with a combine function. */
+/* One chunk of a scan with a combine function. */
 static ind_status rt__host_combine_chunk(const rt__host_kernel *h, ind__eval *e, rt__host_scan *state, int64_t r,
                                          int lanes) {
     ind_status status = rt__host_run_list(e, &h->before, lanes);
@@ -200,7 +200,7 @@ static ind_status rt__host_combine_chunk(const rt__host_kernel *h, ind__eval *e,
     return status ? status : rt__host_run_list(e, &h->after, lanes);
 }
 
-/* Elements r .. r + lanes - 1 of a pass: the loop, split at the scans. */
+/* Runs the loop for elements r .. r + lanes - 1 of a pass, split at the scans. */
 static ind_status rt__host_scan_chunk(const rt__host_stage *s, ind__eval *e, rt__host_scan *state, int64_t r,
                                       int lanes) {
     ind_status status = IND_OK;

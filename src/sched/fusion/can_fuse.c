@@ -43,25 +43,26 @@ static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
     return false;
 }
 
-/* May a kernel over the domain read the element at this index and change it in place? An element per point is read in
-   any pass and stored in the last, after a barrier that waits for its readers. An element per row is read before the
-   passes and stored after them. */
+/* True if a kernel over the domain may read the element at this index and change it in place. An element per point is
+   read in any pass and stored in the last, after a barrier that waits for its readers. An element per row is read
+   before the passes and stored after them. */
 static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
     int along = 0;
     for (int v = d->rank; v < d->rank + d->rrank; v++) along += ind__expr_depends(index, d->var[v]);
     return !along || along == d->rrank;
 }
 
-/* Does the access read exactly the old element that is changed in place? `map` has the variables of its group in the
-   kernel. In kernels with rows it must not be masked: a per-row read must not have a mask that varies along the row. */
+/* True if the access reads exactly the old element that is changed in place. `map` has the variables of its group in
+   the kernel. In kernels with rows it must not be masked: a per-row read must not have a mask that varies along the
+   row. */
 static bool sched__reads_changed(sched__fuser *f, const ind__access *at, const sched__domain *own, const ind_expr *map,
                                  ind_expr changed, bool rows) {
     if (at->write || at->whole || at->size || at->operand || at->indirect || (rows && at->masked)) return false;
     return ind_expr_same(sched__index_in(f, at, own, map), changed);
 }
 
-/* Group b changes `old` in place, which group a reads. Is every read of it, by either group, of the element that the
-   same point stores? */
+/* Group b changes `old` in place, which group a reads. True if both groups read only the element that the same point
+   stores. */
 static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
     const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
@@ -74,20 +75,20 @@ static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sc
     return true;
 }
 
-/* May a read of the new version take the value that the loop has stored? */
+/* True if a read of the new version may use the value that the loop stored. */
 static bool sched__forwards(const sched__fuser *f, uint32_t version) {
     const ind__access *store = &f->access[f->written[version] - 1];
     return !f->policy.disable_mutation && !store->partly && !store->indirect;
 }
 
-/* Does access `at` of b read the element that a computes at the same point of the common domain? */
+/* True if access `at` of b reads the element that a computes at the same point of the common domain. */
 static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
     ind_expr made = sched__index_in(f, &f->access[f->written[at->buffer] - 1], fit->a, fit->map_a);
     return ind_expr_same(made, sched__index_in(f, at, fit->b, fit->map_b));
 }
 
-/* Every read by b of a's results must be of the element at hand, and b must not change a's inputs. Returns
-   FUSED_VERTICAL, FUSED_HORIZONTAL if b reads no result of a, or the reason against fusion. */
+/* b may read only the element of a's results that is computed at the same point, and must not change a's inputs.
+   Returns FUSED_VERTICAL, FUSED_HORIZONTAL if b reads no result of a, or the reason against fusion. */
 static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason reason = IND_FUSION_FUSED_HORIZONTAL;
     for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
@@ -108,9 +109,9 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
     return reason;
 }
 
-/* May a kernel over the rows of d make the in-place changes of the group? They must not combine with the old value, and
-   must read only the element that the same point stores. The epilogue of a matrix product handles each element once and
-   may read any that is no operand. */
+/* True if a kernel over the rows of d may do the in-place changes of the group. They must not combine with the old
+   value, and must read only the element that the same point stores. The epilogue of a matrix product handles each
+   element once and may read any that is no operand. */
 static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
                                 bool product) {
     const sched__domain *own = f->group[g].domain;
@@ -179,21 +180,21 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     return args > f->policy.max_args;
 }
 
-/* Do several blocks share each row, so that few rows are read only once? There must be blocks for two rounds on a GPU
-   of twice FEW_ROWS blocks: the next row is loaded while one is combined. (batch_norm of 32 and 16 channels of 401408
-   f32 by clusters of 16: 76 and 79 % of copy bandwidth, in two kernels 53 and 51; rows read again in each pass: 50, in
-   two kernels 62.) */
+/* True if the blocks that share a row have it in shared memory, so that few long rows are still read only once. There
+   must be two waves of them on a GPU that runs twice few_rows blocks at a time, as the next row is loaded while one is
+   combined. (batch_norm of 32 and 16 channels of 401408 f32 by clusters of 16: 76 and 79 % of copy bandwidth, in two
+   kernels 53 and 51; rows read again in each pass: 50, in two kernels 62.) */
 static bool sched__keeps_rows(const sched__fuser *f, int64_t rows, int64_t length) {
-    const int64_t most = f->policy.row_blocks, parts = length / IND__SCHED_LONG_ROW,
+    const int64_t most = f->policy.row_blocks, parts = length / f->policy.long_row,
                   blocks = parts < most ? parts : most;
-    return length <= most * IND__SCHED_KEPT_ROW && rows * blocks >= 4 * IND__SCHED_FEW_ROWS;
+    return length <= most * f->policy.kept_row && rows * blocks >= 4 * f->policy.few_rows;
 }
 
 /* True if fusing an elementwise loop with a few very long rows leaves multiprocessors idle and does not save its store.
    The saved launch is worth less. */
 static bool sched__starves(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *flat = &f->group[fit->a->rrank ? b : a];
-    if (!fit->elementwise || fit->domain->hint >= IND__SCHED_FEW_ROWS || fit->domain->rhint <= IND__SCHED_LONG_ROW ||
+    if (!fit->elementwise || fit->domain->hint >= f->policy.few_rows || fit->domain->rhint <= f->policy.long_row ||
         sched__keeps_rows(f, fit->domain->hint, fit->domain->rhint))
         return false;
     for (uint32_t l = flat->head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
@@ -205,7 +206,7 @@ static bool sched__starves(const sched__fuser *f, uint32_t a, uint32_t b, const 
     return false;
 }
 
-/* ---- cycles: a kernel of both may not need another one in between. */
+/* ---- cycles: a fused kernel must not need another kernel between its parts */
 
 typedef enum sched__search_result {
     IND__SCHED_SEARCH_DONE,
@@ -216,7 +217,7 @@ typedef enum sched__search_result {
 typedef struct sched__search {
     bool forward;
     uint32_t from, to;
-    uint32_t *list, num; /* groups that are reachable from `from`, between the two in the topological order */
+    uint32_t *list, num; /* groups that can be reached from `from`, between the two in the topological order */
     uint32_t steps;
     sched__search_result result;
 } sched__search;

@@ -8,8 +8,8 @@ static ind_edge *sched__add_edge(sched__fuser *f, uint32_t from, uint32_t to, ui
     return e;
 }
 
-/* Why loop l is not a two-stage reduction whose first stage shares the rows of loop r; DOMAINS_DIFFER: not applicable.
-   Asks the questions of ind__split_reductions of the program as it is. */
+/* The reason why loop l is not a two-stage reduction whose first stage shares the rows of loop r; DOMAINS_DIFFER: not
+   applicable. Applies the checks of ind__split_reductions to the current program. */
 static ind_fusion_reason sched__why_whole(const sched__splitter *s, uint32_t l, uint32_t r) {
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     ind_expr to[IND__SCHED_DIMS];
@@ -68,7 +68,7 @@ static bool sched__reads_from(const sched__fuser *f, uint32_t reader, uint32_t w
 static bool sched__explain_horizontal(sched__fuser *f, uint32_t buffer) {
     for (uint32_t r = f->first_reader[buffer]; r + 1 < f->first_reader[buffer + 1]; r++) {
         uint32_t from = f->reader[r], to = f->reader[r + 1];
-        if (sched__reads_from(f, to, from)) continue; /* has its own edge */
+        if (sched__reads_from(f, to, from)) continue; /* has a separate edge */
         ind_edge *e = sched__add_edge(f, from, to, buffer);
         if (!e) return false;
         bool fused = f->group_of[from] == f->group_of[to];

@@ -1,8 +1,8 @@
-/* ---- prefixes: topk is a sort of which the first elements are used. Work on these is computed for all elements, under
-   a mask. */
+/* ---- prefixes: topk is a sort of which only the first elements are used. Their users are computed for all elements,
+   with a mask. */
 
-/* May the loop ignore all but the first elements of a row? Its reductions need a neutral value. The first results of a
-   scan do not depend on later elements. A checked index could be out of range for a missing element. */
+/* True if the loop may ignore all but the first elements of a row. Its reductions need a neutral value. The first
+   results of a scan do not depend on later elements. A checked index could be out of range for a missing element. */
 static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
     const ind_body *body = f->program->loop[l].body;
     if (body->call || ind__ok(f->bound[l])) return false;
@@ -57,7 +57,8 @@ static ind_fusion_reason sched__check_prefix(sched__fuser *f, uint32_t a, uint32
     return reason;
 }
 
-/* May a and b (a before b in the topological order) be one kernel? Returns a FUSED reason, or the reason against it. */
+/* Checks whether a and b (a before b in the topological order) may be one kernel. Returns a FUSED reason, or the reason
+   against it. */
 static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     *fit = sched__fit_of(f, f->group[a].domain, f->group[b].domain);
     if (!*fit) return IND_FUSION_DOMAINS_DIFFER;

@@ -1,6 +1,7 @@
-/* ---- prologues: what a matrix product reads is computed where it loads it. */
+/* ---- prologues: operands of a matrix product that are computed in its loads */
 
-/* May the loop be computed again for each tile, and does only the product read its stores? Else returns the reason. */
+/* Checks that the loop may be recomputed for each tile, and that only the product reads its stores. Returns a reason if
+   not. */
 static ind_fusion_reason sched__check_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
     const ind_body *body = f->program->loop[l].body;
     for (uint32_t i = 1; i < body->num_inst; i++) {
@@ -24,7 +25,8 @@ static ind_fusion_reason sched__check_pointwise(const sched__group *x) {
     return x->dot == IND__SCHED_NONE ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_TWO_TEMPLATES;
 }
 
-/* Is the access a plain load of an operand, the only kind that a prologue supports? Else returns the reason. */
+/* Checks that the access is a plain load of an operand, the only kind that a prologue supports. Returns a reason if
+   not. */
 static ind_fusion_reason sched__check_operand(const ind__access *at, bool product) {
     if (at->masked) return IND_FUSION_PROLOGUE_PADDED;
     if (at->indirect) return IND_FUSION_PROLOGUE_GATHERED;
@@ -59,7 +61,7 @@ static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made
     return !left;
 }
 
-/* Is every access that is affine in the group's variables also affine in the product's? */
+/* True if every access that is affine in the group's variables is also affine in the product's. */
 static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *fit) {
     for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
         ind_expr own = w.at->index, mapped = sched__index_in(f, w.at, fit->a, fit->map_a), step;
@@ -72,8 +74,8 @@ static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *f
     return true;
 }
 
-/* Points of the variables that the index depends on, at the hints; `others`: of those in P that it does not depend
-   on. */
+/* Number of points of the variables that the index depends on, at the hints; `others`: of the P variables that it does
+   not depend on. */
 static double sched__points_of(const sched__domain *d, ind_expr index, bool others) {
     double n = 1;
     for (int v = 0; v < (others ? d->rank : d->rank + d->rrank); v++)
@@ -82,28 +84,28 @@ static double sched__points_of(const sched__domain *d, ind_expr index, bool othe
 }
 
 /* f32 operations per element of the loop; divisions, libm functions and user functions count as several. */
-static double sched__element_ops(const ind_body *body) {
-    enum { FUNCTION = 8, RANDOM = 64 };
+static double sched__element_ops(const ind_fusion_policy *p, const ind_body *body) {
     double n = 0;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         ind_loop_op op = (ind_loop_op)body->inst[i].op;
         char class = ind__loop_op_class(op);
         bool rounds = op == IND_LOOP_ROUND_F16 || op == IND_LOOP_ROUND_BF16;
         bool function = (class == 'f' && !rounds) || op == IND_LOOP_DIV;
-        n += class == 's' ? 0 : function ? FUNCTION : class == 'r' || class == 'u' ? RANDOM : 1;
+        n += class == 's' ? 0 : function ? p->function_ops : class == 'r' || class == 'u' ? p->random_ops : 1;
     }
     return n;
 }
 
-/* Bytes that `times` reads of a buffer cost: the first read from memory, the others from the L2 if it fits. */
+/* Cost in bytes of reading `bytes` of a buffer `times` times: the first read is from memory, the others from the L2 if
+   it fits. */
 static double sched__reread(const sched__fuser *f, double bytes, double times) {
     return bytes * (1 + (times - 1) * (bytes <= (double)f->policy.l2_bytes ? 0.5 : 1));
 }
 
 /* Cost of one prologue, at the hints. */
 typedef struct sched__inlining {
-    double points, times;       /* elements of the operand; how often each of them is computed */
-    double inputs, made, inner; /* bytes read by the prologue and written; operations for an element */
+    double points, times;       /* elements of the operand; number of times that each of them is computed */
+    double inputs, made, inner; /* bytes read by the prologue and written; operations per element */
     double blocks, steps, macs; /* of the product */
     bool half;                  /* 16-bit elements */
 } sched__inlining;
@@ -116,7 +118,7 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
     double rows = other > 0 ? (double)d->hint / other : 0;
     n->times = n->times < 1 ? 1 : n->times;
     n->blocks = ceil(rows / tile) * n->times;
-    n->steps = ceil((double)d->rhint / 64), n->macs = (double)d->hint * (double)d->rhint;
+    n->steps = ceil((double)d->rhint / f->policy.product_depth), n->macs = (double)d->hint * (double)d->rhint;
     for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
         double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype),
                own = (double)f->bytes_hint[w.at->buffer];
@@ -128,12 +130,12 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
         *(w.at->write ? &n->made : &n->inputs) += w.at->write || own < touched ? own : touched;
     }
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
-        n->inner += sched__element_ops(f->program->loop[l].body);
+        n->inner += sched__element_ops(&f->policy, f->program->loop[l].body);
 }
 
-/* Does the prologue cost less, in bytes of memory traffic in the same time? Apart: its inputs once, its result written
-   and read back, read again for every tile of the product's other dimension, and a launch. Together: its inputs and
-   operations for every tile; for 16 bits also the lost asynchronous copies and steps that wait for their tile. */
+/* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: its inputs once, its result
+   written and read back, read again for every tile of the product's other dimension, and a launch. Fused: its inputs
+   and operations for every tile; for 16 bits also the lost asynchronous copies and steps that wait for their tile. */
 static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
@@ -148,8 +150,8 @@ static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *
     return together <= apart;
 }
 
-/* May the pointwise group a be computed in the operand load of b's matrix product? Returns FUSED_PROLOGUE and *fit, or
-   the reason against it. */
+/* Checks whether the pointwise group a may be computed in the operand load of b's matrix product. Returns
+   FUSED_PROLOGUE and *fit, or the reason against it. */
 static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     const ind__access *read = NULL;

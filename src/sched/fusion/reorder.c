@@ -1,4 +1,4 @@
-/* ---- reordering: loops are exchanged where the two then meet the same elements at the same point. */
+/* ---- reordering: exchanges loops so that two groups access the same elements at the same point */
 
 /* Sorts the dimensions by the access's stride in memory, largest first; independent ones come first. joint: P and R as
    one list. Uses hints; equality of the indices is proven afterwards. */
@@ -46,8 +46,8 @@ static bool sched__shared_access(sched__fuser *f, uint32_t a, uint32_t b, int at
     return most > 0;
 }
 
-/* Adds up the excess bytes of strided accesses, for each variable that may vary between adjacent threads: memory moves
-   whole sectors. Loads of a kernel without R can go through a shared-memory tile. */
+/* Adds up the excess bytes of strided accesses, for each variable that may vary between adjacent threads: memory
+   transfers whole sectors. Loads of a kernel without R can go through a shared-memory tile. */
 static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
                                  const ind_expr *map, int64_t extra[IND__SCHED_DIMS]) {
     for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
@@ -85,7 +85,7 @@ static bool sched__scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched
     return sched__least(extra, d->rank + d->rrank) > sched__add_hint(before, saved);
 }
 
-/* Tries to fit the two with their loops in the memory order of a shared access. Sets *fit if that makes them one
+/* Tries to fit the two with their loops in the memory order of a shared access. Sets *fit if they can then be one
    kernel. */
 static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit,
                                                 ind_fusion_reason plain) {

@@ -1,10 +1,10 @@
-/* ---- scans: what shares a kernel with one works on the same rows. */
+/* ---- scans: groups that share a kernel with a scan compute on the same rows */
 
-/* Origin of a loop's results: 0, no scan; SCANNED, results of a scan; BEHIND, reductions of scan results. If the pass
-   of the scan is the last one, no per-element value may need BEHIND. */
+/* Origin of a loop's results: 0, no scan; SCANNED, results of a scan; BEHIND, reductions of scan results. If the scan
+   runs in the last pass only, no per-element value may depend on BEHIND. */
 enum { IND__SCHED_SCANNED = 1, IND__SCHED_BEHIND = 2 };
 
-/* Does loop l, of the group g, compute a value for each element of a row? */
+/* True if loop l of group g computes a value for each element of a row. */
 static bool sched__per_element(const sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit) {
     const sched__domain *d = f->group[g].domain;
     if (!d->rrank) return fit->elementwise;
@@ -42,7 +42,7 @@ static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_
     return IND_FUSION_FUSED_VERTICAL;
 }
 
-/* Is every access of the group that varies along the rows contiguous along them? */
+/* True if every access of the group that varies along the rows is contiguous along them. */
 static bool sched__along_rows(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
     for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
         ind_expr step, r = d->var[d->rank];
@@ -60,8 +60,8 @@ static int64_t sched__least(const int64_t *extra, int n);
 static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
                                  const ind_expr *map, int64_t extra[IND__SCHED_DIMS]);
 
-/* Few strided rows are scanned by adjacent threads with accesses far apart. Their excess bytes for the other group must
-   not exceed the saved bytes. */
+/* True if fusion scatters accesses too much. If there are few strided rows, adjacent threads scan with accesses far
+   apart. Their excess bytes for the other group must not exceed the saved bytes. */
 static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t alone[2][IND__SCHED_DIMS] = {{0}}, joint[IND__SCHED_DIMS] = {0};
     const sched__domain *x = fit->a, *y = fit->b, *d = fit->domain;
@@ -77,7 +77,7 @@ static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const 
     return joint[d->rank] > sched__add_hint(before, saved);
 }
 
-/* May both share a kernel with the scan of either? Their domains fit. */
+/* Checks whether both may share a kernel with the scan of either. Their domains fit. */
 static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__domain *d = fit->domain;
     const sched__group *first = &f->group[a], *second = &f->group[b];
@@ -98,8 +98,8 @@ static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t
     return sched__scan_scatters(f, a, b, fit) ? IND_FUSION_COALESCING : IND_FUSION_FUSED_VERTICAL;
 }
 
-/* Is the access affine in `whole`, a dimension of a product that was split in the common domain? Then its parts are
-   merged again. */
+/* True if the access is affine in `whole`, a dimension of a product that was split in the common domain: then its parts
+   are merged again. */
 static bool sched__walks_as_one(const sched__domain *d, ind_expr whole, ind_expr index) {
     ind_expr inner = {NULL, 0}, inner_step = inner, at, step;
     for (int v = d->rank - 1; v >= 0; v--) {
@@ -113,12 +113,12 @@ static bool sched__walks_as_one(const sched__domain *d, ind_expr whole, ind_expr
     return true;
 }
 
-/* Does the buffer have several versions? */
+/* True if the buffer has several versions. */
 static bool sched__versioned(const sched__fuser *f, uint32_t buffer) {
     return f->program->buffer[buffer].mutates || f->program->buffer[buffer].mutated_by;
 }
 
-/* Does the group store into a versioned buffer of the arena? That lives from its first version on. */
+/* True if the group stores into a versioned buffer of the arena, which is live from its first version on. */
 static bool sched__keeps_version(const sched__fuser *f, uint32_t g) {
     for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
         if (w.at->write && sched__versioned(f, w.at->buffer) && sched__in_arena(f, w.at->buffer)) return true;
@@ -140,7 +140,7 @@ static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sc
     return true;
 }
 
-/* Does exactly one run of consecutive P points store at this index for each point of R? */
+/* True if exactly one run of consecutive P points stores at this index for each point of R. */
 static bool sched__is_run_index(ind_context *c, const ind_expr *var, const ind_expr *size, int rank, int rrank,
                                 int64_t run, ind_expr index) {
     ind_expr none[IND__SCHED_DIMS], columns = ind_expr_product(c, size + rank, rrank);
@@ -150,7 +150,7 @@ static bool sched__is_run_index(ind_context *c, const ind_expr *var, const ind_e
     return ind_expr_same(index, ind_expr_add(ind_expr_mul(number, columns), column));
 }
 
-/* Do the columns that the group combines have the same runs of rows in the common domain? */
+/* True if the columns that the group combines have the same runs of rows in the common domain. */
 static bool sched__keeps_runs(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
     for (sched__walk w = sched__first(f, g); f->group[g].run && w.at; sched__next(f, &w)) {
         int64_t run = f->program->buffer[w.at->buffer].run;

@@ -1,6 +1,6 @@
 /* =================================================================================================== >>score */
 
-/* Bytes that the fusion saves, at the hints: reads of the other's results, their writes if no other group needs them,
+/* Bytes that the fusion saves, at the hints: reads of the other's results, writes of results that no other group needs,
    and reads of the same data. */
 static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = sched__shared_reads(f, a, b, fit);

@@ -31,7 +31,7 @@ static uint32_t sched__only_store(const ind_body *body, uint32_t buffer) {
     return at;
 }
 
-/* May `out` overwrite `in`? Every read must be of the very element that the same point writes, and come before the
+/* True if `out` may overwrite `in`. Every read must be of the element that the same point writes, and come before the
    write, also in later passes. With rows the write must be elementwise, since other threads read per-row values. With a
    scan, all per-element writes are in the last pass. All threads read the operands of a matrix product. A sort moves
    elements that it has written. */
@@ -60,7 +60,7 @@ static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t 
     return true;
 }
 
-/* Does the buffer lie in this memory, or may it be bound there? */
+/* True if the buffer uses this memory or may be bound to it. */
 static bool sched__lies_in(const ind_schedule *s, uint32_t b, uint32_t root) {
     return s->storage[b] == root || s->takes_over[b] == root;
 }
@@ -112,8 +112,8 @@ static uint32_t sched__find_gift(sched__fuser *f, uint32_t k, uint32_t out, cons
     return 0;
 }
 
-/* Places `out` in the memory of `root` from kernel k on. An intermediate stays there for its lifetime, an output for
-   good, as the caller may bind it there. */
+/* Places `out` in the memory of `root` from kernel k on. An intermediate uses it for its lifetime, an output
+   permanently, as the caller may bind it there. */
 static void sched__settle(sched__fuser *f, uint32_t out, uint32_t root, sched__life *life) {
     ind_schedule *s = f->schedule;
     bool output = !ind__ok(life[out].size);
@@ -122,15 +122,15 @@ static void sched__settle(sched__fuser *f, uint32_t out, uint32_t root, sched__l
     life[root].end = output ? IND__SCHED_NONE : life[out].end;
 }
 
-/* May the buffer be placed freely: in the arena, or as an output that the caller may bind to a donated input? Not a
-   size: it is read back after a run, when a donated input may be gone. */
+/* True if the buffer may be placed freely: in the arena, or as an output that the caller may bind to a donated input.
+   False for a size: it is read back after a run, when a donated input may no longer exist. */
 static bool sched__placed_freely(const sched__fuser *f, uint32_t b, const sched__life *life) {
     const ind__buffer *info = &f->program->buffer[b];
     if (info->mutates || sched__is_size(f->program, b)) return false;
     return ind__ok(life[b].size) || (f->num_gifts && info->output && !info->mutated_by);
 }
 
-/* Does another part of the launch of kernel k use this memory? */
+/* True if another kernel of the launch of kernel k uses this memory. */
 static bool sched__used_beside(const ind_schedule *s, uint32_t k, uint32_t root) {
     const uint32_t last = sched__launch_last(s, k);
     for (uint32_t other = sched__launch_first(s, k); other <= last; other++)

@@ -24,8 +24,8 @@ static uint32_t sched__prune_terms(sched__term *t, uint32_t num) {
     return kept;
 }
 
-/* Maximum of the terms; 0 for none. An expression holds at most 62 terms. The smallest ones beyond that are summed,
-   which is an upper bound of their maximum. */
+/* Maximum of the terms; 0 for none. An expression has at most 62 terms. The smallest ones beyond that are summed, an
+   upper bound of their maximum. */
 static ind_expr sched__max_of(sched__fuser *f, sched__term *t, uint32_t num) {
     enum { IND__MOST = 48 };
     num = sched__prune_terms(t, num);
@@ -63,7 +63,7 @@ static ind_expr sched__peak(sched__fuser *f, sched__life *life, uint32_t num, ui
     return f->failed ? live : sched__max_of(f, term, steps);
 }
 
-/* Does the buffer hold a size, which every block of a kernel reads when it begins? */
+/* True if the buffer is a data-dependent size, which every block of a kernel reads when it starts. */
 static bool sched__is_size(const ind__lowered *p, uint32_t buffer) {
     for (uint32_t u = 0; u < p->num_unbacked; u++)
         if (p->unbacked[u].buffer == buffer) return true;
@@ -105,7 +105,7 @@ static bool sched__op_by_op(sched__fuser *f) {
                 end = f->reader[f->first_reader[v + 1] - 1];
             if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
         }
-        if (sched__is_size(f->program, b)) end = loops - 1; /* it is read back after a run */
+        if (sched__is_size(f->program, b)) end = loops - 1; /* read back after a run */
         life[n] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
         if (f->program->buffer[b].run) sched__live_with_runs(f, writer, &life[n]);
         n++;
@@ -114,7 +114,7 @@ static bool sched__op_by_op(sched__fuser *f) {
     return !f->failed;
 }
 
-/* The first and the last kernel of the launch that kernel k is a part of. */
+/* The first and the last kernel of the launch that kernel k belongs to. */
 static uint32_t sched__launch_first(const ind_schedule *s, uint32_t k) {
     return s->launch ? s->launch[k] : k;
 }
@@ -144,7 +144,7 @@ static bool sched__find_lives(sched__fuser *f, sched__life *life) {
             life[b].end = last;
         }
     }
-    for (uint32_t u = 0; u < f->program->num_unbacked; u++) { /* they are read back after a run */
+    for (uint32_t u = 0; u < f->program->num_unbacked; u++) { /* read back after a run */
         uint32_t count = f->program->unbacked[u].buffer;
         if (ind__ok(life[count].size)) life[count].end = s->num_kernels - 1;
     }

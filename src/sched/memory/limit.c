@@ -1,4 +1,4 @@
-/* ---- never more memory than op by op */
+/* ---- limit: never more memory than unfused execution */
 
 /* The peak of a plan, and the loops that contribute to it. */
 typedef struct sched__blame {
@@ -8,7 +8,7 @@ typedef struct sched__blame {
     int64_t *live;          /* by kernel, one more than kernels: change of the bytes in the arena */
     uint32_t *peak;         /* kernels at the peak */
     uint32_t *peaks_before; /* by kernel, one more than kernels */
-    uint32_t *last_reader;  /* by buffer: loop; 0 where there is none */
+    uint32_t *last_reader;  /* by buffer: loop; 0: none */
     uint8_t *blamed;        /* by loop */
 } sched__blame;
 
@@ -71,8 +71,8 @@ static void sched__find_last_readers(sched__blame *m) {
     }
 }
 
-/* Is the buffer live at a peak, but not in an unfused run of the loops of that kernel? Then its writer runs too early,
-   or its last reader too late. */
+/* Blames the writer or the last reader if the buffer is live at a peak, but would not be in an unfused run of the loops
+   of that kernel. Then its writer runs too early, or its last reader too late. */
 static void sched__blame_buffer(sched__blame *m, uint32_t b) {
     const ind_schedule *s = m->s;
     uint32_t first = m->peaks_before[s->first_use[b]], end = m->peaks_before[s->last_use[b] + 1];
@@ -99,7 +99,7 @@ static void sched__blame_kernels(sched__blame *m, bool around) {
     }
 }
 
-/* Increases the care of the blamed loops. False: all have the most. */
+/* Increases the care of the blamed loops. False: all already have the maximum. */
 static bool sched__take_blame(sched__blame *m, uint8_t *care) {
     bool more = false;
     for (uint32_t l = 0; l < m->s->program->num_loops; l++)
@@ -107,7 +107,7 @@ static bool sched__take_blame(sched__blame *m, uint8_t *care) {
     return more;
 }
 
-/* Chooses the loops with more care in the next schedule, from the peaks of this one: first single loops, then
+/* Chooses the loops that get more care in the next schedule, from the peaks of this one: first single loops, then
    kernels. */
 static bool sched__take_care(sched__fuser *f, const ind_schedule *s, uint8_t *care) {
     sched__blame m = {.s = s};
@@ -125,7 +125,7 @@ static bool sched__take_care(sched__fuser *f, const ind_schedule *s, uint8_t *ca
     return sched__take_blame(&m, care);
 }
 
-/* Makes another schedule and keeps the better one. */
+/* Builds another schedule and keeps the better one. */
 static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
     ind_schedule *other;
     ind_status status = sched__create(f, &other);
@@ -137,10 +137,11 @@ static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
     return IND_OK;
 }
 
-/* Limits the peak to the unfused peak. A fusion may take memory: all its operands live until the kernel runs,
-   horizontal fusion computes results at the same time, and buffers stored in parts live from the first part on. If the
-   plan exceeds the unfused peak, at the hints or at the ends of the ranges, loops around the peak are left unfused: a
-   few more each time, in the end all. Each attempt makes a new schedule, as only a whole plan shows its memory. */
+/* Limits the peak to the unfused peak. A fusion may take memory: all its operands are live until the kernel runs,
+   horizontal fusion computes results at the same time, and buffers stored in parts are live from the first part on. If
+   the plan exceeds the unfused peak, at the hints or at the ends of the ranges, loops around the peak are left unfused:
+   a few more in each attempt, finally all. Each attempt builds a new schedule, as only a whole plan shows its
+   memory. */
 static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
     ind_status status = IND_OK;
     if (!sched__num_above(*s, (*s)->peak_bytes)) return IND_OK;

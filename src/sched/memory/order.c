@@ -8,7 +8,7 @@ static int sched__compare_place(const void *a, const void *b) {
     return sched__compare_u32(&((const sched__place *)a)->order, &((const sched__place *)b)->order);
 }
 
-/* The program's own order as fusion left it: the topological order maintained while fusing. */
+/* The program's order after fusion: the topological order maintained while fusing. */
 static bool sched__program_order(sched__fuser *f, uint32_t *list) {
     sched__place *place = sched__scratch(f, f->program->num_loops, sizeof *place);
     uint32_t n = 0;
@@ -86,7 +86,7 @@ static bool sched__depth_first(sched__fuser *f, const uint32_t *program_order, u
     return true;
 }
 
-/* ---- orders that a list of ready groups gives */
+/* ---- orders from a list of ready groups */
 
 typedef struct sched__ready {
     int64_t key;
@@ -98,7 +98,7 @@ typedef struct sched__flow {
     uint32_t *first_next, *next; /* by group: those that must run after it */
     uint32_t *pending;           /* by group: number of its dependencies that have not run */
     uint32_t *first_user, *user; /* by buffer in the arena: groups that need its memory, except for the first */
-    uint32_t *first_used, *used; /* by group: the buffers of which it is a user */
+    uint32_t *first_used, *used; /* by group: the buffers that it uses */
     uint32_t *left;              /* by buffer: users that have not run */
     int64_t *net;                /* by group: bytes that it allocates less the bytes that it would free as last user */
     sched__ready *heap;          /* the least key is on top */
@@ -173,7 +173,7 @@ static bool sched__find_next(sched__fuser *f, sched__flow *w) {
     return true;
 }
 
-/* Does the buffer allocate memory in the arena? Its later versions share it. */
+/* True if the buffer allocates memory in the arena; its later versions share it. */
 static bool sched__begins_memory(sched__fuser *f, uint32_t b) {
     return sched__in_arena(f, b) && !f->program->buffer[b].mutates &&
            sched__stored(f, b, IND__SCHED_NONE, IND__SCHED_NONE);
@@ -264,7 +264,7 @@ static void sched__run_ready(sched__fuser *f, sched__flow *w, uint32_t *pending,
         if (!w->pending[f->order[i]]) sched__push_ready(f, w, by_memory ? w->net[f->order[i]] : turn, f->order[i]);
     while (w->num_heap) {
         uint32_t g = sched__pop_ready(f, w).group;
-        if (w->pending[g] == IND__SCHED_NONE) continue; /* it was also in the heap with an older key */
+        if (w->pending[g] == IND__SCHED_NONE) continue; /* was in the heap twice; this is the older key */
         w->pending[g] = IND__SCHED_NONE;
         list[n++] = g, turn++;
         for (uint32_t i = w->first_used[g]; i < w->first_used[g + 1]; i++)

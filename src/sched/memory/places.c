@@ -1,4 +1,4 @@
-/* ---- places */
+/* ---- offsets in the arena */
 
 typedef struct sched__placed {
     sched__life life;
@@ -7,10 +7,10 @@ typedef struct sched__placed {
 } sched__placed;
 
 /* Placed lifetimes, by step. A segment tree over the steps finds the lifetimes that are live at one step: each node
-   lists the lifetimes that cover it. Lists by first step find those that begin later. */
+   lists the lifetimes that cover it. Lists by first step find those that start later. */
 typedef struct sched__index {
     uint32_t leaves;        /* a power of two, at least the number of steps */
-    uint32_t *node, *begin; /* first entry of each node; 1 + first item that begins at each step */
+    uint32_t *node, *begin; /* first entry of each node; 1 + first item that starts at each step */
     uint32_t *next_begin;   /* by item */
     struct {
         uint32_t item, next;
@@ -82,7 +82,7 @@ static void sched__sort_overlaps(sched__arena *m) {
     for (uint32_t i = 0; i < m->num_overlap; i++) m->overlap[i] = m->term[i].e.id;
 }
 
-/* Tries 0 or the ends of placed items that lie at `at` bytes at the hints. */
+/* Tries 0, or the ends of placed items whose hint is `at` bytes. */
 static bool sched__try_place(sched__fuser *f, sched__arena *m, int64_t at, const sched__life *life, ind_expr *offset) {
     int tries = 0;
     *offset = ind_int(f->context, 0);
@@ -156,8 +156,8 @@ static bool sched__place_all(sched__fuser *f, sched__arena *m, const sched__life
     return !f->failed;
 }
 
-/* Sizes at which a plan is tried: the hints; the ends of the ranges, all at the same end or alternating; and points
-   within them, near the lower end, where rounding up counts most, and in between. */
+/* Sizes at which a plan is evaluated: the hints; the ends of the ranges, all at the same end or alternating; and points
+   within them, near the lower end, where rounding up matters most, and in between. */
 enum {
     IND__SCHED_AT_HINT,
     IND__SCHED_AT_LEAST,
@@ -188,14 +188,14 @@ static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
     return true;
 }
 
-/* Are the bytes more than the unfused peak, with the sizes at this point? Sums that overflow decide nothing. */
+/* True if the bytes exceed the unfused peak, with the sizes at this point. False if the evaluation overflows. */
 static bool sched__above(const ind_schedule *s, ind_expr bytes, int point) {
     int64_t n, most;
     return !ind_expr_eval(bytes, sched__corner_value, &point, &n) &&
            !ind_expr_eval(s->op_by_op_bytes, sched__corner_value, &point, &most) && n > most;
 }
 
-/* Number of points at which they are. */
+/* Number of points at which the bytes exceed the unfused peak. */
 static uint32_t sched__num_above(const ind_schedule *s, ind_expr bytes) {
     uint32_t n = 0;
     if (ind__known_le_max(bytes, s->op_by_op_bytes)) return 0;
@@ -203,8 +203,8 @@ static uint32_t sched__num_above(const ind_schedule *s, ind_expr bytes) {
     return n;
 }
 
-/* Is an arena of this size better than the current one? If both are equal at the hints, one that is proven not to
-   exceed the unfused peak for all sizes is better. */
+/* True if an arena of this size is better than the current one. If both are equal at the hints, one that is proven not
+   to exceed the unfused peak for all sizes is better. */
 static bool sched__better_arena(const ind_schedule *s, ind_expr arena) {
     if (!ind__ok(s->arena_bytes)) return true;
     uint32_t above = sched__num_above(s, arena), had = sched__num_above(s, s->arena_bytes);

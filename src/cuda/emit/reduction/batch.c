@@ -6,8 +6,8 @@ static void cg__begin_batch(ind__writer *w, bool loads) {
     const ind__variant *v = w->variant;
     const char *name = w->plan->domain.rank == 1 ? "i0" : "p", *rows = cg__expr_string(w, cg__p_numel(w));
     cg__unroll(w);
-    cg__begin(w, "for (int b = 0; b < %d; b++)", v->batch);
-    ind__textf(&w->code, "const %s %s = first + b * %d;\n", cg__int(w), name, v->rows / v->batch);
+    cg__begin(w, "for (int b = 0; b < %d; b++)", ind__row_of(v)->batch);
+    ind__textf(&w->code, "const %s %s = first + b * %d;\n", cg__int(w), name, v->rows / ind__row_of(v)->batch);
     if (loads)
         cg__begin(w, "if (%s < %s)", name, rows);
     else
@@ -27,7 +27,7 @@ static void cg__emit_batch_loads(ind__writer *w, const cg__sweep *s) {
         if (!w->needed[i]) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         if (n > 1) type = cg__string(w, "ind_vec<%s, %d>", type, n);
-        ind__textf(&w->code, "%s x%u[%d][%d];\n", type, i, w->variant->batch, vectors);
+        ind__textf(&w->code, "%s x%u[%d][%d];\n", type, i, cg__row(w)->batch, vectors);
         num++;
     }
     if (!num) return;
@@ -54,12 +54,12 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     cg__emit_team_columns(w);
     cg__emit_row_position(w);
     if (w->variant->misaligned && w->variant->strategy != IND_STRATEGY_ROW_STAGED) cg__emit_edges(w);
-    if (w->variant->batch) cg__emit_batch_loads(w, &sweep[0]);
-    if (w->variant->batch) cg__begin_batch(w, false);
+    if (cg__row(w)->batch) cg__emit_batch_loads(w, &sweep[0]);
+    if (cg__row(w)->batch) cg__begin_batch(w, false);
     cg__emit_kept_arrays(w);
     for (int s = 0; s < n; s++) cg__emit_sweep(w, &sweep[s]);
     cg__emit_row_stores(w);
-    if (w->variant->batch) cg__end(w);
+    if (cg__row(w)->batch) cg__end(w);
     if (w->kernel->run) cg__end_run(w);
     if (w->variant->strategy == IND_STRATEGY_ROW_STAGED) cg__end_turn(w);
     return IND_OK;

@@ -155,16 +155,17 @@ static void cg__emit_row_position(ind__writer *w) {
         cg__begin_run(w);
     } else if (v->strategy == IND_STRATEGY_ROW_WARP) {
         ind__textf(&w->code, "const int lane = threadIdx.x %% %d;\n", per_row);
-        ind__textf(&w->code, "const %s %s = %s * %d + threadIdx.x / %d;\n", type, v->batch ? "first" : name, block,
-                   v->rows, per_row);
-        if (v->batch) return; /* cg__begin_batch declares each */
+        ind__textf(&w->code, "const %s %s = %s * %d + threadIdx.x / %d;\n", type,
+                   ind__row_of(v)->batch ? "first" : name, block, v->rows, per_row);
+        if (ind__row_of(v)->batch) return; /* cg__begin_batch declares each */
         ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
     } else if (v->strategy == IND_STRATEGY_ROW_STAGED) {
         cg__begin_staged_rows(w, name);
         if (v->misaligned) return;
     } else if (cg__has_cluster(w)) {
         cg__begin_cluster(w);
-        if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, v->cluster);
+        if (w->plan->domain.rank)
+            ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, ind__row_of(v)->cluster);
         ind__textf(&w->code, "ind_cluster_begun();\n");
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x%s;\n", cg__is_fitted(w) ? ", threads = blockDim.x" : "");

@@ -51,7 +51,7 @@ static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
     cg__need_sweep(w, s);
     cg__emit(w, cg__p_mask(w) & ~(v->vector > 1 ? 1u << (w->plan->domain.rank - 1) : 0), s->stage);
     cg__emit_split_loop(w, s, cg__string(w, "(%s)blockIdx.y * %d + y", cg__int(w), rows),
-                        cg__string(w, "%s * %d", cg__expr_string(w, v->splits), rows),
+                        cg__string(w, "%s * %d", cg__expr_string(w, v->of.split.num), rows),
                         cg__expr_string(w, cg__r_numel(w)), cg__emit_column_chunk);
     cg__end(w);
 }
@@ -63,15 +63,15 @@ static void cg__join_columns(ind__writer *w) {
     int columns = cg__split_columns(w), x = columns / v->vector;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i)) continue;
-        const char *lane = w->lanes > 1 ? cg__string(w, "l%u[j]", i) : cg__string(w, "s%u", i);
-        if (w->lanes > 1) cg__unroll(w);
-        if (w->lanes > 1) cg__begin(w, "for (int j = 0; j < %d; j++)", w->lanes);
+        const char *lane = w->split.lanes > 1 ? cg__string(w, "l%u[j]", i) : cg__string(w, "s%u", i);
+        if (w->split.lanes > 1) cg__unroll(w);
+        if (w->split.lanes > 1) cg__begin(w, "for (int j = 0; j < %d; j++)", w->split.lanes);
         if (x < 32) ind__textf(&w->code, "ind_join_apart<%d>(%s);\n", x, lane);
         if (x < 32) cg__use(w, IND__CG_JOIN_APART);
         ind__textf(&w->code, "%sshared_s%u[threadIdx.x / 32][x%s] = %s;\n",
                    x < 32 ? cg__string(w, "if (threadIdx.x %% 32 < %d) ", x) : "", i,
-                   w->lanes > 1 ? cg__string(w, " * %d + j", w->lanes) : "", lane);
-        if (w->lanes > 1) cg__end(w);
+                   w->split.lanes > 1 ? cg__string(w, " * %d + j", w->split.lanes) : "", lane);
+        if (w->split.lanes > 1) cg__end(w);
     }
     ind__textf(&w->code, "__syncthreads();\n");
     cg__use(w, IND__CG_JOIN_SHARED);
@@ -84,7 +84,7 @@ static void cg__join_columns(ind__writer *w) {
 /* Combines the states of all blocks in the last block. All threads are divided among the columns. */
 static void cg__join_column_splits(ind__writer *w) {
     int columns = cg__split_columns(w), groups = w->variant->threads / columns;
-    const char *splits = cg__expr_string(w, w->variant->splits);
+    const char *splits = cg__expr_string(w, w->variant->of.split.num);
     if (!cg__shares_results(w)) return;
     cg__begin(w, "if (%s > 1)", splits);
     ind__textf(&w->code, "const int c = threadIdx.x %% %d, group = threadIdx.x / %d;\n", columns, columns);
@@ -147,7 +147,7 @@ static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
 }
 
 static ind_status cg__emit_split(ind__writer *w, const cg__sweep *s) {
-    w->lanes = w->variant->vector;
+    w->split.lanes = w->variant->vector;
     if (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) {
         cg__emit_column_split(w, s);
     } else {

@@ -2,7 +2,7 @@
 
 /* Has a block as many threads as the row of the launch needs? */
 static bool cg__is_fitted(const ind__writer *w) {
-    return ind__ok(w->variant->fitted);
+    return ind__ok(cg__row(w)->fitted);
 }
 
 /* Vectors in each of the pieces of a row, 0: it is one, or how long they are is not known. */
@@ -15,13 +15,13 @@ static int64_t cg__segment_vectors(const ind__writer *w) {
 
 /* Lanes of a row that take a vector of it in each round. */
 static int cg__round_lanes(const ind__writer *w) {
-    const int pieces = w->variant->segments;
+    const int pieces = cg__row(w)->segments;
     return pieces ? pieces * (int)cg__segment_vectors(w) : cg__row_threads(w);
 }
 
 /* Do the lanes of a piece begin where a sector of memory does, not where the piece does? */
 static bool cg__begins_at_sector(const ind__writer *w) {
-    return w->variant->segments && w->variant->segment_lanes > cg__segment_vectors(w);
+    return cg__row(w)->segments && cg__row(w)->segment_lanes > cg__segment_vectors(w);
 }
 
 static bool cg__shares_states(const ind__writer *w) {
@@ -50,7 +50,7 @@ static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
             ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u", cg__states[r].state, cg__state_type(w, i), letter,
                        i);
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n",
-                       cg__warps_meet(w) ? cg__meeting_states(w) : v->cluster);
+                       cg__warps_meet(w) ? cg__meeting_states(w) : ind__row_of(v)->cluster);
         }
         cg__use(w, cg__states[r].piece);
     }
@@ -130,7 +130,7 @@ static void cg__to_cluster_line(ind__writer *w, uint32_t i, char letter) {
 
 static void cg__from_cluster_line(ind__writer *w, uint32_t i, char letter) {
     cg__use(w, IND__CG_JOIN_SHARED);
-    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, w->variant->cluster, letter, i,
+    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, cg__row(w)->cluster, letter, i,
                cg__part_of(w));
 }
 
@@ -146,7 +146,7 @@ static void cg__emit_cluster_wait(ind__writer *w) {
 /* The barriers of a join are, in blocks that stay, those of even and of odd rows; the phase of each changes every other
    row. No block can be two rows ahead of another, whose states it needs in each. */
 static void cg__emit_cluster_join(ind__writer *w, const cg__sweep *s) {
-    const int cluster = w->variant->cluster;
+    const int cluster = cg__row(w)->cluster;
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
     ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part, cluster);
@@ -209,7 +209,7 @@ static void cg__emit_warps_join(ind__writer *w, const cg__sweep *s) {
                cg__row_threads(w) / 32);
     cg__each_exchanged(w, s, cg__state_size);
     ind__textf(&w->code, "));\n");
-    cg__begin(w, "if (threadIdx.x %% 32 < %d)", w->variant->cluster);
+    cg__begin(w, "if (threadIdx.x %% 32 < %d)", cg__row(w)->cluster);
     cg__each_exchanged(w, s, cg__warp_to_cluster_line);
     cg__end(w);
     cg__emit_cluster_wait(w);

@@ -4,9 +4,9 @@
    this, as a kernel with equal computations on other buffers has the same text. */
 static bool cg__streams(const ind__writer *w, uint32_t arg) {
     bool streams = false;
-    if (w->arg[arg].kind != IND__ARG_BUFFER || cg__shares_memory(w, arg)) return false;
+    if (w->args.arg[arg].kind != IND__ARG_BUFFER || cg__shares_memory(w, arg)) return false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_access(w, i) || cg__inst(w, i)->source != w->arg[arg].buffer) continue;
+        if (!cg__is_access(w, i) || cg__inst(w, i)->source != w->args.arg[arg].buffer) continue;
         double bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         for (int d = 0; d < cg__num_vars(w); d++)
             if (w->plan->varies[i] >> d & 1) bytes *= (double)ind_hint(w->plan->domain.extent[d]);
@@ -26,16 +26,8 @@ static bool cg__streams(const ind__writer *w, uint32_t arg) {
    as much as one, so cache hits are not the cause. A later kernel that uses the L2 takes the same time (eight copies of
    16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and kernels that write little. */
 static bool cg__evicts_last(const ind__writer *w) {
-    switch (w->variant->strategy) {
-    case IND_STRATEGY_ROW_WARP:
-    case IND_STRATEGY_ROW_BLOCK:
-    case IND_STRATEGY_ROW_STAGED:
-    case IND_STRATEGY_SCAN_WARP:
-    case IND_STRATEGY_SCAN_BLOCK:
-    case IND_STRATEGY_TRANSPOSE: break;
-    default: return false;
-    }
-    for (uint32_t i = w->kernel->num_reads; i < w->num_args; i++)
+    if (!cg__has(w, IND__HAS_EVICT_LAST)) return false;
+    for (uint32_t i = w->kernel->num_reads; i < w->args.num; i++)
         if (cg__streams(w, i)) return true;
     return false;
 }

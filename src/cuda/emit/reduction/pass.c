@@ -15,7 +15,9 @@ static int cg__unroll_steps(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w))
             bytes += w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
-    const int in_flight = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w) ? 64 : 32;
+    const int in_flight = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w)
+                              ? w->target->thresholds.loop_flight
+                              : w->target->thresholds.flight_bytes;
     while (steps > 2 && steps * bytes > in_flight) steps /= 2;
     return steps;
 }
@@ -24,8 +26,8 @@ static int cg__unroll_steps(const ind__writer *w) {
    far apart, which takes no registers for where that is. */
 
 static void cg__emit_piece(ind__writer *w) {
-    const int n = w->variant->vector, lanes = w->variant->segment_lanes;
-    if (!w->variant->segments) return;
+    const int n = w->variant->vector, lanes = cg__row(w)->segment_lanes;
+    if (!cg__row(w)->segments) return;
     ind__textf(&w->code, "const int piece = (unsigned)lane / %du", lanes);
     if (!cg__begins_at_sector(w))
         ind__textf(&w->code, n > 1 ? ", within = (lane - piece * %d) * %d" : ", within = lane - piece * %d", lanes, n);
@@ -53,13 +55,13 @@ static int cg__sector_elements(const ind__writer *w, uint32_t i) {
 static void cg__emit_within(ind__writer *w) {
     if (!cg__begins_at_sector(w)) return;
     const uint32_t i = cg__piece_store(w);
-    ind__textf(&w->code, "const int within = lane %% %d - (int)((%s) & %d);\n", w->variant->segment_lanes,
+    ind__textf(&w->code, "const int within = lane %% %d - (int)((%s) & %d);\n", cg__row(w)->segment_lanes,
                cg__expr_string(w, cg__segment_start(w, i, 0)), cg__sector_elements(w, i) - 1);
 }
 
 /* The condition under which a lane has a vector of a piece, of the round at hand; "" if all have. */
 static const char *cg__piece_condition(ind__writer *w, int rounds) {
-    const int lanes = w->variant->segments * w->variant->segment_lanes;
+    const int lanes = cg__row(w)->segments * cg__row(w)->segment_lanes;
     const long long whole = (long long)cg__whole_rounds(w);
     const char *all = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]), *live = "", *inside = "",
                *last = "";
@@ -81,7 +83,7 @@ static int cg__begin_segments(ind__writer *w) {
     const char *condition = cg__piece_condition(w, rounds);
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", rounds);
-    ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), v->segments);
+    ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), ind__row_of(v)->segments);
     w->var[first] = "r0";
     w->var[first + 1] = "within";
     if (!*condition) return 1;
@@ -167,7 +169,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
                       cg__misaligned_reach(w), extent, r, step);
         else
             cg__begin(w, "for (%s %s = lane%s; %s < %s; %s += %s)", type, r, times, r, extent, r, step);
-    } else if (v->segments) {
+    } else if (ind__row_of(v)->segments) {
         return cg__begin_segments(w);
     } else {
         int64_t row = 0;
@@ -189,7 +191,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
 
 /* Is what all rows use put together from two vectors as rarely as rows start at another place between boundaries? */
 static bool cg__holds_across(const ind__writer *w) {
-    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && w->variant->once;
+    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && cg__row(w)->stage.once;
 }
 
 /* Is it the same for all neighbours that a vector takes, as the weight of a channel is for its elements? */
@@ -225,8 +227,9 @@ static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
     const ind__variant *v = w->variant;
     if (!cg__is_row_load(w, i)) return false;
     if (v->strategy != IND_STRATEGY_ROW_STAGED) return true;
-    const bool full = v->stages == 1 && !v->once && !cg__is_staged(w, i); /* the row has the registers */
-    return v->held > cg__is_staged(w, i) && !full;
+    const bool full = ind__row_of(v)->stage.num == 1 && !ind__row_of(v)->stage.once &&
+                      !cg__is_staged(w, i); /* the row has the registers */
+    return ind__row_of(v)->stage.held > cg__is_staged(w, i) && !full;
 }
 
 /* Is this sweep the first to need the load? */

@@ -16,7 +16,7 @@ typedef struct cg__sweep {
 enum { IND__CG_MADE = 1, IND__CG_FRONT = 2, IND__CG_KEPT = 4, IND__CG_READ = 8, IND__CG_KEPT_LOAD = 16 };
 
 static bool cg__sorts_rows(const ind__writer *w) {
-    return w->variant->strategy == IND_STRATEGY_SORT_SHARED || w->variant->strategy == IND_STRATEGY_SORT_LONG;
+    return ind__strategy_row_of(w->variant->strategy)->family == IND__FAMILY_SORT;
 }
 
 static bool cg__looks_back(const ind__writer *w) {
@@ -24,14 +24,11 @@ static bool cg__looks_back(const ind__writer *w) {
 }
 
 static bool cg__scans_rows(const ind__writer *w) {
-    ind_strategy s = w->variant->strategy;
-    return cg__looks_back(w) || s == IND_STRATEGY_SCAN_WARP || s == IND_STRATEGY_SCAN_BLOCK ||
-           s == IND_STRATEGY_SCAN_COLUMN || cg__sorts_rows(w);
+    return ind__strategy_row_of(w->variant->strategy)->family == IND__FAMILY_SCAN || cg__sorts_rows(w);
 }
 
 static bool cg__in_registers(const ind__writer *w) {
-    ind_strategy s = w->variant->strategy;
-    return s == IND_STRATEGY_ROW_WARP || s == IND_STRATEGY_ROW_BLOCK || s == IND_STRATEGY_ROW_STAGED;
+    return cg__has(w, IND__HAS_REGISTERS);
 }
 
 static bool cg__two_step(const ind__inst *inst) {

@@ -11,17 +11,17 @@ static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
     ind__textf(&w->code, "const %s r = %s / %d * %d + lane;\n", cg__int(w), extent, n, n);
     w->var[last] = "r";
     const ind__variant *rows = cg__write_scalars(w, &scalar);
-    w->lanes = 1;
+    w->split.lanes = 1;
     cg__emit_chunk(w, s);
     w->variant = rows;
-    w->lanes = n;
+    w->split.lanes = n;
     cg__end(w);
 }
 
 /* Do the blocks of a row exchange states through words in memory (a mailbox)? The last block has at least one thread
    per block. */
 static bool cg__meets_in_words(const ind__writer *w) {
-    return cg__shares_results(w) && w->variant->split_blocks <= w->variant->threads;
+    return cg__shares_results(w) && w->variant->of.split.max_blocks <= w->variant->threads;
 }
 
 /* Returns the offset of the 8-byte words, after the 4-byte counters. */
@@ -42,8 +42,8 @@ static int cg__split_words(const ind__writer *w) {
    block may be the last.) A word is ready once its upper half is not 0, as in FINISH. So no counter is needed at the
    end of a block, which would take a fence and two more trips to the L2. */
 static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
-    const char *splits = cg__expr_string(w, w->variant->splits);
-    const int64_t blocks = w->variant->split_blocks;
+    const char *splits = cg__expr_string(w, w->variant->of.split.num);
+    const int64_t blocks = w->variant->of.split.max_blocks;
     const int words = cg__split_words(w), from = cg__words_from(blocks);
     cg__use(w, IND__CG_SPLIT_WORDS);
     cg__begin(w, "if (%s > 1)", splits);
@@ -77,7 +77,7 @@ static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
 }
 
 static void cg__join_row_splits(ind__writer *w, const cg__sweep *s) {
-    const char *splits = cg__expr_string(w, w->variant->splits);
+    const char *splits = cg__expr_string(w, w->variant->of.split.num);
     if (cg__meets_in_words(w)) {
         cg__join_row_words(w, s);
         return;
@@ -93,7 +93,7 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector;
     bool one = w->plan->domain.rank == 1, whole = n == 1 || w->plan->domain.rrank > 1;
     const char *extent = cg__expr_string(w, cg__r_numel(w)), *type = cg__int(w);
-    const char *splits = cg__expr_string(w, w->variant->splits);
+    const char *splits = cg__expr_string(w, w->variant->of.split.num);
     whole = whole || ind_known_multiple(cg__r_numel(w), n) || cg__promised(w->variant->guard, cg__r_numel(w), n, 0);
     ind__textf(&w->code, "const int lane = threadIdx.x;\n");
     if (cg__meets_in_words(w))

@@ -3,12 +3,12 @@
    is one launch, with equal results in every run. */
 
 static bool cg__splits_rows(const ind__writer *w) {
-    return w->variant->strategy == IND_STRATEGY_ROW_SPLIT || w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT;
+    return cg__has(w, IND__HAS_SPLIT);
 }
 
 /* Can a row have several blocks? If not, a launch formula chose this variant for the whole row. */
 static bool cg__shares_results(const ind__writer *w) {
-    return cg__upper_bound(w->variant->splits) > 1;
+    return cg__upper_bound(w->variant->of.split.num) > 1;
 }
 
 static bool cg__is_reduce(const ind__writer *w, uint32_t i) {
@@ -35,8 +35,9 @@ static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
         if (cg__takes_chunks(w, i, s)) kept += state;
         if (cg__reduces_in(w, i, s) && cg__has_lanes(w, i)) states += state;
     }
-    while (steps > 1 && (steps * bytes > w->target->thresholds.split_flight ||
-                         steps * kept > w->target->thresholds.split_flight || steps * bytes + states > 40 * 4))
+    while (steps > 1 &&
+           (steps * bytes > w->target->thresholds.split_flight || steps * kept > w->target->thresholds.split_flight ||
+            steps * bytes + states > w->target->thresholds.split_registers * 4))
         steps /= 2;
     return steps;
 }
@@ -57,7 +58,7 @@ static void cg__emit_round_arrays(ind__writer *w, const cg__sweep *s) {
         bool columns = cg__has_lanes(w, i);
         int n = columns || w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT ? 1 : w->variant->vector;
         ind__textf(&w->code, columns ? "%s a%u[%d][%d];\n" : "%s a%u[%d];\n", cg__state_type(w, i), i,
-                   columns ? w->lanes : w->steps * n, w->steps);
+                   columns ? w->split.lanes : w->split.steps * n, w->split.steps);
     }
 }
 
@@ -66,7 +67,7 @@ static void cg__emit_round_adds(ind__writer *w, const cg__sweep *s) {
         if (!cg__takes_chunks(w, i, s)) continue;
         if (cg__has_lanes(w, i)) {
             cg__unroll(w);
-            ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j].add(a%u[j]);\n", w->lanes, i, i);
+            ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j].add(a%u[j]);\n", w->split.lanes, i, i);
         } else {
             ind__textf(&w->code, "s%u.add(a%u);\n", i, i);
         }
@@ -82,7 +83,7 @@ static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *
     ind__textf(&w->code, "const %s step = %s, end = %s;\n%s next = %s;\n", type, step, extent, type, first);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (; next < end - %d * step; next += %d * step)", steps - 1, steps);
-    w->steps = steps;
+    w->split.steps = steps;
     cg__emit_round_arrays(w, s);
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", steps);
@@ -90,7 +91,7 @@ static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *
     cg__emit_split_step(w, s, chunk);
     cg__end(w);
     cg__emit_round_adds(w, s);
-    w->steps = 0;
+    w->split.steps = 0;
     cg__end(w);
     if (steps == 1) return;
     cg__unroll(w);
@@ -106,16 +107,16 @@ static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *
 static void cg__emit_lanes(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
-        ind__textf(&w->code, "%s l%u[%d];\n", cg__state_spelling(w, i), i, w->lanes);
+        ind__textf(&w->code, "%s l%u[%d];\n", cg__state_spelling(w, i), i, w->split.lanes);
         cg__unroll(w);
-        ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j] = {%s};\n", w->lanes, i,
+        ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j] = {%s};\n", w->split.lanes, i,
                    cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
     }
 }
 
 /* Returns the bytes of the states that all blocks leave for one reduction, with `own` results each. */
 static int64_t cg__partial_bytes(const ind__writer *w, uint32_t i, int own) {
-    return (w->variant->split_blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
+    return (w->variant->of.split.max_blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
 }
 
 /* Writes the states of a block's `own` results, indexed by its position along y and x of the grid. */
@@ -131,18 +132,18 @@ static void cg__leave_partials(ind__writer *w, int own, const char *mine, const 
     }
     cg__use(w, IND__CG_LAST_BLOCK);
     ind__textf(&w->code, "if (!ind_last_block(&counters[blockIdx.x], %s)) return;\n",
-               cg__expr_string(w, w->variant->splits));
+               cg__expr_string(w, w->variant->of.split.num));
 }
 
 /* Combines the states of all blocks. The threads of a group take turns. They have 4 loads in flight if they take at
    least 4 turns. With fewer, unrolling would only cost NVRTC time (a seventh of it for the sum of 4096 columns). */
 static void cg__take_partials(ind__writer *w, const char *group, int groups, const char *at) {
-    const bool several = ind_hint(w->variant->splits) >= 4 * groups;
+    const bool several = ind_hint(w->variant->of.split.num) >= 4 * groups;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_reduce(w, i))
             ind__textf(&w->code, "s%u = {%s};\n", i, cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
     ind__textf(&w->code, "#pragma unroll %d\n", several ? 4 : 1);
-    cg__begin(w, "for (int i = %s; i < %s; i += %d)", group, cg__expr_string(w, w->variant->splits), groups);
+    cg__begin(w, "for (int i = %s; i < %s; i += %d)", group, cg__expr_string(w, w->variant->of.split.num), groups);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_reduce(w, i)) ind__textf(&w->code, "s%u.join(partial_%u[%s]);\n", i, i, at);
     cg__end(w);

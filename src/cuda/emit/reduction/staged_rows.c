@@ -10,7 +10,7 @@ static int cg__staged_words(const ind__writer *w, uint32_t load) {
 /* "(turn & 1) * 4096 + ": words before those of even or odd turns. */
 static const char *cg__staged_part(ind__writer *w, const char *turn) {
     const int words = cg__staged_words(w, w->body->num_inst);
-    return w->variant->stages == 1 ? "" : cg__string(w, "(%s & 1) * %d + ", turn, words * w->variant->threads);
+    return cg__row(w)->stage.num == 1 ? "" : cg__string(w, "(%s & 1) * %d + ", turn, words * w->variant->threads);
 }
 
 /* "k * 512", "(8 + k) * 512": how far word k of a load lies behind the first one of the thread, in 1 / scale words. */
@@ -75,7 +75,9 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
    behind them it came 2 % later than started ahead. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->cluster <= (w->plan->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->misaligned) return false;
+    if (ind__row_of(v)->cluster <= (w->plan->domain.rrank > 1 ? 4 : 8) || ind__row_of(v)->stage.num != 2 ||
+        v->misaligned)
+        return false;
     return w->plan->domain.rank == 1 || v->blocks_per_sm == 1;
 }
 
@@ -120,7 +122,7 @@ static void cg__use_next_edges(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i))
             ind__textf(&w->code, "const %s e%u = next_e%u;\n", cg__types[cg__memory_dtype(w, i)].memory, i, i);
-    if (!w->variant->once) return;
+    if (!cg__row(w)->stage.once) return;
     cg__begin(w, "if (head != held_head)");
     cg__start_loads(w, cg__is_common);
     ind__textf(&w->code, "held_head = head;\n");
@@ -130,13 +132,13 @@ static void cg__use_next_edges(ind__writer *w) {
 /* Is what all rows use held as a row lies between boundaries? Rows that are a vector's elements apart lie equally: each
    block takes an equal share of all, and those of its share that lie equally one after another. */
 static bool cg__orders_rows(const ind__writer *w) {
-    return w->variant->persistent && w->variant->misaligned && w->variant->once;
+    return cg__row(w)->stage.persistent && w->variant->misaligned && cg__row(w)->stage.once;
 }
 
 /* "first" and "end" of the share of a block, or cluster, of places in that order, "start", the row at the first, and
    behind(row), the one at the place behind that of a row. */
 static void cg__emit_row_order(ind__writer *w) {
-    const int n = cg__boundary(w), cluster = w->variant->cluster;
+    const int n = cg__boundary(w), cluster = cg__row(w)->cluster;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
     ind__textf(&w->code, "const int share = blockIdx.x / %d, shares = gridDim.x / %d;\n", cluster, cluster);
     ind__textf(&w->code, "const %s first = (long long)(%s) * share / shares, step = 1;\n", type, rows);
@@ -180,7 +182,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
 
 /* Must a row move to registers when its turn comes, to make place for the next one? */
 static bool cg__leaves_place(const ind__writer *w) {
-    return w->variant->persistent && w->variant->stages == 1;
+    return cg__row(w)->stage.persistent && cg__row(w)->stage.num == 1;
 }
 
 /* Sweeps that reduce. A join follows each of them, but for one of two where warps meet once. */
@@ -216,8 +218,8 @@ static void cg__begin_cluster(ind__writer *w) {
     }
     ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", joins, parted ? "[2]" : "");
     ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * joins : joins);
-    ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n", v->cluster,
-               v->threads);
+    ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n",
+               ind__row_of(v)->cluster, v->threads);
     cg__emit_piece(w);
 }
 
@@ -232,7 +234,7 @@ static void cg__emit_keeps(ind__writer *w) {
 
 /* What all rows use is loaded ahead of them, or where it is declared only, by cg__use_next_edges. */
 static void cg__emit_first_common(ind__writer *w) {
-    if (!w->variant->once) return;
+    if (!cg__row(w)->stage.once) return;
     if (!w->variant->misaligned) {
         cg__emit_loads(w, cg__is_common);
         return;
@@ -256,11 +258,11 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", beside);
     if (cg__leaves_place(w)) cg__emit_loads(w, cg__is_staged);
     ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, orders ? "place" : name, beside ? "2 * " : "");
-    if (!beside && v->persistent) cg__emit_stage(w, "next", "(turn + 1)");
+    if (!beside && ind__row_of(v)->stage.persistent) cg__emit_stage(w, "next", "(turn + 1)");
 }
 
 static void cg__end_turn(ind__writer *w) {
-    if (!w->variant->persistent) cg__emit_stage(w, "next", "0");
+    if (!cg__row(w)->stage.persistent) cg__emit_stage(w, "next", "0");
     cg__end(w);
 }
 
@@ -284,8 +286,8 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     if (cg__orders_rows(w))
         cg__emit_row_order(w);
     else
-        ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type, v->cluster,
-                   v->cluster);
+        ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type,
+                   ind__row_of(v)->cluster, ind__row_of(v)->cluster);
     const bool beside = cg__copies_beside(w);
     if (v->misaligned) cg__declare_next_edges(w);
     cg__emit_stage(w, "first", "0");
@@ -293,7 +295,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     cg__emit_first_common(w);
     if (cg__has_cluster(w)) ind__textf(&w->code, "ind_cluster_begun();\n");
     cg__begin_turn(w, name, beside);
-    if (v->once) cg__emit_keeps(w);
+    if (ind__row_of(v)->stage.once) cg__emit_keeps(w);
 }
 
 /* Other things that several sweeps need are kept as values. */

@@ -89,14 +89,14 @@ static int cg__state_bytes_of(const ind__writer *w, uint32_t i) {
 
 /* Do the blocks of a cluster share a row? */
 static bool cg__has_cluster(const ind__writer *w) {
-    return w->variant->cluster > 1;
+    return cg__row(w)->cluster > 1;
 }
 
 static int cg__row_threads(const ind__writer *w) {
     const ind__variant *v = w->variant;
     bool several = v->strategy == IND_STRATEGY_ROW_WARP || cg__scans_rows(w);
-    if (v->strategy == IND_STRATEGY_ROW_STAGED || cg__has_cluster(w)) return v->threads * v->cluster;
-    return several ? v->threads * (v->batch ? v->batch : 1) / v->rows : v->threads;
+    if (v->strategy == IND_STRATEGY_ROW_STAGED || cg__has_cluster(w)) return v->threads * ind__row_of(v)->cluster;
+    return several ? v->threads * (ind__row_of(v)->batch ? ind__row_of(v)->batch : 1) / v->rows : v->threads;
 }
 
 /* True for persistent blocks: the states of even and odd rows have separate memory. Blocks then synchronise once per
@@ -113,7 +113,7 @@ static bool cg__is_parted(const ind__writer *w) {
    wait is short. More than four states per lane cost more than the barrier. Both of these lost 2 to 10 %. Blocks that
    loop over a row synchronise only once per pass. */
 static bool cg__warps_meet(const ind__writer *w) {
-    return cg__is_parted(w) && w->variant->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
+    return cg__is_parted(w) && cg__row(w)->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
 }
 
 /* Returns the lanes of a warp that combine the states of warps. cg__meeting_states is the number of states of all these
@@ -170,26 +170,26 @@ static bool cg__takes_chunks(const ind__writer *w, uint32_t i, const cg__sweep *
    chains of additions are shorter and more accurate that way. */
 static bool cg__has_lanes(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
-    return w->lanes > 1 &&
+    return w->split.lanes > 1 &&
            (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT || r == IND_REDUCE_SUM || r == IND_REDUCE_PROD);
 }
 
 /* Returns the subscript of an element in a<number>: "[j]". */
 static const char *cg__chunk_place(ind__writer *w, uint32_t i) {
     int n = w->variant->vector;
-    if (!w->steps) return n > 1 ? "[j]" : "[0]";
+    if (!w->split.steps) return n > 1 ? "[j]" : "[0]";
     if (cg__has_lanes(w, i)) return "[j][k]";
     return n > 1 ? cg__string(w, "[k * %d + j]", n) : "[k]";
 }
 
 static void cg__emit_chunk_arrays(ind__writer *w, const cg__sweep *s) {
-    for (uint32_t i = 1; i < w->body->num_inst && !w->steps; i++)
+    for (uint32_t i = 1; i < w->body->num_inst && !w->split.steps; i++)
         if (cg__takes_chunks(w, i, s))
             ind__textf(&w->code, "%s a%u[%d];\n", cg__state_type(w, i), i, w->variant->vector);
 }
 
 static void cg__emit_chunk_adds(ind__writer *w, const cg__sweep *s) {
-    for (uint32_t i = 1; i < w->body->num_inst && !w->steps; i++)
+    for (uint32_t i = 1; i < w->body->num_inst && !w->split.steps; i++)
         if (cg__takes_chunks(w, i, s))
             ind__textf(&w->code, cg__has_lanes(w, i) ? "l%u[j].add(a%u);\n" : "s%u.add(a%u);\n", i, i);
 }

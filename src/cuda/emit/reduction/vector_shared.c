@@ -36,7 +36,7 @@ static void cg__emit_shared_loads(ind__writer *w) {
    loads at once, in registers that it does not have. It moves few loads before a possible barrier. (layer_norm of 24576
    bf16, three blocks of 256 threads: 80 registers and a spill, and 64 and none.) */
 static bool cg__reads_apart(const ind__writer *w) {
-    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !w->variant->persistent && !w->variant->once;
+    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !cg__row(w)->stage.persistent && !cg__row(w)->stage.once;
 }
 
 /* Unmarks `user` if it is computed once for a row from a load of the row, as it would wait for that load. A check whose
@@ -66,7 +66,8 @@ static void cg__need_ahead(ind__writer *w) {
    (layer_norm of 200003 bf16: 88 bytes spilled, and none). */
 static void cg__emit_row_keeps(ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || !v->persistent || v->held < 2) return;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !ind__row_of(v)->stage.persistent || ind__row_of(v)->stage.held < 2)
+        return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i) || !w->memory[i] || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
         cg__use(w, IND__CG_KEEP);

@@ -3,7 +3,7 @@
 /* The column group that a thread handles in round u, in a scope that is open afterwards: two cg__end. */
 static void cg__mm_begin_columns(ind__writer *w, const cg__mm_problem *p, int rounds) {
     const ind__variant *v = w->variant;
-    int groups = v->tile_n / v->vector;
+    int groups = v->of.tile.n / v->vector;
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", rounds);
     ind__textf(&w->code, "const int at = first + u * %d, row = at / %d, col = at %% %d * %d;\n", v->threads, groups,
@@ -39,7 +39,7 @@ static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, i
 static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     ind__textf(&w->code, "%s dot[%d];\nind_sum_read<%d>(dot, sum, row, col);\n", cg__mm_sum_type(p), v->vector,
-               v->tile_n);
+               v->of.tile.n);
     if (p->n < 0) {
         cg__emit_stores(w);
         return;
@@ -58,7 +58,7 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p) {
 /* How many rounds a thread does together: up to 4, fewer if they would read more vectors than registers should hold. */
 static int cg__mm_epilogue_rounds(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    int loads = 0, rounds = v->tile_m * v->tile_n / v->vector / v->threads, together = 4;
+    int loads = 0, rounds = v->of.tile.m * v->of.tile.n / v->vector / v->threads, together = 4;
     for (uint32_t i = 1; i < w->body->num_inst; i++) loads += cg__mm_is_vector_load(w, i);
     while (together > 1 && (rounds % together || together * loads > 8)) together /= 2;
     return together;
@@ -70,7 +70,7 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
     cg__need_stores(w);
     int rounds = cg__mm_epilogue_rounds(w);
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int first = threadIdx.x; first < %d; first += %d)", v->tile_m * v->tile_n / v->vector,
+    cg__begin(w, "for (int first = threadIdx.x; first < %d; first += %d)", v->of.tile.m * v->of.tile.n / v->vector,
               v->threads * rounds);
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__mm_is_vector_load(w, i);
@@ -86,17 +86,25 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
 /* The body of the kernel function, as cg__choose_matmul decided. */
 static ind_status cg__emit_matmul(ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
+    const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
     cg__mm_spell_sum(w, p);
     cg__mm_spell_plain(w);
-    ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n",
-               w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA ? 1024 : 16);
+    ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n", x->alignment);
     cg__mm_write_place(w, p);
-    ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), w->variant->tile_k - 1,
-               w->variant->tile_k);
-    if (w->variant->strategy == IND_STRATEGY_MATMUL_SIMT)
-        cg__mm_write_fma(w, p);
-    else
-        cg__mm_write_mma(w, p);
+    ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), w->variant->of.tile.k - 1,
+               w->variant->of.tile.k);
+    x->main_loop(w, p);
     cg__mm_write_epilogue(w, p);
     return w->failed ? ind__failed(w->context) : IND_OK;
+}
+
+/* Device functions of the kernel's template, before the kernel. */
+static void cg__write_template_functions(ind__writer *w, ind__text *t) {
+    const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
+    if (x && x->functions) x->functions(w, t);
+}
+
+static bool cg__reads_pointers(const ind__writer *w) {
+    const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
+    return x && x->reads_pointers;
 }

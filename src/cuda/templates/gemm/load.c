@@ -21,12 +21,12 @@ static void cg__mm_write_place(ind__writer *w, const cg__mm_problem *p) {
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     cg__write_axes(w, blocks, at);
     if (stripe == 1) {
-        ind__textf(&w->code, "const %s first_m = %s%s * %d, first_n = %s%s * %d;\n", type, wide, at[1], v->tile_m, wide,
-                   at[0], v->tile_n);
+        ind__textf(&w->code, "const %s first_m = %s%s * %d, first_n = %s%s * %d;\n", type, wide, at[1], v->of.tile.m,
+                   wide, at[0], v->of.tile.n);
     } else {
         ind__textf(&w->code, "const %s first_m = (%s%s * %d + %s %% %d) * %d;\n", type, wide, at[1], stripe, at[0],
-                   stripe, v->tile_m);
-        ind__textf(&w->code, "const %s first_n = %s%s / %d * %d;\n", type, wide, at[0], stripe, v->tile_n);
+                   stripe, v->of.tile.m);
+        ind__textf(&w->code, "const %s first_n = %s%s / %d * %d;\n", type, wide, at[0], stripe, v->of.tile.n);
         ind__textf(&w->code, "if (first_m >= size_m) return;\n");
     }
     uint32_t skip = (p->m >= 0 ? 1u << p->m : 0) | (p->n >= 0 ? 1u << p->n : 0);
@@ -40,7 +40,7 @@ static void cg__mm_begin_load(ind__writer *w, bool staged) {
     ind__textf(&w->code, "const auto load = [&](%s step%s) {\n", cg__int(w), staged ? ", int stage" : "");
     w->code.indent++;
     w->scope++;
-    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), w->variant->tile_k);
+    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), w->variant->of.tile.k);
 }
 
 static void cg__mm_end_lambda(ind__writer *w) {
@@ -52,11 +52,11 @@ static void cg__mm_end_lambda(ind__writer *w) {
 
 /* Rows, and elements in a row, of an operand's tile. */
 static int cg__mm_tile_rows(const ind__variant *v, const cg__mm_operand *o, char name) {
-    return !o->k_major ? v->tile_k : name == 'a' ? v->tile_m : v->tile_n;
+    return !o->k_major ? v->of.tile.k : name == 'a' ? v->of.tile.m : v->of.tile.n;
 }
 
 static int cg__mm_tile_cols(const ind__variant *v, const cg__mm_operand *o, char name) {
-    return o->k_major ? v->tile_k : name == 'a' ? v->tile_m : v->tile_n;
+    return o->k_major ? v->of.tile.k : name == 'a' ? v->of.tile.m : v->of.tile.n;
 }
 
 /* Is an operand with rows along m or n, `size` of them, made up of whole tiles? */
@@ -121,7 +121,7 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     if (!separable) cg__mm_write_places(w, p, o, name, "first_k");
     cg__mm_spell(w, p->k, "first_k");
     step = separable && p->k >= 0 ? ind_expr_mul(stride, w->plan->domain.var[p->k]) : ind_int(w->context, 0);
-    bool whole = ind_known_multiple(p->size_k, v->tile_k);
+    bool whole = ind_known_multiple(p->size_k, v->of.tile.k);
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
     const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * 8", cols / 8);
     ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + stage * %d,\n", rows, cols, v->threads, name,
@@ -161,9 +161,9 @@ static void cg__mm_write_element(ind__writer *w, const cg__mm_problem *p, const 
 /* A loop over the elements of an operand's tile that fall to this thread: neighbours in memory go to neighbours. */
 static void cg__mm_begin_elements(ind__writer *w, const cg__mm_operand *o, char name, bool unroll) {
     const ind__variant *v = w->variant;
-    int tile_x = name == 'a' ? v->tile_m : v->tile_n, along = o->k_major ? v->tile_k : tile_x;
+    int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n, along = o->k_major ? v->of.tile.k : tile_x;
     ind__textf(&w->code, unroll ? "#pragma unroll\n" : "#pragma unroll 4\n");
-    cg__begin(w, "for (int i = 0; i < %d; i++)", tile_x * v->tile_k / v->threads);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", tile_x * v->of.tile.k / v->threads);
     ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, %c = at / %d, %c = at %% %d;\n", v->threads,
                o->k_major ? 'x' : 'k', along, o->k_major ? 'k' : 'x', along);
 }
@@ -171,13 +171,13 @@ static void cg__mm_begin_elements(ind__writer *w, const cg__mm_operand *o, char 
 /* An operand's tile of 16-bit elements brought in one by one. */
 static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
-    int tile_x = name == 'a' ? v->tile_m : v->tile_n;
+    int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n;
     cg__mm_spell_plain(w);
     cg__mm_begin_elements(w, o, name, false);
     cg__mm_write_element(w, p, o, name);
     char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
     ind__textf(&w->code, "tile_%c[stage * %d + ind_tile_at<%d, %d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n",
-               name, tile_x * v->tile_k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
+               name, tile_x * v->of.tile.k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
                ind_dtype_name(o->memory));
     cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
     cg__use(w, IND__CG_HALF_TILE);

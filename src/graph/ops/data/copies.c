@@ -6,7 +6,7 @@ static ind_status ind__rule_cast(ind__infer *in) {
     return IND_OK;
 }
 
-/* fill and copy: the value or src expands to self's shape and converts to its type. */
+/* fill and copy: the value or src expands to self's shape and is cast to its type. */
 static ind_status ind__rule_fill(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind__shape s = {0};

@@ -241,7 +241,7 @@ static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int
     ind_value place = graph__search_steps(o, &s, ind_op_mul(o, u, all));
     place = ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
     if (ind_known_true(some)) return place;
-    ind_expr at = ind_op_indirect(o, place, s.size, false); /* an empty row: reported */
+    ind_expr at = ind_op_indirect(o, place, s.size, false); /* empty row: reports an index error */
     return ind__ok(at) ? ind_op_index(o, at, IND_I64) : (ind_value){0};
 }
 
@@ -250,7 +250,7 @@ static ind_value graph__multinomial_key(ind_ops *o, const ind_expr *index, int r
     const ind__tensor_info *y = l->result, *x = graph__lower_operand_info(l, 0);
     ind_value p = graph__weight(o, index, rank, l), zero = ind_op_constant(o, 0, IND_F64);
     l->compute = IND_F64;
-    l->result = x; /* the random numbers belong to its elements */
+    l->result = x; /* number the random bits by its elements */
     ind_value v = graph__random_fraction(o, l, 1, index, rank, 0, 53, 1);
     l->result = y;
     return ind_op_where(o, ind_op_gt(o, p, zero), ind_op_div(o, p, ind_op_neg(o, ind_op_log(o, v))), zero);

@@ -10,10 +10,10 @@
     X(PHILOX, "philox", "key stream position", "first:int width:int", 1, "Pi") /* random bits: ind_philox */           \
     X(MULTINOMIAL, "multinomial", "self seed", "num_samples:size replacement:bool=false stream:int=0", 1, "N")
 
-/* Random numbers without hidden state. Element e (row-major) of a result is a function of the seed (a tensor i64[]),
-   the op's stream and e alone, the same on every device. It comes from the bits of Philox 4x32-10 with key = seed,
-   counter = (e, stream). Ops with equal seed and stream give equal numbers; give each op its own stream and each run
-   its own seed.
+/* Random numbers without hidden state. Element e (row-major) of a result depends only on the seed (a tensor i64[]), the
+   op's stream and e. It is the same on every device. It is computed from the bits of Philox 4x32-10 with key = seed,
+   counter = (e, stream). Ops with equal seed and stream give equal numbers: use a different stream for each op and a
+   different seed for each run.
      rand       in [0, 1): bits 40 to 63 * 2^-24 for f32, 53 to 63 * 2^-11 for f16, 56 to 63 * 2^-8 for bf16, 11 to 63 *
                 2^-53 for f64
      randn      sqrt(-2 log u) cos(2 pi v) (Box and Muller 1958): u = (bits 40 to 63 + 1) * 2^-24, v = bits 104 to 127 *

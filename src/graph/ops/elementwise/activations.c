@@ -90,7 +90,7 @@ static void ind__expand_tanhshrink(ind__expansion *e) {
     e->y = ind_sub(e->x[0], ind_tanh(e->x[0]));
 }
 
-/* NaN stays NaN: it is not within [-lambd, lambd]. */
+/* NaN stays NaN, as it is not within [-lambd, lambd]. */
 static void ind__expand_shrink(ind__expansion *e) {
     ind_tensor x = e->x[0], up = ind_scalar(e->g, e->a[0].f), down = ind_scalar(e->g, -e->a[0].f);
     const bool soft = e->node->op == IND_OP_SOFTSHRINK;
@@ -117,7 +117,7 @@ static void ind__expand_glu(ind__expansion *e) {
     e->y = ind_mul(ind_slice(e->x[0], dim, none, half, none), ind_sigmoid(ind_slice(e->x[0], dim, half, none, none)));
 }
 
-/* One weight for all elements, or one per index of dimension 1. */
+/* One weight for all elements, or one for each index of dimension 1. */
 static void ind__expand_prelu(ind__expansion *e) {
     ind_tensor x = e->x[0], w = e->x[1];
     int rank = ind_tensor_rank(x), own = ind_tensor_rank(w);
@@ -208,7 +208,7 @@ static ind_value graph__lower_elu(ind_ops *o, const ind_expr *index, int rank, g
                         ind_op_mul(o, below, graph__lower_float(o, l, alpha * scale)));
 }
 
-/* log(1 + exp(beta x)) / beta, and x above the threshold; mish: x tanh(log(1 + exp(x))) */
+/* log(1 + exp(beta x)) / beta; x above the threshold; mish: x tanh(log(1 + exp(x))) */
 static ind_value graph__lower_softplus(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     if (l->node->op == IND_OP_MISH) return ind_op_mul(o, x, ind_op_tanh(o, ind_op_log1p(o, ind_op_exp(o, x))));

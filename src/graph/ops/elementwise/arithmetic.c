@@ -168,7 +168,7 @@ static void ind__expand_ldexp(ind__expansion *e) {
     e->y = ind__to(ind_mul(ind__to(e->x[0], compute), ind_exp2(ind__to(e->x[1], compute))), dtype);
 }
 
-/* As maximum and minimum, but the number wins over a NaN. */
+/* As maximum and minimum, but a number takes precedence over NaN. */
 static void ind__expand_fmax(ind__expansion *e) {
     ind_tensor a = e->x[0], b = e->x[1];
     ind_tensor both = e->node->op == IND_OP_FMAX ? ind_maximum(a, b) : ind_minimum(a, b);
@@ -258,7 +258,7 @@ static ind_value graph__lower_lcm(ind_ops *o, const ind_expr *index, int rank, g
     return ind_op_abs(o, ind_op_mul(o, ind_op_div(o, a, ind_op_gcd(o, a, b)), b));
 }
 
-/* Is the remainder r of a division nonzero, with the sign opposite to the divisor's? */
+/* True if the remainder r of a division is nonzero and has the sign opposite to the divisor's. */
 static ind_value graph__lower_astray(ind_ops *o, const graph__lower_ctx *l, ind_value r, ind_value divisor) {
     ind_value zero = graph__lower_int(o, l, 0);
     ind_value below = ind_op_and(o, ind_op_lt(o, r, zero), ind_op_gt(o, divisor, zero));
@@ -329,8 +329,8 @@ static ind_value graph__lower_addcmul(ind_ops *o, const ind_expr *index, int ran
     return ind_op_add(o, x, l->node->op == IND_OP_ADDCDIV ? ind_op_div(o, a, b) : ind_op_mul(o, a, b));
 }
 
-/* The neighbour of size > 0 in f16 or bf16, computed in f32. It adds 0.7 to 1.4 ulp and rounds. Subnormal numbers are
-   one smallest number apart; the inward neighbour of infinity is the largest finite number. */
+/* The neighbour of size > 0 in f16 or bf16, computed in f32: adds 0.7 to 1.4 ulp and rounds. Subnormal numbers are one
+   smallest number apart. The inward neighbour of infinity is the largest finite number. */
 static ind_value graph__narrow_neighbour(ind_ops *o, const graph__lower_ctx *l, ind_value size, bool outward) {
     ind_dtype t = l->result->dtype;
     double unit = t == IND_F16 ? 0x1p-10 : 0x1p-7, normal = t == IND_F16 ? 0x1p-14 : 0x1p-126, sign = outward ? 1 : -1;

@@ -11,7 +11,7 @@ static ind_status ind__rule_where(ind__infer *in) {
     return ind__infer_pointwise(in, 1, ind__check_where);
 }
 
-/* The value must fit self's type: a number or a 0-d tensor, of no higher class than self. */
+/* The value must fit self's type: a number or a 0-d tensor whose type class is not higher than self's. */
 static ind_status ind__check_filled(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, 0), *v = ind__operand(in, k);
     if (v->rank != 0) return ind__need_rank(in, k, 0);

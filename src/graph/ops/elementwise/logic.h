@@ -60,6 +60,6 @@ IND_API ind_tensor ind_bitwise_and(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bitwise_or(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bitwise_xor(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bitwise_left_shift(ind_tensor a, ind_tensor b);  /* 0 if b < 0 or b >= the width .. */
-IND_API ind_tensor ind_bitwise_right_shift(ind_tensor a, ind_tensor b); /* .. -1 then for negative a, to the right */
+IND_API ind_tensor ind_bitwise_right_shift(ind_tensor a, ind_tensor b); /* .. but -1 then for negative a */
 
 IND_API ind_tensor ind_masked_fill(ind_tensor a, ind_tensor mask, ind_tensor value); /* value: number or 0-d */

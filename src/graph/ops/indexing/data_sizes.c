@@ -1,6 +1,6 @@
-/* ---- results of a size that comes from data: shape rules */
+/* ---- results with data-dependent sizes: shape rules */
 
-/* A symbol of the graph with this number, or the name that it is wanted to have, which no size has yet. */
+/* Creates the symbol of the graph's next data-dependent size, with this unused name. */
 static ind_expr ind__new_length(ind__infer *in, const char *name) {
     ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->num_unbacked, .name = name, .multiple_of = 1};
     int64_t hint = ind_hint(in->limit);
@@ -10,8 +10,8 @@ static ind_expr ind__new_length(ind__infer *in, const char *name) {
     return ind_symbol_expr(in->c, &s);
 }
 
-/* The size of a result that comes from data and never exceeds `limit`: the op's own, if it has one already, or that of
-   another op which counts the same tensor's elements. */
+/* Returns the data-dependent size of a result, which is at most `limit`: the size that the op already has, else that of
+   another op that counts the elements of the same tensor, else a new one. */
 static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t source, ind_expr *length) {
     const ind__attr *own = &in->attr[in->g->schema[in->op].num_attrs - 1];
     char name[24];
@@ -25,7 +25,7 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t sour
             return ind__reject(in, IND_INVALID_ARGUMENT, "length is no size that comes from data");
         return *length = in->length = own->e, IND_OK;
     }
-    bool shares = source && !in->bounded; /* who has bounds of their own counts for themselves */
+    bool shares = source && !in->bounded; /* ops with explicit bounds have their own size */
     for (uint32_t u = 0; shares && u < in->g->num_unbacked; u++)
         if (in->g->unbacked[u].source == source) return *length = in->length = in->g->unbacked[u].symbol, IND_OK;
     if (in->g->num_unbacked == IND__MAX_UNBACKED)
@@ -38,13 +38,13 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t sour
     return ind__ok(*length) ? IND_OK : ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
 }
 
-/* min_length of an op that has bounds; max_length stands behind it. */
+/* min_length of an op that has bounds; max_length is the next attribute. */
 static const ind__attr *ind__length_bounds(ind_graph_op op, const ind__attr *attr, uint32_t num_attrs) {
     return op == IND_OP_REPEAT_INTERLEAVE ? NULL : &attr[num_attrs - 3];
 }
 
-/* The size of a result that chooses among so many, as ind__data_length gives it; what the caller promises of it is
-   checked. Where that is one expression, the result has that for its size. */
+/* Returns the data-dependent size of a result that selects among at most `limit` elements (ind__data_length). Checks
+   the caller's bounds. If both bounds are the same expression, it is the size of the result. */
 static ind_status ind__bounded_length(ind__infer *in, ind_expr limit, uint32_t source, ind_expr *length) {
     const ind__attr *least = ind__length_bounds(in->op, in->attr, in->g->schema[in->op].num_attrs), *most = least + 1;
     const bool given = most->kind != IND__ATTR_NONE;
@@ -87,7 +87,7 @@ static ind_status ind__rule_masked_select(ind__infer *in) {
     return IND_OK;
 }
 
-/* The repeats: one number, a tensor of one, or a tensor with as many as there are along the dimension. */
+/* Checks repeats: a number, a tensor of one element, or a tensor with one element per index of the dimension. */
 static ind_status ind__check_repeats(ind__infer *in, uint32_t k, ind_expr size) {
     const ind__tensor_info *repeats = ind__operand(in, k);
     if (repeats->weak) {
@@ -104,7 +104,7 @@ static ind_status ind__check_repeats(ind__infer *in, uint32_t k, ind_expr size) 
                        ind__say_type(in, k), ind__say_size(in, size), ind__say_differ(in, repeats->size[0], size));
 }
 
-/* The length of a result that repeats decide: given, or from data and at most what is given. */
+/* Returns the length of a repeated dimension: given, or data-dependent and at most the given maximum. */
 static ind_status ind__repeated_length(ind__infer *in, ind_expr *length) {
     const ind__attr *given = &in->attr[1], *most = &in->attr[2];
     const ind__attr *bound = given->kind != IND__ATTR_NONE ? given : most;
@@ -125,7 +125,7 @@ static ind_status ind__rule_repeat_interleave(ind__infer *in) {
     const ind__attr *along = &in->attr[0];
     ind_expr size[IND_MAX_RANK], whole = ind_expr_product(in->c, x->size, x->rank);
     int dim = 0, rank = x->rank;
-    if (!ind__has_operand(in, 1)) { /* positions in the repeats themselves */
+    if (!ind__has_operand(in, 1)) { /* returns positions in the repeats */
         if (ind__need_index(in, 0) || ind__need_rank(in, 0, 1) || ind__repeated_length(in, size)) return in->status;
         ind__set_result(in, 0, IND_I64, size, 1);
         return IND_OK;
@@ -154,7 +154,7 @@ static ind_status ind__rule_masked_scatter(ind__infer *in) {
     return IND_OK;
 }
 
-/* ---- results of a size that comes from data: builders */
+/* ---- results with data-dependent sizes: builders */
 
 IND__DEFINE_UNARY(nonzero, NONZERO)
 IND__DEFINE_UNARY(argwhere, ARGWHERE)
@@ -179,9 +179,9 @@ ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source) 
     return ind__call(IND_OP_MASKED_SCATTER, operands, 3, NULL, 0);
 }
 
-/* ---- results of a size that comes from data: lowerings */
+/* ---- results with data-dependent sizes: lowerings */
 
-/* The mask as 0 or 1 at a position of the result. */
+/* Returns the mask at a position of the result as 0 or 1. */
 static ind_value graph__mask_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK];
     (void)rank;
@@ -204,7 +204,7 @@ static ind_value graph__masked_scatter_element(ind_ops *o, const ind_expr *index
     return ind_op_where(o, mask, taken, graph__lower_operand(o, l, 0, index, rank));
 }
 
-/* The n-th true of the mask takes element n of the source: n is a running count. */
+/* The n-th true element of the mask takes element n of the source. A running count gives n. */
 static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **results) {
     ind_expr numel = ind_expr_product(l->context, l->result->size, l->result->rank);
     const ind__tensor_info *source = graph__lower_operand_info(l, 2);
@@ -218,7 +218,7 @@ static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **re
                              results);
 }
 
-/* Is the point at this index of what is looked through chosen? As 0 or 1, in i64. */
+/* Returns 1 if the point at this index is selected, else 0, in i64. */
 static ind_value graph__chosen_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK];
     (void)rank;
@@ -231,7 +231,7 @@ static ind_value graph__last_count(ind_ops *o, const ind_expr *index, int rank, 
     return ind__box_load(o, (const ind__box *)user, index, 1);
 }
 
-/* How many are chosen: the last of the running counts, 0 if there is none. */
+/* Returns the number of selected points: the last running count, 0 if there is none. */
 static ind_value graph__count_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_context *c = l->context;
     ind_expr numel = l->chosen.counts->size[0], last = ind_expr_sub(numel, ind_int(c, 1));
@@ -242,14 +242,14 @@ static ind_value graph__count_element(ind_ops *o, const ind_expr *index, int ran
     return ind_op_where(o, has, ind_op_masked(o, has, graph__last_count, &last, 1, l->chosen.counts, 0), zero);
 }
 
-/* From here on the box, of one i64, holds the size from data that this op makes. */
+/* Stores the count, a box of one i64, as the op's data-dependent size. */
 static ind_status graph__lower_length(graph__lower_ctx *l, ind__box *count) {
     const ind__attr *length = &l->node->attr[l->node->num_attrs - 1];
     const ind_graph *g = l->w->graph;
     ind__lowered *p = l->w->program;
-    if (length->kind != IND__ATTR_SIZE) return IND_OK; /* always 0 */
+    if (length->kind != IND__ATTR_SIZE) return IND_OK; /* the size is always 0 */
     for (uint32_t u = 0; u < p->num_unbacked; u++)
-        if (ind_expr_same(p->unbacked[u].symbol, length->e)) return IND_OK; /* counted before */
+        if (ind_expr_same(p->unbacked[u].symbol, length->e)) return IND_OK; /* already counted */
     ind_status status = ind__box_realise(p, count);
     for (uint32_t u = 0; !status && u < g->num_unbacked; u++) {
         if (!ind_expr_same(g->unbacked[u].symbol, length->e)) continue;
@@ -259,21 +259,22 @@ static ind_status graph__lower_length(graph__lower_ctx *l, ind__box *count) {
     return status;
 }
 
-/* The op whose count the size from data of this one is: itself, or one that counts the same. */
+/* Returns the op that computes the data-dependent size of this one: itself, or one that counts the same. */
 static const ind__node *graph__counting_node(const graph__lower_ctx *l) {
     const ind_graph *g = l->w->graph;
     const ind__unbacked *u = ind__find_length(g, l->node->attr[l->node->num_attrs - 1].e);
     return u ? &g->node[u->node] : l->node;
 }
 
-/* Did the caller bound it? */
+/* True if the caller bounded the size. */
 static bool graph__is_bounded(const graph__lower_ctx *l) {
     const ind__node *n = graph__counting_node(l);
     const ind__attr *a = ind__length_bounds(n->op, n->attr, n->num_attrs);
     return a && (!ind__is_int(a[0].e, 0) || a[1].kind != IND__ATTR_NONE);
 }
 
-/* The same where the caller gave bounds: if they do not hold, that is reported, and the least is taken. */
+/* As graph__count_element, but checks the caller's bounds. A count outside them is reported and replaced by the lower
+   bound. */
 static ind_value graph__bounded_count(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__node *n = graph__counting_node(l);
     const ind__attr *a = ind__length_bounds(n->op, n->attr, n->num_attrs);
@@ -285,7 +286,7 @@ static ind_value graph__bounded_count(ind_ops *o, const ind_expr *index, int ran
     return ind__ok(at) ? ind_op_index(o, ind_expr_max(at, least), IND_I64) : (ind_value){0};
 }
 
-/* Counts the points of these sizes for which `flag`, a bool, holds; how many there are is the op's size from data. */
+/* Counts the points of these sizes for which `flag`, a bool, is true. The count is the op's data-dependent size. */
 static ind_status graph__lower_choose(graph__lower_ctx *l, const ind_expr *size, int rank,
                                       graph__lower_element_fn flag) {
     ind_expr numel = ind_expr_product(l->context, size, rank);
@@ -301,14 +302,14 @@ static ind_status graph__lower_choose(graph__lower_ctx *l, const ind_expr *size,
     return status ? status : graph__lower_length(l, count);
 }
 
-/* Is there room for the chosen point of this number (from 1)? Invalid: there always is. */
+/* Returns whether the selected point of this number (from 1) is within the bounds. Invalid: it always is. */
 static ind_value graph__within_bounds(ind_ops *o, const graph__lower_ctx *l, ind_value number) {
     ind_value none = {0};
     if (!graph__is_bounded(l)) return none;
     return ind_op_le(o, number, ind_op_index(o, l->node->attr[l->node->num_attrs - 1].e, IND_I64));
 }
 
-/* The number of a chosen point among all that are; *mask: is this one chosen? */
+/* Returns the position of a selected point among all selected ones. *mask: true if this point is selected. */
 static ind_expr graph__chosen_place(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l, ind_value *mask) {
     ind_context *c = l->context;
     ind_expr at = ind__linearise(c, index, l->chosen.size, rank), one = ind_int(c, 1);
@@ -374,7 +375,7 @@ static ind_status graph__lower_masked_select(graph__lower_ctx *l, ind__box **res
 
 /* ---- repeat_interleave ---- */
 
-/* The repeats of element index[0], in [0, most]: others are reported. */
+/* Returns the repeats of element index[0], in [0, most]. Others are reported. */
 static ind_value graph__repeats_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const uint32_t k = graph__lower_has_operand(l, 1);
     const ind__box *repeats = graph__lower_operand_box(l, k);
@@ -385,14 +386,14 @@ static ind_value graph__repeats_element(ind_ops *o, const ind_expr *index, int r
     return ind_op_index(o, ind_op_indirect(o, v, end, false), IND_I64);
 }
 
-/* All repeats together, 0 if they are more than there may be: that is reported. */
+/* Returns the sum of the repeats. A sum above the maximum is reported and replaced by 0. */
 static ind_value graph__repeats_total(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr end = ind_expr_add(l->repeats.most, ind_int(l->context, 1));
     ind_value total = graph__count_element(o, index, rank, l);
     return ind_op_index(o, ind_op_indirect(o, total, end, false), IND_I64);
 }
 
-/* Element `source` of the result's dimension l->repeats.dim, for a result at index. */
+/* Loads the element for result index `index`, at position `source` along l->repeats.dim. */
 static ind_value graph__repeated_load(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
                                       ind_expr source) {
     const ind__box *x = graph__lower_operand_box(l, 0);
@@ -416,7 +417,7 @@ static ind_value graph__repeated_element(ind_ops *o, const ind_expr *index, int 
     if (!j.id) return j;
     ind_value found = graph__search_steps(o, &s, j);
     ind_expr some = ind_expr_lt(ind_int(c, 0), s.size);
-    if (l->node->attr[1].kind != IND__ATTR_NONE) { /* output_size: neither less nor more is there */
+    if (l->node->attr[1].kind != IND__ATTR_NONE) { /* output_size: a different sum is an error */
         ind_value most = ind_op_index(o, l->repeats.most, IND_I64), none = ind_op_constant_int(o, -1, IND_I64);
         found = ind_op_where(o, ind_op_le(o, graph__count_element(o, NULL, 0, l), most), found, none);
     }
@@ -430,7 +431,7 @@ static ind_value graph__repeated_element(ind_ops *o, const ind_expr *index, int 
     return graph__lower_cast(o, v, l->compute);
 }
 
-/* Running sums of the repeats; the element that holds j is the first whose sum is above j. */
+/* Scans the repeats. Position j belongs to the first element whose running sum exceeds j. */
 static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0), *y = l->result;
     const ind__attr *a = l->node->attr;
@@ -453,7 +454,7 @@ static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box *
     return status ? status : graph__lower_loop(l, y->dtype, y->size, y->rank, graph__repeated_element, results);
 }
 
-/* ---- results of a size that comes from data: implementations */
+/* ---- results with data-dependent sizes: implementations */
 
 /* Op, shape rule, lowering, element function of a pointwise loop, loop op, loop op on bools. */
 #define IND__LOWERED_DATA_SIZES(X)                                                                                     \

@@ -1,4 +1,4 @@
-/* ---- results of a size that comes from data */
+/* ---- results with data-dependent sizes */
 
 #define IND_OPS_DATA_SIZES(X)                                                                                          \
     X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G_")                                               \
@@ -8,26 +8,26 @@
     X(REPEAT_INTERLEAVE, "repeat_interleave", "self repeats?",                                                         \
       "dim:int=none output_size:size=none max_output_size:size=none length:size=none", 1, "Z")
 
-/* x where mask is false, and where it is true the elements of source, in order. Too few of them are found at run time:
-   IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have one type. */
+/* source's elements, in order, where mask is true; x elsewhere. If source has too few elements, the run returns
+   IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have the same type. */
 IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source);
 
-/* Results of a size that only the data decide: a symbol u0, u1, .. (ind_tensor_size) that later ops may use, at most
-   the number of elements looked through. Nothing waits for it: memory is taken for the most there can be, and kernels
-   read the size where an earlier one has written it (>>sizes of inductor_runtime.h reads it back).
-   In the text form two attributes bound the size for later ops that need it, min_length and max_length, which may be
-   sizes, also such that come from data: elements fewer or more are found at run time, IND_INDEX_OUT_OF_RANGE, and
-   nothing is written outside. Where both are one size, the result has that. A fact behind the op, as u1 == u0 or
-   u0 <= 4*N, sets them (torch._check). ind_nonzero: the indices of
-   the elements that are not 0 (or false), i64[u0, rank], in row-major order; ind_argwhere: the same. ind_masked_select:
-   the elements of x where mask holds, [u0]; both broadcast. */
+/* Results with data-dependent sizes. The size is a symbol u0, u1, .. (ind_tensor_size) that later ops may use. It is at
+   most the number of elements examined. Nothing waits for it: memory is allocated for the maximum, and kernels read the
+   size where an earlier kernel wrote it (ind_instance_data_sizes reads it back). In the text form, the attributes
+   min_length and max_length bound the size for later ops that need bounds. They are sizes, which may be data-dependent.
+   A count outside them is an error at run time, IND_INDEX_OUT_OF_RANGE, and nothing is written out of bounds. If both
+   are one size, the result has that size. A fact after the op, such as u1 == u0 or u0 <= 4*N, sets them (torch._check).
+   ind_nonzero: the indices of the elements that are not 0 (or false), i64[u0, rank], in row-major order; ind_argwhere:
+   the same. ind_masked_select: the elements of x where mask is true, [u0]; both broadcast. */
 IND_API ind_tensor ind_nonzero(ind_tensor x);
 IND_API ind_tensor ind_argwhere(ind_tensor x);
 IND_API ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask);
 
-/* Each element of x along dim (IND_ALL_DIMS: of x flattened) as often as repeats says, a tensor of i32 or i64 with one
-   element or as many as there are along dim. output_size, if valid, is the length of the result; else it comes from
-   data and is at most max_output_size. Repeats that are negative or that come to another or a larger length are found
-   at run time: IND_INDEX_OUT_OF_RANGE, and nothing is written outside. */
+/* Repeats each element of x along dim (IND_ALL_DIMS: of x flattened). repeats is a tensor of i32 or i64 with one
+   element, or with one per element along dim. output_size, if valid, is the length of the result. Otherwise the length
+   is data-dependent and at most max_output_size. Errors found at run time, with nothing written out of bounds:
+   IND_INDEX_OUT_OF_RANGE for negative repeats, and for a sum that differs from output_size or exceeds
+   max_output_size. */
 IND_API ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_expr output_size,
                                          ind_expr max_output_size);

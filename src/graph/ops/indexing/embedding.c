@@ -47,10 +47,10 @@ ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tensor indic
 /* ---- embedding bags */
 
 typedef struct ind__bags {
-    ind_tensor rows, kept; /* [N, D] or [B, L, D], and which of them count: [N] or [B, L], or none: all */
-    ind_tensor bag;        /* of each row, [N]; none: those of dimension 0 */
-    ind_tensor checks;     /* zeros, [bags] of weight's type, whose indices are what is asked of offsets */
-    ind_expr num;          /* of bags */
+    ind_tensor rows, kept; /* [N, D] or [B, L, D]; which of them count: [N] or [B, L], none: all */
+    ind_tensor bag;        /* of each row, [N]; none: dimension 0 numbers the bags */
+    ind_tensor checks;     /* zeros, [bags] of weight's type; computing them checks the offsets */
+    ind_expr num;          /* number of bags */
 } ind__bags;
 
 static ind_tensor ind__zeros(const ind__expansion *e, ind_expr a, ind_expr b, ind_dtype dtype) {
@@ -58,7 +58,8 @@ static ind_tensor ind__zeros(const ind__expansion *e, ind_expr a, ind_expr b, in
     return ind_full(e->g, size, ind__ok(b) ? 2 : 1, 0, dtype);
 }
 
-/* What sums and maxima of bags begin with; offsets are checked here, so that this takes no kernel more. */
+/* Initial values of sums and maxima of bags. They include the checks of the offsets, which thus take no extra
+   kernel. */
 static ind_tensor ind__bag_zeros(const ind__bags *b, ind_tensor rows) {
     ind_expr size[2] = {b->num, ind_tensor_size(rows, 1)};
     return ind_expand(ind_unsqueeze(b->checks, 1), size, 2);
@@ -69,7 +70,7 @@ static ind_tensor ind__bag_sum(const ind__bags *b, ind_tensor v) {
     return ind_index_add(ind__bag_zeros(b, v), 0, b->bag, v, 1);
 }
 
-/* How many rows each bag has that count, [B, 1]. */
+/* Number of counted rows per bag, [B, 1]. */
 static ind_tensor ind__bag_count(const ind__expansion *e, const ind__bags *b, ind_dtype dtype) {
     ind_expr none = {0}, size[2];
     int rank = ind_tensor_rank(b->rows) - 1;
@@ -93,16 +94,16 @@ static ind_tensor ind__bag_max(const ind__expansion *e, const ind__bags *b, ind_
     return ind_where(ind_gt(count, ind__num(e, 0)), most, ind_scalar(e->g, 0));
 }
 
-/* Zeros, of which there are as many as indices, each of which must be in [0, n): that is found when it runs. They are
-   made from the indices, so that the op stays wherever the graph goes, as in a kernel that is printed as one. */
+/* Zeros, one per index. At run time, each index must be in [0, n). The zeros are computed from the indices, so that the
+   check is part of the graph, and of the graph of its kernel. */
 static ind_tensor ind__checked(const ind__expansion *e, ind_tensor index, ind_expr n, ind_dtype dtype) {
     ind_tensor all = ind_arange(e->g, ind__e(e, 0), n, ind__e(e, 1), IND_I64);
     return ind_cast(ind_minimum(ind_index_select(all, 0, index), ind_scalar_int(e->g, 0)), dtype);
 }
 
-/* The first bag begins with index 0, and none before the one it follows or behind the last index, at which the last bag
-   ends. One that begins too early is reported by how much, below 0; so is the last of offsets (whole; else none) that
-   is no end. */
+/* Checks the offsets. The first bag must begin at index 0. No bag may begin before its predecessor or after the last
+   index, where the last bag ends. A bag that begins too early is reported as the (negative) difference. A wrong last
+   element of `whole` (offsets with an end; else none) is reported as its difference from the number of indices. */
 static ind_tensor ind__bag_checks(const ind__expansion *e, ind_tensor begin, ind_tensor whole) {
     ind_expr one = ind__e(e, 1), n = ind_tensor_size(e->x[1], 0), none = {0};
     ind_expr before[2] = {one, ind__e(e, -1)}, num = ind_tensor_size(begin, 0);
@@ -121,7 +122,7 @@ static ind_tensor ind__bag_checks(const ind__expansion *e, ind_tensor begin, ind
     return ind_add(checks, ind__checked(e, end, one, dtype));
 }
 
-/* Bag b of offsets begins at offsets[b]: position i is in the last that does not begin behind it. */
+/* Bag b begins at offsets[b]. Position i is in the last bag that begins at or before it. */
 static bool ind__bags_of_offsets(ind__expansion *e, ind__bags *b) {
     char text[300];
     ind_tensor offsets = e->x[2];
@@ -137,11 +138,11 @@ static bool ind__bags_of_offsets(ind__expansion *e, ind__bags *b) {
     ind_tensor place =
         ind_arange(e->g, ind__e(e, 0), ind_tensor_size(e->x[1], 0), ind__e(e, 1), ind_tensor_dtype(offsets));
     ind_tensor bag = ind__plus(e, ind_searchsorted(begin, place, false, true, IND_NO_TENSOR), -1);
-    b->bag = ind_maximum(bag, ind__num(e, 0)); /* below 0 only where the first offset is refused */
+    b->bag = ind_maximum(bag, ind__num(e, 0)); /* negative only if the first offset is refused */
     return true;
 }
 
-/* per_sample_weights: one for each index, of the type of weight. */
+/* Checks per_sample_weights: one per index, of weight's type. */
 static bool ind__bag_weights_fit(ind__expansion *e) {
     char text[300], second[300];
     if (!ind__need_type_as(e, 3, 0) || !ind__need_rank_as(e, 3, 1)) return false;
@@ -171,7 +172,7 @@ static void ind__expand_embedding_bag(ind__expansion *e) {
     if (!ind__need_rank_of(e, 0, 2, 2) || !ind__need_float_of(e, 0)) return;
     if (offsets ? !ind__bags_of_offsets(e, &b) : !ind__need_rank_of(e, 1, 2, 2)) return;
     if (ind__given(e, 3) && !ind__bag_weights_fit(e)) return;
-    if (offsets && ind__is_int(b.num, 0)) { /* no bag, so that no index has one */
+    if (offsets && ind__is_int(b.num, 0)) { /* no bags: no index belongs to one */
         e->y = ind__zeros(e, b.num, ind_tensor_size(weight, 1), ind_tensor_dtype(weight));
         return;
     }
@@ -203,7 +204,7 @@ static ind_value graph__lower_embedding(ind_ops *o, const ind_expr *index, int r
 
 /* ---- gradient of embedding: rows of zeros, to which every row of grad_output is added ---- */
 
-/* The row of the weight that an index names; `mask` is false for padding. */
+/* Returns the row of the weight for an index. `mask` is false for padding. */
 static ind_expr graph__embedding_row(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
                                      ind_value *mask) {
     const ind__attr *padding = &l->node->attr[1];

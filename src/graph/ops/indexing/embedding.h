@@ -2,7 +2,7 @@
 
 #define IND_OPS_EMBEDDING(X)                                                                                           \
     X(EMBEDDING, "embedding", "weight indices",                                                                        \
-      "padding_idx:int=none scale_grad_by_freq:bool=false sparse:bool=false", 1, "GQ") /* they mean gradients only */  \
+      "padding_idx:int=none scale_grad_by_freq:bool=false sparse:bool=false", 1, "GQ") /* gradients only */            \
     X(EMBEDDING_DENSE_BACKWARD, "embedding_dense_backward", "grad_output indices",                                     \
       "num_weights:size padding_idx:int=none scale_grad_by_freq:bool=false", 1, "G")
 

@@ -42,14 +42,15 @@ static ind_status ind__rule_take(ind__infer *in) {
     return IND_OK;
 }
 
-/* ---- advanced indexing: operands first .. are one index per leading dimension of operand 0, absent: all of it */
+/* ---- advanced indexing: from operand `first` on, one index tensor per leading dimension of operand 0; absent: the
+   whole dimension */
 
-/* How the dimensions of x[indices] come about. */
+/* Maps the dimensions of x[indices] to those of x and the index tensors. */
 typedef struct ind__indexing {
     uint32_t first;              /* operand that indexes dimension 0 */
     int rank;                    /* of the result */
-    int at, num_broadcast;       /* dimensions at .. at + num_broadcast - 1 are those of the index tensors */
-    int result_of[IND_MAX_RANK]; /* by dimension of x: of the result, -1 where an index tensor stands */
+    int at, num_broadcast;       /* dimensions at .. at + num_broadcast - 1 come from the index tensors */
+    int result_of[IND_MAX_RANK]; /* by dimension of x: dimension of the result, -1 if indexed */
 } ind__indexing;
 
 static void ind__indexing_layout(const uint32_t *operand, uint32_t num_operands, int rank, ind__indexing *x) {
@@ -128,7 +129,7 @@ ind_tensor ind_take(ind_tensor x, ind_tensor index) {
     return ind__call(IND_OP_TAKE, operands, 2, NULL, 0);
 }
 
-/* The tensors in `first`, then those of a list that may have gaps. */
+/* Adds an op with the tensors in `first`, then a list that may have gaps. */
 static ind_tensor ind__call_gaps(ind_graph_op op, const ind_tensor *first, uint32_t n, const ind_tensor *list, int num,
                                  const ind__attr *attrs, uint32_t num_attrs) {
     ind_tensor all[2 + IND_MAX_RANK];
@@ -150,7 +151,7 @@ ind_tensor ind_index(ind_tensor x, const ind_tensor *indices, int num) {
 
 /* ---- gathers: expansions */
 
-/* gather of operands that broadcast in all other dimensions; without a dim of both flattened. */
+/* gather of operands that broadcast in all other dimensions; without a dim, of both flattened. */
 static void ind__expand_take_along_dim(ind__expansion *e) {
     ind_tensor x = e->x[0], i = e->x[1];
     int rank = ind_tensor_rank(x), dim = 0;
@@ -177,16 +178,16 @@ static void ind__expand_take_along_dim(ind__expansion *e) {
 
 /* ---- gathers: lowerings */
 
-/* The value of index tensor k as a checked index into dimension d of operand x; negative ones are errors, as in
- * PyTorch. */
+/* Returns index tensor k as a checked index into dimension d of operand x. Negative indices are errors, as in
+   PyTorch. */
 static ind_expr graph__lower_indirect(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
                                       int rank, uint32_t x, int d) {
     ind_value v = graph__lower_operand_as(o, l, k, index, rank, IND_I64);
     return ind_op_indirect(o, v, graph__lower_operand_info(l, x)->size[d], false);
 }
 
-/* The element of operand 0 at indices read from memory. A table that may be empty must not be read when it is:
-   every index is out of range then, and its check says so. */
+/* Loads the element of operand 0 at indices read from memory. A table that may be empty is not read if it is: every
+   index is then out of range, and its check reports that. */
 static ind_value graph__lower_gathered(ind_ops *o, graph__lower_ctx *l, const ind_expr *at, int rank, int dim) {
     ind__box *box = graph__lower_operand_box(l, 0);
     ind_expr some = ind_expr_lt(ind_int(l->context, 0), graph__lower_operand_info(l, 0)->size[dim]);
@@ -200,7 +201,7 @@ static ind_value graph__lower_gather(ind_ops *o, const ind_expr *index, int rank
     bool select = l->node->op == IND_OP_INDEX_SELECT;
     ind_expr at[IND_MAX_RANK] = {{0}};
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    if (rank == 0) { /* the one index that there is must be 0 */
+    if (rank == 0) { /* the only valid index is 0 */
         ind_expr first = ind_int(l->context, 0);
         ind_value only = graph__lower_operand_as(o, l, 1, &first, graph__lower_operand_info(l, 1)->rank, IND_I64);
         ind_op_indirect(o, only, ind_int(l->context, 1), false);
@@ -210,7 +211,7 @@ static ind_value graph__lower_gather(ind_ops *o, const ind_expr *index, int rank
     return graph__lower_cast(o, graph__lower_gathered(o, l, at, rank, dim), l->compute);
 }
 
-/* Common shape of the index tensors from operand `first` on; they are known to broadcast. */
+/* Returns the common shape of the index tensors from operand `first` on, which are known to broadcast. */
 static void graph__index_shape(const graph__lower_ctx *l, uint32_t first, ind__shape *s) {
     for (uint32_t k = first; k < l->node->num_operands; k++) {
         if (!graph__lower_has_operand(l, k)) continue;
@@ -226,13 +227,13 @@ static void graph__index_shape(const graph__lower_ctx *l, uint32_t first, ind__s
     }
 }
 
-/* Where x[indices] reads or stores for one index of its result. */
+/* Element that x[indices] reads or stores for one index of its result. */
 typedef struct graph__lower_indices {
     uint32_t first;            /* operand that indexes dimension 0 */
-    bool scatter;              /* wants a mask */
+    bool scatter;              /* compute a mask */
     ind_expr at[IND_MAX_RANK]; /* in x */
-    ind_value mask;            /* are all in range? 0: proven */
-    ind_expr some;             /* no indexed dimension is empty */
+    ind_value mask;            /* true if all are in range; 0: proven */
+    ind_expr some;             /* true if no indexed dimension is empty */
 } graph__lower_indices;
 
 static void graph__lower_index_at(ind_ops *o, const ind_expr *index, const graph__lower_ctx *l,
@@ -258,7 +259,8 @@ static void graph__lower_index_at(ind_ops *o, const ind_expr *index, const graph
     }
 }
 
-/* x[indices]: the element of operand 0 at result index `index`, with one index tensor per leading dimension or none. */
+/* x[indices]: loads the element of operand 0 for `index` of the result; one index tensor or none per leading
+   dimension. */
 static ind_value graph__lower_index(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
     graph__lower_indices at = {.first = 1};

@@ -13,6 +13,7 @@ IND_API ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index);
 
 /* x[indices]: one index tensor per leading dimension, or IND_NO_TENSOR for the whole dimension. The index tensors
    broadcast. Their dimensions replace the first indexed one, or come first if the indexed ones are not adjacent.
-   Negative indices count from the end. Masks (bool) have a data-dependent size: IND_NOT_SUPPORTED. */
+   Negative indices count from the end. A mask (bool) stands for the indices of its true elements (ind_nonzero), so the
+   result has a data-dependent size. */
 IND_API ind_tensor ind_index(ind_tensor x, const ind_tensor *indices, int num);
 IND_API ind_tensor ind_take(ind_tensor x, ind_tensor index); /* from x flattened; negative indices count from the end */

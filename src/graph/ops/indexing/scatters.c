@@ -8,7 +8,7 @@ static ind_status ind__like_self(ind__infer *in) {
     return IND_OK;
 }
 
-/* x[mask] = value, with one value: masked_fill. */
+/* x[mask] = value, with a single value: masked_fill. */
 static ind_status ind__check_mask_put(ind__infer *in) {
     const ind__tensor_info *self = ind__operand(in, 0), *mask = ind__operand(in, 2), *value = ind__operand(in, 1);
     bool one = in->num_operands == 3;
@@ -23,7 +23,7 @@ static ind_status ind__check_mask_put(ind__infer *in) {
     return ind__like_self(in);
 }
 
-/* May operand k be broadcast to this type? */
+/* Checks that operand k may be broadcast to this type. */
 static ind_status ind__need_broadcast_to(ind__infer *in, uint32_t k, const ind__type *to) {
     const ind__tensor_info *x = ind__operand(in, k);
     bool fits = x->rank <= to->rank;
@@ -91,7 +91,7 @@ static ind_status ind__rule_scatter(ind__infer *in) {
     return ind__like_self(in);
 }
 
-/* The source of index_add and index_copy: like self, but as long as the index along dim. */
+/* Checks the source of index_add and index_copy: like self, but with the length of the index along dim. */
 static ind_status ind__check_index_source(ind__infer *in, int dim) {
     int rank = ind__operand(in, 0)->rank;
     bool line = ind__operand(in, 1)->rank == 1;
@@ -187,7 +187,7 @@ static void graph__scatter_element(ind_ops *o, const ind_expr *index, int rank, 
     for (int d = 0; d < rank; d++) at[d] = index[d];
     ind_expr place = graph__lower_target(o, target, rank ? l->result->size[dim] : one, false, &mask);
     if (rank) at[dim] = place;
-    if (l->part[0]) /* what the elements that are named start from, or are counted by */
+    if (l->part[0]) /* initial value of the indexed elements, or 1 to count them */
         v = ind__box_load(o, l->part[0], NULL, 0);
     else if (graph__lower_has_operand(l, 2))
         v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
@@ -209,7 +209,7 @@ static ind_status graph__lower_number_box(graph__lower_ctx *l, double f, int64_t
     return graph__lower_loop(l, l->result->dtype, size, rank, graph__number_element, out);
 }
 
-/* What a reduction of nothing is: sum 0, product 1, the ends of the type for extremes. */
+/* Returns the neutral element of a reduction: sum 0, product 1, the limits of the type for maximum and minimum. */
 static ind_status graph__lower_neutral(graph__lower_ctx *l, ind_reduction mode, ind__box **out) {
     ind_dtype d = l->result->dtype;
     int bits = d == IND_BOOL ? 1 : 8 * ind_dtype_bytes(d), is_signed = d != IND_BOOL && d != IND_U8;
@@ -222,7 +222,7 @@ static ind_status graph__lower_neutral(graph__lower_ctx *l, ind_reduction mode, 
     }
 }
 
-/* The elements of base that are named by the index, replaced by part[0] or combined with it. */
+/* Replaces the indexed elements of base by part[0], or combines them with it. */
 static ind_status graph__lower_each_named(graph__lower_ctx *l, ind__box **base, ind_reduction mode) {
     const ind__tensor_info *index = graph__lower_operand_info(l, 1);
     ind__box *before = *base;
@@ -235,13 +235,13 @@ static ind_value graph__scatter_mean_element(ind_ops *o, const ind_expr *index, 
     ind_value one = ind_op_constant(o, 1, ind_op_dtype(o, count));
     count = graph__lower_cast(o, ind_op_maximum(o, count, one), l->compute);
     if (ind_dtype_is_float(l->compute)) return ind_op_div(o, sum, count);
-    ind_value quotient = ind_op_div(o, sum, count); /* PyTorch rounds this one down */
+    ind_value quotient = ind_op_div(o, sum, count); /* PyTorch rounds down here */
     ind_value rest = ind_op_sub(o, sum, ind_op_mul(o, quotient, count));
     ind_value down = ind_op_lt(o, rest, ind_op_constant_int(o, 0, l->compute));
     return ind_op_sub(o, quotient, graph__lower_cast(o, down, l->compute));
 }
 
-/* How many values each element is the mean of; counted in i64 whatever the type of the values. */
+/* Counts the values of which each element is the mean, in i64 whatever the type of the values. */
 static ind_status graph__lower_count_named(graph__lower_ctx *l, int64_t first, ind__box **count) {
     const ind__tensor_info *counted = l->result;
     ind__tensor_info as_count = *counted;

@@ -1,6 +1,7 @@
 /* ---- unique values: shape rules */
 
-/* Along a dimension: the slices that differ; for each slice which of them it is; how many of x each of them is. */
+/* unique along a dimension. Results: the distinct slices; the number of its distinct slice for each slice of x; the
+   count of each distinct slice. */
 static ind_status ind__rule_unique_slices(ind__infer *in, int dim, const ind__attr *inverse) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr size[IND_MAX_RANK];
@@ -15,7 +16,8 @@ static ind_status ind__rule_unique_slices(ind__infer *in, int dim, const ind__at
     return IND_OK;
 }
 
-/* unique, unique_consecutive: the values; for each element of x which of them it is; how many of x each of them is. */
+/* unique, unique_consecutive. Results: the distinct values; the number of its value for each element of x; the count of
+   each value. */
 static ind_status ind__rule_unique(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *inverse = &in->attr[in->op == IND_OP_UNIQUE], *counts = inverse + 1, *along = inverse + 2;
@@ -33,7 +35,7 @@ static ind_status ind__rule_unique(ind__infer *in) {
 
 /* ---- unique values: builders */
 
-/* dim NULL: none. */
+/* dim NULL: not given. */
 static ind_tensor ind__call_unique(ind_graph_op op, ind_tensor x, const int *dim, ind_tensor *inverse,
                                    ind_tensor *counts) {
     ind__attr a[4] = {ind__attr_bool(true),
@@ -74,7 +76,7 @@ static ind_value graph__flat_element(ind_ops *o, const ind_expr *index, int rank
     return ind__box_load(o, x, at, x->rank);
 }
 
-/* Is it the first of its row, or another than the one before? NaN is always another. */
+/* True for the first element of a row, and for an element that differs from the previous one. NaN always differs. */
 static ind_value graph__is_new(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_context *c = l->context;
     ind_expr before[2] = {index[0], index[rank - 1]};
@@ -91,13 +93,13 @@ static void graph__unique_element(ind_ops *o, const ind_expr *index, int rank, u
     ind__emit_scatter(o, to, &at, 1, ind__box_load(o, l->part[0], index, rank), mask, IND_REDUCE_NONE);
 }
 
-/* Which of the unique values it is: the number of new ones up to it, less one. */
+/* Returns the number of the element's distinct value: the count of new values up to it, less one. */
 static ind_value graph__unique_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr at = ind__linearise(l->context, index, graph__lower_operand_info(l, 0)->size, rank);
     return ind_op_sub(o, ind__box_load(o, l->chosen.counts, &at, 1), ind_op_constant_int(o, 1, IND_I64));
 }
 
-/* The same where the element was before it was sorted. */
+/* Stores that number at the element's position before sorting. */
 static void graph__inverse_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr numel = l->chosen.size[0], some = ind_expr_max(numel, ind_int(l->context, 1)), at[IND_MAX_RANK];
@@ -134,10 +136,11 @@ static ind_status graph__lower_unique_counts(graph__lower_ctx *l, ind_expr lengt
     return graph__lower_scatter_loop(l, base, l->chosen.size, 1, graph__unique_count_element, IND_REDUCE_SUM, result);
 }
 
-/* ---- unique along a dimension: slices are ordered by their first parts, of equal ones by the next, and so on. All
-   parts are ranked at once; then two by two their ranks are joined to one number and ranked, until one is left. */
+/* ---- unique along a dimension: slices are ordered lexicographically by their parts (elements in row-major order). All
+   parts are ranked at once. Then the ranks of pairs of parts are combined to one number and ranked, until one part is
+   left. */
 
-/* Where part `part` of slice `number` is: the parts lie in row-major order. */
+/* Returns the index of part `part` of slice `number`; parts are in row-major order. */
 static void graph__slice_place(const graph__lower_ctx *l, ind_expr number, ind_expr part, ind_expr *at) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr size[IND_MAX_RANK], rest[IND_MAX_RANK];
@@ -148,7 +151,7 @@ static void graph__slice_place(const graph__lower_ctx *l, ind_expr number, ind_e
     for (int d = 0; d < x->rank; d++) at[d] = d == l->slices.dim ? number : rest[d - (d > l->slices.dim)];
 }
 
-/* At index {part, number}. */
+/* Loads the part at index {part, number}. */
 static ind_value graph__slice_part(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK];
     (void)rank;
@@ -156,7 +159,8 @@ static ind_value graph__slice_part(ind_ops *o, const ind_expr *index, int rank, 
     return ind__box_load(o, graph__lower_operand_box(l, 0), at, graph__lower_operand_info(l, 0)->rank);
 }
 
-/* The ranks of two parts as one number, in the order of the pairs; the last of an odd number of parts stands alone. */
+/* Combines the ranks of two parts to one number that orders the pairs. With an odd number of parts, the last one has no
+   partner. */
 static ind_value graph__joined_ranks(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_context *c = l->context;
     ind_expr at[2] = {ind_expr_mul(index[0], ind_int(c, 2)), index[1]};
@@ -185,7 +189,7 @@ static void graph__rank_element(ind_ops *o, const ind_expr *index, int rank, uin
     ind__emit_scatter(o, to, at, 2, number, (ind_value){0}, IND_REDUCE_NONE);
 }
 
-/* The ranks of the keys in each of so many rows. */
+/* Ranks the keys in each of `rows` rows. */
 static ind_status graph__rank_rows(graph__lower_ctx *l, ind_dtype dtype, ind_expr rows) {
     ind_expr size[2] = {rows, l->slices.num};
     ind__lowered *p = l->w->program;
@@ -201,7 +205,7 @@ static ind_status graph__rank_rows(graph__lower_ctx *l, ind_dtype dtype, ind_exp
     return status ? status : ind__box_realise(p, l->slices.ranks);
 }
 
-/* In part[0] the keys of the slices, ascending, and in part[1] whose they are. */
+/* Sorts the slices: part[0] has their keys, ascending, and part[1] their numbers. */
 static ind_status graph__sort_slices(graph__lower_ctx *l) {
     ind_dtype dtype = graph__lower_operand_info(l, 0)->dtype;
     ind_expr rows = l->slices.parts, two = ind_int(l->context, 2);
@@ -221,7 +225,7 @@ static ind_status graph__sort_slices(graph__lower_ctx *l) {
     return status;
 }
 
-/* At index {number, part}: is there no slice before, or has it another part there? */
+/* True at index {number, part} if there is no previous slice, or its part differs. */
 static ind_value graph__slice_differs(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr zero = ind_int(l->context, 0), at[IND_MAX_RANK];
     ind_value outer = o->mask, first = ind_op_index(o, ind_expr_eq(index[0], zero), IND_BOOL);
@@ -238,7 +242,7 @@ static ind_value graph__slice_is_new(ind_ops *o, const ind_expr *index, int rank
     return ind__box_load(o, l->part[0], index, rank);
 }
 
-/* In part[0] whether a slice is another than the one before. */
+/* part[0]: true if a slice differs from the previous one. */
 static ind_status graph__compare_slices(graph__lower_ctx *l) {
     l->axes.rank = 2;
     l->axes.num_kept = l->axes.num_reduced = 1;
@@ -250,7 +254,7 @@ static ind_status graph__compare_slices(graph__lower_ctx *l) {
     return status ? status : ind__box_realise(l->w->program, l->part[0]);
 }
 
-/* At index {place in order, part}. */
+/* Stores a part of a distinct slice, at index {position in sorted order, part}. */
 static void graph__unique_slice(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK], number = index[0];
     ind_value mask;

@@ -10,12 +10,12 @@
       "length:size=none",                                                                                              \
       0, "Z")
 
-/* The values that occur in x, ascending, [u0]; every NaN counts as another. inverse (i64, like x): which of them each
-   element is; counts (i64[u0]): how often each occurs; NULL: not wanted. ind_unique_consecutive: of equal neighbours in
-   row-major order the first. */
+/* The distinct values of x, ascending, [u0]; NaNs are distinct from each other. inverse (i64, like x): the number of
+   each element's value. counts (i64[u0]): how often each value occurs. NULL: not requested. ind_unique_consecutive: the
+   first of each run of equal neighbours in row-major order. */
 IND_API ind_tensor ind_unique(ind_tensor x, ind_tensor *inverse, ind_tensor *counts);
 IND_API ind_tensor ind_unique_consecutive(ind_tensor x, ind_tensor *inverse, ind_tensor *counts);
-/* The same of whole slices along dim (torch.unique with dim), in the order of their elements; inverse and counts are of
-   the slices. x without dimensions or with one: as above. The sizes of the slices must be known to be above 0. */
+/* The same for whole slices along dim (torch.unique with dim), ordered lexicographically. inverse and counts refer to
+   the slices. x with at most one dimension: as above. The sizes of the slices must be provably positive. */
 IND_API ind_tensor ind_unique_dim(ind_tensor x, int dim, ind_tensor *inverse, ind_tensor *counts);
 IND_API ind_tensor ind_unique_dim_consecutive(ind_tensor x, int dim, ind_tensor *inverse, ind_tensor *counts);

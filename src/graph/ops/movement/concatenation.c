@@ -58,7 +58,8 @@ ind_tensor ind_stack(const ind_tensor *tensors, int num, int dim) {
 
 /* ---- concatenation: expansions */
 
-/* At least `rank` dimensions: new ones in front, for dstack the third behind; columns: a vector is a column. */
+/* Returns x with at least `rank` dimensions. New dimensions come first; the third of dstack comes last. column_stack
+   turns a vector into a column. */
 static ind_tensor ind__at_least(ind_tensor x, ind_graph_op op) {
     int rank = ind_tensor_rank(x);
     if (rank == 0) x = ind_unsqueeze(x, 0);
@@ -81,7 +82,8 @@ static void ind__expand_stacks(ind__expansion *e) {
 
 /* ---- concatenation: lowerings */
 
-/* Where each operand ends along the dimension (a stacked one takes one place), and what is computed for it alone. */
+/* Returns the end of each operand along the dimension (a stacked operand has length one), and the ops that compute only
+   it. */
 static const ind__parts *graph__parts_of(graph__lower_ctx *l, int dim) {
     ind__arena *arena = &l->w->program->arena;
     ind__parts *parts = ind__arena_alloc(arena, sizeof *parts);
@@ -102,7 +104,7 @@ static const ind__parts *graph__parts_of(graph__lower_ctx *l, int dim) {
     return ind__ok(end) ? parts : NULL;
 }
 
-/* One loop; where its result is stored, ind__lowered_fix_layouts may make one of each part. */
+/* Lowers to one loop. If its result is stored, ind__lowered_fix_layouts may split it into one loop per part. */
 static ind_status graph__lower_parts(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_pointwise(l, results);
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + l->result->rank : l->node->attr[0].i);
@@ -111,7 +113,7 @@ static ind_status graph__lower_parts(graph__lower_ctx *l, ind__box **results) {
     return results[0]->storage->parts ? IND_OK : ind__failed(l->context);
 }
 
-/* Input k of a cat, which begins at `start` of the result. */
+/* Loads from input k of a cat, which begins at `start` of the result. */
 static ind_value graph__cat_element(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index, int rank,
                                     int dim, ind_expr start) {
     ind_expr at[IND_MAX_RANK];
@@ -120,8 +122,8 @@ static ind_value graph__cat_element(ind_ops *o, const graph__lower_ctx *l, uint3
     return graph__lower_operand(o, l, k, at, rank);
 }
 
-/* From the last input to the first: where(i is in input k, input k, what comes after it). Each input is read only
-   where it is the one, so the loads are masked; inputs without elements along the dimension take no part. */
+/* From the last input to the first: where(i is in input k, input k, the result so far). Each input is read under a
+   mask, only in its part. Inputs of size 0 along the dimension are skipped. */
 static ind_value graph__lower_cat(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     ind_expr end = l->result->size[dim];
@@ -141,7 +143,7 @@ static ind_value graph__lower_cat(ind_ops *o, const ind_expr *index, int rank, g
     return v.id ? v : graph__lower_number(o, (graph__typed_number){IND_I64, 0, 0}, l->compute);
 }
 
-/* From the last tensor to the first: where(i == k, tensor k, what comes after it). */
+/* From the last tensor to the first: where(i == k, tensor k, the result so far). */
 static ind_value graph__lower_stack(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     int dim = graph__from_end(l->node->attr[0].i, rank);
     ind_expr at[IND_MAX_RANK];

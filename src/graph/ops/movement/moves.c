@@ -8,7 +8,7 @@ static ind_status ind__rule_flip(ind__infer *in) {
     return IND_OK;
 }
 
-/* Without dims the tensor is rolled as if it were flat, by one shift. A dim may come twice: its shifts add up. */
+/* Without dims, the flattened tensor is rolled by one shift. A dim may occur several times; its shifts add up. */
 static ind_status ind__rule_roll(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *shifts = &in->attr[0], *dims = &in->attr[1];
@@ -26,7 +26,7 @@ static ind_status ind__rule_roll(ind__infer *in) {
     return IND_OK;
 }
 
-/* repeat and tile: the numbers belong to the last dimensions; what is missing in front is 1. */
+/* repeat and tile: the numbers apply to the last dimensions; missing leading ones are 1. */
 static ind_status ind__rule_repeat(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *times = &in->attr[0];
@@ -53,7 +53,7 @@ static ind_status ind__need_multiple(ind__infer *in, int dim, int64_t of) {
                        ind__say_name(in, 0), ind__say_type(in, 0), (long long)of);
 }
 
-/* pixel_shuffle: [.., C*r*r, H, W] to [.., C, H*r, W*r]; pixel_unshuffle: back. */
+/* pixel_shuffle: [.., C*r*r, H, W] to [.., C, H*r, W*r]; pixel_unshuffle: the inverse. */
 static ind_status ind__rule_pixel_shuffle(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     int64_t r = in->attr[0].i;
@@ -186,7 +186,7 @@ static ind_status graph__lower_repeat(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
-/* pixel_shuffle: out[c, h, w] = in[(c, h % r, w % r), h / r, w / r], and the other way round. */
+/* pixel_shuffle: out[c, h, w] = in[(c, h % r, w % r), h / r, w / r]; pixel_unshuffle: the inverse. */
 static ind_status graph__lower_pixel_shuffle(graph__lower_ctx *l, ind__box **results) {
     int rank = l->result->rank, c = rank - 3;
     ind_expr r = ind_int(l->context, l->node->attr[0].i), map[IND_MAX_RANK], *at = map + c;

@@ -16,7 +16,7 @@
 
 /* Views as torch.<name>. */
 IND_API ind_tensor ind_flip(ind_tensor x, const int *dims, int num_dims);
-IND_API ind_tensor ind_roll(ind_tensor x, ind_expr shift, int dim); /* IND_ALL_DIMS: as if it were flat */
+IND_API ind_tensor ind_roll(ind_tensor x, ind_expr shift, int dim); /* IND_ALL_DIMS: rolls the flattened tensor */
 IND_API ind_tensor ind_repeat(ind_tensor x, const ind_expr *repeats, int num_repeats);
 IND_API ind_tensor ind_tile(ind_tensor x, const ind_expr *repeats, int num_repeats);
 IND_API ind_tensor ind_pixel_shuffle(ind_tensor x, int upscale_factor);

@@ -4,7 +4,7 @@ typedef enum ind__pad_mode { IND__PAD_CONSTANT, IND__PAD_REFLECT, IND__PAD_REPLI
 
 static const char *const ind__pad_modes[] = {"constant", "reflect", "replicate", "circular"};
 
-/* The mode, -1 if there is none of this name. */
+/* Returns the mode, -1 if the name is unknown. */
 static int ind__pad_mode_of(ind_graph_op op, const ind__attr *attr) {
     if (op == IND_OP_CONSTANT_PAD_ND) return IND__PAD_CONSTANT;
     if (op != IND_OP_PAD) return strncmp(ind__op_name(op), "refl", 4) ? IND__PAD_REPLICATE : IND__PAD_REFLECT;
@@ -14,13 +14,13 @@ static int ind__pad_mode_of(ind_graph_op op, const ind__attr *attr) {
     return -1;
 }
 
-/* How much is put before (side 0) or after (side 1) dimension d; the list begins with the last dimension. */
+/* Returns the padding before (side 0) or after (side 1) dimension d. The list begins with the last dimension. */
 static ind_expr ind__pad_of(ind_context *c, const ind__attr *pad, int rank, int d, int side) {
     int at = 2 * (rank - 1 - d) + side;
     return at < pad->count ? pad->list[at] : ind_int(c, 0);
 }
 
-/* A reflection needs more elements than it mirrors, a wrap as many. */
+/* A reflection needs more elements than the padding, a circular pad at least as many. */
 static ind_status ind__check_pad(ind__infer *in, int d, int mode) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr size = x->size[d], one = ind_int(in->c, 1);
@@ -35,7 +35,7 @@ static ind_status ind__check_pad(ind__infer *in, int d, int mode) {
     return IND_OK;
 }
 
-/* The number of padded dimensions, which modes other than "constant" tie to the operand's. */
+/* Checks the number of padded dimensions. Modes other than "constant" require a rank of one or two more. */
 static ind_status ind__check_pad_rank(ind__infer *in, int mode) {
     const ind__tensor_info *x = ind__operand(in, 0);
     int count = in->attr[0].count, dims = count / 2;
@@ -84,7 +84,7 @@ ind_tensor ind_pad(ind_tensor x, const ind_expr *pad, int num_pad, ind_pad_mode 
 
 /* ---- pads: lowerings */
 
-/* Index i of a padded dimension as one of the operand of `size`, for the modes that repeat elements. */
+/* Maps index i of a padded dimension to the operand's dimension of this size, for modes that repeat elements. */
 static ind_expr graph__padded_index(int mode, ind_expr i, ind_expr size) {
     ind_expr zero = ind_int(size.context, 0), last = ind_expr_sub(size, ind_int(size.context, 1));
     if (mode == IND__PAD_CIRCULAR) return graph__wrapped(i, size);

@@ -44,7 +44,7 @@ ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes) {
 
 /* ---- triangles, diagonals, one-hot: expansions */
 
-/* x as a diagonal, `offset` to the right, of new dimensions that come last. */
+/* Returns x as a diagonal of two new last dimensions, `offset` to the right. */
 static ind_tensor ind__embedded(const ind__expansion *e, ind_tensor x, int64_t offset) {
     const int64_t away = offset < 0 ? -offset : offset;
     ind_expr n = ind_tensor_size(x, -1), size = ind_expr_add(n, ind__e(e, away)), zero = ind__e(e, 0),
@@ -52,7 +52,7 @@ static ind_tensor ind__embedded(const ind__expansion *e, ind_tensor x, int64_t o
     ind_tensor row = ind_arange(e->g, zero, size, one, IND_I64);
     ind_tensor on = ind_eq(ind_unsqueeze(row, 0), ind__plus(e, ind_unsqueeze(row, 1), (double)offset));
     ind_expr pad[2] = {ind__e(e, offset < 0 ? away : 0), ind__e(e, offset < 0 ? 0 : away)};
-    ind_tensor rows = away ? ind_pad(x, pad, 2, IND_PAD_CONSTANT, 0) : x; /* its element r stands in row r */
+    ind_tensor rows = away ? ind_pad(x, pad, 2, IND_PAD_CONSTANT, 0) : x; /* element r is in row r */
     return ind_where(on, ind_unsqueeze(rows, -1), ind_full(e->g, NULL, 0, 0, ind_tensor_dtype(x)));
 }
 
@@ -94,7 +94,7 @@ static void ind__expand_vander(ind__expansion *e) {
 
 /* ---- triangles, diagonals, one-hot: lowerings */
 
-/* tril keeps what lies on or below the diagonal (column - row <= diagonal), triu the rest and the diagonal. */
+/* tril keeps the elements on or below the diagonal (column - row <= diagonal), triu those on or above it. */
 static ind_value graph__lower_triangle(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr across = ind_expr_sub(index[rank - 1], index[rank - 2]), diagonal = l->node->attr[0].e;
     bool lower = l->node->op == IND_OP_TRIL;
@@ -102,7 +102,7 @@ static ind_value graph__lower_triangle(ind_ops *o, const ind_expr *index, int ra
     return graph__lower_inside(o, l, 0, inside, index, graph__lower_zero(o, l));
 }
 
-/* A class that does not exist is an index out of range. */
+/* A class out of range is an index out of range. */
 static ind_value graph__lower_one_hot(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value v = graph__lower_operand_as(o, l, 0, index, rank - 1, IND_I64);
     ind_expr hot = ind_op_indirect(o, v, l->node->attr[0].e, false);

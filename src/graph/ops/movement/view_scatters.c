@@ -1,6 +1,6 @@
 /* ---- views written back: shape rules */
 
-/* What is put into a view of operand 0 must have the view's sizes; it takes over the element type. */
+/* The replacement of a view of operand 0 must have the view's sizes. It is cast to operand 0's type. */
 static ind_status ind__check_replacement(ind__infer *in, const ind__type *view) {
     const ind__tensor_info *x = ind__operand(in, 0), *src = ind__operand(in, 1);
     bool fits = src->rank == view->rank;
@@ -55,14 +55,14 @@ ind_tensor ind_diagonal_scatter(ind_tensor x, ind_tensor src, int offset, int di
 
 /* ---- views written back: lowerings */
 
-/* Is this op one scatter into operand 0 and nothing else? */
+/* True if this op is exactly one scatter into operand 0. */
 static bool graph__scatters_once(const graph__lower_walk *w, const ind__node *n) {
     const graph__lower_fn fn = ind__implementation_of(n->op)->lower;
     if (fn == graph__lower_index_put) return !n->operand[2] || w->graph->tensor[n->operand[2]].dtype != IND_BOOL;
     return fn == graph__lower_scatter || fn == graph__lower_index_scatter || fn == graph__lower_put;
 }
 
-/* Which element of the source stands at an index of the result, and whether one does. */
+/* Returns the condition that an index of the result is in the view. at: the index into the source. */
 static ind_expr graph__select_source(const graph__lower_ctx *l, const ind_expr *index, int rank, ind_expr *at) {
     int dim = graph__from_end(l->node->attr[0].i, rank);
     for (int d = 0; d + 1 < rank; d++) at[d] = index[d + (d >= dim)];
@@ -100,18 +100,18 @@ static ind_value graph__lower_view_scatter(ind_ops *o, const ind_expr *index, in
     return graph__lower_inside(o, l, 1, inside, at, graph__lower_operand(o, l, 0, index, rank));
 }
 
-/* ---- parts put into a buffer: in place where that is given up, else one loop over all elements ----
+/* ---- parts written to a buffer: in place if the buffer dies, else by one loop over all elements ----
 
-   A write through several views is a chain: slice_scatter(x, select_scatter(slice(x, ..), y, ..), ..). Where the inner
-   op changes just the part that the outer one puts back, only y is stored (TorchInductor: _generalized_scatter). */
+   A write through several views is a chain: slice_scatter(x, select_scatter(slice(x, ..), y, ..), ..). If the inner op
+   changes exactly the part that the outer one writes back, only y is stored (TorchInductor: _generalized_scatter). */
 
-/* Tensor `src`, whose element i.. belongs at `at`, in the memory that is written to. */
+/* Tensor `src`, whose element i.. is stored at `at` in the written memory. */
 typedef struct graph__part {
     uint32_t src;
     ind_expr at[IND_MAX_RANK];
 } graph__part;
 
-/* Where element `index` of operand 1 of the view scatter n stands in its result. */
+/* Maps element `index` of operand 1 of the view scatter n to its result. */
 static void graph__part_place(const graph__lower_walk *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
     const ind__tensor_info *x = &w->graph->tensor[n->result];
     const ind__attr *a = n->attr;
@@ -132,8 +132,7 @@ static void graph__part_place(const graph__lower_walk *w, const ind__node *n, co
     }
 }
 
-/* The same for what a view shows: where its element `index` stands in the view. False: no view that only turns or
-   reshapes. */
+/* The same for a view op: maps element `index` of its operand to the view. False: not a permutation or reshape. */
 static bool graph__view_place(const graph__lower_walk *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
     const ind__tensor_info *x = &w->graph->tensor[n->result], *from = &w->graph->tensor[n->operand[0]];
     ind_context *c = w->graph->context;
@@ -146,7 +145,7 @@ static bool graph__view_place(const graph__lower_walk *w, const ind__node *n, co
     return true;
 }
 
-/* Goes on from element i.. of the part's src, which stands at step[i..] in what the part was before. */
+/* Continues with tensor src: step[i..] is the position of its element i.. in the previous p->src. */
 static void graph__part_step(const graph__lower_walk *w, graph__part *p, uint32_t src, const ind_expr *step, int rank) {
     const ind__tensor_info *x = &w->graph->tensor[p->src];
     ind_expr from[IND_MAX_RANK];
@@ -160,7 +159,7 @@ static void graph__part_symbols(const graph__lower_walk *w, uint32_t tensor, ind
     for (int d = 0; d < x->rank; d++) symbol[d] = ind__index_symbol(w->graph->context, 'i', d, x->size[d]);
 }
 
-/* Does `base` show the very part of the memory of `self` that p stands for? */
+/* True if `base` is a view of exactly the part of self's memory that p describes. */
 static bool graph__shows_part(const graph__lower_walk *w, const ind__box *self, const graph__part *p, uint32_t base) {
     const ind__box *x = w->box[base];
     const ind__tensor_info *src = &w->graph->tensor[p->src];
@@ -178,7 +177,8 @@ static bool graph__is_part_put(const ind__node *n) {
     return n->op == IND_OP_SELECT_SCATTER || n->op == IND_OP_SLICE_SCATTER || n->op == IND_OP_DIAGONAL_SCATTER;
 }
 
-/* What has to be stored at all: goes into the src of p as long as that changes a part of the part. */
+/* Reduces the part to what must be stored: replaces p->src by the source of a nested write to the same part, as long as
+   there is one. */
 static void graph__narrow_part(const graph__lower_walk *w, const ind__box *self, graph__part *p) {
     graph__part at = *p;
     for (;;) {
@@ -199,7 +199,8 @@ static void graph__narrow_part(const graph__lower_walk *w, const ind__box *self,
     }
 }
 
-/* The one index of a dimension of size 1 is 0, as broadcast operands have it: equal places have equal indices. */
+/* Replaces the index of each dimension of size 1 by 0, as for broadcast operands, so that equal positions have equal
+   indices. */
 static void graph__only_indices(const ind__box *x, const ind_expr *index, ind_expr *only) {
     for (int d = 0; d < x->rank; d++)
         only[d] = graph__size_is_one(x->size[d]) ? ind_int(x->size[d].context, 0) : index[d];
@@ -214,7 +215,7 @@ static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank,
     ind__emit_store(o, to, at, l->result->rank, graph__lower_cast(o, ind__box_load(o, src, only, rank), l->compute));
 }
 
-/* The part is what a scatter makes of it: that scatters into the memory itself. */
+/* Lets the scatter that computes the part write into the memory directly. */
 static ind_status graph__scatter_into(const graph__lower_ctx *l, const graph__part *p, ind__box *self,
                                       ind__box **results) {
     const ind__node *n = graph__producer_of(l->w->graph, p->src);
@@ -232,7 +233,7 @@ static bool graph__reads_memory(const graph__lower_walk *w, const ind__node *n, 
     return false;
 }
 
-/* Stores the part where it belongs in self. */
+/* Stores the part in self. */
 static ind_status graph__store_part(graph__lower_ctx *l, ind__box *self, const graph__part *p, ind__box **results) {
     const graph__lower_walk *w = l->w;
     const ind__node *n = graph__producer_of(w->graph, p->src);
@@ -261,8 +262,8 @@ static ind_status graph__lower_put_part(graph__lower_ctx *l, ind__box **results)
     return graph__store_part(l, self, &p, results);
 }
 
-/* The whole of a buffer that part of is put back into, if the op n turns or reshapes what was put: the memory that the
-   chain of views before the put begins with. NULL: none. */
+/* If n permutes or reshapes the result of a write to a view of a buffer, and has the sizes of the whole buffer: returns
+   the whole buffer. NULL: not so. */
 static ind__box *graph__put_home(const graph__lower_walk *w, const ind__node *n) {
     const ind__tensor_info *x = &w->graph->tensor[n->result];
     while (graph__is_permute_op(n) || ind__views[n->op].stride == ind__stride_reshape)
@@ -280,7 +281,7 @@ static ind__box *graph__put_home(const graph__lower_walk *w, const ind__node *n)
     return whole;
 }
 
-/* A view of what was put into a view of a buffer may be the buffer again: x.T[i] = y is put into x. */
+/* A view of a write to a view of a buffer may be the whole buffer: x.T[i] = y writes to x. */
 static bool graph__lower_put_through(graph__lower_ctx *l, ind__box **results, ind_status *status) {
     ind__box *self = graph__put_home(l->w, l->node);
     graph__part p = {.src = l->node->result};

@@ -1,6 +1,7 @@
 /* ---- views: shape rules */
 
-/* Takes out of both lists what they share, so that symbolic sizes cancel. A 0 stays: it makes all of a side 0. */
+/* Removes common factors from both lists, so that symbolic sizes cancel. A factor 0 stays, as it makes the product
+   0. */
 static void ind__cancel(ind_context *c, ind_expr *a, int na, ind_expr *b, int nb) {
     for (int i = 0; i < na; i++) {
         for (int j = 0; j < nb; j++) {
@@ -119,7 +120,7 @@ static ind_status ind__rule_unsqueeze(ind__infer *in) {
     return IND_OK;
 }
 
-/* Only dimensions that are 1 whatever the sizes go: a symbolic one stays. */
+/* Removes only dimensions that are 1 for all sizes, never a symbolic one. */
 
 /* No dims are all dims; an empty list is none, as in PyTorch. */
 static ind_status ind__rule_squeeze(ind__infer *in) {
@@ -277,8 +278,8 @@ static ind_status ind__rule_narrow(ind__infer *in) {
     return IND_OK;
 }
 
-/* Pieces of a dimension: how many, which is the same for all sizes or else an error, and their lengths; the last of
-   equal ones is what is left. */
+/* Splits a dimension into parts of this length; the last one has the remainder. The number of parts must be the same
+   for all sizes, else an error. */
 static ind_status ind__split_evenly(ind__infer *in, int dim, ind_expr length) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr zero = ind_int(in->c, 0), whole = x->size[dim];
@@ -309,8 +310,8 @@ static ind_status ind__rule_split(ind__infer *in) {
     return ind__split_evenly(in, dim, in->attr[0].e);
 }
 
-/* torch.chunk: pieces of ceil(size / chunks), which may be fewer than asked for. An empty dimension gives all of them.
- */
+/* torch.chunk: parts of ceil(size / chunks), maybe fewer than requested. An empty dimension gives the requested
+   number. */
 static ind_status ind__rule_chunk(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     int dim;
@@ -399,7 +400,7 @@ static ind_status ind__rule_diagonal(ind__infer *in) {
     return ind__diagonal_type(in, &in->result[0]);
 }
 
-/* The operand is the owner of its storage, so its elements lie there in their order. */
+/* The operand owns its storage, so its elements are there in row-major order. */
 static ind_status ind__rule_as_strided(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *size = &in->attr[0], *stride = &in->attr[1];
@@ -571,7 +572,7 @@ static ind_status graph__lower_view(graph__lower_ctx *l, ind__box **results) {
     return results[0] ? IND_OK : ind__failed(l->context);
 }
 
-/* Where dimension d of the result of a permute or transpose comes from. */
+/* Returns the operand's dimension that becomes dimension d of a permute or transpose. */
 static int graph__permuted_dim(const ind__node *n, int rank, int d) {
     int64_t v[2] = {0, 0};
     if (n->op == IND_OP_PERMUTE) {
@@ -605,7 +606,7 @@ static ind_status graph__lower_expand(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
-/* squeeze and unsqueeze: the dimensions of size 1 aside, those of operand and result correspond in order. */
+/* squeeze and unsqueeze: apart from those of size 1, the dimensions of operand and result correspond in order. */
 static ind_status graph__lower_squeeze(graph__lower_ctx *l, ind__box **results) {
     ind_status status;
     if (graph__lower_put_through(l, results, &status)) return status;
@@ -642,7 +643,7 @@ static ind_status graph__lower_select(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
-/* Operand k broadcast to result r. */
+/* Broadcasts operand k to result r. */
 static ind_status graph__lower_broadcast_view(graph__lower_ctx *l, uint32_t k, uint32_t r, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, k), *y = &l->w->graph->tensor[l->node->result + r];
     ind_expr map[IND_MAX_RANK];
@@ -700,7 +701,7 @@ static ind_status graph__lower_narrow(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
-/* split, split_with_sizes, chunk: the pieces follow each other along a dimension. */
+/* split, split_with_sizes, chunk: the parts are adjacent along a dimension. */
 static ind_status graph__lower_split(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     int dim = graph__from_end(l->node->attr[1].i, x->rank);
@@ -732,7 +733,7 @@ static ind_status graph__lower_unbind(graph__lower_ctx *l, ind__box **results) {
     return IND_OK;
 }
 
-/* Window i of a dimension begins at i * step; its elements are a dimension of their own, the last. */
+/* Window i of a dimension begins at i * step. Its elements form a new last dimension. */
 static ind_status graph__lower_unfold(graph__lower_ctx *l, ind__box **results) {
     int rank = l->result->rank - 1, dim = graph__from_end(l->node->attr[0].i, rank);
     ind_expr map[IND_MAX_RANK];

@@ -37,33 +37,34 @@ IND_API ind_tensor ind_view(ind_tensor x, const ind_expr *size, int rank);
 IND_API ind_tensor ind_view_text(ind_tensor x, const char *size); /* "[B, S, 12, 32]" */
 IND_API ind_tensor ind_permute(ind_tensor x, const int *dims, int num_dims);
 IND_API ind_tensor ind_transpose(ind_tensor x, int dim0, int dim1);
-IND_API ind_tensor ind_expand(ind_tensor x, const ind_expr *size, int rank); /* -1: keep */
+IND_API ind_tensor ind_expand(ind_tensor x, const ind_expr *size, int rank); /* -1: unchanged */
 IND_API ind_tensor ind_unsqueeze(ind_tensor x, int dim);
 IND_API ind_tensor ind_squeeze(ind_tensor x, int dim); /* IND_ALL_DIMS: every dimension of size 1 */
 /* Python's x[start:end:step] along one dimension; step > 0. A zeroed start, end or step means "not given". */
 IND_API ind_tensor ind_slice(ind_tensor x, int dim, ind_expr start, ind_expr end, ind_expr step);
 IND_API ind_tensor ind_select(ind_tensor x, int dim, ind_expr index);
 
-/* Views as torch.<name>; a reshape of a view that is no view itself costs index arithmetic, never a copy. */
+/* Views as torch.<name>. A reshape that cannot be a view costs index arithmetic, never a copy. */
 IND_API ind_tensor ind_reshape(ind_tensor x, const ind_expr *size, int rank); /* as ind_view */
 IND_API ind_tensor ind_view_as(ind_tensor x, ind_tensor other);
 IND_API ind_tensor ind_flatten(ind_tensor x, int start_dim, int end_dim);
 IND_API ind_tensor ind_unflatten(ind_tensor x, int dim, const ind_expr *sizes, int num_sizes);
 IND_API ind_tensor ind_broadcast_to(ind_tensor x, const ind_expr *size, int rank);
 IND_API ind_tensor ind_expand_as(ind_tensor x, ind_tensor other);
-IND_API ind_tensor ind_broadcast_tensors(const ind_tensor *tensors, int num); /* as many results */
+IND_API ind_tensor ind_broadcast_tensors(const ind_tensor *tensors, int num); /* as many results as tensors */
 /* As many results as 0-d or 1-d tensors; xy: indexing="xy", which exchanges the first two dimensions. */
 IND_API ind_tensor ind_meshgrid(const ind_tensor *tensors, int num, bool xy);
 IND_API ind_tensor ind_movedim(ind_tensor x, int source, int destination);
 IND_API ind_tensor ind_narrow(ind_tensor x, int dim, ind_expr start, ind_expr length);
-/* Pieces of a size, the last of what is left; their number must be the same for all sizes. */
+/* Parts of this size; the last one has the remainder. The number of parts must be the same for all sizes. */
 IND_API ind_tensor ind_split(ind_tensor x, ind_expr split_size, int dim);
 IND_API ind_tensor ind_split_with_sizes(ind_tensor x, const ind_expr *sizes, int num_sizes, int dim);
-IND_API ind_tensor ind_chunk(ind_tensor x, int chunks, int dim); /* pieces of ceil(size / chunks): maybe fewer */
+IND_API ind_tensor ind_chunk(ind_tensor x, int chunks, int dim); /* parts of ceil(size / chunks), maybe fewer */
 IND_API ind_tensor ind_unbind(ind_tensor x, int dim);
 IND_API ind_tensor ind_unfold(ind_tensor x, int dim, ind_expr size, ind_expr step); /* windows as a last dimension */
 IND_API ind_tensor ind_diagonal(ind_tensor x, int offset, int dim1, int dim2);
-/* The elements of x's storage at these strides. What is computed lies there contiguously, row by row; a view shows the
-   storage of what it is a view of, and storage_offset counts from the beginning of that (left out: where x begins). */
+/* The elements of x's storage at these strides. The storage of a computed tensor is contiguous and row-major. A view
+   has the storage of its base. storage_offset counts from the beginning of the storage; if absent, it is x's own
+   offset. */
 IND_API ind_tensor ind_as_strided(ind_tensor x, const ind_expr *size, const ind_expr *stride, int rank,
                                   ind_expr storage_offset);

@@ -1,6 +1,6 @@
 /* ---- attention: shape rules */
 
-/* Types and inner sizes of query, key and value. */
+/* Checks types and inner sizes of query, key and value. */
 static ind_status ind__check_attention(ind__infer *in, int least_rank) {
     for (uint32_t k = 0; k < 3; k++) {
         const ind__tensor_info *x = ind__operand(in, k);
@@ -15,7 +15,7 @@ static ind_status ind__check_attention(ind__infer *in, int least_rank) {
     return ind__need_agree(in, features) ? in->status : ind__need_agree(in, keys);
 }
 
-/* The heads of operand k divide those of query. */
+/* The heads of operand k must divide those of query. */
 static ind_status ind__check_grouped_heads(ind__infer *in, uint32_t k) {
     const ind__tensor_info *q = ind__operand(in, 0), *x = ind__operand(in, k);
     ind_expr heads = q->size[q->rank - 3], own = x->size[x->rank - 3];
@@ -27,7 +27,7 @@ static ind_status ind__check_grouped_heads(ind__infer *in, uint32_t k) {
                        ind__say_name(in, k), ind__say_size(in, own), x->rank - 3, ind__say_type(in, k));
 }
 
-/* attn_mask expands to the scores, of this size. */
+/* attn_mask must expand to the scores, of this size. */
 static ind_status ind__check_attention_mask(ind__infer *in, const ind_expr *size, int rank) {
     const ind__tensor_info *mask = ind__operand(in, 3);
     ind_dtype d = mask->dtype;
@@ -88,7 +88,7 @@ ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, in
 
 /* ---- attention: two products with a softmax between them; only the scores and the probabilities are stored ---- */
 
-/* Score of a query and a key as the softmax takes it: scaled, and -inf where the key is left out. */
+/* Score of a query and a key before the softmax: scaled, and -inf where the mask excludes the key. */
 static ind_value graph__attention_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__attr *scale = &l->node->attr[2];
     ind_value x = graph__lower_cast(o, ind__box_load(o, l->attention.scores, index, rank), l->compute);
@@ -110,7 +110,7 @@ static ind_value graph__attention_score(ind_ops *o, const ind_expr *index, int r
     return ind_op_add(o, x, graph__lower_cast(o, mask, l->compute));
 }
 
-/* softmax as of that op, but 0 throughout a row of -inf: nothing is seen there. */
+/* softmax as of the op softmax, but 0 in a row of only -inf (all keys excluded). */
 static ind_value graph__attention_probability(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value m = graph__lower_row_part(o, l, 0, index);
     ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
@@ -119,7 +119,7 @@ static ind_value graph__attention_probability(ind_ops *o, const ind_expr *index,
     return ind_op_where(o, none, graph__lower_float(o, l, 0), ind_op_div(o, p, sum));
 }
 
-/* Operand k in memory, each of its heads as often as query has heads for it (enable_gqa). */
+/* Operand k in memory, with each head repeated for its group of query heads (enable_gqa). */
 static ind__box *graph__attention_operand(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__stored_operand(l, k);
     const ind__tensor_info *q = graph__lower_operand_info(l, 0);
@@ -134,8 +134,7 @@ static ind__box *graph__attention_operand(graph__lower_ctx *l, uint32_t k) {
     return ind__box_view(l->w->program, x, size, x->rank, map);
 }
 
-/* *out: a [.., m, k] times b ([.., n, k] where transposed, else [.., k, n]), with the leading dimensions of the result.
- */
+/* *out: a [.., m, k] times b ([.., n, k] if transposed, else [.., k, n]), with the leading dimensions of the result. */
 static ind_status graph__attention_product(graph__lower_ctx *l, ind__box *a, ind__box *b, bool transposed,
                                            ind_dtype dtype, ind__box **out) {
     if (!a || !b) return ind__failed(l->context);

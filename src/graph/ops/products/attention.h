@@ -5,12 +5,12 @@
       "dropout_p:float=0 is_causal:bool=false scale:float=none enable_gqa:bool=false", 1, "C")
 
 /* softmax(query @ key^T * scale + mask) @ value for query [.., L, E], key [.., S, E], value [.., S, V]; the leading
-   dimensions broadcast. attn_mask (IND_NO_TENSOR: none) broadcasts to [.., L, S]: bool, false where a key is left out,
-   or floats that are added. A row of which every key is left out gives 0. desc may be NULL. */
+   dimensions broadcast. attn_mask (IND_NO_TENSOR: none) broadcasts to [.., L, S]: bool, false excludes a key; or floats
+   that are added. A row whose keys are all excluded is 0. desc may be NULL. */
 typedef struct ind_attention_desc {
     bool is_causal;  /* query i sees the keys 0 to i; not together with a mask */
     double scale;    /* 0: 1 / sqrt(E) */
-    bool enable_gqa; /* dimension -3, the heads: key and value may have fewer, each for several of query in a row */
+    bool enable_gqa; /* heads (dimension -3): key and value may have fewer, each for several consecutive query heads */
 } ind_attention_desc;
 IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, ind_tensor value,
                                                     ind_tensor attn_mask, const ind_attention_desc *desc);

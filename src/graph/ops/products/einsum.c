@@ -1,6 +1,6 @@
 /* ---- einsum and tensordot: expansions */
 
-/* The dimensions of x that a list does not name, in order, with those it names before (front) or behind. */
+/* Lists the dimensions of x: those that `list` does not name, in order, with the named ones first (front) or last. */
 static int ind__split_dims(ind__expansion *e, int k, const ind__attr *list, bool front, int *dims) {
     int rank = ind_tensor_rank(e->x[k]), named[IND_MAX_RANK], n = 0;
     bool taken[IND_MAX_RANK] = {false};
@@ -49,15 +49,15 @@ static void ind__expand_tensordot(ind__expansion *e) {
     e->y = ind_view(ind_matmul(ind_view(a, first, 2), ind_view(b, second, 2)), size, rank);
 }
 
-/* ---- einsum: each operand becomes one dimension for each label it has, in the order of the labels; those that are
-   needed no more are summed in the product with the next operand */
+/* ---- einsum: each operand gets one dimension per label, in the order of the labels. Labels that no later operand or
+   result needs are summed in the product with the next operand */
 
-#define IND__EINSUM_LABELS (52 + IND_MAX_RANK) /* a-z, A-Z, the dimensions of "..." from the last */
+#define IND__EINSUM_LABELS (52 + IND_MAX_RANK) /* a-z, A-Z, then the dimensions of "..." from the last */
 
 typedef struct ind__einsum {
     ind__expansion *e;
-    int last[IND__EINSUM_LABELS];  /* the last operand that has it; num_x: the result does; -1: nobody */
-    int order[IND__EINSUM_LABELS]; /* place in the result, or behind all of that */
+    int last[IND__EINSUM_LABELS];  /* last operand with the label; num_x: the result has it; -1: none */
+    int order[IND__EINSUM_LABELS]; /* position in the result, or after all of these */
     ind_expr size[IND__EINSUM_LABELS];
     int num_out, out[IND_MAX_RANK];
     int ellipsis; /* dimensions of the longest "..." */
@@ -67,7 +67,8 @@ static int ind__label_of(char ch) {
     return ch >= 'a' && ch <= 'z' ? ch - 'a' + 26 : ch >= 'A' && ch <= 'Z' ? ch - 'A' : -1;
 }
 
-/* The labels of one term of the equation; ellipsis: how many dimensions "..." has. Returns their number, -1: bad. */
+/* Reads the labels of one term of the equation; "..." stands for `ellipsis` dimensions. Returns their number, -1 on
+   error. */
 static int ind__einsum_term(ind__expansion *e, const char *s, size_t n, int ellipsis, int labels[IND_MAX_RANK]) {
     int count = 0;
     bool dots = false;
@@ -99,7 +100,7 @@ static bool ind__has_dots(const char *s, size_t n) {
     return false;
 }
 
-/* The dimensions that "..." stands for in a term: what its letters leave of the rank. */
+/* Returns the number of dimensions of "..." in a term: the rank less its letters. */
 static int ind__dots_rank(ind__expansion *e, int k, const char *s, size_t n) {
     int letters = 0, rank = ind_tensor_rank(e->x[k]);
     char text[300];
@@ -110,7 +111,8 @@ static int ind__dots_rank(ind__expansion *e, int k, const char *s, size_t n) {
     return -1;
 }
 
-/* Operand k with each label once: repeated ones become the diagonal. dims: its labels then. Returns their number. */
+/* Returns operand k with each label once: repeated ones become a diagonal. labels: those of the result. Returns their
+   number. */
 static int ind__einsum_diagonal(ind__expansion *e, int k, int labels[IND_MAX_RANK], int count, ind_tensor *x) {
     *x = e->x[k];
     for (int i = 0; i < count; i++) {
@@ -120,7 +122,7 @@ static int ind__einsum_diagonal(ind__expansion *e, int k, int labels[IND_MAX_RAN
                 ind__refuse(e, IND_SHAPE_MISMATCH, "operand %d: dimensions of one letter are not known to be equal", k);
                 return -1;
             }
-            *x = ind_diagonal(*x, 0, i, j); /* the diagonal comes last */
+            *x = ind_diagonal(*x, 0, i, j); /* the diagonal becomes the last dimension */
             int label = labels[i];
             for (int m = j; m + 1 < count; m++) labels[m] = labels[m + 1];
             for (int m = i; m + 2 < count; m++) labels[m] = labels[m + 1];
@@ -133,7 +135,7 @@ static int ind__einsum_diagonal(ind__expansion *e, int k, int labels[IND_MAX_RAN
     return count;
 }
 
-/* Dimensions of size 1 that are longer elsewhere broadcast: here they are dropped. */
+/* Drops dimensions of size 1 that are larger in other operands: they broadcast. */
 static int ind__einsum_drop(const ind__einsum *s, int *labels, int count, ind_tensor *x) {
     int kept = 0;
     for (int i = 0; i < count; i++) {
@@ -160,8 +162,8 @@ static bool ind__einsum_sizes(ind__einsum *s, int k, const int *labels, int coun
     return true;
 }
 
-/* The group of a label in the product of two operands: 0 batch (in both, needed later), 1 only in the first, 2 only in
-   the second, 3 in both, summed. */
+/* Returns x as a matrix of `groups` of labels. Groups: 0 batch (in both, needed later), 1 only in the first operand, 2
+   only in the second, 3 in both and summed. */
 static ind_tensor ind__einsum_matrix(const ind__einsum *s, ind_tensor x, const int *labels, int count, const int *group,
                                      const int groups[3], ind_expr product[3]) {
     int dims[IND_MAX_RANK], n = 0;
@@ -179,7 +181,7 @@ static ind_tensor ind__einsum_matrix(const ind__einsum *s, ind_tensor x, const i
     return ind_view(x, product, 3);
 }
 
-/* The product of two operands, their common labels that nobody needs later summed; a's labels are replaced. */
+/* Multiplies two operands and sums their common labels that are not needed later. Replaces a's labels. */
 static int ind__einsum_pair(const ind__einsum *s, int k, ind_tensor *a, int *la, int na, ind_tensor b, const int *lb,
                             int nb) {
     static const int of_a[3] = {0, 1, 3}, of_b[3] = {0, 3, 2};
@@ -208,7 +210,7 @@ static int ind__einsum_pair(const ind__einsum *s, int k, ind_tensor *a, int *la,
     return n;
 }
 
-/* Sums the labels of x that neither a later operand nor the result has. Integers become i64 by that, as in sum. */
+/* Sums the labels of x that neither a later operand nor the result has. Integers become i64, as in sum. */
 static int ind__einsum_sum(const ind__einsum *s, int k, ind_tensor *x, int *labels, int count) {
     int dims[IND_MAX_RANK], n = 0, kept = 0;
     for (int i = 0; i < count; i++) {
@@ -222,7 +224,7 @@ static int ind__einsum_sum(const ind__einsum *s, int k, ind_tensor *x, int *labe
     return kept;
 }
 
-/* The labels of the result, as written behind "->" or, without that, those that come once, in order. */
+/* Reads the labels of the result: those after "->"; without "->", those that occur once, in order. */
 static bool ind__einsum_output(ind__einsum *s, const char *arrow, const int *uses) {
     ind__expansion *e = s->e;
     s->num_out = 0;
@@ -263,7 +265,7 @@ static bool ind__einsum_read(ind__einsum *s, ind__einsum_labels *term, const cha
     const char *arrow = strstr(equation, "->");
     size_t end = arrow ? (size_t)(arrow - equation) : strlen(equation);
     int uses[IND__EINSUM_LABELS] = {0}, k;
-    for (int pass = 0; pass < 2; pass++) { /* the first finds how many dimensions "..." has */
+    for (int pass = 0; pass < 2; pass++) { /* pass 0 finds the dimensions of "..." */
         const char *at = equation;
         for (k = 0; at <= equation + end; k++) {
             size_t n = 0;

@@ -1,7 +1,6 @@
 /* ---- matrix products: shape rules */
 
-/* Both operands of a product, and the shared dimension: the last of a, the last but one of b (its last where it has
- * one). */
+/* Checks both operands of a product, and the shared dimension: a's last, b's second to last (a vector's only one). */
 static ind_status ind__check_product(ind__infer *in, uint32_t a, uint32_t b) {
     int ra = ind__operand(in, a)->rank, rb = ind__operand(in, b)->rank;
     if (ind__need_same_dtype(in, a, b)) return in->status;
@@ -107,7 +106,7 @@ static void ind__expand_dot(ind__expansion *e) {
     e->y = ind_matmul(e->x[0], e->x[1]);
 }
 
-/* Over the last dimensions of both; with a 0-d operand a product. */
+/* Over the last dimensions of both; with a 0-d operand, their product. */
 static void ind__expand_inner(ind__expansion *e) {
     ind_tensor a = e->x[0], b = e->x[1];
     const int m = ind_tensor_rank(a), n = ind_tensor_rank(b);
@@ -143,7 +142,7 @@ static void ind__expand_mv(ind__expansion *e) {
     if (ind__need_rank_of(e, 0, 2, 2) && ind__need_rank_of(e, 1, 1, 1)) e->y = ind_matmul(e->x[0], e->x[1]);
 }
 
-/* beta * self + alpha * product; with beta 0 what is in self does not count, be it NaN. */
+/* beta * self + alpha * product. If beta is 0, self is ignored, even NaN. */
 static ind_tensor ind__added(const ind__expansion *e, ind_tensor product) {
     const ind__attr *beta = &e->a[0], *alpha = &e->a[1];
     bool none = beta->is_int ? beta->i == 0 : beta->f == 0, one = beta->is_int ? beta->i == 1 : beta->f == 1;
@@ -227,8 +226,7 @@ static void ind__expand_bilinear(ind__expansion *e) {
 
 /* ---- matrix products: lowerings */
 
-/* Batch indices of operand x (whose last `inner` dimensions are the matrix), broadcast from those of the product.
- */
+/* Batch indices of operand x (whose last `inner` dimensions are the matrix), broadcast from those of the product. */
 static void graph__batch_index(const graph__lower_ctx *l, const ind__box *x, int inner, const ind_expr *index,
                                ind_expr *at) {
     int own = x->rank - inner;
@@ -258,7 +256,7 @@ static ind_value graph__product_b(ind_ops *o, const ind_expr *index, int rank, v
     return graph__lower_cast(o, ind__box_load(o, l->product.b, at, l->product.b->rank), l->compute);
 }
 
-/* a[.., m, k] against one matrix b: all of a's leading dimensions are rows of one product. */
+/* a[.., m, k] times one matrix b: all leading dimensions of a are rows of one product. */
 static ind_status graph__flatten_rows(graph__lower_ctx *l) {
     ind__box *a = l->product.a;
     ind_expr size[2] = {ind_expr_product(l->context, a->size, a->rank - 1), a->size[a->rank - 1]};
@@ -283,7 +281,7 @@ static void graph__product_sizes(graph__lower_ctx *l) {
     l->product.rank = rank;
 }
 
-/* *out: what l->product says, in dtype. Over an inner dimension of size 0 it is 0. */
+/* *out: the product that l->product describes, in dtype. If the inner dimension has size 0, it is 0. */
 static ind_status graph__lower_product(graph__lower_ctx *l, ind_dtype dtype, ind__box **out) {
     const ind_expr *k = &l->product.a->size[l->product.a->rank - 1];
     graph__typed_number zero = {dtype, 0, 0};
@@ -304,7 +302,7 @@ static ind_status graph__lower_product(graph__lower_ctx *l, ind_dtype dtype, ind
     return ind__box_reduction(l->w->program, &d, out);
 }
 
-/* *out: the product of operands x and y, of l->product.size. */
+/* *out: the product of operands x and y, with sizes l->product.size. */
 static ind_status graph__lower_dot(graph__lower_ctx *l, uint32_t x, uint32_t y, bool transposed, ind__box **out) {
     l->product.a = graph__stored_operand(l, x);
     l->product.b = graph__stored_operand(l, y);
@@ -334,8 +332,8 @@ static ind_value graph__linear_element(ind_ops *o, const ind_expr *index, int ra
     return ind_op_add(o, product, graph__lower_operand(o, l, 2, index, rank));
 }
 
-/* input @ weight^T + bias; the bias is added to the product as the kernel has it, before it is rounded to memory.
- */
+/* input @ weight^T + bias. The bias is added to the accumulator in the kernel, before the product is rounded for
+   memory. */
 static ind_status graph__lower_linear(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_dot(l, 0, 1, true, results);
     if (status == IND_OK && graph__lower_has_operand(l, 2)) {
@@ -346,7 +344,7 @@ static ind_status graph__lower_linear(graph__lower_ctx *l, ind__box **results) {
     return status ? status : graph__lower_unflatten(l, results);
 }
 
-/* beta * self + alpha * (mat1 @ mat2); with beta 0 self is not read, so its NaN do not spread. */
+/* beta * self + alpha * (mat1 @ mat2). If beta is 0, self is not read, so its NaNs do not spread. */
 static ind_value graph__addmm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__attr *beta = &l->node->attr[0], *alpha = &l->node->attr[1];
     ind_value product = graph__lower_scaled(o, l, ind__box_load(o, l->part[0], index, rank), alpha);

@@ -25,4 +25,4 @@ IND_API ind_tensor ind_matmul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mm(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bmm(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_addmm(ind_tensor bias, ind_tensor a, ind_tensor b, double beta, double alpha);
-IND_API ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias); /* bias: IND_NO_TENSOR to leave out */
+IND_API ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias); /* bias: IND_NO_TENSOR for none */

@@ -215,7 +215,7 @@ static void ind__expand_gaussian_nll_loss(ind__expansion *e) {
 
 static void ind__expand_hinge_embedding_loss(ind__expansion *e) {
     ind_tensor x = e->x[0], t = e->x[1], zero = ind__num(e, 0);
-    const bool whole = !ind_dtype_is_float(ind_tensor_dtype(x)); /* margin has the type of x */
+    const bool whole = !ind_dtype_is_float(ind_tensor_dtype(x)); /* margin has x's type */
     ind_tensor margin = whole ? ind__num(e, trunc(e->a[0].f)) : ind_scalar(e->g, e->a[0].f);
     ind_tensor apart = ind_maximum(ind_sub(margin, x), zero);
     ind_tensor off = ind_where(ind_ne(t, ind__num(e, 1)), apart, zero);

@@ -549,7 +549,7 @@ static ind_status graph__lower_running(graph__lower_ctx *l, bool training, ind__
 }
 
 /* Batch norm has statistics per channel, instance norm per sample and channel. With given statistics the results for
-   those of the batch are empty, as in PyTorch. */
+   batch statistics are empty, as in PyTorch. */
 static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **results) {
     uint32_t kept = l->node->op == IND_OP_INSTANCE_NORM ? 3u : 2u;
     l->norm.x = graph__lower_operand_box(l, 0);

@@ -60,7 +60,7 @@ static ind_status ind__rule_quantile(ind__infer *in) {
                            "interpolation is \"%.40s\"; allowed: linear, lower, higher, nearest, midpoint",
                            in->attr[2].s ? in->attr[2].s : "");
     if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
-    for (int d = 0; d < x->rank; d++) /* every q reads one element */
+    for (int d = 0; d < x->rank; d++) /* every q reads an element of the row */
         if ((mask >> d & 1) && ind__need_positive(in, x->size[d], "a dimension of")) return in->status;
     ind__reduced(in, mask, in->attr[1].i != 0, x->dtype, 0);
     reduced = in->result[0];
@@ -117,7 +117,7 @@ ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, co
 
 /* ---- order statistics: lowerings */
 
-/* ---- ranks: what stands at a place of the sorted row */
+/* ---- ranks: the element at a position of the sorted row */
 
 /* Sorts operand 0, or all of it as one row, along the dimension of the attribute. */
 static ind_status graph__rank_operand(graph__ranked *u, const ind__attr *along) {
@@ -167,8 +167,7 @@ static ind_value graph__row_numbers(ind_ops *o, const graph__ranked *u, const in
     return ind_op_cast(o, ind_op_eq(o, v, v), IND_I64);
 }
 
-/* The position of a median: the middle of the row (nanmedian: of its numbers). A median with a NaN takes the first NaN.
- */
+/* Position of a median: the middle of the row (nanmedian: of its numbers). A median with a NaN takes the first NaN. */
 static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
     ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
     ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
@@ -219,7 +218,7 @@ static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, v
     return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, place, IND_I64));
 }
 
-/* Twice the length of the run so far. A NaN is always a run of its own and ranks before other single elements. */
+/* Twice the length of the run so far. A NaN is always a separate run and ranks before other single elements. */
 static ind_value graph__run_length(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
     ind_expr at[IND_MAX_RANK];

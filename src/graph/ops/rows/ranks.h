@@ -13,11 +13,11 @@
 IND_API ind_tensor ind_kthvalue(ind_tensor x, ind_expr k, int dim, bool keepdim, ind_tensor *indices);
 /* The lower of the two middle values; NaN if there is one. Not for bool. For all elements use ind_flatten(x, 0, -1).
    *indices (may be NULL): its position; among equal values as a stable sort orders them, among NaNs the first.
-   ind_nanmedian ignores NaN; if there is nothing else, it gives NaN. */
+   ind_nanmedian ignores NaN; a row of only NaN gives NaN. */
 IND_API ind_tensor ind_median(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 IND_API ind_tensor ind_nanmedian(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
-/* The most frequent value along dim, the smallest of several. Each NaN is a value of its own, and the smallest.
- *indices (may be NULL): its last position (for NaN the first), as in PyTorch on the CPU. */
+/* The most frequent value along dim; of several, the smallest. Each NaN is a separate value, and the smallest. *indices
+   (may be NULL): its last position (for NaN the first), as in PyTorch on the CPU. */
 IND_API ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 /* Quantile q, f32 and f64. q is a number (ind_scalar) or a tensor of x's type with no or one dimension, which becomes
    the first of the result. interpolation: "linear" (NULL), "lower", "higher", "nearest", "midpoint". NaN if there is

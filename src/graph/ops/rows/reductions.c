@@ -310,7 +310,7 @@ static ind_status graph__lower_max(graph__lower_ctx *l, ind__box **results) {
     return status || l->node->num_results == 1 ? status : graph__lower_argmax(l, &results[1]);
 }
 
-/* Minimum and maximum, fused in the same way. */
+/* Minimum and maximum, fused likewise. */
 static ind_status graph__lower_aminmax(graph__lower_ctx *l, ind__box **results) {
     ind_dtype compute = l->compute;
     graph__split_dims(l, 0);

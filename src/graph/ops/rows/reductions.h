@@ -36,7 +36,8 @@ IND_API ind_tensor ind_any(ind_tensor x, const int *dims, int num_dims, bool kee
 
 IND_API ind_tensor ind_argmax(ind_tensor x, int dim, bool keepdim); /* IND_ALL_DIMS: over the flattened tensor */
 IND_API ind_tensor ind_argmin(ind_tensor x, int dim, bool keepdim);
-/* Values; *indices (may be NULL) are the positions of the first extreme. IND_ALL_DIMS: all elements, no indices. */
+/* Values; *indices (may be NULL) are the positions of the first maximum or minimum. IND_ALL_DIMS: all elements, no
+   indices. */
 IND_API ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 IND_API ind_tensor ind_min(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 IND_API ind_tensor ind_aminmax(ind_tensor x, int dim, bool keepdim,

@@ -175,7 +175,7 @@ static ind_value graph__lower_diff(ind_ops *o, const ind_expr *index, int rank, 
         for (int k = 0; k < left; k++) {
             if (l->compute == IND_BOOL)
                 v[k] = ind_op_ne(o, v[k + 1], v[k]);
-            else /* PyTorch rounds the differences between the steps */
+            else /* PyTorch rounds the differences after each step */
                 v[k] = ind_op_cast(o, ind_op_sub(o, v[k + 1], v[k]), l->result->dtype);
         }
     return v[0];

@@ -12,9 +12,9 @@
     X(TRAPEZOID, "trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")                                                 \
     X(CUMULATIVE_TRAPEZOID, "cumulative_trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")
 
-/* Inclusive scans along one dimension: sums, products and extremes (torch.cumsum ..). dtype NONE: PyTorch's default,
-   i64 for integers and bool. Results have x's size. indices may be NULL, else i64 positions along dim: of equal values
-   the last so far, and after a NaN the last NaN. */
+/* Inclusive scans along one dimension: sums, products, maxima and minima (torch.cumsum ..). dtype NONE: PyTorch's
+   default, i64 for integers and bool. Results have x's size. indices may be NULL, else i64 positions along dim: of
+   equal values the last so far, and after a NaN the last NaN. */
 IND_API ind_tensor ind_cumsum(ind_tensor x, int dim, ind_dtype dtype);
 IND_API ind_tensor ind_cumprod(ind_tensor x, int dim, ind_dtype dtype);
 IND_API ind_tensor ind_cummax(ind_tensor x, int dim, ind_tensor *indices);

@@ -101,7 +101,7 @@ static void ind__expand_histc(ind__expansion *e) {
     e->y = ind_cast(counts, dtype);
 }
 
-/* max(minlength, largest of x + 1) zeros: made by repeating an element. */
+/* max(minlength, largest of x + 1) zeros, created by repeating an element. */
 static ind_tensor ind__bincount_zeros(const ind__expansion *e, ind_tensor x, ind_dtype dtype) {
     ind_expr least = e->a[0].e, one = ind__e(e, 1), none = {0};
     if (e->a[1].kind == IND__ATTR_NONE) return ind_full(e->g, &least, 1, 0, dtype);

@@ -1,8 +1,8 @@
 /* ---- Fourier transforms: shape rules */
 
-/* _dft_matrix[(r, q), (c, d)]: what part q of element r of a sum gives to part d of place c of its Fourier transform of
-   length n, parts being the real and the imaginary one: scale * cos(2 pi (r c / n + (d - q) / 4)), inverse: (q - d).
-   With one part there are real parts only. half: element r stands for n - r, too, as in irfft. */
+/* _dft_matrix[(r, q), (c, d)]: the weight of part q of input element r in part d of output element c of a Fourier
+   transform of length n. Parts are the real and the imaginary one. It is scale * cos(2 pi (r c / n + (d - q) / 4));
+   inverse: (q - d). One part: real only. half: element r also stands for n - r, as in irfft. */
 static ind_status ind__rule_dft_matrix(ind__infer *in) {
     const ind__attr *a = in->attr;
     const int64_t n = a[0].i, rows = a[1].i, columns = a[2].i, most = (int64_t)1 << 28;
@@ -23,12 +23,12 @@ static ind_status ind__rule_dft_matrix(ind__infer *in) {
 
 /* ---- Fourier transforms: expansions */
 
-/* ---- Fourier transforms: products with matrices of roots of unity, which are computed where they are used. A long one
-   of length n1 n2 is n2 of length n1, a product with roots between, and n1 of length n2 (Cooley and Tukey 1965).
-   Complex numbers are pairs next to each other, so that a complex transform is one real product. */
+/* ---- Fourier transforms: products with matrices of roots of unity, which kernels compute as they use them. A length
+   n1 n2 is split into n2 transforms of length n1, a product with roots of unity, and n1 transforms of length n2 (Cooley
+   and Tukey 1965). Complex numbers are adjacent pairs, so that a complex transform is one real product. */
 
-#define IND__DFT_DIRECT 128  /* up to this length in one product */
-#define IND__DFT_PRIME  2048 /* lengths with no divisor, too: their matrix takes 16 n^2 bytes in f32 */
+#define IND__DFT_DIRECT 128  /* maximum length of a single product */
+#define IND__DFT_PRIME  2048 /* for prime lengths: their matrix takes 16 n^2 bytes in f32 */
 
 static ind_tensor ind__dft_factors(const ind__expansion *e, int64_t n, int64_t rows, int row_parts, int64_t columns,
                                    int column_parts, bool inverse, bool half, double scale, ind_dtype dtype) {
@@ -45,7 +45,7 @@ static ind_tensor ind__complex_product(const ind__expansion *e, ind_tensor a, in
     return ind_stack(parts, 2, -1);
 }
 
-/* The largest divisor up to the root; 1: n is a prime. */
+/* The largest divisor up to the square root; 1: n is prime. */
 static int64_t ind__divisor(int64_t n) {
     int64_t best = 1;
     for (int64_t d = 2; d * d <= n; d++) {
@@ -64,7 +64,7 @@ static ind_tensor ind__view2(ind_tensor x, ind_expr a, ind_expr b) {
     return ind_view(x, size, 2);
 }
 
-/* Rows [batch, n * parts] to [batch, 2n]; parts 1: they are real. */
+/* Transforms rows [batch, n * parts] to [batch, 2n]; parts 1: real input. */
 static ind_tensor ind__dft(ind__expansion *e, ind_tensor x, ind_expr batch, int64_t n, int parts, bool inverse,
                            double scale) {
     static const int swap[4] = {0, 2, 1, 3};
@@ -91,7 +91,7 @@ static ind_tensor ind__dft(ind__expansion *e, ind_tensor x, ind_expr batch, int6
     return ind__view2(x, batch, ind__e(e, 2 * n));
 }
 
-/* Half a spectrum [batch, 2 (n / 2 + 1)] made whole: the other half is the conjugate, backwards. */
+/* Completes half a spectrum [batch, 2 (n / 2 + 1)]: the other half is the conjugate in reverse order. */
 static ind_tensor ind__whole_spectrum(const ind__expansion *e, ind_tensor x, ind_expr batch, int64_t n) {
     const int back = 1;
     ind_expr size[3] = {batch, ind__e(e, n / 2 + 1), ind__e(e, 2)};
@@ -104,11 +104,11 @@ static ind_tensor ind__whole_spectrum(const ind__expansion *e, ind_tensor x, ind
 
 typedef struct ind__fft {
     int in_parts, out_parts;
-    bool inverse, onesided; /* onesided: of the real operand or result only n / 2 + 1 places are kept */
+    bool inverse, onesided; /* onesided: the real operand or result has only n / 2 + 1 frequencies */
     double scale;
 } ind__fft;
 
-/* Rows of n elements (of a c2r: of the result). */
+/* Transforms rows of n elements (c2r: n elements of the result). */
 static ind_tensor ind__fft_rows(ind__expansion *e, ind_tensor x, ind_expr batch, int64_t n, const ind__fft *f) {
     const int64_t kept = n / 2 + 1;
     const ind_dtype dtype = ind_tensor_dtype(x);
@@ -125,7 +125,7 @@ static ind_tensor ind__fft_rows(ind__expansion *e, ind_tensor x, ind_expr batch,
     return f->onesided ? ind__part(x, 1, 0, 2 * kept) : x;
 }
 
-/* The transform of length n along a dimension. */
+/* Transforms length n along a dimension. */
 static ind_tensor ind__fft_along(ind__expansion *e, ind_tensor x, int dim, int64_t n, const ind__fft *f) {
     const int rank = ind_tensor_rank(x) - (f->in_parts == 2);
     int order[IND_MAX_RANK], back[IND_MAX_RANK];
@@ -134,7 +134,7 @@ static ind_tensor ind__fft_along(ind__expansion *e, ind_tensor x, int dim, int64
             out = f->out_parts == 2 && f->onesided ? n / 2 + 1 : n;
     for (int d = 0; d < rank; d++) order[d] = d < dim ? d : d < rank - 1 ? d + 1 : dim;
     for (int d = 0; d < rank; d++) back[order[d]] = d;
-    order[rank] = back[rank] = rank; /* the pair stays last */
+    order[rank] = back[rank] = rank; /* the pair of parts remains last */
     for (int d = 0; d < rank - 1; d++) {
         size[d] = ind_tensor_size(x, order[d]);
         batch = ind_expr_mul(batch, size[d]);
@@ -156,8 +156,8 @@ static bool ind__need_complex(ind__expansion *e, int k) {
     return false;
 }
 
-/* A transform over several dimensions, which are given from the front, and the lengths of the operand or, of a c2r, of
-   the result; normalization as in aten: 1 by the root of the number of elements, 2 by the number. */
+/* A transform over several dimensions (nonnegative), and the lengths of the operand or, for a c2r, of the result.
+   normalization as in aten: 1 divides by the square root of the number of elements, 2 by the number. */
 typedef struct ind__fft_call {
     int dim[IND_MAX_RANK], num;
     int64_t n[IND_MAX_RANK];
@@ -171,7 +171,8 @@ static double ind__fft_scale(const ind__fft_call *f) {
     return f->normalization == 0 ? 1 : f->normalization == 1 ? 1 / sqrt(n) : 1 / n;
 }
 
-/* The real end of a transform comes first or last and has the last of the dimensions; the others are complex. */
+/* Runs the transforms of all dimensions. The real side comes first or last and is along the last dimension; all others
+   are complex. */
 static void ind__fft_run(ind__expansion *e, ind_tensor x, const ind__fft_call *f) {
     const double scale = ind__fft_scale(f);
     for (int i = 0; i < f->num; i++) {
@@ -181,7 +182,7 @@ static void ind__fft_run(ind__expansion *e, ind_tensor x, const ind__fft_call *f
         }
     }
     for (int step = 0; step < f->num && !e->g->status; step++) {
-        const bool forth = f->in_parts == 1; /* from real values: the last dimension first */
+        const bool forth = f->in_parts == 1; /* real input: last dimension first */
         const int i = forth ? f->num - 1 - step : step;
         ind__fft one = {2, 2, f->inverse, false, step == f->num - 1 ? scale : 1};
         if (forth && step == 0) {
@@ -204,7 +205,7 @@ static bool ind__fft_operand(ind__expansion *e, const ind__fft_call *f) {
     return false;
 }
 
-/* The lengths of the operand along the dimensions. */
+/* Reads the lengths of the operand along the dimensions. */
 static bool ind__fft_lengths(ind__expansion *e, ind__fft_call *f) {
     for (int i = 0; i < f->num; i++) {
         if (!ind__known_size(e, e->x[0], f->dim[i], "the length of a transform", &f->n[i])) return false;
@@ -212,7 +213,7 @@ static bool ind__fft_lengths(ind__expansion *e, ind__fft_call *f) {
     return true;
 }
 
-/* dims names them, NULL: all of them. Complex values may be transformed along none. */
+/* Reads the dimensions from dims; NULL: all. Complex values may be transformed along no dimension. */
 static bool ind__fft_dims(ind__expansion *e, const ind__attr *dims, ind__fft_call *f) {
     const int rank = ind_tensor_rank(e->x[0]) - (f->in_parts == 2);
     bool taken[IND_MAX_RANK] = {false};
@@ -259,7 +260,7 @@ static void ind__expand_fft_core(ind__expansion *e) {
     ind__fft_run(e, e->x[0], &f);
 }
 
-/* What the names of torch.fft say. */
+/* Derives the transform from its name in torch.fft. */
 static void ind__fft_named(const char *name, ind__fft_call *f) {
     const char *at = name + strlen("fft_");
     bool inverse = *at == 'i';
@@ -268,7 +269,7 @@ static void ind__fft_named(const char *name, ind__fft_call *f) {
     f->inverse = inverse;
     f->onesided = *at == 'r' || *at == 'h';
     if (f->onesided && (*at == 'r') != inverse) f->in_parts = 1;  /* rfft and ihfft take real values .. */
-    if (f->onesided && (*at == 'r') == inverse) f->out_parts = 1; /* .. irfft and hfft give them */
+    if (f->onesided && (*at == 'r') == inverse) f->out_parts = 1; /* .. irfft and hfft return them */
 }
 
 static bool ind__fft_norm(ind__expansion *e, const ind__attr *a, ind__fft_call *f) {
@@ -286,7 +287,7 @@ static bool ind__fft_norm(ind__expansion *e, const ind__attr *a, ind__fft_call *
     return true;
 }
 
-/* x cropped or padded with zeros to n elements of a dimension, whose size may be symbolic. */
+/* x cropped or zero-padded to n elements along a dimension, whose size may be symbolic. */
 static ind_tensor ind__fft_resized(const ind__expansion *e, ind_tensor x, int dim, int64_t n) {
     ind_expr size = ind_tensor_size(x, dim), to = ind__e(e, n), pad[2 * IND_MAX_RANK];
     const int num = 2 * (ind_tensor_rank(x) - dim);
@@ -298,7 +299,7 @@ static ind_tensor ind__fft_resized(const ind__expansion *e, ind_tensor x, int di
     return ind_expr_same(size, to) ? x : ind__part(x, dim, 0, n);
 }
 
-/* The dimensions of fft2 are the last two, those of fftn all, or the last as many as there are sizes. */
+/* Dimensions of fft2: the last two. Of fftn: all, or as many of the last as there are sizes. */
 static bool ind__fft_user_dims(ind__expansion *e, ind__fft_call *f) {
     const char *name = e->name;
     const char kind = name[strlen(name) - 1];
@@ -316,7 +317,8 @@ static bool ind__fft_user_dims(ind__expansion *e, ind__fft_call *f) {
     return ind__fft_dims(e, &own, f);
 }
 
-/* The lengths: those given (-1 in a list: none), else the operand's; of a c2r the result has 2 (m - 1) for its m. */
+/* Lengths: the given ones (-1 in a list: none), else the operand's. For a c2r of m elements, the result has 2 (m -
+   1). */
 static bool ind__fft_user_lengths(ind__expansion *e, ind__fft_call *f) {
     const ind__attr *s = &e->a[0];
     if (s->kind == IND__ATTR_SIZES && s->count != f->num) {
@@ -348,7 +350,7 @@ static void ind__expand_fft(ind__expansion *e) {
     ind__fft_run(e, x, &f);
 }
 
-/* The frequency 0 into the middle, or back: half the length around. */
+/* Moves frequency 0 to the middle, or back: rolls by half the length. */
 static void ind__expand_fftshift(ind__expansion *e) {
     const ind__attr *dims = &e->a[0];
     const int rank = ind_tensor_rank(e->x[0]), n = dims->kind == IND__ATTR_NONE ? rank : dims->count;
@@ -362,7 +364,7 @@ static void ind__expand_fftshift(ind__expansion *e) {
     }
 }
 
-/* 0, 1, .. and of fftfreq then the negative ones up to -1, by n d. */
+/* 0, 1, ..; for fftfreq, then the negative ones up to -1; all divided by n d. */
 static void ind__expand_fftfreq(ind__expansion *e) {
     const bool half = e->node->op == IND_OP_FFT_RFFTFREQ;
     const ind_dtype dtype = (ind_dtype)e->a[2].i, compute = dtype == IND_F64 ? IND_F64 : IND_F32;
@@ -389,8 +391,8 @@ static void ind__expand_fftfreq(ind__expansion *e) {
 
 /* ---- Fourier transforms: lowerings */
 
-/* In units of a 4n-th of a turn the angle is an integer, folded exactly into the first octant: sine and cosine are
-   right to the roundoff at every length. */
+/* In units of 1/(4n) turn the angle is an integer. It is folded exactly into the first octant, so sine and cosine are
+   accurate to roundoff at every length. */
 static ind_value graph__lower_dft_matrix(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     static const double pi = 3.141592653589793238462643383279502884;
     const ind__attr *a = l->node->attr;

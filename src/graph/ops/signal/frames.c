@@ -1,6 +1,6 @@
 /* ---- window functions and short-time Fourier transforms: expansions */
 
-/* ---- windows: cosines of a turn in steps */
+/* ---- windows: sums of cosines of equidistant angles */
 
 static bool ind__window_length(ind__expansion *e, int64_t length, ind_dtype dtype) {
     if (length >= 0 && length <= 1 << 27 && ind_dtype_is_float(dtype)) return true;
@@ -65,7 +65,7 @@ static bool ind__pad_mode_named(ind__expansion *e, const char *name, ind_pad_mod
     return false;
 }
 
-/* The lengths of a short-time transform, and its window in the middle of n elements: none where it is 1 everywhere. */
+/* The lengths of a short-time transform, and its window centred in n elements; no tensor if it is 1 everywhere. */
 typedef struct ind__frames {
     int64_t n, hop, win;
     ind_tensor window;
@@ -127,14 +127,14 @@ static void ind__expand_stft(ind__expansion *e) {
     if (single) e->y = ind_select(e->y, 0, ind__e(e, 0));
 }
 
-/* Frames [B, T, n], each moved by hop from the one before, added where they meet: [B, n + (T - 1) hop]. */
+/* Overlap-add of frames [B, T, n], hop apart: [B, n + (T - 1) hop]. */
 static ind_tensor ind__overlapped(const ind__expansion *e, ind_tensor frames, const ind__frames *w, ind_expr length) {
     ind_pool_desc window = {.kernel_size = {1, (int)w->n}, .stride = {1, (int)w->hop}};
     ind_tensor y = ind_col2im(ind_transpose(frames, 1, 2), ind__e(e, 1), length, &window);
     return ind_squeeze(ind_squeeze(y, 2), 1);
 }
 
-/* What of the added frames is the signal: without what center was padded with, as long as is asked for. */
+/* Cuts the signal from the added frames: removes the padding of `center`, and crops or pads to the requested length. */
 static ind_tensor ind__istft_cut(ind__expansion *e, ind_tensor y, int64_t n, ind_expr whole) {
     const ind__attr *length = &e->a[6];
     ind_expr start = ind__e(e, e->a[3].i ? n / 2 : 0), none = {0}, pad[2] = {ind__e(e, 0)};
@@ -145,7 +145,7 @@ static ind_tensor ind__istft_cut(ind__expansion *e, ind_tensor y, int64_t n, ind
     return ind__is_int(pad[1], 0) ? y : ind_pad(y, pad, 2, IND_PAD_CONSTANT, 0);
 }
 
-/* Frames are added with the window, and divided by the sum of its squares (Griffin and Lim 1984). */
+/* Overlap-add with the window, divided by the sum of its squares (Griffin and Lim 1984). */
 static void ind__expand_istft(ind__expansion *e) {
     ind__frames w;
     if (!ind__need_complex(e, 0) || !ind__need_rank_of(e, 0, 3, 4) || !ind__frames_of(e, &w)) return;

@@ -1,6 +1,6 @@
 /* ---- scans with a combine function of the user: shape rules */
 
-/* Operand k of a scan is value k of an element (all have one shape), else an identity or the segments. */
+/* Checks operand k of a scan: value k of an element (all have the same shape), an identity, or the segments. */
 static ind_status ind__check_scanned(ind__infer *in, uint32_t k, uint32_t count) {
     const ind__tensor_info *x = ind__operand(in, 0), *y = ind__operand(in, k);
     ind__shape s = {0};
@@ -56,13 +56,13 @@ static ind_value ind__combine_load(ind_ops *o, ind_tensor x, const ind_expr *ind
     return (ind_value){0};
 }
 
-/* Value k of an element left (side 0) or right (side 1), while the combine function is recorded. */
+/* Returns value k of the left (side 0) or right (side 1) element, while the combine function is recorded. */
 static ind_value ind__combine_value(ind_ops *o, const ind_scan_desc *d, int side, int k) {
     const ind__tensor_info *t = ind__tensor_of(d->x[k]);
     return ind__emit_load(o, (uint32_t)(side * d->num + k), ind_dtype_compute(t->dtype), NULL, 0);
 }
 
-/* Stores what the function gave; each value has the type that it came with. */
+/* Stores the function's results, each in the type of its input value. */
 static bool ind__combine_store(ind_ops *o, const ind_scan_desc *d, const ind_value *out) {
     for (int k = 0; k < d->num; k++) {
         const ind__tensor_info *t = ind__tensor_of(d->x[k]);
@@ -107,8 +107,8 @@ static ind_body *ind__combine_record(ind_graph *g, const ind_scan_desc *d) {
     return NULL;
 }
 
-/* The value as an argument: what is given as l0 and r0 (the first value of the left and of the right element), numbers
-   with their types, all else by the name of its statement. */
+/* Prints a value as an argument: l0 and r0 for the first values of the left and right element, numbers with their
+   types, others by the name of their statement. */
 static void ind__print_combine_value(ind__text *t, const ind_body *b, uint32_t n, int num) {
     const ind__inst *i = &b->inst[n];
     if (i->op == IND_LOOP_LOAD) {
@@ -140,7 +140,8 @@ static void ind__print_combine_call(ind__text *t, const ind_body *b, uint32_t n,
     ind__textf(t, ")");
 }
 
-/* "t5 = gt(r0, l0); where(t5, r0, l0), where(t5, r1, l1)": see the grammar. What only a result needs stands there. */
+/* Prints "t5 = gt(r0, l0); where(t5, r0, l0), where(t5, r1, l1)": see the grammar. A value used by a single result is
+   written there. */
 static void ind__print_combine(ind__text *t, const ind_body *b, int num) {
     for (uint32_t n = 1; n < b->num_inst; n++) {
         const ind__inst *i = &b->inst[n];
@@ -168,7 +169,7 @@ static void ind__print_combine(ind__text *t, const ind_body *b, int num) {
     }
 }
 
-/* The text of a combine function, and the functions that it calls declared. */
+/* Creates the attribute with the text of a combine function, and declares the functions that it calls. */
 static ind_status ind__combine_attr(ind_graph *g, const ind_body *b, int num, ind__attr *a) {
     ind__text t = {.context = g->context};
     for (uint32_t n = 1; n < b->num_inst; n++)
@@ -211,7 +212,7 @@ static ind_status ind__check_scan_desc(ind_graph *g, const char *name, const ind
     return g->status;
 }
 
-/* The flags of segments that begin at `starts` along dim of x: of x's rank, 1 in all other dimensions. */
+/* Creates the flags of segments that begin at `starts` along dim of x: rank of x, size 1 in all other dimensions. */
 static ind_tensor ind__segment_flags(ind_graph *g, ind_tensor x, int dim, ind_tensor starts) {
     int rank = ind_tensor_rank(x), at = dim < 0 ? dim + rank : dim;
     ind_tensor none = {g, 0};
@@ -232,7 +233,7 @@ static ind_tensor ind__add_scan(ind_graph *graph, const ind_scan_desc *d) {
     for (int k = 0; k < d->num; k++) operand[num++] = d->x[k].id;
     for (int k = 0; k < d->num && d->exclusive; k++) operand[num++] = d->identity[k].id;
     if (flags.id) operand[num++] = flags.id;
-    ind__state_of(graph->context)->status = IND_OK; /* what fails from here on is the function's doing */
+    ind__state_of(graph->context)->status = IND_OK; /* later failures are the function's */
     ind_body *body = graph->status ? NULL : ind__combine_record(graph, d);
     if (!body && !graph->status) {
         ind_status status = ind_error_status(graph->context);
@@ -259,7 +260,7 @@ ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc) {
 
 /* ---- scans with a combine function of the user: lowerings */
 
-/* ---- scans with a combine function of the user: operands are the values, the identities, the segments */
+/* ---- operands: the values, the identities, the segments */
 
 typedef struct graph__combine {
     graph__lower_ctx *l;

@@ -17,7 +17,7 @@ static const ind__function *ind__graph_function(const ind_graph *g, const char *
     return NULL;
 }
 
-/* A tensor must promote to the argument's type, a Python number be of no higher class. */
+/* A tensor must promote to the argument's type; a Python number must not have a higher class. */
 static ind_status ind__rule_call(ind__infer *in) {
     const ind__function *f = ind__graph_function(in->g, in->attr[0].s);
     ind__shape s = {0};
@@ -61,7 +61,7 @@ static uint32_t ind__custom_operand(ind__custom *u, uint32_t tensor) {
     return u->num - 1;
 }
 
-/* An index from data that is out of range stands for 0, which a tensor without elements does not have. */
+/* A data-dependent index that is out of range is replaced by 0, which an empty tensor does not have: masks the load. */
 static ind_value ind__custom_has_some(ind_ops *o, const ind__tensor_info *t, const ind_expr *index) {
     ind_expr zero = ind_int(ind_op_context(o), 0);
     ind_value mask = {0};
@@ -74,7 +74,7 @@ static ind_value ind__custom_has_some(ind_ops *o, const ind__tensor_info *t, con
     return mask;
 }
 
-/* ind_op_load under the recorder: a LOAD whose source is the operand's position. */
+/* ind_op_load while recording: a LOAD whose source is the operand's position. */
 static ind_value ind__custom_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
     ind__custom *u = ((ind__recorder *)o)->user;
     const ind__tensor_info *t = ind__tensor_of(x);
@@ -122,7 +122,7 @@ static ind_body *ind__custom_record(ind__custom *u, const ind_loop_desc *desc, c
     return ind__record_end(&r);
 }
 
-/* A name that text can use: no op has it. */
+/* Adds a function whose name is not that of an op, so that texts can use it. */
 static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) {
     const ind__function *have = ind__graph_function(g, f->name);
     if (g->status) return g->status;
@@ -139,7 +139,7 @@ static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) 
     return IND_OK;
 }
 
-/* The function of this name in the graph; one that is registered in the context becomes one of it. */
+/* Returns the function of this name in the graph. A function registered in the context is added to the graph. */
 static const ind__function *ind__graph_find_function(ind_graph *g, const char *name) {
     const ind__function *f = ind__graph_function(g, name);
     if (f) return f;
@@ -197,10 +197,10 @@ static ind_tensor ind__add_custom(ind_graph *graph, const ind_loop_desc *desc) {
 
     const ind__tensor_info *like = ind__tensor_of(desc->like);
     int rank = like ? like->rank : desc->rank;
-    ind_expr size[IND_MAX_RANK]; /* a copy: fn may add to the graph, which moves its tensors */
+    ind_expr size[IND_MAX_RANK]; /* a copy: fn may add nodes, which moves the graph's tensors */
     for (int d = 0; d < rank; d++) size[d] = like ? like->size[d] : ind__under_facts(graph, desc->size[d]);
     ind_dtype dtype = desc->dtype == IND_DTYPE_NONE && like ? like->dtype : desc->dtype;
-    ind__state_of(graph->context)->status = IND_OK; /* what fails from here on is the function's doing */
+    ind__state_of(graph->context)->status = IND_OK; /* later failures are the function's */
     ind_body *body = ind__custom_record(&u, desc, size, rank, &dtype);
     ind_tensor result = {graph, 0};
     if (body) {
@@ -238,7 +238,7 @@ static ind_value graph__lower_custom(ind_ops *o, const ind_expr *index, int rank
     return graph__lower_cast(o, ind__body_replay(o, &replay), l->compute);
 }
 
-/* Arguments come in the types that the function declares. */
+/* Arguments are cast to the declared types of the function. */
 static ind_value graph__lower_call(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__function *f = ind__graph_function(l->w->graph, l->node->attr[0].s);
     ind_value x[IND_MAX_FUNCTION_ARGS];

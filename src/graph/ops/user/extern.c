@@ -1,6 +1,6 @@
 /* ---- extern calls: shape rules */
 
-/* The declared results of an extern call: for each a dtype, a rank and the sizes. */
+/* Reads a declared result of an extern call: dtype, rank, sizes. */
 static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, int *at, uint32_t k) {
     int64_t dtype = 0, rank = -1;
     bool ok = *at + 2 <= types->count && ind_expr_is_int(types->list[*at], &dtype) &&
@@ -31,7 +31,7 @@ static ind_status ind__check_mutates(ind__infer *in, const ind__attr *mutates, u
     return IND_OK;
 }
 
-/* The declared results, then the operands that it overwrites. */
+/* Results: the declared ones, then the overwritten operands. */
 static ind_status ind__rule_extern(ind__infer *in) {
     const ind__attr *types = &in->attr[3], *mutates = &in->attr[2];
     int num = 0, at = 0, overwritten = mutates->kind == IND__ATTR_NONE ? 0 : mutates->count;
@@ -186,7 +186,7 @@ ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args 
 
 /* ---- extern calls: lowerings */
 
-/* The operand in a buffer that the call may overwrite: its own, where nobody reads it afterwards, else a copy. */
+/* Returns operand k in a buffer that the call may overwrite: its own if nothing reads it later, else a copy. */
 static ind__box *graph__lower_overwritten(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__lower_operand_box(l, k);
     bool dies = graph__may_overwrite(l->w, x) && x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
@@ -226,7 +226,7 @@ static ind_status graph__lower_extern(graph__lower_ctx *l, ind__box **results) {
     ind_status status = ind__box_call(l->w->program, &d, made);
     for (uint32_t k = 0; !status && k < d.num_results; k++) results[k] = made[k];
     for (int k = 0; !status && k < overwritten;
-         k++) { /* the boxes come by operand, the results as they were asked for */
+         k++) { /* boxes are in operand order, results in the order of `mutates` */
         int before = 0;
         for (int j = 0; j < overwritten; j++) before += operand[j] < operand[k];
         results[d.num_results + (uint32_t)k] = made[d.num_results + (uint32_t)before];

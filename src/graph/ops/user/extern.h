@@ -4,10 +4,10 @@
     X(EXTERN, "extern", "inputs*", "name:str workspace:size=0 mutates:ints=none types:exprs", 0, "Q") /* extern call   \
                                                                                                        */
 
-/* An extern call (ind_extern_register in inductor_ir.h): a step of its own, without generated code; its operands are
-   stored, contiguous. It returns the first result, ind_result the others: the declared ones, then for each operand in
-   `mutates` its contents after the call. Ops that read such an operand itself see its contents before the call; if any
-   comes later, the call gets a copy. A call without used results is dropped; any other runs once per run. ind_compile
+/* An extern call (ind_extern_register in inductor_ir.h): a separate step without generated code. Its operands are
+   stored and contiguous. It returns the first result, ind_result the others: the declared ones, then the contents after
+   the call of each operand in `mutates`. Ops that read such an operand itself see its contents before the call; if a
+   later op does, the call gets a copy. A call without used results is dropped; any other runs once per run. ind_compile
    looks up the callbacks: a missing one is IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no
    types and no shape rule), IND_TYPE_MISMATCH (the rule returns other types), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE
    and IND_OVERFLOW (the workspace), any error of the rule. */

@@ -1,6 +1,6 @@
 /* ---- im2col and col2im: shape rules */
 
-/* The windows of im2col and col2im, over an image of these two sizes; *count: how many there are. */
+/* Checks the windows of im2col and col2im over an image of these two sizes. *count: their number. */
 static ind_status ind__check_columns(ind__infer *in, const ind_expr *image, ind__window *w, ind_expr count[2]) {
     w->rank = 2;
     if (ind__check_window(in, NULL, w)) return in->status;
@@ -55,7 +55,7 @@ static ind_status ind__rule_col2im(ind__infer *in) {
 
 /* ---- im2col and col2im: builders */
 
-/* The lists of windows in two dimensions, none of them left out: strides and dilations of 0 are 1. */
+/* Fills in the lists of two-dimensional windows: strides and dilations of 0 become 1. */
 static bool ind__full_pool_lists(ind_tensor x, ind_graph_op op, const ind_pool_desc *pool, ind__int_lists *l) {
     ind_pool_desc full;
     if (!x.graph || x.graph->status) return false;
@@ -87,7 +87,7 @@ ind_tensor ind_col2im(ind_tensor x, ind_expr height, ind_expr width, const ind_p
 
 /* ---- im2col and col2im: lowerings */
 
-/* Row (c, i, j) and column (y, x) of the matrix: element (c, y * stride - padding + i * dilation, ..) of the image. */
+/* Row (c, i, j), column (y, x) of the matrix: element (c, y * stride - padding + i * dilation, ..) of the image. */
 static ind_value graph__im2col_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     const ind__window *w = &l->window;
@@ -113,7 +113,7 @@ static ind_status graph__lower_im2col(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__im2col_element, results);
 }
 
-/* Element (.., y, x) of the image under element (i, j) of a window, if the window's place comes out whole. */
+/* Element (.., y, x) of the image at offset (i, j) of a window, if its window index is an integer in range. */
 static ind_value graph__col2im_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__window *w = &l->window;
     int image = l->result->rank, lead = image - 3;

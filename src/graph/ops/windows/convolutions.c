@@ -5,7 +5,7 @@ static bool ind__is_transposed(const ind_graph *g, ind_graph_op op, const ind__a
     return given ? given->i != 0 : strstr(ind__op_name(op), "transpose") != NULL;
 }
 
-/* NULL, or the name of the attribute that has the wrong count. The weight gives the kernel. */
+/* Returns NULL, or the name of the attribute with a wrong count. The weight gives the kernel sizes. */
 static const char *ind__conv_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr,
                                 const ind__tensor_info *weight, ind__conv *c) {
     int rank = c->window.rank = weight->rank - 2;
@@ -19,7 +19,7 @@ static const char *ind__conv_of(const ind_graph *g, ind_graph_op op, const ind__
     return ok ? NULL : "output_padding";
 }
 
-/* Elements of spatial dimension s of the result. */
+/* Size of spatial dimension s of the result. */
 static ind_expr ind__conv_size(const ind__conv *c, int s, ind_expr size) {
     const ind__window *w = &c->window;
     ind_expr one = ind_int(size.context, 1), two = ind_int(size.context, 2);
@@ -47,7 +47,7 @@ static ind_status ind__check_conv_numbers(ind__infer *in, ind__conv *c) {
     return IND_OK;
 }
 
-/* Channels: the weight is [out, in / groups, ..] or, transposed, [in, out / groups, ..]. */
+/* Checks the channels: the weight is [out, in / groups, ..] or, transposed, [in, out / groups, ..]. */
 static ind_status ind__check_channels(ind__infer *in, const ind__conv *c, int channel, ind_expr *out) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, 1);
     ind_expr groups = ind_int(in->c, c->groups);
@@ -114,7 +114,7 @@ static ind_status ind__check_gradient(ind__infer *in, uint32_t k, const ind_expr
                        ind__say_type(in, k), want);
 }
 
-/* grad_output input weight; all three gradients are results, and what is not used of them is not computed. */
+/* Operands: grad_output, input, weight. All three gradients are results; unused ones are not computed. */
 static ind_status ind__rule_convolution_backward(ind__infer *in) {
     uint32_t forward[3] = {in->operand[1], in->operand[2], 0};
     const uint32_t *operand = in->operand;
@@ -124,7 +124,7 @@ static ind_status ind__rule_convolution_backward(ind__infer *in) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; input and weight must both have 3, 4 or 5 dimensions",
                            ind__say_name(in, 2), ind__say_type(in, 2));
     }
-    in->operand = forward; /* the convolution's own rule says what its result is */
+    in->operand = forward; /* the convolution's rule gives its result */
     ind_status status = ind__rule_convolution(in);
     in->operand = operand;
     if (status) return status;
@@ -232,17 +232,17 @@ static void ind__expand_named_padding(ind__expansion *e) {
 
 /* ---- convolutions: lowerings */
 
-/* ---- convolutions: matrix products whose first operand is found by index arithmetic (an im2col that is not stored) */
+/* ---- convolutions: matrix products whose first operand is loaded by index arithmetic (implicit im2col) */
 
-/* The loops of a convolution: image?, group?, channel of the result, places; channel of the operand, window. */
+/* The loops of a convolution: image?, group?, channel of the result, positions; channel of the operand, window. */
 typedef struct graph__conv_index {
-    ind_expr channel; /* of the operand, of all groups */
+    ind_expr channel; /* of the operand, over all groups */
     const ind_expr *place, *window;
     ind_expr group, out, in; /* channels within the group */
 } graph__conv_index;
 
 static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const ind_expr *index) {
-    int next = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1; /* 1 where there is a batch */
+    int next = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1; /* 1 if there is a batch */
     graph__conv_index at = {.group = ind_int(l->context, 0)};
     if (l->conv.groups > 1) at.group = index[next++];
     at.out = index[next++];
@@ -254,8 +254,9 @@ static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const i
     return at;
 }
 
-/* Place o of the result under element k of the window. Transposed, the operand's element i is spread to the places
-   i * stride - padding + k * dilation: o has one if the division is without remainder. */
+/* Returns whether position o of the result has an input element under element k of the window, and its index.
+   Transposed, input element i is spread to the positions i * stride - padding + k * dilation, so the division must be
+   exact. */
 static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, ind_expr k, ind_expr size,
                                   ind_expr *at) {
     const ind__window *w = &l->conv.window;
@@ -267,7 +268,7 @@ static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, 
     return graph__window_over(w, s, o, k, size, at);
 }
 
-/* The operand lies in memory, so a load under a mask gives 0 where the window sticks out. */
+/* The operand is in memory, so a masked load gives 0 outside of it. */
 static ind_value graph__conv_input(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     const ind__box *x = l->product.a;
@@ -306,7 +307,7 @@ static ind_value graph__conv_weight(ind_ops *o, const ind_expr *index, int rank,
     return graph__lower_cast(o, ind__box_load(o, l->product.b, at, l->product.b->rank), l->compute);
 }
 
-/* A single product: no channel and no window to sum over. */
+/* A single product: nothing to sum over. */
 static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     ind_expr at[2 * IND_MAX_RANK];
@@ -315,7 +316,7 @@ static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank,
     return ind_op_mul(o, graph__conv_input(o, at, rank, user), graph__conv_weight(o, at, rank, user));
 }
 
-/* The sums over channels and windows, of l->product.size. */
+/* Sums over channels and windows, with sizes l->product.size. */
 static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
     ind_expr range[4] = {l->conv_channels};
     int n = 1 + l->conv.window.rank;
@@ -340,7 +341,7 @@ static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
     return ind__box_reduction(l->w->program, &d, out);
 }
 
-/* Channel c of the result is channel c of a group's with as many before it; the bias has one element for each. */
+/* Adds the bias of the result's channel: its group's channels come after those of the earlier groups. */
 static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     int lead = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1;
     ind_expr channel = index[lead];
@@ -349,7 +350,7 @@ static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank,
     return ind_op_add(o, ind__box_load(o, l->part[0], index, rank), graph__lower_cast(o, bias, l->compute));
 }
 
-/* Sums of windows of operand a times those of operand b, to the size of y. */
+/* Sums windows of operand a times operand b, with the sizes of y. */
 static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t b, const ind__tensor_info *y,
                                       ind__box **out) {
     const ind__tensor_info *w = graph__lower_operand_info(l, b);
@@ -381,8 +382,8 @@ static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **resul
 
 /* ---- gradients of convolutions ---- */
 
-/* Element of the weight's gradient: group?, channel of the dense operand, channel of the windowed one, window; summed
-   over images and places of the dense one. Both channels are within the group. */
+/* Loads for an element of the weight's gradient. Index: group?, channel of the dense operand, channel of the windowed
+   one, window; summed over images and positions of the dense one. Both channels are within the group. */
 static ind_value graph__weight_gradient_dense(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     const ind__box *x = l->product.a;
@@ -465,7 +466,7 @@ static ind_status graph__lower_weight_gradient(graph__lower_ctx *l, bool transpo
     return *out ? IND_OK : ind__failed(l->context);
 }
 
-/* Gradients of input, weight and bias. That of the input is the convolution the other way round. */
+/* Gradients of input, weight and bias. The input's gradient is the transposed convolution. */
 static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 1);
     (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 2), &l->conv);

@@ -49,7 +49,7 @@ ind_tensor ind_grid_sampler_3d(ind_tensor x, ind_tensor grid, int interpolation_
 
 /* ---- sampling at the points of a grid: expansions */
 
-/* Places in [-1, 1] along a dimension of n elements: of the corners, or of the elements' middles. */
+/* Coordinates in [-1, 1] of n elements: from corner to corner, or of the elements' centres. */
 static ind_tensor ind__grid_line(const ind__expansion *e, int64_t n, bool corners, ind_dtype dtype) {
     ind_tensor i = ind_arange(e->g, ind__e(e, 0), ind__e(e, n), ind__e(e, 1), dtype);
     if (corners && n == 1) return ind__times(e, i, 0);
@@ -58,7 +58,8 @@ static ind_tensor ind__grid_line(const ind__expansion *e, int64_t n, bool corner
     return ind_div(twice, ind__num(e, steps));
 }
 
-/* theta [N, 2, 3] of size [N, C, H, W], or [N, 3, 4] of [N, C, D, H, W]: x comes first, the last dimension. */
+/* theta [N, 2, 3] for size [N, C, H, W], or [N, 3, 4] for [N, C, D, H, W]. Coordinate x is the first, for the last
+   dimension. */
 static void ind__expand_affine_grid(ind__expansion *e) {
     const int dims = e->a[0].count - 2;
     const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
@@ -72,7 +73,7 @@ static void ind__expand_affine_grid(ind__expansion *e) {
         return;
     }
     ind_tensor sum = {e->g, 0};
-    for (int d = 0; d < dims; d++) { /* coordinate d lies along dimension -1 - d of the grid, [.., H, W, coordinates] */
+    for (int d = 0; d < dims; d++) { /* coordinate d is along dimension -1 - d of the grid, [.., H, W, coordinates] */
         int64_t n = 0;
         if (!ind_expr_is_int(e->a[0].list[e->a[0].count - 1 - d], &n) || n < 1) {
             ind__refuse(e, IND_NOT_SUPPORTED, "sizes that are no numbers above 0");
@@ -98,7 +99,7 @@ static void ind__expand_grid_sampler(ind__expansion *e) {
 
 /* ---- sampling at the points of a grid: lowerings */
 
-/* Coordinate x folded back into [low / 2, high / 2] as often as it takes (ATen's reflect_coordinates). */
+/* Coordinate x reflected into [low / 2, high / 2], repeatedly if needed (ATen's reflect_coordinates). */
 static ind_value graph__reflected(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr low, ind_expr high) {
     ind_value half = ind_op_constant(o, 0.5, l->compute), zero = ind_op_constant(o, 0, l->compute);
     ind_value from = ind_op_mul(o, ind_op_index(o, low, l->compute), half);
@@ -110,7 +111,7 @@ static ind_value graph__reflected(ind_ops *o, const graph__lower_ctx *l, ind_val
     return ind_op_where(o, ind_op_index(o, ind_expr_eq(low, high), IND_BOOL), zero, ind_op_where(o, odd, back, there));
 }
 
-/* From [-1, 1] to elements of a dimension. */
+/* Maps [-1, 1] to element coordinates of a dimension. */
 static ind_value graph__grid_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr size) {
     ind_expr last = ind_expr_sub(size, ind_int(l->context, 1));
     ind_value unit = ind_op_constant(o, 1, l->compute), half = ind_op_constant(o, 0.5, l->compute);
@@ -119,7 +120,7 @@ static ind_value graph__grid_scaled(ind_ops *o, const graph__lower_ctx *l, ind_v
     return ind_op_mul(o, ind_op_sub(o, ind_op_mul(o, x, ind_op_index(o, size, l->compute)), unit), half);
 }
 
-/* A place as the padding has it; what is no number, or far outside, is before the first element. */
+/* Applies the padding mode to a coordinate. NaN or a coordinate far outside becomes one before the first element. */
 static ind_value graph__grid_padded(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr size) {
     bool align = l->node->attr[2].i != 0;
     int64_t padding = l->node->attr[1].i;
@@ -138,7 +139,7 @@ static ind_value graph__grid_padded(ind_ops *o, const graph__lower_ctx *l, ind_v
     return ind_op_where(o, inside, x, ind_op_constant(o, -100, l->compute));
 }
 
-/* The image's element at a place in each dimension, 0 outside of it. */
+/* Loads the image's element at a position per dimension; 0 outside of the image. */
 static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_expr *index, const ind_value *place) {
     const ind__box *x = graph__lower_operand_box(l, 0);
     const int dims = x->rank - 2;
@@ -157,7 +158,7 @@ static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_
     return ind_op_where(o, inside, v, ind_op_constant(o, 0, l->compute));
 }
 
-/* In each dimension the places that count and their weights. */
+/* Per dimension: the positions that contribute, and their weights. */
 typedef struct graph__grid_taps {
     ind_value place[3][4], weight[3][4];
     int num;
@@ -178,13 +179,13 @@ static ind_value graph__cubic(ind_ops *o, ind_value t, double a, double b, doubl
     return ind_op_add(o, ind_op_mul(o, y, t), ind_op_constant(o, d, dtype));
 }
 
-/* Keys 1981, a = -3/4; each place for itself is padded. */
+/* Keys 1981, a = -3/4. The padding mode applies to each position. */
 static void graph__cubic_taps(ind_ops *o, const graph__lower_ctx *l, graph__grid_taps *t, int s, ind_value x,
                               ind_expr size) {
     const double a = -0.75;
     ind_value unit = ind_op_constant(o, 1, l->compute), first = ind_op_floor(o, x), after = ind_op_sub(o, x, first);
     ind_value back = ind_op_sub(o, unit, after);
-    for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
+    for (int k = 0; k < 4; k++) { /* offsets -1, 0, 1 and 2 from the first */
         ind_value at = ind_op_add(o, first, ind_op_constant(o, k - 1, l->compute)), distance = k < 2 ? after : back;
         t->place[s][k] = graph__grid_padded(o, l, at, size);
         t->weight[s][k] = k == 0 || k == 3
@@ -215,7 +216,7 @@ static ind_value graph__grid_sampled(ind_ops *o, const ind_expr *index, int rank
     const int dims = rank - 2;
     graph__grid_taps taps = {.num = mode == 2 ? 4 : 2};
     ind_value nearest[3];
-    for (int s = 0; s < dims; s++) { /* the grid has x first, which is the last dimension */
+    for (int s = 0; s < dims; s++) { /* x comes first in the grid and is the last dimension */
         ind_expr at[5] = {index[0]}, size = graph__lower_operand_info(l, 0)->size[2 + s];
         for (int d = 0; d < dims; d++) at[1 + d] = index[2 + d];
         at[1 + dims] = ind_int(l->context, dims - 1 - s);

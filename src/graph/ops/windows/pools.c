@@ -1,6 +1,6 @@
 /* ---- pools: shape rules */
 
-/* Averages are of floats or, but for adaptive windows, of i64, rounded toward 0: as on PyTorch's CPU. */
+/* Averages take floats or, except for adaptive windows, i64, rounded toward 0 as on PyTorch's CPU. */
 static ind_status ind__need_averaged(ind__infer *in, bool adaptive) {
     if (adaptive) return ind__need_float(in, 0);
     const ind_dtype dtype = ind__operand(in, 0)->dtype;
@@ -63,7 +63,7 @@ static ind_status ind__rule_adaptive_pool(ind__infer *in) {
     return ind__pool_results(in, size);
 }
 
-/* Gradients of pools: operand 0 is like what the pool of operand 1 gives, the result like operand 1. */
+/* Gradients of pools: operand 0 is like the result of the pool of operand 1; the result is like operand 1. */
 static ind_status ind__rule_pool_backward(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 1), *grad = ind__operand(in, 0);
     const ind__attr *ceil = ind__attr_named(in->g, in->op, in->attr, "ceil_mode");
@@ -174,7 +174,7 @@ ind_tensor ind_adaptive_avg_pool(ind_tensor x, const ind_expr *output_size, int 
 
 /* ---- pools: expansions */
 
-/* (sum over the window of x^p)^(1/p), negative sums counting as 0. */
+/* (sum over the window of x^p)^(1/p), where negative sums count as 0. */
 static void ind__expand_lp_pool(ind__expansion *e) {
     const int dims = e->node->op == IND_OP_LP_POOL1D ? 1 : 2;
     const double p = e->a[0].f;
@@ -223,7 +223,7 @@ static void ind__expand_local_response_norm(ind__expansion *e) {
 
 /* ---- pools: lowerings */
 
-/* ---- pools: a reduction over the window, whose elements outside of the operand are not read ---- */
+/* ---- pools: a reduction over the window; elements outside of the operand are not read ---- */
 
 /* The only element of a window. */
 static ind_value graph__only_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
@@ -258,14 +258,14 @@ static ind_status graph__lower_window(graph__lower_ctx *l, ind_reduction type, i
     return ind__box_reduction(l->w->program, &d, result);
 }
 
-/* Where adaptive window index[d] begins. */
+/* Begin of adaptive window index[d]. */
 static ind_expr graph__adaptive_start(const graph__lower_ctx *l, const ind_expr *index, int d) {
     ind_expr whole = ind_expr_mul(index[d], graph__lower_operand_info(l, 0)->size[d]);
     return ind_expr_floordiv(whole, l->result->size[d]);
 }
 
-/* Where the element of the operand lies that a window index means, and whether it does. An adaptive window runs from
-   floor(o * in / out) to ceil((o + 1) * in / out). */
+/* Maps a window index to the element of the operand; returns whether that exists. An adaptive window is [floor(o * in /
+   out), ceil((o + 1) * in / out)). */
 static ind_expr graph__window_element(const graph__lower_ctx *l, const ind_expr *index, ind_expr *at) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     const ind__window *w = &l->window;
@@ -288,8 +288,8 @@ static ind_expr graph__window_element(const graph__lower_ctx *l, const ind_expr 
     return inside;
 }
 
-/* Which of `count` windows has its element k at place i of the operand, if one has: the division is without remainder.
- */
+/* Returns whether one of `count` windows has its element k at position i of the operand (the division must be exact).
+ *at: the index of that window. */
 static ind_expr graph__window_over(const ind__window *w, int s, ind_expr i, ind_expr k, ind_expr count, ind_expr *at) {
     ind_expr from = ind_expr_sub(ind_expr_add(i, w->padding[s]), ind_expr_mul(k, w->dilation[s]));
     *at = ind_expr_floordiv(from, w->stride[s]);
@@ -316,8 +316,8 @@ static ind_value graph__avg_pool_element(ind_ops *o, const ind_expr *index, int 
     return graph__lower_inside(o, l, 0, inside, at, graph__lower_zero(o, l));
 }
 
-/* From the position in the window to that in the operand's plane. A position outside of the operand can only be the
-   first, where every element is the lowest number: then the first element inside is meant. */
+/* Converts the position in the window to one in the operand's plane. A position outside of the operand can only be the
+   first, if every element is the lowest number. It is replaced by the first element inside. */
 static ind_value graph__pool_index_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     const ind__window *w = &l->window;
@@ -343,7 +343,7 @@ static ind_value graph__pool_index_element(ind_ops *o, const ind_expr *index, in
     return flat;
 }
 
-/* Values and, where they are asked for, positions: two reductions over the same windows, which share a kernel. */
+/* Values and, if requested, positions: two reductions over the same windows, which share a kernel. */
 static ind_status graph__lower_max_windows(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_window(l, IND_REDUCE_MAX, l->result->dtype, graph__max_pool_element, &results[0]);
     if (status || l->node->num_results == 1) return status;
@@ -352,8 +352,8 @@ static ind_status graph__lower_max_windows(graph__lower_ctx *l, ind__box **resul
     return graph__lower_loop(l, IND_I64, l->result->size, l->result->rank, graph__pool_index_element, &results[1]);
 }
 
-/* Elements that an average is taken of: all of the window with the padding, but not what ceil_mode adds behind it; or
-   only what lies inside of the operand. */
+/* Number of elements averaged: the window with its padding, but not the part that ceil_mode adds after it; or only the
+   part inside of the operand. */
 static ind_expr graph__pooled_count(const graph__lower_ctx *l, const ind_expr *index) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     const ind__window *w = &l->window;
@@ -397,8 +397,8 @@ static ind_status graph__lower_pool(graph__lower_ctx *l, ind__box **results) {
     return ind__is_max_pool(l->node->op) ? graph__lower_max_windows(l, results) : graph__lower_avg_windows(l, results);
 }
 
-/* Where the input is a multiple of the output, adaptive windows are plain ones; else the longest has at most
-   ceil(in / out) + 1 elements, of which each uses its own. */
+/* If the input size is a multiple of the output size, adaptive windows are plain ones. Else the loop covers the
+   maximum, ceil(in / out) + 1 elements, and each window uses its own part. */
 static void graph__set_adaptive_windows(graph__lower_ctx *l) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr zero = ind_int(l->context, 0), one = ind_int(l->context, 1);
@@ -420,9 +420,9 @@ static ind_status graph__lower_adaptive_pool(graph__lower_ctx *l, ind__box **res
     return ind__is_max_pool(l->node->op) ? graph__lower_max_windows(l, results) : graph__lower_avg_windows(l, results);
 }
 
-/* ---- gradients of pools: zeros, to which every window adds. In f32 where the result is shorter. ---- */
+/* ---- gradients of pools: every window adds to zeros, in f32 if the result is narrower ---- */
 
-/* The pool itself, of which this is the gradient: operand 0 is what it pools, the result is like grad_output. */
+/* The pool of which this is the gradient: operand 0 is its operand, the result is like grad_output. */
 typedef struct graph__pool_forward {
     graph__lower_ctx l;
     ind__node node;
@@ -471,7 +471,7 @@ static ind_value graph__rounded_element(ind_ops *o, const ind_expr *index, int r
     return ind__box_load(o, l->part[0], index, rank);
 }
 
-/* Zeros like the result, to which fn adds over the loops of `size`; then in the result's type. */
+/* Adds by fn, over the loops of `size`, to zeros like the result; then casts to the result's type. */
 static ind_status graph__lower_added_up(graph__lower_ctx *l, const ind_expr *size, int rank, graph__lower_scatter_fn fn,
                                         ind__box **results) {
     const ind__tensor_info *y = l->result;

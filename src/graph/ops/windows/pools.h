@@ -54,15 +54,15 @@ typedef struct ind_pool_desc {
     int divisor_override; /* of averages; 0: the number of elements */
 } ind_pool_desc;
 /* torch.nn.functional.<name> over the last `dims` (1 to 3) dimensions of an image with channels, with or without a
-   batch. indices (may be NULL): i64 positions in the input's plane, of equal values (also NaN) the first. Averages take
+   batch. indices (may be NULL): i64 positions in the input's plane; of equal values (also NaN) the first. Averages take
    floats; ind_avg_pool and its gradient also take i64, rounded toward 0. */
 IND_API ind_tensor ind_max_pool(ind_tensor x, int dims, const ind_pool_desc *pool, ind_tensor *indices);
 IND_API ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool);
 IND_API ind_tensor ind_adaptive_max_pool(ind_tensor x, const ind_expr *output_size, int dims, ind_tensor *indices);
 IND_API ind_tensor ind_adaptive_avg_pool(ind_tensor x, const ind_expr *output_size, int dims);
 
-/* Gradients of pools over the last two dimensions with respect to x: every window adds its own to zeros. indices: from
-   ind_max_pool. */
+/* Gradients, with respect to x, of pools over the last two dimensions: every window adds its share to zeros. indices:
+   from ind_max_pool. */
 IND_API ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool);
 IND_API ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x);
 IND_API ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool,

@@ -2,15 +2,15 @@
 
 typedef enum ind__resample_mode { IND__NEAREST, IND__NEAREST_EXACT, IND__LINEAR } ind__resample_mode;
 
-/* How the last `rank` dimensions are resampled; scale 0: that of the sizes. */
+/* How the last `rank` dimensions are resampled. scale 0: the ratio of the sizes. */
 typedef struct ind__resample {
-    int rank, mode; /* mode -1: there is none of this name */
+    int rank, mode; /* mode -1: the name is unknown */
     bool align_corners;
     double scale[3];
     const ind__attr *size, *scales;
 } ind__resample;
 
-/* torch.nn.functional.interpolate calls linear by the number of dimensions. */
+/* Returns the mode of a name. torch.nn.functional.interpolate names linear by the number of dimensions. */
 static int ind__interpolation_mode(const char *mode, int rank) {
     static const char *const linear[] = {"linear", "bilinear", "trilinear"};
     if (mode && strcmp(mode, "nearest") == 0) return IND__NEAREST;
@@ -18,7 +18,7 @@ static int ind__interpolation_mode(const char *mode, int rank) {
     return mode && rank >= 1 && rank <= 3 && strcmp(mode, linear[rank - 1]) == 0 ? IND__LINEAR : -1;
 }
 
-/* False: scale factors are given that are not 1 or as many as dimensions, or are not positive. */
+/* False if scale factors are given whose number is neither 1 nor the number of dimensions, or that are not positive. */
 static bool ind__resample_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr, int operand_rank,
                              ind__resample *r) {
     bool any = op == IND_OP_INTERPOLATE;
@@ -40,8 +40,7 @@ static bool ind__resample_of(const ind_graph *g, ind_graph_op op, const ind__att
     return true;
 }
 
-/* floor(size * scale); a symbolic size needs a scale with a denominator that is a power of two. Invalid if it has not.
- */
+/* floor(size * scale). For a symbolic size, scale's denominator must be a power of two; otherwise invalid. */
 static ind_expr ind__scaled_size(ind_expr size, double scale) {
     int64_t known, denominator = 1;
     ind_context *c = size.context;
@@ -126,9 +125,10 @@ ind_tensor ind_interpolate(ind_tensor x, const ind_expr *size, int num_size, con
 
 /* ---- resampling: expansions */
 
-/* ---- resampling: area is an adaptive average; cubic takes four elements along each dimension (Keys 1981, a = -3/4) */
+/* ---- resampling: area is an adaptive average; cubic uses four elements along each dimension (Keys 1981, a = -3/4) */
 
-/* The sizes that the last dimensions get; false: neither or both of size and scale factors are given, or too few. */
+/* Computes the sizes of the last dimensions. False unless exactly one of size and scale factors is given, with 1 or
+   `dims` elements. */
 static bool ind__resampled_sizes(ind__expansion *e, const ind__attr *size, const ind__attr *scales, int dims,
                                  ind_expr *out) {
     bool sized = size->kind != IND__ATTR_NONE && size->count > 0,
@@ -173,12 +173,12 @@ static ind_tensor ind__cubic(const ind__expansion *e, ind_tensor t, double a, do
     return ind__plus(e, ind_mul(y, t), d);
 }
 
-/* What a place in the result is multiplied by to give one in the operand. */
+/* Ratio of a coordinate in the operand to one in the result. */
 static ind_tensor ind__resampled_step(const ind__expansion *e, ind_expr in, ind_expr out, bool corners, double scale,
                                       ind_dtype dtype) {
     ind_expr one = ind__e(e, 1);
     if (corners) {
-        ind_expr gaps = ind_expr_sub(out, one); /* a single place is the first: the step is 0 */
+        ind_expr gaps = ind_expr_sub(out, one); /* a single output is the first: the step is 0 */
         in = ind_expr_mul(ind_expr_sub(in, one), ind_expr_min(gaps, one));
         out = ind_expr_max(gaps, one);
     } else if (scale > 0) {
@@ -187,7 +187,7 @@ static ind_tensor ind__resampled_step(const ind__expansion *e, ind_expr in, ind_
     return ind_div(ind__size_number(e, in, dtype), ind__size_number(e, out, dtype));
 }
 
-/* x, which is computed in f32 or f64, resampled along a dimension. */
+/* Resamples x, which is f32 or f64, along a dimension. */
 static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int dim, ind_expr out, bool corners,
                                    double scale) {
     const ind_dtype dtype = ind_tensor_dtype(x);
@@ -197,7 +197,7 @@ static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int di
     place = corners ? ind_mul(place, step) : ind__plus(e, ind_mul(ind__plus(e, place, 0.5), step), -0.5);
     ind_tensor first = ind_floor(place), t = ind_sub(place, first), back = ind_sub(ind__num(e, 1), t);
     const double a = -0.75;
-    for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
+    for (int k = 0; k < 4; k++) { /* offsets -1, 0, 1 and 2 from the first */
         ind_tensor distance = k < 2 ? t : back;
         ind_tensor w = k == 0 || k == 3 ? ind__cubic(e, ind__plus(e, distance, 1), a, -5 * a, 8 * a, -4 * a)
                                         : ind__cubic(e, distance, a + 2, -(a + 3), 0, 1);
@@ -227,7 +227,7 @@ static void ind__expand_upsample_bicubic(ind__expansion *e) {
     if (dtype != ind_tensor_dtype(x)) e->y = ind_cast(x, dtype);
 }
 
-/* The weight of an element this far from the middle: of a triangle, or of Keys' cubic with a = -1/2. */
+/* The weight of an element at this distance from the centre: a triangle, or Keys' cubic with a = -1/2. */
 static ind_tensor ind__aa_filter(const ind__expansion *e, ind_tensor distance, bool cubic) {
     const double a = -0.5;
     ind_tensor one = ind__num(e, 1), zero = ind_scalar(e->g, 0);
@@ -238,7 +238,7 @@ static ind_tensor ind__aa_filter(const ind__expansion *e, ind_tensor distance, b
     return ind_where(ind_lt(distance, one), ind__cubic(e, distance, a + 2, -(a + 3), 0, 1), outer);
 }
 
-/* How many elements meet in one of the result, at most: 2 ceil(half * max(step, 1)) + 1. */
+/* Maximum number of elements that contribute to one of the result: 2 ceil(half * max(step, 1)) + 1. */
 static ind_expr ind__aa_taps(const ind__expansion *e, ind_expr in, ind_expr out, int half, bool corners, double scale) {
     ind_expr one = ind__e(e, 1), two = ind__e(e, 2), gaps = ind_expr_max(ind_expr_sub(out, one), one), reach;
     if (corners) {
@@ -251,8 +251,8 @@ static ind_expr ind__aa_taps(const ind__expansion *e, ind_expr in, ind_expr out,
     return ind_expr_add(ind_expr_mul(two, reach), one);
 }
 
-/* Of each element of the result, [out, taps]: which elements meet in it, their weights, which come to 1, and whether
-   there are so many. */
+/* For each element of the result, [out, taps]: the elements that contribute, their normalised weights, and whether the
+   tap exists. */
 typedef struct ind__aa_met {
     ind_tensor at, weight, inside;
 } ind__aa_met;
@@ -294,7 +294,7 @@ static ind_tensor ind__aa_along(const ind__expansion *e, ind_tensor x, int dim, 
     return ind__sum_last(ind_mul(y, met.weight), dim + 1, false);
 }
 
-/* Resampling of which every element of the operand has its share, also where the result is much smaller. */
+/* Resampling with antialiasing: every element of the operand contributes, even if the result is much smaller. */
 static void ind__expand_upsample_aa(ind__expansion *e) {
     const ind__attr *scales = &e->a[2];
     const bool scaled = scales->kind != IND__ATTR_NONE && scales->count > 0;
@@ -322,7 +322,7 @@ static void ind__expand_interpolate_aa(ind__expansion *e) {
     e->y = ind__call_in(e->g, cubic ? IND_OP_UPSAMPLE_BICUBIC2D_AA : IND_OP_UPSAMPLE_BILINEAR2D_AA, e->x, 1, a, 3);
 }
 
-/* interpolate in a mode that is written as other ops. */
+/* Returns the expansion of an interpolate mode that expands to other ops. */
 static ind__expander ind__interpolation_expander(const ind__node *node) {
     const char *mode = node->op == IND_OP_INTERPOLATE && node->attr[2].s ? node->attr[2].s : "";
     if (node->attr[4].i) return ind__expand_interpolate_aa;
@@ -331,7 +331,7 @@ static ind__expander ind__interpolation_expander(const ind__node *node) {
 
 /* ---- resampling: lowerings */
 
-/* What a place in the result is multiplied by to give one in the operand, as PyTorch has it in f32 (f64 for f64). */
+/* Ratio of a coordinate in the operand to one in the result, as PyTorch computes it in f32 (f64 for f64). */
 static ind_value graph__resample_step(ind_ops *o, const graph__lower_ctx *l, const ind__resample *r, int s,
                                       ind_dtype dtype) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
@@ -339,12 +339,12 @@ static ind_value graph__resample_step(ind_ops *o, const graph__lower_ctx *l, con
     if (!r->align_corners && r->scale[s] > 0) return ind_op_constant(o, 1 / r->scale[s], dtype);
     if (r->align_corners) {
         in = ind_expr_sub(in, one);
-        out = ind_expr_max(ind_expr_sub(out, one), one); /* a single place is the first: it is multiplied by 0 */
+        out = ind_expr_max(ind_expr_sub(out, one), one); /* a single output is the first: multiplied by 0 */
     }
     return ind_op_div(o, ind_op_index(o, in, dtype), ind_op_index(o, out, dtype));
 }
 
-/* The step as a number, where the sizes are known; else 0. */
+/* The step as a number if the sizes are known, else 0. */
 static float graph__nearest_step(const graph__lower_ctx *l, const ind__resample *r, int s) {
     int64_t in, out;
     bool known = ind_expr_is_int(graph__lower_operand_info(l, 0)->size[2 + s], &in) &&
@@ -353,8 +353,8 @@ static float graph__nearest_step(const graph__lower_ctx *l, const ind__resample 
     return known ? (float)in / (float)out : 0;
 }
 
-/* Whether floor((i + shift) * step) in f32, which is what PyTorch computes, is the floor of the exact quotient at every
-   place: for a power of two it is, else known sizes are tried one by one. */
+/* True if floor((i + shift) * step) in f32, as PyTorch computes it, is the exact quotient's floor at every position. It
+   is for a scale that is a power of two; known sizes are tested one by one. */
 static bool graph__nearest_is_exact(const graph__lower_ctx *l, const ind__resample *r, int s) {
     int64_t in, out;
     float step = graph__nearest_step(l, r, s), shift = r->mode == IND__NEAREST_EXACT ? 0.5f : 0.0f;
@@ -382,7 +382,7 @@ static ind_expr graph__nearest_place(const graph__lower_ctx *l, const ind__resam
     return ind_expr_floordiv(ind_expr_mul(i, in), ind_expr_mul(out, two));
 }
 
-/* As PyTorch rounds it: min(floor((i + shift) * step), in - 1) in f32. */
+/* As PyTorch rounds: min(floor((i + shift) * step), in - 1) in f32. */
 static ind_expr graph__nearest_computed(ind_ops *o, const graph__lower_ctx *l, const ind__resample *r, int s,
                                         ind_expr i) {
     ind_expr in = graph__lower_operand_info(l, 0)->size[2 + s], one = ind_int(l->context, 1);
@@ -406,7 +406,7 @@ static ind_value graph__nearest_element(ind_ops *o, const ind_expr *index, int r
     return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, rank), l->compute);
 }
 
-/* The two neighbours of a place in the operand, and the weight of the second. */
+/* The two neighbours of a coordinate in the operand, and their weights. */
 typedef struct graph__neighbours {
     ind_expr at[2];
     ind_value weight[2];
@@ -453,7 +453,7 @@ static ind_value graph__linear_resample_element(ind_ops *o, const ind_expr *inde
     return v[0];
 }
 
-/* The operand is read several times for each element, and by computed indices. */
+/* Stores the operand for linear modes, which read it several times per element, by computed indices. */
 static ind_status graph__lower_upsample(graph__lower_ctx *l, ind__box **results) {
     ind__resample r;
     (void)ind__resample_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 0)->rank, &r);

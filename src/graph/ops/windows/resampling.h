@@ -28,10 +28,10 @@
     X(UPSAMPLE_BICUBIC2D_AA, "_upsample_bicubic2d_aa", "self",                                                         \
       "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "E")
 
-/* torch.nn.functional.interpolate of [batch, channels, 1 to 3 sizes]. One of size and scale_factor is given, the other
-   NULL with 0; num: 1 for all dimensions, or one for each. Places are computed as PyTorch does, in f32 (linear in f64:
-   in f64). align_corners: for IND_INTERPOLATE_LINEAR. The text form also has the modes "area" and "bicubic", and
-   antialias. */
+/* torch.nn.functional.interpolate of [batch, channels, 1 to 3 sizes]. Either size or scale_factor is given; the other
+   is NULL with 0. num: 1 for all dimensions, or one per dimension. Coordinates are computed as in PyTorch: in f32
+   (linear in f64: in f64). align_corners: for IND_INTERPOLATE_LINEAR. The text form also has the modes "area" and
+   "bicubic", and antialias. */
 typedef enum ind_interpolation {
     IND_INTERPOLATE_NEAREST,
     IND_INTERPOLATE_NEAREST_EXACT,

@@ -47,52 +47,89 @@ static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
 
 /* ---- the plan ---- */
 
-static ind_expr cg__mm_tiles(ind_expr size, int tile) {
-    return ind_expr_ceildiv(size, ind_int(size.context, tile));
+/* The templates, in the order in which they are asked. */
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_wgmma, &cg__mm_mma, &cg__mm_fma};
+#define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
+
+static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
+    for (size_t i = 0; i < MM_NUM_TEMPLATES; i++)
+        if (cg__mm_templates[i]->strategy == s) return cg__mm_templates[i];
+    return NULL;
 }
 
-/* Tiles along n, then along m, then the batch. With many columns of tiles the blocks that run together should form a
-   compact patch, as that reads the fewest different rows and columns: then the tiles are walked in stripes of up to 8
-   rows, column by column. */
-static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
-    ind_expr rows = cg__mm_tiles(p->size_m, v->tile_m), columns = cg__mm_tiles(p->size_n, v->tile_n);
-    *stripe = 1;
-    while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
-    blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
-    blocks[1] = cg__mm_tiles(rows, *stripe);
-    blocks[2] = p->batch;
+typedef struct cg__mm_choice {
+    const cg__mm_template *from;
+    cg__mm_config config;
+    double cost;
+} cg__mm_choice;
+
+/* Takes the template's cheapest configuration if it is cheaper than the choice. */
+static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int64_t depth, int index_bits,
+                                const ind_target *t, cg__mm_choice *best) {
+    for (size_t i = 0; i < x->num_configs; i++) {
+        cg__mm_config c = x->configs[i];
+        x->fit(&c, p, depth, index_bits);
+        if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
+        const double cost = cg__mm_cost(x, p, &c, t);
+        if (!best->from || cost < best->cost) *best = (cg__mm_choice){x, c, cost};
+    }
 }
 
-static void cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind__variant *v) {
-    cg__mm_config c = cg__mm_choose_config(p, v->index_bits, d->w.target);
-    bool mma = c.unit != MM_FMA;
-    v->strategy = c.unit == MM_WGMMA ? IND_STRATEGY_MATMUL_WGMMA
-                  : mma              ? IND_STRATEGY_MATMUL_MMA
-                                     : IND_STRATEGY_MATMUL_SIMT;
-    v->threads = cg__mm_threads(&c);
-    v->tile_m = c.tile_m;
-    v->tile_n = c.tile_n;
-    v->tile_k = c.tile_k;
-    v->stages = c.stages;
-    v->warps_m = mma ? c.warps_m : 0;
-    v->warps_n = mma ? c.warps_n : 0;
-    v->per_thread = mma ? 1 : c.warps_m;
+/* Returns the cheapest configuration of the templates that take the product; *reason: why the last one that does not
+   take it does not. */
+static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, const ind_target *t, const char **reason) {
+    int64_t lo, hi;
+    ind__known_bounds(p->size_k, &lo, &hi);
+    cg__mm_choice best = {0};
+    *reason = NULL;
+    for (size_t i = 0; i < MM_NUM_TEMPLATES; i++) {
+        const char *no = cg__mm_templates[i]->match(p, t);
+        if (no && !best.from) *reason = no;
+        if (!no) cg__mm_try_template(cg__mm_templates[i], p, hi, index_bits, t, &best);
+    }
+    return best;
+}
+
+static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *reason) {
+    const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
+    const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
+    const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
+    if (cg__mm_has_prologue(p))
+        cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
+                tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
+    else if (tensor)
+        cg__why(d, "%s operands on tensor cores; %s copied in 16-byte vectors", ind_dtype_name(p->a.memory), copied);
+    else
+        cg__why(d, "%s; accumulates in %s", reason, ind_dtype_name(p->sum));
+}
+
+static ind_status cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind__variant *v) {
+    const char *reason;
+    const cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
+    const cg__mm_template *x = best.from;
+    const cg__mm_config *c = &best.config;
+    if (!x)
+        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
+                         d->w.kernel->name);
+    v->strategy = x->strategy;
+    const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
+    v->threads = x->threads(c);
+    v->of.tile = (ind__tile_plan){.m = c->tile_m,
+                                  .n = c->tile_n,
+                                  .k = c->tile_k,
+                                  .warps_m = tensor ? c->warps_m : 0,
+                                  .warps_n = tensor ? c->warps_n : 0,
+                                  .stages = c->stages};
+    v->per_thread = tensor ? 1 : c->warps_m;
     v->rows = 1;
-    v->blocks_per_sm = cg__mm_occupancy(p, &c, d->w.target);
-    v->shared_bytes = ind_int(d->w.context, cg__mm_shared(p, &c));
+    v->blocks_per_sm = cg__mm_occupancy(x, p, c, d->w.target);
+    v->memory.shared = ind_int(d->w.context, cg__mm_shared(x, p, c));
     int stripe;
     ind_expr blocks[3];
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
-    const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
-    const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
-    if (p->a.computed || p->b.computed)
-        cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
-                mma ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
-    else if (mma)
-        cg__why(d, "%s operands on tensor cores; %s copied in 16-byte vectors", ind_dtype_name(p->a.memory), copied);
-    else
-        cg__why(d, "tensor cores do not multiply these types exactly; accumulates in %s", ind_dtype_name(p->sum));
+    cg__mm_explain(d, p, reason);
+    return IND_OK;
 }
 
 /* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
@@ -110,6 +147,6 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
     if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
     v->vector = cg__mm_choose_vector(d, p);
-    cg__mm_set_config(d, p, v);
-    return d->w.failed ? ind__failed(d->w.context) : IND_OK;
+    ind_status status = cg__mm_set_config(d, p, v);
+    return status || !d->w.failed ? status : ind__failed(d->w.context);
 }

@@ -1,0 +1,40 @@
+/* The table of strategies, and what a variant has by its strategy's row. */
+
+const ind__strategy_row *ind__strategy_row_of(ind_strategy s) {
+    static const ind__strategy_row rows[] = {
+#define X(name, text, family, of, file, emit, features) {text, IND__FAMILY_##family, IND__PLAN_OF_##of, features},
+        IND_STRATEGIES(X)
+#undef X
+    };
+    return &rows[s];
+}
+
+bool ind__strategy_has(ind_strategy s, ind__feature feature) {
+    return (ind__strategy_row_of(s)->features & (int)feature) != 0;
+}
+
+const char *ind__strategy_text(ind_strategy s) {
+    return ind__strategy_row_of(s)->text;
+}
+
+static bool cg__has(const ind__writer *w, ind__feature feature) {
+    return ind__strategy_has(w->variant->strategy, feature);
+}
+
+const ind__row_plan *ind__row_of(const ind__variant *v) {
+    static const ind__row_plan none = {0};
+    return ind__strategy_row_of(v->strategy)->of == IND__PLAN_OF_ROW ? &v->of.row : &none;
+}
+
+static const ind__row_plan *cg__row(const ind__writer *w) {
+    return ind__row_of(w->variant);
+}
+
+const ind__tile_plan *ind__tile_of(const ind__variant *v) {
+    static const ind__tile_plan none = {0};
+    return ind__strategy_row_of(v->strategy)->of == IND__PLAN_OF_TILE ? &v->of.tile : &none;
+}
+
+bool ind__takes_next(const ind__variant *v) {
+    return v->strategy == IND_STRATEGY_FINISH;
+}

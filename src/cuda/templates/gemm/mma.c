@@ -1,0 +1,160 @@
+/* Products on tensor cores with mma.sync, and the pipeline that wgmma shares. */
+
+/* The loop over the steps of k. A step is multiplied from `stage`; the copies of the step `ahead` steps later go to
+   `into`. Both are counted up and reset: a remainder would be slower. */
+static void cg__mm_begin_stages(ind__writer *w, int ahead) {
+    ind__textf(&w->code, "int stage = 0, into = %d;\n#pragma unroll 1\n", ahead);
+    cg__begin(w, "for (%s step = 0; step < steps; step++)", cg__int(w));
+}
+
+static void cg__mm_end_stages(ind__writer *w) {
+    int last = w->variant->of.tile.stages - 1;
+    ind__textf(&w->code, "stage = stage == %d ? 0 : stage + 1;\ninto = into == %d ? 0 : into + 1;\n", last, last);
+    cg__end(w);
+}
+
+/* Returns the offset of the tile of `stage`. A computed operand has a single tile, written when it is needed. */
+static const char *cg__mm_stage_of(ind__writer *w, const cg__mm_operand *o, int tile_x) {
+    return o->computed ? "" : cg__string(w, " + stage * %d", tile_x * w->variant->of.tile.k);
+}
+
+static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
+    const ind__variant *v = w->variant;
+    const char *a = cg__mm_stage_of(w, &p->a, v->of.tile.m), *b = cg__mm_stage_of(w, &p->b, v->of.tile.n);
+    cg__unroll(w);
+    cg__begin(w, "for (int step = 0; step < %d; step++)", v->of.tile.stages - 1);
+    ind__textf(&w->code, "if (step < steps) load(step, step);\nind_cp_async_commit();\n");
+    cg__end(w);
+    cg__mm_begin_stages(w, v->of.tile.stages - 1);
+    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", v->of.tile.stages - 2);
+    ind__textf(&w->code, "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\n",
+               v->of.tile.stages - 1, v->of.tile.stages - 1);
+    if (cg__mm_has_prologue(p)) ind__textf(&w->code, "make(step, stage);\n__syncthreads();\n");
+    ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, %s, %s>(acc, tile_a%s, tile_b%s,\n",
+               p->a.memory == IND_BF16 ? "true" : "false", v->of.tile.m, v->of.tile.n, v->of.tile.k,
+               p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", a, b);
+    ind__textf(&w->code, "    warp_m, warp_n);\n");
+    cg__mm_end_stages(w);
+    ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
+    cg__use(w, IND__CG_CP_ASYNC);
+    cg__use(w, IND__CG_MMA_TILE);
+}
+
+/* The part of "load" for one operand. */
+static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    if (o->computed)
+        cg__mm_write_raw(w, p, o, name);
+    else if (o->copy)
+        cg__mm_write_copy(w, p, o, name);
+    else
+        cg__mm_write_halves(w, p, o, name);
+}
+
+/* Tiles, copies and prologues of an iteration, and the accumulators of a warp. */
+static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, int warp_m) {
+    const ind__variant *v = w->variant;
+    const int warp_n = v->of.tile.n / v->of.tile.warps_n;
+    ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
+    int in_a = (p->a.computed ? 1 : v->of.tile.stages) * v->of.tile.m * v->of.tile.k;
+    int offset = 2 * (in_a + (p->b.computed ? 1 : v->of.tile.stages) * v->of.tile.n * v->of.tile.k);
+    ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
+    cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
+    cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
+    cg__mm_write_all_places(w, p);
+    cg__mm_begin_load(w, true);
+    cg__mm_write_tile(w, p, &p->a, 'a');
+    cg__mm_write_tile(w, p, &p->b, 'b');
+    cg__mm_end_lambda(w);
+    cg__mm_write_make(w, p);
+    ind__textf(&w->code, "const int warp = threadIdx.x / 32, warp_m = warp / %d * %d, warp_n = warp %% %d * %d;\n",
+               v->of.tile.warps_n, warp_m, v->of.tile.warps_n, warp_n);
+    ind__textf(&w->code, "float acc[%d][%d][4] = {};\n", warp_m / 16, warp_n / 8);
+}
+
+/* The sums to shared memory. */
+static void cg__mm_end_tensor_tiles(ind__writer *w) {
+    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
+    ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, warp_n);\n__syncthreads();\n", w->variant->of.tile.n);
+    cg__use(w, IND__CG_MMA_SUMS);
+}
+
+/* ---- the template ---- */
+
+static const cg__mm_config cg__mm_mma_configs[] = {
+    {128, 128, 64, 2, 2, 3, 255}, {128, 128, 32, 2, 2, 4, 255}, {128, 128, 32, 2, 4, 4, 128},
+    {128, 96, 64, 2, 2, 3, 240},  {128, 64, 64, 2, 2, 3, 168},  {64, 128, 64, 2, 2, 3, 200},
+    {64, 64, 64, 2, 2, 4, 128},   {64, 64, 64, 2, 2, 3, 128},   {128, 32, 64, 4, 1, 3, 96},
+    {64, 32, 64, 4, 1, 3, 96},    {32, 128, 64, 1, 4, 3, 128},  {32, 64, 64, 2, 2, 4, 96},
+    {16, 64, 64, 1, 4, 4, 96},
+};
+
+static const char *cg__mm_mma_match(const cg__mm_problem *p, const ind_target *t) {
+    (void)t;
+    return cg__mm_can_mma(p) ? NULL : "tensor cores do not multiply these types exactly";
+}
+
+/* Limits the depth of a step and the stages to a known depth. The sums of a single step need not all be in registers at
+   once. A prologue takes registers. */
+static void cg__mm_fit_stages(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int idle) {
+    if (depth <= 32) c->tile_k = 32;
+    const int64_t steps = (depth + c->tile_k - 1) / c->tile_k;
+    if (c->stages > steps + idle) c->stages = steps < 1 ? idle + 1 : (int)steps + idle;
+    if (steps <= 1 && c->registers > 160) c->registers = 160;
+    if (cg__mm_has_prologue(p)) c->registers = c->registers > 207 ? 255 : c->registers + 48;
+}
+
+static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)index_bits;
+    cg__mm_fit_stages(c, p, depth, 1);
+}
+
+/* A tile of b with rows along k is one narrow panel, or several of 64 columns: its width is a power of two. */
+static bool cg__mm_has_panels(const cg__mm_config *c, const cg__mm_problem *p) {
+    return p->b.k_major || !(c->tile_n & (c->tile_n - 1));
+}
+
+/* 64-bit indices leave no registers for the largest tiles per thread. */
+static bool cg__mm_mma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    return cg__mm_has_panels(c, p) && (c->registers <= (cg__mm_has_prologue(p) ? 216 : 168) || index_bits == 32);
+}
+
+static int cg__mm_warp_threads(const cg__mm_config *c) {
+    return c->warps_m * c->warps_n * 32;
+}
+
+/* Shared memory of an operand of 16 bits: a tile in each stage, or one tile and the stages that it is computed from. */
+static int64_t cg__mm_operand_bytes(const cg__mm_operand *o, int64_t elements, int stages) {
+    return elements * (o->computed ? stages * o->staged_bytes + 2 : stages * 2);
+}
+
+static int64_t cg__mm_stage_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    return cg__mm_operand_bytes(&p->a, c->tile_m * c->tile_k, c->stages) +
+           cg__mm_operand_bytes(&p->b, c->tile_n * c->tile_k, c->stages);
+}
+
+/* Each warp reads its rows of both tiles. */
+static cg__mm_work cg__mm_mma_work(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t) {
+    (void)sum_bytes;
+    return (cg__mm_work){
+        .rate = t->mma_rate, .rows = (double)c->tile_m * c->warps_n + (double)c->tile_n * c->warps_m, .bytes = 2};
+}
+
+static void cg__mm_mma_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int warp_m = tile->m / tile->warps_m;
+    cg__mm_begin_tensor_tiles(w, p, warp_m);
+    cg__mm_write_mma_loop(w, p);
+    cg__mm_end_tensor_tiles(w);
+}
+
+static const cg__mm_template cg__mm_mma = {.strategy = IND_STRATEGY_MATMUL_MMA,
+                                           .match = cg__mm_mma_match,
+                                           MM_CONFIGS(cg__mm_mma_configs),
+                                           .fit = cg__mm_mma_fit,
+                                           .allows = cg__mm_mma_allows,
+                                           .threads = cg__mm_warp_threads,
+                                           .tile_bytes = cg__mm_stage_bytes,
+                                           .idle_stages = 1,
+                                           .work = cg__mm_mma_work,
+                                           .alignment = 16,
+                                           .main_loop = cg__mm_mma_main_loop};

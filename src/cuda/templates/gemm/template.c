@@ -1,0 +1,127 @@
+/* The interface of a template of products, and the formulas that all of them share. A new kind of product is one file
+   with its row, and the row's place in cg__mm_templates. The epilogue and the way that a block finds its tile are
+   common: epilogue.c, load.c. */
+
+/* A configuration: tile, warps along m and n (FMA: the side of a thread's tile in warps_m), stages of the pipeline, and
+   registers per thread that suffice without spilling (NVRTC 13.0, sm_80, sm_90a, sm_100; 32-bit indices, an epilogue of
+   three ops). */
+typedef struct cg__mm_config {
+    int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
+} cg__mm_config;
+
+/* What a block does per element of depth. */
+typedef struct cg__mm_work {
+    double rate; /* multiply-adds per cycle and SM */
+    double rows; /* elements read from shared memory */
+    int bytes;   /* of an element of the tiles */
+} cg__mm_work;
+
+typedef struct cg__mm_template {
+    ind_strategy strategy;
+    /* match: NULL if the template takes the product, else the reason */
+    const char *(*match)(const cg__mm_problem *p, const ind_target *t);
+    const cg__mm_config *configs;
+    size_t num_configs;
+    /* configurations: fits one to a depth of at most `depth` .. */
+    void (*fit)(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits);
+    /* .. and says if the registers and the layouts of the operands allow it */
+    bool (*allows)(const cg__mm_config *c, const cg__mm_problem *p, int index_bits);
+    int (*threads)(const cg__mm_config *c);
+    int64_t (*tile_bytes)(const cg__mm_config *c, const cg__mm_problem *p); /* shared memory of the pipeline */
+    int idle_stages;                                                        /* stages that no copy is in flight for */
+    cg__mm_work (*work)(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t); /* cost */
+    int alignment;                                                                       /* of shared memory, bytes */
+    bool reads_pointers; /* in a launch of several kernels: reads pointers at each use, to save registers */
+    /* prologues, main loop, and the sums to shared memory */
+    void (*main_loop)(ind__writer *w, const cg__mm_problem *p);
+    /* device functions before the kernel; NULL: none */
+    void (*functions)(ind__writer *w, ind__text *t);
+} cg__mm_template;
+
+#define MM_CONFIGS(list) .configs = list, .num_configs = sizeof list / sizeof *list
+
+/* True if tensor cores take the operands: two of one 16-bit type, as in memory. A LOAD under a mask qualifies: its
+   value is 0 or the value in memory. */
+static bool cg__mm_can_mma(const cg__mm_problem *p) {
+    return p->sum == IND_F32 && cg__mm_is_half(&p->a) && p->a.memory == p->b.memory;
+}
+
+/* Returns the type of sums and of FMA tiles: unsigned for integers, which wrap around. */
+static const char *cg__mm_sum_type(const cg__mm_problem *p) {
+    return ind_dtype_is_float(p->sum) ? cg__types[p->sum].value : cg__types[p->sum].wrapping;
+}
+
+static int cg__mm_sum_bytes(const cg__mm_problem *p) {
+    return ind_dtype_bytes(p->sum) == 8 ? 8 : 4;
+}
+
+static bool cg__mm_has_prologue(const cg__mm_problem *p) {
+    return p->a.computed || p->b.computed;
+}
+
+/* Shared memory: the tiles of the pipeline, reused for the sums (rows padded as in ind_sum_at). */
+static int64_t cg__mm_shared(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c) {
+    const int64_t sums = (int64_t)c->tile_m * (c->tile_n + 8) * cg__mm_sum_bytes(p), tiles = x->tile_bytes(c, p);
+    return sums > tiles ? sums : tiles;
+}
+
+/* Resident blocks of an SM. Its registers belong to four partitions, among which the warps are distributed. FMA on 8
+   bytes takes twice the registers. */
+static int cg__mm_occupancy(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                            const ind_target *t) {
+    const int64_t threads = x->threads(c), registers = cg__mm_sum_bytes(p) == 8 ? 2 * c->registers : c->registers;
+    const int64_t by_shared = t->shared_per_sm / (cg__mm_shared(x, p, c) + t->block_shared);
+    const int64_t by_registers = t->sm_registers / 4 / (32 * registers) * 4 * 32 / threads;
+    const int64_t by_threads = t->sm_threads / threads;
+    int64_t n = by_shared < by_registers ? by_shared : by_registers;
+    n = n < by_threads ? n : by_threads;
+    return n < 1 ? 1 : n > 16 ? 16 : (int)n;
+}
+
+/* Cycles per element of depth, of the busiest unit: multipliers; L2, which loads TM + TN elements; shared memory, which
+   writes what was loaded and is read by warps. */
+static double cg__mm_depth_cost(const cg__mm_template *x, const cg__mm_config *c, int sum_bytes,
+                                const ind_thresholds *t) {
+    const cg__mm_work work = x->work(c, sum_bytes, t);
+    const double edge = (double)c->tile_m + c->tile_n;
+    const double multiply = (double)c->tile_m * c->tile_n / work.rate;
+    const double fetch = edge * work.bytes / t->product_l2_rate;
+    const double feed = (work.rows + edge) * work.bytes / t->product_shared_rate;
+    const double slowest = multiply > fetch ? multiply : fetch;
+    return (slowest > feed ? slowest : feed) / (t->product_busy / 100.0);
+}
+
+/* Estimated cycles. The blocks of an SM share its units, so their work adds up: the steps of k and the epilogue. A step
+   takes at least the latency of a copy from L2, divided by the copies in flight. The latency of a block (start, first
+   copies, epilogue) counts once for all resident blocks. (For the ten fastest configurations of each of 16 problems the
+   estimates are off by 11 % on average, H200.) */
+static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                          const ind_target *target) {
+    const ind_thresholds *t = &target->thresholds;
+    const int64_t m = ind_hint(p->size_m), n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
+    const double tiles_m = (double)((m + c->tile_m - 1) / c->tile_m),
+                 tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
+    const double per_sm = ceil((double)batch * tiles_m * tiles_n / target->num_sms);
+    const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
+    const double steps = (double)((k + c->tile_k - 1) / c->tile_k);
+    const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
+    double step = cg__mm_depth_cost(x, c, cg__mm_sum_bytes(p), t) * c->tile_k;
+    if (step * together < latency) step = latency / together;
+    return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
+           (t->product_start + latency) * ceil(per_sm / fit);
+}
+
+static ind_expr cg__mm_tiles(ind_expr size, int tile) {
+    return ind_expr_ceildiv(size, ind_int(size.context, tile));
+}
+
+/* Blocks along n, then along m, then the batch. With many columns of tiles the order is in stripes of up to 8 rows,
+   column by column: resident blocks then read the fewest different rows and columns. */
+static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
+    ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
+    *stripe = 1;
+    while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
+    blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
+    blocks[1] = cg__mm_tiles(rows, *stripe);
+    blocks[2] = p->batch;
+}

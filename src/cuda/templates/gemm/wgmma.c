@@ -1,0 +1,126 @@
+/* Products on tensor cores with wgmma: sm_90a. */
+
+/* The steps of k with wgmma, which is asynchronous. The copies of a step overwrite the tiles of the step before the
+   previous one: all threads have waited for its products before the barrier. */
+static void cg__mm_write_wgmma_loop(ind__writer *w, const cg__mm_problem *p) {
+    const ind__variant *v = w->variant;
+    int a = v->of.tile.m * v->of.tile.k, b = v->of.tile.n * v->of.tile.k;
+    cg__unroll(w);
+    cg__begin(w, "for (int step = 0; step < %d; step++)", v->of.tile.stages - 2);
+    ind__textf(&w->code, "if (step < steps) load(step, step);\nind_cp_async_commit();\n");
+    cg__end(w);
+    cg__mm_begin_stages(w, v->of.tile.stages - 2);
+    ind__textf(&w->code, "ind_cp_async_wait<%d>();\nind_wgmma_publish();\n__syncthreads();\n", v->of.tile.stages - 3);
+    ind__textf(&w->code,
+               "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(acc[0], tile_a + stage * %d, tile_b + stage * %d, first_row);\n",
+               p->a.memory == IND_BF16 ? "true" : "false", v->of.tile.m, v->of.tile.n, v->of.tile.k,
+               p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", a, b);
+    ind__textf(&w->code,
+               "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\nind_wgmma_wait<1>(acc[0]);\n",
+               v->of.tile.stages - 2, v->of.tile.stages - 2);
+    cg__mm_end_stages(w);
+    ind__textf(&w->code, "ind_wgmma_wait<0>(acc[0]);\nind_cp_async_wait<0>();\n__syncthreads();\n");
+    cg__use(w, IND__CG_CP_ASYNC);
+    cg__use(w, IND__CG_WGMMA);
+}
+
+/* The instruction of one wgmma; its operands include the n / 2 sums of a thread. */
+static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p, int n) {
+    const char *type = p->a.memory == IND_BF16 ? "bf16" : "f16";
+    ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\n\"\n");
+    ind__textf(t, "             \"wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {\"\n", n, type, type);
+    for (int i = 0; i < n / 2; i += 8) {
+        ind__textf(t, "             \"");
+        for (int j = i; j < i + 8 && j < n / 2; j++) ind__textf(t, "%%%d%s", j, j + 1 < n / 2 ? ", " : "");
+        ind__textf(t, "\"\n");
+    }
+    ind__textf(t, "             \"}, %%%d, %%%d, p, 1, 1, %d, %d;\\n}\"\n             : ", n / 2, n / 2 + 1,
+               !p->a.k_major, !p->b.k_major);
+    for (int i = 0; i < n / 2; i++) {
+        ind__textf(t, "\"+f\"(c[%d][%d])%s", i / 4, i % 4,
+                   i + 1 == n / 2 ? "\n"
+                   : i % 8 == 7   ? ",\n               "
+                                  : ", ");
+    }
+    ind__textf(t, "             : \"l\"(a), \"l\"(b));\n");
+}
+
+/* The device function ind_wgmma_tile. Its instruction lists n / 2 registers. */
+static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
+    const cg__mm_problem *p = w->plan->matmul;
+    int n = w->variant->of.tile.n;
+    const char *place = "ind_wgmma_operand<%c_K_MAJOR ? T%c : TK, %c_K_MAJOR ? TK : T%c, %c_K_MAJOR>(tile_%c, %s, k)%s";
+    ind__textf(t, "#ifndef IND_EMULATION\n// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles: "
+                  "asynchronous, one warpgroup.\n");
+    ind__textf(t, "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR>\n");
+    ind__textf(
+        t, "static __device__ __forceinline__ void ind_wgmma_tile(float (&c)[%d][4], const unsigned short *tile_a,\n",
+        n / 8);
+    ind__textf(t, "                                                      const unsigned short *tile_b, int m) {\n");
+    t->indent++;
+    ind__textf(t, "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n_Pragma(\"unroll\")\nfor (int k = 0; k "
+                  "< TK; k += 16) {\n");
+    t->indent++;
+    ind__textf(t, "const unsigned long long a = ");
+    ind__textf(t, place, 'A', 'M', 'A', 'M', 'A', 'a', "m", ";\n");
+    ind__textf(t, "const unsigned long long b = ");
+    ind__textf(t, place, 'B', 'N', 'B', 'N', 'B', 'b', "0", ";\n");
+    cg__mm_write_wgmma_instruction(t, p, n);
+    t->indent--;
+    ind__textf(t, "}\nasm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n");
+    t->indent--;
+    ind__textf(t, "}\n#endif\n\n");
+}
+
+/* ---- the template ---- */
+
+static const cg__mm_config cg__mm_wgmma_configs[] = {
+    {256, 128, 64, 16, 1, 4, 128}, {128, 256, 64, 8, 1, 4, 255}, {128, 192, 64, 8, 1, 4, 255},
+    {128, 128, 64, 8, 1, 4, 255},  {128, 128, 64, 8, 1, 3, 128}, {128, 96, 64, 8, 1, 8, 255},
+    {128, 96, 64, 8, 1, 4, 128},   {128, 64, 64, 8, 1, 8, 255},  {128, 64, 64, 8, 1, 4, 128},
+    {128, 32, 64, 8, 1, 4, 80},    {64, 192, 64, 4, 1, 4, 255},  {64, 128, 64, 4, 1, 4, 168},
+    {64, 128, 64, 4, 1, 3, 168},   {64, 96, 64, 4, 1, 4, 168},   {64, 96, 64, 4, 1, 3, 168},
+    {64, 64, 64, 4, 1, 8, 255},    {64, 64, 64, 4, 1, 4, 128},   {64, 32, 64, 4, 1, 4, 96},
+};
+
+static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
+    if (!t->specific || t->sm != 90) return "wgmma exists on sm_90a only";
+    if (!cg__mm_can_mma(p)) return "tensor cores do not multiply these types exactly";
+    return p->a.copy && p->b.copy ? NULL : "wgmma needs both operands copied in 16-byte vectors";
+}
+
+static void cg__mm_wgmma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)index_bits;
+    cg__mm_fit_stages(c, p, depth, 2);
+}
+
+static bool cg__mm_wgmma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)index_bits;
+    return cg__mm_has_panels(c, p);
+}
+
+/* Each wgmma reads its 64 rows of a and all of b. */
+static cg__mm_work cg__mm_wgmma_work(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t) {
+    (void)sum_bytes;
+    return (cg__mm_work){.rate = t->wgmma_rate, .rows = (double)c->tile_m * c->tile_n / 64 + c->tile_m, .bytes = 2};
+}
+
+static void cg__mm_wgmma_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_begin_tensor_tiles(w, p, 16);
+    ind__textf(&w->code, "const int first_row = warp_m & ~63;\n");
+    cg__mm_write_wgmma_loop(w, p);
+    cg__mm_end_tensor_tiles(w);
+}
+
+static const cg__mm_template cg__mm_wgmma = {.strategy = IND_STRATEGY_MATMUL_WGMMA,
+                                             .match = cg__mm_wgmma_match,
+                                             MM_CONFIGS(cg__mm_wgmma_configs),
+                                             .fit = cg__mm_wgmma_fit,
+                                             .allows = cg__mm_wgmma_allows,
+                                             .threads = cg__mm_warp_threads,
+                                             .tile_bytes = cg__mm_stage_bytes,
+                                             .idle_stages = 2,
+                                             .work = cg__mm_wgmma_work,
+                                             .alignment = 1024,
+                                             .main_loop = cg__mm_wgmma_main_loop,
+                                             .functions = cg__mm_write_wgmma};
