@@ -1,7 +1,7 @@
 """Compares the library with torch eager, torch.compile and a copy of the same bytes, in one process on one GPU.
 
     run.py [NAME...]              the table, or the workloads whose names contain one of NAME
-    run.py --sweep [FAMILY...]    tensors of 256 MiB, over the row length
+    run.py --sweep [FAMILY...]    tensors of 256 MiB, over the row length; --any-length: modules with a symbolic length
     run.py --batch [FAMILY...]    rows of 4096, over the number of rows
     run.py --norms [NAME...]      normalisations over more than the last dimension
     run.py --small                1 to 64 rows of 4096, compared with an empty kernel
@@ -104,10 +104,11 @@ def errors_of(contenders, results, want):
 
 def compiled(compiler, w, how):
     """Our module, and its compile time, None if it was compiled before."""
-    if w.name in how.modules:
-        return how.modules[w.name], None
+    name = w.module or w.name
+    if name in how.modules:
+        return how.modules[name], None
     start = time.perf_counter()
-    module = compiler.compile(w.text)
+    module = how.modules[name] = compiler.compile(w.text)
     return module, (time.perf_counter() - start) * 1000
 
 
@@ -202,7 +203,7 @@ def compile_ours(points):
     compiler, modules = binding.Compiler(), {}
     for w in map(workloads.at, points):
         try:
-            modules[w.name] = compiler.compile(w.text)
+            modules[w.module or w.name] = compiler.compile(w.text)
         except RuntimeError as e:  # as above
             print(f"{w.name}: {e}", flush=True)
     return modules
@@ -227,7 +228,7 @@ def sweeps(args):
     families, dtypes, found = args.names or list(workloads.FAMILIES), args.dtypes.split(","), {}
     if args.sweep:
         lengths = [int(n) for n in args.lengths.split(",")] if args.lengths else workloads.LENGTHS
-        found["sweep.json"] = workloads.over_lengths(families, dtypes, lengths)
+        found["sweep.json"] = workloads.over_lengths(families, dtypes, lengths, args.any_length)
     if args.batch:
         found["batch.json"] = workloads.over_batch(families, dtypes)
     return found
@@ -237,7 +238,7 @@ def run_sweeps(compiler, args, modes):
     """Runs the requested sweeps and prints the verdict."""
     start, files = time.monotonic(), sweeps(args)
     every = [p for points in files.values() for p in points]
-    modules = compile_points(every, args.jobs, modes) if args.jobs else {}
+    modules = compile_points(every, args.jobs, modes) if args.jobs and not args.any_length else {}
     print(f"compiled in {time.monotonic() - start:.1f} s", flush=True)
     how = How(modes, args.eager, timing.SWEEP, None, modules=modules)
     failed = False
@@ -298,6 +299,7 @@ def arguments():
     parser.add_argument("--seconds", type=float, help="of sweeps, from the start of the compiles")
     parser.add_argument("--dtypes", default=",".join(DTYPES), help="of sweeps")
     parser.add_argument("--lengths", help="of --sweep, in place of all")
+    parser.add_argument("--any-length", action="store_true", help="of --sweep: one module with a symbolic row length for all lengths")
     args = parser.parse_args()
     if args.sweep or args.batch:
         check(parser, "family", args.names, workloads.FAMILIES)

@@ -26,15 +26,18 @@ class Workload:
     bytes: int
     outputs: tuple = ("out",)
     by_bytes: bool = True  # memory-bound: compared with a copy of the same bytes
+    module: str = ""  # workloads of the same module name share one; empty: the name
 
 
 def randn(*shape, dtype=torch.float32, scale=1.0):
     return (torch.randn(*shape, device="cuda") * scale).to(dtype)
 
 
-def graph(name, lines, rows=None):
-    """A graph in the text form. If `rows` is given, it is the hint of the symbolic size B."""
+def graph(name, lines, rows=None, any_length=False):
+    """A graph in the text form. If `rows` is given, it is the hint of the symbolic size B. any_length adds the symbolic size N."""
     size = [] if rows is None else [f"size B in [1, 2147483647] hint {rows}"]
+    if any_length:
+        size.append(f"size N in [1, 1048576] hint {MODEL_WIDTH}")
     return f"graph {name} {{\n" + "\n".join("  " + line for line in size + lines) + "\n}"
 
 
@@ -48,41 +51,46 @@ def pointwise():
 # ---- families with rows, columns and dtype as parameters: for the table, and for --sweep over many lengths
 
 
-def softmax(rows, cols, dtype="bf16"):
-    text = graph("softmax", [f"input x : {dtype}[B, {cols}]", "out = softmax(x, dim=-1)", "output out"], rows)
+def softmax(rows, cols, dtype="bf16", any_length=False):
+    n = "N" if any_length else cols
+    text = graph("softmax", [f"input x : {dtype}[B, {n}]", "out = softmax(x, dim=-1)", "output out"], rows, any_length)
     t = DTYPES[dtype]
-    return Workload(f"softmax {dtype} {rows} x {cols}", text, lambda x: torch.softmax(x, -1), lambda: {"x": randn(rows, cols, dtype=t)}, [rows],
+    return Workload(f"softmax {dtype} {rows} x {cols}", text, lambda x: torch.softmax(x, -1), lambda: {"x": randn(rows, cols, dtype=t)}, [rows] + [cols] * any_length,
                     2 * t.itemsize * rows * cols)
 
 
-def rms_norm(rows, cols, dtype="bf16"):
-    text = graph("rms_norm", [f"input x : {dtype}[B, {cols}]", f"const w : {dtype}[{cols}]", f"out = rms_norm(x, w, normalized_shape=[{cols}], eps=1e-6)",
-                              "output out"], rows)
+def rms_norm(rows, cols, dtype="bf16", any_length=False):
+    n = "N" if any_length else cols
+    text = graph("rms_norm", [f"input x : {dtype}[B, {n}]", f"const w : {dtype}[{n}]", f"out = rms_norm(x, w, normalized_shape=[{n}], eps=1e-6)",
+                              "output out"], rows, any_length)
     t = DTYPES[dtype]
     return Workload(f"rms_norm {dtype} {rows} x {cols}", text, lambda x, w: F.rms_norm(x, (cols,), w, 1e-6),
-                    lambda: {"x": randn(rows, cols, dtype=t), "w": randn(cols, dtype=t)}, [rows], t.itemsize * (2 * rows * cols + cols))
+                    lambda: {"x": randn(rows, cols, dtype=t), "w": randn(cols, dtype=t)}, [rows] + [cols] * any_length, t.itemsize * (2 * rows * cols + cols))
 
 
-def layer_norm(rows, cols, dtype="bf16"):
-    text = graph("layer_norm", [f"input x : {dtype}[B, {cols}]", f"const w : {dtype}[{cols}]", f"const b : {dtype}[{cols}]",
-                                f"out = layer_norm(x, w, b, normalized_shape=[{cols}])", "output out"], rows)
+def layer_norm(rows, cols, dtype="bf16", any_length=False):
+    n = "N" if any_length else cols
+    text = graph("layer_norm", [f"input x : {dtype}[B, {n}]", f"const w : {dtype}[{n}]", f"const b : {dtype}[{n}]",
+                                f"out = layer_norm(x, w, b, normalized_shape=[{n}])", "output out"], rows, any_length)
     t = DTYPES[dtype]
     return Workload(f"layer_norm {dtype} {rows} x {cols}", text, lambda x, w, b: F.layer_norm(x, (cols,), w, b),
-                    lambda: {"x": randn(rows, cols, dtype=t), **{k: randn(cols, dtype=t) for k in "wb"}}, [rows], 2 * t.itemsize * (rows * cols + cols))
+                    lambda: {"x": randn(rows, cols, dtype=t), **{k: randn(cols, dtype=t) for k in "wb"}}, [rows] + [cols] * any_length, 2 * t.itemsize * (rows * cols + cols))
 
 
-def row_sum(rows, cols, dtype="bf16"):
-    text = graph("row_sum", [f"input x : {dtype}[B, {cols}]", "out = sum(x, dim=[1])", "output out"], rows)
+def row_sum(rows, cols, dtype="bf16", any_length=False):
+    n = "N" if any_length else cols
+    text = graph("row_sum", [f"input x : {dtype}[B, {n}]", "out = sum(x, dim=[1])", "output out"], rows, any_length)
     t = DTYPES[dtype]
-    return Workload(f"row sum {dtype} {rows} x {cols}", text, lambda x: x.sum(1), lambda: {"x": randn(rows, cols, dtype=t)}, [rows],
+    return Workload(f"row sum {dtype} {rows} x {cols}", text, lambda x: x.sum(1), lambda: {"x": randn(rows, cols, dtype=t)}, [rows] + [cols] * any_length,
                     t.itemsize * rows * (cols + 1))
 
 
-def cross_entropy(rows, cols, dtype="bf16"):
-    text = graph("cross_entropy", [f"input x : {dtype}[B, {cols}]", "input target : i64[B]", "out = cross_entropy(x, target)", "output out"], rows)
+def cross_entropy(rows, cols, dtype="bf16", any_length=False):
+    n = "N" if any_length else cols
+    text = graph("cross_entropy", [f"input x : {dtype}[B, {n}]", "input target : i64[B]", "out = cross_entropy(x, target)", "output out"], rows, any_length)
     t = DTYPES[dtype]
     return Workload(f"cross entropy {dtype} {rows} x {cols}", text, lambda x, target: F.cross_entropy(x, target),
-                    lambda: {"x": randn(rows, cols, dtype=t), "target": torch.randint(cols, (rows,), device="cuda")}, [rows], t.itemsize * rows * cols + 8 * rows)
+                    lambda: {"x": randn(rows, cols, dtype=t), "target": torch.randint(cols, (rows,), device="cuda")}, [rows] + [cols] * any_length, t.itemsize * rows * cols + 8 * rows)
 
 
 FAMILIES = {f.__name__: f for f in (softmax, rms_norm, layer_norm, row_sum, cross_entropy)}
@@ -248,12 +256,14 @@ def point(family, dtype, rows, cols):
 
 
 def at(p):
-    return FAMILIES[p["family"]](p["rows"], p["cols"], p["dtype"])
+    w = FAMILIES[p["family"]](p["rows"], p["cols"], p["dtype"], p.get("any_length", False))
+    return dataclasses.replace(w, module=f"{p['family']} {p['dtype']} of any length") if p.get("any_length") else w
 
 
-def over_lengths(families, dtypes, lengths):
-    """Tensors of 256 MiB, for every row length."""
-    return [point(f, t, max(1, SWEEP_BYTES // DTYPES[t].itemsize // n), n) for f in families for t in dtypes for n in lengths]
+def over_lengths(families, dtypes, lengths, any_length=False):
+    """Tensors of 256 MiB, for every row length. any_length: one module with a symbolic length for all of them."""
+    points = [point(f, t, max(1, SWEEP_BYTES // DTYPES[t].itemsize // n), n) for f in families for t in dtypes for n in lengths]
+    return [p | {"any_length": True} for p in points] if any_length else points
 
 
 def over_batch(families, dtypes):
