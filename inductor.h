@@ -2156,7 +2156,8 @@ struct ind_graph {
     struct ind__name {
         const char *name; /* NULL: free */
         uint32_t tensor;  /* 0: the name is released */
-    } * names;            /* open addressing, cap_names a power of two */
+        uint32_t hash;
+    } * names; /* open addressing, cap_names a power of two */
     uint32_t num_names, cap_names;
     uint32_t op_count[IND_NUM_OPS];   /* for generated names: gelu, gelu_1, .. */
     const struct ind__schema *schema; /* the op table's strings, parsed; by op */
@@ -3207,12 +3208,18 @@ static bool ind__valid_name(const char *name) {
     return !ind__reserved_name(name, n);
 }
 
+static uint32_t ind__name_hash(const char *name, size_t length) {
+    return (uint32_t)ind__hash(name, length, 0);
+}
+
 /* Returns the slot of the name, or the free slot for it; NULL only if the table is empty. */
 static struct ind__name *ind__find_slot(const ind_graph *g, const char *name, size_t length) {
     if (g->cap_names == 0) return NULL;
-    uint32_t at = (uint32_t)ind__hash(name, length, 0) & (g->cap_names - 1);
-    while (g->names[at].name && !ind__same_name(g->names[at].name, strlen(g->names[at].name), name, length)) {
-        at = (at + 1) & (g->cap_names - 1);
+    const uint32_t hash = ind__name_hash(name, length);
+    uint32_t at = hash & (g->cap_names - 1);
+    for (; g->names[at].name; at = (at + 1) & (g->cap_names - 1)) {
+        const struct ind__name *n = &g->names[at];
+        if (n->hash == hash && !strncmp(n->name, name, length) && !n->name[length]) break;
     }
     return &g->names[at];
 }
@@ -3233,7 +3240,9 @@ static bool ind__grow_names(ind_graph *g) {
     g->num_names = 0;
     for (uint32_t i = 0; i < old_cap; i++) {
         if (!old[i].name || !old[i].tensor) continue;
-        *ind__find_slot(g, old[i].name, strlen(old[i].name)) = old[i];
+        uint32_t at = old[i].hash & (cap - 1);
+        while (grown[at].name) at = (at + 1) & (cap - 1);
+        grown[at] = old[i];
         g->num_names++;
     }
     ind__free(g->context, old);
@@ -3242,12 +3251,12 @@ static bool ind__grow_names(ind_graph *g) {
 
 static bool ind__put_name(ind_graph *g, uint32_t tensor, const char *name, bool named) {
     if (!ind__grow_names(g)) return false;
-    char *copy = ind__arena_string(&g->arena, name, strlen(name));
+    const size_t length = strlen(name);
+    char *copy = ind__arena_string(&g->arena, name, length);
     if (!copy) return false;
-    struct ind__name *slot = ind__find_slot(g, copy, strlen(copy));
+    struct ind__name *slot = ind__find_slot(g, copy, length);
     if (!slot->name) g->num_names++;
-    slot->name = copy;
-    slot->tensor = tensor;
+    *slot = (struct ind__name){copy, tensor, ind__name_hash(copy, length)};
     g->tensor[tensor].name = copy;
     g->tensor[tensor].named = named;
     return true;
@@ -20997,6 +21006,7 @@ static void graph__import_names(graph__import *m, const ind_graph *from) {
         const struct ind__name *n = &from->names[i];
         const bool own = n->tensor && n->name == from->tensor[n->tensor].name;
         g->names[i].tensor = n->tensor;
+        g->names[i].hash = n->hash;
         g->names[i].name = own ? g->tensor[n->tensor].name : graph__import_string(m, n->name);
     }
 }
@@ -21081,13 +21091,18 @@ ind_graph *ind__graph_import(ind_context *to, const ind_graph *from) {
    Iterations repeat until nothing changes, at most IND__MAX_ROUNDS times. */
 #define IND__MAX_ROUNDS 8
 
+typedef struct graph__seen {
+    uint32_t node; /* 0: free */
+    uint32_t hash;
+} graph__seen;
+
 typedef struct graph__rewrite {
     const ind_graph *from;
     ind_graph *to;
-    uint32_t enabled; /* bit per ind_pass */
-    uint32_t *map;    /* tensor of `from` to tensor of `to` */
-    bool *live;       /* by node of `from` */
-    uint32_t *seen;   /* CSE: open addressing, nodes of `to` by hash */
+    uint32_t enabled;  /* bit per ind_pass */
+    uint32_t *map;     /* tensor of `from` to tensor of `to` */
+    bool *live;        /* by node of `from` */
+    graph__seen *seen; /* CSE: open addressing, nodes of `to` by hash */
     uint32_t seen_size;
     bool changed;
 } graph__rewrite;
@@ -21372,10 +21387,10 @@ static bool graph__attr_equal(const ind__attr *a, const ind__attr *b) {
     return !a->floats || !b->floats || !a->count || !memcmp(a->floats, b->floats, (size_t)a->count * sizeof(double));
 }
 
-static uint64_t graph__node_hash(const ind__node *n) {
+static uint32_t graph__node_hash(const ind__node *n) {
     uint64_t h = ind__hash(n->operand, n->num_operands * sizeof *n->operand, (uint64_t)n->op);
     for (uint32_t k = 0; k < n->num_attrs; k++) h = graph__attr_hash(&n->attr[k], h);
-    return h;
+    return (uint32_t)h;
 }
 
 static bool graph__node_equal(const ind__node *a, const ind__node *b) {
@@ -21393,16 +21408,17 @@ static bool graph__mergeable(ind_graph_op op) {
 }
 
 /* Returns the slot of an equal node of r->to, or the free slot for it. */
-static uint32_t *graph__seen_slot(graph__rewrite *r, const ind__node *n) {
-    uint32_t at = (uint32_t)graph__node_hash(n) & (r->seen_size - 1);
-    while (r->seen[at] && !graph__node_equal(&r->to->node[r->seen[at]], n)) at = (at + 1) & (r->seen_size - 1);
+static graph__seen *graph__seen_slot(graph__rewrite *r, const ind__node *n, uint32_t hash) {
+    uint32_t at = hash & (r->seen_size - 1);
+    for (; r->seen[at].node; at = (at + 1) & (r->seen_size - 1))
+        if (r->seen[at].hash == hash && graph__node_equal(&r->to->node[r->seen[at].node], n)) break;
     return &r->seen[at];
 }
 
 /* Same op, same operands, same attributes: one result. */
 static uint32_t graph__pass_cse(graph__rewrite *r, const ind__node *n) {
     if (!graph__mergeable(n->op)) return 0;
-    uint32_t node = *graph__seen_slot(r, n);
+    uint32_t node = graph__seen_slot(r, n, graph__node_hash(n))->node;
     return node ? r->to->node[node].result : 0;
 }
 
@@ -21475,8 +21491,8 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
     }
     if (made.id) r->to->node[r->to->tensor[made.id].node].composite = n->composite;
     if (made.id && graph__mergeable(n->op)) {
-        uint32_t node = r->to->tensor[made.id].node;
-        *graph__seen_slot(r, &r->to->node[node]) = node;
+        const uint32_t node = r->to->tensor[made.id].node, hash = graph__node_hash(&r->to->node[node]);
+        *graph__seen_slot(r, &r->to->node[node], hash) = (graph__seen){node, hash};
     }
     return made.id;
 }
@@ -24742,33 +24758,33 @@ static void graph__page_formula(ind__text *t, const char *key, ind_expr e) {
     ind__textf(t, "\",\n");
 }
 
-/* Prints the kernels and variants, from this one on, that have the same source: [[0, 0], [3, 0]]. */
-static void graph__page_users(ind__text *t, const ind_plan *plan, uint32_t kernel, int variant) {
-    const ind__variant *one = &plan->kernel[kernel].variant[variant];
-    ind__textf(t, "\"used_by\": [[%u, %d]", (unsigned)kernel, variant);
-    for (uint32_t i = kernel; i < plan->num_kernels; i++) {
-        for (int v = i == kernel ? variant + 1 : 0; v < plan->kernel[i].num_variants; v++) {
-            if (ind__same_source(&plan->kernel[i].variant[v], one)) ind__textf(t, ", [%u, %d]", (unsigned)i, v);
+/* Prints the kernels and variants that have a source: [[0, 0], [3, 0]]. */
+static void graph__page_users(ind__text *t, const ind_plan *plan, const ind__source_users *u, uint32_t source) {
+    const char *before = "\"used_by\": [";
+    for (uint32_t at = u->source[source].first; at; at = u->user[at].next) {
+        const uint32_t i = u->user[at].kernel;
+        for (int v = 0; v < plan->kernel[i].num_variants; v++) {
+            if (u->number[u->first_variant[i] + (uint32_t)v] != source) continue;
+            ind__textf(t, "%s[%u, %d]", before, (unsigned)i, v);
+            before = ", ";
         }
     }
     ind__textf(t, "]");
 }
 
 static void graph__page_sources(ind__text *t, const ind_plan *plan) {
-    const char *before = "";
+    ind__source_users u;
+    t->failed |= !ind__source_users_init(&u, plan);
     ind__textf(t, "\"sources\": [");
-    for (uint32_t i = 0; i < plan->num_kernels; i++) {
-        for (int v = 0; v < plan->kernel[i].num_variants; v++) {
-            if (ind__source_before(plan, i, v)) continue;
-            ind__textf(t, "%s\n{", before);
-            graph__page_users(t, plan, i, v);
-            ind__textf(t, ", \"text\": ");
-            ind__text_json(t, plan->kernel[i].variant[v].source.text);
-            ind__textf(t, "}");
-            before = ",";
-        }
+    for (uint32_t i = 0; i < u.num_sources && !t->failed; i++) {
+        ind__textf(t, "%s\n{", i ? "," : "");
+        graph__page_users(t, plan, &u, i);
+        ind__textf(t, ", \"text\": ");
+        ind__text_json(t, plan->kernel[u.source[i].kernel].variant[u.source[i].variant].source.text);
+        ind__textf(t, "}");
     }
     ind__textf(t, "],\n");
+    ind__source_users_free(&u);
 }
 
 /* Prints the initial values of the page, the sizes that follow from others by a fact, and the upper bounds of

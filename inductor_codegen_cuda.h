@@ -609,8 +609,27 @@ bool ind__same_source(const ind__variant *a, const ind__variant *b);
 int ind__plan_likely(const ind_kernel_plan *k);
 /* ROW_STAGED: the blocks, where they stay for `resident` rows in work at once. */
 ind_expr ind__staged_grid(const ind__variant *v);
-/* Does an earlier variant of the plan have this source? */
-bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
+/* The distinct sources of a plan, each with the kernels whose launches have it, ascending. A kernel's launch is that of
+   `first`. */
+typedef struct ind__source_user {
+    uint32_t kernel, next; /* position in `user`; 0: the last one */
+} ind__source_user;
+typedef struct ind__source {
+    uint32_t kernel; /* its first variant */
+    int variant;
+    uint32_t first, last; /* positions in `user` */
+} ind__source;
+typedef struct ind__source_users {
+    ind__arena memory;
+    ind__source *source; /* in the order of their first variants */
+    uint32_t num_sources;
+    uint32_t *number;        /* by variant, counted through the kernels: its source */
+    uint32_t *first_variant; /* by kernel: position of its first variant in `number` */
+    ind__source_user *user;  /* [0] unused */
+    uint32_t num_users;
+} ind__source_users;
+bool ind__source_users_init(ind__source_users *u, const ind_plan *p); /* false: out of memory. Free it anyway */
+void ind__source_users_free(ind__source_users *u);
 
 #define IND__CG_MAX_PRELUDE 128
 
@@ -14555,6 +14574,93 @@ ind_status ind__plan_verify(const ind_plan *p) {
     return IND_OK;
 }
 
+/* ========================================================================================== src/cuda/source_users.c */
+/* ---- sources and the kernels that run them */
+
+/* Copies of a launch share the text of its variants. So a source is found by its address first; the characters are
+   compared once per address. */
+typedef struct cg__source_finder {
+    const ind_plan *plan;
+    ind__source_users *users;
+    uint32_t *by_address, *by_text; /* open addressing: 1 + number of the source, 0: free */
+    const char **address;           /* by slot of by_address */
+    uint32_t size;
+} cg__source_finder;
+
+static const ind__variant *cg__source_variant(const ind_plan *p, const ind__source *s) {
+    return &p->kernel[s->kernel].variant[s->variant];
+}
+
+static uint32_t *cg__slot_of_text(const cg__source_finder *f, const ind__variant *v) {
+    uint32_t at = (uint32_t)ind__hash(v->source.text, v->source.bytes, 0) & (f->size - 1);
+    for (; f->by_text[at]; at = (at + 1) & (f->size - 1))
+        if (ind__same_source(cg__source_variant(f->plan, &f->users->source[f->by_text[at] - 1]), v)) break;
+    return &f->by_text[at];
+}
+
+/* Number of the source of a variant, which may be a new one. */
+static uint32_t cg__find_source(const cg__source_finder *f, uint32_t kernel, int variant) {
+    const ind__variant *v = &f->plan->kernel[kernel].variant[variant];
+    const char *const address = v->source.text;
+    uint32_t at = (uint32_t)ind__hash(&address, sizeof address, 0) & (f->size - 1);
+    for (; f->by_address[at]; at = (at + 1) & (f->size - 1))
+        if (f->address[at] == address) return f->by_address[at] - 1;
+    uint32_t *slot = cg__slot_of_text(f, v);
+    if (!*slot) {
+        f->users->source[f->users->num_sources] = (ind__source){.kernel = kernel, .variant = variant};
+        *slot = ++f->users->num_sources;
+    }
+    f->address[at] = address;
+    f->by_address[at] = *slot;
+    return *slot - 1;
+}
+
+/* Adds a kernel to the end of a source's list, unless it is there. Kernels are added in ascending order. */
+static void cg__add_user(ind__source_users *u, uint32_t source, uint32_t kernel) {
+    ind__source *s = &u->source[source];
+    if (s->last && u->user[s->last].kernel == kernel) return;
+    const uint32_t item = ++u->num_users;
+    u->user[item].kernel = kernel;
+    if (s->last)
+        u->user[s->last].next = item;
+    else
+        s->first = item;
+    s->last = item;
+}
+
+bool ind__source_users_init(ind__source_users *u, const ind_plan *p) {
+    uint32_t variants = 0, users = 1;
+    for (uint32_t k = 0; k < p->num_kernels; k++) {
+        variants += (uint32_t)p->kernel[k].num_variants;
+        users += (uint32_t)p->kernel[p->kernel[k].first].num_variants;
+    }
+    *u = (ind__source_users){.memory = {.context = p->context}};
+    cg__source_finder f = {.plan = p, .users = u, .size = 16};
+    while (f.size / 2 < variants) f.size *= 2;
+    ind__arena scratch = {.context = p->context};
+    f.by_address = (uint32_t *)ind__arena_alloc(&scratch, f.size * sizeof *f.by_address);
+    f.by_text = (uint32_t *)ind__arena_alloc(&scratch, f.size * sizeof *f.by_text);
+    f.address = (const char **)ind__arena_alloc(&scratch, f.size * sizeof *f.address);
+    u->source = (ind__source *)ind__arena_alloc(&u->memory, (variants + (size_t)1) * sizeof *u->source);
+    u->number = (uint32_t *)ind__arena_alloc(&u->memory, (variants + (size_t)1) * sizeof *u->number);
+    u->first_variant = (uint32_t *)ind__arena_alloc(&u->memory, (p->num_kernels + (size_t)1) * sizeof *u->number);
+    u->user = (ind__source_user *)ind__arena_alloc(&u->memory, users * sizeof *u->user);
+    const bool ok = f.by_address && f.by_text && f.address && u->source && u->number && u->first_variant && u->user;
+    for (uint32_t k = 0, n = 0; ok && k < p->num_kernels; k++) {
+        u->first_variant[k] = n;
+        for (int v = 0; v < p->kernel[k].num_variants; v++) u->number[n++] = cg__find_source(&f, k, v);
+        const uint32_t launch = p->kernel[k].first;
+        for (int v = 0; v < p->kernel[launch].num_variants; v++)
+            cg__add_user(u, u->number[u->first_variant[launch] + (uint32_t)v], k);
+    }
+    ind__arena_free(&scratch);
+    return ok;
+}
+
+void ind__source_users_free(ind__source_users *u) {
+    ind__arena_free(&u->memory);
+}
+
 /* ================================================================================================= src/cuda/print.c */
 /* --------------------------------------------------------------------------------------------------- >>print */
 
@@ -14801,24 +14907,22 @@ bool ind__same_source(const ind__variant *a, const ind__variant *b) {
     return a->source.bytes == b->source.bytes && !memcmp(a->source.text, b->source.text, a->source.bytes);
 }
 
-bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant) {
-    for (uint32_t i = 0; i <= kernel; i++)
-        for (int v = 0; v < (i < kernel ? p->kernel[i].num_variants : variant); v++)
-            if (ind__same_source(&p->kernel[i].variant[v], &p->kernel[kernel].variant[variant])) return true;
-    return false;
-}
-
 /* The comment above a source: the kernels that run it. */
-static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t kernel, int variant) {
+static void cg__print_source_heading(ind__text *t, const ind_plan *p, const ind__source_users *u, uint32_t source) {
+    const ind__source *s = &u->source[source];
+    const uint32_t kernel = s->kernel;
+    const int variant = s->variant;
     const ind__variant *v = &p->kernel[kernel].variant[variant];
     const char *before = "// kernel ";
-    for (uint32_t i = kernel; i < p->num_kernels; i++)
+    for (uint32_t at = s->first; at; at = u->user[at].next) {
+        const uint32_t i = u->user[at].kernel;
         for (int k = 0; k < p->kernel[i].num_variants; k++) {
-            if (!ind__same_source(&p->kernel[i].variant[k], v)) continue;
+            if (u->number[u->first_variant[i] + (uint32_t)k] != source) continue;
             ind__textf(t, "%s%u", before, i);
             before = ", ";
             if (p->kernel[i].num_parts > 1) ind__textf(t, " with %u more", p->kernel[i].num_parts - 1);
         }
+    }
     ind__textf(t, ": %s, %s, variant %d of %d", p->kernel[kernel].kernel->name, ind__strategy_text(v->strategy),
                variant + 1, p->kernel[kernel].num_variants);
     if (ind__ok(v->guard)) cg__print_expr_field(t, ", only if ", v->guard);
@@ -14843,21 +14947,18 @@ static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, ind
 
 void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name,
                             ind__node_name_fn result_name, void *user) {
-    for (uint32_t i = 0; i < p->num_kernels; i++)
-        for (int v = 0; v < p->kernel[i].num_variants; v++) {
-            if (ind__source_before(p, i, v)) continue;
-            cg__print_source_heading(t, p, i, v);
-            for (uint32_t k = i; origin_name && result_name && k < p->num_kernels; k++) {
-                const ind_kernel_plan *launch = &p->kernel[p->kernel[k].first];
-                bool same = false;
-                for (int w = 0; w < launch->num_variants; w++)
-                    same |= ind__same_source(&launch->variant[w], &p->kernel[i].variant[v]);
-                if (same) cg__print_made(t, p, k, origin_name, result_name, user);
-            }
-            ind__textf(t, "\n");
-            ind__text_raw(t, p->kernel[i].variant[v].source.text, p->kernel[i].variant[v].source.bytes);
-            ind__textf(t, "\n");
-        }
+    ind__source_users u;
+    t->failed |= !ind__source_users_init(&u, p);
+    for (uint32_t i = 0; i < u.num_sources && !t->failed; i++) {
+        const ind__kernel_text *source = &p->kernel[u.source[i].kernel].variant[u.source[i].variant].source;
+        cg__print_source_heading(t, p, &u, i);
+        for (uint32_t at = u.source[i].first; origin_name && result_name && at; at = u.user[at].next)
+            cg__print_made(t, p, u.user[at].kernel, origin_name, result_name, user);
+        ind__textf(t, "\n");
+        ind__text_raw(t, source->text, source->bytes);
+        ind__textf(t, "\n");
+    }
+    ind__source_users_free(&u);
 }
 
 /* ============================================================================== src/headers/inductor_codegen_cuda.h */

@@ -1266,23 +1266,23 @@ typedef struct ind__buffer {
     const char *name; /* user's name for inputs, constants and outputs; "buf3" else */
     ind__buffer_kind kind;
     ind_dtype dtype;
-    ind_layout layout;
     uint32_t loop;   /* number of the loop that writes it (COMPUTED) */
     uint32_t output; /* 1 + position among the graph's outputs, 0: not an output */
     /* Mutation creates a new version of a buffer. Both versions share memory and layout. The loop that writes the new
        version stores changed elements only. It runs after all readers of the old version. 0: none. */
     uint32_t mutates, mutated_by;
-    /* A version that contains a part of a concatenation: the loop stores only [part_begin, part_end) of dimension
-       part_dim. Only the last version is read. part_end invalid: not a part. */
-    int part_dim;
-    ind_expr part_begin, part_end;
-    bool partial; /* partial results: the first stage of a reduction writes it, the second reads it */
-    bool donated; /* INPUT: its memory may be reused after its last reader */
+    uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
+    bool partial;     /* partial results: the first stage of a reduction writes it, the second reads it */
+    bool donated;     /* INPUT: its memory may be reused after its last reader */
     /* If > 0: one partial result per run of `run` consecutive P points; the last run may be shorter. For every R point,
        the kernel combines the values of a run's P points. Its stores have IND__INST_RUN and the index
        run * points of R + R point. The memory is undefined before. */
     int64_t run;
-    uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
+    /* A version that contains a part of a concatenation: the loop stores only [part_begin, part_end) of dimension
+       part_dim. Only the last version is read. part_end invalid: not a part. */
+    int part_dim;
+    ind_expr part_begin, part_end;
+    ind_layout layout;
 } ind__buffer;
 
 #define IND__MAX_STATES       5  /* values per element of a combine function, including a segment's flag */

@@ -104,7 +104,8 @@ struct ind_graph {
     struct ind__name {
         const char *name; /* NULL: free */
         uint32_t tensor;  /* 0: the name is released */
-    } * names;            /* open addressing, cap_names a power of two */
+        uint32_t hash;
+    } * names; /* open addressing, cap_names a power of two */
     uint32_t num_names, cap_names;
     uint32_t op_count[IND_NUM_OPS];   /* for generated names: gelu, gelu_1, .. */
     const struct ind__schema *schema; /* the op table's strings, parsed; by op */

@@ -136,6 +136,7 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
         if (a->write) {
             if (f->written[a->buffer]) a->partly = true; /* the last of several stores */
             f->written[a->buffer] = (uint32_t)(a - f->access) + 1;
+            f->writer[a->buffer] = f->program->buffer[a->buffer].loop + 1;
         }
         a++;
     }
@@ -193,6 +194,7 @@ static bool sched__collect_accesses(sched__fuser *f) {
     f->mark = sched__scratch(f, (size_t)loops + buffers, sizeof(uint32_t));
     f->found = sched__scratch(f, buffers, sizeof(uint32_t));
     f->written = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->writer = sched__scratch(f, buffers, sizeof(uint32_t));
     f->value = sched__scratch(f, buffers, sizeof(uint32_t));
     f->bytes_hint = sched__scratch(f, buffers, sizeof(int64_t));
     f->bytes = sched__scratch(f, buffers, sizeof(ind_expr));
@@ -270,7 +272,7 @@ static bool sched__collect_readers(sched__fuser *f) {
 
 /* Loop that writes the buffer, or SCHED_NONE: inputs, constants, and results of loops that were dropped. */
 static uint32_t sched__writer(const sched__fuser *f, uint32_t buffer) {
-    return f->written[buffer] ? f->program->buffer[buffer].loop : IND__SCHED_NONE;
+    return f->writer[buffer] - 1; /* of 0: SCHED_NONE */
 }
 
 static uint32_t sched__num_readers(const sched__fuser *f, uint32_t buffer) {

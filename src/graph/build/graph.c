@@ -68,12 +68,18 @@ static bool ind__valid_name(const char *name) {
     return !ind__reserved_name(name, n);
 }
 
+static uint32_t ind__name_hash(const char *name, size_t length) {
+    return (uint32_t)ind__hash(name, length, 0);
+}
+
 /* Returns the slot of the name, or the free slot for it; NULL only if the table is empty. */
 static struct ind__name *ind__find_slot(const ind_graph *g, const char *name, size_t length) {
     if (g->cap_names == 0) return NULL;
-    uint32_t at = (uint32_t)ind__hash(name, length, 0) & (g->cap_names - 1);
-    while (g->names[at].name && !ind__same_name(g->names[at].name, strlen(g->names[at].name), name, length)) {
-        at = (at + 1) & (g->cap_names - 1);
+    const uint32_t hash = ind__name_hash(name, length);
+    uint32_t at = hash & (g->cap_names - 1);
+    for (; g->names[at].name; at = (at + 1) & (g->cap_names - 1)) {
+        const struct ind__name *n = &g->names[at];
+        if (n->hash == hash && !strncmp(n->name, name, length) && !n->name[length]) break;
     }
     return &g->names[at];
 }
@@ -94,7 +100,9 @@ static bool ind__grow_names(ind_graph *g) {
     g->num_names = 0;
     for (uint32_t i = 0; i < old_cap; i++) {
         if (!old[i].name || !old[i].tensor) continue;
-        *ind__find_slot(g, old[i].name, strlen(old[i].name)) = old[i];
+        uint32_t at = old[i].hash & (cap - 1);
+        while (grown[at].name) at = (at + 1) & (cap - 1);
+        grown[at] = old[i];
         g->num_names++;
     }
     ind__free(g->context, old);
@@ -103,12 +111,12 @@ static bool ind__grow_names(ind_graph *g) {
 
 static bool ind__put_name(ind_graph *g, uint32_t tensor, const char *name, bool named) {
     if (!ind__grow_names(g)) return false;
-    char *copy = ind__arena_string(&g->arena, name, strlen(name));
+    const size_t length = strlen(name);
+    char *copy = ind__arena_string(&g->arena, name, length);
     if (!copy) return false;
-    struct ind__name *slot = ind__find_slot(g, copy, strlen(copy));
+    struct ind__name *slot = ind__find_slot(g, copy, length);
     if (!slot->name) g->num_names++;
-    slot->name = copy;
-    slot->tensor = tensor;
+    *slot = (struct ind__name){copy, tensor, ind__name_hash(copy, length)};
     g->tensor[tensor].name = copy;
     g->tensor[tensor].named = named;
     return true;

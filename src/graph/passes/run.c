@@ -66,8 +66,8 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
     }
     if (made.id) r->to->node[r->to->tensor[made.id].node].composite = n->composite;
     if (made.id && graph__mergeable(n->op)) {
-        uint32_t node = r->to->tensor[made.id].node;
-        *graph__seen_slot(r, &r->to->node[node]) = node;
+        const uint32_t node = r->to->tensor[made.id].node, hash = graph__node_hash(&r->to->node[node]);
+        *graph__seen_slot(r, &r->to->node[node], hash) = (graph__seen){node, hash};
     }
     return made.id;
 }
