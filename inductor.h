@@ -2159,6 +2159,8 @@ struct ind_graph {
         uint32_t hash;
     } * names; /* open addressing, cap_names a power of two */
     uint32_t num_names, cap_names;
+    bool names_follow;                /* the caller names the results of the op that is being added */
+    uint32_t unnamed, unnamed_count;  /* first result of an op whose names follow, 0: none; number of its name */
     uint32_t op_count[IND_NUM_OPS];   /* for generated names: gelu, gelu_1, .. */
     const struct ind__schema *schema; /* the op table's strings, parsed; by op */
     ind_status status;
@@ -3284,13 +3286,40 @@ static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
     return true;
 }
 
-/* Generates gelu, gelu_1, gelu_2. A counter per op avoids a search among many equal ops. */
-static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const char *base) {
+static bool ind__number_name(ind_graph *g, uint32_t tensor, const char *base, uint32_t k) {
     char name[96];
-    uint32_t k = g->op_count[op]++;
     if (k == 0) return ind__rename(g, tensor, base, false);
     ind__format(name, sizeof name, "%.*s_%u", 80, base, (unsigned)k);
     return ind__rename(g, tensor, name, false);
+}
+
+/* Generates gelu, gelu_1, gelu_2. A counter per op avoids a search among many equal ops. */
+static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const char *base) {
+    return ind__number_name(g, tensor, base, g->op_count[op]++);
+}
+
+/* Generates the names of the op whose names should follow, because another op is added or it is not the result. */
+static bool ind__name_unnamed(ind_graph *g) {
+    const uint32_t first = g->unnamed;
+    if (!first) return true;
+    const ind__node *n = &g->node[g->tensor[first].node];
+    const char *base = n->name ? n->name : ind__op_name(n->op);
+    bool ok = true;
+    for (uint32_t r = 0; ok && r < n->num_results; r++) ok = ind__number_name(g, first + r, base, g->unnamed_count + r);
+    g->unnamed = 0;
+    return ok;
+}
+
+/* Adds an op whose results the caller names at once, so that no names are generated for them. */
+static ind_tensor ind__add_unnamed(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
+                                   const ind__attr *attrs, uint32_t num_attrs, ind_body *body,
+                                   const char *custom_name) {
+    g->names_follow = true;
+    ind_tensor x = ind__graph_add(g, op, operands, num_operands, attrs, num_attrs, body, custom_name);
+    g->names_follow = false;
+    if (x.id != g->unnamed && !ind__name_unnamed(g)) ind__graph_no_memory(g, ind__op_name(op)), x.id = 0;
+    g->unnamed = 0;
+    return x;
 }
 
 /* Renames a tensor of a composite's expansion if a text declares its name. */
@@ -3501,13 +3530,17 @@ static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *typ
     node->line = g->here_line;
     if (g->here_file) node->file = ind__arena_string(&g->arena, g->here_file, strlen(g->here_file));
     bool ok = !g->here_file || node->file;
+    const bool follow = g->names_follow && !g->composite && base_name;
     for (uint32_t r = 0; ok && r < node->num_results; r++) {
         ok = ind__append_result(g, &types[r], number, node->op == IND_OP_SCALAR);
-        if (ok && base_name) ok = ind__make_name(g, first + r, node->op, base_name);
+        if (ok && base_name && !follow) ok = ind__make_name(g, first + r, node->op, base_name);
     }
     ind__node *place = ok ? IND__PUSH(g->context, ind__node, g->node, g->num_nodes, g->cap_nodes) : NULL;
     if (place) {
         *place = *node;
+        if (!follow) return true;
+        g->unnamed = first, g->unnamed_count = g->op_count[node->op];
+        g->op_count[node->op] += num_results;
         return true;
     }
     for (uint32_t t = first; t < g->num_tensors; t++) {
@@ -3683,6 +3716,7 @@ static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *o
     ind_tensor result = {g, 0};
     ind__node node = {.op = op, .body = body};
     const uint32_t refusals = g ? ind__refusals(g->context) : 0;
+    if (g && !ind__name_unnamed(g)) ind__graph_no_memory(g, ind__op_name(op));
     if (g && !g->status && ind__indexed_by_mask(g, op, operands, num_operands))
         return ind__add_by_mask(g, op, operands, num_operands, attrs, num_attrs);
     if (g && !g->status) {
@@ -20487,12 +20521,13 @@ static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *cal
     return body;
 }
 
-/* Adds the op of a parsed call; ind_apply uses it too. */
-static ind_tensor ind__add_call(ind__parser *p, const ind__parsed_call *call) {
+/* Adds the op of a parsed call; ind_apply uses it too. names_follow: the caller names the results. */
+static ind_tensor ind__add_call(ind__parser *p, const ind__parsed_call *call, bool names_follow) {
     ind_body *body = ind__parsed_combine(p, call);
     if (p->status) return ind__graph_tensor(p->g, 0);
-    return ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, call->schema->num_attrs, body,
-                          call->function ? call->function->name : NULL);
+    return (names_follow ? ind__add_unnamed : ind__graph_add)(p->g, call->op, call->operand, call->num_operands,
+                                                              call->attr, call->schema->num_attrs, body,
+                                                              call->function ? call->function->name : NULL);
 }
 
 /* add_(x, y), which may have a name: an alias of x. */
@@ -20514,7 +20549,7 @@ static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_
     uint32_t first = p->g->num_nodes;
     for (uint32_t k = num_results; ind__op_has(call->op, 'Z') && k-- > 0;)
         if (r[k].late) p->g->wanted_size = r[k].size;
-    ind_tensor x = ind__add_call(p, call);
+    ind_tensor x = ind__add_call(p, call, !call->in_place);
     p->g->wanted_size = NULL;
     if (p->status || !ind__check_graph(p, call->at)) return;
     for (; first < p->g->num_nodes; first++) p->g->node[first].line = ind__line_of(p, call->at);
@@ -20827,7 +20862,7 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
 static ind_tensor ind__apply_parsed(ind__parser *p, const ind__parsed_call *call) {
     ind_graph *g = p->g;
     char op[IND__MAX_NAME + 2];
-    ind_tensor y = ind__add_call(p, call);
+    ind_tensor y = ind__add_call(p, call, false);
     if (!call->in_place || !y.id) return y;
     snprintf(op, sizeof op, "%s_", ind__op_name(call->op));
     ind__write(g, op, call->operand[0], y.id);
@@ -21484,7 +21519,7 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
         made = ind__graph_source(r->to, n->op, x->name, x->dtype, x->size, x->rank);
         if (made.id) r->to->tensor[made.id].donated = x->donated;
     } else {
-        made = ind__graph_add(r->to, n->op, n->operand, n->num_operands, n->attr, n->num_attrs, body, n->name);
+        made = ind__add_unnamed(r->to, n->op, n->operand, n->num_operands, n->attr, n->num_attrs, body, n->name);
         for (uint32_t k = 0; made.id && n->op != IND_OP_SCALAR && k < n->num_results; k++) {
             ind_named((ind_tensor){r->to, made.id + k}, x[k].name);
         }

@@ -144,13 +144,40 @@ static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
     return true;
 }
 
-/* Generates gelu, gelu_1, gelu_2. A counter per op avoids a search among many equal ops. */
-static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const char *base) {
+static bool ind__number_name(ind_graph *g, uint32_t tensor, const char *base, uint32_t k) {
     char name[96];
-    uint32_t k = g->op_count[op]++;
     if (k == 0) return ind__rename(g, tensor, base, false);
     ind__format(name, sizeof name, "%.*s_%u", 80, base, (unsigned)k);
     return ind__rename(g, tensor, name, false);
+}
+
+/* Generates gelu, gelu_1, gelu_2. A counter per op avoids a search among many equal ops. */
+static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const char *base) {
+    return ind__number_name(g, tensor, base, g->op_count[op]++);
+}
+
+/* Generates the names of the op whose names should follow, because another op is added or it is not the result. */
+static bool ind__name_unnamed(ind_graph *g) {
+    const uint32_t first = g->unnamed;
+    if (!first) return true;
+    const ind__node *n = &g->node[g->tensor[first].node];
+    const char *base = n->name ? n->name : ind__op_name(n->op);
+    bool ok = true;
+    for (uint32_t r = 0; ok && r < n->num_results; r++) ok = ind__number_name(g, first + r, base, g->unnamed_count + r);
+    g->unnamed = 0;
+    return ok;
+}
+
+/* Adds an op whose results the caller names at once, so that no names are generated for them. */
+static ind_tensor ind__add_unnamed(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
+                                   const ind__attr *attrs, uint32_t num_attrs, ind_body *body,
+                                   const char *custom_name) {
+    g->names_follow = true;
+    ind_tensor x = ind__graph_add(g, op, operands, num_operands, attrs, num_attrs, body, custom_name);
+    g->names_follow = false;
+    if (x.id != g->unnamed && !ind__name_unnamed(g)) ind__graph_no_memory(g, ind__op_name(op)), x.id = 0;
+    g->unnamed = 0;
+    return x;
 }
 
 /* Renames a tensor of a composite's expansion if a text declares its name. */
@@ -361,13 +388,17 @@ static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *typ
     node->line = g->here_line;
     if (g->here_file) node->file = ind__arena_string(&g->arena, g->here_file, strlen(g->here_file));
     bool ok = !g->here_file || node->file;
+    const bool follow = g->names_follow && !g->composite && base_name;
     for (uint32_t r = 0; ok && r < node->num_results; r++) {
         ok = ind__append_result(g, &types[r], number, node->op == IND_OP_SCALAR);
-        if (ok && base_name) ok = ind__make_name(g, first + r, node->op, base_name);
+        if (ok && base_name && !follow) ok = ind__make_name(g, first + r, node->op, base_name);
     }
     ind__node *place = ok ? IND__PUSH(g->context, ind__node, g->node, g->num_nodes, g->cap_nodes) : NULL;
     if (place) {
         *place = *node;
+        if (!follow) return true;
+        g->unnamed = first, g->unnamed_count = g->op_count[node->op];
+        g->op_count[node->op] += num_results;
         return true;
     }
     for (uint32_t t = first; t < g->num_tensors; t++) {
