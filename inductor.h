@@ -3232,10 +3232,12 @@ static uint32_t ind__find_tensor(const ind_graph *g, const char *name, size_t le
     return slot && slot->name ? slot->tensor : 0;
 }
 
-static bool ind__grow_names(ind_graph *g) {
+/* Makes the table large enough for one more name and for `num` names. */
+static bool ind__grow_names(ind_graph *g, uint32_t num) {
     uint32_t old_cap = g->cap_names, cap = old_cap ? old_cap * 2 : 64;
     struct ind__name *old = g->names, *grown;
     if ((g->num_names + 1) * 2 <= old_cap) return true;
+    while (cap / 2 < num && cap < UINT32_MAX / 4) cap *= 2;
     if (cap < old_cap || !(grown = ind__alloc(g->context, cap * sizeof *grown))) return false;
     g->names = grown;
     g->cap_names = cap;
@@ -3252,7 +3254,7 @@ static bool ind__grow_names(ind_graph *g) {
 }
 
 static bool ind__put_name(ind_graph *g, uint32_t tensor, const char *name, bool named) {
-    if (!ind__grow_names(g)) return false;
+    if (!ind__grow_names(g, 0)) return false;
     const size_t length = strlen(name);
     char *copy = ind__arena_string(&g->arena, name, length);
     if (!copy) return false;
@@ -21605,7 +21607,7 @@ static ind_status graph__rewrite_round(const ind_graph *g, uint32_t enabled, ind
     r.live = ind__alloc(c, (g->num_nodes + (size_t)1) * sizeof *r.live);
     r.seen = ind__alloc(c, r.seen_size * sizeof *r.seen);
     r.to = operands && r.map && r.live && r.seen ? ind_graph_create(c, g->name) : NULL;
-    ind_status status = r.to ? IND_OK : ind__failed(c);
+    ind_status status = r.to && ind__grow_names(r.to, g->num_tensors) ? IND_OK : ind__failed(c);
     if (status == IND_OK) {
         graph__mark_live_nodes(&r);
         status = graph__copy_nodes(&r, operands);

@@ -499,6 +499,7 @@ typedef struct sched__fuser {
     uint32_t *reader;       /* loops that read a buffer, ascending */
     uint32_t *first_reader; /* by buffer, one more than buffers */
     uint32_t *writer;       /* by buffer: 1 + the loop that writes it; 0: none */
+    bool *lasting;          /* by buffer: an output, or a version of a buffer that is changed in place */
     uint32_t *written;      /* by buffer: 1 + the access that writes it; 0: no loop writes it (inputs, constants) */
     uint32_t *home;         /* by buffer: ind__buffer_home */
     int64_t *bytes_hint;    /* by buffer */
@@ -1258,6 +1259,7 @@ static bool sched__collect_accesses(sched__fuser *f) {
     f->found = sched__scratch(f, buffers, sizeof(uint32_t));
     f->written = sched__scratch(f, buffers, sizeof(uint32_t));
     f->writer = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->lasting = sched__scratch(f, buffers, sizeof(bool));
     f->value = sched__scratch(f, buffers, sizeof(uint32_t));
     f->bytes_hint = sched__scratch(f, buffers, sizeof(int64_t));
     f->bytes = sched__scratch(f, buffers, sizeof(ind_expr));
@@ -1271,7 +1273,9 @@ static bool sched__collect_accesses(sched__fuser *f) {
         if (!sched__collect_loop(f, l, flag)) return false;
     }
     for (uint32_t b = 1; b < buffers; b++) {
-        f->bytes[b] = ind__buffer_most_bytes(f->program, &f->program->buffer[b]);
+        const ind__buffer *info = &f->program->buffer[b];
+        f->lasting[b] = info->output || info->mutates || info->mutated_by;
+        f->bytes[b] = ind__buffer_most_bytes(f->program, info);
         if (!ind__ok(f->bytes[b])) return sched__fail(f);
         f->bytes_hint[b] = sched__hint(f->bytes[b]);
     }
@@ -1383,15 +1387,14 @@ static bool sched__stores_sorted(const sched__fuser *f, uint32_t buffer) {
 /* True if the buffer must be in memory when groups `a` and `b` are fused and the others do not change. */
 static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
     uint32_t home = f->group_of[sched__writer(f, buffer)];
-    const ind__buffer *info = &f->program->buffer[buffer];
-    if (info->output || info->mutates || info->mutated_by || f->group[home].call) return true;
+    if (f->lasting[buffer] || f->group[home].call) return true;
     if (f->group[home].sorts && sched__stores_sorted(f, buffer)) return true;
     for (uint32_t r = f->first_reader[buffer]; r < f->first_reader[buffer + 1]; r++) {
         uint32_t g = f->group_of[f->reader[r]];
         bool inside = g == home || ((g == a || g == b) && (home == a || home == b));
         if (!inside) return true;
     }
-    return sched__unread_loop(f, sched__writer(f, buffer));
+    return !sched__num_readers(f, buffer) && sched__unread_loop(f, sched__writer(f, buffer));
 }
 
 /* =========================================================================================== src/sched/loop_order.c */

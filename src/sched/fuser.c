@@ -103,6 +103,7 @@ typedef struct sched__fuser {
     uint32_t *reader;       /* loops that read a buffer, ascending */
     uint32_t *first_reader; /* by buffer, one more than buffers */
     uint32_t *writer;       /* by buffer: 1 + the loop that writes it; 0: none */
+    bool *lasting;          /* by buffer: an output, or a version of a buffer that is changed in place */
     uint32_t *written;      /* by buffer: 1 + the access that writes it; 0: no loop writes it (inputs, constants) */
     uint32_t *home;         /* by buffer: ind__buffer_home */
     int64_t *bytes_hint;    /* by buffer */

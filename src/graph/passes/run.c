@@ -145,7 +145,7 @@ static ind_status graph__rewrite_round(const ind_graph *g, uint32_t enabled, ind
     r.live = ind__alloc(c, (g->num_nodes + (size_t)1) * sizeof *r.live);
     r.seen = ind__alloc(c, r.seen_size * sizeof *r.seen);
     r.to = operands && r.map && r.live && r.seen ? ind_graph_create(c, g->name) : NULL;
-    ind_status status = r.to ? IND_OK : ind__failed(c);
+    ind_status status = r.to && ind__grow_names(r.to, g->num_tensors) ? IND_OK : ind__failed(c);
     if (status == IND_OK) {
         graph__mark_live_nodes(&r);
         status = graph__copy_nodes(&r, operands);
