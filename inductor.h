@@ -2157,8 +2157,11 @@ struct ind_graph {
     struct ind__name {
         const char *name; /* NULL: free */
         uint32_t tensor;  /* 0: the name is released */
-    } * names;            /* open addressing, cap_names a power of two */
+        uint32_t hash;
+    } * names; /* open addressing, cap_names a power of two */
     uint32_t num_names, cap_names;
+    bool names_follow;                /* the caller names the results of the op that is being added */
+    uint32_t unnamed, unnamed_count;  /* first result of an op whose names follow, 0: none; number of its name */
     uint32_t op_count[IND_NUM_OPS];   /* for generated names: gelu, gelu_1, .. */
     const struct ind__schema *schema; /* the op table's strings, parsed; by op */
     ind_status status;
@@ -3211,12 +3214,18 @@ static bool ind__valid_name(const char *name) {
     return !ind__reserved_name(name, n);
 }
 
+static uint32_t ind__name_hash(const char *name, size_t length) {
+    return (uint32_t)ind__hash(name, length, 0);
+}
+
 /* Returns the slot of the name, or the free slot for it; NULL only if the table is empty. */
 static struct ind__name *ind__find_slot(const ind_graph *g, const char *name, size_t length) {
     if (g->cap_names == 0) return NULL;
-    uint32_t at = (uint32_t)ind__hash(name, length, 0) & (g->cap_names - 1);
-    while (g->names[at].name && !ind__same_name(g->names[at].name, strlen(g->names[at].name), name, length)) {
-        at = (at + 1) & (g->cap_names - 1);
+    const uint32_t hash = ind__name_hash(name, length);
+    uint32_t at = hash & (g->cap_names - 1);
+    for (; g->names[at].name; at = (at + 1) & (g->cap_names - 1)) {
+        const struct ind__name *n = &g->names[at];
+        if (n->hash == hash && !strncmp(n->name, name, length) && !n->name[length]) break;
     }
     return &g->names[at];
 }
@@ -3227,17 +3236,21 @@ static uint32_t ind__find_tensor(const ind_graph *g, const char *name, size_t le
     return slot && slot->name ? slot->tensor : 0;
 }
 
-static bool ind__grow_names(ind_graph *g) {
+/* Makes the table large enough for one more name and for `num` names. */
+static bool ind__grow_names(ind_graph *g, uint32_t num) {
     uint32_t old_cap = g->cap_names, cap = old_cap ? old_cap * 2 : 64;
     struct ind__name *old = g->names, *grown;
     if ((g->num_names + 1) * 2 <= old_cap) return true;
+    while (cap / 2 < num && cap < UINT32_MAX / 4) cap *= 2;
     if (cap < old_cap || !(grown = ind__alloc(g->context, cap * sizeof *grown))) return false;
     g->names = grown;
     g->cap_names = cap;
     g->num_names = 0;
     for (uint32_t i = 0; i < old_cap; i++) {
         if (!old[i].name || !old[i].tensor) continue;
-        *ind__find_slot(g, old[i].name, strlen(old[i].name)) = old[i];
+        uint32_t at = old[i].hash & (cap - 1);
+        while (grown[at].name) at = (at + 1) & (cap - 1);
+        grown[at] = old[i];
         g->num_names++;
     }
     ind__free(g->context, old);
@@ -3245,13 +3258,13 @@ static bool ind__grow_names(ind_graph *g) {
 }
 
 static bool ind__put_name(ind_graph *g, uint32_t tensor, const char *name, bool named) {
-    if (!ind__grow_names(g)) return false;
-    char *copy = ind__arena_string(&g->arena, name, strlen(name));
+    if (!ind__grow_names(g, 0)) return false;
+    const size_t length = strlen(name);
+    char *copy = ind__arena_string(&g->arena, name, length);
     if (!copy) return false;
-    struct ind__name *slot = ind__find_slot(g, copy, strlen(copy));
+    struct ind__name *slot = ind__find_slot(g, copy, length);
     if (!slot->name) g->num_names++;
-    slot->name = copy;
-    slot->tensor = tensor;
+    *slot = (struct ind__name){copy, tensor, ind__name_hash(copy, length)};
     g->tensor[tensor].name = copy;
     g->tensor[tensor].named = named;
     return true;
@@ -3262,9 +3275,9 @@ static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool na
     char unique[IND__MAX_NAME + 16];
     const char *old = g->tensor[tensor].name;
     if (old) ind__find_slot(g, old, strlen(old))->tensor = 0;
-    snprintf(unique, sizeof unique, "%.*s", IND__MAX_NAME, name);
+    ind__format(unique, sizeof unique, "%.*s", IND__MAX_NAME, name);
     for (uint32_t k = 1; ind__find_tensor(g, unique, strlen(unique)); k++) {
-        snprintf(unique, sizeof unique, "%.*s_%u", IND__MAX_NAME, name, (unsigned)k);
+        ind__format(unique, sizeof unique, "%.*s_%u", IND__MAX_NAME, name, (unsigned)k);
     }
     return ind__put_name(g, tensor, unique, named);
 }
@@ -3279,13 +3292,40 @@ static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
     return true;
 }
 
+static bool ind__number_name(ind_graph *g, uint32_t tensor, const char *base, uint32_t k) {
+    char name[96];
+    if (k == 0) return ind__rename(g, tensor, base, false);
+    ind__format(name, sizeof name, "%.*s_%u", 80, base, (unsigned)k);
+    return ind__rename(g, tensor, name, false);
+}
+
 /* Generates gelu, gelu_1, gelu_2. A counter per op avoids a search among many equal ops. */
 static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const char *base) {
-    char name[96];
-    uint32_t k = g->op_count[op]++;
-    if (k == 0) return ind__rename(g, tensor, base, false);
-    snprintf(name, sizeof name, "%.80s_%u", base, (unsigned)k);
-    return ind__rename(g, tensor, name, false);
+    return ind__number_name(g, tensor, base, g->op_count[op]++);
+}
+
+/* Generates the names of the op whose names should follow, because another op is added or it is not the result. */
+static bool ind__name_unnamed(ind_graph *g) {
+    const uint32_t first = g->unnamed;
+    if (!first) return true;
+    const ind__node *n = &g->node[g->tensor[first].node];
+    const char *base = n->name ? n->name : ind__op_name(n->op);
+    bool ok = true;
+    for (uint32_t r = 0; ok && r < n->num_results; r++) ok = ind__number_name(g, first + r, base, g->unnamed_count + r);
+    g->unnamed = 0;
+    return ok;
+}
+
+/* Adds an op whose results the caller names at once, so that no names are generated for them. */
+static ind_tensor ind__add_unnamed(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
+                                   const ind__attr *attrs, uint32_t num_attrs, ind_body *body,
+                                   const char *custom_name) {
+    g->names_follow = true;
+    ind_tensor x = ind__graph_add(g, op, operands, num_operands, attrs, num_attrs, body, custom_name);
+    g->names_follow = false;
+    if (x.id != g->unnamed && !ind__name_unnamed(g)) ind__graph_no_memory(g, ind__op_name(op)), x.id = 0;
+    g->unnamed = 0;
+    return x;
 }
 
 /* Renames a tensor of a composite's expansion if a text declares its name. */
@@ -3496,13 +3536,17 @@ static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *typ
     node->line = g->here_line;
     if (g->here_file) node->file = ind__arena_string(&g->arena, g->here_file, strlen(g->here_file));
     bool ok = !g->here_file || node->file;
+    const bool follow = g->names_follow && !g->composite && base_name;
     for (uint32_t r = 0; ok && r < node->num_results; r++) {
         ok = ind__append_result(g, &types[r], number, node->op == IND_OP_SCALAR);
-        if (ok && base_name) ok = ind__make_name(g, first + r, node->op, base_name);
+        if (ok && base_name && !follow) ok = ind__make_name(g, first + r, node->op, base_name);
     }
     ind__node *slot = ok ? IND__PUSH(g->context, ind__node, g->node, g->num_nodes, g->cap_nodes) : NULL;
     if (slot) {
         *slot = *node;
+        if (!follow) return true;
+        g->unnamed = first, g->unnamed_count = g->op_count[node->op];
+        g->op_count[node->op] += num_results;
         return true;
     }
     for (uint32_t t = first; t < g->num_tensors; t++) {
@@ -3678,6 +3722,7 @@ static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *o
     ind_tensor result = {g, 0};
     ind__node node = {.op = op, .body = body};
     const uint32_t refusals = g ? ind__refusals(g->context) : 0;
+    if (g && !ind__name_unnamed(g)) ind__graph_no_memory(g, ind__op_name(op));
     if (g && !g->status && ind__indexed_by_mask(g, op, operands, num_operands))
         return ind__add_by_mask(g, op, operands, num_operands, attrs, num_attrs);
     if (g && !g->status) {
@@ -14372,7 +14417,7 @@ static ind__box *graph__whole_buffer(const graph__lowering *w, const ind__node *
     if (!base || base->identity || !base->storage->buffer || base->storage->rank != x->rank) return NULL;
     for (int d = 0; d < x->rank; d++)
         if (!ind_expr_same(x->size[d], base->storage->size[d])) return NULL;
-    ind__box *whole = ind__arena_alloc(&w->program->arena, sizeof *whole);
+    ind__box *whole = ind__arena_alloc(&w->program->boxes, sizeof *whole);
     if (!whole) return NULL;
     whole->storage = base->storage;
     whole->rank = x->rank;
@@ -20526,12 +20571,13 @@ static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *cal
     return body;
 }
 
-/* Adds the op of a parsed call; ind_apply uses it too. */
-static ind_tensor ind__add_call(ind__parser *p, const ind__parsed_call *call) {
+/* Adds the op of a parsed call; ind_apply uses it too. names_follow: the caller names the results. */
+static ind_tensor ind__add_call(ind__parser *p, const ind__parsed_call *call, bool names_follow) {
     ind_body *body = ind__parsed_combine(p, call);
     if (p->status) return ind__graph_tensor(p->g, 0);
-    return ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, call->schema->num_attrs, body,
-                          call->function ? call->function->name : NULL);
+    return (names_follow ? ind__add_unnamed : ind__graph_add)(p->g, call->op, call->operand, call->num_operands,
+                                                              call->attr, call->schema->num_attrs, body,
+                                                              call->function ? call->function->name : NULL);
 }
 
 /* add_(x, y), which may have a name: an alias of x. */
@@ -20553,7 +20599,7 @@ static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_
     uint32_t first = p->g->num_nodes;
     for (uint32_t k = num_results; ind__op_has(call->op, 'Z') && k-- > 0;)
         if (r[k].late) p->g->wanted_size = r[k].size;
-    ind_tensor x = ind__add_call(p, call);
+    ind_tensor x = ind__add_call(p, call, !call->in_place);
     p->g->wanted_size = NULL;
     if (p->status || !ind__check_graph(p, call->at)) return;
     for (; first < p->g->num_nodes; first++) p->g->node[first].line = ind__line_of(p, call->at);
@@ -20866,7 +20912,7 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
 static ind_tensor ind__apply_parsed(ind__parser *p, const ind__parsed_call *call) {
     ind_graph *g = p->g;
     char op[IND__MAX_NAME + 2];
-    ind_tensor y = ind__add_call(p, call);
+    ind_tensor y = ind__add_call(p, call, false);
     if (!call->in_place || !y.id) return y;
     snprintf(op, sizeof op, "%s_", ind__op_name(call->op));
     ind__write(g, op, call->operand[0], y.id);
@@ -21045,6 +21091,7 @@ static void graph__import_names(graph__import *m, const ind_graph *from) {
         const struct ind__name *n = &from->names[i];
         const bool own = n->tensor && n->name == from->tensor[n->tensor].name;
         g->names[i].tensor = n->tensor;
+        g->names[i].hash = n->hash;
         g->names[i].name = own ? g->tensor[n->tensor].name : graph__import_string(m, n->name);
     }
 }
@@ -21129,13 +21176,18 @@ ind_graph *ind__graph_import(ind_context *to, const ind_graph *from) {
    Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. */
 #define IND__MAX_ITERATIONS 8
 
+typedef struct graph__seen {
+    uint32_t node; /* 0: free */
+    uint32_t hash;
+} graph__seen;
+
 typedef struct graph__rewrite {
     const ind_graph *from;
     ind_graph *to;
-    uint32_t enabled; /* bit per ind_pass */
-    uint32_t *map;    /* tensor of `from` to tensor of `to` */
-    bool *live;       /* by node of `from` */
-    uint32_t *seen;   /* CSE: open addressing, nodes of `to` by hash */
+    uint32_t enabled;  /* bit per ind_pass */
+    uint32_t *map;     /* tensor of `from` to tensor of `to` */
+    bool *live;        /* by node of `from` */
+    graph__seen *seen; /* CSE: open addressing, nodes of `to` by hash */
     uint32_t seen_size;
     bool changed;
 } graph__rewrite;
@@ -21420,10 +21472,10 @@ static bool graph__attr_equal(const ind__attr *a, const ind__attr *b) {
     return !a->floats || !b->floats || !a->count || !memcmp(a->floats, b->floats, (size_t)a->count * sizeof(double));
 }
 
-static uint64_t graph__node_hash(const ind__node *n) {
+static uint32_t graph__node_hash(const ind__node *n) {
     uint64_t h = ind__hash(n->operand, n->num_operands * sizeof *n->operand, (uint64_t)n->op);
     for (uint32_t k = 0; k < n->num_attrs; k++) h = graph__attr_hash(&n->attr[k], h);
-    return h;
+    return (uint32_t)h;
 }
 
 static bool graph__node_equal(const ind__node *a, const ind__node *b) {
@@ -21441,16 +21493,17 @@ static bool graph__mergeable(ind_graph_op op) {
 }
 
 /* Returns the slot of an equal node of r->to, or the free slot for it. */
-static uint32_t *graph__seen_slot(graph__rewrite *r, const ind__node *n) {
-    uint32_t at = (uint32_t)graph__node_hash(n) & (r->seen_size - 1);
-    while (r->seen[at] && !graph__node_equal(&r->to->node[r->seen[at]], n)) at = (at + 1) & (r->seen_size - 1);
+static graph__seen *graph__seen_slot(graph__rewrite *r, const ind__node *n, uint32_t hash) {
+    uint32_t at = hash & (r->seen_size - 1);
+    for (; r->seen[at].node; at = (at + 1) & (r->seen_size - 1))
+        if (r->seen[at].hash == hash && graph__node_equal(&r->to->node[r->seen[at].node], n)) break;
     return &r->seen[at];
 }
 
 /* Same op, same operands, same attributes: one result. */
 static uint32_t graph__pass_cse(graph__rewrite *r, const ind__node *n) {
     if (!graph__mergeable(n->op)) return 0;
-    uint32_t node = *graph__seen_slot(r, n);
+    uint32_t node = graph__seen_slot(r, n, graph__node_hash(n))->node;
     return node ? r->to->node[node].result : 0;
 }
 
@@ -21516,15 +21569,15 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
         made = ind__graph_source(r->to, n->op, x->name, x->dtype, x->size, x->rank);
         if (made.id) r->to->tensor[made.id].donated = x->donated;
     } else {
-        made = ind__graph_add(r->to, n->op, n->operand, n->num_operands, n->attr, n->num_attrs, body, n->name);
+        made = ind__add_unnamed(r->to, n->op, n->operand, n->num_operands, n->attr, n->num_attrs, body, n->name);
         for (uint32_t k = 0; made.id && n->op != IND_OP_SCALAR && k < n->num_results; k++) {
             ind_named((ind_tensor){r->to, made.id + k}, x[k].name);
         }
     }
     if (made.id) r->to->node[r->to->tensor[made.id].node].composite = n->composite;
     if (made.id && graph__mergeable(n->op)) {
-        uint32_t node = r->to->tensor[made.id].node;
-        *graph__seen_slot(r, &r->to->node[node]) = node;
+        const uint32_t node = r->to->tensor[made.id].node, hash = graph__node_hash(&r->to->node[node]);
+        *graph__seen_slot(r, &r->to->node[node], hash) = (graph__seen){node, hash};
     }
     return made.id;
 }
@@ -21602,7 +21655,7 @@ static ind_status graph__rewrite_once(const ind_graph *g, uint32_t enabled, ind_
     r.live = ind__alloc(c, (g->num_nodes + (size_t)1) * sizeof *r.live);
     r.seen = ind__alloc(c, r.seen_size * sizeof *r.seen);
     r.to = operands && r.map && r.live && r.seen ? ind_graph_create(c, g->name) : NULL;
-    ind_status status = r.to ? IND_OK : ind__failed(c);
+    ind_status status = r.to && ind__grow_names(r.to, g->num_tensors) ? IND_OK : ind__failed(c);
     if (status == IND_OK) {
         graph__mark_live_nodes(&r);
         status = graph__copy_nodes(&r, operands);
@@ -21699,7 +21752,7 @@ static ind_status graph__lower_node(graph__lowering *w, uint32_t number) {
     graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = ind__implementation_of(n->op)};
     ind__box *few[5] = {NULL}, **results = few;
     if (n->num_results > sizeof few / sizeof *few) {
-        results = ind__arena_alloc(&w->program->arena, n->num_results * sizeof *results);
+        results = ind__arena_alloc(&w->program->boxes, n->num_results * sizeof *results);
         if (!results) return ind__failed(w->graph->context);
     }
     l.result = &w->graph->tensor[n->result];
@@ -21828,6 +21881,7 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     ind__free(c, w.first_output);
     ind__free(c, w.next_output);
     ind__free(c, w.last_user);
+    ind__lowered_free_boxes(out);
     if (status) ind__lowered_free(out);
     return status;
 }
@@ -21910,7 +21964,7 @@ static const char *ind__results_text(ind__compilation *k, const ind__node *n) {
     for (uint32_t r = 0; r < n->num_results; r++) total += strlen(x[r].name) + 2;
     char *text = ind__arena_alloc(&k->names, total), *at = text;
     for (uint32_t r = 0; text && r < n->num_results; r++)
-        at += snprintf(at, total - (size_t)(at - text), "%s%s", r ? ", " : "", x[r].name);
+        at += ind__format(at, total - (size_t)(at - text), "%s%s", r ? ", " : "", x[r].name);
     return text;
 }
 
@@ -24788,33 +24842,33 @@ static void graph__page_formula(ind__text *t, const char *key, ind_expr e) {
     ind__textf(t, "\",\n");
 }
 
-/* Prints the kernels and variants, from this one on, that have the same source: [[0, 0], [3, 0]]. */
-static void graph__page_users(ind__text *t, const ind_plan *plan, uint32_t kernel, int variant) {
-    const ind__variant *one = &plan->kernel[kernel].variant[variant];
-    ind__textf(t, "\"used_by\": [[%u, %d]", (unsigned)kernel, variant);
-    for (uint32_t i = kernel; i < plan->num_kernels; i++) {
-        for (int v = i == kernel ? variant + 1 : 0; v < plan->kernel[i].num_variants; v++) {
-            if (ind__same_source(&plan->kernel[i].variant[v], one)) ind__textf(t, ", [%u, %d]", (unsigned)i, v);
+/* Prints the kernels and variants that have a source: [[0, 0], [3, 0]]. */
+static void graph__page_users(ind__text *t, const ind_plan *plan, const ind__source_users *u, uint32_t source) {
+    const char *before = "\"used_by\": [";
+    for (uint32_t at = u->source[source].first; at; at = u->user[at].next) {
+        const uint32_t i = u->user[at].kernel;
+        for (int v = 0; v < plan->kernel[i].num_variants; v++) {
+            if (u->number[u->first_variant[i] + (uint32_t)v] != source) continue;
+            ind__textf(t, "%s[%u, %d]", before, (unsigned)i, v);
+            before = ", ";
         }
     }
     ind__textf(t, "]");
 }
 
 static void graph__page_sources(ind__text *t, const ind_plan *plan) {
-    const char *before = "";
+    ind__source_users u;
+    t->failed |= !ind__source_users_init(&u, plan);
     ind__textf(t, "\"sources\": [");
-    for (uint32_t i = 0; i < plan->num_kernels; i++) {
-        for (int v = 0; v < plan->kernel[i].num_variants; v++) {
-            if (ind__source_before(plan, i, v)) continue;
-            ind__textf(t, "%s\n{", before);
-            graph__page_users(t, plan, i, v);
-            ind__textf(t, ", \"text\": ");
-            ind__text_json(t, plan->kernel[i].variant[v].source.text);
-            ind__textf(t, "}");
-            before = ",";
-        }
+    for (uint32_t i = 0; i < u.num_sources && !t->failed; i++) {
+        ind__textf(t, "%s\n{", i ? "," : "");
+        graph__page_users(t, plan, &u, i);
+        ind__textf(t, ", \"text\": ");
+        ind__text_json(t, plan->kernel[u.source[i].kernel].variant[u.source[i].variant].source.text);
+        ind__textf(t, "}");
     }
     ind__textf(t, "],\n");
+    ind__source_users_free(&u);
 }
 
 /* Prints the initial values of the page, the sizes that follow from others by a fact, and the upper bounds of

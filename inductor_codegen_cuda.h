@@ -611,8 +611,27 @@ bool ind__same_source(const ind__variant *a, const ind__variant *b);
 int ind__plan_likely(const ind_kernel_plan *k);
 /* ROW_STAGED: the grid; persistent blocks: enough for `resident` rows at the same time. */
 ind_expr ind__staged_grid(const ind__variant *v);
-/* True if an earlier variant of the plan has this source. */
-bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
+/* The distinct sources of a plan, each with the kernels whose launches have it, ascending. A kernel's launch is that of
+   `first`. */
+typedef struct ind__source_user {
+    uint32_t kernel, next; /* position in `user`; 0: the last one */
+} ind__source_user;
+typedef struct ind__source {
+    uint32_t kernel; /* its first variant */
+    int variant;
+    uint32_t first, last; /* positions in `user` */
+} ind__source;
+typedef struct ind__source_users {
+    ind__arena memory;
+    ind__source *source; /* in the order of their first variants */
+    uint32_t num_sources;
+    uint32_t *number;        /* by variant, counted through the kernels: its source */
+    uint32_t *first_variant; /* by kernel: position of its first variant in `number` */
+    ind__source_user *user;  /* [0] unused */
+    uint32_t num_users;
+} ind__source_users;
+bool ind__source_users_init(ind__source_users *u, const ind_plan *p); /* false: out of memory. Free it anyway */
+void ind__source_users_free(ind__source_users *u);
 
 #define IND__CG_MAX_PRELUDE 128
 
@@ -2742,11 +2761,14 @@ static void cg__fail(ind__writer *w) {
 static const char *cg__format(ind__writer *w, const char *format, va_list list) {
     va_list again;
     va_copy(again, list);
-    int n = vsnprintf(NULL, 0, format, again);
+    char local[256];
+    int n = ind__format_list(local, sizeof local, format, again);
     va_end(again);
     char *s = n >= 0 ? (char *)ind__arena_alloc(&w->scratch, (size_t)n + 1) : NULL;
-    if (s)
-        vsnprintf(s, (size_t)n + 1, format, list);
+    if (s && (size_t)n < sizeof local)
+        memcpy(s, local, (size_t)n + 1);
+    else if (s)
+        ind__format_list(s, (size_t)n + 1, format, list);
     else
         cg__fail(w);
     return s ? s : "";
@@ -3091,7 +3113,7 @@ static const char *cg__element(ind__writer *w, uint32_t i) {
         cg__fail(w);
         return "";
     }
-    snprintf(s, n, "%s[%s]", cg__buffer(w, cg__inst(w, i)->source), index);
+    ind__format(s, n, "%s[%s]", cg__buffer(w, cg__inst(w, i)->source), index);
     return s;
 }
 
@@ -14004,12 +14026,13 @@ static ind_status cg__predict_all(ind_plan *p) {
 
 /* The layers of a network are the same kernels with other buffers. A plan and its text depend on the kernel's body and
    its arguments: their types, which are constant, which are in the arena, and which share memory. If all of these equal
-   an earlier launch's, its plan is copied and the buffers are exchanged. The verifier plans such launches again and
-   compares. */
+   an earlier launch's, its plan is copied and the buffers are exchanged. The verifier plans the
+   copies 1, 2, 4, 8 and so on of a launch again and compares. */
 typedef struct cg__launch_table {
     ind__arena memory;
-    uint32_t *first; /* by hash: 1 + the first kernel of a launch, 0: free */
-    uint64_t *hash;  /* by first kernel */
+    uint32_t *first;  /* by hash: 1 + the first kernel of a launch, 0: free */
+    uint64_t *hash;   /* by first kernel */
+    uint32_t *copies; /* by first kernel: later launches that equal it */
     uint32_t size;
 } cg__launch_table;
 
@@ -14019,7 +14042,8 @@ static bool cg__launch_table_init(cg__launch_table *t, const ind_plan *p) {
     while (t->size / 2 < p->schedule->num_kernels) t->size *= 2;
     t->first = (uint32_t *)ind__arena_alloc(&t->memory, t->size * sizeof *t->first);
     t->hash = (uint64_t *)ind__arena_alloc(&t->memory, (p->schedule->num_kernels + 1) * sizeof *t->hash);
-    return t->first && t->hash;
+    t->copies = (uint32_t *)ind__arena_alloc(&t->memory, (p->schedule->num_kernels + 1) * sizeof *t->copies);
+    return t->first && t->hash && t->copies;
 }
 
 static uint64_t cg__hash_kernel(const ind_kernel *k, uint64_t hash) {
@@ -14149,18 +14173,32 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
     return IND_OK;
 }
 
+/* True if y, a variant of the launch at `to`, equals x, the one at `from`, with the buffers exchanged. */
+static bool cg__same_variant(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, const ind__variant *x,
+                             const ind__variant *y) {
+    bool same = x->strategy == y->strategy && x->threads == y->threads && x->num_args == y->num_args &&
+                !x->source.text == !y->source.text && (!x->source.text || !strcmp(x->source.text, y->source.text)) &&
+                cg__same_exprs(x->grid, y->grid, 3) && cg__same_exprs(&x->memory.shared, &y->memory.shared, 1) &&
+                cg__same_exprs(&x->guard, &y->guard, 1) && x->guard_aligned == y->guard_aligned;
+    for (uint32_t j = 0; same && j < x->num_args; j++) {
+        const ind__kernel_arg *a = &x->arg[j], *b = &y->arg[j];
+        same = a->kind == b->kind &&
+               (a->kind == IND__ARG_BUFFER ? cg__buffer_there(p, from, to, num, a->buffer) == b->buffer
+                                           : cg__same_exprs(&a->size, &b->size, 1));
+    }
+    return same;
+}
+
 /* Verifies that the plan of the launch at `to` equals the one that cg__copy_launch derives from the launch at
    `from`. */
-static ind_status cg__check_launch(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
+static ind_status cg__compare_launches(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
     for (uint32_t k = 0; k < num; k++) {
         const ind_kernel_plan *a = &p->kernel[from + k], *b = &p->kernel[to + k];
         bool same = a->num_variants == b->num_variants && a->first - from == b->first - to && !a->part == !b->part;
         for (int i = 0; same && i < a->num_variants; i++) {
             const ind__variant *x = &a->variant[i], *y = &b->variant[i];
-            same = !strcmp(x->source.text, y->source.text) && x->num_args == y->num_args;
-            for (uint32_t j = 0; same && j < x->num_args; j++)
-                same = x->arg[j].kind != IND__ARG_BUFFER ||
-                       cg__buffer_there(p, from, to, num, x->arg[j].buffer) == y->arg[j].buffer;
+            for (; same && x && y; x = x->fallback, y = y->fallback)
+                same = cg__same_variant(p, from, to, num, x, y) && !x->fallback == !y->fallback;
         }
         if (!same)
             return ind__fail(p->context, IND_VERIFY, "kernels %u and %u (%s) are equal, but their plans differ",
@@ -14169,12 +14207,33 @@ static ind_status cg__check_launch(const ind_plan *p, uint32_t from, uint32_t to
     return IND_OK;
 }
 
+/* Plans the launch at `to` in memory of its own and compares that plan with the launch at `from`. */
+static ind_status cg__check_launch(ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
+    const ind__arena kept = p->arena;
+    const uint32_t refusals = ind__refusals(p->context);
+    p->arena = (ind__arena){.context = p->context};
+    ind_status status = cg__plan_launch(p, to, num);
+    if (!status) status = ind__refused_since(p->context, refusals);
+    if (!status) status = cg__compare_launches(p, from, to, num);
+    ind__arena_free(&p->arena);
+    p->arena = kept;
+    for (uint32_t k = 0; k < num; k++)
+        p->kernel[to + k] = (ind_kernel_plan){.kernel = p->kernel[to + k].kernel, .first = to + k, .num_parts = 1};
+    return status;
+}
+
+/* Does the verifier plan this copy of a launch again? */
+static bool cg__is_checked(const ind_plan *p, uint32_t copy) {
+    return ind__verifying(p->context) && !(copy & (copy - 1));
+}
+
 /* ================================================================================================ src/cuda/create.c */
 static ind_status cg__plan_next(ind_plan *p, cg__launch_table *t, uint32_t first, uint32_t num) {
     const uint32_t other = cg__find_launch(t, p, first, num);
-    if (other != first && !ind__verifying(p->context)) return cg__copy_launch(p, other, first, num);
-    ind_status status = cg__plan_launch(p, first, num);
-    return status || other == first ? status : cg__check_launch(p, other, first, num);
+    if (other == first) return cg__plan_launch(p, first, num);
+    ind_status status = IND_OK;
+    if (cg__is_checked(p, ++t->copies[other])) status = cg__check_launch(p, other, first, num);
+    return status ? status : cg__copy_launch(p, other, first, num);
 }
 
 static ind_status cg__plan_all(ind_plan *p) {
@@ -14615,6 +14674,93 @@ ind_status ind__plan_verify(const ind_plan *p) {
     return IND_OK;
 }
 
+/* ========================================================================================== src/cuda/source_users.c */
+/* ---- sources and the kernels that run them */
+
+/* Copies of a launch share the text of its variants. So a source is found by its address first; the characters are
+   compared once per address. */
+typedef struct cg__source_finder {
+    const ind_plan *plan;
+    ind__source_users *users;
+    uint32_t *by_address, *by_text; /* open addressing: 1 + number of the source, 0: free */
+    const char **address;           /* by slot of by_address */
+    uint32_t size;
+} cg__source_finder;
+
+static const ind__variant *cg__source_variant(const ind_plan *p, const ind__source *s) {
+    return &p->kernel[s->kernel].variant[s->variant];
+}
+
+static uint32_t *cg__slot_of_text(const cg__source_finder *f, const ind__variant *v) {
+    uint32_t at = (uint32_t)ind__hash(v->source.text, v->source.bytes, 0) & (f->size - 1);
+    for (; f->by_text[at]; at = (at + 1) & (f->size - 1))
+        if (ind__same_source(cg__source_variant(f->plan, &f->users->source[f->by_text[at] - 1]), v)) break;
+    return &f->by_text[at];
+}
+
+/* Number of the source of a variant, which may be a new one. */
+static uint32_t cg__find_source(const cg__source_finder *f, uint32_t kernel, int variant) {
+    const ind__variant *v = &f->plan->kernel[kernel].variant[variant];
+    const char *const address = v->source.text;
+    uint32_t at = (uint32_t)ind__hash(&address, sizeof address, 0) & (f->size - 1);
+    for (; f->by_address[at]; at = (at + 1) & (f->size - 1))
+        if (f->address[at] == address) return f->by_address[at] - 1;
+    uint32_t *slot = cg__slot_of_text(f, v);
+    if (!*slot) {
+        f->users->source[f->users->num_sources] = (ind__source){.kernel = kernel, .variant = variant};
+        *slot = ++f->users->num_sources;
+    }
+    f->address[at] = address;
+    f->by_address[at] = *slot;
+    return *slot - 1;
+}
+
+/* Adds a kernel to the end of a source's list, unless it is there. Kernels are added in ascending order. */
+static void cg__add_user(ind__source_users *u, uint32_t source, uint32_t kernel) {
+    ind__source *s = &u->source[source];
+    if (s->last && u->user[s->last].kernel == kernel) return;
+    const uint32_t item = ++u->num_users;
+    u->user[item].kernel = kernel;
+    if (s->last)
+        u->user[s->last].next = item;
+    else
+        s->first = item;
+    s->last = item;
+}
+
+bool ind__source_users_init(ind__source_users *u, const ind_plan *p) {
+    uint32_t variants = 0, users = 1;
+    for (uint32_t k = 0; k < p->num_kernels; k++) {
+        variants += (uint32_t)p->kernel[k].num_variants;
+        users += (uint32_t)p->kernel[p->kernel[k].first].num_variants;
+    }
+    *u = (ind__source_users){.memory = {.context = p->context}};
+    cg__source_finder f = {.plan = p, .users = u, .size = 16};
+    while (f.size / 2 < variants) f.size *= 2;
+    ind__arena scratch = {.context = p->context};
+    f.by_address = (uint32_t *)ind__arena_alloc(&scratch, f.size * sizeof *f.by_address);
+    f.by_text = (uint32_t *)ind__arena_alloc(&scratch, f.size * sizeof *f.by_text);
+    f.address = (const char **)ind__arena_alloc(&scratch, f.size * sizeof *f.address);
+    u->source = (ind__source *)ind__arena_alloc(&u->memory, (variants + (size_t)1) * sizeof *u->source);
+    u->number = (uint32_t *)ind__arena_alloc(&u->memory, (variants + (size_t)1) * sizeof *u->number);
+    u->first_variant = (uint32_t *)ind__arena_alloc(&u->memory, (p->num_kernels + (size_t)1) * sizeof *u->number);
+    u->user = (ind__source_user *)ind__arena_alloc(&u->memory, users * sizeof *u->user);
+    const bool ok = f.by_address && f.by_text && f.address && u->source && u->number && u->first_variant && u->user;
+    for (uint32_t k = 0, n = 0; ok && k < p->num_kernels; k++) {
+        u->first_variant[k] = n;
+        for (int v = 0; v < p->kernel[k].num_variants; v++) u->number[n++] = cg__find_source(&f, k, v);
+        const uint32_t launch = p->kernel[k].first;
+        for (int v = 0; v < p->kernel[launch].num_variants; v++)
+            cg__add_user(u, u->number[u->first_variant[launch] + (uint32_t)v], k);
+    }
+    ind__arena_free(&scratch);
+    return ok;
+}
+
+void ind__source_users_free(ind__source_users *u) {
+    ind__arena_free(&u->memory);
+}
+
 /* ================================================================================================= src/cuda/print.c */
 /* --------------------------------------------------------------------------------------------------- >>print */
 
@@ -14861,24 +15007,22 @@ bool ind__same_source(const ind__variant *a, const ind__variant *b) {
     return a->source.bytes == b->source.bytes && !memcmp(a->source.text, b->source.text, a->source.bytes);
 }
 
-bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant) {
-    for (uint32_t i = 0; i <= kernel; i++)
-        for (int v = 0; v < (i < kernel ? p->kernel[i].num_variants : variant); v++)
-            if (ind__same_source(&p->kernel[i].variant[v], &p->kernel[kernel].variant[variant])) return true;
-    return false;
-}
-
 /* Prints the comment above a source: the kernels that run it. */
-static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t kernel, int variant) {
+static void cg__print_source_heading(ind__text *t, const ind_plan *p, const ind__source_users *u, uint32_t source) {
+    const ind__source *s = &u->source[source];
+    const uint32_t kernel = s->kernel;
+    const int variant = s->variant;
     const ind__variant *v = &p->kernel[kernel].variant[variant];
     const char *before = "// kernel ";
-    for (uint32_t i = kernel; i < p->num_kernels; i++)
+    for (uint32_t at = s->first; at; at = u->user[at].next) {
+        const uint32_t i = u->user[at].kernel;
         for (int k = 0; k < p->kernel[i].num_variants; k++) {
-            if (!ind__same_source(&p->kernel[i].variant[k], v)) continue;
+            if (u->number[u->first_variant[i] + (uint32_t)k] != source) continue;
             ind__textf(t, "%s%u", before, i);
             before = ", ";
             if (p->kernel[i].num_parts > 1) ind__textf(t, " with %u more", p->kernel[i].num_parts - 1);
         }
+    }
     ind__textf(t, ": %s, %s, variant %d of %d", p->kernel[kernel].kernel->name, ind__strategy_text(v->strategy),
                variant + 1, p->kernel[kernel].num_variants);
     if (ind__ok(v->guard)) cg__print_expr_field(t, ", only if ", v->guard);
@@ -14903,21 +15047,18 @@ static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, ind
 
 void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name,
                             ind__node_name_fn result_name, void *user) {
-    for (uint32_t i = 0; i < p->num_kernels; i++)
-        for (int v = 0; v < p->kernel[i].num_variants; v++) {
-            if (ind__source_before(p, i, v)) continue;
-            cg__print_source_heading(t, p, i, v);
-            for (uint32_t k = i; origin_name && result_name && k < p->num_kernels; k++) {
-                const ind_kernel_plan *launch = &p->kernel[p->kernel[k].first];
-                bool same = false;
-                for (int w = 0; w < launch->num_variants; w++)
-                    same |= ind__same_source(&launch->variant[w], &p->kernel[i].variant[v]);
-                if (same) cg__print_made(t, p, k, origin_name, result_name, user);
-            }
-            ind__textf(t, "\n");
-            ind__text_raw(t, p->kernel[i].variant[v].source.text, p->kernel[i].variant[v].source.bytes);
-            ind__textf(t, "\n");
-        }
+    ind__source_users u;
+    t->failed |= !ind__source_users_init(&u, p);
+    for (uint32_t i = 0; i < u.num_sources && !t->failed; i++) {
+        const ind__kernel_text *source = &p->kernel[u.source[i].kernel].variant[u.source[i].variant].source;
+        cg__print_source_heading(t, p, &u, i);
+        for (uint32_t at = u.source[i].first; origin_name && result_name && at; at = u.user[at].next)
+            cg__print_made(t, p, u.user[at].kernel, origin_name, result_name, user);
+        ind__textf(t, "\n");
+        ind__text_raw(t, source->text, source->bytes);
+        ind__textf(t, "\n");
+    }
+    ind__source_users_free(&u);
 }
 
 /* ============================================================================== src/headers/inductor_codegen_cuda.h */

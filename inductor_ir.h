@@ -899,6 +899,9 @@ typedef struct ind__text {
     bool failed;
     bool mid_line;
 } ind__text;
+/* snprintf, faster for what texts consist of: %s, %.*s, %d, %u, %lld, %c and %%. */
+int ind__format(char *out, size_t capacity, const char *format, ...) IND__PRINTF(3, 4);
+int ind__format_list(char *out, size_t capacity, const char *format, va_list list);
 /* printf without floating point (its text depends on the locale); numbers through ind__text_double. */
 void ind__textf(ind__text *t, const char *format, ...) IND__PRINTF(2, 3);
 void ind__text_raw(ind__text *t, const char *s, size_t n);
@@ -1047,6 +1050,7 @@ ind_status ind__program_init(ind__program *p, ind_context *c, const ind_expr *in
 uint32_t ind__program_add(ind__program *p, ind_expr e);
 /* slots has num_inputs + num_ops entries; the caller fills the first num_inputs. */
 ind_status ind__program_run(const ind__program *p, int64_t *slots); /* IND_OVERFLOW, IND_INVALID_ARGUMENT (x // 0) */
+void ind__program_close(ind__program *p); /* nothing is added any more: frees the memo */
 void ind__program_free(ind__program *p);
 
 /* ========================================================================================= src/ir/loops/functions.h */
@@ -1129,11 +1133,11 @@ typedef struct ind__inst {
 #define IND__INST_RUN    8  /* STORE: the values of a run of rows of P points are combined; see ind__buffer.run */
 
 /* Straight-line SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is
-   none. */
+   none. A recorded body and its arrays are one block of memory; the arrays cannot grow. */
 typedef struct ind_body {
     ind_context *context;
     int rank, rrank;
-    ind_expr var[2 * IND_MAX_RANK];
+    ind_expr *var;
     ind__inst *inst;
     uint32_t num_inst, cap_inst;
     ind_expr *index;
@@ -1185,15 +1189,14 @@ ind_value ind__emit_combine_scan(ind_ops *o, const ind_value *element, const ind
 
 /* Recorder: the handler that writes a body; hash-conses and folds trivial identities. */
 typedef struct ind__recorder {
-    ind_ops ops; /* must be first */
-    ind_body *body;
-    uint32_t *table; /* open addressing hash of instructions */
+    ind_ops ops;    /* must be first */
+    ind_body *body; /* in memory of the recorder */
     uint32_t table_size;
     void *user;
 } ind__recorder;
 ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *ranges, int rank,
                              const ind_expr *rranges, int rrank); /* starts a body with index symbols i0.., r0.. */
-ind_body *ind__record_end(ind__recorder *r); /* NULL on failure; the caller owns the body: ind__body_free */
+ind_body *ind__record_end(ind__recorder *r); /* a copy of r->body, NULL on failure; owned by the caller */
 void ind__record_abort(ind__recorder *r);
 void ind__body_free(ind_body *b);
 ind_body *ind__import_body(ind__import *m, const ind_body *b); /* a copy; NULL on failure */
@@ -1263,23 +1266,23 @@ typedef struct ind__buffer {
     const char *name; /* user's name for inputs, constants and outputs; "buf3" else */
     ind__buffer_kind kind;
     ind_dtype dtype;
-    ind_layout layout;
     uint32_t loop;   /* number of the loop that writes it (COMPUTED) */
     uint32_t output; /* 1 + position among the graph's outputs, 0: not an output */
     /* Mutation creates a new version of a buffer. Both versions share memory and layout. The loop that writes the new
        version stores changed elements only. It runs after all readers of the old version. 0: none. */
     uint32_t mutates, mutated_by;
-    /* A version that contains a part of a concatenation: the loop stores only [part_begin, part_end) of dimension
-       part_dim. Only the last version is read. part_end invalid: not a part. */
-    int part_dim;
-    ind_expr part_begin, part_end;
-    bool partial; /* partial results: the first stage of a reduction writes it, the second reads it */
-    bool donated; /* INPUT: its memory may be reused after its last reader */
+    uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
+    bool partial;     /* partial results: the first stage of a reduction writes it, the second reads it */
+    bool donated;     /* INPUT: its memory may be reused after its last reader */
     /* If > 0: one partial result per run of `run` consecutive P points; the last run may be shorter. For every R point,
        the kernel combines the values of a run's P points. Its stores have IND__INST_RUN and the index
        run * points of R + R point. The memory is undefined before. */
     int64_t run;
-    uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
+    /* A version that contains a part of a concatenation: the loop stores only [part_begin, part_end) of dimension
+       part_dim. Only the last version is read. part_end invalid: not a part. */
+    int part_dim;
+    ind_expr part_begin, part_end;
+    ind_layout layout;
 } ind__buffer;
 
 #define IND__MAX_STATES       5  /* values per element of a combine function, including a segment's flag */
@@ -1343,6 +1346,7 @@ typedef struct ind__lowered {
     uint32_t num_kept, cap_kept;
     ind_realise_policy policy;
     bool layouts_fixed; /* all loads and stores are linear from then on */
+    ind__arena boxes;   /* boxes and storages */
     void *storages;     /* every storage, newest first */
     uint32_t origin;    /* graph node being lowered now: recorded in new loops and storages */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
@@ -1352,6 +1356,7 @@ typedef struct ind__lowered {
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);
 void ind__lowered_free(ind__lowered *p);
+void ind__lowered_free_boxes(ind__lowered *p); /* and the values that were not stored */
 uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind kind, ind_dtype dtype,
                             const ind_expr *size, int rank); /* contiguous; 0 on failure */
 /* Turns orders into strides and every multi-dimensional access into a linear offset; drops loops without readers.
@@ -1413,7 +1418,7 @@ typedef struct ind__box {
     ind_expr map[IND_MAX_RANK]; /* storage rank entries, in the symbols ind__index_symbol(c, 'i', d, size[d]) */
 } ind__box;
 
-/* All return NULL on failure (message set); boxes live in the program's arena. */
+/* All return NULL on failure (message set); boxes live until ind__lowered_free_boxes. */
 ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer);
 ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank, ind_loop_fn fn,
                              void *user);
@@ -1540,6 +1545,9 @@ typedef struct ind__eval {
 ind_status ind__eval_init(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
                           const int64_t *size_values, uint32_t num_sizes, const ind__eval_buffer *buffers,
                           uint32_t num_buffers);
+/* Without memory for values: value, slots, varying and stamp are NULL, and the caller sets them in a copy. */
+ind_status ind__eval_compile(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
+                             uint32_t num_sizes, uint32_t num_buffers);
 void ind__eval_free(ind__eval *e);
 /* Sets loop variable `var` (0-based in body->var) for the next blocks: value + step * lane. */
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
@@ -1572,6 +1580,7 @@ struct ind_context {
     ind_context *root; /* the user's context: itself, unless this is a module's context (ind__context_fork) */
     struct ir__lock *lock;
     struct ind__interner *interner;
+    struct ir__record_memory *record_memory; /* of a recording that has ended, for the next one; NULL: none */
     ind__owned *owned; /* newest first; guarded by the root's `lists` */
     /* Used in the root only. */
     struct ir__states *states; /* one per thread */
@@ -1598,6 +1607,7 @@ void ind__lists_unlock(ind_context *c);
 #ifndef INDUCTOR_IR_IMPLEMENTATION_DONE
 #define INDUCTOR_IR_IMPLEMENTATION_DONE
 
+#include <float.h>
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
@@ -2005,6 +2015,7 @@ static bool ir__keep_string(ind_context *c, const char **s) {
 
 static bool ir__interner_create(ind_context *c);
 static void ir__interner_destroy(ind_context *c);
+static void ir__record_memory_free(ind_context *c, struct ir__record_memory *m);
 
 /* Creates the members that every context has, including a module's. */
 static bool ir__context_begin(ind_context *c) {
@@ -2048,6 +2059,7 @@ void ind_context_destroy(ind_context *c) {
     if (!c) return;
     ir__destroy_owned(c);
     if (c->runtime_destroy) c->runtime_destroy(c);
+    ir__record_memory_free(c, c->record_memory);
     ir__interner_destroy(c);
     ind__arena_free(&c->names);
     ir__lock_destroy(c, c->lock);
@@ -2070,6 +2082,7 @@ void ind__context_leave(ind_context *c) {
     if (!c) return;
     ind_context *root = c->root;
     ir__destroy_owned(c);
+    ir__record_memory_free(c, c->record_memory);
     ir__interner_destroy(c);
     ir__lock_destroy(c, c->lock);
     ind__free(root, c);
@@ -2183,12 +2196,97 @@ static void ir__text_lines(ind__text *t, const char *s, size_t n) {
     }
 }
 
+/* Text that is being formatted: `size` counts what does not fit, too. */
+typedef struct ir__formatted {
+    char *out;
+    size_t size, capacity;
+} ir__formatted;
+
+static void ir__format_put(ir__formatted *f, const char *s, size_t n) {
+    if (f->size < f->capacity) memcpy(f->out + f->size, s, n < f->capacity - f->size ? n : f->capacity - f->size);
+    f->size += n;
+}
+
+static void ir__format_number(ir__formatted *f, uint64_t v, bool negative) {
+    char s[24], *at = s + sizeof s;
+    do *--at = (char)('0' + v % 10);
+    while (v /= 10);
+    if (negative) *--at = '-';
+    ir__format_put(f, at, (size_t)(s + sizeof s - at));
+}
+
+static void ir__format_signed(ir__formatted *f, int64_t v) {
+    ir__format_number(f, v < 0 ? 0 - (uint64_t)v : (uint64_t)v, v < 0);
+}
+
+static void ir__format_string(ir__formatted *f, const char *s, size_t most) {
+    if (!s) s = "(null)";
+    const char *end = most < SIZE_MAX ? (const char *)memchr(s, 0, most) : s + strlen(s);
+    ir__format_put(f, s, end ? (size_t)(end - s) : most);
+}
+
+/* Writes the directive at `at`, after its %. Returns its length; 0: vsnprintf must write it. */
+static size_t ir__format_directive(ir__formatted *f, const char *at, va_list *args) {
+    if (*at == 's') {
+        ir__format_string(f, va_arg(*args, const char *), SIZE_MAX);
+    } else if (*at == 'd') {
+        ir__format_signed(f, va_arg(*args, int));
+    } else if (*at == 'u') {
+        ir__format_number(f, va_arg(*args, unsigned), false);
+    } else if (*at == 'c') {
+        const char c = (char)va_arg(*args, int);
+        ir__format_put(f, &c, 1);
+    } else if (*at == '%') {
+        ir__format_put(f, at, 1);
+    } else if (!strncmp(at, "lld", 3)) {
+        ir__format_signed(f, va_arg(*args, long long));
+        return 3;
+    } else if (!strncmp(at, ".*s", 3)) {
+        const int most = va_arg(*args, int);
+        ir__format_string(f, va_arg(*args, const char *), most < 0 ? SIZE_MAX : (size_t)most);
+        return 3;
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+/* Texts are made of few directives, and making them is much of the work of the code generator. */
+int ind__format_list(char *out, size_t capacity, const char *format, va_list list) {
+    ir__formatted f = {out, 0, capacity ? capacity - 1 : 0};
+    va_list args;
+    va_copy(args, list);
+    bool plain = true;
+    for (const char *at = format; *at && plain;) {
+        size_t n = 0;
+        while (at[n] && at[n] != '%') n++;
+        ir__format_put(&f, at, n);
+        at += n;
+        if (!*at) break;
+        const size_t length = ir__format_directive(&f, at + 1, &args);
+        plain = length != 0;
+        at += 1 + length;
+    }
+    va_end(args);
+    if (!plain || f.size > INT_MAX) return vsnprintf(out, capacity, format, list);
+    if (capacity) out[f.size < f.capacity ? f.size : f.capacity] = 0;
+    return (int)f.size;
+}
+
+int ind__format(char *out, size_t capacity, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    const int n = ind__format_list(out, capacity, format, args);
+    va_end(args);
+    return n;
+}
+
 void ind__textf(ind__text *t, const char *format, ...) {
     if (t->failed) return;
     char local[512];
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(local, sizeof local, format, args);
+    int n = ind__format_list(local, sizeof local, format, args);
     va_end(args);
     if (n < 0) {
         t->failed = true;
@@ -2204,7 +2302,7 @@ void ind__textf(ind__text *t, const char *format, ...) {
         return;
     }
     va_start(args, format);
-    vsnprintf(large, (size_t)n + 1, format, args);
+    ind__format_list(large, (size_t)n + 1, format, args);
     va_end(args);
     ir__text_lines(t, large, (size_t)n);
     ind__free(t->context, large);
@@ -2216,16 +2314,30 @@ static char ir__locale_point(void) {
     return l && l->decimal_point && l->decimal_point[0] ? l->decimal_point[0] : '.';
 }
 
+/* The fewest digits that read back exactly. Up to 15 digits survive a double that is not subnormal, so that the fewest
+   are those of the 15, without the zeros at the end, if 15 are enough. */
+static void ir__shortest_double(char *s, size_t size, double v) {
+    int digits = 1;
+    snprintf(s, size, "%.14e", v);
+    if (fabs(v) >= DBL_MIN && strtod(s, NULL) == v) {
+        const char *end = strchr(s, 'e');
+        for (digits = 15; digits > 1 && end[-1] == '0'; end--) digits--;
+    } else if (fabs(v) >= DBL_MIN) {
+        digits = 16;
+    }
+    for (; digits <= 17; digits++) {
+        snprintf(s, size, "%.*g", digits, v);
+        if (strtod(s, NULL) == v) break;
+    }
+}
+
 void ind__text_double(ind__text *t, double v) {
     if (v != v || isinf(v)) {
         ind__textf(t, "%s", v != v ? "nan" : v < 0 ? "-inf" : "inf");
         return;
     }
     char s[40];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(s, sizeof s, "%.*g", digits, v);
-        if (strtod(s, NULL) == v) break;
-    }
+    ir__shortest_double(s, sizeof s, v);
     char *point = strchr(s, ir__locale_point());
     if (point) *point = '.';
     bool plain = !strpbrk(s, ".e");
@@ -2322,8 +2434,26 @@ _Static_assert(sizeof(ir__expr_node) == 32, "the memory of a node is part of wha
 #define IND__MIN_CACHE   16384 /* with fewer, every level of a nested expression recomputes the same results */
 #define IND__WORD_BLOCK  4096  /* size in words of a block of argument lists */
 
-/* Cached besides results of operations: whether a <= b, whether a < b, the hint of a, the loop index of an extent. */
-enum { IND__CACHED_BELOW = IND_EXPR_WHERE + 1, IND__CACHED_HINT = IND__CACHED_BELOW + 2, IND__CACHED_INDEX };
+/* Cached besides results of operations: whether a <= b, whether a < b, the hint of a, the loop index of an extent, the
+   result of substitution number b in a; the coefficient and the remainder of a as affine in b (0: not affine). */
+enum {
+    IND__CACHED_BELOW = IND_EXPR_WHERE + 1,
+    IND__CACHED_HINT = IND__CACHED_BELOW + 2,
+    IND__CACHED_INDEX,
+    IND__CACHED_SUBSTITUTE,
+    IND__CACHED_COEFFICIENT,
+    IND__CACHED_REST,
+    IND__NUM_CACHED
+};
+_Static_assert(IND__NUM_CACHED < 32, "the key of a cached result has five bits for it");
+
+/* A recent substitution. The layers of a network repeat the same ones. */
+#define IND__SUBSTITUTIONS 64
+#define IND__MAX_REPLACED  16
+typedef struct ir__substitution_made {
+    uint32_t number; /* 0: free */
+    uint32_t num, pair[2 * IND__MAX_REPLACED];
+} ir__substitution_made;
 
 typedef struct ir__op_cache_entry {
     uint32_t key; /* operation and fact set (ir__cache_key) */
@@ -2337,7 +2467,10 @@ typedef struct ir__sample {
     bool valid;
     int64_t value;
 } ir__sample;
-#define IND__SAMPLES       2048
+#define IND__SAMPLES  2048
+#define X(name, text) +1
+enum { IND__NUM_SYMBOL_KINDS = 0 IND_SYMBOL_KINDS(X) };
+#undef X
 #define IND__MAX_COMBINING 3
 
 /* Integers found without a hash lookup: coefficients, divisors, strides. */
@@ -2362,12 +2495,15 @@ struct ind__interner {
     ir__op_cache_entry *cache; /* cached results of simplifying constructors; as many as buckets, up to a limit */
     uint32_t cache_size;
     ir__sample sample[IND__SAMPLES];
-    uint32_t combining;                  /* nesting of ir__sum_combine */
-    uint32_t fired[IND__NUM_EXPR_RULES]; /* how often each rule applied */
-    ind_facts *facts;                    /* in force; NULL: none */
-    int proving;                         /* > 0: a proof is in progress */
-    int dividing;                        /* nesting of divisions that rules on divisions built */
-    uint32_t num_generations;            /* the last generation given to a state of a fact set; even */
+    ir__substitution_made substitution[IND__SUBSTITUTIONS];
+    uint32_t num_substitutions;                   /* the last number given to one */
+    uint32_t kind_symbols[IND__NUM_SYMBOL_KINDS]; /* Bloom masks of all symbols, by ind_symbol_kind */
+    uint32_t combining;                           /* nesting of ir__sum_combine */
+    uint32_t fired[IND__NUM_EXPR_RULES];          /* how often each rule applied */
+    ind_facts *facts;                             /* in force; NULL: none */
+    int proving;                                  /* > 0: a proof is in progress */
+    int dividing;                                 /* nesting of divisions that rules on divisions built */
+    uint32_t num_generations;                     /* the last generation given to a state of a fact set; even */
 };
 
 static ir__expr_node *ir__node_at(const struct ind__interner *in, uint32_t id) {
@@ -2861,6 +2997,7 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
     n->kind = IND_EXPR_SYM;
     n->arg.symbol = copy;
     n->symbols = 1u << (copy->number & 31);
+    in->kind_symbols[(unsigned)s.kind % IND__NUM_SYMBOL_KINDS] |= n->symbols;
     if (ind__ok(s.extent)) { /* traversals continue into the extent, as a proof may need it */
         n->symbols |= ir__node_of(s.extent)->symbols;
         n->depth = (ir__node_of(s.extent)->depth + 1u) & 255u;
@@ -2880,7 +3017,7 @@ ind_expr ind__index_symbol(ind_context *c, char prefix, int slot, ind_expr exten
     const ir__op_cache_entry *had = ir__cache_slot(c, IND__CACHED_INDEX, extent, (ind_expr){c, which});
     if (key && had->key == key && had->a == extent.id && had->b == which) return ir__expr_make(c, had->result);
     char name[16];
-    snprintf(name, sizeof name, "%c%d", prefix, slot);
+    ind__format(name, sizeof name, "%c%d", prefix, slot);
     ind_symbol s = {0};
     s.kind = IND_SYMBOL_INDEX;
     s.slot = slot;
@@ -2895,7 +3032,7 @@ ind_expr ind__index_symbol(ind_context *c, char prefix, int slot, ind_expr exten
 ind_expr ind__indirect_symbol(ind_context *c, uint32_t value, ind_expr extent) {
     if (!ind__ok(extent)) return ir__expr_none(c);
     char name[16];
-    snprintf(name, sizeof name, "t%u", value);
+    ind__format(name, sizeof name, "t%u", value);
     ind_symbol s = {0};
     s.kind = IND_SYMBOL_INDIRECT;
     s.slot = (int)value;
@@ -5192,9 +5329,10 @@ static bool ir__first_visit(ir__traversal *w, ind_expr e) {
 
 static bool ir__visit_depends(ir__traversal *w, ind_expr e, ind_expr symbol) {
     if (e.id == symbol.id) return true;
-    if (!(ir__node_of(e)->symbols & ir__node_of(symbol)->symbols) || !ir__first_visit(w, e)) return false;
-    for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (ir__visit_depends(w, ind_expr_arg(e, i), symbol)) return true;
+    const ir__expr_node *n = ir__node_of(e);
+    if (!(n->symbols & ir__node_of(symbol)->symbols) || !ir__first_visit(w, e)) return false;
+    for (uint32_t i = 0; i < n->num_args; i++)
+        if (ir__visit_depends(w, ir__expr_make(e.context, ir__node_args(n)[i]), symbol)) return true;
     return false;
 }
 
@@ -5207,16 +5345,16 @@ bool ind__expr_depends(ind_expr e, ind_expr symbol) {
 }
 
 static bool ir__visit_has_kind(ir__traversal *w, ind_expr e, ind_symbol_kind kind) {
-    const ind_symbol *s = ind_expr_symbol(e);
-    if (s) return s->kind == kind;
-    if (!ir__node_of(e)->symbols || !ir__first_visit(w, e)) return false;
-    for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (ir__visit_has_kind(w, ind_expr_arg(e, i), kind)) return true;
+    const ir__expr_node *n = ir__node_of(e);
+    if (n->kind == IND_EXPR_SYM) return n->arg.symbol->symbol.kind == kind;
+    if (!(n->symbols & e.context->interner->kind_symbols[kind]) || !ir__first_visit(w, e)) return false;
+    for (uint32_t i = 0; i < n->num_args; i++)
+        if (ir__visit_has_kind(w, ir__expr_make(e.context, ir__node_args(n)[i]), kind)) return true;
     return false;
 }
 
 bool ind__expr_has_kind(ind_expr e, ind_symbol_kind kind) {
-    if (!ind__ok(e)) return false;
+    if (!ind__ok(e) || !(ir__node_of(e)->symbols & e.context->interner->kind_symbols[kind])) return false;
     ir__traversal w = {0};
     bool has = ir__visit_has_kind(&w, e, kind);
     ir__map_free(&w.seen);
@@ -5228,10 +5366,12 @@ bool ind__expr_is_size(ind_expr e) {
 }
 
 static int ir__visit_symbols(ir__traversal *w, ind_expr e, ind_expr *out, int max, int n) {
-    if (!ir__node_of(e)->symbols) return n;
-    if (!ind_expr_symbol(e)) {
+    const ir__expr_node *node = ir__node_of(e);
+    if (!node->symbols) return n;
+    if (node->kind != IND_EXPR_SYM) {
         if (!ir__first_visit(w, e)) return n;
-        for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__visit_symbols(w, ind_expr_arg(e, i), out, max, n);
+        for (uint32_t i = 0; i < node->num_args; i++)
+            n = ir__visit_symbols(w, ir__expr_make(e.context, ir__node_args(node)[i]), out, max, n);
         return n;
     }
     int known = n < max ? n : max;
@@ -5516,8 +5656,7 @@ static ind_expr ir__substitution_leaf(ind_expr symbol, void *user) {
     return symbol;
 }
 
-ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, int n) {
-    if (!ind__ok(e)) return e;
+static ind_expr ir__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, int n) {
     ir__substitution s = {from, to, n};
     ir__id_map memo = {.context = e.context};
     ir__pass p = {.memo = &memo, .leaf = ir__substitution_leaf, .user = &s};
@@ -5525,6 +5664,45 @@ ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, i
         if (ind__ok(from[i])) p.mask |= ir__node_of(from[i])->symbols;
     ind_expr r = ir__pass_run(&p, e);
     ir__map_free(&memo);
+    return r;
+}
+
+/* The number of this substitution, the key of its cached results; 0: they are not cached. */
+static uint32_t ir__substitution_number(struct ind__interner *in, const ind_expr *from, const ind_expr *to, int n) {
+    if (n < 1 || n > IND__MAX_REPLACED || in->combining || in->dividing) return 0;
+    ir__substitution_made made = {.num = (uint32_t)n};
+    uint64_t hash = 0;
+    for (int i = 0; i < n; i++) {
+        made.pair[2 * i] = from[i].id, made.pair[2 * i + 1] = to[i].id;
+        hash = (hash ^ ((uint64_t)from[i].id << 32 | to[i].id)) * 0x9e3779b97f4a7c15ull;
+    }
+    ir__substitution_made *known = &in->substitution[(hash >> 40) % IND__SUBSTITUTIONS];
+    const size_t bytes = 2 * (size_t)n * sizeof *made.pair;
+    if (known->number && known->num == made.num && !memcmp(known->pair, made.pair, bytes)) return known->number;
+    if (in->num_substitutions == UINT32_MAX) return 0;
+    made.number = ++in->num_substitutions;
+    *known = made;
+    return made.number;
+}
+
+/* Failures and overflows so far: a result is cached only if neither occurred while it was built. */
+static uint64_t ir__mishaps(const ind_context *c) {
+    const ind__state *s = ind__state_of(c);
+    return (uint64_t)s->failures << 32 | s->overflows;
+}
+
+ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, int n) {
+    if (!ind__ok(e)) return e;
+    ind_context *c = e.context;
+    const ind_expr number = {c, ir__substitution_number(c->interner, from, to, n)};
+    const uint32_t key = number.id ? ir__cache_key(c, IND__CACHED_SUBSTITUTE) : 0;
+    if (!key) return ir__substitute(e, from, to, n);
+    const ir__op_cache_entry *had = ir__cache_slot(c, IND__CACHED_SUBSTITUTE, e, number);
+    if (had->key == key && had->a == e.id && had->b == number.id) return ir__expr_make(c, had->result);
+    const uint64_t before = ir__mishaps(c);
+    const ind_expr r = ir__substitute(e, from, to, n);
+    const ir__op_cache_entry entry = {key, e.id, number.id, r.id};
+    if (ind__ok(r) && before == ir__mishaps(c)) *ir__cache_slot(c, IND__CACHED_SUBSTITUTE, e, number) = entry;
     return r;
 }
 
@@ -5559,8 +5737,8 @@ ind_expr ind_expr_substitute(ind_expr e, const ind_expr *symbols, const ind_expr
     return c == e.context ? ind__substitute(e, symbols, values, n) : ir__substitute_elsewhere(c, e, symbols, values, n);
 }
 
-bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *rest) {
-    if (!ind__ok(e) || !ind__ok(symbol)) return false;
+/* The coefficient and the rest of e, both invalid if e is not affine in the symbol. */
+static void ir__affine(ind_expr e, ind_expr symbol, ind_expr out[2]) {
     ind_context *c = e.context;
     ir__sum all = {.context = c}, with = {.context = c}, without = {.context = c};
     ir__sum_add(&all, e, 1);
@@ -5576,10 +5754,32 @@ bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *r
         if (ok) ir__sum_push(&with, t);
     }
     ir__sum_free(&all);
-    ind_expr k = ir__sum_finish(&with), r = ir__sum_finish(&without);
-    if (!ok || !ind__ok(k) || !ind__ok(r)) return false;
-    if (coefficient) *coefficient = k;
-    if (rest) *rest = r;
+    out[0] = ir__sum_finish(&with), out[1] = ir__sum_finish(&without);
+    if (!ok || !ind__ok(out[0]) || !ind__ok(out[1])) out[0] = out[1] = ir__expr_none(c);
+}
+
+bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *rest) {
+    if (!ind__ok(e) || !ind__ok(symbol)) return false;
+    ind_context *c = e.context;
+    const struct ind__interner *in = c->interner;
+    const uint32_t kind[2] = {IND__CACHED_COEFFICIENT, IND__CACHED_REST};
+    ind_expr out[2];
+    bool known = !in->combining && !in->dividing;
+    for (int i = 0; i < 2 && known; i++) {
+        const ir__op_cache_entry *had = ir__cache_slot(c, kind[i], e, symbol);
+        known = had->key && had->key == ir__cache_key(c, kind[i]) && had->a == e.id && had->b == symbol.id;
+        out[i] = ir__expr_make(c, had->result);
+    }
+    if (!known) {
+        const uint64_t before = ir__mishaps(c);
+        ir__affine(e, symbol, out);
+        for (int i = 0; i < 2 && !in->combining && !in->dividing && before == ir__mishaps(c); i++)
+            *ir__cache_slot(c, kind[i], e, symbol) =
+                (ir__op_cache_entry){ir__cache_key(c, kind[i]), e.id, symbol.id, out[i].id};
+    }
+    if (!ind__ok(out[0])) return false;
+    if (coefficient) *coefficient = out[0];
+    if (rest) *rest = out[1];
     return true;
 }
 
@@ -7441,16 +7641,11 @@ ind_status ind__import_facts(ind__import *m, const ind_facts *f, ind_facts *to) 
     return status;
 }
 
+static ind_body *ir__body_alloc(ind_context *c, const ind_body *b);
+
 ind_body *ind__import_body(ind__import *m, const ind_body *b) {
-    ind_context *c = m->to;
-    ind_body *copy = (ind_body *)ind__alloc(c, sizeof *copy);
-    if (!copy) return NULL;
-    *copy = *b;
-    copy->context = c;
-    copy->inst = (ind__inst *)ind__alloc(c, (b->cap_inst ? b->cap_inst : 1) * sizeof *b->inst);
-    copy->index = (ind_expr *)ind__alloc(c, (b->cap_index ? b->cap_index : 1) * sizeof *b->index);
-    bool ok = copy->inst && copy->index;
-    if (ok && b->num_inst) memcpy(copy->inst, b->inst, b->num_inst * sizeof *b->inst);
+    ind_body *copy = ir__body_alloc(m->to, b);
+    bool ok = copy != NULL;
     for (uint32_t i = 0; i < b->num_index && ok; i++) {
         copy->index[i] = ind__import_expr(m, b->index[i]);
         ok = ind__ok(copy->index[i]) || !ind__ok(b->index[i]);
@@ -7870,8 +8065,8 @@ bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size
 /* --------------------------------------------------------------------------------------------- >>expr-text */
 
 /* Printing has two steps. First an expression becomes a form, a tree of the text to write, chosen by the number of
-   operations, then by the number of characters. Then a table of operator formats writes the form. A form is used for text only
-   if the constructors turn it back into the same expression, so no rule below has to be trusted for that. */
+   operations, then by the number of characters. Then a table of operator formats writes the form. A form is used for
+   text only if the constructors turn it back into the same expression, so no rule below has to be trusted for that. */
 
 enum { /* forms beyond the kinds of expressions */
        IR__FORM_NEG = IND_EXPR_WHERE + 1,
@@ -10152,6 +10347,12 @@ void ind__program_free(ind__program *p) {
     memset(p, 0, sizeof *p);
 }
 
+void ind__program_close(ind__program *p) {
+    if (p->context) ind__free(p->context, p->memo);
+    p->memo = NULL;
+    p->num_memo = p->cap_memo = 0;
+}
+
 static uint32_t *ir__memo_slot(ind__program *p, uint32_t expr) {
     if (p->num_memo * 2 >= p->cap_memo) {
         uint32_t cap = p->cap_memo ? p->cap_memo * 2 : 64;
@@ -10325,11 +10526,65 @@ static ind_value ir__op_fail(ind_ops *o, ind_status status, const char *what, in
     return ir__no_value;
 }
 
+/* A body in one block with its arrays, for the contents of b. There is a place for the STORE of its result and for the
+   offset of each access without an index (ir__realise_storage, ir__flatten_access). */
+static ind_body *ir__body_alloc(ind_context *c, const ind_body *b) {
+    const uint32_t vars = (uint32_t)(b->rank + b->rrank), insts = b->num_inst + (b->result != 0);
+    uint32_t indices = b->num_index;
+    if (b->result) indices += b->rank ? (uint32_t)b->rank : 1;
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const bool access = b->inst[i].op == IND_LOOP_LOAD || b->inst[i].op == IND_LOOP_STORE;
+        indices += access && !b->inst[i].num_index;
+    }
+    const size_t arrays = insts * sizeof *b->inst + ((size_t)vars + indices) * sizeof *b->var;
+    ind_body *copy = (ind_body *)ind__alloc(c, sizeof *copy + arrays);
+    if (!copy) return NULL;
+    *copy = *b;
+    copy->context = c;
+    copy->inst = (ind__inst *)(void *)(copy + 1);
+    copy->var = (ind_expr *)(void *)(copy->inst + insts);
+    copy->index = copy->var + vars;
+    copy->cap_inst = insts;
+    copy->cap_index = indices;
+    if (b->num_inst) memcpy(copy->inst, b->inst, b->num_inst * sizeof *b->inst);
+    return copy;
+}
+
 void ind__body_free(ind_body *b) {
-    if (!b) return;
-    ind__free(b->context, b->inst);
-    ind__free(b->context, b->index);
-    ind__free(b->context, b);
+    if (b) ind__free(b->context, b);
+}
+
+/* What a recording needs: the body that grows, and an open addressing hash of its instructions. */
+typedef struct ir__record_memory {
+    ind_body body; /* first */
+    ind_expr var[2 * IND_MAX_RANK];
+    uint32_t *table;
+    uint32_t cap_table;
+} ir__record_memory;
+
+static void ir__record_memory_free(ind_context *c, ir__record_memory *m) {
+    if (!m) return;
+    ind__free(c, m->body.inst);
+    ind__free(c, m->body.index);
+    ind__free(c, m->table);
+    ind__free(c, m);
+}
+
+static ir__record_memory *ir__record_memory_take(ind_context *c) {
+    ir__record_memory *m = c->record_memory;
+    c->record_memory = NULL;
+    if (!m) return (ir__record_memory *)ind__alloc(c, sizeof *m);
+    m->body.num_inst = m->body.num_index = m->body.result = 0;
+    m->body.call = NULL;
+    return m;
+}
+
+/* Keeps the memory for the context's next recording. */
+static void ir__record_memory_give(ind_context *c, ir__record_memory *m) {
+    if (c->record_memory)
+        ir__record_memory_free(c, m);
+    else
+        c->record_memory = m;
 }
 
 static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_expr *index);
@@ -10346,10 +10601,7 @@ static ind_expr ir__recorder_indirect(ind_ops *o, ind_value v) {
 }
 
 void ind__record_abort(ind__recorder *r) {
-    ind_context *c = r->ops.context;
-    ind__free(c, r->table);
-    ind__body_free(r->body);
-    r->table = NULL;
+    if (r->body) ir__record_memory_give(r->ops.context, (ir__record_memory *)r->body);
     r->body = NULL;
 }
 
@@ -10360,11 +10612,13 @@ ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *r
     r->ops.emit = ir__recorder_emit;
     r->ops.dtype = ir__recorder_dtype;
     r->ops.indirect_symbol = ir__recorder_indirect;
-    ind_body *b = r->body = (ind_body *)ind__alloc(c, sizeof *b);
-    if (!b) return ind__failed(c);
+    ir__record_memory *m = ir__record_memory_take(c);
+    if (!m) return ind__failed(c);
+    ind_body *b = r->body = &m->body;
     b->context = c;
     b->rank = rank;
     b->rrank = rrank;
+    b->var = m->var;
     bool ok = IND__PUSH(c, ind__inst, b->inst, b->num_inst, b->cap_inst) != NULL;
     for (int i = 0; ok && i < rank + rrank; i++) {
         b->var[i] =
@@ -10377,11 +10631,12 @@ ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *r
 }
 
 ind_body *ind__record_end(ind__recorder *r) {
-    ind_body *b = r->body;
-    ind__free(r->ops.context, r->table);
-    r->table = NULL;
-    r->body = NULL;
-    return b;
+    const ind_body *b = r->body;
+    ind_body *copy = b ? ir__body_alloc(b->context, b) : NULL;
+    if (copy) memcpy(copy->var, b->var, (size_t)(b->rank + b->rrank) * sizeof *b->var);
+    if (copy && b->num_index) memcpy(copy->index, b->index, b->num_index * sizeof *b->index);
+    ind__record_abort(r);
+    return copy;
 }
 
 static uint64_t ir__inst_hash(const ind__inst *i, const ind_expr *index, uint32_t num_index) {
@@ -10407,19 +10662,24 @@ static bool ir__same_inst(const ind_body *b, const ind__inst *x, const ind__inst
 
 static bool ir__recorder_grow_table(ind__recorder *r) {
     const ind_body *b = r->body;
+    ir__record_memory *m = (ir__record_memory *)r->body;
     if (b->num_inst * 2 < r->table_size) return true;
     uint32_t size = r->table_size ? r->table_size * 2 : 64;
-    uint32_t *table = (uint32_t *)ind__alloc(r->ops.context, size * sizeof *table);
-    if (!table) return false;
+    if (size > m->cap_table) {
+        uint32_t *table = (uint32_t *)ind__alloc(r->ops.context, size * sizeof *table);
+        if (!table) return false;
+        ind__free(r->ops.context, m->table);
+        m->table = table;
+        m->cap_table = size;
+    }
+    memset(m->table, 0, size * sizeof *m->table);
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *x = &b->inst[i];
         uint32_t n = x->op == IND_LOOP_INDIRECT ? 1 : x->num_index;
         uint32_t at = (uint32_t)ir__inst_hash(x, n ? b->index + x->index : NULL, n) & (size - 1);
-        while (table[at]) at = (at + 1) & (size - 1);
-        table[at] = i;
+        while (m->table[at]) at = (at + 1) & (size - 1);
+        m->table[at] = i;
     }
-    ind__free(r->ops.context, r->table);
-    r->table = table;
     r->table_size = size;
     return true;
 }
@@ -10477,11 +10737,12 @@ static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_
     if (same) return (ind_value){same};
     if (!ir__recorder_grow_table(r)) return ir__no_value;
     uint32_t n = inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index;
+    uint32_t *table = ((ir__record_memory *)b)->table;
     uint32_t at = (uint32_t)ir__inst_hash(inst, index, n) & (r->table_size - 1);
-    for (; r->table[at]; at = (at + 1) & (r->table_size - 1))
-        if (ir__same_inst(b, &b->inst[r->table[at]], inst, index)) return (ind_value){r->table[at]};
+    for (; table[at]; at = (at + 1) & (r->table_size - 1))
+        if (ir__same_inst(b, &b->inst[table[at]], inst, index)) return (ind_value){table[at]};
     ind_value v = ir__recorder_append(r, inst, index);
-    if (v.id) r->table[at] = v.id;
+    if (v.id) table[at] = v.id;
     return v;
 }
 
@@ -11190,6 +11451,7 @@ static void ir__mark_live(const ind_body *b, uint8_t *live) {
         for (int k = 0; k < IND__MAX_ARGS; k++) live[x->arg[k]] = 1;
         for (uint32_t k = 0; k < x->num_index; k++) {
             ind_expr s[32];
+            if (!ind__expr_has_kind(b->index[x->index + k], IND_SYMBOL_INDIRECT)) continue;
             int n = ind__expr_symbols(b->index[x->index + k], s, 32);
             for (int j = 0; j < n && j < 32; j++) {
                 const ind_symbol *symbol = ind_expr_symbol(s[j]);
@@ -11305,7 +11567,7 @@ static void ir__origins_add(ind__origins *s, uint32_t node) {
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy) {
     memset(p, 0, sizeof *p);
-    p->context = p->arena.context = c;
+    p->context = p->arena.context = p->boxes.context = c;
     if (policy) p->policy = *policy;
     if (!p->policy.max_reads_shared) p->policy.max_reads_shared = 4;
     if (!p->policy.max_ops_shared) p->policy.max_ops_shared = 30;
@@ -11322,10 +11584,16 @@ typedef struct ir__storage_link {
     struct ir__storage_link *next;
 } ir__storage_link;
 
+void ind__lowered_free_boxes(ind__lowered *p) {
+    for (ir__storage_link *s = (ir__storage_link *)p->storages; s; s = s->next) ind__body_free(s->storage.body);
+    p->storages = NULL;
+    ind__arena_free(&p->boxes);
+}
+
 void ind__lowered_free(ind__lowered *p) {
     if (!p->context) return;
     for (uint32_t i = 0; i < p->num_loops; i++) ind__body_free(p->loop[i].body);
-    for (ir__storage_link *s = (ir__storage_link *)p->storages; s; s = s->next) ind__body_free(s->storage.body);
+    ind__lowered_free_boxes(p);
     ind__free(p->context, p->buffer);
     ind__free(p->context, p->loop);
     ind__free(p->context, p->kept);
@@ -11337,7 +11605,7 @@ static uint32_t ir__add_buffer(ind__lowered *p, const char *name, ind__buffer_ki
                                const ind_expr *size, int rank) {
     char made[24];
     if (!name) {
-        snprintf(made, sizeof made, "buf%u", p->num_buffers);
+        ind__format(made, sizeof made, "buf%u", p->num_buffers);
         name = made;
     }
     name = ind__arena_string(&p->arena, name, strlen(name));
@@ -11363,7 +11631,7 @@ uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind 
 }
 
 static ind__storage *ir__add_storage(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank) {
-    ir__storage_link *s = (ir__storage_link *)ind__arena_alloc(&p->arena, sizeof *s);
+    ir__storage_link *s = (ir__storage_link *)ind__arena_alloc(&p->boxes, sizeof *s);
     if (!s) return NULL;
     s->next = (ir__storage_link *)p->storages;
     p->storages = s;
@@ -11380,7 +11648,7 @@ static bool ir__keep_origins(ind__lowered *p, const ind__origins *o, uint32_t **
 }
 
 static ind__box *ir__add_box(ind__lowered *p, ind__storage *s) {
-    ind__box *b = s ? (ind__box *)ind__arena_alloc(&p->arena, sizeof *b) : NULL;
+    ind__box *b = s ? (ind__box *)ind__arena_alloc(&p->boxes, sizeof *b) : NULL;
     if (!b) return NULL;
     b->storage = s;
     b->rank = s->rank;
@@ -11450,8 +11718,8 @@ ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *s
     ind__box *box = NULL;
     if (s && ir__keep_origins(p, &origins, &s->origin, &s->num_origins)) {
         s->body = ind__record_end(&r);
-        ir__count_body(p, s);
-        box = ir__add_box(p, s);
+        if (s->body) ir__count_body(p, s);
+        box = s->body ? ir__add_box(p, s) : NULL;
     }
     if (!v.id && !ind__state_of(c)->status) ind__fail(c, IND_INVALID_ARGUMENT, "a loop function returned no value");
     ind__record_abort(&r);
@@ -11478,6 +11746,7 @@ static bool ir__add_stored(ind__lowered *p, ind__recorder *r, ind_reduction redu
     if (loop == UINT32_MAX) return false;
     bool ok = true;
     p->loop[loop].body = ind__record_end(r);
+    if (!p->loop[loop].body) return false;
     p->loop[loop].num_outputs = (uint32_t)n;
     for (int k = 0; k < n; k++) {
         p->loop[loop].output[k] = buffers[k];
@@ -11682,7 +11951,7 @@ static void ir__box_symbols(ind_context *c, const ind__box *x, ind_expr *symbols
 
 ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int rank, const ind_expr *map) {
     ind_context *c = p->context;
-    ind__box *b = x ? (ind__box *)ind__arena_alloc(&p->arena, sizeof *b) : NULL;
+    ind__box *b = x ? (ind__box *)ind__arena_alloc(&p->boxes, sizeof *b) : NULL;
     if (!b) return NULL;
     ind_expr from[IND_MAX_RANK];
     ir__box_symbols(c, x, from);
@@ -11877,6 +12146,7 @@ static ind_status ir__add_scatter(ind__lowered *p, ind__recorder *r, uint32_t ve
     uint32_t loop = ir__add_loop(p, IND_REDUCE_NONE, kept, num_kept);
     if (loop == UINT32_MAX) return ind__failed(p->context);
     p->loop[loop].body = ind__record_end(r);
+    if (!p->loop[loop].body) return ind__failed(p->context);
     p->loop[loop].output[0] = version;
     p->loop[loop].num_outputs = 1;
     p->buffer[version].loop = loop;
@@ -12018,6 +12288,7 @@ static ind_status ir__call_add(ind__lowered *p, ind__recorder *r, const ind__ext
     if (loop == UINT32_MAX) return ind__failed(p->context);
     ind__loop *l = &p->loop[loop];
     l->body = ind__record_end(r);
+    if (!l->body) return ind__failed(p->context);
     for (uint32_t k = 0; k < call->num_outputs; k++)
         l->output[l->num_outputs++] = call->arg[call->num_inputs + k].buffer;
     if (call->workspace) l->output[l->num_outputs++] = call->workspace;
@@ -13289,25 +13560,29 @@ static ind_status ir__eval_compile(ind__eval *e) {
     return ok ? IND_OK : ind__failed(c);
 }
 
-ind_status ind__eval_init(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
-                          const int64_t *size_values, uint32_t num_sizes, const ind__eval_buffer *buffers,
-                          uint32_t num_buffers) {
+ind_status ind__eval_compile(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
+                             uint32_t num_sizes, uint32_t num_buffers) {
     memset(e, 0, sizeof *e);
     e->body = body;
-    e->buffer = buffers;
     e->num_buffers = num_buffers;
     e->num_sizes = num_sizes;
     ind_status status = ir__eval_inputs(e, c, size_symbols, num_sizes);
     if (!status) status = ir__eval_compile(e);
-    if (!status) status = ir__eval_alloc(e);
-    if (status) {
-        ind__eval_free(e);
-        return status;
-    }
-    for (uint32_t i = 0; i < num_sizes; i++)
-        for (int l = 0; l < IND__LANES; l++) e->slots[i][l] = size_values[i];
+    ind__program_close(&e->program);
     e->epoch = 1;
-    return IND_OK;
+    if (status) ind__eval_free(e);
+    return status;
+}
+
+ind_status ind__eval_init(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
+                          const int64_t *size_values, uint32_t num_sizes, const ind__eval_buffer *buffers,
+                          uint32_t num_buffers) {
+    ind_status status = ind__eval_compile(e, c, body, size_symbols, num_sizes, num_buffers);
+    if (!status && (status = ir__eval_alloc(e))) ind__eval_free(e);
+    e->buffer = buffers;
+    for (uint32_t i = 0; i < num_sizes && !status; i++)
+        for (int l = 0; l < IND__LANES; l++) e->slots[i][l] = size_values[i];
+    return status;
 }
 
 void ind__eval_free(ind__eval *e) {

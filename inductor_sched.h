@@ -503,6 +503,8 @@ typedef struct sched__fuser {
     struct sched__buffers {
         uint32_t *reader;       /* loops that read a buffer, ascending */
         uint32_t *first_reader; /* by buffer, one more than buffers */
+        uint32_t *writer;       /* by buffer: 1 + the loop that writes it; 0: none */
+        bool *lasting;          /* by buffer: an output, or a version of a buffer that is changed in place */
         uint32_t *written;      /* by buffer: 1 + the access that writes it; 0: no loop writes it (inputs, constants) */
         uint32_t *home;         /* by buffer: ind__buffer_home */
         int64_t *bytes_hint;    /* by buffer */
@@ -560,19 +562,19 @@ static void *sched__schedule_alloc(sched__fuser *f, const void *data, size_t cou
 }
 
 static void sched__swap(char *a, char *b, size_t bytes) {
-    char t[64];
-    for (size_t at = 0, n; at < bytes; at += n) {
-        n = bytes - at < sizeof t ? bytes - at : sizeof t;
-        memcpy(t, a + at, n);
-        memmove(a + at, b + at, n); /* an item may be swapped with itself */
-        memcpy(b + at, t, n);
+    uint64_t x, y;
+    for (; bytes >= sizeof x; a += sizeof x, b += sizeof x, bytes -= sizeof x) {
+        memcpy(&x, a, sizeof x), memcpy(&y, b, sizeof y);
+        memcpy(a, &y, sizeof y), memcpy(b, &x, sizeof x);
     }
+    if (!bytes) return;
+    memcpy(&x, a, bytes), memcpy(&y, b, bytes);
+    memcpy(a, &y, bytes), memcpy(b, &x, bytes);
 }
 
-/* Heapsort: no allocation, O(n log n) in the worst case, the same order with every C library. The comparison must be
-   total. */
-static void sched__sort(void *items, size_t count, size_t bytes, int (*compare)(const void *, const void *)) {
-    char *p = items;
+typedef int (*sched__compare)(const void *, const void *);
+
+static void sched__heapsort(char *p, size_t count, size_t bytes, sched__compare compare) {
     for (size_t start = count / 2, end = count; end > 1;) {
         if (start)
             start--;
@@ -584,6 +586,51 @@ static void sched__sort(void *items, size_t count, size_t bytes, int (*compare)(
             sched__swap(p + root * bytes, p + child * bytes, bytes);
         }
     }
+}
+
+/* Parts at least 4 items by the median of the first, middle and last one. Returns where the second part begins. */
+static size_t sched__partition(char *p, size_t count, size_t bytes, sched__compare compare) {
+    char *first = p, *last = p + (count - 1) * bytes, *pivot = p + bytes, *middle = p + count / 2 * bytes;
+    if (compare(first, middle) > 0) sched__swap(first, middle, bytes);
+    if (compare(middle, last) > 0) sched__swap(middle, last, bytes);
+    if (compare(first, middle) > 0) sched__swap(first, middle, bytes);
+    sched__swap(pivot, middle, bytes);
+    char *low = pivot, *high = last;
+    for (;;) {
+        do low += bytes;
+        while (compare(low, pivot) < 0);
+        do high -= bytes;
+        while (compare(high, pivot) > 0);
+        if (low >= high) break;
+        sched__swap(low, high, bytes);
+    }
+    sched__swap(pivot, high, bytes);
+    return (size_t)(high - p) / bytes + 1;
+}
+
+/* Quicksort, and heapsort where it parts badly: no allocation, no quadratic case, the same order with every C library.
+   The comparison must be total. */
+static void sched__sort(void *items, size_t count, size_t bytes, sched__compare compare) {
+    char *p = items;
+    size_t sorted = 1;
+    while (sorted < count && compare(p + (sorted - 1) * bytes, p + sorted * bytes) <= 0) sorted++;
+    if (sorted >= count) return;
+    int parts = 0; /* at most: twice as many as halves would be */
+    for (size_t n = count; n > 1; n /= 2) parts += 2;
+    for (; count > 8; parts--) {
+        if (!parts) {
+            sched__heapsort(p, count, bytes, compare);
+            return;
+        }
+        const size_t cut = sched__partition(p, count, bytes, compare);
+        const bool second = cut > count - cut; /* the smaller part is sorted first: the stack stays short */
+        sched__sort(second ? p + cut * bytes : p, second ? count - cut : cut - 1, bytes, compare);
+        p += second ? 0 : cut * bytes;
+        count = second ? cut - 1 : count - cut;
+    }
+    for (size_t i = 1; i < count; i++)
+        for (size_t at = i; at && compare(p + (at - 1) * bytes, p + at * bytes) > 0; at--)
+            sched__swap(p + (at - 1) * bytes, p + at * bytes, bytes);
 }
 
 static int sched__compare_u32(const void *a, const void *b) {
@@ -1173,6 +1220,7 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
         if (a->write) {
             if (f->buffers.written[a->buffer]) a->partly = true; /* the last of several stores */
             f->buffers.written[a->buffer] = (uint32_t)(a - f->access) + 1;
+            f->buffers.writer[a->buffer] = f->program->buffer[a->buffer].loop + 1;
         }
         a++;
     }
@@ -1230,6 +1278,8 @@ static bool sched__collect_accesses(sched__fuser *f) {
     f->visits.mark = sched__scratch(f, (size_t)loops + buffers, sizeof(uint32_t));
     f->visits.found = sched__scratch(f, buffers, sizeof(uint32_t));
     f->buffers.written = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->buffers.writer = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->buffers.lasting = sched__scratch(f, buffers, sizeof(bool));
     f->buffers.value = sched__scratch(f, buffers, sizeof(uint32_t));
     f->buffers.bytes_hint = sched__scratch(f, buffers, sizeof(int64_t));
     f->buffers.bytes = sched__scratch(f, buffers, sizeof(ind_expr));
@@ -1243,7 +1293,9 @@ static bool sched__collect_accesses(sched__fuser *f) {
         if (!sched__collect_loop(f, l, flag)) return false;
     }
     for (uint32_t b = 1; b < buffers; b++) {
-        f->buffers.bytes[b] = ind__buffer_most_bytes(f->program, &f->program->buffer[b]);
+        const ind__buffer *info = &f->program->buffer[b];
+        f->buffers.lasting[b] = info->output || info->mutates || info->mutated_by;
+        f->buffers.bytes[b] = ind__buffer_most_bytes(f->program, info);
         if (!ind__ok(f->buffers.bytes[b])) return sched__fail(f);
         f->buffers.bytes_hint[b] = sched__hint(f->buffers.bytes[b]);
     }
@@ -1307,7 +1359,7 @@ static bool sched__collect_readers(sched__fuser *f) {
 
 /* Loop that writes the buffer, or SCHED_NONE: inputs, constants, and results of loops that were dropped. */
 static uint32_t sched__writer(const sched__fuser *f, uint32_t buffer) {
-    return f->buffers.written[buffer] ? f->program->buffer[buffer].loop : IND__SCHED_NONE;
+    return f->buffers.writer[buffer] - 1; /* of 0: SCHED_NONE */
 }
 
 static uint32_t sched__num_readers(const sched__fuser *f, uint32_t buffer) {
@@ -1355,15 +1407,14 @@ static bool sched__stores_sorted(const sched__fuser *f, uint32_t buffer) {
 /* True if the buffer must be in memory when groups `a` and `b` are fused and the others do not change. */
 static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
     uint32_t home = f->group_of[sched__writer(f, buffer)];
-    const ind__buffer *info = &f->program->buffer[buffer];
-    if (info->output || info->mutates || info->mutated_by || f->group[home].call) return true;
+    if (f->buffers.lasting[buffer] || f->group[home].call) return true;
     if (f->group[home].sorts && sched__stores_sorted(f, buffer)) return true;
     for (uint32_t r = f->buffers.first_reader[buffer]; r < f->buffers.first_reader[buffer + 1]; r++) {
         uint32_t g = f->group_of[f->buffers.reader[r]];
         bool inside = g == home || ((g == a || g == b) && (home == a || home == b));
         if (!inside) return true;
     }
-    return sched__unread_loop(f, sched__writer(f, buffer));
+    return !sched__num_readers(f, buffer) && sched__unread_loop(f, sched__writer(f, buffer));
 }
 
 /* =========================================================================================== src/sched/loop_order.c */
@@ -1570,7 +1621,8 @@ static bool sched__merge_loops(sched__fuser *f, const ind_body *body, ind__loops
 
 /* Ends a recording; NULL if it failed. */
 static ind_body *sched__end_recording(sched__fuser *f, ind__recorder *r, bool ok) {
-    if (ok) return ind__record_end(r);
+    ind_body *body = ok ? ind__record_end(r) : NULL;
+    if (body) return body;
     ind__record_abort(r);
     return sched__fail(f), NULL;
 }
@@ -4148,6 +4200,8 @@ static bool sched__plan_memory(sched__fuser *f) {
 /* ============================================================================================== src/sched/combine.c */
 /* ================================================================================================= >>combine */
 
+enum { IND__SCHED_KNOWN_BYTES = 64 };
+
 /* The launches under construction. Kernels are numbered in the chosen order; a launch runs at the position of its first
    kernel. */
 typedef struct sched__combiner {
@@ -4163,6 +4217,10 @@ typedef struct sched__combiner {
     /* At the hints and at corners of the declared ranges. By kernel: bytes of the arena in use while it runs, and bytes
        that it is the first to use. limit: the peak. */
     int64_t *live[IND__SCHED_NUM_CORNERS], *made[IND__SCHED_NUM_CORNERS], limit[IND__SCHED_NUM_CORNERS];
+    struct sched__known_bytes {
+        uint32_t id; /* of a buffer's size; 0: free */
+        int64_t bytes[IND__SCHED_NUM_CORNERS];
+    } known[IND__SCHED_KNOWN_BYTES];
 } sched__combiner;
 
 /* Largest distance of the kernels of a launch in the order, launches tried per kernel, and words of arguments per
@@ -4355,36 +4413,56 @@ static int64_t sched__at_corner(ind_expr e, int corner) {
     return ind_expr_eval(e, sched__corner_value, &corner, &value) ? INT64_MAX : value > 0 ? value : 0;
 }
 
-static int64_t sched__aligned_bytes_at(const sched__fuser *f, uint32_t buffer, int corner) {
-    return sched__at_corner(ind__align_up(f->buffers.bytes[buffer], IND__ALIGNMENT), corner);
+/* Bytes of a buffer in the arena, at each corner. Few sizes occur, so they are kept by their expressions. */
+static const int64_t *sched__aligned_bytes(sched__combiner *x, uint32_t buffer) {
+    const ind_expr bytes = x->f->buffers.bytes[buffer];
+    struct sched__known_bytes *known = &x->known[bytes.id % IND__SCHED_KNOWN_BYTES];
+    if (known->id == bytes.id) return known->bytes;
+    const ind_expr size = ind__align_up(bytes, IND__ALIGNMENT);
+    known->id = bytes.id;
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++) known->bytes[c] = sched__at_corner(size, c);
+    return known->bytes;
 }
 
-/* Bytes of the current plan in the arena while each kernel runs, at a corner. */
-static bool sched__find_live(sched__combiner *x, int c) {
+/* Adds the argument i of kernel k to the bytes of the arena. end, by storage: 1 + the last kernel. */
+static void sched__add_live(sched__combiner *x, uint32_t k, uint32_t i, uint32_t *end) {
+    const ind_schedule *s = x->f->schedule;
+    const uint32_t b = s->kernel[k].arg[i];
+    if (!ind__ok(s->offset[b])) return;
+    const int64_t *bytes = sched__aligned_bytes(x, b);
+    const bool makes = i >= s->kernel[k].num_reads && !x->f->program->buffer[b].mutates, begins = !end[s->storage[b]];
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++) {
+        if (makes) x->made[c][k] = sched__add_hint(x->made[c][k], bytes[c]);
+        if (begins) x->live[c][k] = sched__add_hint(x->live[c][k], bytes[c]);
+    }
+    end[s->storage[b]] = k + 1;
+}
+
+/* Bytes of the current plan in the arena while each kernel runs, at each corner. */
+static bool sched__find_live(sched__combiner *x) {
     sched__fuser *f = x->f;
-    const ind_schedule *s = f->schedule;
-    uint32_t *end = sched__scratch(f, f->program->num_buffers, sizeof *end); /* by storage: 1 + the last kernel */
-    int64_t *freed = sched__scratch(f, (size_t)s->num_kernels + 1, sizeof *freed), live = 0;
-    x->live[c] = sched__scratch(f, s->num_kernels, sizeof(int64_t));
-    x->made[c] = sched__scratch(f, s->num_kernels, sizeof(int64_t));
+    const uint32_t n = f->schedule->num_kernels;
+    int64_t *freed[IND__SCHED_NUM_CORNERS], live[IND__SCHED_NUM_CORNERS] = {0};
+    uint32_t *end = sched__scratch(f, f->program->num_buffers, sizeof *end);
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++) {
+        freed[c] = sched__scratch(f, (size_t)n + 1, sizeof(int64_t));
+        x->live[c] = sched__scratch(f, n, sizeof(int64_t));
+        x->made[c] = sched__scratch(f, n, sizeof(int64_t));
+    }
     if (f->failed) return false;
-    for (uint32_t k = 0; k < s->num_kernels; k++) {
-        for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
-            uint32_t b = s->kernel[k].arg[i];
-            if (!ind__ok(s->offset[b])) continue;
-            const int64_t bytes = sched__aligned_bytes_at(f, b, c);
-            if (i >= s->kernel[k].num_reads && !f->program->buffer[b].mutates)
-                x->made[c][k] = sched__add_hint(x->made[c][k], bytes);
-            if (!end[s->storage[b]]) x->live[c][k] = sched__add_hint(x->live[c][k], bytes);
-            end[s->storage[b]] = k + 1;
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t i = 0; i < f->schedule->kernel[k].num_args; i++) sched__add_live(x, k, i, end);
+    for (uint32_t b = 1; b < f->program->num_buffers; b++) {
+        const int64_t *bytes = end[b] ? sched__aligned_bytes(x, b) : NULL;
+        for (int c = 0; bytes && c < IND__SCHED_NUM_CORNERS; c++)
+            freed[c][end[b]] = sched__add_hint(freed[c][end[b]], bytes[c]);
+    }
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        for (uint32_t k = 0; k < n; k++) {
+            live[c] = live[c] > freed[c][k] ? live[c] - freed[c][k] : 0;
+            live[c] = x->live[c][k] = sched__add_hint(live[c], x->live[c][k]);
+            if (live[c] > x->limit[c]) x->limit[c] = live[c];
         }
-    }
-    for (uint32_t b = 1; b < f->program->num_buffers; b++)
-        if (end[b]) freed[end[b]] = sched__add_hint(freed[end[b]], sched__aligned_bytes_at(f, b, c));
-    for (uint32_t k = 0; k < s->num_kernels; k++) {
-        live = x->live[c][k] = sched__add_hint(live > freed[k] ? live - freed[k] : 0, x->live[c][k]);
-        if (live > x->limit[c]) x->limit[c] = live;
-    }
     return true;
 }
 
@@ -4404,9 +4482,7 @@ static bool sched__combiner_init(sched__combiner *x, sched__fuser *f) {
         for (uint32_t i = 0; i < f->schedule->kernel[k].num_reads; i++)
             x->first_reader[f->schedule->kernel[k].arg[i] + 1]++;
     for (uint32_t b = 0; b < buffers; b++) x->first_reader[b + 1] += x->first_reader[b];
-    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
-        if (!sched__find_live(x, c)) return false;
-    return true;
+    return sched__find_live(x);
 }
 
 /* Adds each kernel to an earlier launch or starts one. A launch to which no other kernel is added has one kernel. */

@@ -1,8 +1,9 @@
 static ind_status cg__plan_next(ind_plan *p, cg__launch_table *t, uint32_t first, uint32_t num) {
     const uint32_t other = cg__find_launch(t, p, first, num);
-    if (other != first && !ind__verifying(p->context)) return cg__copy_launch(p, other, first, num);
-    ind_status status = cg__plan_launch(p, first, num);
-    return status || other == first ? status : cg__check_launch(p, other, first, num);
+    if (other == first) return cg__plan_launch(p, first, num);
+    ind_status status = IND_OK;
+    if (cg__is_checked(p, ++t->copies[other])) status = cg__check_launch(p, other, first, num);
+    return status ? status : cg__copy_launch(p, other, first, num);
 }
 
 static ind_status cg__plan_all(ind_plan *p) {

@@ -2,12 +2,13 @@
 
 /* The layers of a network are the same kernels with other buffers. A plan and its text depend on the kernel's body and
    its arguments: their types, which are constant, which are in the arena, and which share memory. If all of these equal
-   an earlier launch's, its plan is copied and the buffers are exchanged. The verifier plans such launches again and
-   compares. */
+   an earlier launch's, its plan is copied and the buffers are exchanged. The verifier plans the
+   copies 1, 2, 4, 8 and so on of a launch again and compares. */
 typedef struct cg__launch_table {
     ind__arena memory;
-    uint32_t *first; /* by hash: 1 + the first kernel of a launch, 0: free */
-    uint64_t *hash;  /* by first kernel */
+    uint32_t *first;  /* by hash: 1 + the first kernel of a launch, 0: free */
+    uint64_t *hash;   /* by first kernel */
+    uint32_t *copies; /* by first kernel: later launches that equal it */
     uint32_t size;
 } cg__launch_table;
 
@@ -17,7 +18,8 @@ static bool cg__launch_table_init(cg__launch_table *t, const ind_plan *p) {
     while (t->size / 2 < p->schedule->num_kernels) t->size *= 2;
     t->first = (uint32_t *)ind__arena_alloc(&t->memory, t->size * sizeof *t->first);
     t->hash = (uint64_t *)ind__arena_alloc(&t->memory, (p->schedule->num_kernels + 1) * sizeof *t->hash);
-    return t->first && t->hash;
+    t->copies = (uint32_t *)ind__arena_alloc(&t->memory, (p->schedule->num_kernels + 1) * sizeof *t->copies);
+    return t->first && t->hash && t->copies;
 }
 
 static uint64_t cg__hash_kernel(const ind_kernel *k, uint64_t hash) {
@@ -147,22 +149,56 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
     return IND_OK;
 }
 
+/* True if y, a variant of the launch at `to`, equals x, the one at `from`, with the buffers exchanged. */
+static bool cg__same_variant(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, const ind__variant *x,
+                             const ind__variant *y) {
+    bool same = x->strategy == y->strategy && x->threads == y->threads && x->num_args == y->num_args &&
+                !x->source.text == !y->source.text && (!x->source.text || !strcmp(x->source.text, y->source.text)) &&
+                cg__same_exprs(x->grid, y->grid, 3) && cg__same_exprs(&x->memory.shared, &y->memory.shared, 1) &&
+                cg__same_exprs(&x->guard, &y->guard, 1) && x->guard_aligned == y->guard_aligned;
+    for (uint32_t j = 0; same && j < x->num_args; j++) {
+        const ind__kernel_arg *a = &x->arg[j], *b = &y->arg[j];
+        same = a->kind == b->kind &&
+               (a->kind == IND__ARG_BUFFER ? cg__buffer_there(p, from, to, num, a->buffer) == b->buffer
+                                           : cg__same_exprs(&a->size, &b->size, 1));
+    }
+    return same;
+}
+
 /* Verifies that the plan of the launch at `to` equals the one that cg__copy_launch derives from the launch at
    `from`. */
-static ind_status cg__check_launch(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
+static ind_status cg__compare_launches(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
     for (uint32_t k = 0; k < num; k++) {
         const ind_kernel_plan *a = &p->kernel[from + k], *b = &p->kernel[to + k];
         bool same = a->num_variants == b->num_variants && a->first - from == b->first - to && !a->part == !b->part;
         for (int i = 0; same && i < a->num_variants; i++) {
             const ind__variant *x = &a->variant[i], *y = &b->variant[i];
-            same = !strcmp(x->source.text, y->source.text) && x->num_args == y->num_args;
-            for (uint32_t j = 0; same && j < x->num_args; j++)
-                same = x->arg[j].kind != IND__ARG_BUFFER ||
-                       cg__buffer_there(p, from, to, num, x->arg[j].buffer) == y->arg[j].buffer;
+            for (; same && x && y; x = x->fallback, y = y->fallback)
+                same = cg__same_variant(p, from, to, num, x, y) && !x->fallback == !y->fallback;
         }
         if (!same)
             return ind__fail(p->context, IND_VERIFY, "kernels %u and %u (%s) are equal, but their plans differ",
                              from + k, to + k, b->kernel->name);
     }
     return IND_OK;
+}
+
+/* Plans the launch at `to` in memory of its own and compares that plan with the launch at `from`. */
+static ind_status cg__check_launch(ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
+    const ind__arena kept = p->arena;
+    const uint32_t refusals = ind__refusals(p->context);
+    p->arena = (ind__arena){.context = p->context};
+    ind_status status = cg__plan_launch(p, to, num);
+    if (!status) status = ind__refused_since(p->context, refusals);
+    if (!status) status = cg__compare_launches(p, from, to, num);
+    ind__arena_free(&p->arena);
+    p->arena = kept;
+    for (uint32_t k = 0; k < num; k++)
+        p->kernel[to + k] = (ind_kernel_plan){.kernel = p->kernel[to + k].kernel, .first = to + k, .num_parts = 1};
+    return status;
+}
+
+/* Does the verifier plan this copy of a launch again? */
+static bool cg__is_checked(const ind_plan *p, uint32_t copy) {
+    return ind__verifying(p->context) && !(copy & (copy - 1));
 }

@@ -5,8 +5,27 @@ bool ind__same_source(const ind__variant *a, const ind__variant *b);
 int ind__plan_likely(const ind_kernel_plan *k);
 /* ROW_STAGED: the grid; persistent blocks: enough for `resident` rows at the same time. */
 ind_expr ind__staged_grid(const ind__variant *v);
-/* True if an earlier variant of the plan has this source. */
-bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
+/* The distinct sources of a plan, each with the kernels whose launches have it, ascending. A kernel's launch is that of
+   `first`. */
+typedef struct ind__source_user {
+    uint32_t kernel, next; /* position in `user`; 0: the last one */
+} ind__source_user;
+typedef struct ind__source {
+    uint32_t kernel; /* its first variant */
+    int variant;
+    uint32_t first, last; /* positions in `user` */
+} ind__source;
+typedef struct ind__source_users {
+    ind__arena memory;
+    ind__source *source; /* in the order of their first variants */
+    uint32_t num_sources;
+    uint32_t *number;        /* by variant, counted through the kernels: its source */
+    uint32_t *first_variant; /* by kernel: position of its first variant in `number` */
+    ind__source_user *user;  /* [0] unused */
+    uint32_t num_users;
+} ind__source_users;
+bool ind__source_users_init(ind__source_users *u, const ind_plan *p); /* false: out of memory. Free it anyway */
+void ind__source_users_free(ind__source_users *u);
 
 #define IND__CG_MAX_PRELUDE 128
 

@@ -243,24 +243,22 @@ bool ind__same_source(const ind__variant *a, const ind__variant *b) {
     return a->source.bytes == b->source.bytes && !memcmp(a->source.text, b->source.text, a->source.bytes);
 }
 
-bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant) {
-    for (uint32_t i = 0; i <= kernel; i++)
-        for (int v = 0; v < (i < kernel ? p->kernel[i].num_variants : variant); v++)
-            if (ind__same_source(&p->kernel[i].variant[v], &p->kernel[kernel].variant[variant])) return true;
-    return false;
-}
-
 /* Prints the comment above a source: the kernels that run it. */
-static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t kernel, int variant) {
+static void cg__print_source_heading(ind__text *t, const ind_plan *p, const ind__source_users *u, uint32_t source) {
+    const ind__source *s = &u->source[source];
+    const uint32_t kernel = s->kernel;
+    const int variant = s->variant;
     const ind__variant *v = &p->kernel[kernel].variant[variant];
     const char *before = "// kernel ";
-    for (uint32_t i = kernel; i < p->num_kernels; i++)
+    for (uint32_t at = s->first; at; at = u->user[at].next) {
+        const uint32_t i = u->user[at].kernel;
         for (int k = 0; k < p->kernel[i].num_variants; k++) {
-            if (!ind__same_source(&p->kernel[i].variant[k], v)) continue;
+            if (u->number[u->first_variant[i] + (uint32_t)k] != source) continue;
             ind__textf(t, "%s%u", before, i);
             before = ", ";
             if (p->kernel[i].num_parts > 1) ind__textf(t, " with %u more", p->kernel[i].num_parts - 1);
         }
+    }
     ind__textf(t, ": %s, %s, variant %d of %d", p->kernel[kernel].kernel->name, ind__strategy_text(v->strategy),
                variant + 1, p->kernel[kernel].num_variants);
     if (ind__ok(v->guard)) cg__print_expr_field(t, ", only if ", v->guard);
@@ -285,19 +283,16 @@ static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, ind
 
 void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name,
                             ind__node_name_fn result_name, void *user) {
-    for (uint32_t i = 0; i < p->num_kernels; i++)
-        for (int v = 0; v < p->kernel[i].num_variants; v++) {
-            if (ind__source_before(p, i, v)) continue;
-            cg__print_source_heading(t, p, i, v);
-            for (uint32_t k = i; origin_name && result_name && k < p->num_kernels; k++) {
-                const ind_kernel_plan *launch = &p->kernel[p->kernel[k].first];
-                bool same = false;
-                for (int w = 0; w < launch->num_variants; w++)
-                    same |= ind__same_source(&launch->variant[w], &p->kernel[i].variant[v]);
-                if (same) cg__print_made(t, p, k, origin_name, result_name, user);
-            }
-            ind__textf(t, "\n");
-            ind__text_raw(t, p->kernel[i].variant[v].source.text, p->kernel[i].variant[v].source.bytes);
-            ind__textf(t, "\n");
-        }
+    ind__source_users u;
+    t->failed |= !ind__source_users_init(&u, p);
+    for (uint32_t i = 0; i < u.num_sources && !t->failed; i++) {
+        const ind__kernel_text *source = &p->kernel[u.source[i].kernel].variant[u.source[i].variant].source;
+        cg__print_source_heading(t, p, &u, i);
+        for (uint32_t at = u.source[i].first; origin_name && result_name && at; at = u.user[at].next)
+            cg__print_made(t, p, u.user[at].kernel, origin_name, result_name, user);
+        ind__textf(t, "\n");
+        ind__text_raw(t, source->text, source->bytes);
+        ind__textf(t, "\n");
+    }
+    ind__source_users_free(&u);
 }

@@ -75,7 +75,7 @@ static const char *ind__results_text(ind__compilation *k, const ind__node *n) {
     for (uint32_t r = 0; r < n->num_results; r++) total += strlen(x[r].name) + 2;
     char *text = ind__arena_alloc(&k->names, total), *at = text;
     for (uint32_t r = 0; text && r < n->num_results; r++)
-        at += snprintf(at, total - (size_t)(at - text), "%s%s", r ? ", " : "", x[r].name);
+        at += ind__format(at, total - (size_t)(at - text), "%s%s", r ? ", " : "", x[r].name);
     return text;
 }
 

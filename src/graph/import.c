@@ -77,6 +77,7 @@ static void graph__import_names(graph__import *m, const ind_graph *from) {
         const struct ind__name *n = &from->names[i];
         const bool own = n->tensor && n->name == from->tensor[n->tensor].name;
         g->names[i].tensor = n->tensor;
+        g->names[i].hash = n->hash;
         g->names[i].name = own ? g->tensor[n->tensor].name : graph__import_string(m, n->name);
     }
 }

@@ -104,8 +104,11 @@ struct ind_graph {
     struct ind__name {
         const char *name; /* NULL: free */
         uint32_t tensor;  /* 0: the name is released */
-    } * names;            /* open addressing, cap_names a power of two */
+        uint32_t hash;
+    } * names; /* open addressing, cap_names a power of two */
     uint32_t num_names, cap_names;
+    bool names_follow;                /* the caller names the results of the op that is being added */
+    uint32_t unnamed, unnamed_count;  /* first result of an op whose names follow, 0: none; number of its name */
     uint32_t op_count[IND_NUM_OPS];   /* for generated names: gelu, gelu_1, .. */
     const struct ind__schema *schema; /* the op table's strings, parsed; by op */
     ind_status status;

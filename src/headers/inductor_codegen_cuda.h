@@ -197,6 +197,7 @@ extern "C" {
 //@ cuda/cost/devices.c
 //@ cuda/cost/target.c
 //@ cuda/verify.c
+//@ cuda/source_users.c
 //@ cuda/print.c
 #endif /* INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION_DONE */
 #endif /* INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION */

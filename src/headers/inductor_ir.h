@@ -65,6 +65,7 @@ extern "C" {
 #ifndef INDUCTOR_IR_IMPLEMENTATION_DONE
 #define INDUCTOR_IR_IMPLEMENTATION_DONE
 
+#include <float.h>
 #include <limits.h>
 #include <locale.h>
 #include <math.h>

@@ -138,6 +138,7 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
         if (a->write) {
             if (f->buffers.written[a->buffer]) a->partly = true; /* the last of several stores */
             f->buffers.written[a->buffer] = (uint32_t)(a - f->access) + 1;
+            f->buffers.writer[a->buffer] = f->program->buffer[a->buffer].loop + 1;
         }
         a++;
     }
@@ -195,6 +196,8 @@ static bool sched__collect_accesses(sched__fuser *f) {
     f->visits.mark = sched__scratch(f, (size_t)loops + buffers, sizeof(uint32_t));
     f->visits.found = sched__scratch(f, buffers, sizeof(uint32_t));
     f->buffers.written = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->buffers.writer = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->buffers.lasting = sched__scratch(f, buffers, sizeof(bool));
     f->buffers.value = sched__scratch(f, buffers, sizeof(uint32_t));
     f->buffers.bytes_hint = sched__scratch(f, buffers, sizeof(int64_t));
     f->buffers.bytes = sched__scratch(f, buffers, sizeof(ind_expr));
@@ -208,7 +211,9 @@ static bool sched__collect_accesses(sched__fuser *f) {
         if (!sched__collect_loop(f, l, flag)) return false;
     }
     for (uint32_t b = 1; b < buffers; b++) {
-        f->buffers.bytes[b] = ind__buffer_most_bytes(f->program, &f->program->buffer[b]);
+        const ind__buffer *info = &f->program->buffer[b];
+        f->buffers.lasting[b] = info->output || info->mutates || info->mutated_by;
+        f->buffers.bytes[b] = ind__buffer_most_bytes(f->program, info);
         if (!ind__ok(f->buffers.bytes[b])) return sched__fail(f);
         f->buffers.bytes_hint[b] = sched__hint(f->buffers.bytes[b]);
     }
@@ -272,7 +277,7 @@ static bool sched__collect_readers(sched__fuser *f) {
 
 /* Loop that writes the buffer, or SCHED_NONE: inputs, constants, and results of loops that were dropped. */
 static uint32_t sched__writer(const sched__fuser *f, uint32_t buffer) {
-    return f->buffers.written[buffer] ? f->program->buffer[buffer].loop : IND__SCHED_NONE;
+    return f->buffers.writer[buffer] - 1; /* of 0: SCHED_NONE */
 }
 
 static uint32_t sched__num_readers(const sched__fuser *f, uint32_t buffer) {
@@ -320,13 +325,12 @@ static bool sched__stores_sorted(const sched__fuser *f, uint32_t buffer) {
 /* True if the buffer must be in memory when groups `a` and `b` are fused and the others do not change. */
 static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
     uint32_t home = f->group_of[sched__writer(f, buffer)];
-    const ind__buffer *info = &f->program->buffer[buffer];
-    if (info->output || info->mutates || info->mutated_by || f->group[home].call) return true;
+    if (f->buffers.lasting[buffer] || f->group[home].call) return true;
     if (f->group[home].sorts && sched__stores_sorted(f, buffer)) return true;
     for (uint32_t r = f->buffers.first_reader[buffer]; r < f->buffers.first_reader[buffer + 1]; r++) {
         uint32_t g = f->group_of[f->buffers.reader[r]];
         bool inside = g == home || ((g == a || g == b) && (home == a || home == b));
         if (!inside) return true;
     }
-    return sched__unread_loop(f, sched__writer(f, buffer));
+    return !sched__num_readers(f, buffer) && sched__unread_loop(f, sched__writer(f, buffer));
 }

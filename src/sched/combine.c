@@ -1,5 +1,7 @@
 /* ================================================================================================= >>combine */
 
+enum { IND__SCHED_KNOWN_BYTES = 64 };
+
 /* The launches under construction. Kernels are numbered in the chosen order; a launch runs at the position of its first
    kernel. */
 typedef struct sched__combiner {
@@ -15,6 +17,10 @@ typedef struct sched__combiner {
     /* At the hints and at corners of the declared ranges. By kernel: bytes of the arena in use while it runs, and bytes
        that it is the first to use. limit: the peak. */
     int64_t *live[IND__SCHED_NUM_CORNERS], *made[IND__SCHED_NUM_CORNERS], limit[IND__SCHED_NUM_CORNERS];
+    struct sched__known_bytes {
+        uint32_t id; /* of a buffer's size; 0: free */
+        int64_t bytes[IND__SCHED_NUM_CORNERS];
+    } known[IND__SCHED_KNOWN_BYTES];
 } sched__combiner;
 
 /* Largest distance of the kernels of a launch in the order, launches tried per kernel, and words of arguments per
@@ -207,36 +213,56 @@ static int64_t sched__at_corner(ind_expr e, int corner) {
     return ind_expr_eval(e, sched__corner_value, &corner, &value) ? INT64_MAX : value > 0 ? value : 0;
 }
 
-static int64_t sched__aligned_bytes_at(const sched__fuser *f, uint32_t buffer, int corner) {
-    return sched__at_corner(ind__align_up(f->buffers.bytes[buffer], IND__ALIGNMENT), corner);
+/* Bytes of a buffer in the arena, at each corner. Few sizes occur, so they are kept by their expressions. */
+static const int64_t *sched__aligned_bytes(sched__combiner *x, uint32_t buffer) {
+    const ind_expr bytes = x->f->buffers.bytes[buffer];
+    struct sched__known_bytes *known = &x->known[bytes.id % IND__SCHED_KNOWN_BYTES];
+    if (known->id == bytes.id) return known->bytes;
+    const ind_expr size = ind__align_up(bytes, IND__ALIGNMENT);
+    known->id = bytes.id;
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++) known->bytes[c] = sched__at_corner(size, c);
+    return known->bytes;
 }
 
-/* Bytes of the current plan in the arena while each kernel runs, at a corner. */
-static bool sched__find_live(sched__combiner *x, int c) {
+/* Adds the argument i of kernel k to the bytes of the arena. end, by storage: 1 + the last kernel. */
+static void sched__add_live(sched__combiner *x, uint32_t k, uint32_t i, uint32_t *end) {
+    const ind_schedule *s = x->f->schedule;
+    const uint32_t b = s->kernel[k].arg[i];
+    if (!ind__ok(s->offset[b])) return;
+    const int64_t *bytes = sched__aligned_bytes(x, b);
+    const bool makes = i >= s->kernel[k].num_reads && !x->f->program->buffer[b].mutates, begins = !end[s->storage[b]];
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++) {
+        if (makes) x->made[c][k] = sched__add_hint(x->made[c][k], bytes[c]);
+        if (begins) x->live[c][k] = sched__add_hint(x->live[c][k], bytes[c]);
+    }
+    end[s->storage[b]] = k + 1;
+}
+
+/* Bytes of the current plan in the arena while each kernel runs, at each corner. */
+static bool sched__find_live(sched__combiner *x) {
     sched__fuser *f = x->f;
-    const ind_schedule *s = f->schedule;
-    uint32_t *end = sched__scratch(f, f->program->num_buffers, sizeof *end); /* by storage: 1 + the last kernel */
-    int64_t *freed = sched__scratch(f, (size_t)s->num_kernels + 1, sizeof *freed), live = 0;
-    x->live[c] = sched__scratch(f, s->num_kernels, sizeof(int64_t));
-    x->made[c] = sched__scratch(f, s->num_kernels, sizeof(int64_t));
+    const uint32_t n = f->schedule->num_kernels;
+    int64_t *freed[IND__SCHED_NUM_CORNERS], live[IND__SCHED_NUM_CORNERS] = {0};
+    uint32_t *end = sched__scratch(f, f->program->num_buffers, sizeof *end);
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++) {
+        freed[c] = sched__scratch(f, (size_t)n + 1, sizeof(int64_t));
+        x->live[c] = sched__scratch(f, n, sizeof(int64_t));
+        x->made[c] = sched__scratch(f, n, sizeof(int64_t));
+    }
     if (f->failed) return false;
-    for (uint32_t k = 0; k < s->num_kernels; k++) {
-        for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
-            uint32_t b = s->kernel[k].arg[i];
-            if (!ind__ok(s->offset[b])) continue;
-            const int64_t bytes = sched__aligned_bytes_at(f, b, c);
-            if (i >= s->kernel[k].num_reads && !f->program->buffer[b].mutates)
-                x->made[c][k] = sched__add_hint(x->made[c][k], bytes);
-            if (!end[s->storage[b]]) x->live[c][k] = sched__add_hint(x->live[c][k], bytes);
-            end[s->storage[b]] = k + 1;
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t i = 0; i < f->schedule->kernel[k].num_args; i++) sched__add_live(x, k, i, end);
+    for (uint32_t b = 1; b < f->program->num_buffers; b++) {
+        const int64_t *bytes = end[b] ? sched__aligned_bytes(x, b) : NULL;
+        for (int c = 0; bytes && c < IND__SCHED_NUM_CORNERS; c++)
+            freed[c][end[b]] = sched__add_hint(freed[c][end[b]], bytes[c]);
+    }
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        for (uint32_t k = 0; k < n; k++) {
+            live[c] = live[c] > freed[c][k] ? live[c] - freed[c][k] : 0;
+            live[c] = x->live[c][k] = sched__add_hint(live[c], x->live[c][k]);
+            if (live[c] > x->limit[c]) x->limit[c] = live[c];
         }
-    }
-    for (uint32_t b = 1; b < f->program->num_buffers; b++)
-        if (end[b]) freed[end[b]] = sched__add_hint(freed[end[b]], sched__aligned_bytes_at(f, b, c));
-    for (uint32_t k = 0; k < s->num_kernels; k++) {
-        live = x->live[c][k] = sched__add_hint(live > freed[k] ? live - freed[k] : 0, x->live[c][k]);
-        if (live > x->limit[c]) x->limit[c] = live;
-    }
     return true;
 }
 
@@ -256,9 +282,7 @@ static bool sched__combiner_init(sched__combiner *x, sched__fuser *f) {
         for (uint32_t i = 0; i < f->schedule->kernel[k].num_reads; i++)
             x->first_reader[f->schedule->kernel[k].arg[i] + 1]++;
     for (uint32_t b = 0; b < buffers; b++) x->first_reader[b + 1] += x->first_reader[b];
-    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
-        if (!sched__find_live(x, c)) return false;
-    return true;
+    return sched__find_live(x);
 }
 
 /* Adds each kernel to an earlier launch or starts one. A launch to which no other kernel is added has one kernel. */

@@ -107,6 +107,8 @@ typedef struct sched__fuser {
     struct sched__buffers {
         uint32_t *reader;       /* loops that read a buffer, ascending */
         uint32_t *first_reader; /* by buffer, one more than buffers */
+        uint32_t *writer;       /* by buffer: 1 + the loop that writes it; 0: none */
+        bool *lasting;          /* by buffer: an output, or a version of a buffer that is changed in place */
         uint32_t *written;      /* by buffer: 1 + the access that writes it; 0: no loop writes it (inputs, constants) */
         uint32_t *home;         /* by buffer: ind__buffer_home */
         int64_t *bytes_hint;    /* by buffer */
@@ -164,19 +166,19 @@ static void *sched__schedule_alloc(sched__fuser *f, const void *data, size_t cou
 }
 
 static void sched__swap(char *a, char *b, size_t bytes) {
-    char t[64];
-    for (size_t at = 0, n; at < bytes; at += n) {
-        n = bytes - at < sizeof t ? bytes - at : sizeof t;
-        memcpy(t, a + at, n);
-        memmove(a + at, b + at, n); /* an item may be swapped with itself */
-        memcpy(b + at, t, n);
+    uint64_t x, y;
+    for (; bytes >= sizeof x; a += sizeof x, b += sizeof x, bytes -= sizeof x) {
+        memcpy(&x, a, sizeof x), memcpy(&y, b, sizeof y);
+        memcpy(a, &y, sizeof y), memcpy(b, &x, sizeof x);
     }
+    if (!bytes) return;
+    memcpy(&x, a, bytes), memcpy(&y, b, bytes);
+    memcpy(a, &y, bytes), memcpy(b, &x, bytes);
 }
 
-/* Heapsort: no allocation, O(n log n) in the worst case, the same order with every C library. The comparison must be
-   total. */
-static void sched__sort(void *items, size_t count, size_t bytes, int (*compare)(const void *, const void *)) {
-    char *p = items;
+typedef int (*sched__compare)(const void *, const void *);
+
+static void sched__heapsort(char *p, size_t count, size_t bytes, sched__compare compare) {
     for (size_t start = count / 2, end = count; end > 1;) {
         if (start)
             start--;
@@ -188,6 +190,51 @@ static void sched__sort(void *items, size_t count, size_t bytes, int (*compare)(
             sched__swap(p + root * bytes, p + child * bytes, bytes);
         }
     }
+}
+
+/* Parts at least 4 items by the median of the first, middle and last one. Returns where the second part begins. */
+static size_t sched__partition(char *p, size_t count, size_t bytes, sched__compare compare) {
+    char *first = p, *last = p + (count - 1) * bytes, *pivot = p + bytes, *middle = p + count / 2 * bytes;
+    if (compare(first, middle) > 0) sched__swap(first, middle, bytes);
+    if (compare(middle, last) > 0) sched__swap(middle, last, bytes);
+    if (compare(first, middle) > 0) sched__swap(first, middle, bytes);
+    sched__swap(pivot, middle, bytes);
+    char *low = pivot, *high = last;
+    for (;;) {
+        do low += bytes;
+        while (compare(low, pivot) < 0);
+        do high -= bytes;
+        while (compare(high, pivot) > 0);
+        if (low >= high) break;
+        sched__swap(low, high, bytes);
+    }
+    sched__swap(pivot, high, bytes);
+    return (size_t)(high - p) / bytes + 1;
+}
+
+/* Quicksort, and heapsort where it parts badly: no allocation, no quadratic case, the same order with every C library.
+   The comparison must be total. */
+static void sched__sort(void *items, size_t count, size_t bytes, sched__compare compare) {
+    char *p = items;
+    size_t sorted = 1;
+    while (sorted < count && compare(p + (sorted - 1) * bytes, p + sorted * bytes) <= 0) sorted++;
+    if (sorted >= count) return;
+    int parts = 0; /* at most: twice as many as halves would be */
+    for (size_t n = count; n > 1; n /= 2) parts += 2;
+    for (; count > 8; parts--) {
+        if (!parts) {
+            sched__heapsort(p, count, bytes, compare);
+            return;
+        }
+        const size_t cut = sched__partition(p, count, bytes, compare);
+        const bool second = cut > count - cut; /* the smaller part is sorted first: the stack stays short */
+        sched__sort(second ? p + cut * bytes : p, second ? count - cut : cut - 1, bytes, compare);
+        p += second ? 0 : cut * bytes;
+        count = second ? cut - 1 : count - cut;
+    }
+    for (size_t i = 1; i < count; i++)
+        for (size_t at = i; at && compare(p + (at - 1) * bytes, p + at * bytes) > 0; at--)
+            sched__swap(p + (at - 1) * bytes, p + at * bytes, bytes);
 }
 
 static int sched__compare_u32(const void *a, const void *b) {

@@ -201,7 +201,8 @@ static bool sched__merge_loops(sched__fuser *f, const ind_body *body, ind__loops
 
 /* Ends a recording; NULL if it failed. */
 static ind_body *sched__end_recording(sched__fuser *f, ind__recorder *r, bool ok) {
-    if (ok) return ind__record_end(r);
+    ind_body *body = ok ? ind__record_end(r) : NULL;
+    if (body) return body;
     ind__record_abort(r);
     return sched__fail(f), NULL;
 }

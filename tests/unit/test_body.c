@@ -770,9 +770,9 @@ static void everything(void) {
     ind_expr at = ind_op_indirect(&r.ops, load(&r, 1, IND_I64), n(4), true);
     ind__emit_store(&r.ops, 3, r.body->var, 1, ind__emit_load(&r.ops, 2, IND_F32, &at, 1));
     ind_body *b = ind__record_end(&r);
-    ind__eval e;
+    ind__eval e = {0};
     ind__eval_buffer buffers[4] = {{0}, {ids, 4, IND_I64}, {x, 4, IND_F32}, {out, 4, IND_F32}};
-    if (!ind__body_verify(b)) evaluate(b, buffers, 4, 4, 4, &e);
+    if (b && !ind__body_verify(b)) evaluate(b, buffers, 4, 4, 4, &e);
     ind__eval_free(&e);
     ind__body_free(b);
 }

@@ -130,7 +130,7 @@ static const char *cg__element(ind__writer *w, uint32_t i) {
         cg__fail(w);
         return "";
     }
-    snprintf(s, n, "%s[%s]", cg__buffer(w, cg__inst(w, i)->source), index);
+    ind__format(s, n, "%s[%s]", cg__buffer(w, cg__inst(w, i)->source), index);
     return s;
 }
 

@@ -8,11 +8,14 @@ static void cg__fail(ind__writer *w) {
 static const char *cg__format(ind__writer *w, const char *format, va_list list) {
     va_list again;
     va_copy(again, list);
-    int n = vsnprintf(NULL, 0, format, again);
+    char local[256];
+    int n = ind__format_list(local, sizeof local, format, again);
     va_end(again);
     char *s = n >= 0 ? (char *)ind__arena_alloc(&w->scratch, (size_t)n + 1) : NULL;
-    if (s)
-        vsnprintf(s, (size_t)n + 1, format, list);
+    if (s && (size_t)n < sizeof local)
+        memcpy(s, local, (size_t)n + 1);
+    else if (s)
+        ind__format_list(s, (size_t)n + 1, format, list);
     else
         cg__fail(w);
     return s ? s : "";

@@ -68,12 +68,18 @@ static bool ind__valid_name(const char *name) {
     return !ind__reserved_name(name, n);
 }
 
+static uint32_t ind__name_hash(const char *name, size_t length) {
+    return (uint32_t)ind__hash(name, length, 0);
+}
+
 /* Returns the slot of the name, or the free slot for it; NULL only if the table is empty. */
 static struct ind__name *ind__find_slot(const ind_graph *g, const char *name, size_t length) {
     if (g->cap_names == 0) return NULL;
-    uint32_t at = (uint32_t)ind__hash(name, length, 0) & (g->cap_names - 1);
-    while (g->names[at].name && !ind__same_name(g->names[at].name, strlen(g->names[at].name), name, length)) {
-        at = (at + 1) & (g->cap_names - 1);
+    const uint32_t hash = ind__name_hash(name, length);
+    uint32_t at = hash & (g->cap_names - 1);
+    for (; g->names[at].name; at = (at + 1) & (g->cap_names - 1)) {
+        const struct ind__name *n = &g->names[at];
+        if (n->hash == hash && !strncmp(n->name, name, length) && !n->name[length]) break;
     }
     return &g->names[at];
 }
@@ -84,17 +90,21 @@ static uint32_t ind__find_tensor(const ind_graph *g, const char *name, size_t le
     return slot && slot->name ? slot->tensor : 0;
 }
 
-static bool ind__grow_names(ind_graph *g) {
+/* Makes the table large enough for one more name and for `num` names. */
+static bool ind__grow_names(ind_graph *g, uint32_t num) {
     uint32_t old_cap = g->cap_names, cap = old_cap ? old_cap * 2 : 64;
     struct ind__name *old = g->names, *grown;
     if ((g->num_names + 1) * 2 <= old_cap) return true;
+    while (cap / 2 < num && cap < UINT32_MAX / 4) cap *= 2;
     if (cap < old_cap || !(grown = ind__alloc(g->context, cap * sizeof *grown))) return false;
     g->names = grown;
     g->cap_names = cap;
     g->num_names = 0;
     for (uint32_t i = 0; i < old_cap; i++) {
         if (!old[i].name || !old[i].tensor) continue;
-        *ind__find_slot(g, old[i].name, strlen(old[i].name)) = old[i];
+        uint32_t at = old[i].hash & (cap - 1);
+        while (grown[at].name) at = (at + 1) & (cap - 1);
+        grown[at] = old[i];
         g->num_names++;
     }
     ind__free(g->context, old);
@@ -102,13 +112,13 @@ static bool ind__grow_names(ind_graph *g) {
 }
 
 static bool ind__put_name(ind_graph *g, uint32_t tensor, const char *name, bool named) {
-    if (!ind__grow_names(g)) return false;
-    char *copy = ind__arena_string(&g->arena, name, strlen(name));
+    if (!ind__grow_names(g, 0)) return false;
+    const size_t length = strlen(name);
+    char *copy = ind__arena_string(&g->arena, name, length);
     if (!copy) return false;
-    struct ind__name *slot = ind__find_slot(g, copy, strlen(copy));
+    struct ind__name *slot = ind__find_slot(g, copy, length);
     if (!slot->name) g->num_names++;
-    slot->name = copy;
-    slot->tensor = tensor;
+    *slot = (struct ind__name){copy, tensor, ind__name_hash(copy, length)};
     g->tensor[tensor].name = copy;
     g->tensor[tensor].named = named;
     return true;
@@ -119,9 +129,9 @@ static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool na
     char unique[IND__MAX_NAME + 16];
     const char *old = g->tensor[tensor].name;
     if (old) ind__find_slot(g, old, strlen(old))->tensor = 0;
-    snprintf(unique, sizeof unique, "%.*s", IND__MAX_NAME, name);
+    ind__format(unique, sizeof unique, "%.*s", IND__MAX_NAME, name);
     for (uint32_t k = 1; ind__find_tensor(g, unique, strlen(unique)); k++) {
-        snprintf(unique, sizeof unique, "%.*s_%u", IND__MAX_NAME, name, (unsigned)k);
+        ind__format(unique, sizeof unique, "%.*s_%u", IND__MAX_NAME, name, (unsigned)k);
     }
     return ind__put_name(g, tensor, unique, named);
 }
@@ -136,13 +146,40 @@ static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
     return true;
 }
 
+static bool ind__number_name(ind_graph *g, uint32_t tensor, const char *base, uint32_t k) {
+    char name[96];
+    if (k == 0) return ind__rename(g, tensor, base, false);
+    ind__format(name, sizeof name, "%.*s_%u", 80, base, (unsigned)k);
+    return ind__rename(g, tensor, name, false);
+}
+
 /* Generates gelu, gelu_1, gelu_2. A counter per op avoids a search among many equal ops. */
 static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const char *base) {
-    char name[96];
-    uint32_t k = g->op_count[op]++;
-    if (k == 0) return ind__rename(g, tensor, base, false);
-    snprintf(name, sizeof name, "%.80s_%u", base, (unsigned)k);
-    return ind__rename(g, tensor, name, false);
+    return ind__number_name(g, tensor, base, g->op_count[op]++);
+}
+
+/* Generates the names of the op whose names should follow, because another op is added or it is not the result. */
+static bool ind__name_unnamed(ind_graph *g) {
+    const uint32_t first = g->unnamed;
+    if (!first) return true;
+    const ind__node *n = &g->node[g->tensor[first].node];
+    const char *base = n->name ? n->name : ind__op_name(n->op);
+    bool ok = true;
+    for (uint32_t r = 0; ok && r < n->num_results; r++) ok = ind__number_name(g, first + r, base, g->unnamed_count + r);
+    g->unnamed = 0;
+    return ok;
+}
+
+/* Adds an op whose results the caller names at once, so that no names are generated for them. */
+static ind_tensor ind__add_unnamed(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
+                                   const ind__attr *attrs, uint32_t num_attrs, ind_body *body,
+                                   const char *custom_name) {
+    g->names_follow = true;
+    ind_tensor x = ind__graph_add(g, op, operands, num_operands, attrs, num_attrs, body, custom_name);
+    g->names_follow = false;
+    if (x.id != g->unnamed && !ind__name_unnamed(g)) ind__graph_no_memory(g, ind__op_name(op)), x.id = 0;
+    g->unnamed = 0;
+    return x;
 }
 
 /* Renames a tensor of a composite's expansion if a text declares its name. */
@@ -353,13 +390,17 @@ static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *typ
     node->line = g->here_line;
     if (g->here_file) node->file = ind__arena_string(&g->arena, g->here_file, strlen(g->here_file));
     bool ok = !g->here_file || node->file;
+    const bool follow = g->names_follow && !g->composite && base_name;
     for (uint32_t r = 0; ok && r < node->num_results; r++) {
         ok = ind__append_result(g, &types[r], number, node->op == IND_OP_SCALAR);
-        if (ok && base_name) ok = ind__make_name(g, first + r, node->op, base_name);
+        if (ok && base_name && !follow) ok = ind__make_name(g, first + r, node->op, base_name);
     }
     ind__node *slot = ok ? IND__PUSH(g->context, ind__node, g->node, g->num_nodes, g->cap_nodes) : NULL;
     if (slot) {
         *slot = *node;
+        if (!follow) return true;
+        g->unnamed = first, g->unnamed_count = g->op_count[node->op];
+        g->op_count[node->op] += num_results;
         return true;
     }
     for (uint32_t t = first; t < g->num_tensors; t++) {

@@ -70,6 +70,7 @@ static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *o
     ind_tensor result = {g, 0};
     ind__node node = {.op = op, .body = body};
     const uint32_t refusals = g ? ind__refusals(g->context) : 0;
+    if (g && !ind__name_unnamed(g)) ind__graph_no_memory(g, ind__op_name(op));
     if (g && !g->status && ind__indexed_by_mask(g, op, operands, num_operands))
         return ind__add_by_mask(g, op, operands, num_operands, attrs, num_attrs);
     if (g && !g->status) {

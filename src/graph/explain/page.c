@@ -14,33 +14,33 @@ static void graph__page_formula(ind__text *t, const char *key, ind_expr e) {
     ind__textf(t, "\",\n");
 }
 
-/* Prints the kernels and variants, from this one on, that have the same source: [[0, 0], [3, 0]]. */
-static void graph__page_users(ind__text *t, const ind_plan *plan, uint32_t kernel, int variant) {
-    const ind__variant *one = &plan->kernel[kernel].variant[variant];
-    ind__textf(t, "\"used_by\": [[%u, %d]", (unsigned)kernel, variant);
-    for (uint32_t i = kernel; i < plan->num_kernels; i++) {
-        for (int v = i == kernel ? variant + 1 : 0; v < plan->kernel[i].num_variants; v++) {
-            if (ind__same_source(&plan->kernel[i].variant[v], one)) ind__textf(t, ", [%u, %d]", (unsigned)i, v);
+/* Prints the kernels and variants that have a source: [[0, 0], [3, 0]]. */
+static void graph__page_users(ind__text *t, const ind_plan *plan, const ind__source_users *u, uint32_t source) {
+    const char *before = "\"used_by\": [";
+    for (uint32_t at = u->source[source].first; at; at = u->user[at].next) {
+        const uint32_t i = u->user[at].kernel;
+        for (int v = 0; v < plan->kernel[i].num_variants; v++) {
+            if (u->number[u->first_variant[i] + (uint32_t)v] != source) continue;
+            ind__textf(t, "%s[%u, %d]", before, (unsigned)i, v);
+            before = ", ";
         }
     }
     ind__textf(t, "]");
 }
 
 static void graph__page_sources(ind__text *t, const ind_plan *plan) {
-    const char *before = "";
+    ind__source_users u;
+    t->failed |= !ind__source_users_init(&u, plan);
     ind__textf(t, "\"sources\": [");
-    for (uint32_t i = 0; i < plan->num_kernels; i++) {
-        for (int v = 0; v < plan->kernel[i].num_variants; v++) {
-            if (ind__source_before(plan, i, v)) continue;
-            ind__textf(t, "%s\n{", before);
-            graph__page_users(t, plan, i, v);
-            ind__textf(t, ", \"text\": ");
-            ind__text_json(t, plan->kernel[i].variant[v].source.text);
-            ind__textf(t, "}");
-            before = ",";
-        }
+    for (uint32_t i = 0; i < u.num_sources && !t->failed; i++) {
+        ind__textf(t, "%s\n{", i ? "," : "");
+        graph__page_users(t, plan, &u, i);
+        ind__textf(t, ", \"text\": ");
+        ind__text_json(t, plan->kernel[u.source[i].kernel].variant[u.source[i].variant].source.text);
+        ind__textf(t, "}");
     }
     ind__textf(t, "],\n");
+    ind__source_users_free(&u);
 }
 
 /* Prints the initial values of the page, the sizes that follow from others by a fact, and the upper bounds of

@@ -52,7 +52,7 @@ static ind_status graph__lower_node(graph__lowering *w, uint32_t number) {
     graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = ind__implementation_of(n->op)};
     ind__box *few[5] = {NULL}, **results = few;
     if (n->num_results > sizeof few / sizeof *few) {
-        results = ind__arena_alloc(&w->program->arena, n->num_results * sizeof *results);
+        results = ind__arena_alloc(&w->program->boxes, n->num_results * sizeof *results);
         if (!results) return ind__failed(w->graph->context);
     }
     l.result = &w->graph->tensor[n->result];
@@ -181,6 +181,7 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     ind__free(c, w.first_output);
     ind__free(c, w.next_output);
     ind__free(c, w.last_user);
+    ind__lowered_free_boxes(out);
     if (status) ind__lowered_free(out);
     return status;
 }

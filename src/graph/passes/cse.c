@@ -23,10 +23,10 @@ static bool graph__attr_equal(const ind__attr *a, const ind__attr *b) {
     return !a->floats || !b->floats || !a->count || !memcmp(a->floats, b->floats, (size_t)a->count * sizeof(double));
 }
 
-static uint64_t graph__node_hash(const ind__node *n) {
+static uint32_t graph__node_hash(const ind__node *n) {
     uint64_t h = ind__hash(n->operand, n->num_operands * sizeof *n->operand, (uint64_t)n->op);
     for (uint32_t k = 0; k < n->num_attrs; k++) h = graph__attr_hash(&n->attr[k], h);
-    return h;
+    return (uint32_t)h;
 }
 
 static bool graph__node_equal(const ind__node *a, const ind__node *b) {
@@ -44,15 +44,16 @@ static bool graph__mergeable(ind_graph_op op) {
 }
 
 /* Returns the slot of an equal node of r->to, or the free slot for it. */
-static uint32_t *graph__seen_slot(graph__rewrite *r, const ind__node *n) {
-    uint32_t at = (uint32_t)graph__node_hash(n) & (r->seen_size - 1);
-    while (r->seen[at] && !graph__node_equal(&r->to->node[r->seen[at]], n)) at = (at + 1) & (r->seen_size - 1);
+static graph__seen *graph__seen_slot(graph__rewrite *r, const ind__node *n, uint32_t hash) {
+    uint32_t at = hash & (r->seen_size - 1);
+    for (; r->seen[at].node; at = (at + 1) & (r->seen_size - 1))
+        if (r->seen[at].hash == hash && graph__node_equal(&r->to->node[r->seen[at].node], n)) break;
     return &r->seen[at];
 }
 
 /* Same op, same operands, same attributes: one result. */
 static uint32_t graph__pass_cse(graph__rewrite *r, const ind__node *n) {
     if (!graph__mergeable(n->op)) return 0;
-    uint32_t node = *graph__seen_slot(r, n);
+    uint32_t node = graph__seen_slot(r, n, graph__node_hash(n))->node;
     return node ? r->to->node[node].result : 0;
 }

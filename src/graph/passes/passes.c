@@ -11,13 +11,18 @@
    Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. */
 #define IND__MAX_ITERATIONS 8
 
+typedef struct graph__seen {
+    uint32_t node; /* 0: free */
+    uint32_t hash;
+} graph__seen;
+
 typedef struct graph__rewrite {
     const ind_graph *from;
     ind_graph *to;
-    uint32_t enabled; /* bit per ind_pass */
-    uint32_t *map;    /* tensor of `from` to tensor of `to` */
-    bool *live;       /* by node of `from` */
-    uint32_t *seen;   /* CSE: open addressing, nodes of `to` by hash */
+    uint32_t enabled;  /* bit per ind_pass */
+    uint32_t *map;     /* tensor of `from` to tensor of `to` */
+    bool *live;        /* by node of `from` */
+    graph__seen *seen; /* CSE: open addressing, nodes of `to` by hash */
     uint32_t seen_size;
     bool changed;
 } graph__rewrite;

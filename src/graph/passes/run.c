@@ -59,15 +59,15 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
         made = ind__graph_source(r->to, n->op, x->name, x->dtype, x->size, x->rank);
         if (made.id) r->to->tensor[made.id].donated = x->donated;
     } else {
-        made = ind__graph_add(r->to, n->op, n->operand, n->num_operands, n->attr, n->num_attrs, body, n->name);
+        made = ind__add_unnamed(r->to, n->op, n->operand, n->num_operands, n->attr, n->num_attrs, body, n->name);
         for (uint32_t k = 0; made.id && n->op != IND_OP_SCALAR && k < n->num_results; k++) {
             ind_named((ind_tensor){r->to, made.id + k}, x[k].name);
         }
     }
     if (made.id) r->to->node[r->to->tensor[made.id].node].composite = n->composite;
     if (made.id && graph__mergeable(n->op)) {
-        uint32_t node = r->to->tensor[made.id].node;
-        *graph__seen_slot(r, &r->to->node[node]) = node;
+        const uint32_t node = r->to->tensor[made.id].node, hash = graph__node_hash(&r->to->node[node]);
+        *graph__seen_slot(r, &r->to->node[node], hash) = (graph__seen){node, hash};
     }
     return made.id;
 }
@@ -145,7 +145,7 @@ static ind_status graph__rewrite_once(const ind_graph *g, uint32_t enabled, ind_
     r.live = ind__alloc(c, (g->num_nodes + (size_t)1) * sizeof *r.live);
     r.seen = ind__alloc(c, r.seen_size * sizeof *r.seen);
     r.to = operands && r.map && r.live && r.seen ? ind_graph_create(c, g->name) : NULL;
-    ind_status status = r.to ? IND_OK : ind__failed(c);
+    ind_status status = r.to && ind__grow_names(r.to, g->num_tensors) ? IND_OK : ind__failed(c);
     if (status == IND_OK) {
         graph__mark_live_nodes(&r);
         status = graph__copy_nodes(&r, operands);

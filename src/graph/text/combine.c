@@ -159,12 +159,13 @@ static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *cal
     return body;
 }
 
-/* Adds the op of a parsed call; ind_apply uses it too. */
-static ind_tensor ind__add_call(ind__parser *p, const ind__parsed_call *call) {
+/* Adds the op of a parsed call; ind_apply uses it too. names_follow: the caller names the results. */
+static ind_tensor ind__add_call(ind__parser *p, const ind__parsed_call *call, bool names_follow) {
     ind_body *body = ind__parsed_combine(p, call);
     if (p->status) return ind__graph_tensor(p->g, 0);
-    return ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, call->schema->num_attrs, body,
-                          call->function ? call->function->name : NULL);
+    return (names_follow ? ind__add_unnamed : ind__graph_add)(p->g, call->op, call->operand, call->num_operands,
+                                                              call->attr, call->schema->num_attrs, body,
+                                                              call->function ? call->function->name : NULL);
 }
 
 /* add_(x, y), which may have a name: an alias of x. */
@@ -186,7 +187,7 @@ static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_
     uint32_t first = p->g->num_nodes;
     for (uint32_t k = num_results; ind__op_has(call->op, 'Z') && k-- > 0;)
         if (r[k].late) p->g->wanted_size = r[k].size;
-    ind_tensor x = ind__add_call(p, call);
+    ind_tensor x = ind__add_call(p, call, !call->in_place);
     p->g->wanted_size = NULL;
     if (p->status || !ind__check_graph(p, call->at)) return;
     for (; first < p->g->num_nodes; first++) p->g->node[first].line = ind__line_of(p, call->at);

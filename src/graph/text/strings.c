@@ -114,7 +114,7 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
 static ind_tensor ind__apply_parsed(ind__parser *p, const ind__parsed_call *call) {
     ind_graph *g = p->g;
     char op[IND__MAX_NAME + 2];
-    ind_tensor y = ind__add_call(p, call);
+    ind_tensor y = ind__add_call(p, call, false);
     if (!call->in_place || !y.id) return y;
     snprintf(op, sizeof op, "%s_", ind__op_name(call->op));
     ind__write(g, op, call->operand[0], y.id);

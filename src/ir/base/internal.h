@@ -6,6 +6,7 @@ struct ind_context {
     ind_context *root; /* the user's context: itself, unless this is a module's context (ind__context_fork) */
     struct ir__lock *lock;
     struct ind__interner *interner;
+    struct ir__record_memory *record_memory; /* of a recording that has ended, for the next one; NULL: none */
     ind__owned *owned; /* newest first; guarded by the root's `lists` */
     /* Used in the root only. */
     struct ir__states *states; /* one per thread */

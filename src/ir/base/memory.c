@@ -215,6 +215,7 @@ static bool ir__keep_string(ind_context *c, const char **s) {
 
 static bool ir__interner_create(ind_context *c);
 static void ir__interner_destroy(ind_context *c);
+static void ir__record_memory_free(ind_context *c, struct ir__record_memory *m);
 
 /* Creates the members that every context has, including a module's. */
 static bool ir__context_begin(ind_context *c) {
@@ -258,6 +259,7 @@ void ind_context_destroy(ind_context *c) {
     if (!c) return;
     ir__destroy_owned(c);
     if (c->runtime_destroy) c->runtime_destroy(c);
+    ir__record_memory_free(c, c->record_memory);
     ir__interner_destroy(c);
     ind__arena_free(&c->names);
     ir__lock_destroy(c, c->lock);
@@ -280,6 +282,7 @@ void ind__context_leave(ind_context *c) {
     if (!c) return;
     ind_context *root = c->root;
     ir__destroy_owned(c);
+    ir__record_memory_free(c, c->record_memory);
     ir__interner_destroy(c);
     ir__lock_destroy(c, c->lock);
     ind__free(root, c);

@@ -72,6 +72,9 @@ typedef struct ind__text {
     bool failed;
     bool mid_line;
 } ind__text;
+/* snprintf, faster for what texts consist of: %s, %.*s, %d, %u, %lld, %c and %%. */
+int ind__format(char *out, size_t capacity, const char *format, ...) IND__PRINTF(3, 4);
+int ind__format_list(char *out, size_t capacity, const char *format, va_list list);
 /* printf without floating point (its text depends on the locale); numbers through ind__text_double. */
 void ind__textf(ind__text *t, const char *format, ...) IND__PRINTF(2, 3);
 void ind__text_raw(ind__text *t, const char *s, size_t n);

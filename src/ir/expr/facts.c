@@ -34,9 +34,10 @@ static bool ir__first_visit(ir__traversal *w, ind_expr e) {
 
 static bool ir__visit_depends(ir__traversal *w, ind_expr e, ind_expr symbol) {
     if (e.id == symbol.id) return true;
-    if (!(ir__node_of(e)->symbols & ir__node_of(symbol)->symbols) || !ir__first_visit(w, e)) return false;
-    for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (ir__visit_depends(w, ind_expr_arg(e, i), symbol)) return true;
+    const ir__expr_node *n = ir__node_of(e);
+    if (!(n->symbols & ir__node_of(symbol)->symbols) || !ir__first_visit(w, e)) return false;
+    for (uint32_t i = 0; i < n->num_args; i++)
+        if (ir__visit_depends(w, ir__expr_make(e.context, ir__node_args(n)[i]), symbol)) return true;
     return false;
 }
 
@@ -49,16 +50,16 @@ bool ind__expr_depends(ind_expr e, ind_expr symbol) {
 }
 
 static bool ir__visit_has_kind(ir__traversal *w, ind_expr e, ind_symbol_kind kind) {
-    const ind_symbol *s = ind_expr_symbol(e);
-    if (s) return s->kind == kind;
-    if (!ir__node_of(e)->symbols || !ir__first_visit(w, e)) return false;
-    for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (ir__visit_has_kind(w, ind_expr_arg(e, i), kind)) return true;
+    const ir__expr_node *n = ir__node_of(e);
+    if (n->kind == IND_EXPR_SYM) return n->arg.symbol->symbol.kind == kind;
+    if (!(n->symbols & e.context->interner->kind_symbols[kind]) || !ir__first_visit(w, e)) return false;
+    for (uint32_t i = 0; i < n->num_args; i++)
+        if (ir__visit_has_kind(w, ir__expr_make(e.context, ir__node_args(n)[i]), kind)) return true;
     return false;
 }
 
 bool ind__expr_has_kind(ind_expr e, ind_symbol_kind kind) {
-    if (!ind__ok(e)) return false;
+    if (!ind__ok(e) || !(ir__node_of(e)->symbols & e.context->interner->kind_symbols[kind])) return false;
     ir__traversal w = {0};
     bool has = ir__visit_has_kind(&w, e, kind);
     ir__map_free(&w.seen);
@@ -70,10 +71,12 @@ bool ind__expr_is_size(ind_expr e) {
 }
 
 static int ir__visit_symbols(ir__traversal *w, ind_expr e, ind_expr *out, int max, int n) {
-    if (!ir__node_of(e)->symbols) return n;
-    if (!ind_expr_symbol(e)) {
+    const ir__expr_node *node = ir__node_of(e);
+    if (!node->symbols) return n;
+    if (node->kind != IND_EXPR_SYM) {
         if (!ir__first_visit(w, e)) return n;
-        for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__visit_symbols(w, ind_expr_arg(e, i), out, max, n);
+        for (uint32_t i = 0; i < node->num_args; i++)
+            n = ir__visit_symbols(w, ir__expr_make(e.context, ir__node_args(node)[i]), out, max, n);
         return n;
     }
     int known = n < max ? n : max;
@@ -358,8 +361,7 @@ static ind_expr ir__substitution_leaf(ind_expr symbol, void *user) {
     return symbol;
 }
 
-ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, int n) {
-    if (!ind__ok(e)) return e;
+static ind_expr ir__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, int n) {
     ir__substitution s = {from, to, n};
     ir__id_map memo = {.context = e.context};
     ir__pass p = {.memo = &memo, .leaf = ir__substitution_leaf, .user = &s};
@@ -367,6 +369,45 @@ ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, i
         if (ind__ok(from[i])) p.mask |= ir__node_of(from[i])->symbols;
     ind_expr r = ir__pass_run(&p, e);
     ir__map_free(&memo);
+    return r;
+}
+
+/* The number of this substitution, the key of its cached results; 0: they are not cached. */
+static uint32_t ir__substitution_number(struct ind__interner *in, const ind_expr *from, const ind_expr *to, int n) {
+    if (n < 1 || n > IND__MAX_REPLACED || in->combining || in->dividing) return 0;
+    ir__substitution_made made = {.num = (uint32_t)n};
+    uint64_t hash = 0;
+    for (int i = 0; i < n; i++) {
+        made.pair[2 * i] = from[i].id, made.pair[2 * i + 1] = to[i].id;
+        hash = (hash ^ ((uint64_t)from[i].id << 32 | to[i].id)) * 0x9e3779b97f4a7c15ull;
+    }
+    ir__substitution_made *known = &in->substitution[(hash >> 40) % IND__SUBSTITUTIONS];
+    const size_t bytes = 2 * (size_t)n * sizeof *made.pair;
+    if (known->number && known->num == made.num && !memcmp(known->pair, made.pair, bytes)) return known->number;
+    if (in->num_substitutions == UINT32_MAX) return 0;
+    made.number = ++in->num_substitutions;
+    *known = made;
+    return made.number;
+}
+
+/* Failures and overflows so far: a result is cached only if neither occurred while it was built. */
+static uint64_t ir__mishaps(const ind_context *c) {
+    const ind__state *s = ind__state_of(c);
+    return (uint64_t)s->failures << 32 | s->overflows;
+}
+
+ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, int n) {
+    if (!ind__ok(e)) return e;
+    ind_context *c = e.context;
+    const ind_expr number = {c, ir__substitution_number(c->interner, from, to, n)};
+    const uint32_t key = number.id ? ir__cache_key(c, IND__CACHED_SUBSTITUTE) : 0;
+    if (!key) return ir__substitute(e, from, to, n);
+    const ir__op_cache_entry *had = ir__cache_slot(c, IND__CACHED_SUBSTITUTE, e, number);
+    if (had->key == key && had->a == e.id && had->b == number.id) return ir__expr_make(c, had->result);
+    const uint64_t before = ir__mishaps(c);
+    const ind_expr r = ir__substitute(e, from, to, n);
+    const ir__op_cache_entry entry = {key, e.id, number.id, r.id};
+    if (ind__ok(r) && before == ir__mishaps(c)) *ir__cache_slot(c, IND__CACHED_SUBSTITUTE, e, number) = entry;
     return r;
 }
 
@@ -401,8 +442,8 @@ ind_expr ind_expr_substitute(ind_expr e, const ind_expr *symbols, const ind_expr
     return c == e.context ? ind__substitute(e, symbols, values, n) : ir__substitute_elsewhere(c, e, symbols, values, n);
 }
 
-bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *rest) {
-    if (!ind__ok(e) || !ind__ok(symbol)) return false;
+/* The coefficient and the rest of e, both invalid if e is not affine in the symbol. */
+static void ir__affine(ind_expr e, ind_expr symbol, ind_expr out[2]) {
     ind_context *c = e.context;
     ir__sum all = {.context = c}, with = {.context = c}, without = {.context = c};
     ir__sum_add(&all, e, 1);
@@ -418,10 +459,32 @@ bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *r
         if (ok) ir__sum_push(&with, t);
     }
     ir__sum_free(&all);
-    ind_expr k = ir__sum_finish(&with), r = ir__sum_finish(&without);
-    if (!ok || !ind__ok(k) || !ind__ok(r)) return false;
-    if (coefficient) *coefficient = k;
-    if (rest) *rest = r;
+    out[0] = ir__sum_finish(&with), out[1] = ir__sum_finish(&without);
+    if (!ok || !ind__ok(out[0]) || !ind__ok(out[1])) out[0] = out[1] = ir__expr_none(c);
+}
+
+bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *rest) {
+    if (!ind__ok(e) || !ind__ok(symbol)) return false;
+    ind_context *c = e.context;
+    const struct ind__interner *in = c->interner;
+    const uint32_t kind[2] = {IND__CACHED_COEFFICIENT, IND__CACHED_REST};
+    ind_expr out[2];
+    bool known = !in->combining && !in->dividing;
+    for (int i = 0; i < 2 && known; i++) {
+        const ir__op_cache_entry *had = ir__cache_slot(c, kind[i], e, symbol);
+        known = had->key && had->key == ir__cache_key(c, kind[i]) && had->a == e.id && had->b == symbol.id;
+        out[i] = ir__expr_make(c, had->result);
+    }
+    if (!known) {
+        const uint64_t before = ir__mishaps(c);
+        ir__affine(e, symbol, out);
+        for (int i = 0; i < 2 && !in->combining && !in->dividing && before == ir__mishaps(c); i++)
+            *ir__cache_slot(c, kind[i], e, symbol) =
+                (ir__op_cache_entry){ir__cache_key(c, kind[i]), e.id, symbol.id, out[i].id};
+    }
+    if (!ind__ok(out[0])) return false;
+    if (coefficient) *coefficient = out[0];
+    if (rest) *rest = out[1];
     return true;
 }
 

@@ -64,16 +64,11 @@ ind_status ind__import_facts(ind__import *m, const ind_facts *f, ind_facts *to) 
     return status;
 }
 
+static ind_body *ir__body_alloc(ind_context *c, const ind_body *b);
+
 ind_body *ind__import_body(ind__import *m, const ind_body *b) {
-    ind_context *c = m->to;
-    ind_body *copy = (ind_body *)ind__alloc(c, sizeof *copy);
-    if (!copy) return NULL;
-    *copy = *b;
-    copy->context = c;
-    copy->inst = (ind__inst *)ind__alloc(c, (b->cap_inst ? b->cap_inst : 1) * sizeof *b->inst);
-    copy->index = (ind_expr *)ind__alloc(c, (b->cap_index ? b->cap_index : 1) * sizeof *b->index);
-    bool ok = copy->inst && copy->index;
-    if (ok && b->num_inst) memcpy(copy->inst, b->inst, b->num_inst * sizeof *b->inst);
+    ind_body *copy = ir__body_alloc(m->to, b);
+    bool ok = copy != NULL;
     for (uint32_t i = 0; i < b->num_index && ok; i++) {
         copy->index[i] = ind__import_expr(m, b->index[i]);
         ok = ind__ok(copy->index[i]) || !ind__ok(b->index[i]);

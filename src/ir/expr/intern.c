@@ -33,8 +33,26 @@ _Static_assert(sizeof(ir__expr_node) == 32, "the memory of a node is part of wha
 #define IND__MIN_CACHE   16384 /* with fewer, every level of a nested expression recomputes the same results */
 #define IND__WORD_BLOCK  4096  /* size in words of a block of argument lists */
 
-/* Cached besides results of operations: whether a <= b, whether a < b, the hint of a, the loop index of an extent. */
-enum { IND__CACHED_BELOW = IND_EXPR_WHERE + 1, IND__CACHED_HINT = IND__CACHED_BELOW + 2, IND__CACHED_INDEX };
+/* Cached besides results of operations: whether a <= b, whether a < b, the hint of a, the loop index of an extent, the
+   result of substitution number b in a; the coefficient and the remainder of a as affine in b (0: not affine). */
+enum {
+    IND__CACHED_BELOW = IND_EXPR_WHERE + 1,
+    IND__CACHED_HINT = IND__CACHED_BELOW + 2,
+    IND__CACHED_INDEX,
+    IND__CACHED_SUBSTITUTE,
+    IND__CACHED_COEFFICIENT,
+    IND__CACHED_REST,
+    IND__NUM_CACHED
+};
+_Static_assert(IND__NUM_CACHED < 32, "the key of a cached result has five bits for it");
+
+/* A recent substitution. The layers of a network repeat the same ones. */
+#define IND__SUBSTITUTIONS 64
+#define IND__MAX_REPLACED  16
+typedef struct ir__substitution_made {
+    uint32_t number; /* 0: free */
+    uint32_t num, pair[2 * IND__MAX_REPLACED];
+} ir__substitution_made;
 
 typedef struct ir__op_cache_entry {
     uint32_t key; /* operation and fact set (ir__cache_key) */
@@ -48,7 +66,10 @@ typedef struct ir__sample {
     bool valid;
     int64_t value;
 } ir__sample;
-#define IND__SAMPLES       2048
+#define IND__SAMPLES  2048
+#define X(name, text) +1
+enum { IND__NUM_SYMBOL_KINDS = 0 IND_SYMBOL_KINDS(X) };
+#undef X
 #define IND__MAX_COMBINING 3
 
 /* Integers found without a hash lookup: coefficients, divisors, strides. */
@@ -73,12 +94,15 @@ struct ind__interner {
     ir__op_cache_entry *cache; /* cached results of simplifying constructors; as many as buckets, up to a limit */
     uint32_t cache_size;
     ir__sample sample[IND__SAMPLES];
-    uint32_t combining;                  /* nesting of ir__sum_combine */
-    uint32_t fired[IND__NUM_EXPR_RULES]; /* how often each rule applied */
-    ind_facts *facts;                    /* in force; NULL: none */
-    int proving;                         /* > 0: a proof is in progress */
-    int dividing;                        /* nesting of divisions that rules on divisions built */
-    uint32_t num_generations;            /* the last generation given to a state of a fact set; even */
+    ir__substitution_made substitution[IND__SUBSTITUTIONS];
+    uint32_t num_substitutions;                   /* the last number given to one */
+    uint32_t kind_symbols[IND__NUM_SYMBOL_KINDS]; /* Bloom masks of all symbols, by ind_symbol_kind */
+    uint32_t combining;                           /* nesting of ir__sum_combine */
+    uint32_t fired[IND__NUM_EXPR_RULES];          /* how often each rule applied */
+    ind_facts *facts;                             /* in force; NULL: none */
+    int proving;                                  /* > 0: a proof is in progress */
+    int dividing;                                 /* nesting of divisions that rules on divisions built */
+    uint32_t num_generations;                     /* the last generation given to a state of a fact set; even */
 };
 
 static ir__expr_node *ir__node_at(const struct ind__interner *in, uint32_t id) {
@@ -572,6 +596,7 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
     n->kind = IND_EXPR_SYM;
     n->arg.symbol = copy;
     n->symbols = 1u << (copy->number & 31);
+    in->kind_symbols[(unsigned)s.kind % IND__NUM_SYMBOL_KINDS] |= n->symbols;
     if (ind__ok(s.extent)) { /* traversals continue into the extent, as a proof may need it */
         n->symbols |= ir__node_of(s.extent)->symbols;
         n->depth = (ir__node_of(s.extent)->depth + 1u) & 255u;
@@ -591,7 +616,7 @@ ind_expr ind__index_symbol(ind_context *c, char prefix, int slot, ind_expr exten
     const ir__op_cache_entry *had = ir__cache_slot(c, IND__CACHED_INDEX, extent, (ind_expr){c, which});
     if (key && had->key == key && had->a == extent.id && had->b == which) return ir__expr_make(c, had->result);
     char name[16];
-    snprintf(name, sizeof name, "%c%d", prefix, slot);
+    ind__format(name, sizeof name, "%c%d", prefix, slot);
     ind_symbol s = {0};
     s.kind = IND_SYMBOL_INDEX;
     s.slot = slot;
@@ -606,7 +631,7 @@ ind_expr ind__index_symbol(ind_context *c, char prefix, int slot, ind_expr exten
 ind_expr ind__indirect_symbol(ind_context *c, uint32_t value, ind_expr extent) {
     if (!ind__ok(extent)) return ir__expr_none(c);
     char name[16];
-    snprintf(name, sizeof name, "t%u", value);
+    ind__format(name, sizeof name, "t%u", value);
     ind_symbol s = {0};
     s.kind = IND_SYMBOL_INDIRECT;
     s.slot = (int)value;

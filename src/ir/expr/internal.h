@@ -133,4 +133,5 @@ ind_status ind__program_init(ind__program *p, ind_context *c, const ind_expr *in
 uint32_t ind__program_add(ind__program *p, ind_expr e);
 /* slots has num_inputs + num_ops entries; the caller fills the first num_inputs. */
 ind_status ind__program_run(const ind__program *p, int64_t *slots); /* IND_OVERFLOW, IND_INVALID_ARGUMENT (x // 0) */
+void ind__program_close(ind__program *p); /* nothing is added any more: frees the memo */
 void ind__program_free(ind__program *p);

@@ -102,8 +102,8 @@ bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size
 /* --------------------------------------------------------------------------------------------- >>expr-text */
 
 /* Printing has two steps. First an expression becomes a form, a tree of the text to write, chosen by the number of
-   operations, then by the number of characters. Then a table of operator formats writes the form. A form is used for text only
-   if the constructors turn it back into the same expression, so no rule below has to be trusted for that. */
+   operations, then by the number of characters. Then a table of operator formats writes the form. A form is used for
+   text only if the constructors turn it back into the same expression, so no rule below has to be trusted for that. */
 
 enum { /* forms beyond the kinds of expressions */
        IR__FORM_NEG = IND_EXPR_WHERE + 1,

@@ -22,7 +22,7 @@ static void ir__origins_add(ind__origins *s, uint32_t node) {
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy) {
     memset(p, 0, sizeof *p);
-    p->context = p->arena.context = c;
+    p->context = p->arena.context = p->boxes.context = c;
     if (policy) p->policy = *policy;
     if (!p->policy.max_reads_shared) p->policy.max_reads_shared = 4;
     if (!p->policy.max_ops_shared) p->policy.max_ops_shared = 30;
@@ -39,10 +39,16 @@ typedef struct ir__storage_link {
     struct ir__storage_link *next;
 } ir__storage_link;
 
+void ind__lowered_free_boxes(ind__lowered *p) {
+    for (ir__storage_link *s = (ir__storage_link *)p->storages; s; s = s->next) ind__body_free(s->storage.body);
+    p->storages = NULL;
+    ind__arena_free(&p->boxes);
+}
+
 void ind__lowered_free(ind__lowered *p) {
     if (!p->context) return;
     for (uint32_t i = 0; i < p->num_loops; i++) ind__body_free(p->loop[i].body);
-    for (ir__storage_link *s = (ir__storage_link *)p->storages; s; s = s->next) ind__body_free(s->storage.body);
+    ind__lowered_free_boxes(p);
     ind__free(p->context, p->buffer);
     ind__free(p->context, p->loop);
     ind__free(p->context, p->kept);
@@ -54,7 +60,7 @@ static uint32_t ir__add_buffer(ind__lowered *p, const char *name, ind__buffer_ki
                                const ind_expr *size, int rank) {
     char made[24];
     if (!name) {
-        snprintf(made, sizeof made, "buf%u", p->num_buffers);
+        ind__format(made, sizeof made, "buf%u", p->num_buffers);
         name = made;
     }
     name = ind__arena_string(&p->arena, name, strlen(name));
@@ -80,7 +86,7 @@ uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind 
 }
 
 static ind__storage *ir__add_storage(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank) {
-    ir__storage_link *s = (ir__storage_link *)ind__arena_alloc(&p->arena, sizeof *s);
+    ir__storage_link *s = (ir__storage_link *)ind__arena_alloc(&p->boxes, sizeof *s);
     if (!s) return NULL;
     s->next = (ir__storage_link *)p->storages;
     p->storages = s;
@@ -97,7 +103,7 @@ static bool ir__keep_origins(ind__lowered *p, const ind__origins *o, uint32_t **
 }
 
 static ind__box *ir__add_box(ind__lowered *p, ind__storage *s) {
-    ind__box *b = s ? (ind__box *)ind__arena_alloc(&p->arena, sizeof *b) : NULL;
+    ind__box *b = s ? (ind__box *)ind__arena_alloc(&p->boxes, sizeof *b) : NULL;
     if (!b) return NULL;
     b->storage = s;
     b->rank = s->rank;
@@ -167,8 +173,8 @@ ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *s
     ind__box *box = NULL;
     if (s && ir__keep_origins(p, &origins, &s->origin, &s->num_origins)) {
         s->body = ind__record_end(&r);
-        ir__count_body(p, s);
-        box = ir__add_box(p, s);
+        if (s->body) ir__count_body(p, s);
+        box = s->body ? ir__add_box(p, s) : NULL;
     }
     if (!v.id && !ind__state_of(c)->status) ind__fail(c, IND_INVALID_ARGUMENT, "a loop function returned no value");
     ind__record_abort(&r);
@@ -195,6 +201,7 @@ static bool ir__add_stored(ind__lowered *p, ind__recorder *r, ind_reduction redu
     if (loop == UINT32_MAX) return false;
     bool ok = true;
     p->loop[loop].body = ind__record_end(r);
+    if (!p->loop[loop].body) return false;
     p->loop[loop].num_outputs = (uint32_t)n;
     for (int k = 0; k < n; k++) {
         p->loop[loop].output[k] = buffers[k];
@@ -399,7 +406,7 @@ static void ir__box_symbols(ind_context *c, const ind__box *x, ind_expr *symbols
 
 ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int rank, const ind_expr *map) {
     ind_context *c = p->context;
-    ind__box *b = x ? (ind__box *)ind__arena_alloc(&p->arena, sizeof *b) : NULL;
+    ind__box *b = x ? (ind__box *)ind__arena_alloc(&p->boxes, sizeof *b) : NULL;
     if (!b) return NULL;
     ind_expr from[IND_MAX_RANK];
     ir__box_symbols(c, x, from);

@@ -162,25 +162,29 @@ static ind_status ir__eval_compile(ind__eval *e) {
     return ok ? IND_OK : ind__failed(c);
 }
 
-ind_status ind__eval_init(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
-                          const int64_t *size_values, uint32_t num_sizes, const ind__eval_buffer *buffers,
-                          uint32_t num_buffers) {
+ind_status ind__eval_compile(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
+                             uint32_t num_sizes, uint32_t num_buffers) {
     memset(e, 0, sizeof *e);
     e->body = body;
-    e->buffer = buffers;
     e->num_buffers = num_buffers;
     e->num_sizes = num_sizes;
     ind_status status = ir__eval_inputs(e, c, size_symbols, num_sizes);
     if (!status) status = ir__eval_compile(e);
-    if (!status) status = ir__eval_alloc(e);
-    if (status) {
-        ind__eval_free(e);
-        return status;
-    }
-    for (uint32_t i = 0; i < num_sizes; i++)
-        for (int l = 0; l < IND__LANES; l++) e->slots[i][l] = size_values[i];
+    ind__program_close(&e->program);
     e->epoch = 1;
-    return IND_OK;
+    if (status) ind__eval_free(e);
+    return status;
+}
+
+ind_status ind__eval_init(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
+                          const int64_t *size_values, uint32_t num_sizes, const ind__eval_buffer *buffers,
+                          uint32_t num_buffers) {
+    ind_status status = ind__eval_compile(e, c, body, size_symbols, num_sizes, num_buffers);
+    if (!status && (status = ir__eval_alloc(e))) ind__eval_free(e);
+    e->buffer = buffers;
+    for (uint32_t i = 0; i < num_sizes && !status; i++)
+        for (int l = 0; l < IND__LANES; l++) e->slots[i][l] = size_values[i];
+    return status;
 }
 
 void ind__eval_free(ind__eval *e) {

@@ -39,6 +39,9 @@ typedef struct ind__eval {
 ind_status ind__eval_init(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
                           const int64_t *size_values, uint32_t num_sizes, const ind__eval_buffer *buffers,
                           uint32_t num_buffers);
+/* Without memory for values: value, slots, varying and stamp are NULL, and the caller sets them in a copy. */
+ind_status ind__eval_compile(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
+                             uint32_t num_sizes, uint32_t num_buffers);
 void ind__eval_free(ind__eval *e);
 /* Sets loop variable `var` (0-based in body->var) for the next blocks: value + step * lane. */
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);

@@ -27,11 +27,11 @@ typedef struct ind__inst {
 #define IND__INST_RUN    8  /* STORE: the values of a run of rows of P points are combined; see ind__buffer.run */
 
 /* Straight-line SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is
-   none. */
+   none. A recorded body and its arrays are one block of memory; the arrays cannot grow. */
 typedef struct ind_body {
     ind_context *context;
     int rank, rrank;
-    ind_expr var[2 * IND_MAX_RANK];
+    ind_expr *var;
     ind__inst *inst;
     uint32_t num_inst, cap_inst;
     ind_expr *index;
@@ -83,15 +83,14 @@ ind_value ind__emit_combine_scan(ind_ops *o, const ind_value *element, const ind
 
 /* Recorder: the handler that writes a body; hash-conses and folds trivial identities. */
 typedef struct ind__recorder {
-    ind_ops ops; /* must be first */
-    ind_body *body;
-    uint32_t *table; /* open addressing hash of instructions */
+    ind_ops ops;    /* must be first */
+    ind_body *body; /* in memory of the recorder */
     uint32_t table_size;
     void *user;
 } ind__recorder;
 ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *ranges, int rank,
                              const ind_expr *rranges, int rrank); /* starts a body with index symbols i0.., r0.. */
-ind_body *ind__record_end(ind__recorder *r); /* NULL on failure; the caller owns the body: ind__body_free */
+ind_body *ind__record_end(ind__recorder *r); /* a copy of r->body, NULL on failure; owned by the caller */
 void ind__record_abort(ind__recorder *r);
 void ind__body_free(ind_body *b);
 ind_body *ind__import_body(ind__import *m, const ind_body *b); /* a copy; NULL on failure */

@@ -18,6 +18,12 @@ void ind__program_free(ind__program *p) {
     memset(p, 0, sizeof *p);
 }
 
+void ind__program_close(ind__program *p) {
+    if (p->context) ind__free(p->context, p->memo);
+    p->memo = NULL;
+    p->num_memo = p->cap_memo = 0;
+}
+
 static uint32_t *ir__memo_slot(ind__program *p, uint32_t expr) {
     if (p->num_memo * 2 >= p->cap_memo) {
         uint32_t cap = p->cap_memo ? p->cap_memo * 2 : 64;

@@ -6,23 +6,23 @@ typedef struct ind__buffer {
     const char *name; /* user's name for inputs, constants and outputs; "buf3" else */
     ind__buffer_kind kind;
     ind_dtype dtype;
-    ind_layout layout;
     uint32_t loop;   /* number of the loop that writes it (COMPUTED) */
     uint32_t output; /* 1 + position among the graph's outputs, 0: not an output */
     /* Mutation creates a new version of a buffer. Both versions share memory and layout. The loop that writes the new
        version stores changed elements only. It runs after all readers of the old version. 0: none. */
     uint32_t mutates, mutated_by;
-    /* A version that contains a part of a concatenation: the loop stores only [part_begin, part_end) of dimension
-       part_dim. Only the last version is read. part_end invalid: not a part. */
-    int part_dim;
-    ind_expr part_begin, part_end;
-    bool partial; /* partial results: the first stage of a reduction writes it, the second reads it */
-    bool donated; /* INPUT: its memory may be reused after its last reader */
+    uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
+    bool partial;     /* partial results: the first stage of a reduction writes it, the second reads it */
+    bool donated;     /* INPUT: its memory may be reused after its last reader */
     /* If > 0: one partial result per run of `run` consecutive P points; the last run may be shorter. For every R point,
        the kernel combines the values of a run's P points. Its stores have IND__INST_RUN and the index
        run * points of R + R point. The memory is undefined before. */
     int64_t run;
-    uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
+    /* A version that contains a part of a concatenation: the loop stores only [part_begin, part_end) of dimension
+       part_dim. Only the last version is read. part_end invalid: not a part. */
+    int part_dim;
+    ind_expr part_begin, part_end;
+    ind_layout layout;
 } ind__buffer;
 
 #define IND__MAX_STATES       5  /* values per element of a combine function, including a segment's flag */
@@ -86,6 +86,7 @@ typedef struct ind__lowered {
     uint32_t num_kept, cap_kept;
     ind_realise_policy policy;
     bool layouts_fixed; /* all loads and stores are linear from then on */
+    ind__arena boxes;   /* boxes and storages */
     void *storages;     /* every storage, newest first */
     uint32_t origin;    /* graph node being lowered now: recorded in new loops and storages */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
@@ -95,6 +96,7 @@ typedef struct ind__lowered {
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);
 void ind__lowered_free(ind__lowered *p);
+void ind__lowered_free_boxes(ind__lowered *p); /* and the values that were not stored */
 uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind kind, ind_dtype dtype,
                             const ind_expr *size, int rank); /* contiguous; 0 on failure */
 /* Turns orders into strides and every multi-dimensional access into a linear offset; drops loops without readers.
@@ -156,7 +158,7 @@ typedef struct ind__box {
     ind_expr map[IND_MAX_RANK]; /* storage rank entries, in the symbols ind__index_symbol(c, 'i', d, size[d]) */
 } ind__box;
 
-/* All return NULL on failure (message set); boxes live in the program's arena. */
+/* All return NULL on failure (message set); boxes live until ind__lowered_free_boxes. */
 ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer);
 ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank, ind_loop_fn fn,
                              void *user);

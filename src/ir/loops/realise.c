@@ -121,6 +121,7 @@ static ind_status ir__add_scatter(ind__lowered *p, ind__recorder *r, uint32_t ve
     uint32_t loop = ir__add_loop(p, IND_REDUCE_NONE, kept, num_kept);
     if (loop == UINT32_MAX) return ind__failed(p->context);
     p->loop[loop].body = ind__record_end(r);
+    if (!p->loop[loop].body) return ind__failed(p->context);
     p->loop[loop].output[0] = version;
     p->loop[loop].num_outputs = 1;
     p->buffer[version].loop = loop;
@@ -262,6 +263,7 @@ static ind_status ir__call_add(ind__lowered *p, ind__recorder *r, const ind__ext
     if (loop == UINT32_MAX) return ind__failed(p->context);
     ind__loop *l = &p->loop[loop];
     l->body = ind__record_end(r);
+    if (!l->body) return ind__failed(p->context);
     for (uint32_t k = 0; k < call->num_outputs; k++)
         l->output[l->num_outputs++] = call->arg[call->num_inputs + k].buffer;
     if (call->workspace) l->output[l->num_outputs++] = call->workspace;

@@ -80,11 +80,65 @@ static ind_value ir__op_fail(ind_ops *o, ind_status status, const char *what, in
     return ir__no_value;
 }
 
+/* A body in one block with its arrays, for the contents of b. There is a place for the STORE of its result and for the
+   offset of each access without an index (ir__realise_storage, ir__flatten_access). */
+static ind_body *ir__body_alloc(ind_context *c, const ind_body *b) {
+    const uint32_t vars = (uint32_t)(b->rank + b->rrank), insts = b->num_inst + (b->result != 0);
+    uint32_t indices = b->num_index;
+    if (b->result) indices += b->rank ? (uint32_t)b->rank : 1;
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const bool access = b->inst[i].op == IND_LOOP_LOAD || b->inst[i].op == IND_LOOP_STORE;
+        indices += access && !b->inst[i].num_index;
+    }
+    const size_t arrays = insts * sizeof *b->inst + ((size_t)vars + indices) * sizeof *b->var;
+    ind_body *copy = (ind_body *)ind__alloc(c, sizeof *copy + arrays);
+    if (!copy) return NULL;
+    *copy = *b;
+    copy->context = c;
+    copy->inst = (ind__inst *)(void *)(copy + 1);
+    copy->var = (ind_expr *)(void *)(copy->inst + insts);
+    copy->index = copy->var + vars;
+    copy->cap_inst = insts;
+    copy->cap_index = indices;
+    if (b->num_inst) memcpy(copy->inst, b->inst, b->num_inst * sizeof *b->inst);
+    return copy;
+}
+
 void ind__body_free(ind_body *b) {
-    if (!b) return;
-    ind__free(b->context, b->inst);
-    ind__free(b->context, b->index);
-    ind__free(b->context, b);
+    if (b) ind__free(b->context, b);
+}
+
+/* What a recording needs: the body that grows, and an open addressing hash of its instructions. */
+typedef struct ir__record_memory {
+    ind_body body; /* first */
+    ind_expr var[2 * IND_MAX_RANK];
+    uint32_t *table;
+    uint32_t cap_table;
+} ir__record_memory;
+
+static void ir__record_memory_free(ind_context *c, ir__record_memory *m) {
+    if (!m) return;
+    ind__free(c, m->body.inst);
+    ind__free(c, m->body.index);
+    ind__free(c, m->table);
+    ind__free(c, m);
+}
+
+static ir__record_memory *ir__record_memory_take(ind_context *c) {
+    ir__record_memory *m = c->record_memory;
+    c->record_memory = NULL;
+    if (!m) return (ir__record_memory *)ind__alloc(c, sizeof *m);
+    m->body.num_inst = m->body.num_index = m->body.result = 0;
+    m->body.call = NULL;
+    return m;
+}
+
+/* Keeps the memory for the context's next recording. */
+static void ir__record_memory_give(ind_context *c, ir__record_memory *m) {
+    if (c->record_memory)
+        ir__record_memory_free(c, m);
+    else
+        c->record_memory = m;
 }
 
 static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_expr *index);
@@ -101,10 +155,7 @@ static ind_expr ir__recorder_indirect(ind_ops *o, ind_value v) {
 }
 
 void ind__record_abort(ind__recorder *r) {
-    ind_context *c = r->ops.context;
-    ind__free(c, r->table);
-    ind__body_free(r->body);
-    r->table = NULL;
+    if (r->body) ir__record_memory_give(r->ops.context, (ir__record_memory *)r->body);
     r->body = NULL;
 }
 
@@ -115,11 +166,13 @@ ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *r
     r->ops.emit = ir__recorder_emit;
     r->ops.dtype = ir__recorder_dtype;
     r->ops.indirect_symbol = ir__recorder_indirect;
-    ind_body *b = r->body = (ind_body *)ind__alloc(c, sizeof *b);
-    if (!b) return ind__failed(c);
+    ir__record_memory *m = ir__record_memory_take(c);
+    if (!m) return ind__failed(c);
+    ind_body *b = r->body = &m->body;
     b->context = c;
     b->rank = rank;
     b->rrank = rrank;
+    b->var = m->var;
     bool ok = IND__PUSH(c, ind__inst, b->inst, b->num_inst, b->cap_inst) != NULL;
     for (int i = 0; ok && i < rank + rrank; i++) {
         b->var[i] =
@@ -132,11 +185,12 @@ ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *r
 }
 
 ind_body *ind__record_end(ind__recorder *r) {
-    ind_body *b = r->body;
-    ind__free(r->ops.context, r->table);
-    r->table = NULL;
-    r->body = NULL;
-    return b;
+    const ind_body *b = r->body;
+    ind_body *copy = b ? ir__body_alloc(b->context, b) : NULL;
+    if (copy) memcpy(copy->var, b->var, (size_t)(b->rank + b->rrank) * sizeof *b->var);
+    if (copy && b->num_index) memcpy(copy->index, b->index, b->num_index * sizeof *b->index);
+    ind__record_abort(r);
+    return copy;
 }
 
 static uint64_t ir__inst_hash(const ind__inst *i, const ind_expr *index, uint32_t num_index) {
@@ -162,19 +216,24 @@ static bool ir__same_inst(const ind_body *b, const ind__inst *x, const ind__inst
 
 static bool ir__recorder_grow_table(ind__recorder *r) {
     const ind_body *b = r->body;
+    ir__record_memory *m = (ir__record_memory *)r->body;
     if (b->num_inst * 2 < r->table_size) return true;
     uint32_t size = r->table_size ? r->table_size * 2 : 64;
-    uint32_t *table = (uint32_t *)ind__alloc(r->ops.context, size * sizeof *table);
-    if (!table) return false;
+    if (size > m->cap_table) {
+        uint32_t *table = (uint32_t *)ind__alloc(r->ops.context, size * sizeof *table);
+        if (!table) return false;
+        ind__free(r->ops.context, m->table);
+        m->table = table;
+        m->cap_table = size;
+    }
+    memset(m->table, 0, size * sizeof *m->table);
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *x = &b->inst[i];
         uint32_t n = x->op == IND_LOOP_INDIRECT ? 1 : x->num_index;
         uint32_t at = (uint32_t)ir__inst_hash(x, n ? b->index + x->index : NULL, n) & (size - 1);
-        while (table[at]) at = (at + 1) & (size - 1);
-        table[at] = i;
+        while (m->table[at]) at = (at + 1) & (size - 1);
+        m->table[at] = i;
     }
-    ind__free(r->ops.context, r->table);
-    r->table = table;
     r->table_size = size;
     return true;
 }
@@ -232,11 +291,12 @@ static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_
     if (same) return (ind_value){same};
     if (!ir__recorder_grow_table(r)) return ir__no_value;
     uint32_t n = inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index;
+    uint32_t *table = ((ir__record_memory *)b)->table;
     uint32_t at = (uint32_t)ir__inst_hash(inst, index, n) & (r->table_size - 1);
-    for (; r->table[at]; at = (at + 1) & (r->table_size - 1))
-        if (ir__same_inst(b, &b->inst[r->table[at]], inst, index)) return (ind_value){r->table[at]};
+    for (; table[at]; at = (at + 1) & (r->table_size - 1))
+        if (ir__same_inst(b, &b->inst[table[at]], inst, index)) return (ind_value){table[at]};
     ind_value v = ir__recorder_append(r, inst, index);
-    if (v.id) r->table[at] = v.id;
+    if (v.id) table[at] = v.id;
     return v;
 }
 

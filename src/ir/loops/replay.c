@@ -11,6 +11,7 @@ static void ir__mark_live(const ind_body *b, uint8_t *live) {
         for (int k = 0; k < IND__MAX_ARGS; k++) live[x->arg[k]] = 1;
         for (uint32_t k = 0; k < x->num_index; k++) {
             ind_expr s[32];
+            if (!ind__expr_has_kind(b->index[x->index + k], IND_SYMBOL_INDIRECT)) continue;
             int n = ind__expr_symbols(b->index[x->index + k], s, 32);
             for (int j = 0; j < n && j < 32; j++) {
                 const ind_symbol *symbol = ind_expr_symbol(s[j]);

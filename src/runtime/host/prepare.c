@@ -378,31 +378,20 @@ static ind_status rt__host_prepare(ind_module *m) {
     ind_context *c = m->context;
     x->on_host.kernel =
         (rt__host_kernel *)ind__arena_alloc(&m->arena, x->launches.num_steps * sizeof *x->on_host.kernel);
-    int64_t *zeros = (int64_t *)ind__alloc(c, (x->sizes.num_symbols + (size_t)1) * sizeof *zeros);
-    ind_status status = x->on_host.kernel && zeros ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = x->on_host.kernel ? IND_OK : IND_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < x->launches.num_steps && !status; i++) {
         rt__host_kernel *h = &x->on_host.kernel[i];
         if (x->launches.step[i].call) continue;
         status = rt__host_prepare_kernel(m, h, &m->desc.schedule->kernel[i]);
         if (!status)
-            status = ind__eval_init(&h->eval, c, h->body, x->sizes.symbol, zeros, x->sizes.num_symbols, NULL,
-                                    x->memory.num_buffers);
+            status =
+                ind__eval_compile(&h->eval, c, h->body, x->sizes.symbol, x->sizes.num_symbols, x->memory.num_buffers);
         if (status) break;
-        /* Memory that differs between workers is not stored here. */
-        ind__free(c, h->eval.value);
-        ind__free(c, h->eval.slots);
-        ind__free(c, h->eval.stamp);
-        ind__free(c, h->eval.varying);
-        h->eval.value = NULL;
-        h->eval.slots = NULL;
-        h->eval.stamp = NULL;
-        h->eval.varying = NULL;
         size_t bytes = rt__host_eval_bytes(&h->eval);
         if (bytes > x->on_host.max_eval_bytes) x->on_host.max_eval_bytes = bytes;
         if (h->max_reduces > x->on_host.max_reduces) x->on_host.max_reduces = h->max_reduces;
         x->on_host.any_matmul |= h->matmul;
     }
-    ind__free(c, zeros);
     return status;
 }
 

@@ -272,7 +272,7 @@ static ind__box *graph__whole_buffer(const graph__lowering *w, const ind__node *
     if (!base || base->identity || !base->storage->buffer || base->storage->rank != x->rank) return NULL;
     for (int d = 0; d < x->rank; d++)
         if (!ind_expr_same(x->size[d], base->storage->size[d])) return NULL;
-    ind__box *whole = ind__arena_alloc(&w->program->arena, sizeof *whole);
+    ind__box *whole = ind__arena_alloc(&w->program->boxes, sizeof *whole);
     if (!whole) return NULL;
     whole->storage = base->storage;
     whole->rank = x->rank;
