@@ -102,7 +102,8 @@ extern "C" {
       "rows")                                                                                                          \
     X(lane_registers, 32, "registers of a lane for its part of a short row",                                           \
       "half of all threads resident; sums, norms, softmax of short rows")                                              \
-    X(least_lanes, 8, "lanes per row of a launch, at least, if launches choose them", "norms and softmax of 128 and 256")  \
+    X(least_lanes, 8, "lanes per row of a launch, at least, if launches choose them",                                  \
+      "norms and softmax of 128 and 256")                                                                              \
     X(edge_rounds, 4, "iterations in which the lanes of a misaligned row take its edges", "rows of 3 to 1024")         \
     X(kept_registers, 64, "registers of a thread for its part of a row", "1024 threads of 64 registers fill an SM")    \
     X(full_threads, 1024, "threads of 64 registers that fill an SM", "65,536 registers")                               \
@@ -116,7 +117,7 @@ extern "C" {
     X(edge_registers, 14, "more of them if rows are misaligned", "NVRTC 13.0, layer_norm and softmax")                 \
     X(most_found, 128, "registers of vectors whose elements are found by index arithmetic",                            \
       "of 255 a thread may have")                                                                                      \
-    X(joined_vectors, 64, "vectors of a row from which on misaligned loads are combined from two aligned vectors",     \
+    X(combined_vectors, 64, "vectors of a row from which on misaligned loads are combined from two aligned vectors",   \
       "layer_norm of 257 bf16: 91 % of a copy by elements, 79 % combined")                                             \
     X(shifted_vectors, 8, "vectors of a row from which on its edges are peeled",                                       \
       "rows of 67 bf16 gain, of 35 lose; with 4 vectors half of the lanes have an edge")                               \
@@ -688,7 +689,7 @@ typedef struct ind__writer {
     const char **memory; /* per LOAD and STORE, NULL: buffer[index] */
     uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
     uint8_t *needed;     /* per instruction */
-    int join;            /* ROW_STAGED: combine steps of a cluster written so far */
+    int combine_step;    /* ROW_STAGED: combine steps of a cluster written so far */
     uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
     int scope;           /* depth of cg__begin, 1 outermost */
     struct {
@@ -1456,10 +1457,10 @@ static const char *const cg__prelude_ADD_BF16[] = {
 // States of reductions, and how two states are combined.
 /* clang-format off */
 static const char *const cg__prelude_SUM[] = {
-    "// State of a reduction. `join` combines two states; `lane` reads the state of the lane whose number differs in bits d.\n",
+    "// State of a reduction. `combine` combines two states; `lane` reads that of the lane whose number differs in bits d.\n",
     "template <typename T> struct ind_sum {\n",
     "    T value;\n",
-    "    IND_INLINE void join(const ind_sum &o) { value = value + o.value; }\n",
+    "    IND_INLINE void combine(const ind_sum &o) { value = value + o.value; }\n",
     "    IND_INLINE ind_sum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n",
     "};\n",
     NULL,
@@ -1467,7 +1468,7 @@ static const char *const cg__prelude_SUM[] = {
 static const char *const cg__prelude_PROD[] = {
     "template <typename T> struct ind_prod {\n",
     "    T value;\n",
-    "    IND_INLINE void join(const ind_prod &o) { value = value * o.value; }\n",
+    "    IND_INLINE void combine(const ind_prod &o) { value = value * o.value; }\n",
     "    IND_INLINE ind_prod lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n",
     "};\n",
     NULL,
@@ -1475,7 +1476,7 @@ static const char *const cg__prelude_PROD[] = {
 static const char *const cg__prelude_MAX[] = {
     "template <typename T> struct ind_maximum {\n",
     "    T value;\n",
-    "    IND_INLINE void join(const ind_maximum &o) { value = ind_max(value, o.value); }\n",
+    "    IND_INLINE void combine(const ind_maximum &o) { value = ind_max(value, o.value); }\n",
     "    IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n",
     "};\n",
     NULL,
@@ -1483,14 +1484,14 @@ static const char *const cg__prelude_MAX[] = {
 static const char *const cg__prelude_MAX_WARP[] = {
     "// Maximum of a warp by redux.sync on integers that have the order of the floats. NaN is the largest.\n",
     "#ifndef IND_EMULATION\n",
-    "template <int LANES> static IND_INLINE void ind_join_lanes(ind_maximum<float> &s) {\n",
+    "template <int LANES> static IND_INLINE void ind_combine_lanes(ind_maximum<float> &s) {\n",
     "    if (LANES == 32) {\n",
     "        const int i = __float_as_int(s.value), key = i ^ (i >> 31 & 0x7fffffff);\n",
     "        const int m = __reduce_max_sync(0xffffffffu, key);\n",
     "        s.value = __int_as_float(m ^ (m >> 31 & 0x7fffffff));\n",
     "    } else {\n",
     "        _Pragma(\"unroll\")\n",
-    "        for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));\n",
+    "        for (int d = LANES / 2; d > 0; d /= 2) s.combine(s.lane(d));\n",
     "    }\n",
     "}\n",
     "#endif\n",
@@ -1512,12 +1513,12 @@ static const char *const cg__prelude_MAX_BF16[] = {
     "    return m[0] | m[1] << 16;\n",
     "}\n",
     "#endif\n",
-    "template <int N> static IND_INLINE void ind_join_bf16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n",
+    "template <int N> static IND_INLINE void ind_combine_bf16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n",
     "    unsigned m = v.word[0];\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 1; i < N / 2; i++) m = ind_max_bf16x2(m, v.word[i]);\n",
-    "    s.join({ind_bf16_to_f32((unsigned short)m)});\n",
-    "    s.join({ind_bf16_to_f32((unsigned short)(m >> 16))});\n",
+    "    s.combine({ind_bf16_to_f32((unsigned short)m)});\n",
+    "    s.combine({ind_bf16_to_f32((unsigned short)(m >> 16))});\n",
     "}\n",
     NULL,
 };
@@ -1537,19 +1538,19 @@ static const char *const cg__prelude_MAX_F16[] = {
     "    return m[0] | m[1] << 16;\n",
     "}\n",
     "#endif\n",
-    "template <int N> static IND_INLINE void ind_join_f16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n",
+    "template <int N> static IND_INLINE void ind_combine_f16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n",
     "    unsigned m = v.word[0];\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 1; i < N / 2; i++) m = ind_max_f16x2(m, v.word[i]);\n",
-    "    s.join({ind_f16_to_f32((unsigned short)m)});\n",
-    "    s.join({ind_f16_to_f32((unsigned short)(m >> 16))});\n",
+    "    s.combine({ind_f16_to_f32((unsigned short)m)});\n",
+    "    s.combine({ind_f16_to_f32((unsigned short)(m >> 16))});\n",
     "}\n",
     NULL,
 };
 static const char *const cg__prelude_MIN[] = {
     "template <typename T> struct ind_minimum {\n",
     "    T value;\n",
-    "    IND_INLINE void join(const ind_minimum &o) { value = ind_min(value, o.value); }\n",
+    "    IND_INLINE void combine(const ind_minimum &o) { value = ind_min(value, o.value); }\n",
     "    IND_INLINE ind_minimum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n",
     "};\n",
     NULL,
@@ -1557,7 +1558,7 @@ static const char *const cg__prelude_MIN[] = {
 static const char *const cg__prelude_ANY[] = {
     "template <typename T> struct ind_any {\n",
     "    T value;\n",
-    "    IND_INLINE void join(const ind_any &o) { value = value | o.value; }\n",
+    "    IND_INLINE void combine(const ind_any &o) { value = value | o.value; }\n",
     "    IND_INLINE ind_any lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n",
     "};\n",
     NULL,
@@ -1567,7 +1568,7 @@ static const char *const cg__prelude_ARGMAX[] = {
     "template <typename T> struct ind_argmax {\n",
     "    T value;\n",
     "    long long at;\n",
-    "    IND_INLINE void join(const ind_argmax &o) {\n",
+    "    IND_INLINE void combine(const ind_argmax &o) {\n",
     "        const bool nan = value != value, other_nan = o.value != o.value;\n",
     "        const bool more = other_nan ? !nan : o.value > value;\n",
     "        const bool same = other_nan ? nan : o.value == value;\n",
@@ -1590,9 +1591,9 @@ static const char *const cg__prelude_WELFORD[] = {
     "        const T middle = sum / N;\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int i = 0; i < N; i++) squares += (x[i] - middle) * (x[i] - middle);\n",
-    "        join({T(N), middle, squares});\n",
+    "        combine({T(N), middle, squares});\n",
     "    }\n",
-    "    IND_INLINE void join(const ind_welford &o) {\n",
+    "    IND_INLINE void combine(const ind_welford &o) {\n",
     "        const T total = count + o.count;\n",
     "        if (total == 0) return;\n",
     "        const T delta = o.mean - mean, part = o.count / total;\n",
@@ -1621,7 +1622,7 @@ static const char *const cg__prelude_SOFTMAX[] = {
     "        for (int i = 0; i < N; i++) sum += ind_exp_below(x[i], base);\n",
     "        max = m;\n",
     "    }\n",
-    "    IND_INLINE void join(const ind_softmax &o) {\n",
+    "    IND_INLINE void combine(const ind_softmax &o) {\n",
     "        const T m = ind_max(max, o.max), base = ind_exp_base(m);\n",
     "        sum = sum * ind_exp_below(max, base) + o.sum * ind_exp_below(o.max, base);\n",
     "        max = m;\n",
@@ -1646,11 +1647,11 @@ static const char *const cg__prelude_DEPENDENCY[] = {
     "#endif\n",
     NULL,
 };
-static const char *const cg__prelude_JOIN_LANES[] = {
+static const char *const cg__prelude_COMBINE_LANES[] = {
     "// Combines the states of LANES adjacent lanes. Every lane gets the result.\n",
-    "template <int LANES, class S> static IND_INLINE void ind_join_lanes(S &s) {\n",
+    "template <int LANES, class S> static IND_INLINE void ind_combine_lanes(S &s) {\n",
     "    _Pragma(\"unroll\")\n",
-    "    for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));\n",
+    "    for (int d = LANES / 2; d > 0; d /= 2) s.combine(s.lane(d));\n",
     "}\n",
     NULL,
 };
@@ -1665,74 +1666,74 @@ static const char *const cg__prelude_FIT_LANES[] = {
     "}\n",
     NULL,
 };
-static const char *const cg__prelude_JOIN_FITTED[] = {
+static const char *const cg__prelude_COMBINE_FITTED[] = {
     "// Combines the states of `lanes` adjacent lanes. Every lane gets the result.\n",
-    "template <class S> static IND_INLINE void ind_join_fitted(S &s, int lanes) {\n",
+    "template <class S> static IND_INLINE void ind_combine_fitted(S &s, int lanes) {\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int d = 16; d > 0; d /= 2)\n",
-    "        if (d < lanes) s.join(s.lane(d));\n",
+    "        if (d < lanes) s.combine(s.lane(d));\n",
     "}\n",
     NULL,
 };
-static const char *const cg__prelude_JOIN_MOMENTS[] = {
+static const char *const cg__prelude_COMBINE_MOMENTS[] = {
     "// Combines N states, STEP apart, of each of LANES lanes. They are of `count` values in all: one division is enough.\n",
     "template <int N, int STEP, int LANES, typename T>\n",
-    "static IND_INLINE ind_welford<T> ind_join_moments(const ind_welford<T> *shared, T count) {\n",
+    "static IND_INLINE ind_welford<T> ind_combine_moments(const ind_welford<T> *shared, T count) {\n",
     "    ind_welford<T> part[N];\n",
     "    ind_sum<T> sum = {0}, squares = {0};\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 0; i < N; i++) {\n",
     "        part[i] = shared[i * STEP];\n",
-    "        sum.join({part[i].count * part[i].mean});\n",
+    "        sum.combine({part[i].count * part[i].mean});\n",
     "    }\n",
-    "    ind_join_lanes<LANES>(sum);\n",
+    "    ind_combine_lanes<LANES>(sum);\n",
     "    const T mean = sum.value / count;\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 0; i < N; i++)\n",
-    "        squares.join({part[i].m2 + part[i].count * (part[i].mean - mean) * (part[i].mean - mean)});\n",
-    "    ind_join_lanes<LANES>(squares);\n",
+    "        squares.combine({part[i].m2 + part[i].count * (part[i].mean - mean) * (part[i].mean - mean)});\n",
+    "    ind_combine_lanes<LANES>(squares);\n",
     "    return {count, mean, squares.value};\n",
     "}\n",
     NULL,
 };
-static const char *const cg__prelude_JOIN_SHARED[] = {
+static const char *const cg__prelude_COMBINE_SHARED[] = {
     "// Combines N states in shared memory, STEP apart, in a fixed order.\n",
-    "template <int N, int STEP, class S> static IND_INLINE S ind_join_shared(const S *shared) {\n",
+    "template <int N, int STEP, class S> static IND_INLINE S ind_combine_shared(const S *shared) {\n",
     "    S s = shared[0];\n",
     "    _Pragma(\"unroll\")\n",
-    "    for (int i = 1; i < N; i++) s.join(shared[i * STEP]);\n",
+    "    for (int i = 1; i < N; i++) s.combine(shared[i * STEP]);\n",
     "    return s;\n",
     "}\n",
     NULL,
 };
-static const char *const cg__prelude_JOIN_WARPS[] = {
+static const char *const cg__prelude_COMBINE_WARPS[] = {
     "// Combines the states of the given number of warps, at most MOST, in a fixed order. All loads are issued first.\n",
-    "template <int MOST, class S> static IND_INLINE S ind_join_warps(const S *shared, int warps) {\n",
+    "template <int MOST, class S> static IND_INLINE S ind_combine_warps(const S *shared, int warps) {\n",
     "    S s[MOST];\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 0; i < MOST; i++) s[i] = shared[i];\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 1; i < MOST; i++)\n",
-    "        if (i < warps) s[0].join(s[i]);\n",
+    "        if (i < warps) s[0].combine(s[i]);\n",
     "    return s[0];\n",
     "}\n",
     NULL,
 };
-static const char *const cg__prelude_JOIN_APART[] = {
+static const char *const cg__prelude_COMBINE_STRIDED[] = {
     "// Combines the states of a warp's lanes that are STEP apart. Every lane gets the result.\n",
-    "template <int STEP, class S> static IND_INLINE void ind_join_apart(S &s) {\n",
+    "template <int STEP, class S> static IND_INLINE void ind_combine_strided(S &s) {\n",
     "    _Pragma(\"unroll\")\n",
-    "    for (int d = 16; d >= STEP; d /= 2) s.join(s.lane(d));\n",
+    "    for (int d = 16; d >= STEP; d /= 2) s.combine(s.lane(d));\n",
     "}\n",
     NULL,
 };
-static const char *const cg__prelude_JOIN_NEIGHBOURS[] = {
+static const char *const cg__prelude_COMBINE_NEIGHBOURS[] = {
     "// Combines N states pairwise.\n",
-    "template <int N, class S> static IND_INLINE S ind_join_neighbours(S (&s)[N]) {\n",
+    "template <int N, class S> static IND_INLINE S ind_combine_neighbours(S (&s)[N]) {\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int d = 1; d < N; d *= 2)\n",
     "        _Pragma(\"unroll\")\n",
-    "        for (int i = 0; i < N; i += 2 * d) s[i].join(s[i + d]);\n",
+    "        for (int i = 0; i < N; i += 2 * d) s[i].combine(s[i + d]);\n",
     "    return s[0];\n",
     "}\n",
     NULL,
@@ -2106,10 +2107,10 @@ static const char *const cg__prelude_FMA_TILE[] = {
 // Scans along rows and across blocks.
 /* clang-format off */
 static const char *const cg__prelude_SCAN_SUM[] = {
-    "// States of a scan. `join` combines this state with the state of the elements that follow.\n",
+    "// States of a scan. `combine` combines this state with the state of the elements that follow.\n",
     "template <typename T> struct ind_scan_sum {\n",
     "    T value;\n",
-    "    IND_INLINE void join(const ind_scan_sum &o) { value += o.value; }\n",
+    "    IND_INLINE void combine(const ind_scan_sum &o) { value += o.value; }\n",
     "    IND_INLINE ind_scan_sum up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n",
     "    IND_INLINE ind_scan_sum lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n",
     "};\n",
@@ -2118,7 +2119,7 @@ static const char *const cg__prelude_SCAN_SUM[] = {
 static const char *const cg__prelude_SCAN_PROD[] = {
     "template <typename T> struct ind_scan_prod {\n",
     "    T value;\n",
-    "    IND_INLINE void join(const ind_scan_prod &o) { value *= o.value; }\n",
+    "    IND_INLINE void combine(const ind_scan_prod &o) { value *= o.value; }\n",
     "    IND_INLINE ind_scan_prod up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n",
     "    IND_INLINE ind_scan_prod lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n",
     "};\n",
@@ -2133,7 +2134,7 @@ static const char *const cg__prelude_SCAN_LOG[] = {
     "template <typename T> struct ind_scan_log {\n",
     "    T max, sum;\n",
     "    IND_INLINE T value() const { return max + ind_scan_ln(sum); }\n",
-    "    IND_INLINE void join(const ind_scan_log &o) {\n",
+    "    IND_INLINE void combine(const ind_scan_log &o) {\n",
     "        const bool less = max < o.max;\n",
     "        const T high = less ? o.max : max, low = less ? max : o.max;\n",
     "        const T scale = low == high ? T(1) : ind_scan_exp(low - high);\n",
@@ -2154,7 +2155,7 @@ static const char *const cg__prelude_SCAN_EXTREME[] = {
     "template <typename T, typename I, bool UP> struct ind_scan_extreme {\n",
     "    T value;\n",
     "    I at;\n",
-    "    IND_INLINE void join(const ind_scan_extreme &o) {\n",
+    "    IND_INLINE void combine(const ind_scan_extreme &o) {\n",
     "        const bool wins = value == value && (UP ? o.value >= value : o.value <= value);\n",
     "        if (o.at < 0 || !(at < 0 || wins || o.value != o.value)) return;\n",
     "        value = o.value;\n",
@@ -2175,7 +2176,7 @@ static const char *const cg__prelude_SCAN[] = {
     "    _Pragma(\"unroll\")\n",
     "    for (int d = 1; d < LANES; d *= 2) {\n",
     "        S before = s.up(d);\n",
-    "        before.join(s);\n",
+    "        before.combine(s);\n",
     "        if (threadIdx.x % LANES >= d) s = before;\n",
     "    }\n",
     "}\n",
@@ -2189,8 +2190,8 @@ static const char *const cg__prelude_SCAN[] = {
     "        S before = s[k].up(1), line = s[k].lane((threadIdx.x & 31 & ~(LANES - 1)) + LANES - 1);\n",
     "        if (threadIdx.x % LANES == 0) before = none;\n",
     "        s[k] = all;\n",
-    "        s[k].join(before);\n",
-    "        all.join(line);\n",
+    "        s[k].combine(before);\n",
+    "        all.combine(line);\n",
     "    }\n",
     "    return all;\n",
     "}\n",
@@ -2207,15 +2208,15 @@ static const char *const cg__prelude_SCAN[] = {
     "        S warps = lane < WARPS ? shared[lane] : none;\n",
     "        ind_scan_lanes<32>(warps);\n",
     "        const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n",
-    "        if (warp > 0) front.join(previous);\n",
-    "        carry.join(warps.lane(WARPS - 1));\n",
+    "        if (warp > 0) front.combine(previous);\n",
+    "        carry.combine(warps.lane(WARPS - 1));\n",
     "    } else {\n",
-    "        carry.join(all);\n",
+    "        carry.combine(all);\n",
     "    }\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int k = 0; k < K; k++) {\n",
     "        S before = front;\n",
-    "        before.join(s[k]);\n",
+    "        before.combine(s[k]);\n",
     "        s[k] = before;\n",
     "    }\n",
     "}\n",
@@ -2233,7 +2234,7 @@ static const char *const cg__prelude_SCAN_TEAM[] = {
     "        for (int j = 0; j < N; j++) {\n",
     "            const S part = s[j];\n",
     "            s[j] = carry[j];\n",
-    "            carry[j].join(part);\n",
+    "            carry[j].combine(part);\n",
     "        }\n",
     "        return;\n",
     "    }\n",
@@ -2248,7 +2249,7 @@ static const char *const cg__prelude_SCAN_TEAM[] = {
     "        for (int i = 0; i < TEAM; i++) {\n",
     "            const S part = shared[i * N * LANES + row];\n",
     "            shared[i * N * LANES + row] = carry[k];\n",
-    "            carry[k].join(part);\n",
+    "            carry[k].combine(part);\n",
     "        }\n",
     "    }\n",
     "    __syncthreads();\n",
@@ -2308,10 +2309,10 @@ static const char *const cg__prelude_LOOKBACK[] = {
     "    ind_scan_lanes<32>(front);\n",
     "    const S before = front.lane(31);\n",
     "    front = tile >= 32 ? groups.await(group) : none;\n",
-    "    front.join(before);\n",
+    "    front.combine(before);\n",
     "    if (lane == 0 && in == 31 && !last) {\n",
     "        S next = front;\n",
-    "        next.join(all);\n",
+    "        next.combine(all);\n",
     "        words::publish(group + words::N, next);\n",
     "    }\n",
     "    return front;\n",
@@ -2333,11 +2334,11 @@ static const char *const cg__prelude_LOOKBACK[] = {
     "    }\n",
     "    __syncthreads();\n",
     "    S front = shared[WARPS];\n",
-    "    if (warp > 0) front.join(previous);\n",
+    "    if (warp > 0) front.combine(previous);\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int k = 0; k < K; k++) {\n",
     "        S before = front;\n",
-    "        before.join(s[k]);\n",
+    "        before.combine(s[k]);\n",
     "        s[k] = before;\n",
     "    }\n",
     "}\n",
@@ -2348,9 +2349,9 @@ static const char *const cg__prelude_SCAN_MAYBE[] = {
     "template <class S> struct ind_scan_maybe {\n",
     "    S state;\n",
     "    int any;\n",
-    "    IND_INLINE void join(const ind_scan_maybe &o) {\n",
+    "    IND_INLINE void combine(const ind_scan_maybe &o) {\n",
     "        if (any && o.any)\n",
-    "            state.join(o.state);\n",
+    "            state.combine(o.state);\n",
     "        else if (o.any)\n",
     "            *this = o;\n",
     "    }\n",
@@ -2500,14 +2501,14 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(EXP_BELOW, 0)                                                                                    \
     X(RECIPROCAL_OF_SUM, 0)                                                                            \
     X(SOFTMAX, IND__CG_NEEDS(IND__CG_MAXMIN, IND__CG_EXP_BELOW))                                       \
-    X(JOIN_LANES, 0)                                                                                   \
+    X(COMBINE_LANES, 0)                                                                                   \
     X(FIT_LANES, 0)                                                                                    \
-    X(JOIN_FITTED, 0)                                                                                  \
-    X(JOIN_MOMENTS, IND__CG_NEEDS(IND__CG_WELFORD, IND__CG_SUM, IND__CG_JOIN_LANES))                   \
-    X(JOIN_SHARED, 0)                                                                                  \
-    X(JOIN_WARPS, 0)                                                                                   \
-    X(JOIN_APART, 0)                                                                                   \
-    X(JOIN_NEIGHBOURS, 0)                                                                              \
+    X(COMBINE_FITTED, 0)                                                                                  \
+    X(COMBINE_MOMENTS, IND__CG_NEEDS(IND__CG_WELFORD, IND__CG_SUM, IND__CG_COMBINE_LANES))                   \
+    X(COMBINE_SHARED, 0)                                                                                  \
+    X(COMBINE_WARPS, 0)                                                                                   \
+    X(COMBINE_STRIDED, 0)                                                                                   \
+    X(COMBINE_NEIGHBOURS, 0)                                                                              \
     X(LAST_BLOCK, 0)                                                                                   \
     X(TURN, 0)                                                                                         \
     X(SPLIT_WORDS, IND__CG_NEEDS(IND__CG_TURN))                                                        \
@@ -3316,10 +3317,10 @@ static void cg__leave(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, narrow ? "));\n" : ");\n");
 }
 
-static bool cg__joins_run(const ind__writer *w, uint32_t i) {
+static bool cg__combines_run(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_STORE && (cg__inst(w, i)->flags & IND__INST_RUN);
 }
-static void cg__join_column(ind__writer *w, uint32_t i);
+static void cg__combine_column(ind__writer *w, uint32_t i);
 
 /* Writes "if (v3)" on its own line, and indents the next one. */
 static void cg__write_mask(ind__writer *w, uint32_t mask) {
@@ -3333,8 +3334,8 @@ static void cg__write_mask(ind__writer *w, uint32_t mask) {
 /* Writes a STORE: under its mask, and combined with the element in memory if it is a reduction. */
 static void cg__store(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    if (cg__joins_run(w, i)) {
-        cg__join_column(w, i);
+    if (cg__combines_run(w, i)) {
+        cg__combine_column(w, i);
         return;
     }
     if (w->memory[i] && w->plan->vector[i] > 1) { /* collected for cg__vector_stores */
@@ -3730,7 +3731,7 @@ static void cg__move_last(cg__decider *d, int v) {
     x->extent[x->rank - 1] = extent;
 }
 
-static void cg__join_use(void *self, uint32_t user, uint32_t used) {
+static void cg__propagate_use(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     d->plan->varies[user] |= d->plan->varies[used];
     if (d->plan->stage[used] > d->plan->stage[user]) d->plan->stage[user] = d->plan->stage[used];
@@ -3787,7 +3788,7 @@ static bool cg__is_sort(const ind__writer *w, uint32_t i) {
 /* Origin of a value: nothing scanned (0), a scan's results, or a reduction of these. */
 enum { IND__CG_SCANNED = 1, IND__CG_BEHIND = 2 };
 
-static void cg__join_origin(void *self, uint32_t user, uint32_t used) {
+static void cg__propagate_origin(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     if (d->plan->kept[used] > d->plan->kept[user]) d->plan->kept[user] = d->plan->kept[used];
 }
@@ -3799,7 +3800,7 @@ static bool cg__rescans(cg__decider *d) {
     memset(d->plan->kept, 0, d->w.body->num_inst);
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         bool reduces = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE;
-        cg__each_use(&d->w, i, cg__join_origin, d);
+        cg__each_use(&d->w, i, cg__propagate_origin, d);
         if (d->plan->kept[i] == IND__CG_BEHIND && (reduces || d->plan->varies[i] & cg__r_mask(&d->w))) again = true;
         if (cg__is_scan(&d->w, i)) d->plan->kept[i] = IND__CG_SCANNED;
         if (reduces && d->plan->kept[i]) d->plan->kept[i] = IND__CG_BEHIND;
@@ -3808,7 +3809,7 @@ static bool cg__rescans(cg__decider *d) {
     return again;
 }
 
-static void cg__join_level(void *self, uint32_t user, uint32_t used) {
+static void cg__propagate_level(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     if (d->plan->level[used] > d->plan->level[user]) d->plan->level[user] = d->plan->level[used];
 }
@@ -3816,7 +3817,7 @@ static void cg__join_level(void *self, uint32_t user, uint32_t used) {
 static void cg__find_levels(cg__decider *d) {
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         d->plan->level[i] = 0;
-        cg__each_use(&d->w, i, cg__join_level, d);
+        cg__each_use(&d->w, i, cg__propagate_level, d);
         if (cg__is_scan(&d->w, i) && d->plan->level[i] < 255) d->plan->level[i]++;
         if (cg__is_sort(&d->w, i) || cg__inst(&d->w, i)->op == IND_LOOP_REDUCE) d->plan->level[i] = 0;
     }
@@ -3840,7 +3841,7 @@ static void cg__defer_reductions(cg__decider *d) {
     for (uint32_t i = 1; i < num; i++) {
         const ind__inst *inst = cg__inst(&d->w, i);
         d->plan->stage[i] = 0;
-        cg__each_use(&d->w, i, cg__join_use, d);
+        cg__each_use(&d->w, i, cg__propagate_use, d);
         if (inst->op == IND_LOOP_REDUCE) {
             d->plan->varies[i] &= cg__p_mask(&d->w);
             d->plan->stage[i] = (uint8_t)(d->plan->kept[i] ? d->plan->stage[i] + 1 : d->plan->scan_stage + 1);
@@ -3860,7 +3861,7 @@ static int cg__sorts_in_place(const ind__writer *w, uint32_t i) {
 }
 
 static bool cg__stores_per_element(const ind__writer *w, uint32_t i) {
-    bool varies = w->plan->varies[i] & cg__r_mask(w) || cg__joins_run(w, i);
+    bool varies = w->plan->varies[i] & cg__r_mask(w) || cg__combines_run(w, i);
     return cg__inst(w, i)->op == IND_LOOP_STORE && varies && cg__sorts_in_place(w, i) < 0;
 }
 
@@ -3885,10 +3886,10 @@ static void cg__analyse(cg__decider *d) {
         for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst); k++)
             for (int v = 0; v < cg__num_vars(&d->w); v++)
                 if (ind__expr_depends(d->plan->domain.index[k], d->plan->domain.var[v])) d->plan->varies[i] |= 1u << v;
-        cg__each_use(&d->w, i, cg__join_use, d);
+        cg__each_use(&d->w, i, cg__propagate_use, d);
         if (inst->op == IND_LOOP_STORE && inst->reduction)
             d->plan->varies[i] |= cg__p_mask(&d->w); /* each point counts */
-        if (cg__joins_run(&d->w, i)) d->plan->varies[i] |= cg__r_mask(&d->w);
+        if (cg__combines_run(&d->w, i)) d->plan->varies[i] |= cg__r_mask(&d->w);
         bool scanned = inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE || inst->op == IND_LOOP_PAIR;
         if (scanned) d->plan->varies[i] |= cg__r_mask(&d->w);
         if (cg__is_sort(&d->w, i) && d->plan->stage[i] < 254) d->plan->stage[i]++;
@@ -4176,7 +4177,7 @@ static bool cg__masks_vector(cg__decider *d, uint32_t i, int v, int n, ind_expr 
 static bool cg__vector_store(const ind__writer *w, uint32_t i, int n) {
     const ind__inst *inst = cg__inst(w, i);
     if (!inst->arg[1] && !inst->reduction) return true;
-    if (w->kernel->kind == IND_KERNEL_MATMUL || cg__joins_run(w, i)) return false;
+    if (w->kernel->kind == IND_KERNEL_MATMUL || cg__combines_run(w, i)) return false;
     return !inst->reduction || (ind_dtype_bytes(cg__memory_dtype(w, i)) * n <= 32 && cg__adder(w, i, n));
 }
 
@@ -4654,15 +4655,15 @@ static void cg__set_misaligned(cg__decider *d, int n, ind_expr guard, bool align
     v->guard_aligned = aligned;
     v->misaligned = true;
     d->used &= ~IND__ASSUME_DIVISIBLE;
-    const bool joins =
-        d->plan->domain.rrank && cg__likely_row(&d->w) >= d->w.target->thresholds.joined_vectors * (int64_t)n;
+    const bool combined =
+        d->plan->domain.rrank && cg__likely_row(&d->w) >= d->w.target->thresholds.combined_vectors * (int64_t)n;
     d->plan->starts_misaligned =
         !cg__start_known(&d->w, d->plan->leader) || !ind_known_multiple(cg__row_start(&d->w, d->plan->leader), n);
     cg__no_vectors(d);
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         const bool walks = cg__walks_row(&d->w, i), same = walks && cg__same_shift(&d->w, i, d->plan->leader, n);
         const bool store = cg__inst(&d->w, i)->op == IND_LOOP_STORE;
-        const bool across = d->plan->domain.rrank ? walks && (joins || store) : d->plan->through[i] && store;
+        const bool across = d->plan->domain.rrank ? walks && (combined || store) : d->plan->through[i] && store;
         d->plan->vector[i] = (uint8_t)(same || across ? n : 1);
         d->plan->across[i] = across && !same;
         if (d->plan->vector[i] > 1 && d->assume & IND__ASSUME_ALIGNED &&
@@ -4789,7 +4790,7 @@ static int cg__misaligned_reach(const ind__writer *w) {
     return w->variant->vector;
 }
 
-static int cg__num_joins(const ind__writer *w);
+static int cg__num_combine_steps(const ind__writer *w);
 
 /* Elements from one boundary to the next. Rows in shared memory start at lines: a warp's 512 bytes are then four lines
    instead of five, and none of their sectors is stored in two parts (softmax on an H200, % of copy bandwidth at
@@ -5805,7 +5806,7 @@ static double cg__kept_words(const ind__writer *w) {
         bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w);
         bool vector = load && !cg__mask_of(w, i) && w->plan->vector[i] > 1 &&
                       w->plan->vector[i] == w->variant->vector && !cg__repeats(w, i);
-        if (cg__joins_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
+        if (cg__combines_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
         if (!w->plan->kept[i] && !vector) continue;
         int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
         words +=
@@ -6184,15 +6185,15 @@ static void cg__each_exchanged(ind__writer *w, const cg__pass *s, void (*f)(ind_
     }
 }
 
-static void cg__join_lanes_line(ind__writer *w, uint32_t i, char letter) {
+static void cg__combine_lanes_line(ind__writer *w, uint32_t i, char letter) {
     int lanes = cg__row_threads(w) < 32 ? cg__row_threads(w) : 32;
     if (ind__ok(cg__row(w)->lanes)) {
-        cg__use(w, IND__CG_JOIN_FITTED);
-        ind__textf(&w->code, "ind_join_fitted(%c%u, threads);\n", letter, i);
+        cg__use(w, IND__CG_COMBINE_FITTED);
+        ind__textf(&w->code, "ind_combine_fitted(%c%u, threads);\n", letter, i);
         return;
     }
-    if (lanes > 1) ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
-    if (lanes > 1) cg__use(w, IND__CG_JOIN_LANES);
+    if (lanes > 1) ind__textf(&w->code, "ind_combine_lanes<%d>(%c%u);\n", lanes, letter, i);
+    if (lanes > 1) cg__use(w, IND__CG_COMBINE_LANES);
 }
 
 static void cg__warp_to_shared_line(ind__writer *w, uint32_t i, char letter) {
@@ -6207,7 +6208,7 @@ static void cg__column_to_shared_line(ind__writer *w, uint32_t i, char letter) {
 /* True if lanes combine the states of warps as a tree, instead of each thread all of them as a chain. Combining
    softmaxes or means takes ten times the instructions of sums: for 16 warps, a tenth of NVRTC's work for cross entropy
    of 128256. */
-static bool cg__lanes_join_warps(const ind__writer *w, uint32_t i) {
+static bool cg__lanes_combine_warps(const ind__writer *w, uint32_t i) {
     const int warps = w->variant->threads / 32;
     if (w->variant->strategy == IND_STRATEGY_COLUMN || warps < 4 || warps > 32 || warps & (warps - 1)) return false;
     return !cg__in_registers(w) && cg__two_step(cg__inst(w, i));
@@ -6218,34 +6219,34 @@ static void cg__from_shared_line(ind__writer *w, uint32_t i, char letter) {
     const int warps = v->threads / 32;
     const char *part = cg__part_of(w);
     if (cg__is_fitted(w)) {
-        cg__use(w, IND__CG_JOIN_WARPS);
-        ind__textf(&w->code, "%c%u = ind_join_warps<%d>(shared_%c%u%s, threads / 32);\n", letter, i, warps, letter, i,
-                   part);
+        cg__use(w, IND__CG_COMBINE_WARPS);
+        ind__textf(&w->code, "%c%u = ind_combine_warps<%d>(shared_%c%u%s, threads / 32);\n", letter, i, warps, letter,
+                   i, part);
         return;
     }
-    if (cg__lanes_join_warps(w, i)) {
-        ind__textf(&w->code, "%c%u = shared_%c%u%s[threadIdx.x %% %d];\nind_join_lanes<%d>(%c%u);\n", letter, i, letter,
-                   i, part, warps, warps, letter, i);
+    if (cg__lanes_combine_warps(w, i)) {
+        ind__textf(&w->code, "%c%u = shared_%c%u%s[threadIdx.x %% %d];\nind_combine_lanes<%d>(%c%u);\n", letter, i,
+                   letter, i, part, warps, warps, letter, i);
         return;
     }
-    cg__use(w, IND__CG_JOIN_SHARED);
+    cg__use(w, IND__CG_COMBINE_SHARED);
     if (v->strategy == IND_STRATEGY_COLUMN)
-        ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&shared_%c%u[0][x]);\n", letter, i, v->threads / v->rows,
-                   v->rows, letter, i);
+        ind__textf(&w->code, "%c%u = ind_combine_shared<%d, %d>(&shared_%c%u[0][x]);\n", letter, i,
+                   v->threads / v->rows, v->rows, letter, i);
     else
-        ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(shared_%c%u%s);\n", letter, i, warps, letter, i, part);
+        ind__textf(&w->code, "%c%u = ind_combine_shared<%d, 1>(shared_%c%u%s);\n", letter, i, warps, letter, i, part);
 }
 
 static void cg__to_cluster_line(ind__writer *w, uint32_t i, char letter) {
     const char *part = cg__part_of(w);
     ind__textf(&w->code, "ind_cluster_send(&cluster_%c%u%s[block], &barrier[%d]%s, threadIdx.x, %c%u);\n", letter, i,
-               part, w->join, part, letter, i);
+               part, w->combine_step, part, letter, i);
 }
 
 static void cg__from_cluster_line(ind__writer *w, uint32_t i, char letter) {
-    cg__use(w, IND__CG_JOIN_SHARED);
-    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, cg__row(w)->cluster, letter, i,
-               cg__part_of(w));
+    cg__use(w, IND__CG_COMBINE_SHARED);
+    ind__textf(&w->code, "%c%u = ind_combine_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, cg__row(w)->cluster, letter,
+               i, cg__part_of(w));
 }
 
 static void cg__state_size(ind__writer *w, uint32_t i, char letter) {
@@ -6253,18 +6254,19 @@ static void cg__state_size(ind__writer *w, uint32_t i, char letter) {
 }
 
 static void cg__emit_cluster_wait(ind__writer *w) {
-    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d]%s, %s);\n", w->join, cg__part_of(w),
+    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d]%s, %s);\n", w->combine_step, cg__part_of(w),
                cg__is_parted(w) ? "turn >> 1 & 1" : "0");
 }
 
 /* Combines the states of a cluster's blocks. Persistent blocks have separate barriers for even and odd rows, whose
    phase changes every other row. No block can be two rows ahead of another, as it needs that block's states for each
    row. */
-static void cg__emit_cluster_join(ind__writer *w, const cg__pass *s) {
+static void cg__emit_cluster_combine(ind__writer *w, const cg__pass *s) {
     const int cluster = cg__row(w)->cluster;
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
-    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part, cluster);
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->combine_step, part,
+               cluster);
     cg__each_state(w, s, cg__state_size);
     ind__textf(&w->code, "));\n");
     cg__begin(w, "if (threadIdx.x < %d)", cluster);
@@ -6272,29 +6274,29 @@ static void cg__emit_cluster_join(ind__writer *w, const cg__pass *s) {
     cg__end(w);
     cg__emit_cluster_wait(w);
     cg__each_state(w, s, cg__from_cluster_line);
-    w->join++;
+    w->combine_step++;
 }
 
 static void cg__warp_to_cluster_line(ind__writer *w, uint32_t i, char letter) {
     const char *part = cg__part_of(w);
     ind__textf(&w->code, "ind_cluster_send(&cluster_%c%u%s[lane / 32], &barrier[%d]%s, threadIdx.x %% 32, %c%u);\n",
-               letter, i, part, w->join, part, letter, i);
+               letter, i, part, w->combine_step, part, letter, i);
 }
 
 /* Each lane combines every 32nd state, then lanes combine theirs, in the same order in all blocks. */
 static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
     const int lanes = cg__meeting_lanes(w), each = cg__meeting_states(w) / lanes;
     if (letter == 'w') {
-        cg__use(w, IND__CG_JOIN_MOMENTS);
-        ind__textf(&w->code, "w%u = ind_join_moments<%d, %d, %d>(&cluster_w%u%s[threadIdx.x %% %d], (%s)(%s));\n", i,
+        cg__use(w, IND__CG_COMBINE_MOMENTS);
+        ind__textf(&w->code, "w%u = ind_combine_moments<%d, %d, %d>(&cluster_w%u%s[threadIdx.x %% %d], (%s)(%s));\n", i,
                    each, lanes, lanes, i, cg__part_of(w), lanes, cg__state_type(w, i),
                    cg__expr_string(w, cg__r_numel(w)));
         return;
     }
-    ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&cluster_%c%u%s[threadIdx.x %% %d]);\n", letter, i, each,
+    ind__textf(&w->code, "%c%u = ind_combine_shared<%d, %d>(&cluster_%c%u%s[threadIdx.x %% %d]);\n", letter, i, each,
                lanes, letter, i, cg__part_of(w), lanes);
-    ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
-    cg__use(w, IND__CG_JOIN_SHARED);
+    ind__textf(&w->code, "ind_combine_lanes<%d>(%c%u);\n", lanes, letter, i);
+    cg__use(w, IND__CG_COMBINE_SHARED);
 }
 
 /* Writes a warp's moments, if warps synchronise once: count, mean, and squared deviations from this mean. */
@@ -6305,7 +6307,7 @@ static void cg__warp_moments_line(ind__writer *w, uint32_t i, char letter) {
         ind__textf(&w->code, "ind_welford<%s> w%u = {(%s)count%u.value, near%u, d%u.value};\n", type, i, type, i, i, i);
         return;
     }
-    ind__textf(&w->code, "ind_join_lanes<32>(count%u);\n", i);
+    ind__textf(&w->code, "ind_combine_lanes<32>(count%u);\n", i);
     ind__textf(&w->code, "const %s near%u = s%u.value / (%s)(count%u.value ? count%u.value : 1);\n", type, i, i, type,
                i, i);
 }
@@ -6318,10 +6320,10 @@ static bool cg__exchanges_any(const ind__writer *w, const cg__pass *s) {
 
 /* Combines the states of a cluster's warps. No warp can be two rows ahead of another, as it needs that warp's states
    for each row. */
-static void cg__emit_warps_join(ind__writer *w, const cg__pass *s) {
+static void cg__emit_warps_combine(ind__writer *w, const cg__pass *s) {
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
-    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part,
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->combine_step, part,
                cg__row_threads(w) / 32);
     cg__each_exchanged(w, s, cg__state_size);
     ind__textf(&w->code, "));\n");
@@ -6330,17 +6332,17 @@ static void cg__emit_warps_join(ind__writer *w, const cg__pass *s) {
     cg__end(w);
     cg__emit_cluster_wait(w);
     cg__each_exchanged(w, s, cg__from_warps_line);
-    w->join++;
+    w->combine_step++;
 }
 
-static void cg__emit_join(ind__writer *w, const cg__pass *s) {
+static void cg__emit_combine(ind__writer *w, const cg__pass *s) {
     bool column = w->variant->strategy == IND_STRATEGY_COLUMN;
     if (!cg__reduces_any(w, s)) return;
-    if (!column) cg__each_state(w, s, cg__join_lanes_line);
+    if (!column) cg__each_state(w, s, cg__combine_lanes_line);
     if (!cg__shares_states(w)) return;
     if (cg__warps_meet(w)) {
         cg__each_state(w, s, cg__warp_moments_line);
-        if (cg__exchanges_any(w, s)) cg__emit_warps_join(w, s);
+        if (cg__exchanges_any(w, s)) cg__emit_warps_combine(w, s);
         return;
     }
     if (!column) cg__begin(w, "if (lane %% 32 == 0)");
@@ -6348,7 +6350,7 @@ static void cg__emit_join(ind__writer *w, const cg__pass *s) {
     if (!column) cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__each_state(w, s, cg__from_shared_line);
-    if (cg__has_cluster(w)) cg__emit_cluster_join(w, s);
+    if (cg__has_cluster(w)) cg__emit_cluster_combine(w, s);
 }
 
 static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, const char *second) {
@@ -6392,7 +6394,7 @@ static void cg__emit_results(ind__writer *w, const cg__pass *s) {
 /* ---- one pass */
 
 /* True if a loop along the row combines each chunk before the next one. */
-static bool cg__joins_chunks(const ind__writer *w) {
+static bool cg__combines_chunks(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__two_step(cg__inst(w, i))) return true;
     return false;
@@ -6405,7 +6407,7 @@ static int cg__unroll_steps(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w))
             bytes += w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
-    const int in_flight = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w)
+    const int in_flight = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__combines_chunks(w)
                               ? w->target->thresholds.loop_flight
                               : w->target->thresholds.flight_bytes;
     while (steps > 2 && steps * bytes > in_flight) steps /= 2;
@@ -6458,11 +6460,11 @@ static const char *cg__piece_condition(ind__writer *w, int rounds) {
     if (lanes < cg__row_threads(w)) live = cg__string(w, "lane < %d", lanes);
     if (cg__begins_at_sector(w))
         inside = cg__string(w, "%s(unsigned)within < %lldu", *live ? " && " : "", (long long)cg__segment_vectors(w));
-    const char *join = *live || *inside ? " && " : "";
+    const char *conjunction = *live || *inside ? " && " : "";
     if (!whole)
-        last = cg__string(w, "%sr0 < %s", join, all);
+        last = cg__string(w, "%sr0 < %s", conjunction, all);
     else if (whole < rounds)
-        last = cg__string(w, "%s(k < %lld || r0 < %s)", join, whole, all);
+        last = cg__string(w, "%s(k < %lld || r0 < %s)", conjunction, whole, all);
     return cg__string(w, "%s%s%s", live, inside, last);
 }
 
@@ -6934,11 +6936,11 @@ static bool cg__leaves_place(const ind__writer *w) {
 }
 
 /* Number of passes that reduce. A combine step follows each of them, except one of two where warps synchronise once. */
-static int cg__num_joins(const ind__writer *w) {
+static int cg__num_combine_steps(const ind__writer *w) {
     cg__pass pass[IND__CG_MAX_PASSES];
-    int joins = 0, n = cg__passes(w, pass);
-    for (int s = 0; s < n; s++) joins += cg__reduces_any(w, &pass[s]);
-    return joins;
+    int steps = 0, n = cg__passes(w, pass);
+    for (int s = 0; s < n; s++) steps += cg__reduces_any(w, &pass[s]);
+    return steps;
 }
 
 /* Fills the slots of states that no warp sends. */
@@ -6959,13 +6961,13 @@ static void cg__begin_cluster(ind__writer *w) {
     const ind__variant *v = w->variant;
     cg__pass pass[IND__CG_MAX_PASSES];
     const bool parted = cg__is_parted(w);
-    int joins = 0;
+    int steps = 0;
     for (int s = cg__passes(w, pass) - 1; s >= 0; s--) {
-        joins += cg__exchanges_any(w, &pass[s]);
+        steps += cg__exchanges_any(w, &pass[s]);
         cg__emit_idle_states(w, &pass[s]);
     }
-    ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", joins, parted ? "[2]" : "");
-    ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * joins : joins);
+    ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", steps, parted ? "[2]" : "");
+    ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * steps : steps);
     ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n",
                ind__row_of(v)->cluster, v->threads);
     cg__emit_piece(w);
@@ -7104,7 +7106,7 @@ static void cg__emit_beside_handed(ind__writer *w, int stage) {
 /* Returns the prelude function for a maximum of 16-bit values that are in registers in their memory format, else 0. It
    takes two values with one instruction; conversion and maximum take three or four. The maximum of the floats equals
    that of the 16-bit values, so the result is the same. */
-static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__pass *s) {
+static int cg__combines_halves(const ind__writer *w, uint32_t i, const cg__pass *s) {
     char letter;
     if (!cg__in_registers(w) || s->second || w->variant->vector % 2 || !cg__reduces_in(w, i, s)) return 0;
     const uint32_t load = cg__inst(w, i)->arg[0];
@@ -7116,7 +7118,7 @@ static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__pass *s)
 
 static void cg__emit_halves(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const int piece = cg__joins_halves(w, i, s);
+        const int piece = cg__combines_halves(w, i, s);
         if (!piece) continue;
         const char *vector = cg__vector_of(w, cg__inst(w, i)->arg[0]);
         if (!vector) {
@@ -7124,14 +7126,14 @@ static void cg__emit_halves(ind__writer *w, const cg__pass *s) {
             return;
         }
         cg__use(w, piece);
-        ind__textf(&w->code, "ind_join_%s(s%u, %s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i, vector);
+        ind__textf(&w->code, "ind_combine_%s(s%u, %s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i, vector);
     }
 }
 
 /* True if the pass computes only such maxima. */
 static bool cg__only_halves(const ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__reduces_in(w, i, s) && !cg__joins_halves(w, i, s)) return false;
+        if (cg__reduces_in(w, i, s) && !cg__combines_halves(w, i, s)) return false;
         if (cg__keeps_value(w, i) && w->needed[i]) return false;
         if (w->needed[i] && (w->plan->only_check[i] || (s->stores && cg__stores_per_element(w, i)))) return false;
     }
@@ -7143,7 +7145,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *p
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         char letter;
-        if (!cg__reduces_in(w, i, s) || (s->halves && cg__joins_halves(w, i, s))) continue;
+        if (!cg__reduces_in(w, i, s) || (s->halves && cg__combines_halves(w, i, s))) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
         if (cg__takes_chunks(w, i, s)) {
             ind__textf(&w->code, "a%u%s = ", i, cg__chunk_place(w, i));
@@ -7152,9 +7154,9 @@ static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *p
             continue;
         }
         if (cg__has_lanes(w, i))
-            ind__textf(&w->code, "l%u[j].join({", i);
+            ind__textf(&w->code, "l%u[j].combine({", i);
         else
-            ind__textf(&w->code, "%c%u.join({", letter, i);
+            ind__textf(&w->code, "%c%u.combine({", letter, i);
         if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
         if (s->second)
             cg__emit_second_term(w, i);
@@ -7167,7 +7169,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *p
             cg__value(w, inst->arg[1]);
         }
         ind__textf(&w->code, "});\n");
-        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "count%u.join({1});\n", i);
+        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "count%u.combine({1});\n", i);
     }
 }
 
@@ -7390,7 +7392,7 @@ static void cg__emit_pass(ind__writer *w, const cg__pass *s) {
     if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
     if (w->variant->misaligned) cg__emit_edge(w, s);
     cg__use_kept_values(w);
-    cg__emit_join(w, s);
+    cg__emit_combine(w, s);
     cg__emit_results(w, s);
 }
 
@@ -7437,16 +7439,16 @@ static const char *cg__column_element(ind__writer *w, uint32_t i) {
                       cg__expr_string(w, column));
 }
 
-static void cg__join_column(ind__writer *w, uint32_t i) {
+static void cg__combine_column(ind__writer *w, uint32_t i) {
     const char *state = cg__state_spelling(w, i), *element = NULL;
     const char *neutral = cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction);
     if (!cg__in_registers(w)) {
         element = cg__column_element(w, i);
         ind__textf(&w->code, "%s c%u = {%s};\n", state, i, neutral);
         ind__textf(&w->code, "if (row != 0) c%u.value = %s;\n", i, element);
-        ind__textf(&w->code, "c%u.join({", i);
+        ind__textf(&w->code, "c%u.combine({", i);
     } else {
-        ind__textf(&w->code, "c%u[%s].join({", i, cg__kept_place(w));
+        ind__textf(&w->code, "c%u[%s].combine({", i, cg__kept_place(w));
     }
     if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
     cg__value(w, cg__inst(w, i)->arg[0]);
@@ -7467,7 +7469,7 @@ static int cg__team_columns(const ind__writer *w) {
 static void cg__emit_columns(ind__writer *w) {
     const ind__variant *v = w->variant;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__joins_run(w, i) || !cg__in_registers(w)) continue;
+        if (!cg__combines_run(w, i) || !cg__in_registers(w)) continue;
         ind__textf(&w->code, "%s c%u[%d];\n", cg__state_spelling(w, i), i, v->per_thread);
         cg__unroll(w);
         ind__textf(&w->code, "for (int k = 0; k < %d; k++) c%u[k] = {%s};\n", v->per_thread, i,
@@ -7493,7 +7495,7 @@ static void cg__begin_run(ind__writer *w) {
 static void cg__store_columns(ind__writer *w) {
     int n = w->variant->vector, last = cg__num_vars(w) - 1, scopes = cg__emit_pass_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__joins_run(w, i)) continue;
+        if (!cg__combines_run(w, i)) continue;
         ind_dtype memory = cg__memory_dtype(w, i);
         bool vector = n > 1 && w->plan->domain.rrank == 1 && n * ind_dtype_bytes(memory) <= 32;
         const char *base = w->var[last], *element = cg__column_element(w, i);
@@ -7530,8 +7532,8 @@ static void cg__store_team_columns(ind__writer *w, uint32_t i) {
         w->var[w->plan->domain.rank] = "r0";
     else
         cg__split_linear(w, "r", w->plan->domain.rank, w->plan->domain.rrank);
-    cg__use(w, IND__CG_JOIN_SHARED);
-    ind__textf(&w->code, "%s = ind_join_shared<%d, %d>(&team_%u[0][%s]).value;\n", cg__column_element(w, i), v->rows,
+    cg__use(w, IND__CG_COMBINE_SHARED);
+    ind__textf(&w->code, "%s = ind_combine_shared<%d, %d>(&team_%u[0][%s]).value;\n", cg__column_element(w, i), v->rows,
                columns, i, r);
     cg__end(w);
 }
@@ -7549,12 +7551,12 @@ static void cg__end_run(ind__writer *w) {
         return;
     }
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__joins_run(w, i)) cg__store_team_columns(w, i);
+        if (cg__combines_run(w, i)) cg__store_team_columns(w, i);
 }
 
 static void cg__emit_team_columns(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst && cg__has_teams(w); i++)
-        if (cg__joins_run(w, i))
+        if (cg__combines_run(w, i))
             ind__textf(&w->code, "__shared__ %s team_%u[%d][%d];\n", cg__state_spelling(w, i), i, w->variant->rows,
                        cg__team_columns(w));
 }
@@ -7762,7 +7764,7 @@ static void cg__take_partials(ind__writer *w, const char *group, int groups, con
     ind__textf(&w->code, "#pragma unroll %d\n", several ? 4 : 1);
     cg__begin(w, "for (int i = %s; i < %s; i += %d)", group, cg__expr_string(w, w->variant->of.split.num), groups);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_reduce(w, i)) ind__textf(&w->code, "s%u.join(partial_%u[%s]);\n", i, i, at);
+        if (cg__is_reduce(w, i)) ind__textf(&w->code, "s%u.combine(partial_%u[%s]);\n", i, i, at);
     cg__end(w);
 }
 
@@ -7810,7 +7812,7 @@ static int cg__split_words(const ind__writer *w) {
    its own in the form that lane 0 would send. (Lanes that combine means or softmaxes differ in the last bits, and any
    block may be the last.) A word is valid if its upper half is not 0, as in FINISH. So no counter is needed at the end
    of a block, which would take a fence and two more trips to the L2. */
-static void cg__join_row_words(ind__writer *w, const cg__pass *s) {
+static void cg__combine_row_words(ind__writer *w, const cg__pass *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     const int64_t blocks = w->variant->of.split.max_blocks;
     const int words = cg__split_words(w), from = cg__words_from(blocks);
@@ -7835,26 +7837,26 @@ static void cg__join_row_words(ind__writer *w, const cg__pass *s) {
     ind__textf(&w->code, "word += lane * %d;\n", words);
     for (uint32_t i = 1, at = 0; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i)) continue;
-        if (cg__lanes_join_warps(w, i)) ind__textf(&w->code, "s%u = s%u.lane(blockIdx.y %% 32);\n", i, i);
+        if (cg__lanes_combine_warps(w, i)) ind__textf(&w->code, "s%u = s%u.lane(blockIdx.y %% 32);\n", i, i);
         ind__textf(&w->code, "if (lane >= %s) s%u = {%s};\n", splits, i,
                    cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
         ind__textf(&w->code, "else if (lane != (int)blockIdx.y) ind_split_take(word + %u, s%u);\n", at, i);
         at += (uint32_t)cg__state_bytes_of(w, i) / 4;
     }
-    cg__emit_join(w, s);
+    cg__emit_combine(w, s);
     cg__end(w);
 }
 
-static void cg__join_row_splits(ind__writer *w, const cg__pass *s) {
+static void cg__combine_row_splits(ind__writer *w, const cg__pass *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     if (cg__meets_in_words(w)) {
-        cg__join_row_words(w, s);
+        cg__combine_row_words(w, s);
         return;
     }
     cg__begin(w, "if (%s > 1)", splits);
     cg__leave_partials(w, 1, "lane == 0", cg__string(w, "blockIdx.x * %s + blockIdx.y", splits));
     cg__take_partials(w, "lane", w->variant->threads, cg__string(w, "blockIdx.x * %s + i", splits));
-    cg__emit_join(w, s);
+    cg__emit_combine(w, s);
     cg__end(w);
 }
 
@@ -7886,11 +7888,11 @@ static void cg__emit_row_split(ind__writer *w, const cg__pass *s) {
     cg__emit_row_rest(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
-        cg__use(w, IND__CG_JOIN_NEIGHBOURS);
-        ind__textf(&w->code, "s%u.join(ind_join_neighbours(l%u));\n", i, i);
+        cg__use(w, IND__CG_COMBINE_NEIGHBOURS);
+        ind__textf(&w->code, "s%u.combine(ind_combine_neighbours(l%u));\n", i, i);
     }
-    cg__emit_join(w, s);
-    cg__join_row_splits(w, s);
+    cg__emit_combine(w, s);
+    cg__combine_row_splits(w, s);
     cg__emit_results(w, s);
     cg__emit_row_stores(w);
 }
@@ -7956,7 +7958,7 @@ static void cg__emit_column_rows(ind__writer *w, const cg__pass *s) {
 
 /* Combines states through shared memory. The state of column c of the block is then in the threads that are c modulo
    the number of columns. */
-static void cg__join_columns(ind__writer *w) {
+static void cg__combine_columns(ind__writer *w) {
     const ind__variant *v = w->variant;
     int columns = cg__split_columns(w), x = columns / v->vector;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -7964,23 +7966,23 @@ static void cg__join_columns(ind__writer *w) {
         const char *lane = w->split.lanes > 1 ? cg__string(w, "l%u[j]", i) : cg__string(w, "s%u", i);
         if (w->split.lanes > 1) cg__unroll(w);
         if (w->split.lanes > 1) cg__begin(w, "for (int j = 0; j < %d; j++)", w->split.lanes);
-        if (x < 32) ind__textf(&w->code, "ind_join_apart<%d>(%s);\n", x, lane);
-        if (x < 32) cg__use(w, IND__CG_JOIN_APART);
+        if (x < 32) ind__textf(&w->code, "ind_combine_strided<%d>(%s);\n", x, lane);
+        if (x < 32) cg__use(w, IND__CG_COMBINE_STRIDED);
         ind__textf(&w->code, "%sshared_s%u[threadIdx.x / 32][x%s] = %s;\n",
                    x < 32 ? cg__string(w, "if (threadIdx.x %% 32 < %d) ", x) : "", i,
                    w->split.lanes > 1 ? cg__string(w, " * %d + j", w->split.lanes) : "", lane);
         if (w->split.lanes > 1) cg__end(w);
     }
     ind__textf(&w->code, "__syncthreads();\n");
-    cg__use(w, IND__CG_JOIN_SHARED);
+    cg__use(w, IND__CG_COMBINE_SHARED);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_reduce(w, i))
-            ind__textf(&w->code, "s%u = ind_join_shared<%d, %d>(&shared_s%u[0][threadIdx.x %% %d]);\n", i,
+            ind__textf(&w->code, "s%u = ind_combine_shared<%d, %d>(&shared_s%u[0][threadIdx.x %% %d]);\n", i,
                        cg__split_shared_rows(w), columns, i, columns);
 }
 
 /* Combines the states of all blocks in the last block. All threads are divided among the columns. */
-static void cg__join_column_splits(ind__writer *w) {
+static void cg__combine_column_splits(ind__writer *w) {
     int columns = cg__split_columns(w), groups = w->variant->threads / columns;
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     if (!cg__shares_results(w)) return;
@@ -7992,15 +7994,15 @@ static void cg__join_column_splits(ind__writer *w) {
     if (columns < 32) groups = cg__split_shared_rows(w);
     for (uint32_t i = 1; i < w->body->num_inst && groups > 1; i++) {
         if (!cg__is_reduce(w, i)) continue;
-        if (columns < 32) ind__textf(&w->code, "ind_join_apart<%d>(s%u);\n", columns, i);
-        if (columns < 32) cg__use(w, IND__CG_JOIN_APART);
+        if (columns < 32) ind__textf(&w->code, "ind_combine_strided<%d>(s%u);\n", columns, i);
+        if (columns < 32) cg__use(w, IND__CG_COMBINE_STRIDED);
         ind__textf(&w->code,
                    columns < 32 ? "shared_s%u[threadIdx.x / 32][c] = s%u;\n" : "shared_s%u[group][c] = s%u;\n", i, i);
     }
     if (groups > 1) ind__textf(&w->code, "__syncthreads();\n");
     for (uint32_t i = 1; i < w->body->num_inst && groups > 1; i++)
         if (cg__is_reduce(w, i))
-            ind__textf(&w->code, "s%u = ind_join_shared<%d, %d>(&shared_s%u[0][c]);\n", i, groups, columns, i);
+            ind__textf(&w->code, "s%u = ind_combine_shared<%d, %d>(&shared_s%u[0][c]);\n", i, groups, columns, i);
     cg__end(w);
 }
 
@@ -8038,8 +8040,8 @@ static void cg__emit_column_split(ind__writer *w, const cg__pass *s) {
     cg__emit_states(w, s);
     cg__emit_lanes(w);
     cg__emit_column_rows(w, s);
-    cg__join_columns(w);
-    cg__join_column_splits(w);
+    cg__combine_columns(w);
+    cg__combine_column_splits(w);
     cg__emit_results(w, s);
     cg__emit_column_stores(w);
 }
@@ -8291,7 +8293,7 @@ static bool cg__scans_team(const ind__writer *w) {
 }
 
 /* Writes the member function that combines the state with the following state o. */
-static void cg__emit_combine_join(ind__writer *w) {
+static void cg__emit_combine_member(ind__writer *w) {
     int n = 0, k = 0;
     cg__need_none(w);
     for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), n++) cg__need(w, cg__inst(w, p)->arg[1]);
@@ -8302,7 +8304,7 @@ static void cg__emit_combine_join(ind__writer *w) {
             cg__member(w, (ind_dtype)cg__inst(w, i)->dtype, which < n ? "" : "o.", which < n ? which : which - n);
     }
     cg__close_needed(w);
-    cg__begin(w, "IND_INLINE void join(const ind_state &o)");
+    cg__begin(w, "IND_INLINE void combine(const ind_state &o)");
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++) {
         ind__textf(&w->code, "const %s to%d = ", cg__member_type((ind_dtype)cg__inst(w, p)->dtype), k);
@@ -8327,7 +8329,7 @@ static void cg__emit_combine_state(ind__writer *w) {
     cg__begin(w, "struct ind_state");
     for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++)
         ind__textf(&w->code, "%s x%d;\n", cg__member_type((ind_dtype)cg__inst(w, p)->dtype), k);
-    cg__emit_combine_join(w);
+    cg__emit_combine_member(w);
     cg__emit_shuffle(w, "IND_INLINE ind_state up(int n) const", "__shfl_up_sync");
     cg__emit_shuffle(w, "IND_INLINE ind_state lane(int n) const", "__shfl_sync");
     cg__end(w);
@@ -8393,7 +8395,7 @@ static void cg__begin_pass_states(ind__writer *w, const cg__pass *s) {
 }
 
 static void cg__end_pass_states(ind__writer *w, const cg__pass *s) {
-    cg__emit_join(w, s);
+    cg__emit_combine(w, s);
     cg__emit_results(w, s);
 }
 
@@ -8722,10 +8724,10 @@ static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int lev
         const char *t = cg__of_scan(w, "t", i), *s = cg__of_scan(w, "s", i);
         ind__textf(&w->code, "%s %s = %s[%s];\n", cg__scan_state(w, i), t, cg__of_scan(w, "before", i), line);
         if (cg__is_exclusive(w, i))
-            ind__textf(&w->code, "if (%s > 0) %s.join(%s[%s > 0 ? k * %d + j - %d : 0]);\n", step, t, s, step, p->run,
-                       p->team ? p->run : 1);
+            ind__textf(&w->code, "if (%s > 0) %s.combine(%s[%s > 0 ? k * %d + j - %d : 0]);\n", step, t, s, step,
+                       p->run, p->team ? p->run : 1);
         else
-            ind__textf(&w->code, "%s.join(%s[k * %d + j]);\n", t, s, p->run);
+            ind__textf(&w->code, "%s.combine(%s[k * %d + j]);\n", t, s, p->run);
         cg__scan_results_of(w, i, t);
     }
 }
@@ -8762,7 +8764,7 @@ static void cg__leave_out(ind__writer *w, const cg__scan_pass *p, int level) {
 }
 
 /* Combines each state with the previous element's. */
-static void cg__emit_run_joins(ind__writer *w, const cg__scan_pass *p, int level) {
+static void cg__emit_run_combine(ind__writer *w, const cg__scan_pass *p, int level) {
     uint32_t num = w->body->num_inst;
     const char *at = cg__string(w, "k * %d + j", p->run);
     if ((p->team ? p->lines : p->run) == 1) return;
@@ -8771,7 +8773,7 @@ static void cg__emit_run_joins(ind__writer *w, const cg__scan_pass *p, int level
     for (uint32_t i = 1; i < num; i++) {
         if (!cg__runs_at(w, i, level)) continue;
         const char *s = cg__of_scan(w, "s", i), *t = cg__of_scan(w, "t", i);
-        ind__textf(&w->code, "    %s %s = %s[%s > 0 ? %s - %d : 0];\n    %s.join(%s[%s]);\n    %s[%s] = %s;\n",
+        ind__textf(&w->code, "    %s %s = %s[%s > 0 ? %s - %d : 0];\n    %s.combine(%s[%s]);\n    %s[%s] = %s;\n",
                    cg__scan_state(w, i), t, s, step, at, p->team ? p->run : 1, t, s, at, s, at, t);
     }
     ind__textf(&w->code, "}\n");
@@ -8829,7 +8831,7 @@ static void cg__emit_tiles_done(ind__writer *w) {
 }
 
 /* Computes the prefix of each of the thread's vectors. */
-static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level) {
+static void cg__emit_scan_combine(ind__writer *w, const cg__scan_pass *p, int level) {
     int warps = cg__scan_warps(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__runs_at(w, i, level)) continue;
@@ -8871,7 +8873,7 @@ static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int leve
         cg__leave_out(w, p, level);
         cg__begin_neighbours(w, p);
     }
-    cg__emit_run_joins(w, p, level);
+    cg__emit_run_combine(w, p, level);
     cg__end(w);
     cg__move_back(w, p);
     for (uint32_t i = 1; i < num && !p->team; i++)
@@ -8887,7 +8889,7 @@ static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int leve
         cg__start_chunk_loads(
             w, p, IND__CG_LOADED_AHEAD,
             cg__string(w, "begin + %d + ", cg__scan_chunk(w, p))); /* in flight while this chunk is combined */
-    cg__emit_scan_join(w, p, level);
+    cg__emit_scan_combine(w, p, level);
 }
 
 /* Like cg__vector_stores, for the elements inside the row. */
@@ -8996,7 +8998,7 @@ static void cg__emit_scan_walk(ind__writer *w, const cg__pass *s, int levels, co
             const char *result = cg__is_exclusive(w, i) ? cg__of_scan(w, "t", i) : state;
             if (cg__is_exclusive(w, i))
                 ind__textf(&w->code, "const %s %s = %s;\n", cg__scan_state(w, i), result, state);
-            ind__textf(&w->code, "%s.join(%s);\n", state, x);
+            ind__textf(&w->code, "%s.combine(%s);\n", state, x);
             cg__scan_results_of(w, i, result);
         }
     }
@@ -9237,7 +9239,7 @@ typedef struct cg__mm_problem {
 /* ---- the problem ---- */
 
 /* Joins the R variables into one, k: by merging where the accesses allow it, else by division. */
-static void cg__mm_join_depth(cg__decider *d) {
+static void cg__mm_merge_depth(cg__decider *d) {
     ind__loops *x = &d->plan->domain;
     for (int v = x->rank + x->rrank - 2; v >= x->rank; v--) ind__loops_merge(x, v);
     if (x->rrank < 2 || d->w.failed) return;
@@ -9253,7 +9255,7 @@ static void cg__mm_join_depth(cg__decider *d) {
 
 /* A batch variable that only a knows, next to m and merging with it, makes more rows: [batch, row] x [column] products
    with one weight become a single one. */
-static void cg__mm_join_rows(cg__decider *d, cg__mm_problem *p) {
+static void cg__mm_merge_rows(cg__decider *d, cg__mm_problem *p) {
     while (p->m > 0 && p->m - 1 != p->n) {
         ind_expr outer = d->plan->domain.var[p->m - 1];
         uint32_t b = p->b.value;
@@ -9367,7 +9369,7 @@ static bool cg__mm_is_batch(const cg__mm_problem *p, int v) {
 static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     const ind_kernel *k = d->w.kernel;
     const ind__inst *dot = cg__inst(&d->w, k->matmul.dot);
-    cg__mm_join_depth(d);
+    cg__mm_merge_depth(d);
     if (d->w.failed) return;
     cg__analyse(d);
     *p = (cg__mm_problem){.a.value = dot->arg[0],
@@ -9377,7 +9379,7 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
                           .k = d->plan->domain.rrank ? d->plan->domain.rank : -1,
                           .dot = k->matmul.dot,
                           .sum = (ind_dtype)dot->dtype};
-    cg__mm_join_rows(d, p);
+    cg__mm_merge_rows(d, p);
     if (!cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
     cg__mm_find_operand(&d->w, p, &p->a, p->m);
     cg__mm_find_operand(&d->w, p, &p->b, p->n);
@@ -10336,11 +10338,11 @@ static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_vary_sum(cg__decider *d, const cg__mm_problem *p) {
     if (p->n < 0) return;
     d->plan->varies[p->dot] |= 1u << p->n;
-    for (uint32_t i = p->dot + 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__join_use, d);
+    for (uint32_t i = p->dot + 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__propagate_use, d);
 }
 
-/* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue join in where
-   they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
+/* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue do the same
+   where they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
 static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
     ind_expr guard = {0};
     bool aligned = false;
@@ -11305,10 +11307,10 @@ static int64_t cg__staged_bytes(const ind__writer *w) {
 
 /* Bytes of a block's shared memory besides the rows: states of even and of odd rows, its own and the received ones, and
    barriers. */
-static int64_t cg__joined_bytes(const ind__writer *w) {
+static int64_t cg__exchange_bytes(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const int states = cg__warps_meet(w) ? cg__meeting_states(w) : v->threads / 32 + v->of.row.cluster;
-    const int64_t bytes = (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_joins(w);
+    const int64_t bytes = (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_combine_steps(w);
     return (bytes + IND__CG_LINE_BYTES - 1) / IND__CG_LINE_BYTES * IND__CG_LINE_BYTES;
 }
 
@@ -11324,7 +11326,7 @@ static void cg__share_row(cg__decider *d, int64_t longest) {
 static bool cg__has_room(const ind__writer *w) {
     int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - w->target->block_shared;
     if (room > w->target->shared_per_block) room = w->target->shared_per_block;
-    return cg__staged_bytes(w) + cg__joined_bytes(w) <= room && cg__edge_rounds(w) < 2;
+    return cg__staged_bytes(w) + cg__exchange_bytes(w) <= room && cg__edge_rounds(w) < 2;
 }
 
 /* The smallest cluster whose blocks have the capacity for `stages` rows each, with `blocks` of them on an SM and a lane
@@ -11382,7 +11384,7 @@ static bool cg__choose_held(cg__decider *d) {
     const cg__held_words words = cg__count_held(&d->w);
     const int room = cg__staged_registers(&d->w);
     const bool crowded = v->misaligned && v->vector > 4 && v->blocks_per_sm == 1 && v->of.row.stage.num > 1 &&
-                         cg__warps_meet(&d->w) && cg__num_joins(&d->w) > 1;
+                         cg__warps_meet(&d->w) && cg__num_combine_steps(&d->w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
         const double held = cg__words_held(&words, order[o].held, order[o].once);
@@ -11428,7 +11430,7 @@ static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
     ind__variant best = *d->variant;
     int64_t most = 0;
-    if (words.common > 0 || cg__num_joins(&d->w) < 2) return false;
+    if (words.common > 0 || cg__num_combine_steps(&d->w) < 2) return false;
     for (int blocks = 4; blocks > 1; blocks--) {
         if (!cg__choose_cluster(d, longest, blocks > 2 ? t->turn_threads : t->block_threads, blocks, 1)) continue;
         if (cg__row(&d->w)->cluster < 2 || cg__row(&d->w)->cluster > t->turn_cluster ||
@@ -11472,7 +11474,7 @@ static bool cg__l1_holds(const ind__writer *w, double bytes) {
 static bool cg__fit_late(cg__decider *d, int64_t longest) {
     const int64_t room = d->w.target->shared_per_sm;
     const ind_thresholds *t = &d->w.target->thresholds;
-    const bool several = cg__num_joins(&d->w) > 1;
+    const bool several = cg__num_combine_steps(&d->w) > 1;
     if (!several && d->variant->vector <= 4) return false;
     if (longest <= t->late_threads * t->most_elements && cg__fits_block(d, longest, t->late_threads, t->late_blocks, 0))
         return true;
@@ -11500,7 +11502,7 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
     const bool late = cg__reads_late(&d->w);
     const cg__held_words words = cg__count_held(&d->w);
     const ind__variant before = *d->variant;
-    const bool several = cg__num_joins(&d->w) > 1, weights = words.common > 0, shifted = before.misaligned;
+    const bool several = cg__num_combine_steps(&d->w) > 1, weights = words.common > 0, shifted = before.misaligned;
     const int64_t in_flight = cg__bytes_in_flight(&d->w) / d->w.target->num_sms;
     const bool across = several && weights && shifted;
     if (late && cg__fit_late(d, longest)) return true;
@@ -11552,7 +11554,7 @@ static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int block
    copy bandwidth. */
 static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
-    const bool several = cg__num_joins(&d->w) > 1;
+    const bool several = cg__num_combine_steps(&d->w) > 1;
     const ind_thresholds *t = &d->w.target->thresholds;
     if (!cg__choose_cluster(d, longest, t->block_threads, 1, 2))
         return cg__choose_cluster(d, longest, t->block_threads, 1, 1);
@@ -11679,7 +11681,7 @@ static bool cg__choose_row_staged(cg__decider *d, int64_t longest, bool stays) {
 static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     const int way = d->way;
-    const bool several = cg__num_joins(&d->w) > 1;
+    const bool several = cg__num_combine_steps(&d->w) > 1;
     d->way = 0;
     const bool kept = cg__choose_row_block(d, longest), alone = d->variant->blocks_per_sm < 2;
     *d->variant = before;
@@ -11706,8 +11708,8 @@ static bool cg__stages_alone(cg__decider *d, int64_t longest) {
 static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
     const int64_t largest = (int64_t)t->full_threads * t->alone_elements;
-    bool alone =
-        longest > largest || (longest > (int64_t)t->block_threads * t->alone_elements && cg__num_joins(&d->w) > 1);
+    bool alone = longest > largest ||
+                 (longest > (int64_t)t->block_threads * t->alone_elements && cg__num_combine_steps(&d->w) > 1);
     if (d->variant->misaligned) alone = cg__misaligned_alone(d, longest);
     if (alone && cg__reads_broadcast(&d->w)) alone = longest > largest || cg__stages_alone(d, longest);
     if (alone && cg__choose_row_staged(d, longest, true)) return true;
@@ -11721,7 +11723,7 @@ static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
    are not staged come after those that differ in the values kept in registers. */
 static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     const int way = d->way;
-    const bool late = d->variant->vector > 4 && cg__num_joins(&d->w) > 1 && cg__reads_late(&d->w);
+    const bool late = d->variant->vector > 4 && cg__num_combine_steps(&d->w) > 1 && cg__reads_late(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
     const bool waits = longest > (late ? t->late_threads * t->alone_elements + 2 * d->variant->vector
                                        : t->block_threads * t->waiting_elements);
@@ -11784,7 +11786,7 @@ static bool cg__can_cluster(const cg__decider *d) {
         if (cg__inst(&d->w, i)->op == IND_LOOP_STORE && !(d->plan->varies[i] & cg__r_mask(&d->w)) &&
             cg__stores_over(&d->w, i))
             return false;
-    return cg__num_joins(&d->w) > 0;
+    return cg__num_combine_steps(&d->w) > 0;
 }
 
 /* Blocks that share a looped row: the fewest that give nearly all SMs a block. */
@@ -11822,7 +11824,7 @@ static double cg__places_taken(const ind__writer *w, double rows, int threads) {
 static int cg__most_walkers(ind__writer *w, int64_t rows) {
     const ind_thresholds *t = &w->target->thresholds;
     if (rows < 2 * w->target->num_sms) return IND__CG_MAX_THREADS;
-    if (cg__looped_passes(w) > 1 || !cg__joins_chunks(w)) return t->loop_threads;
+    if (cg__looped_passes(w) > 1 || !cg__combines_chunks(w)) return t->loop_threads;
     const double few = cg__places_taken(w, (double)rows, t->loop_threads),
                  many = cg__places_taken(w, (double)rows, t->loop_small);
     return many + t->loop_idle / 100.0 < few ? t->loop_threads : t->loop_small;
@@ -13240,10 +13242,10 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->params = cg__keep_text(w->arena, &params);
     part->code = cg__keep_text(w->arena, &code);
     part->outside = cg__keep_text(w->arena, &outside);
-    bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
-                 cg__sorts_rows(w); /* their barriers are in prelude functions */
+    bool in_prelude = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
+                      cg__sorts_rows(w); /* their barriers are in prelude functions */
     part->narrow = w->variant->threads <= w->target->thresholds.combo_threads;
-    part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
+    part->barrier = part->code && (in_prelude || strstr(part->code, "__syncthreads()"));
     part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->args.arg, w->args.num * sizeof *w->args.arg);
     part->variant.num_args = w->args.num;
     ind__text_free(&params);
@@ -13467,7 +13469,7 @@ static void cg__write_combo(cg__combo *x) {
 }
 
 /* Combines the properties of all parts into the variant. Table rows are ordered by function. */
-static void cg__join_parts(cg__combo *x) {
+static void cg__merge_parts(cg__combo *x) {
     ind_context *c = x->plan->context;
     ind__variant *v = x->variant;
     *v = (ind__variant){.strategy = IND_STRATEGY_COMBO, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
@@ -13495,7 +13497,7 @@ static void cg__join_parts(cg__combo *x) {
 static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t num, ind__variant *v) {
     cg__combo x = {.plan = p, .part = part, .num_parts = num, .variant = v, .text = {.context = p->context}};
     ind__text why = {.context = p->context};
-    cg__join_parts(&x);
+    cg__merge_parts(&x);
     snprintf(v->source.entry, sizeof v->source.entry, "ind_k_combo_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__write_combo(&x);
     ind__textf(&why, "%u independent kernels, %u %s", (unsigned)num, (unsigned)x.num_functions,
@@ -13924,7 +13926,7 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     cg__combo x = {.plan = p, .part = part, .num_parts = 2, .variant = v, .text = {.context = c}};
     ind__text why = {.context = c};
     const ind__variant *rows = &part[0]->variant;
-    cg__join_parts(&x);
+    cg__merge_parts(&x);
     v->strategy = IND_STRATEGY_FINISH;
     v->grid[0] = rows->grid[0];
     v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->misaligned = rows->misaligned;

@@ -81,7 +81,7 @@ typedef struct ind__writer {
     const char **memory; /* per LOAD and STORE, NULL: buffer[index] */
     uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
     uint8_t *needed;     /* per instruction */
-    int join;            /* ROW_STAGED: combine steps of a cluster written so far */
+    int combine_step;    /* ROW_STAGED: combine steps of a cluster written so far */
     uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
     int scope;           /* depth of cg__begin, 1 outermost */
     struct {

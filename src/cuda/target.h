@@ -8,7 +8,8 @@
       "rows")                                                                                                          \
     X(lane_registers, 32, "registers of a lane for its part of a short row",                                           \
       "half of all threads resident; sums, norms, softmax of short rows")                                              \
-    X(least_lanes, 8, "lanes per row of a launch, at least, if launches choose them", "norms and softmax of 128 and 256")  \
+    X(least_lanes, 8, "lanes per row of a launch, at least, if launches choose them",                                  \
+      "norms and softmax of 128 and 256")                                                                              \
     X(edge_rounds, 4, "iterations in which the lanes of a misaligned row take its edges", "rows of 3 to 1024")         \
     X(kept_registers, 64, "registers of a thread for its part of a row", "1024 threads of 64 registers fill an SM")    \
     X(full_threads, 1024, "threads of 64 registers that fill an SM", "65,536 registers")                               \
@@ -22,7 +23,7 @@
     X(edge_registers, 14, "more of them if rows are misaligned", "NVRTC 13.0, layer_norm and softmax")                 \
     X(most_found, 128, "registers of vectors whose elements are found by index arithmetic",                            \
       "of 255 a thread may have")                                                                                      \
-    X(joined_vectors, 64, "vectors of a row from which on misaligned loads are combined from two aligned vectors",     \
+    X(combined_vectors, 64, "vectors of a row from which on misaligned loads are combined from two aligned vectors",   \
       "layer_norm of 257 bf16: 91 % of a copy by elements, 79 % combined")                                             \
     X(shifted_vectors, 8, "vectors of a row from which on its edges are peeled",                                       \
       "rows of 67 bf16 gain, of 35 lose; with 4 vectors half of the lanes have an edge")                               \

@@ -112,15 +112,15 @@ static void cg__set_misaligned(cg__decider *d, int n, ind_expr guard, bool align
     v->guard_aligned = aligned;
     v->misaligned = true;
     d->used &= ~IND__ASSUME_DIVISIBLE;
-    const bool joins =
-        d->plan->domain.rrank && cg__likely_row(&d->w) >= d->w.target->thresholds.joined_vectors * (int64_t)n;
+    const bool combined =
+        d->plan->domain.rrank && cg__likely_row(&d->w) >= d->w.target->thresholds.combined_vectors * (int64_t)n;
     d->plan->starts_misaligned =
         !cg__start_known(&d->w, d->plan->leader) || !ind_known_multiple(cg__row_start(&d->w, d->plan->leader), n);
     cg__no_vectors(d);
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         const bool walks = cg__walks_row(&d->w, i), same = walks && cg__same_shift(&d->w, i, d->plan->leader, n);
         const bool store = cg__inst(&d->w, i)->op == IND_LOOP_STORE;
-        const bool across = d->plan->domain.rrank ? walks && (joins || store) : d->plan->through[i] && store;
+        const bool across = d->plan->domain.rrank ? walks && (combined || store) : d->plan->through[i] && store;
         d->plan->vector[i] = (uint8_t)(same || across ? n : 1);
         d->plan->across[i] = across && !same;
         if (d->plan->vector[i] > 1 && d->assume & IND__ASSUME_ALIGNED &&
@@ -247,7 +247,7 @@ static int cg__misaligned_reach(const ind__writer *w) {
     return w->variant->vector;
 }
 
-static int cg__num_joins(const ind__writer *w);
+static int cg__num_combine_steps(const ind__writer *w);
 
 /* Elements from one boundary to the next. Rows in shared memory start at lines: a warp's 512 bytes are then four lines
    instead of five, and none of their sectors is stored in two parts (softmax on an H200, % of copy bandwidth at

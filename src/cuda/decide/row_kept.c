@@ -5,7 +5,7 @@
 static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     const int way = d->way;
-    const bool several = cg__num_joins(&d->w) > 1;
+    const bool several = cg__num_combine_steps(&d->w) > 1;
     d->way = 0;
     const bool kept = cg__choose_row_block(d, longest), alone = d->variant->blocks_per_sm < 2;
     *d->variant = before;
@@ -32,8 +32,8 @@ static bool cg__stages_alone(cg__decider *d, int64_t longest) {
 static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
     const int64_t largest = (int64_t)t->full_threads * t->alone_elements;
-    bool alone =
-        longest > largest || (longest > (int64_t)t->block_threads * t->alone_elements && cg__num_joins(&d->w) > 1);
+    bool alone = longest > largest ||
+                 (longest > (int64_t)t->block_threads * t->alone_elements && cg__num_combine_steps(&d->w) > 1);
     if (d->variant->misaligned) alone = cg__misaligned_alone(d, longest);
     if (alone && cg__reads_broadcast(&d->w)) alone = longest > largest || cg__stages_alone(d, longest);
     if (alone && cg__choose_row_staged(d, longest, true)) return true;
@@ -47,7 +47,7 @@ static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
    are not staged come after those that differ in the values kept in registers. */
 static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     const int way = d->way;
-    const bool late = d->variant->vector > 4 && cg__num_joins(&d->w) > 1 && cg__reads_late(&d->w);
+    const bool late = d->variant->vector > 4 && cg__num_combine_steps(&d->w) > 1 && cg__reads_late(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
     const bool waits = longest > (late ? t->late_threads * t->alone_elements + 2 * d->variant->vector
                                        : t->block_threads * t->waiting_elements);
@@ -110,7 +110,7 @@ static bool cg__can_cluster(const cg__decider *d) {
         if (cg__inst(&d->w, i)->op == IND_LOOP_STORE && !(d->plan->varies[i] & cg__r_mask(&d->w)) &&
             cg__stores_over(&d->w, i))
             return false;
-    return cg__num_joins(&d->w) > 0;
+    return cg__num_combine_steps(&d->w) > 0;
 }
 
 /* Blocks that share a looped row: the fewest that give nearly all SMs a block. */
@@ -148,7 +148,7 @@ static double cg__places_taken(const ind__writer *w, double rows, int threads) {
 static int cg__most_walkers(ind__writer *w, int64_t rows) {
     const ind_thresholds *t = &w->target->thresholds;
     if (rows < 2 * w->target->num_sms) return IND__CG_MAX_THREADS;
-    if (cg__looped_passes(w) > 1 || !cg__joins_chunks(w)) return t->loop_threads;
+    if (cg__looped_passes(w) > 1 || !cg__combines_chunks(w)) return t->loop_threads;
     const double few = cg__places_taken(w, (double)rows, t->loop_threads),
                  many = cg__places_taken(w, (double)rows, t->loop_small);
     return many + t->loop_idle / 100.0 < few ? t->loop_threads : t->loop_small;

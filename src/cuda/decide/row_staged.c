@@ -28,10 +28,10 @@ static int64_t cg__staged_bytes(const ind__writer *w) {
 
 /* Bytes of a block's shared memory besides the rows: states of even and of odd rows, its own and the received ones, and
    barriers. */
-static int64_t cg__joined_bytes(const ind__writer *w) {
+static int64_t cg__exchange_bytes(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const int states = cg__warps_meet(w) ? cg__meeting_states(w) : v->threads / 32 + v->of.row.cluster;
-    const int64_t bytes = (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_joins(w);
+    const int64_t bytes = (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_combine_steps(w);
     return (bytes + IND__CG_LINE_BYTES - 1) / IND__CG_LINE_BYTES * IND__CG_LINE_BYTES;
 }
 
@@ -47,7 +47,7 @@ static void cg__share_row(cg__decider *d, int64_t longest) {
 static bool cg__has_room(const ind__writer *w) {
     int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - w->target->block_shared;
     if (room > w->target->shared_per_block) room = w->target->shared_per_block;
-    return cg__staged_bytes(w) + cg__joined_bytes(w) <= room && cg__edge_rounds(w) < 2;
+    return cg__staged_bytes(w) + cg__exchange_bytes(w) <= room && cg__edge_rounds(w) < 2;
 }
 
 /* The smallest cluster whose blocks have the capacity for `stages` rows each, with `blocks` of them on an SM and a lane
@@ -105,7 +105,7 @@ static bool cg__choose_held(cg__decider *d) {
     const cg__held_words words = cg__count_held(&d->w);
     const int room = cg__staged_registers(&d->w);
     const bool crowded = v->misaligned && v->vector > 4 && v->blocks_per_sm == 1 && v->of.row.stage.num > 1 &&
-                         cg__warps_meet(&d->w) && cg__num_joins(&d->w) > 1;
+                         cg__warps_meet(&d->w) && cg__num_combine_steps(&d->w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
         const double held = cg__words_held(&words, order[o].held, order[o].once);
@@ -151,7 +151,7 @@ static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
     ind__variant best = *d->variant;
     int64_t most = 0;
-    if (words.common > 0 || cg__num_joins(&d->w) < 2) return false;
+    if (words.common > 0 || cg__num_combine_steps(&d->w) < 2) return false;
     for (int blocks = 4; blocks > 1; blocks--) {
         if (!cg__choose_cluster(d, longest, blocks > 2 ? t->turn_threads : t->block_threads, blocks, 1)) continue;
         if (cg__row(&d->w)->cluster < 2 || cg__row(&d->w)->cluster > t->turn_cluster ||
@@ -195,7 +195,7 @@ static bool cg__l1_holds(const ind__writer *w, double bytes) {
 static bool cg__fit_late(cg__decider *d, int64_t longest) {
     const int64_t room = d->w.target->shared_per_sm;
     const ind_thresholds *t = &d->w.target->thresholds;
-    const bool several = cg__num_joins(&d->w) > 1;
+    const bool several = cg__num_combine_steps(&d->w) > 1;
     if (!several && d->variant->vector <= 4) return false;
     if (longest <= t->late_threads * t->most_elements && cg__fits_block(d, longest, t->late_threads, t->late_blocks, 0))
         return true;
@@ -223,7 +223,7 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
     const bool late = cg__reads_late(&d->w);
     const cg__held_words words = cg__count_held(&d->w);
     const ind__variant before = *d->variant;
-    const bool several = cg__num_joins(&d->w) > 1, weights = words.common > 0, shifted = before.misaligned;
+    const bool several = cg__num_combine_steps(&d->w) > 1, weights = words.common > 0, shifted = before.misaligned;
     const int64_t in_flight = cg__bytes_in_flight(&d->w) / d->w.target->num_sms;
     const bool across = several && weights && shifted;
     if (late && cg__fit_late(d, longest)) return true;
@@ -275,7 +275,7 @@ static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int block
    copy bandwidth. */
 static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
-    const bool several = cg__num_joins(&d->w) > 1;
+    const bool several = cg__num_combine_steps(&d->w) > 1;
     const ind_thresholds *t = &d->w.target->thresholds;
     if (!cg__choose_cluster(d, longest, t->block_threads, 1, 2))
         return cg__choose_cluster(d, longest, t->block_threads, 1, 1);

@@ -82,15 +82,15 @@ static void cg__each_exchanged(ind__writer *w, const cg__pass *s, void (*f)(ind_
     }
 }
 
-static void cg__join_lanes_line(ind__writer *w, uint32_t i, char letter) {
+static void cg__combine_lanes_line(ind__writer *w, uint32_t i, char letter) {
     int lanes = cg__row_threads(w) < 32 ? cg__row_threads(w) : 32;
     if (ind__ok(cg__row(w)->lanes)) {
-        cg__use(w, IND__CG_JOIN_FITTED);
-        ind__textf(&w->code, "ind_join_fitted(%c%u, threads);\n", letter, i);
+        cg__use(w, IND__CG_COMBINE_FITTED);
+        ind__textf(&w->code, "ind_combine_fitted(%c%u, threads);\n", letter, i);
         return;
     }
-    if (lanes > 1) ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
-    if (lanes > 1) cg__use(w, IND__CG_JOIN_LANES);
+    if (lanes > 1) ind__textf(&w->code, "ind_combine_lanes<%d>(%c%u);\n", lanes, letter, i);
+    if (lanes > 1) cg__use(w, IND__CG_COMBINE_LANES);
 }
 
 static void cg__warp_to_shared_line(ind__writer *w, uint32_t i, char letter) {
@@ -105,7 +105,7 @@ static void cg__column_to_shared_line(ind__writer *w, uint32_t i, char letter) {
 /* True if lanes combine the states of warps as a tree, instead of each thread all of them as a chain. Combining
    softmaxes or means takes ten times the instructions of sums: for 16 warps, a tenth of NVRTC's work for cross entropy
    of 128256. */
-static bool cg__lanes_join_warps(const ind__writer *w, uint32_t i) {
+static bool cg__lanes_combine_warps(const ind__writer *w, uint32_t i) {
     const int warps = w->variant->threads / 32;
     if (w->variant->strategy == IND_STRATEGY_COLUMN || warps < 4 || warps > 32 || warps & (warps - 1)) return false;
     return !cg__in_registers(w) && cg__two_step(cg__inst(w, i));
@@ -116,34 +116,34 @@ static void cg__from_shared_line(ind__writer *w, uint32_t i, char letter) {
     const int warps = v->threads / 32;
     const char *part = cg__part_of(w);
     if (cg__is_fitted(w)) {
-        cg__use(w, IND__CG_JOIN_WARPS);
-        ind__textf(&w->code, "%c%u = ind_join_warps<%d>(shared_%c%u%s, threads / 32);\n", letter, i, warps, letter, i,
-                   part);
+        cg__use(w, IND__CG_COMBINE_WARPS);
+        ind__textf(&w->code, "%c%u = ind_combine_warps<%d>(shared_%c%u%s, threads / 32);\n", letter, i, warps, letter,
+                   i, part);
         return;
     }
-    if (cg__lanes_join_warps(w, i)) {
-        ind__textf(&w->code, "%c%u = shared_%c%u%s[threadIdx.x %% %d];\nind_join_lanes<%d>(%c%u);\n", letter, i, letter,
-                   i, part, warps, warps, letter, i);
+    if (cg__lanes_combine_warps(w, i)) {
+        ind__textf(&w->code, "%c%u = shared_%c%u%s[threadIdx.x %% %d];\nind_combine_lanes<%d>(%c%u);\n", letter, i,
+                   letter, i, part, warps, warps, letter, i);
         return;
     }
-    cg__use(w, IND__CG_JOIN_SHARED);
+    cg__use(w, IND__CG_COMBINE_SHARED);
     if (v->strategy == IND_STRATEGY_COLUMN)
-        ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&shared_%c%u[0][x]);\n", letter, i, v->threads / v->rows,
-                   v->rows, letter, i);
+        ind__textf(&w->code, "%c%u = ind_combine_shared<%d, %d>(&shared_%c%u[0][x]);\n", letter, i,
+                   v->threads / v->rows, v->rows, letter, i);
     else
-        ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(shared_%c%u%s);\n", letter, i, warps, letter, i, part);
+        ind__textf(&w->code, "%c%u = ind_combine_shared<%d, 1>(shared_%c%u%s);\n", letter, i, warps, letter, i, part);
 }
 
 static void cg__to_cluster_line(ind__writer *w, uint32_t i, char letter) {
     const char *part = cg__part_of(w);
     ind__textf(&w->code, "ind_cluster_send(&cluster_%c%u%s[block], &barrier[%d]%s, threadIdx.x, %c%u);\n", letter, i,
-               part, w->join, part, letter, i);
+               part, w->combine_step, part, letter, i);
 }
 
 static void cg__from_cluster_line(ind__writer *w, uint32_t i, char letter) {
-    cg__use(w, IND__CG_JOIN_SHARED);
-    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, cg__row(w)->cluster, letter, i,
-               cg__part_of(w));
+    cg__use(w, IND__CG_COMBINE_SHARED);
+    ind__textf(&w->code, "%c%u = ind_combine_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, cg__row(w)->cluster, letter,
+               i, cg__part_of(w));
 }
 
 static void cg__state_size(ind__writer *w, uint32_t i, char letter) {
@@ -151,18 +151,19 @@ static void cg__state_size(ind__writer *w, uint32_t i, char letter) {
 }
 
 static void cg__emit_cluster_wait(ind__writer *w) {
-    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d]%s, %s);\n", w->join, cg__part_of(w),
+    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d]%s, %s);\n", w->combine_step, cg__part_of(w),
                cg__is_parted(w) ? "turn >> 1 & 1" : "0");
 }
 
 /* Combines the states of a cluster's blocks. Persistent blocks have separate barriers for even and odd rows, whose
    phase changes every other row. No block can be two rows ahead of another, as it needs that block's states for each
    row. */
-static void cg__emit_cluster_join(ind__writer *w, const cg__pass *s) {
+static void cg__emit_cluster_combine(ind__writer *w, const cg__pass *s) {
     const int cluster = cg__row(w)->cluster;
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
-    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part, cluster);
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->combine_step, part,
+               cluster);
     cg__each_state(w, s, cg__state_size);
     ind__textf(&w->code, "));\n");
     cg__begin(w, "if (threadIdx.x < %d)", cluster);
@@ -170,29 +171,29 @@ static void cg__emit_cluster_join(ind__writer *w, const cg__pass *s) {
     cg__end(w);
     cg__emit_cluster_wait(w);
     cg__each_state(w, s, cg__from_cluster_line);
-    w->join++;
+    w->combine_step++;
 }
 
 static void cg__warp_to_cluster_line(ind__writer *w, uint32_t i, char letter) {
     const char *part = cg__part_of(w);
     ind__textf(&w->code, "ind_cluster_send(&cluster_%c%u%s[lane / 32], &barrier[%d]%s, threadIdx.x %% 32, %c%u);\n",
-               letter, i, part, w->join, part, letter, i);
+               letter, i, part, w->combine_step, part, letter, i);
 }
 
 /* Each lane combines every 32nd state, then lanes combine theirs, in the same order in all blocks. */
 static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
     const int lanes = cg__meeting_lanes(w), each = cg__meeting_states(w) / lanes;
     if (letter == 'w') {
-        cg__use(w, IND__CG_JOIN_MOMENTS);
-        ind__textf(&w->code, "w%u = ind_join_moments<%d, %d, %d>(&cluster_w%u%s[threadIdx.x %% %d], (%s)(%s));\n", i,
+        cg__use(w, IND__CG_COMBINE_MOMENTS);
+        ind__textf(&w->code, "w%u = ind_combine_moments<%d, %d, %d>(&cluster_w%u%s[threadIdx.x %% %d], (%s)(%s));\n", i,
                    each, lanes, lanes, i, cg__part_of(w), lanes, cg__state_type(w, i),
                    cg__expr_string(w, cg__r_numel(w)));
         return;
     }
-    ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&cluster_%c%u%s[threadIdx.x %% %d]);\n", letter, i, each,
+    ind__textf(&w->code, "%c%u = ind_combine_shared<%d, %d>(&cluster_%c%u%s[threadIdx.x %% %d]);\n", letter, i, each,
                lanes, letter, i, cg__part_of(w), lanes);
-    ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
-    cg__use(w, IND__CG_JOIN_SHARED);
+    ind__textf(&w->code, "ind_combine_lanes<%d>(%c%u);\n", lanes, letter, i);
+    cg__use(w, IND__CG_COMBINE_SHARED);
 }
 
 /* Writes a warp's moments, if warps synchronise once: count, mean, and squared deviations from this mean. */
@@ -203,7 +204,7 @@ static void cg__warp_moments_line(ind__writer *w, uint32_t i, char letter) {
         ind__textf(&w->code, "ind_welford<%s> w%u = {(%s)count%u.value, near%u, d%u.value};\n", type, i, type, i, i, i);
         return;
     }
-    ind__textf(&w->code, "ind_join_lanes<32>(count%u);\n", i);
+    ind__textf(&w->code, "ind_combine_lanes<32>(count%u);\n", i);
     ind__textf(&w->code, "const %s near%u = s%u.value / (%s)(count%u.value ? count%u.value : 1);\n", type, i, i, type,
                i, i);
 }
@@ -216,10 +217,10 @@ static bool cg__exchanges_any(const ind__writer *w, const cg__pass *s) {
 
 /* Combines the states of a cluster's warps. No warp can be two rows ahead of another, as it needs that warp's states
    for each row. */
-static void cg__emit_warps_join(ind__writer *w, const cg__pass *s) {
+static void cg__emit_warps_combine(ind__writer *w, const cg__pass *s) {
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
-    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part,
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->combine_step, part,
                cg__row_threads(w) / 32);
     cg__each_exchanged(w, s, cg__state_size);
     ind__textf(&w->code, "));\n");
@@ -228,17 +229,17 @@ static void cg__emit_warps_join(ind__writer *w, const cg__pass *s) {
     cg__end(w);
     cg__emit_cluster_wait(w);
     cg__each_exchanged(w, s, cg__from_warps_line);
-    w->join++;
+    w->combine_step++;
 }
 
-static void cg__emit_join(ind__writer *w, const cg__pass *s) {
+static void cg__emit_combine(ind__writer *w, const cg__pass *s) {
     bool column = w->variant->strategy == IND_STRATEGY_COLUMN;
     if (!cg__reduces_any(w, s)) return;
-    if (!column) cg__each_state(w, s, cg__join_lanes_line);
+    if (!column) cg__each_state(w, s, cg__combine_lanes_line);
     if (!cg__shares_states(w)) return;
     if (cg__warps_meet(w)) {
         cg__each_state(w, s, cg__warp_moments_line);
-        if (cg__exchanges_any(w, s)) cg__emit_warps_join(w, s);
+        if (cg__exchanges_any(w, s)) cg__emit_warps_combine(w, s);
         return;
     }
     if (!column) cg__begin(w, "if (lane %% 32 == 0)");
@@ -246,7 +247,7 @@ static void cg__emit_join(ind__writer *w, const cg__pass *s) {
     if (!column) cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__each_state(w, s, cg__from_shared_line);
-    if (cg__has_cluster(w)) cg__emit_cluster_join(w, s);
+    if (cg__has_cluster(w)) cg__emit_cluster_combine(w, s);
 }
 
 static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, const char *second) {

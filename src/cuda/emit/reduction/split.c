@@ -146,6 +146,6 @@ static void cg__take_partials(ind__writer *w, const char *group, int groups, con
     ind__textf(&w->code, "#pragma unroll %d\n", several ? 4 : 1);
     cg__begin(w, "for (int i = %s; i < %s; i += %d)", group, cg__expr_string(w, w->variant->of.split.num), groups);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_reduce(w, i)) ind__textf(&w->code, "s%u.join(partial_%u[%s]);\n", i, i, at);
+        if (cg__is_reduce(w, i)) ind__textf(&w->code, "s%u.combine(partial_%u[%s]);\n", i, i, at);
     cg__end(w);
 }

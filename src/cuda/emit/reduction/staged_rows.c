@@ -194,11 +194,11 @@ static bool cg__leaves_place(const ind__writer *w) {
 }
 
 /* Number of passes that reduce. A combine step follows each of them, except one of two where warps synchronise once. */
-static int cg__num_joins(const ind__writer *w) {
+static int cg__num_combine_steps(const ind__writer *w) {
     cg__pass pass[IND__CG_MAX_PASSES];
-    int joins = 0, n = cg__passes(w, pass);
-    for (int s = 0; s < n; s++) joins += cg__reduces_any(w, &pass[s]);
-    return joins;
+    int steps = 0, n = cg__passes(w, pass);
+    for (int s = 0; s < n; s++) steps += cg__reduces_any(w, &pass[s]);
+    return steps;
 }
 
 /* Fills the slots of states that no warp sends. */
@@ -219,13 +219,13 @@ static void cg__begin_cluster(ind__writer *w) {
     const ind__variant *v = w->variant;
     cg__pass pass[IND__CG_MAX_PASSES];
     const bool parted = cg__is_parted(w);
-    int joins = 0;
+    int steps = 0;
     for (int s = cg__passes(w, pass) - 1; s >= 0; s--) {
-        joins += cg__exchanges_any(w, &pass[s]);
+        steps += cg__exchanges_any(w, &pass[s]);
         cg__emit_idle_states(w, &pass[s]);
     }
-    ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", joins, parted ? "[2]" : "");
-    ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * joins : joins);
+    ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", steps, parted ? "[2]" : "");
+    ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * steps : steps);
     ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n",
                ind__row_of(v)->cluster, v->threads);
     cg__emit_piece(w);
@@ -364,7 +364,7 @@ static void cg__emit_beside_handed(ind__writer *w, int stage) {
 /* Returns the prelude function for a maximum of 16-bit values that are in registers in their memory format, else 0. It
    takes two values with one instruction; conversion and maximum take three or four. The maximum of the floats equals
    that of the 16-bit values, so the result is the same. */
-static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__pass *s) {
+static int cg__combines_halves(const ind__writer *w, uint32_t i, const cg__pass *s) {
     char letter;
     if (!cg__in_registers(w) || s->second || w->variant->vector % 2 || !cg__reduces_in(w, i, s)) return 0;
     const uint32_t load = cg__inst(w, i)->arg[0];
@@ -376,7 +376,7 @@ static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__pass *s)
 
 static void cg__emit_halves(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const int piece = cg__joins_halves(w, i, s);
+        const int piece = cg__combines_halves(w, i, s);
         if (!piece) continue;
         const char *vector = cg__vector_of(w, cg__inst(w, i)->arg[0]);
         if (!vector) {
@@ -384,14 +384,14 @@ static void cg__emit_halves(ind__writer *w, const cg__pass *s) {
             return;
         }
         cg__use(w, piece);
-        ind__textf(&w->code, "ind_join_%s(s%u, %s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i, vector);
+        ind__textf(&w->code, "ind_combine_%s(s%u, %s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i, vector);
     }
 }
 
 /* True if the pass computes only such maxima. */
 static bool cg__only_halves(const ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__reduces_in(w, i, s) && !cg__joins_halves(w, i, s)) return false;
+        if (cg__reduces_in(w, i, s) && !cg__combines_halves(w, i, s)) return false;
         if (cg__keeps_value(w, i) && w->needed[i]) return false;
         if (w->needed[i] && (w->plan->only_check[i] || (s->stores && cg__stores_per_element(w, i)))) return false;
     }
@@ -403,7 +403,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *p
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         char letter;
-        if (!cg__reduces_in(w, i, s) || (s->halves && cg__joins_halves(w, i, s))) continue;
+        if (!cg__reduces_in(w, i, s) || (s->halves && cg__combines_halves(w, i, s))) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
         if (cg__takes_chunks(w, i, s)) {
             ind__textf(&w->code, "a%u%s = ", i, cg__chunk_place(w, i));
@@ -412,9 +412,9 @@ static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *p
             continue;
         }
         if (cg__has_lanes(w, i))
-            ind__textf(&w->code, "l%u[j].join({", i);
+            ind__textf(&w->code, "l%u[j].combine({", i);
         else
-            ind__textf(&w->code, "%c%u.join({", letter, i);
+            ind__textf(&w->code, "%c%u.combine({", letter, i);
         if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
         if (s->second)
             cg__emit_second_term(w, i);
@@ -427,7 +427,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *p
             cg__value(w, inst->arg[1]);
         }
         ind__textf(&w->code, "});\n");
-        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "count%u.join({1});\n", i);
+        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "count%u.combine({1});\n", i);
     }
 }
 

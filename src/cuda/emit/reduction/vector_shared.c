@@ -102,7 +102,7 @@ static void cg__emit_pass(ind__writer *w, const cg__pass *s) {
     if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
     if (w->variant->misaligned) cg__emit_edge(w, s);
     cg__use_kept_values(w);
-    cg__emit_join(w, s);
+    cg__emit_combine(w, s);
     cg__emit_results(w, s);
 }
 

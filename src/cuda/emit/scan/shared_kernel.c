@@ -28,7 +28,7 @@ static void cg__begin_pass_states(ind__writer *w, const cg__pass *s) {
 }
 
 static void cg__end_pass_states(ind__writer *w, const cg__pass *s) {
-    cg__emit_join(w, s);
+    cg__emit_combine(w, s);
     cg__emit_results(w, s);
 }
 

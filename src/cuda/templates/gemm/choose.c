@@ -13,11 +13,11 @@ static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_vary_sum(cg__decider *d, const cg__mm_problem *p) {
     if (p->n < 0) return;
     d->plan->varies[p->dot] |= 1u << p->n;
-    for (uint32_t i = p->dot + 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__join_use, d);
+    for (uint32_t i = p->dot + 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__propagate_use, d);
 }
 
-/* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue join in where
-   they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
+/* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue do the same
+   where they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
 static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
     ind_expr guard = {0};
     bool aligned = false;
