@@ -79,7 +79,8 @@
    capacity of a device for a cluster is known then, too; the last fallback variant uses no cluster.
 
    Contents: >>target >>strategies >>plan >>source >>internal
-   implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
+   implementation: >>prelude >>op-templates >>writer >>index >>values >>domain >>vectors >>launch >>pointwise
+   >>transpose
    >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>predict >>architectures
    >>devices >>thresholds >>verify >>print
 */
@@ -446,9 +447,10 @@ typedef enum ind__assume {
 
 /* Measured choices that replace those of the formulas; 0: no choice. */
 typedef struct ind__tuning {
-    int threads;  /* per block */
-    int way;      /* position in the list of fallbacks: other registers, blocks per SM, or values kept in registers */
-    int together; /* vectors (POINTWISE) or rows (ROW_WARP) per thread whose loads are in flight together */
+    int threads;     /* per block */
+    int alternative; /* position in the list of fallbacks: other registers, blocks per SM, or values kept in registers
+                      */
+    int together;    /* vectors (POINTWISE) or rows (ROW_WARP) per thread whose loads are in flight together */
 } ind__tuning;
 
 /* Row lengths in elements, both inclusive; `to` 0: any length, or about the hint. */
@@ -536,7 +538,7 @@ typedef struct ind__variant {
     bool guard_aligned;   /* all pointers must be multiples of 16 bytes */
     bool dependent;       /* programmatic dependent launch: the source begins with ind_dependency_wait */
     ind__tuning tuned;    /* measured choices; 0: chosen by formula */
-    int way;              /* 0: the first choice; 1, ..: position among its fallbacks */
+    int alternative;      /* 0: the first choice; 1, ..: position among its fallbacks */
     ind__kernel_arg *arg; /* in the plan's arena */
     uint32_t num_args;
     const char *why; /* one sentence: why this strategy */
@@ -708,14 +710,14 @@ typedef struct cg__decider {
     ind__writer w; /* first member: read by analysis functions; refers to the undecided variant and plan */
     ind__variant *variant;
     ind__body_plan *plan;
-    int assume;         /* IND__ASSUME_*: likely conditions may become guards */
-    int used;           /* assumptions that did, except ALIGNED */
-    int way;            /* 0: the variant itself, 1: its fallback, 2: the fallback if that spills too .. */
-    bool more_ways;     /* there is another fallback after this one */
-    int max_cluster;    /* the target's, or 1: for a device that cannot run the cluster */
-    int part_threads;   /* threads of a pointwise part's blocks; 0: as many as alone */
-    ind__tuning tuning; /* replaces the choice of the formulas */
-    bool force_wide;    /* 64-bit indices, because 32 bits were tried and do not suffice */
+    int assume;             /* IND__ASSUME_*: likely conditions may become guards */
+    int used;               /* assumptions that did, except ALIGNED */
+    int alternative;        /* 0: the variant itself, 1: its fallback, 2: the fallback if that spills too .. */
+    bool more_alternatives; /* there is another fallback after this one */
+    int max_cluster;        /* the target's, or 1: for a device that cannot run the cluster */
+    int part_threads;       /* threads of a pointwise part's blocks; 0: as many as alone */
+    ind__tuning tuning;     /* replaces the choice of the formulas */
+    bool force_wide;        /* 64-bit indices, because 32 bits were tried and do not suffice */
 } cg__decider;
 
 /* ============================================================================== src/headers/inductor_codegen_cuda.h */
@@ -2578,18 +2580,18 @@ static void cg__use(ind__writer *w, int piece) {
 }
 
 /* ===================================================================================== src/cuda/emit/op_templates.c */
-/* ---------------------------------------------------------------------------------------------- >>spellings */
+/* ------------------------------------------------------------------------------------------- >>op-templates */
 
 /* Op templates: the source of every op that computes a value, by the type of its operands. $0 $1 $2: operands, $t: the
    C type, $u: its unsigned type (integers wrap around, which signed C arithmetic does not guarantee), $h $f $m: half,
    first bit and mask of PHILOX. NULL: the op does not exist for the type, or code writes it (ops of class s). Order:
    IND_LOOP_OPS. */
-typedef struct cg__spelling {
+typedef struct cg__op_template {
     ind_loop_op op;
     const char *f32, *f64, *integer, *boolean;
-} cg__spelling;
+} cg__op_template;
 
-static const cg__spelling cg__spellings[] = {
+static const cg__op_template cg__op_templates[] = {
     {IND_LOOP_NONE, NULL, NULL, NULL, NULL},
     {IND_LOOP_CONSTANT, NULL, NULL, NULL, NULL},
     {IND_LOOP_INDEX, NULL, NULL, NULL, NULL},
@@ -2683,8 +2685,8 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_PHILOX, NULL, NULL, "ind_philox<$h>($0, $1, $2) >> $f & $m", NULL},
     {IND_LOOP_CALL, NULL, NULL, NULL, NULL}, /* cg__call */
 };
-_Static_assert(sizeof(cg__spellings) / sizeof(cg__spellings[0]) == IND_NUM_LOOP_OPS,
-               "one row of cg__spellings per loop op");
+_Static_assert(sizeof(cg__op_templates) / sizeof(cg__op_templates[0]) == IND_NUM_LOOP_OPS,
+               "one row of cg__op_templates per loop op");
 
 /* C types: of elements in memory, of values in registers, and the unsigned type used for wrapping arithmetic on values.
  */
@@ -2706,8 +2708,8 @@ static const struct {
     [IND_F8E5M2] = {"unsigned char", "float", "unsigned"},
 };
 
-static const char *cg__spell(ind_loop_op op, ind_dtype operand) {
-    const cg__spelling *s = &cg__spellings[op];
+static const char *cg__find_op_template(ind_loop_op op, ind_dtype operand) {
+    const cg__op_template *s = &cg__op_templates[op];
     if (operand == IND_BOOL) return s->boolean;
     if (operand == IND_F64) return s->f64;
     return ind_dtype_is_float(operand) ? s->f32 : s->integer;
@@ -3477,7 +3479,8 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     uint32_t typed = inst->arg[inst->op == IND_LOOP_WHERE ? 1 : 0];
     ind_dtype type = (ind_dtype)cg__inst(w, typed)->dtype;
-    const char *s = cg__is_rough_exp(w, i) ? "ind_exp2($0 * 1.44269504f)" : cg__spell((ind_loop_op)inst->op, type);
+    const char *s =
+        cg__is_rough_exp(w, i) ? "ind_exp2($0 * 1.44269504f)" : cg__find_op_template((ind_loop_op)inst->op, type);
     if (!s) {
         ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: op %s does not exist for %s", w->kernel->name,
                   ind__loop_op_name((ind_loop_op)inst->op), ind_dtype_name(type));
@@ -4551,7 +4554,7 @@ static bool cg__start_known(const ind__writer *w, uint32_t i) {
 }
 
 /* True if LOAD or STORE i moves along the row one element at a time. */
-static bool cg__walks_row(const ind__writer *w, uint32_t i) {
+static bool cg__accesses_row(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     int v = cg__num_vars(w) - 1;
     if (!cg__is_access(w, i) || inst->arg[inst->op == IND_LOOP_STORE] || inst->reduction || !cg__contiguous(w, i, v))
@@ -4592,7 +4595,7 @@ static bool cg__same_shift(const ind__writer *w, uint32_t i, uint32_t k, int n) 
 static int cg__bytes_of_shift(const ind__writer *w, uint32_t leader, int n) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__walks_row(w, i) || !cg__same_shift(w, i, leader, n)) continue;
+        if (!cg__accesses_row(w, i) || !cg__same_shift(w, i, leader, n)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         sum += cg__inst(w, i)->op == IND_LOOP_STORE ? 2 * bytes : bytes;
     }
@@ -4604,7 +4607,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
     uint32_t leader = 0;
     int most = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__walks_row(w, i) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) continue;
+        if (!cg__accesses_row(w, i) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) continue;
         if (!(w->plan->varies[i] & cg__p_mask(w))) continue;
         int bytes = cg__bytes_of_shift(w, i, n);
         if (bytes <= most) continue;
@@ -4618,7 +4621,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
 static int cg__misaligned_width(const ind__writer *w) {
     int narrowest = 16, widest = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__walks_row(w, i) || !(w->plan->domain.rrank || w->plan->through[i])) continue;
+        if (!cg__accesses_row(w, i) || !(w->plan->domain.rrank || w->plan->through[i])) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
@@ -4629,9 +4632,9 @@ static int cg__misaligned_width(const ind__writer *w) {
 }
 
 /* True if an access uses vectors narrower than n that could be n wide. */
-static bool cg__walks_narrowly(const ind__writer *w, int n) {
+static bool cg__has_narrow_access(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->plan->vector[i] < n && cg__walks_row(w, i) && (w->plan->domain.rrank || w->plan->through[i]))
+        if (w->plan->vector[i] < n && cg__accesses_row(w, i) && (w->plan->domain.rrank || w->plan->through[i]))
             return true;
     return false;
 }
@@ -4661,9 +4664,9 @@ static void cg__set_misaligned(cg__decider *d, int n, ind_expr guard, bool align
         !cg__start_known(&d->w, d->plan->leader) || !ind_known_multiple(cg__row_start(&d->w, d->plan->leader), n);
     cg__no_vectors(d);
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
-        const bool walks = cg__walks_row(&d->w, i), same = walks && cg__same_shift(&d->w, i, d->plan->leader, n);
+        const bool in_row = cg__accesses_row(&d->w, i), same = in_row && cg__same_shift(&d->w, i, d->plan->leader, n);
         const bool store = cg__inst(&d->w, i)->op == IND_LOOP_STORE;
-        const bool across = d->plan->domain.rrank ? walks && (combined || store) : d->plan->through[i] && store;
+        const bool across = d->plan->domain.rrank ? in_row && (combined || store) : d->plan->through[i] && store;
         d->plan->vector[i] = (uint8_t)(same || across ? n : 1);
         d->plan->across[i] = across && !same;
         if (d->plan->vector[i] > 1 && d->assume & IND__ASSUME_ALIGNED &&
@@ -4675,7 +4678,7 @@ static void cg__set_misaligned(cg__decider *d, int n, ind_expr guard, bool align
 /* True if a load along the row, in vectors of n elements, has another misalignment than the leader. */
 static bool cg__loads_across(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__walks_row(w, i) && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__same_shift(w, i, w->plan->leader, n))
+        if (cg__accesses_row(w, i) && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__same_shift(w, i, w->plan->leader, n))
             return true;
     return false;
 }
@@ -4701,7 +4704,7 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
 static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
     if (d->plan->domain.rrank != 1 || d->w.kernel->run) return n;
     const int wide = cg__misaligned_width(&d->w);
-    const bool narrow = cg__walks_narrowly(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
+    const bool narrow = cg__has_narrow_access(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
     if (wide < 2 || wide < n || !(narrow || (conditional && d->plan->part))) return n;
     if (!narrow && cg__longest_row(&d->w) > d->w.target->thresholds.shared_row)
         return n; /* longer rows are staged in shared memory */
@@ -4713,7 +4716,7 @@ static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
 
 /* True if the index of access i moves by one from each point of the domain to the next. */
 static bool cg__is_linear(const ind__writer *w, uint32_t i) {
-    if (!cg__walks_row(w, i)) return false;
+    if (!cg__accesses_row(w, i)) return false;
     ind_expr rest = cg__index_of(w, i), step, wanted = ind_int(w->context, 1);
     for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         if (!ind__affine(rest, w->plan->domain.var[v], &step, &rest) || !ind_expr_same(step, wanted)) return false;
@@ -4737,7 +4740,7 @@ static int cg__shift_points(cg__decider *d, int n, ind_expr guard, bool aligned)
         d->plan->leader = i;
     }
     const int wide = cg__misaligned_width(&d->w);
-    if (!d->plan->leader || wide < 2 || wide < n || !cg__walks_narrowly(&d->w, wide)) return n;
+    if (!d->plan->leader || wide < 2 || wide < n || !cg__has_narrow_access(&d->w, wide)) return n;
     if (!cg__finds_few(&d->w, d->plan->domain.rank - 1, wide)) return n;
     cg__set_misaligned(d, wide, guard, aligned);
     return wide;
@@ -5640,7 +5643,7 @@ static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
 }
 
 /* Sets the expression with which each load reads element j of the vector that is written. */
-static void cg__spell_tile_elements(ind__writer *w, const cg__tiling *t) {
+static void cg__set_tile_elements(ind__writer *w, const cg__tiling *t) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (w->plan->kept[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
         if (w->plan->kept[i] != IND__CG_THROUGH_TILE) continue;
@@ -5662,7 +5665,7 @@ static ind_status cg__emit_vector_transpose(ind__writer *w, int y) {
     cg__emit_vector_loads_beside(w, &t);
     cg__emit_vector_tile_loads(w, &t);
     ind__textf(&w->code, "__syncthreads();\n");
-    cg__spell_tile_elements(w, &t);
+    cg__set_tile_elements(w, &t);
     cg__begin_tile_store(w, &t);
     cg__need_stores(w);
     cg__emit_vector_body(w, t.x, "x");
@@ -5956,7 +5959,7 @@ static const char *cg__neutral(ind__writer *w, uint32_t i, ind_reduction r) {
 }
 
 /* Returns the state type of REDUCE i, or of a reduction over columns: "ind_sum<float>". */
-static const char *cg__state_spelling(ind__writer *w, uint32_t i) {
+static const char *cg__state_type_text(ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     cg__use(w, cg__states[r].piece);
     return cg__string(w, "%s<%s>", cg__states[r].state, cg__state_type(w, i));
@@ -5998,38 +6001,38 @@ static bool cg__is_parted(const ind__writer *w) {
    one combine step, as in rms_norm, this gives 81 to 87 % of copy bandwidth with 4 or 8 blocks (131072 f32). With two
    blocks the wait is short. More than four states per lane cost more than the barrier. Both of these lost 2 to 10 %.
    Blocks that loop over a row synchronise only once per pass. */
-static bool cg__warps_meet(const ind__writer *w) {
+static bool cg__exchanges_by_warp(const ind__writer *w) {
     return cg__is_parted(w) && cg__row(w)->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
 }
 
-/* Returns the lanes of a warp that combine the states of warps. cg__meeting_states is the number of states of all these
-   lanes, padded with neutral ones. */
-static int cg__meeting_lanes(const ind__writer *w) {
+/* Returns the lanes of a warp that combine the states of warps. cg__exchange_states is the number of states of all
+   these lanes, padded with neutral ones. */
+static int cg__exchange_lanes(const ind__writer *w) {
     const int warps = cg__row_threads(w) / 32;
     return warps > 16 ? 32 : cg__pow2_at_least(warps, 1, 16);
 }
 
-static int cg__meeting_states(const ind__writer *w) {
-    const int lanes = cg__meeting_lanes(w);
+static int cg__exchange_states(const ind__writer *w) {
+    const int lanes = cg__exchange_lanes(w);
     return (cg__row_threads(w) / 32 + lanes - 1) / lanes * lanes;
 }
 
 /* True if warps exchange a mean and its squared deviations in one state. Each warp has its own mean, and deviations
    from it (Chan et al. 1979), so that warps wait for each other once (layer_norm of 98317 bf16 on an H200: 83 and 86 %
    of copy bandwidth, of 200003 f16 77 and 80; others vary by 1 %). */
-static bool cg__meets_once(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->reduction == IND_REDUCE_WELFORD && cg__warps_meet(w);
+static bool cg__exchanges_moments(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->reduction == IND_REDUCE_WELFORD && cg__exchanges_by_warp(w);
 }
 
 /* True if warps exchange a state of REDUCE i after this pass. */
 static bool cg__exchanges(const ind__writer *w, uint32_t i, const cg__pass *s) {
-    return cg__reduces_in(w, i, s) && (!cg__meets_once(w, i) || s->second);
+    return cg__reduces_in(w, i, s) && (!cg__exchanges_moments(w, i) || s->second);
 }
 
 /* Returns the reduction of the exchanged state, and the letter of its name. */
 static ind_reduction cg__exchanged(const ind__writer *w, uint32_t i, const cg__pass *s, char *letter) {
     const ind_reduction r = cg__step(w, i, s, letter);
-    if (!cg__meets_once(w, i)) return r;
+    if (!cg__exchanges_moments(w, i)) return r;
     *letter = 'w';
     return IND_REDUCE_WELFORD;
 }
@@ -6042,7 +6045,7 @@ static void cg__emit_states(ind__writer *w, const cg__pass *s) {
         cg__use(w, cg__states[r].piece);
         ind__textf(&w->code, "%s<%s> %c%u = {%s};\n", cg__states[r].state, cg__state_type(w, i), letter, i,
                    cg__neutral(w, i, r));
-        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "ind_sum<int> count%u = {0};\n", i);
+        if (cg__exchanges_moments(w, i) && !s->second) ind__textf(&w->code, "ind_sum<int> count%u = {0};\n", i);
     }
 }
 
@@ -6084,7 +6087,7 @@ static void cg__emit_chunk_adds(ind__writer *w, const cg__pass *s) {
 static void cg__emit_second_term(ind__writer *w, uint32_t i) {
     uint32_t x = cg__inst(w, i)->arg[0], term = cg__softmax_term(w, i);
     if (cg__inst(w, i)->reduction == IND_REDUCE_WELFORD) {
-        const char *mean = cg__meets_once(w, i) ? "near" : "mean";
+        const char *mean = cg__exchanges_moments(w, i) ? "near" : "mean";
         ind__textf(&w->code, "(");
         cg__value(w, x);
         ind__textf(&w->code, " - %s%u) * (", mean, i);
@@ -6149,17 +6152,17 @@ static void cg__emit_shared_states(ind__writer *w, const cg__pass *s) {
         char letter;
         if (!cg__exchanges(w, i, s)) continue;
         ind_reduction r = cg__exchanged(w, i, s, &letter);
-        if (!cg__warps_meet(w))
+        if (!cg__exchanges_by_warp(w))
             ind__textf(&w->code, "__shared__ %s<%s> shared_%c%u", cg__states[r].state, cg__state_type(w, i), letter, i);
         if (v->strategy == IND_STRATEGY_COLUMN)
             ind__textf(&w->code, "[%d][%d];\n", v->threads / v->rows, v->rows);
-        else if (!cg__warps_meet(w))
+        else if (!cg__exchanges_by_warp(w))
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n", v->threads / 32);
         if (cg__has_cluster(w)) {
             ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u", cg__states[r].state, cg__state_type(w, i), letter,
                        i);
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n",
-                       cg__warps_meet(w) ? cg__meeting_states(w) : ind__row_of(v)->cluster);
+                       cg__exchanges_by_warp(w) ? cg__exchange_states(w) : ind__row_of(v)->cluster);
         }
         cg__use(w, cg__states[r].piece);
     }
@@ -6285,7 +6288,7 @@ static void cg__warp_to_cluster_line(ind__writer *w, uint32_t i, char letter) {
 
 /* Each lane combines every 32nd state, then lanes combine theirs, in the same order in all blocks. */
 static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
-    const int lanes = cg__meeting_lanes(w), each = cg__meeting_states(w) / lanes;
+    const int lanes = cg__exchange_lanes(w), each = cg__exchange_states(w) / lanes;
     if (letter == 'w') {
         cg__use(w, IND__CG_COMBINE_MOMENTS);
         ind__textf(&w->code, "w%u = ind_combine_moments<%d, %d, %d>(&cluster_w%u%s[threadIdx.x %% %d], (%s)(%s));\n", i,
@@ -6302,7 +6305,7 @@ static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
 /* Writes a warp's moments, if warps synchronise once: count, mean, and squared deviations from this mean. */
 static void cg__warp_moments_line(ind__writer *w, uint32_t i, char letter) {
     const char *type = cg__state_type(w, i);
-    if (!cg__meets_once(w, i)) return;
+    if (!cg__exchanges_moments(w, i)) return;
     if (letter == 'd') {
         ind__textf(&w->code, "ind_welford<%s> w%u = {(%s)count%u.value, near%u, d%u.value};\n", type, i, type, i, i, i);
         return;
@@ -6340,7 +6343,7 @@ static void cg__emit_combine(ind__writer *w, const cg__pass *s) {
     if (!cg__reduces_any(w, s)) return;
     if (!column) cg__each_state(w, s, cg__combine_lanes_line);
     if (!cg__shares_states(w)) return;
-    if (cg__warps_meet(w)) {
+    if (cg__exchanges_by_warp(w)) {
         cg__each_state(w, s, cg__warp_moments_line);
         if (cg__exchanges_any(w, s)) cg__emit_warps_combine(w, s);
         return;
@@ -6368,7 +6371,7 @@ static void cg__emit_results(ind__writer *w, const cg__pass *s) {
         const char *const *result = cg__states[inst->reduction].result;
         if (cg__in_registers(w) && cg__two_step(inst)) {
             bool welford = inst->reduction == IND_REDUCE_WELFORD;
-            if (cg__meets_once(w, i)) {
+            if (cg__exchanges_moments(w, i)) {
                 if (s->second) cg__set_parts(w, i, cg__string(w, "w%u.mean", i), cg__string(w, "w%u.m2", i));
                 continue;
             }
@@ -6429,7 +6432,7 @@ static void cg__emit_piece(ind__writer *w) {
 /* The store to whose sector boundaries the lanes are aligned. */
 static uint32_t cg__piece_store(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__walks_row(w, i)) return i;
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__accesses_row(w, i)) return i;
     return 0;
 }
 
@@ -6945,8 +6948,8 @@ static int cg__num_combine_steps(const ind__writer *w) {
 
 /* Fills the slots of states that no warp sends. */
 static void cg__emit_idle_states(ind__writer *w, const cg__pass *s) {
-    const int warps = cg__row_threads(w) / 32, idle = cg__meeting_states(w) - warps;
-    if (!cg__warps_meet(w) || !idle) return;
+    const int warps = cg__row_threads(w) / 32, idle = cg__exchange_states(w) - warps;
+    if (!cg__exchanges_by_warp(w) || !idle) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
         if (!cg__exchanges(w, i, s)) continue;
@@ -7169,7 +7172,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *p
             cg__value(w, inst->arg[1]);
         }
         ind__textf(&w->code, "});\n");
-        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "count%u.combine({1});\n", i);
+        if (cg__exchanges_moments(w, i) && !s->second) ind__textf(&w->code, "count%u.combine({1});\n", i);
     }
 }
 
@@ -7259,11 +7262,12 @@ static void cg__emit_pass_comment(ind__writer *w, const cg__pass *s) {
         if (!cg__reduces_in(w, i, s)) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
         bool welford = inst->reduction == IND_REDUCE_WELFORD, steps = cg__in_registers(w) && cg__two_step(inst);
-        const char *what = !steps                 ? ind__reduction_name(r)
-                           : cg__meets_once(w, i) ? (s->second ? "sum of squared deviations from the mean of the warp"
-                                                               : "sum for the mean of the warp")
-                           : s->second            ? (welford ? "sum of squared deviations" : "sum of exp")
-                                                  : (welford ? "sum for the mean" : "max");
+        const char *what =
+            !steps ? ind__reduction_name(r)
+            : cg__exchanges_moments(w, i)
+                ? (s->second ? "sum of squared deviations from the mean of the warp" : "sum for the mean of the warp")
+            : s->second ? (welford ? "sum of squared deviations" : "sum of exp")
+                        : (welford ? "sum for the mean" : "max");
         ind__textf(&w->code, "%s%c%u = %s", before, letter, i, what);
         before = ", ";
     }
@@ -7440,7 +7444,7 @@ static const char *cg__column_element(ind__writer *w, uint32_t i) {
 }
 
 static void cg__combine_column(ind__writer *w, uint32_t i) {
-    const char *state = cg__state_spelling(w, i), *element = NULL;
+    const char *state = cg__state_type_text(w, i), *element = NULL;
     const char *neutral = cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction);
     if (!cg__in_registers(w)) {
         element = cg__column_element(w, i);
@@ -7470,7 +7474,7 @@ static void cg__emit_columns(ind__writer *w) {
     const ind__variant *v = w->variant;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__combines_run(w, i) || !cg__in_registers(w)) continue;
-        ind__textf(&w->code, "%s c%u[%d];\n", cg__state_spelling(w, i), i, v->per_thread);
+        ind__textf(&w->code, "%s c%u[%d];\n", cg__state_type_text(w, i), i, v->per_thread);
         cg__unroll(w);
         ind__textf(&w->code, "for (int k = 0; k < %d; k++) c%u[k] = {%s};\n", v->per_thread, i,
                    cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
@@ -7557,7 +7561,7 @@ static void cg__end_run(ind__writer *w) {
 static void cg__emit_team_columns(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst && cg__has_teams(w); i++)
         if (cg__combines_run(w, i))
-            ind__textf(&w->code, "__shared__ %s team_%u[%d][%d];\n", cg__state_spelling(w, i), i, w->variant->rows,
+            ind__textf(&w->code, "__shared__ %s team_%u[%d][%d];\n", cg__state_type_text(w, i), i, w->variant->rows,
                        cg__team_columns(w));
 }
 
@@ -7725,7 +7729,7 @@ static void cg__emit_split_loop(ind__writer *w, const cg__pass *s, const char *f
 static void cg__emit_lanes(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
-        ind__textf(&w->code, "%s l%u[%d];\n", cg__state_spelling(w, i), i, w->split.lanes);
+        ind__textf(&w->code, "%s l%u[%d];\n", cg__state_type_text(w, i), i, w->split.lanes);
         cg__unroll(w);
         ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j] = {%s};\n", w->split.lanes, i,
                    cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
@@ -7742,7 +7746,7 @@ static void cg__leave_partials(ind__writer *w, int own, const char *mine, const 
     int64_t offset = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i)) continue;
-        const char *type = cg__state_spelling(w, i);
+        const char *type = cg__state_type_text(w, i);
         ind__textf(&w->code, "%s *const partial_%u = reinterpret_cast<%s *>(partials + %lld);\n", type, i, type,
                    (long long)offset);
         ind__textf(&w->code, "if (%s) partial_%u[%s] = s%u;\n", mine, i, at, i);
@@ -7791,7 +7795,7 @@ static void cg__emit_row_rest(ind__writer *w, const cg__pass *s) {
 
 /* True if the blocks of a row exchange states through words in memory (a mailbox). The last block then has at least one
    thread per block. */
-static bool cg__meets_in_words(const ind__writer *w) {
+static bool cg__exchanges_by_mailbox(const ind__writer *w) {
     return cg__shares_results(w) && w->variant->of.split.max_blocks <= w->variant->threads;
 }
 
@@ -7849,7 +7853,7 @@ static void cg__combine_row_words(ind__writer *w, const cg__pass *s) {
 
 static void cg__combine_row_splits(ind__writer *w, const cg__pass *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
-    if (cg__meets_in_words(w)) {
+    if (cg__exchanges_by_mailbox(w)) {
         cg__combine_row_words(w, s);
         return;
     }
@@ -7867,7 +7871,7 @@ static void cg__emit_row_split(ind__writer *w, const cg__pass *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     whole = whole || ind_known_multiple(cg__r_numel(w), n) || cg__promised(w->variant->guard, cg__r_numel(w), n, 0);
     ind__textf(&w->code, "const int lane = threadIdx.x;\n");
-    if (cg__meets_in_words(w))
+    if (cg__exchanges_by_mailbox(w))
         ind__textf(&w->code, "const unsigned turn = %s > 1 ? ind_turn(&counters[blockIdx.x], %s) : 0;\n", splits,
                    splits);
     if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, one ? "i0" : "p");
@@ -8030,7 +8034,7 @@ static void cg__emit_column_split(ind__writer *w, const cg__pass *s) {
     int x = cg__split_columns(w) / v->vector;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_reduce(w, i))
-            ind__textf(&w->code, "__shared__ %s shared_s%u[%d][%d];\n", cg__state_spelling(w, i), i,
+            ind__textf(&w->code, "__shared__ %s shared_s%u[%d][%d];\n", cg__state_type_text(w, i), i,
                        cg__split_shared_rows(w), cg__split_columns(w));
     ind__textf(&w->code, "const int x = threadIdx.x %% %d, y = threadIdx.x / %d;\n", x, x);
     ind__textf(&w->code, v->vector > 1 ? "const %s column = (%s * %d + x) * %d;\n" : "const %s column = %s * %d + x;\n",
@@ -8579,8 +8583,8 @@ static void cg__emit_scan_shared(ind__writer *w, const char *size) {
 /* Declares the position of the thread's first vector in a chunk. */
 static void cg__emit_scan_place(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
-    bool walks = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
-    if (walks || (cg__sorts_rows(w) && !cg__has_scans(w))) return;
+    bool loops = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
+    if (loops || (cg__sorts_rows(w) && !cg__has_scans(w))) return;
     if (w->plan->shift) {
         w->var[w->plan->domain.rank] = "0";
         ind__textf(&w->code, "const int shift = (unsigned long long)&%s / %d %% %d;\n", cg__element(w, w->plan->shift),
@@ -8980,7 +8984,7 @@ static void cg__emit_scan_chunks(ind__writer *w, const cg__pass *s, int levels, 
 }
 
 /* Writes a pass in which each thread loops over its row. */
-static void cg__emit_scan_walk(ind__writer *w, const cg__pass *s, int levels, const char *size) {
+static void cg__emit_scan_loop(ind__writer *w, const cg__pass *s, int levels, const char *size) {
     cg__emit_scanned_rows(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->runs[i])
@@ -9014,7 +9018,7 @@ static void cg__emit_scan_pass(ind__writer *w, const cg__pass *s, int levels, co
         w->scope++;
     }
     if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !cg__scans_team(w))
-        cg__emit_scan_walk(w, s, levels, size);
+        cg__emit_scan_loop(w, s, levels, size);
     else
         cg__emit_scan_chunks(w, s, levels, size);
     if (!s->stores) cg__end(w);
@@ -9205,7 +9209,7 @@ static ind_status cg__emit_sort(ind__writer *w) {
 /* ------------------------------------------------------------------------------------------------- >>matmul */
 
 /* out[batch, m, n] = epilogue(sum over k of a[batch, m, k] * b[batch, k, n]). A block computes a tile of TM x TN sums:
-   it walks over k in steps of TK, for which both operands' tiles are brought into shared memory ahead of time, spreads
+   it loops over k in steps of TK, for which both operands' tiles are brought into shared memory ahead of time, spreads
    the sums out in shared memory and runs the epilogue from there, V neighbouring columns a thread at a time. The way
    through shared memory costs 8 bytes per sum and gives an epilogue that exists once in the code and whose accesses are
    whole 16-byte ones, whatever the layout of the accumulators.
@@ -9572,12 +9576,12 @@ static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *s
 /* =================================================================================== src/cuda/templates/gemm/load.c */
 /* ---- writing: where a block works ---- */
 
-static void cg__mm_spell(ind__writer *w, int v, const char *text) {
+static void cg__mm_set_text(ind__writer *w, int v, const char *text) {
     if (v >= 0) w->var[v] = text;
 }
 
 /* The domain's variables under their plain names: i0, i1, .. and r0. */
-static void cg__mm_spell_plain(ind__writer *w) {
+static void cg__mm_set_plain_names(ind__writer *w) {
     for (int v = 0; v < w->plan->domain.rank; v++) w->var[v] = cg__string(w, "i%d", v);
     if (w->plan->domain.rrank) w->var[w->plan->domain.rank] = "r0";
 }
@@ -9669,8 +9673,8 @@ static void cg__mm_write_places(ind__writer *w, const cg__mm_problem *p, const c
                    cg__int(w), x, chunks, x, x);
     }
     if (mask) ind__textf(&w->code, "in_%c |= (unsigned)(first_%c + row < size_%c) << i;\n", name, x, x);
-    cg__mm_spell(w, o->x, "x");
-    cg__mm_spell(w, p->k, o->k_major ? "0" : row);
+    cg__mm_set_text(w, o->x, "x");
+    cg__mm_set_text(w, p->k, o->k_major ? "0" : row);
     ind__textf(&w->code, "at_%c[i] = %s;\n", name, cg__expr_string(w, cg__index_of(w, o->load)));
     cg__end(w);
     cg__use(w, IND__CG_TILE_COPY);
@@ -9691,7 +9695,7 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     ind_expr stride, step;
     bool separable = cg__mm_step_of(w, p, o, &stride);
     if (!separable) cg__mm_write_places(w, p, o, name, "first_k");
-    cg__mm_spell(w, p->k, "first_k");
+    cg__mm_set_text(w, p->k, "first_k");
     step = separable && p->k >= 0 ? ind_expr_mul(stride, w->plan->domain.var[p->k]) : ind_int(w->context, 0);
     bool whole = ind_known_multiple(p->size_k, v->of.tile.k);
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
@@ -9744,7 +9748,7 @@ static void cg__mm_begin_elements(ind__writer *w, const cg__mm_operand *o, char 
 static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n;
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__mm_begin_elements(w, o, name, false);
     cg__mm_write_element(w, p, o, name);
     char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
@@ -9765,7 +9769,7 @@ static void cg__mm_begin_chunks(ind__writer *w, const cg__mm_problem *p, const c
     const ind__variant *v = w->variant;
     int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / 8, total = rows * chunks;
     char x = name == 'a' ? 'm' : 'n';
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__unroll(w);
     cg__begin(w, "for (int i = 0; i < %d; i++)", (total + v->threads - 1) / v->threads);
     ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, %c = at / %d, %c = at %% %d * 8;\n", v->threads,
@@ -10180,7 +10184,7 @@ static void cg__mm_write_next_raw(ind__writer *w, const cg__mm_problem *p, const
 
 /* Loads an operand's next tile into registers. */
 static void cg__mm_write_next(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__mm_begin_elements(w, o, name, true);
     if (o->computed) {
         cg__mm_write_next_raw(w, p, o, name);
@@ -10193,7 +10197,7 @@ static void cg__mm_write_next(ind__writer *w, const cg__mm_problem *p, const cg_
 }
 
 /* Makes the LOADs of a prologue read the registers of cg__mm_write_next_raw; name 0: memory again. */
-static void cg__mm_spell_next(ind__writer *w, const cg__mm_operand *o, char name) {
+static void cg__mm_set_next_loads(ind__writer *w, const cg__mm_operand *o, char name) {
     cg__mm_need_operand(w, o);
     for (uint32_t i = 1; i <= o->value; i++)
         if (cg__mm_is_early_load(w, i)) w->memory[i] = name ? cg__string(w, "next_%c%u[i]", name, i) : NULL;
@@ -10213,12 +10217,12 @@ static void cg__mm_declare_next(ind__writer *w, const cg__mm_operand *o, char na
 static void cg__mm_write_put(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     int pitch = (name == 'a' ? v->of.tile.m : v->of.tile.n) + 4;
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__mm_begin_elements(w, o, name, true);
     if (o->computed) {
-        cg__mm_spell_next(w, o, name);
+        cg__mm_set_next_loads(w, o, name);
         cg__mm_write_element(w, p, o, name);
-        cg__mm_spell_next(w, o, 0);
+        cg__mm_set_next_loads(w, o, 0);
     }
     const char *value =
         o->computed ? cg__string(w, "(%s)value", cg__mm_sum_type(p)) : cg__string(w, "next_%c[i]", name);
@@ -10326,7 +10330,7 @@ static const cg__mm_template cg__mm_fma = {.strategy = IND_STRATEGY_MATMUL_SIMT,
 /* ---- the choice of a vector width ---- */
 
 /* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART. */
-static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
+static void cg__mm_set_sum_text(ind__writer *w, const cg__mm_problem *p) {
     const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
     if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);
     w->value[p->dot] = text;
@@ -10361,7 +10365,7 @@ static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
 }
 
 static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
-    cg__mm_spell_sum(&d->w, p); /* which ends what the epilogue needs */
+    cg__mm_set_sum_text(&d->w, p); /* which ends what the epilogue needs */
     cg__mm_vary_sum(d, p);
     cg__need_stores(&d->w);
     for (int n = 8; n >= 2; n /= 2)
@@ -10527,10 +10531,10 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p) {
     cg__vector_sinks(w);
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < %d; j++)", v->vector);
-    cg__mm_spell(w, p->n, cg__string(w, "(i%d + j)", p->n));
+    cg__mm_set_text(w, p->n, cg__string(w, "(i%d + j)", p->n));
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     cg__end(w);
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__vector_stores(w);
 }
 
@@ -10545,7 +10549,7 @@ static int cg__mm_epilogue_rounds(const ind__writer *w) {
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__need_stores(w);
     int rounds = cg__mm_epilogue_rounds(w);
     ind__textf(&w->code, "#pragma unroll 1\n");
@@ -10566,8 +10570,8 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
 static ind_status cg__emit_matmul(ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
     const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
-    cg__mm_spell_sum(w, p);
-    cg__mm_spell_plain(w);
+    cg__mm_set_sum_text(w, p);
+    cg__mm_set_plain_names(w);
     ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n", x->alignment);
     cg__mm_write_place(w, p);
     ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), w->variant->of.tile.k - 1,
@@ -10953,11 +10957,12 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     const cg__row_work x = cg__find_row_work(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
     int best = 32;
-    const bool meet = d->w.kernel->run ||
-                      d->plan->handover; /* warps synchronise at the end of a run, or of the first part of a launch */
+    const bool exchange =
+        d->w.kernel->run ||
+        d->plan->handover; /* warps synchronise at the end of a run, or of the first part of a launch */
     double least = cg__lanes_cost(t, &x, likely, v->vector, best) + cg__edges_cost(t, &x, edges, best);
-    const bool fitted = v->range.to && !meet && !d->plan->part;
-    for (int lanes = 16; lanes * t->edge_rounds >= edges && lanes && !meet && !fitted; lanes /= 2) {
+    const bool fitted = v->range.to && !exchange && !d->plan->part;
+    for (int lanes = 16; lanes * t->edge_rounds >= edges && lanes && !exchange && !fitted; lanes /= 2) {
         if (!cg__lane_holds(t, &x, (vectors + lanes - 1) / lanes, v->vector)) break;
         const double cost = cg__lanes_cost(t, &x, likely, v->vector, lanes) + cg__edges_cost(t, &x, edges, lanes);
         if (cost < least) best = lanes, least = cost;
@@ -10968,7 +10973,7 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
     if (fitted) cg__fit_lanes(d, edges);
-    if (!v->misaligned && !meet && !fitted)
+    if (!v->misaligned && !exchange && !fitted)
         v->of.row.batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
     if (!v->of.row.batch) return;
     v->rows *= v->of.row.batch;
@@ -11029,12 +11034,12 @@ static bool cg__has_few(ind__writer *w) {
 
 /* Registers per thread, rounded up to the allocation unit of 8: the loads of a row that is only reduced, or the kept
    values of few elements, and the rest of the kernel. Else half of the registers that each of 512 threads may have. */
-static int cg__wished_registers(ind__writer *w, bool reduces) {
+static int cg__needed_registers(ind__writer *w, bool reduces) {
     const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
     if (!reduces && !cg__has_few(w)) return w->target->thresholds.full_registers;
-    const int wished =
+    const int needed =
         ((reduces ? cg__waiting_registers(w) : kept) + w->target->thresholds.other_registers + 7) / 8 * 8;
-    return reduces || wished < w->target->thresholds.full_registers ? wished : w->target->thresholds.full_registers;
+    return reduces || needed < w->target->thresholds.full_registers ? needed : w->target->thresholds.full_registers;
 }
 
 /* Blocks for which an SM has the registers and threads. A quarter of an SM allocates registers to whole warps. */
@@ -11052,19 +11057,19 @@ static bool cg__fit_anyway(ind__writer *w) {
 /* Sets the register limit of a block with a misaligned row, one fallback after another; the first limits come from a
    formula. False: all have been tried, or the row is better looped over, as below (cross entropy of 36007 bf16: 65 % of
    copy bandwidth, 92 by a loop; sum 86 and 105). */
-static bool cg__wish_shifted_blocks(cg__decider *d) {
+static bool cg__limit_shifted_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_passes(&d->w) == 1)
         return false;
     const int many = cg__misaligned_blocks(&d->w, cg__least_registers(&d->w)),
               some = cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers);
     const int bounded = many > some ? 2 : 1; /* fallbacks with a limit */
-    v->blocks_per_sm = d->way == 0 ? many : some;
+    v->blocks_per_sm = d->alternative == 0 ? many : some;
     if (d->plan->part || v->blocks_per_sm < 2) return true;
-    d->more_ways = d->way < bounded + 1;
-    if (d->way >= bounded) v->blocks_per_sm = 1;
-    if (d->way >= bounded) cg__why(d, "%s; one block per SM, without a register limit", v->why);
-    return d->way < bounded + 1;
+    d->more_alternatives = d->alternative < bounded + 1;
+    if (d->alternative >= bounded) v->blocks_per_sm = 1;
+    if (d->alternative >= bounded) cg__why(d, "%s; one block per SM, without a register limit", v->why);
+    return d->alternative < bounded + 1;
 }
 
 /* Sets the register limit of a block with a row, one fallback after another; false: all have been tried. A block that
@@ -11077,26 +11082,26 @@ static bool cg__wish_shifted_blocks(cg__decider *d) {
    launch, which may have few rows, loops only if it takes all 1024 threads. Below 256 threads several blocks fit
    without a limit, which suffices unless rows are gathered (embedding and layer_norm of 2048 bf16: 0.93 and 0.98 of
    copy bandwidth, H200). */
-static bool cg__wish_blocks(cg__decider *d) {
+static bool cg__limit_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
-    if (v->misaligned) return cg__wish_shifted_blocks(d);
+    if (v->misaligned) return cg__limit_shifted_blocks(d);
     const bool reduces = cg__looped_passes(&d->w) == 1;
     const ind_thresholds *t = &d->w.target->thresholds;
-    const int least = cg__wished_registers(&d->w, reduces),
+    const int least = cg__needed_registers(&d->w, reduces),
               fewest = least < t->full_registers ? 2 : 1; /* fallbacks with a limit */
     const bool alone = d->plan->part ? v->threads == t->full_threads : cg__blocks_of(&d->w, least) < 2;
     if (reduces && !d->w.kernel->run && alone) return false;
     if (d->plan->part || d->w.kernel->run || cg__fit_anyway(&d->w)) return true;
     const bool may = v->threads < t->full_threads && (reduces || v->per_thread <= t->bounded_elements);
-    const bool few = may && least <= t->full_registers && d->way < fewest;
-    const int registers = d->way == 0 ? least : t->full_registers;
-    d->more_ways = d->way < (may ? fewest + 1 : 1);
+    const bool few = may && least <= t->full_registers && d->alternative < fewest;
+    const int registers = d->alternative == 0 ? least : t->full_registers;
+    d->more_alternatives = d->alternative < (may ? fewest + 1 : 1);
     if (few) v->blocks_per_sm = cg__blocks_of(&d->w, registers);
     if (few)
         cg__why(d, "%s; %d registers per thread for %d resident blocks per SM", v->why, registers, v->blocks_per_sm);
     else if (may)
         cg__why(d, "%s; without the limit of %d registers per thread", v->why, t->full_registers);
-    return few || d->more_ways;
+    return few || d->more_alternatives;
 }
 
 /* Fits the warps of a block for a range of row lengths to the launch's row, with as many elements per thread as in the
@@ -11123,7 +11128,7 @@ static bool cg__knows_at_launch(const ind__writer *w) {
 }
 
 /* Fits the warps to the launch's row: four iterations per thread, or the maximum of threads. */
-static void cg__fit_walkers(cg__decider *d) {
+static void cg__fit_loop_threads(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
     const ind_expr warps =
@@ -11210,19 +11215,20 @@ static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
    converted to f32. Then too few blocks are resident to hide memory latency (layer_norm of 1000: bf16 97.9 and 93.6 %
    of copy bandwidth with and without a limit, f16 97.5 and 91.6, H200). The limit is set only if values fit in their
    memory format, but not as f32 (f32: 97.2 % without, 76.6 with a limit). */
-static void cg__wish_warp_blocks(cg__decider *d) {
+static void cg__limit_warp_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned) {
-        v->blocks_per_sm = d->way == 0 ? cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
-        d->more_ways = !d->plan->part && d->way == 0 && v->blocks_per_sm > 1;
-        if (d->way > 0) cg__why(d, "%s; one block per SM, without a register limit", v->why);
+        v->blocks_per_sm =
+            d->alternative == 0 ? cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
+        d->more_alternatives = !d->plan->part && d->alternative == 0 && v->blocks_per_sm > 1;
+        if (d->alternative > 0) cg__why(d, "%s; one block per SM, without a register limit", v->why);
         return;
     }
     if (v->of.row.batch || d->w.kernel->run || d->plan->part || !cg__warp_blocks_fit(&d->w, 1) ||
         cg__warp_blocks_fit(&d->w, 4))
         return;
-    d->more_ways = d->way == 0;
-    if (d->way > 0) return;
+    d->more_alternatives = d->alternative == 0;
+    if (d->alternative > 0) return;
     v->blocks_per_sm = d->w.target->thresholds.warp_blocks;
     cg__why(d, "%s; %d resident blocks per SM", v->why, v->blocks_per_sm);
 }
@@ -11268,7 +11274,7 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
         if (v->misaligned) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
         cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
         cg__fit_threads(d);
-        if (cg__wish_blocks(d)) return true;
+        if (cg__limit_blocks(d)) return true;
         v->of.row.fitted = (ind_expr){0};
         break;
     }
@@ -11309,7 +11315,7 @@ static int64_t cg__staged_bytes(const ind__writer *w) {
    barriers. */
 static int64_t cg__exchange_bytes(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int states = cg__warps_meet(w) ? cg__meeting_states(w) : v->threads / 32 + v->of.row.cluster;
+    const int states = cg__exchanges_by_warp(w) ? cg__exchange_states(w) : v->threads / 32 + v->of.row.cluster;
     const int64_t bytes = (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_combine_steps(w);
     return (bytes + IND__CG_LINE_BYTES - 1) / IND__CG_LINE_BYTES * IND__CG_LINE_BYTES;
 }
@@ -11323,10 +11329,10 @@ static void cg__share_row(cg__decider *d, int64_t longest) {
 }
 
 /* True if each block has the capacity for its part of `stages` rows, and a lane for each edge of a row. */
-static bool cg__has_room(const ind__writer *w) {
-    int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - w->target->block_shared;
-    if (room > w->target->shared_per_block) room = w->target->shared_per_block;
-    return cg__staged_bytes(w) + cg__exchange_bytes(w) <= room && cg__edge_rounds(w) < 2;
+static bool cg__has_stage_capacity(const ind__writer *w) {
+    int64_t capacity = w->target->shared_per_sm / w->variant->blocks_per_sm - w->target->block_shared;
+    if (capacity > w->target->shared_per_block) capacity = w->target->shared_per_block;
+    return cg__staged_bytes(w) + cg__exchange_bytes(w) <= capacity && cg__edge_rounds(w) < 2;
 }
 
 /* The smallest cluster whose blocks have the capacity for `stages` rows each, with `blocks` of them on an SM and a lane
@@ -11338,7 +11344,7 @@ static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int
     v->of.row.stage.num = stages;
     for (v->of.row.cluster = 1; v->of.row.cluster <= d->max_cluster; v->of.row.cluster *= 2) {
         cg__share_row(d, longest);
-        if (cg__has_room(&d->w)) return true;
+        if (cg__has_stage_capacity(&d->w)) return true;
     }
     return false;
 }
@@ -11382,25 +11388,25 @@ static bool cg__choose_held(cg__decider *d) {
     enum { N = sizeof order / sizeof *order };
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
-    const int room = cg__staged_registers(&d->w);
+    const int registers = cg__staged_registers(&d->w);
     const bool crowded = v->misaligned && v->vector > 4 && v->blocks_per_sm == 1 && v->of.row.stage.num > 1 &&
-                         cg__warps_meet(&d->w) && cg__num_combine_steps(&d->w) > 1;
+                         cg__exchanges_by_warp(&d->w) && cg__num_combine_steps(&d->w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
         const double held = cg__words_held(&words, order[o].held, order[o].once);
-        if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > room
-                                    : held * v->per_thread > room && o < N - 1)
+        if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > registers
+                                    : held * v->per_thread > registers && o < N - 1)
             continue;
         if (!v->of.row.stage.persistent && (order[o].held == 2 || (order[o].once && v->misaligned))) continue;
         if (crowded && order[o].held == 2 && order[o].once) continue;
         if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
-        if (seen <= d->way) v->of.row.stage.held = order[o].held, v->of.row.stage.once = order[o].once;
-        d->more_ways = seen++ > d->way;
+        if (seen <= d->alternative) v->of.row.stage.held = order[o].held, v->of.row.stage.once = order[o].once;
+        d->more_alternatives = seen++ > d->alternative;
     }
     if (v->of.row.stage.persistent && v->of.row.stage.num > 1) return true;
-    d->more_ways = seen > d->way; /* the next fallback is another strategy */
-    if (!d->more_ways && !v->of.row.stage.persistent) d->way -= seen;
-    return d->more_ways;
+    d->more_alternatives = seen > d->alternative; /* the next fallback is another strategy */
+    if (!d->more_alternatives && !v->of.row.stage.persistent) d->alternative -= seen;
+    return d->more_alternatives;
 }
 
 /* True if a thread has the registers for `words` words per element. */
@@ -11472,16 +11478,17 @@ static bool cg__l1_holds(const ind__writer *w, double bytes) {
    12289, 16001 and 20011 bf16 80, 87, 71, 67, 76, 83, 89 and 93, 95, 91, 94, 94, 91, 91, of 8209 and 12289 f32 82, 89
    and 95, 94; rms_norm of 14009 and 16001 bf16 90, 93 and 99, 98. */
 static bool cg__fit_late(cg__decider *d, int64_t longest) {
-    const int64_t room = d->w.target->shared_per_sm;
+    const int64_t capacity = d->w.target->shared_per_sm;
     const ind_thresholds *t = &d->w.target->thresholds;
     const bool several = cg__num_combine_steps(&d->w) > 1;
     if (!several && d->variant->vector <= 4) return false;
     if (longest <= t->late_threads * t->most_elements && cg__fits_block(d, longest, t->late_threads, t->late_blocks, 0))
         return true;
-    if (cg__fits_block(d, longest, t->turn_threads, 4, 0) && 4 * cg__staged_bytes(&d->w) <= room - room / t->four_share)
+    if (cg__fits_block(d, longest, t->turn_threads, 4, 0) &&
+        4 * cg__staged_bytes(&d->w) <= capacity - capacity / t->four_share)
         return true;
     return several && cg__fits_block(d, longest, t->turn_threads, 3, 0) &&
-           3 * cg__staged_bytes(&d->w) <= room - room / t->three_share;
+           3 * cg__staged_bytes(&d->w) <= capacity - capacity / t->three_share;
 }
 
 /* One block per row, two or three of which fit on an SM: while one waits for loads, combine steps or stores, the rows
@@ -11537,7 +11544,7 @@ static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int block
         return false;
     v->of.row.cluster = cluster;
     cg__share_row(d, longest);
-    return v->per_thread == d->w.target->thresholds.loop_steps * v->vector && cg__has_room(&d->w) &&
+    return v->per_thread == d->w.target->thresholds.loop_steps * v->vector && cg__has_stage_capacity(&d->w) &&
            cg__holds(&d->w, words.values + words.common);
 }
 
@@ -11611,7 +11618,7 @@ static void cg__trim_cluster(cg__decider *d, int64_t longest) {
     v->threads = cg__threads_of((vectors + v->of.row.cluster - 1) / v->of.row.cluster, v->per_thread / v->vector);
     cg__share_row(d, longest);
     if (v->threads * 100 > before.threads * d->w.target->thresholds.trim_percent || v->per_thread > before.per_thread ||
-        !cg__has_room(&d->w))
+        !cg__has_stage_capacity(&d->w))
         *v = before;
 }
 
@@ -11680,13 +11687,13 @@ static bool cg__choose_row_staged(cg__decider *d, int64_t longest, bool stays) {
    alone, 0.83 and 0.89; bf16, two blocks, 0.91 and 0.74). */
 static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
-    const int way = d->way;
+    const int alternative = d->alternative;
     const bool several = cg__num_combine_steps(&d->w) > 1;
-    d->way = 0;
+    d->alternative = 0;
     const bool kept = cg__choose_row_block(d, longest), alone = d->variant->blocks_per_sm < 2;
     *d->variant = before;
-    d->way = way;
-    d->more_ways = false;
+    d->alternative = alternative;
+    d->more_alternatives = false;
     return !kept || (alone && several);
 }
 
@@ -11722,13 +11729,13 @@ static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
    staged above 32 elements per thread of 128 (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). Fallbacks that
    are not staged come after those that differ in the values kept in registers. */
 static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
-    const int way = d->way;
+    const int alternative = d->alternative;
     const bool late = d->variant->vector > 4 && cg__num_combine_steps(&d->w) > 1 && cg__reads_late(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
     const bool waits = longest > (late ? t->late_threads * t->alone_elements + 2 * d->variant->vector
                                        : t->block_threads * t->waiting_elements);
     const bool found = (waits && cg__choose_row_staged(d, longest, false)) || cg__choose_row_shared(d, longest);
-    d->way = way;
+    d->alternative = alternative;
     return found;
 }
 
@@ -11774,7 +11781,7 @@ static bool cg__choose_row_kept(cg__decider *d, int64_t longest) {
         cg__whole_rounds(&d->w) + 1 >= d->variant->per_thread / d->variant->vector)
         return true;
     *d->variant = before;
-    d->more_ways = false;
+    d->more_alternatives = false;
     return false;
 }
 
@@ -11802,7 +11809,7 @@ static int cg__looped_cluster(const cg__decider *d) {
 
 /* Registers of a thread that loops over a row in one pass and combines chunk by chunk: 64 bytes of loads in flight, as
    32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that runs a second kernel). */
-static double cg__walker_registers(const ind__writer *w) {
+static double cg__loop_registers(const ind__writer *w) {
     const ind_thresholds *t = &w->target->thresholds;
     const double registers = t->other_registers + (double)t->loop_flight / cg__element_bytes(w);
     return w->plan->handover && registers < t->loop_registers ? t->loop_registers : registers;
@@ -11811,7 +11818,7 @@ static double cg__walker_registers(const ind__writer *w) {
 /* Average share of occupied slots for blocks of so many threads, if the rows take several waves; 1 if all rows are
    resident at once. */
 static double cg__places_taken(const ind__writer *w, double rows, int threads) {
-    const double blocks = floor(w->target->sm_registers / (cg__walker_registers(w) * threads));
+    const double blocks = floor(w->target->sm_registers / (cg__loop_registers(w) * threads));
     const double turns = rows / (blocks * w->target->num_sms);
     return turns > 1 ? turns / ceil(turns) : 1;
 }
@@ -11821,7 +11828,7 @@ static double cg__places_taken(const ind__writer *w, double rows, int threads) {
    on an H200: 36007, 57601, 65536 bf16 85, 87, 97 and 92, 96, 100; 120011 f32 88 and 98), unless many slots are idle in
    the last wave (671 rows of 200003 bf16 89 and 77, 1118 of 120011 91 and 85, 838 of 80021 f32 90 and 80; but 291 of
    230003 f32, which are all resident at once, 79 and 94). */
-static int cg__most_walkers(ind__writer *w, int64_t rows) {
+static int cg__most_loop_threads(ind__writer *w, int64_t rows) {
     const ind_thresholds *t = &w->target->thresholds;
     if (rows < 2 * w->target->num_sms) return IND__CG_MAX_THREADS;
     if (cg__looped_passes(w) > 1 || !cg__combines_chunks(w)) return t->loop_threads;
@@ -11842,9 +11849,9 @@ static void cg__choose_row_looped(cg__decider *d) {
     v->strategy = IND_STRATEGY_ROW_LOOPED;
     v->rows = 1;
     v->per_thread = v->vector;
-    v->threads =
-        cg__pow2_at_least(length / (v->vector * d->w.target->thresholds.loop_steps), 32, cg__most_walkers(&d->w, rows));
-    if (cg__knows_at_launch(&d->w)) cg__fit_walkers(d);
+    v->threads = cg__pow2_at_least(length / (v->vector * d->w.target->thresholds.loop_steps), 32,
+                                   cg__most_loop_threads(&d->w, rows));
+    if (cg__knows_at_launch(&d->w)) cg__fit_loop_threads(d);
     cg__why(d, "%s: a block loops over each", cg__too_long(&d->w));
     if (rows < d->w.target->num_sms) cg__why(d, "%s; there are fewer rows than SMs", v->why);
     v->of.row.cluster = cg__looped_cluster(d);
@@ -11872,7 +11879,7 @@ static void cg__set_split_memory(cg__decider *d) {
     v->memory.num_counters = (uint32_t)v->of.split.max_blocks;
     v->memory.partial_bytes = 0;
     if (!v->of.split.max_blocks) return;
-    if (v->strategy == IND_STRATEGY_ROW_SPLIT && cg__meets_in_words(&d->w)) {
+    if (v->strategy == IND_STRATEGY_ROW_SPLIT && cg__exchanges_by_mailbox(&d->w)) {
         v->memory.num_counters =
             (uint32_t)(cg__words_from(v->of.split.max_blocks) + 2 * v->of.split.max_blocks * cg__split_words(&d->w));
         return;
@@ -12007,7 +12014,7 @@ static void cg__choose_row(cg__decider *d) {
         cg__choose_row_warp(d, longest);
     else if (!cg__choose_row_kept(d, longest))
         cg__choose_row_looped(d);
-    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__wish_warp_blocks(d);
+    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__limit_warp_blocks(d);
     if (d->w.kernel->run)
         cg__why(d, "%s; a block combines the columns of %lld rows", v->why, (long long)d->w.kernel->run);
     if (v->strategy != IND_STRATEGY_ROW_STAGED)
@@ -12131,8 +12138,8 @@ static bool cg__prefers_lookback(const ind__writer *w) {
     if (ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED)) return false;
     double row =
         (double)length * cg__scan_bytes_moved(w) / (t->thresholds.copy_percent / 100.0 * t->memory_bytes_per_ns);
-    double walked = row * t->num_sms * (double)((rows + t->num_sms - 1) / t->num_sms);
-    return walked >
+    double looped = row * t->num_sms * (double)((rows + t->num_sms - 1) / t->num_sms);
+    return looped >
            t->thresholds.lookback_gain * (row * (double)rows + (double)t->thresholds.lookback_launches * t->launch_ns);
 }
 
@@ -12779,7 +12786,7 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     if (v->blocks_per_sm > 1)
         v->blocks_per_sm = cg__fit_anyway(&d->w)
                                ? 0
-                               : cg__blocks_of(&d->w, cg__wished_registers(&d->w, cg__looped_passes(&d->w) == 1));
+                               : cg__blocks_of(&d->w, cg__needed_registers(&d->w, cg__looped_passes(&d->w) == 1));
     return true;
 }
 
@@ -12838,8 +12845,8 @@ static void cg__retune(cg__decider *d) {
         v->tuned.together = t.together;
         cg__why(d, "%s; tuned: %d in flight", v->why, t.together);
     }
-    if (t.way) {
-        v->tuned.way = t.way;
+    if (t.alternative) {
+        v->tuned.alternative = t.alternative;
         cg__why(d, "%s; tuned: this variant", v->why);
     }
     if (!v->tuned.threads && !v->tuned.together) return;
@@ -12957,10 +12964,10 @@ static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
 #define IND__CG_ALONE                                                                                                  \
     64 /* fallbacks from this number on have no cluster: 64 is the first variant without one, and so on */
 
-/* Plans the variant or one of its fallbacks, by its position `way`; *more: there is another fallback. */
-static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int way, bool *more,
-                               int *used) {
-    const bool alone = way >= IND__CG_ALONE;
+/* Plans the variant or one of its fallbacks, by its position `alternative`; *more: there is another fallback. */
+static ind_status cg__plan_alternative(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int alternative,
+                                       bool *more, int *used) {
+    const bool alone = alternative >= IND__CG_ALONE;
     for (int attempt = 0; attempt < 2; attempt++) {
         cg__decider d;
         ind__writer w = {0};
@@ -12970,14 +12977,14 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
                             .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init_decider(&d, p, k, v, assume);
         d.force_wide = attempt == 1;
-        v->way = way;
-        d.way = alone ? way - IND__CG_ALONE : way;
+        v->alternative = alternative;
+        d.alternative = alone ? alternative - IND__CG_ALONE : alternative;
         if (alone) d.max_cluster = 1;
         if (!status) status = cg__decide(&d);
         if (!status) status = cg__write_body(&w, p, &d);
         bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__assemble(&w, v);
-        *more = d.more_ways;
+        *more = d.more_alternatives;
         *used |= d.used;
         cg__free(&w);
         cg__free(&d.w);
@@ -12990,13 +12997,13 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
 static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int *used) {
     bool tried = false; /* a fallback without clusters was planned */
     *used = 0;
-    for (int way = p->tuning.way;; way++, v = v->fallback) {
+    for (int alternative = p->tuning.alternative;; alternative++, v = v->fallback) {
         bool more = false;
-        ind_status status = cg__plan_way(p, k, v, assume, way, &more, used);
+        ind_status status = cg__plan_alternative(p, k, v, assume, alternative, &more, used);
         tried |= ind__row_of(v)->cluster < 2;
         if (!more && ind__row_of(v)->cluster > 1) {
             more = true;
-            way = IND__CG_ALONE + (tried ? way : -1);
+            alternative = IND__CG_ALONE + (tried ? alternative : -1);
         }
         if (status || !more) return status;
         v->fallback = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
@@ -13009,7 +13016,7 @@ static bool cg__has_guard(const ind__variant *v) {
 }
 
 /* True if rows of any length are looped over. */
-static bool cg__is_walked(const ind__variant *v) {
+static bool cg__is_looped(const ind__variant *v) {
     if (v->strategy == IND_STRATEGY_SCAN_BLOCK) return v->range.to > (int64_t)v->threads * v->per_thread;
     return ind__strategy_has(v->strategy, IND__HAS_ANY_LENGTH);
 }
@@ -13040,8 +13047,8 @@ static ind_status cg__plan_undivided(cg__variants *x, int assume) {
     if (!(used & IND__ASSUME_DIVISIBLE)) return IND_OK;
     ind_status status = cg__next_variant(x, assume & ~IND__ASSUME_DIVISIBLE);
     const ind__variant *made = &x->variant[x->num];
-    const bool walked = x->used & IND__ASSUME_LENGTH && cg__is_walked(made);
-    x->num += !status && x->used == (used & ~IND__ASSUME_DIVISIBLE) && (made->vector > 1 || made->range.to) && !walked;
+    const bool looped = x->used & IND__ASSUME_LENGTH && cg__is_looped(made);
+    x->num += !status && x->used == (used & ~IND__ASSUME_DIVISIBLE) && (made->vector > 1 || made->range.to) && !looped;
     return status;
 }
 
@@ -13084,7 +13091,7 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *en
     for (size_t i = 0; i < num && *rest && !status; i++) {
         p->to = end[i];
         if (p->to >= least) status = cg__next_variant(x, assume);
-        if (p->to >= least && (status || !(x->used & IND__ASSUME_LENGTH) || cg__is_walked(&x->variant[x->num]))) break;
+        if (p->to >= least && (status || !(x->used & IND__ASSUME_LENGTH) || cg__is_looped(&x->variant[x->num]))) break;
         if (p->to >= least) x->num++, *divisible |= x->used & IND__ASSUME_DIVISIBLE;
         *rest = most > p->to;
         p->from = p->to + 1;
@@ -13141,7 +13148,7 @@ static ind_status cg__plan_variants(cg__variants *x) {
     const bool ranges = cg__has_ranges(x->plan, x->kernel, x->variant);
     if (ranges)
         status = cg__plan_all_ranges(x, all, &rest);
-    else if (x->used & IND__ASSUME_LENGTH && !cg__is_walked(x->variant))
+    else if (x->used & IND__ASSUME_LENGTH && !cg__is_looped(x->variant))
         x->num++, status = cg__plan_undivided(x, all);
     if (!status && rest) status = cg__plan_any_length(x, any);
     x->plan->from = 0;
@@ -14263,8 +14270,8 @@ int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNE
     int num = 0;
     for (int i = 0; threads && !v->misaligned && ind__row_of(v)->batch < 2 && i < 4; i++)
         if (candidate[i] >= 32 && candidate[i] <= 1024) tuning[num++] = (ind__tuning){.threads = candidate[i]};
-    for (const ind__variant *way = v->fallback; way && num < IND__MAX_TUNED; way = way->fallback)
-        tuning[num++] = (ind__tuning){.way = way->way};
+    for (const ind__variant *fallback = v->fallback; fallback && num < IND__MAX_TUNED; fallback = fallback->fallback)
+        tuning[num++] = (ind__tuning){.alternative = fallback->alternative};
     for (int n = 1; (warps || together > 1) && !v->misaligned && n <= IND__CG_MAX_BATCH && num < IND__MAX_TUNED; n *= 2)
         if (n != together) tuning[num++] = (ind__tuning){.together = n};
     return num;
@@ -14278,7 +14285,7 @@ static bool cg__same_conditions(const ind__variant *a, const ind__variant *b) {
 }
 
 bool ind__is_tuned(const ind__variant *v) {
-    return v->tuned.threads || v->tuned.way || v->tuned.together;
+    return v->tuned.threads || v->tuned.alternative || v->tuned.together;
 }
 
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
@@ -14736,11 +14743,11 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
         ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->replaced.local_bytes);
     if (v->replaced.cluster)
         ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->replaced.cluster);
-    for (const ind__variant *last = v, *way; (way = last->fallback) != NULL; last = way)
+    for (const ind__variant *last = v, *fallback; (fallback = last->fallback) != NULL; last = fallback)
         ind__textf(t, "fallback if it spills%s: %s: %s\n",
-                   ind__row_of(last)->cluster > 1 && ind__row_of(way)->cluster < 2 ? " or the cluster does not fit"
-                                                                                   : "",
-                   ind__strategy_text(way->strategy), way->why);
+                   ind__row_of(last)->cluster > 1 && ind__row_of(fallback)->cluster < 2 ? " or the cluster does not fit"
+                                                                                        : "",
+                   ind__strategy_text(fallback->strategy), fallback->why);
     t->indent--;
 }
 

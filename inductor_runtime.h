@@ -1018,8 +1018,8 @@ typedef struct ind__kernel_entry ind__kernel_entry;
 /* Tuning result of a kernel, in the layout of a pack. The key is the key of the source of the plan's first choice. */
 typedef struct rt__tuned {
     uint64_t key[2];
-    uint64_t checksum;              /* of this struct with checksum 0 */
-    int32_t threads, way, together; /* as in ind__tuning */
+    uint64_t checksum;                      /* of this struct with checksum 0 */
+    int32_t threads, alternative, together; /* as in ind__tuning */
     float first_us, us, least_us;
 } rt__tuned;
 
@@ -5618,20 +5618,20 @@ static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const cha
 /* Replaces the variant by its built fallback. If the fallback needs as much local memory, removes it instead. The first
    removed fallback without clusters stays in `alone`, in case the device has no capacity for a cluster. */
 static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
-    ind__variant *way = v->fallback, *alone = v->alone;
+    ind__variant *fallback = v->fallback, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
     uint64_t key[2];
     if (!local) return;
-    rt__pack_key(way->source.text, way->source.bytes, arch, key);
+    rt__pack_key(fallback->source.text, fallback->source.bytes, arch, key);
     less = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
     ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->source.entry, local,
              less);
     if (less < local) {
-        *v = *way;
+        *v = *fallback;
         v->replaced.local_bytes = local;
     } else {
-        v->fallback = way->fallback;
-        if (!alone && ind__row_of(way)->cluster < 2) alone = way;
+        v->fallback = fallback->fallback;
+        if (!alone && ind__row_of(fallback)->cluster < 2) alone = fallback;
     }
     v->alone = alone;
 }
@@ -5648,8 +5648,8 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
             for (int k = 0; k < p->kernel[i].num_variants; k++) {
                 if (!rt__builds_now(m, &p->kernel[i], k) || !rt__cuda_spills(m, &p->kernel[i].variant[k], arch))
                     continue;
-                const ind__variant *way = variant[num] = p->kernel[i].variant[k].fallback;
-                entry[num] = rt__cuda_entry(m->context, m->executable->runtime, way, arch);
+                const ind__variant *fallback = variant[num] = p->kernel[i].variant[k].fallback;
+                entry[num] = rt__cuda_entry(m->context, m->executable->runtime, fallback, arch);
                 if (!entry[num]) return IND_OUT_OF_MEMORY;
                 uint32_t n = 0;
                 while (entry[n] != entry[num]) n++;
@@ -5719,7 +5719,8 @@ static ind_status rt__apply_tuned(ind_module *m) {
             ind__variant *v = &p->kernel[i].variant[k], tuned;
             const rt__tuned *t = rt__tuned_for(r, v, arch);
             if (!t || p->kernel[i].num_parts != 1) continue;
-            ind_status status = ind__plan_tuned(p, i, k, (ind__tuning){t->threads, t->way, t->together}, &tuned);
+            ind_status status =
+                ind__plan_tuned(p, i, k, (ind__tuning){t->threads, t->alternative, t->together}, &tuned);
             if (status) return status;
             if (ind__is_tuned(&tuned)) *v = tuned;
         }
@@ -5744,19 +5745,19 @@ static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, co
 /* Replaces a variant whose clusters do not fit on the device by its first fallback without clusters. On a slice of a
    device, a GPC may have fewer SMs than a cluster has blocks. */
 static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
-    const ind__variant *way = v;
+    const ind__variant *fallback = v;
     int clusters = 0;
     if (ind__row_of(v)->cluster < 2) return IND_OK;
     ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
     if (status || clusters > 0) return status;
-    while (way && ind__row_of(way)->cluster > 1) way = way->fallback;
-    const bool last = !way;
-    if (last) way = v->alone;
-    if (!way) return rt__cuda_crowded(m, v);
+    while (fallback && ind__row_of(fallback)->cluster > 1) fallback = fallback->fallback;
+    const bool last = !fallback;
+    if (last) fallback = v->alone;
+    if (!fallback) return rt__cuda_crowded(m, v);
     ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->source.entry,
-             ind__row_of(v)->cluster, ind__strategy_text(way->strategy));
+             ind__row_of(v)->cluster, ind__strategy_text(fallback->strategy));
     const int blocks = ind__row_of(v)->cluster;
-    *v = *way;
+    *v = *fallback;
     if (last) v->fallback = NULL; /* the fallbacks have been tried */
     v->replaced.cluster = blocks;
     *left = true;
@@ -6361,7 +6362,7 @@ static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, 
 static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tuning found, const ind_tuned *result) {
     char arch[16];
     rt__tuned t = {.threads = found.threads,
-                   .way = found.way,
+                   .alternative = found.alternative,
                    .together = found.together,
                    .first_us = (float)result->first_us,
                    .us = (float)result->us,

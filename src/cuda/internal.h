@@ -100,12 +100,12 @@ typedef struct cg__decider {
     ind__writer w; /* first member: read by analysis functions; refers to the undecided variant and plan */
     ind__variant *variant;
     ind__body_plan *plan;
-    int assume;         /* IND__ASSUME_*: likely conditions may become guards */
-    int used;           /* assumptions that did, except ALIGNED */
-    int way;            /* 0: the variant itself, 1: its fallback, 2: the fallback if that spills too .. */
-    bool more_ways;     /* there is another fallback after this one */
-    int max_cluster;    /* the target's, or 1: for a device that cannot run the cluster */
-    int part_threads;   /* threads of a pointwise part's blocks; 0: as many as alone */
-    ind__tuning tuning; /* replaces the choice of the formulas */
-    bool force_wide;    /* 64-bit indices, because 32 bits were tried and do not suffice */
+    int assume;             /* IND__ASSUME_*: likely conditions may become guards */
+    int used;               /* assumptions that did, except ALIGNED */
+    int alternative;        /* 0: the variant itself, 1: its fallback, 2: the fallback if that spills too .. */
+    bool more_alternatives; /* there is another fallback after this one */
+    int max_cluster;        /* the target's, or 1: for a device that cannot run the cluster */
+    int part_threads;       /* threads of a pointwise part's blocks; 0: as many as alone */
+    ind__tuning tuning;     /* replaces the choice of the formulas */
+    bool force_wide;        /* 64-bit indices, because 32 bits were tried and do not suffice */
 } cg__decider;

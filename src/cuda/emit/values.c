@@ -492,7 +492,8 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     uint32_t typed = inst->arg[inst->op == IND_LOOP_WHERE ? 1 : 0];
     ind_dtype type = (ind_dtype)cg__inst(w, typed)->dtype;
-    const char *s = cg__is_rough_exp(w, i) ? "ind_exp2($0 * 1.44269504f)" : cg__spell((ind_loop_op)inst->op, type);
+    const char *s =
+        cg__is_rough_exp(w, i) ? "ind_exp2($0 * 1.44269504f)" : cg__find_op_template((ind_loop_op)inst->op, type);
     if (!s) {
         ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: op %s does not exist for %s", w->kernel->name,
                   ind__loop_op_name((ind_loop_op)inst->op), ind_dtype_name(type));

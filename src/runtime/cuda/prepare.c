@@ -52,7 +52,8 @@ static ind_status rt__apply_tuned(ind_module *m) {
             ind__variant *v = &p->kernel[i].variant[k], tuned;
             const rt__tuned *t = rt__tuned_for(r, v, arch);
             if (!t || p->kernel[i].num_parts != 1) continue;
-            ind_status status = ind__plan_tuned(p, i, k, (ind__tuning){t->threads, t->way, t->together}, &tuned);
+            ind_status status =
+                ind__plan_tuned(p, i, k, (ind__tuning){t->threads, t->alternative, t->together}, &tuned);
             if (status) return status;
             if (ind__is_tuned(&tuned)) *v = tuned;
         }
@@ -77,19 +78,19 @@ static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, co
 /* Replaces a variant whose clusters do not fit on the device by its first fallback without clusters. On a slice of a
    device, a GPC may have fewer SMs than a cluster has blocks. */
 static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
-    const ind__variant *way = v;
+    const ind__variant *fallback = v;
     int clusters = 0;
     if (ind__row_of(v)->cluster < 2) return IND_OK;
     ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
     if (status || clusters > 0) return status;
-    while (way && ind__row_of(way)->cluster > 1) way = way->fallback;
-    const bool last = !way;
-    if (last) way = v->alone;
-    if (!way) return rt__cuda_crowded(m, v);
+    while (fallback && ind__row_of(fallback)->cluster > 1) fallback = fallback->fallback;
+    const bool last = !fallback;
+    if (last) fallback = v->alone;
+    if (!fallback) return rt__cuda_crowded(m, v);
     ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->source.entry,
-             ind__row_of(v)->cluster, ind__strategy_text(way->strategy));
+             ind__row_of(v)->cluster, ind__strategy_text(fallback->strategy));
     const int blocks = ind__row_of(v)->cluster;
-    *v = *way;
+    *v = *fallback;
     if (last) v->fallback = NULL; /* the fallbacks have been tried */
     v->replaced.cluster = blocks;
     *left = true;

@@ -176,20 +176,20 @@ static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const cha
 /* Replaces the variant by its built fallback. If the fallback needs as much local memory, removes it instead. The first
    removed fallback without clusters stays in `alone`, in case the device has no capacity for a cluster. */
 static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
-    ind__variant *way = v->fallback, *alone = v->alone;
+    ind__variant *fallback = v->fallback, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
     uint64_t key[2];
     if (!local) return;
-    rt__pack_key(way->source.text, way->source.bytes, arch, key);
+    rt__pack_key(fallback->source.text, fallback->source.bytes, arch, key);
     less = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
     ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->source.entry, local,
              less);
     if (less < local) {
-        *v = *way;
+        *v = *fallback;
         v->replaced.local_bytes = local;
     } else {
-        v->fallback = way->fallback;
-        if (!alone && ind__row_of(way)->cluster < 2) alone = way;
+        v->fallback = fallback->fallback;
+        if (!alone && ind__row_of(fallback)->cluster < 2) alone = fallback;
     }
     v->alone = alone;
 }
@@ -206,8 +206,8 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
             for (int k = 0; k < p->kernel[i].num_variants; k++) {
                 if (!rt__builds_now(m, &p->kernel[i], k) || !rt__cuda_spills(m, &p->kernel[i].variant[k], arch))
                     continue;
-                const ind__variant *way = variant[num] = p->kernel[i].variant[k].fallback;
-                entry[num] = rt__cuda_entry(m->context, m->executable->runtime, way, arch);
+                const ind__variant *fallback = variant[num] = p->kernel[i].variant[k].fallback;
+                entry[num] = rt__cuda_entry(m->context, m->executable->runtime, fallback, arch);
                 if (!entry[num]) return IND_OUT_OF_MEMORY;
                 uint32_t n = 0;
                 while (entry[n] != entry[num]) n++;

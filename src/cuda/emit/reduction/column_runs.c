@@ -12,7 +12,7 @@ static const char *cg__column_element(ind__writer *w, uint32_t i) {
 }
 
 static void cg__combine_column(ind__writer *w, uint32_t i) {
-    const char *state = cg__state_spelling(w, i), *element = NULL;
+    const char *state = cg__state_type_text(w, i), *element = NULL;
     const char *neutral = cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction);
     if (!cg__in_registers(w)) {
         element = cg__column_element(w, i);
@@ -42,7 +42,7 @@ static void cg__emit_columns(ind__writer *w) {
     const ind__variant *v = w->variant;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__combines_run(w, i) || !cg__in_registers(w)) continue;
-        ind__textf(&w->code, "%s c%u[%d];\n", cg__state_spelling(w, i), i, v->per_thread);
+        ind__textf(&w->code, "%s c%u[%d];\n", cg__state_type_text(w, i), i, v->per_thread);
         cg__unroll(w);
         ind__textf(&w->code, "for (int k = 0; k < %d; k++) c%u[k] = {%s};\n", v->per_thread, i,
                    cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
@@ -129,7 +129,7 @@ static void cg__end_run(ind__writer *w) {
 static void cg__emit_team_columns(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst && cg__has_teams(w); i++)
         if (cg__combines_run(w, i))
-            ind__textf(&w->code, "__shared__ %s team_%u[%d][%d];\n", cg__state_spelling(w, i), i, w->variant->rows,
+            ind__textf(&w->code, "__shared__ %s team_%u[%d][%d];\n", cg__state_type_text(w, i), i, w->variant->rows,
                        cg__team_columns(w));
 }
 

@@ -130,7 +130,7 @@ static void cg__emit_column_split(ind__writer *w, const cg__pass *s) {
     int x = cg__split_columns(w) / v->vector;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_reduce(w, i))
-            ind__textf(&w->code, "__shared__ %s shared_s%u[%d][%d];\n", cg__state_spelling(w, i), i,
+            ind__textf(&w->code, "__shared__ %s shared_s%u[%d][%d];\n", cg__state_type_text(w, i), i,
                        cg__split_shared_rows(w), cg__split_columns(w));
     ind__textf(&w->code, "const int x = threadIdx.x %% %d, y = threadIdx.x / %d;\n", x, x);
     ind__textf(&w->code, v->vector > 1 ? "const %s column = (%s * %d + x) * %d;\n" : "const %s column = %s * %d + x;\n",

@@ -46,17 +46,17 @@ static void cg__emit_shared_states(ind__writer *w, const cg__pass *s) {
         char letter;
         if (!cg__exchanges(w, i, s)) continue;
         ind_reduction r = cg__exchanged(w, i, s, &letter);
-        if (!cg__warps_meet(w))
+        if (!cg__exchanges_by_warp(w))
             ind__textf(&w->code, "__shared__ %s<%s> shared_%c%u", cg__states[r].state, cg__state_type(w, i), letter, i);
         if (v->strategy == IND_STRATEGY_COLUMN)
             ind__textf(&w->code, "[%d][%d];\n", v->threads / v->rows, v->rows);
-        else if (!cg__warps_meet(w))
+        else if (!cg__exchanges_by_warp(w))
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n", v->threads / 32);
         if (cg__has_cluster(w)) {
             ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u", cg__states[r].state, cg__state_type(w, i), letter,
                        i);
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n",
-                       cg__warps_meet(w) ? cg__meeting_states(w) : ind__row_of(v)->cluster);
+                       cg__exchanges_by_warp(w) ? cg__exchange_states(w) : ind__row_of(v)->cluster);
         }
         cg__use(w, cg__states[r].piece);
     }
@@ -182,7 +182,7 @@ static void cg__warp_to_cluster_line(ind__writer *w, uint32_t i, char letter) {
 
 /* Each lane combines every 32nd state, then lanes combine theirs, in the same order in all blocks. */
 static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
-    const int lanes = cg__meeting_lanes(w), each = cg__meeting_states(w) / lanes;
+    const int lanes = cg__exchange_lanes(w), each = cg__exchange_states(w) / lanes;
     if (letter == 'w') {
         cg__use(w, IND__CG_COMBINE_MOMENTS);
         ind__textf(&w->code, "w%u = ind_combine_moments<%d, %d, %d>(&cluster_w%u%s[threadIdx.x %% %d], (%s)(%s));\n", i,
@@ -199,7 +199,7 @@ static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
 /* Writes a warp's moments, if warps synchronise once: count, mean, and squared deviations from this mean. */
 static void cg__warp_moments_line(ind__writer *w, uint32_t i, char letter) {
     const char *type = cg__state_type(w, i);
-    if (!cg__meets_once(w, i)) return;
+    if (!cg__exchanges_moments(w, i)) return;
     if (letter == 'd') {
         ind__textf(&w->code, "ind_welford<%s> w%u = {(%s)count%u.value, near%u, d%u.value};\n", type, i, type, i, i, i);
         return;
@@ -237,7 +237,7 @@ static void cg__emit_combine(ind__writer *w, const cg__pass *s) {
     if (!cg__reduces_any(w, s)) return;
     if (!column) cg__each_state(w, s, cg__combine_lanes_line);
     if (!cg__shares_states(w)) return;
-    if (cg__warps_meet(w)) {
+    if (cg__exchanges_by_warp(w)) {
         cg__each_state(w, s, cg__warp_moments_line);
         if (cg__exchanges_any(w, s)) cg__emit_warps_combine(w, s);
         return;
@@ -265,7 +265,7 @@ static void cg__emit_results(ind__writer *w, const cg__pass *s) {
         const char *const *result = cg__states[inst->reduction].result;
         if (cg__in_registers(w) && cg__two_step(inst)) {
             bool welford = inst->reduction == IND_REDUCE_WELFORD;
-            if (cg__meets_once(w, i)) {
+            if (cg__exchanges_moments(w, i)) {
                 if (s->second) cg__set_parts(w, i, cg__string(w, "w%u.mean", i), cg__string(w, "w%u.m2", i));
                 continue;
             }

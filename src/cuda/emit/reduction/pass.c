@@ -36,7 +36,7 @@ static void cg__emit_piece(ind__writer *w) {
 /* The store to whose sector boundaries the lanes are aligned. */
 static uint32_t cg__piece_store(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__walks_row(w, i)) return i;
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__accesses_row(w, i)) return i;
     return 0;
 }
 

@@ -20,7 +20,7 @@ static void cg__emit_row_rest(ind__writer *w, const cg__pass *s) {
 
 /* True if the blocks of a row exchange states through words in memory (a mailbox). The last block then has at least one
    thread per block. */
-static bool cg__meets_in_words(const ind__writer *w) {
+static bool cg__exchanges_by_mailbox(const ind__writer *w) {
     return cg__shares_results(w) && w->variant->of.split.max_blocks <= w->variant->threads;
 }
 
@@ -78,7 +78,7 @@ static void cg__combine_row_words(ind__writer *w, const cg__pass *s) {
 
 static void cg__combine_row_splits(ind__writer *w, const cg__pass *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
-    if (cg__meets_in_words(w)) {
+    if (cg__exchanges_by_mailbox(w)) {
         cg__combine_row_words(w, s);
         return;
     }
@@ -96,7 +96,7 @@ static void cg__emit_row_split(ind__writer *w, const cg__pass *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     whole = whole || ind_known_multiple(cg__r_numel(w), n) || cg__promised(w->variant->guard, cg__r_numel(w), n, 0);
     ind__textf(&w->code, "const int lane = threadIdx.x;\n");
-    if (cg__meets_in_words(w))
+    if (cg__exchanges_by_mailbox(w))
         ind__textf(&w->code, "const unsigned turn = %s > 1 ? ind_turn(&counters[blockIdx.x], %s) : 0;\n", splits,
                    splits);
     if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, one ? "i0" : "p");

@@ -203,8 +203,8 @@ static int cg__num_combine_steps(const ind__writer *w) {
 
 /* Fills the slots of states that no warp sends. */
 static void cg__emit_idle_states(ind__writer *w, const cg__pass *s) {
-    const int warps = cg__row_threads(w) / 32, idle = cg__meeting_states(w) - warps;
-    if (!cg__warps_meet(w) || !idle) return;
+    const int warps = cg__row_threads(w) / 32, idle = cg__exchange_states(w) - warps;
+    if (!cg__exchanges_by_warp(w) || !idle) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
         if (!cg__exchanges(w, i, s)) continue;
@@ -427,7 +427,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *p
             cg__value(w, inst->arg[1]);
         }
         ind__textf(&w->code, "});\n");
-        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "count%u.combine({1});\n", i);
+        if (cg__exchanges_moments(w, i) && !s->second) ind__textf(&w->code, "count%u.combine({1});\n", i);
     }
 }
 
@@ -517,11 +517,12 @@ static void cg__emit_pass_comment(ind__writer *w, const cg__pass *s) {
         if (!cg__reduces_in(w, i, s)) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
         bool welford = inst->reduction == IND_REDUCE_WELFORD, steps = cg__in_registers(w) && cg__two_step(inst);
-        const char *what = !steps                 ? ind__reduction_name(r)
-                           : cg__meets_once(w, i) ? (s->second ? "sum of squared deviations from the mean of the warp"
-                                                               : "sum for the mean of the warp")
-                           : s->second            ? (welford ? "sum of squared deviations" : "sum of exp")
-                                                  : (welford ? "sum for the mean" : "max");
+        const char *what =
+            !steps ? ind__reduction_name(r)
+            : cg__exchanges_moments(w, i)
+                ? (s->second ? "sum of squared deviations from the mean of the warp" : "sum for the mean of the warp")
+            : s->second ? (welford ? "sum of squared deviations" : "sum of exp")
+                        : (welford ? "sum for the mean" : "max");
         ind__textf(&w->code, "%s%c%u = %s", before, letter, i, what);
         before = ", ";
     }

@@ -198,7 +198,7 @@ static void cg__emit_scan_chunks(ind__writer *w, const cg__pass *s, int levels, 
 }
 
 /* Writes a pass in which each thread loops over its row. */
-static void cg__emit_scan_walk(ind__writer *w, const cg__pass *s, int levels, const char *size) {
+static void cg__emit_scan_loop(ind__writer *w, const cg__pass *s, int levels, const char *size) {
     cg__emit_scanned_rows(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->runs[i])
@@ -232,7 +232,7 @@ static void cg__emit_scan_pass(ind__writer *w, const cg__pass *s, int levels, co
         w->scope++;
     }
     if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !cg__scans_team(w))
-        cg__emit_scan_walk(w, s, levels, size);
+        cg__emit_scan_loop(w, s, levels, size);
     else
         cg__emit_scan_chunks(w, s, levels, size);
     if (!s->stores) cg__end(w);

@@ -1,7 +1,7 @@
 /* ---- the choice of a vector width ---- */
 
 /* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART. */
-static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
+static void cg__mm_set_sum_text(ind__writer *w, const cg__mm_problem *p) {
     const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
     if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);
     w->value[p->dot] = text;
@@ -36,7 +36,7 @@ static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
 }
 
 static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
-    cg__mm_spell_sum(&d->w, p); /* which ends what the epilogue needs */
+    cg__mm_set_sum_text(&d->w, p); /* which ends what the epilogue needs */
     cg__mm_vary_sum(d, p);
     cg__need_stores(&d->w);
     for (int n = 8; n >= 2; n /= 2)

@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------------------------------------- >>matmul */
 
 /* out[batch, m, n] = epilogue(sum over k of a[batch, m, k] * b[batch, k, n]). A block computes a tile of TM x TN sums:
-   it walks over k in steps of TK, for which both operands' tiles are brought into shared memory ahead of time, spreads
+   it loops over k in steps of TK, for which both operands' tiles are brought into shared memory ahead of time, spreads
    the sums out in shared memory and runs the epilogue from there, V neighbouring columns a thread at a time. The way
    through shared memory costs 8 bytes per sum and gives an epilogue that exists once in the code and whose accesses are
    whole 16-byte ones, whatever the layout of the accumulators.
