@@ -830,17 +830,17 @@ static const char *const cg__prelude_VEC[] = {
 /* clang-format off */
 static const char *const cg__prelude_BOUNDARY[] = {
     "// Elements from the last N-element boundary at or before p to p.\n",
-    "template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {\n",
+    "template <int N, typename T> static IND_INLINE int ind_misalignment(const T *p) {\n",
     "    return (int)((unsigned long long)p / sizeof(T) & (N - 1));\n",
     "}\n",
     NULL,
 };
 static const char *const cg__prelude_LOAD_ACROSS[] = {
-    "// Loads N elements from a misaligned p: aligned 8-byte loads, combined by shifts. `behind`: elements from the last\n",
-    "// boundary of N elements to p. Reads at most N elements past the last one.\n",
-    "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p, int behind) {\n",
+    "// Loads N elements from a misaligned p: aligned 8-byte loads, combined by shifts. `misalignment`: elements from the\n",
+    "// last boundary of N elements to p. Reads at most N elements past the last one.\n",
+    "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p, int misalignment) {\n",
     "    const int ALL = N * sizeof(T) / 4, W = ALL < 2 ? ALL : 2, M = W * 4 / sizeof(T);\n",
-    "    const int before = behind & (M - 1), bytes = before * (int)sizeof(T);\n",
+    "    const int before = misalignment & (M - 1), bytes = before * (int)sizeof(T);\n",
     "    union {\n",
     "        ind_vec<T, M> part[ALL / W + 1];\n",
     "        ind_vec<T, N> made;\n",
@@ -955,9 +955,9 @@ static const char *const cg__prelude_BF16_AT[] = {
     "}\n",
     NULL,
 };
-static const char *const cg__prelude_KEEP[] = {
+static const char *const cg__prelude_OPAQUE[] = {
     "// Hides the value of x from the compiler: it keeps x in registers as loaded, and converts it again in every pass.\n",
-    "template <typename T, int N, int K> static IND_INLINE void ind_keep(ind_vec<T, N> (&x)[K]) {\n",
+    "template <typename T, int N, int K> static IND_INLINE void ind_opaque(ind_vec<T, N> (&x)[K]) {\n",
     "#ifndef IND_EMULATION\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 0; i < (int)sizeof x / 4; i++) asm volatile(\"\" : \"+r\"(reinterpret_cast<unsigned *>(&x)[i]));\n",
@@ -1007,14 +1007,14 @@ static const char *const cg__prelude_CP_ASYNC[] = {
 };
 static const char *const cg__prelude_CP_ASYNC_BY[] = {
     "#ifdef IND_EMULATION\n",
-    "static IND_INLINE char *ind_lane_place(uint4 *p) { return reinterpret_cast<char *>(p); }\n",
+    "static IND_INLINE char *ind_lane_address(uint4 *p) { return reinterpret_cast<char *>(p); }\n",
     "static IND_INLINE void ind_cp_async16_by(char *to, const void *global, unsigned long long policy) {\n",
     "    ind_cp_async16(to, global, 16);\n",
     "}\n",
     "#else\n",
     "// The shared address p of a lane. It goes through a shuffle, which hides from ptxas that it is a sum. ptxas folds the sum\n",
     "// of a register and a uniform register into the copy, which with a cache policy is an illegal instruction.\n",
-    "static IND_INLINE unsigned ind_lane_place(const uint4 *p) {\n",
+    "static IND_INLINE unsigned ind_lane_address(const uint4 *p) {\n",
     "    return __shfl_sync(0xffffffffu, (unsigned)__cvta_generic_to_shared(p), threadIdx.x % 32);\n",
     "}\n",
     "// Asynchronous copy of 16 bytes with an L2 cache policy.\n",
@@ -2518,7 +2518,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(CP_ASYNC, 0)                                                                                     \
     X(CP_ASYNC_BY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                    \
     X(BF16_AT, IND__CG_NEEDS(IND__CG_VEC))                                                             \
-    X(KEEP, IND__CG_NEEDS(IND__CG_VEC))                                                                \
+    X(OPAQUE, IND__CG_NEEDS(IND__CG_VEC))                                                                \
     X(LDMATRIX, 0)                                                                                     \
     X(MMA_F16, 0)                                                                                      \
     X(MMA_BF16, 0)                                                                                     \
@@ -3789,7 +3789,7 @@ static bool cg__is_sort(const ind__writer *w, uint32_t i) {
 }
 
 /* Origin of a value: nothing scanned (0), a scan's results, or a reduction of these. */
-enum { IND__CG_SCANNED = 1, IND__CG_BEHIND = 2 };
+enum { IND__CG_SCANNED = 1, IND__CG_AFTER_REDUCE = 2 };
 
 static void cg__propagate_origin(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
@@ -3804,9 +3804,10 @@ static bool cg__rescans(cg__decider *d) {
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         bool reduces = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE;
         cg__each_use(&d->w, i, cg__propagate_origin, d);
-        if (d->plan->kept[i] == IND__CG_BEHIND && (reduces || d->plan->varies[i] & cg__r_mask(&d->w))) again = true;
+        if (d->plan->kept[i] == IND__CG_AFTER_REDUCE && (reduces || d->plan->varies[i] & cg__r_mask(&d->w)))
+            again = true;
         if (cg__is_scan(&d->w, i)) d->plan->kept[i] = IND__CG_SCANNED;
-        if (reduces && d->plan->kept[i]) d->plan->kept[i] = IND__CG_BEHIND;
+        if (reduces && d->plan->kept[i]) d->plan->kept[i] = IND__CG_AFTER_REDUCE;
     }
     memset(d->plan->kept, 0, d->w.body->num_inst);
     return again;
@@ -4906,12 +4907,12 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
 /* Writes "const int head = ..", the elements before the first aligned address in the current row, and `edges`, the
    number of elements in head and tail. */
 static void cg__emit_edges(ind__writer *w) {
-    const int n = w->variant->vector, behind = cg__misaligned_reach(w) - n, boundary = cg__boundary(w);
+    const int n = w->variant->vector, reach = cg__misaligned_reach(w) - n, boundary = cg__boundary(w);
     const ind_expr row = cg__r_numel(w);
     const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
     if (!cg__start_known(w, w->plan->leader)) {
         cg__use(w, IND__CG_BOUNDARY);
-        ind__textf(&w->code, "const int head = -ind_behind<%d>(&%s[%s]) & %d;\n", boundary,
+        ind__textf(&w->code, "const int head = -ind_misalignment<%d>(&%s[%s]) & %d;\n", boundary,
                    cg__buffer(w, cg__inst(w, w->plan->leader)->source), start, boundary - 1);
     } else {
         ind__textf(&w->code,
@@ -4919,9 +4920,9 @@ static void cg__emit_edges(ind__writer *w) {
                    start, boundary - 1);
     }
     ind__textf(&w->code, "const int edges = ");
-    if (!ind_known_le(ind_int(w->context, boundary + behind - 1), row))
-        ind__textf(&w->code, "%s < head + %d ? (int)%s : ", length, behind, length);
-    ind__textf(&w->code, "head + %d + ((int)(%s - head - %d) & %d);\n", behind, length, behind, n - 1);
+    if (!ind_known_le(ind_int(w->context, boundary + reach - 1), row))
+        ind__textf(&w->code, "%s < head + %d ? (int)%s : ", length, reach, length);
+    ind__textf(&w->code, "head + %d + ((int)(%s - head - %d) & %d);\n", reach, length, reach, n - 1);
 }
 
 /* Writes "const int shift = ...": the distance of the first point from the aligned address before it, in elements. */
@@ -4934,19 +4935,19 @@ static void cg__emit_shift(ind__writer *w) {
         return;
     }
     cg__use(w, IND__CG_BOUNDARY);
-    ind__textf(&w->code, "const int shift = ind_behind<%d>(&%s[%s]);\n", n,
+    ind__textf(&w->code, "const int shift = ind_misalignment<%d>(&%s[%s]);\n", n,
                cg__buffer(w, cg__inst(w, w->plan->leader)->source), start);
 }
 
 /* Returns the misalignment of the vectors that LOAD i reads in the current row. It is the same for all of them. */
-static const char *cg__behind(ind__writer *w, uint32_t i) {
+static const char *cg__misalignment(ind__writer *w, uint32_t i) {
     const int n = w->plan->vector[i];
     const ind_expr start = cg__row_start(w, i);
     if (cg__start_known(w, i) && ind_known_multiple(start, n)) return "head";
     const char *from = cg__expr_string(w, start);
     if (cg__start_known(w, i)) return cg__string(w, "(int)((%s) & %d) + head", from, n - 1);
     cg__use(w, IND__CG_BOUNDARY);
-    return cg__string(w, "ind_behind<%d>(&%s[%s]) + head", n, cg__buffer(w, cg__inst(w, i)->source), from);
+    return cg__string(w, "ind_misalignment<%d>(&%s[%s]) + head", n, cg__buffer(w, cg__inst(w, i)->source), from);
 }
 
 /* Returns the expression that loads the current vector of LOAD i. Operands shared by all rows are loaded rarely, while
@@ -4960,7 +4961,7 @@ static const char *cg__load_expression(ind__writer *w, uint32_t i) {
                                     : IND__CG_VEC);
     const char *element = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
     if (w->plan->across[i] && !words)
-        return cg__string(w, "ind_load_across<%d>(&%s, %s)", w->plan->vector[i], element, cg__behind(w, i));
+        return cg__string(w, "ind_load_across<%d>(&%s, %s)", w->plan->vector[i], element, cg__misalignment(w, i));
     return cg__string(w, "ind_load%s<%d>(&%s)", words ? "_words" : past ? "_past" : "", w->plan->vector[i], element);
 }
 
@@ -6803,7 +6804,7 @@ static void cg__declare_own_place(ind__writer *w, const char *turn) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__copied_by_policy(w, i);
     if (!any) return;
     cg__use(w, IND__CG_CP_ASYNC_BY);
-    ind__textf(&w->code, "const auto own = ind_lane_place(&staged[%s%s]);\n", cg__staged_part(w, turn),
+    ind__textf(&w->code, "const auto own = ind_lane_address(&staged[%s%s]);\n", cg__staged_part(w, turn),
                cg__first_word(w));
 }
 
@@ -6889,7 +6890,7 @@ static bool cg__orders_rows(const ind__writer *w) {
 }
 
 /* Writes "first" and "end", the share of a block or cluster as positions in that order; "start", the row at the first
-   position; behind(row), the row at the position after that of a row. */
+   position; next_row(row), the row at the position after that of a row. */
 static void cg__emit_row_order(ind__writer *w) {
     const int n = cg__boundary(w), cluster = cg__row(w)->cluster;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
@@ -6899,7 +6900,7 @@ static void cg__emit_row_order(ind__writer *w) {
     ind__textf(&w->code, "const %s each = (%s) / %d, longer = (%s) %% %d * (each + 1);\n", type, rows, n, rows, n);
     ind__textf(&w->code, "const %s start = first < longer ? first / (each + 1) + first %% (each + 1) * %d\n", type, n);
     ind__textf(&w->code, "    : (%s) %% %d + (first - longer) / each + (first - longer) %% each * %d;\n", rows, n, n);
-    ind__textf(&w->code, "const auto behind = [&](%s row) { return row + %d < %s ? row + %d : row %% %d + 1; };\n",
+    ind__textf(&w->code, "const auto next_row = [&](%s row) { return row + %d < %s ? row + %d : row %% %d + 1; };\n",
                type, n, rows, n, n);
     ind__textf(&w->code, "%s to = start;\n", type);
 }
@@ -6928,7 +6929,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     while (scopes--) cg__end(w);
     cg__end(w);
     ind__textf(&w->code, "ind_cp_async_commit();\n");
-    if (cg__orders_rows(w)) ind__textf(&w->code, "to = behind(to);\n");
+    if (cg__orders_rows(w)) ind__textf(&w->code, "to = next_row(to);\n");
     memcpy(w->var, var, sizeof var);
     memcpy(w->linear_name, linear_name, sizeof linear_name);
 }
@@ -6976,12 +6977,12 @@ static void cg__begin_cluster(ind__writer *w) {
     cg__emit_piece(w);
 }
 
-/* Keeps shared operands of narrow types in registers (ind_keep). */
+/* Keeps shared operands of narrow types in registers (ind_opaque). */
 static void cg__emit_keeps(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_common(w, i) || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
-        cg__use(w, IND__CG_KEEP);
-        ind__textf(&w->code, "ind_keep(x%u);\n", i);
+        cg__use(w, IND__CG_OPAQUE);
+        ind__textf(&w->code, "ind_opaque(x%u);\n", i);
     }
 }
 
@@ -7003,7 +7004,7 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
     const bool orders = cg__orders_rows(w);
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
     if (orders)
-        cg__begin(w, "for (%s place = first, %s = start, turn = 0; place < end; place++, %s = behind(%s), turn++)",
+        cg__begin(w, "for (%s place = first, %s = start, turn = 0; place < end; place++, %s = next_row(%s), turn++)",
                   type, name, name, name);
     else
         cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
@@ -7365,8 +7366,8 @@ static void cg__emit_row_keeps(ind__writer *w) {
         return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i) || !w->memory[i] || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
-        cg__use(w, IND__CG_KEEP);
-        ind__textf(&w->code, "ind_keep(x%u);\n", i);
+        cg__use(w, IND__CG_OPAQUE);
+        ind__textf(&w->code, "ind_opaque(x%u);\n", i);
     }
 }
 

@@ -112,7 +112,7 @@ static bool cg__is_sort(const ind__writer *w, uint32_t i) {
 }
 
 /* Origin of a value: nothing scanned (0), a scan's results, or a reduction of these. */
-enum { IND__CG_SCANNED = 1, IND__CG_BEHIND = 2 };
+enum { IND__CG_SCANNED = 1, IND__CG_AFTER_REDUCE = 2 };
 
 static void cg__propagate_origin(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
@@ -127,9 +127,10 @@ static bool cg__rescans(cg__decider *d) {
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         bool reduces = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE;
         cg__each_use(&d->w, i, cg__propagate_origin, d);
-        if (d->plan->kept[i] == IND__CG_BEHIND && (reduces || d->plan->varies[i] & cg__r_mask(&d->w))) again = true;
+        if (d->plan->kept[i] == IND__CG_AFTER_REDUCE && (reduces || d->plan->varies[i] & cg__r_mask(&d->w)))
+            again = true;
         if (cg__is_scan(&d->w, i)) d->plan->kept[i] = IND__CG_SCANNED;
-        if (reduces && d->plan->kept[i]) d->plan->kept[i] = IND__CG_BEHIND;
+        if (reduces && d->plan->kept[i]) d->plan->kept[i] = IND__CG_AFTER_REDUCE;
     }
     memset(d->plan->kept, 0, d->w.body->num_inst);
     return again;

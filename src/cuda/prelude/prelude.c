@@ -67,7 +67,7 @@
     X(CP_ASYNC, 0)                                                                                     \
     X(CP_ASYNC_BY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                    \
     X(BF16_AT, IND__CG_NEEDS(IND__CG_VEC))                                                             \
-    X(KEEP, IND__CG_NEEDS(IND__CG_VEC))                                                                \
+    X(OPAQUE, IND__CG_NEEDS(IND__CG_VEC))                                                                \
     X(LDMATRIX, 0)                                                                                     \
     X(MMA_F16, 0)                                                                                      \
     X(MMA_BF16, 0)                                                                                     \

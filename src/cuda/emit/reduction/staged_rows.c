@@ -58,7 +58,7 @@ static void cg__declare_own_place(ind__writer *w, const char *turn) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__copied_by_policy(w, i);
     if (!any) return;
     cg__use(w, IND__CG_CP_ASYNC_BY);
-    ind__textf(&w->code, "const auto own = ind_lane_place(&staged[%s%s]);\n", cg__staged_part(w, turn),
+    ind__textf(&w->code, "const auto own = ind_lane_address(&staged[%s%s]);\n", cg__staged_part(w, turn),
                cg__first_word(w));
 }
 
@@ -144,7 +144,7 @@ static bool cg__orders_rows(const ind__writer *w) {
 }
 
 /* Writes "first" and "end", the share of a block or cluster as positions in that order; "start", the row at the first
-   position; behind(row), the row at the position after that of a row. */
+   position; next_row(row), the row at the position after that of a row. */
 static void cg__emit_row_order(ind__writer *w) {
     const int n = cg__boundary(w), cluster = cg__row(w)->cluster;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
@@ -154,7 +154,7 @@ static void cg__emit_row_order(ind__writer *w) {
     ind__textf(&w->code, "const %s each = (%s) / %d, longer = (%s) %% %d * (each + 1);\n", type, rows, n, rows, n);
     ind__textf(&w->code, "const %s start = first < longer ? first / (each + 1) + first %% (each + 1) * %d\n", type, n);
     ind__textf(&w->code, "    : (%s) %% %d + (first - longer) / each + (first - longer) %% each * %d;\n", rows, n, n);
-    ind__textf(&w->code, "const auto behind = [&](%s row) { return row + %d < %s ? row + %d : row %% %d + 1; };\n",
+    ind__textf(&w->code, "const auto next_row = [&](%s row) { return row + %d < %s ? row + %d : row %% %d + 1; };\n",
                type, n, rows, n, n);
     ind__textf(&w->code, "%s to = start;\n", type);
 }
@@ -183,7 +183,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     while (scopes--) cg__end(w);
     cg__end(w);
     ind__textf(&w->code, "ind_cp_async_commit();\n");
-    if (cg__orders_rows(w)) ind__textf(&w->code, "to = behind(to);\n");
+    if (cg__orders_rows(w)) ind__textf(&w->code, "to = next_row(to);\n");
     memcpy(w->var, var, sizeof var);
     memcpy(w->linear_name, linear_name, sizeof linear_name);
 }
@@ -231,12 +231,12 @@ static void cg__begin_cluster(ind__writer *w) {
     cg__emit_piece(w);
 }
 
-/* Keeps shared operands of narrow types in registers (ind_keep). */
+/* Keeps shared operands of narrow types in registers (ind_opaque). */
 static void cg__emit_keeps(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_common(w, i) || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
-        cg__use(w, IND__CG_KEEP);
-        ind__textf(&w->code, "ind_keep(x%u);\n", i);
+        cg__use(w, IND__CG_OPAQUE);
+        ind__textf(&w->code, "ind_opaque(x%u);\n", i);
     }
 }
 
@@ -258,7 +258,7 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
     const bool orders = cg__orders_rows(w);
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
     if (orders)
-        cg__begin(w, "for (%s place = first, %s = start, turn = 0; place < end; place++, %s = behind(%s), turn++)",
+        cg__begin(w, "for (%s place = first, %s = start, turn = 0; place < end; place++, %s = next_row(%s), turn++)",
                   type, name, name, name);
     else
         cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);

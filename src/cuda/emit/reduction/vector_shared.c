@@ -71,8 +71,8 @@ static void cg__emit_row_keeps(ind__writer *w) {
         return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i) || !w->memory[i] || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
-        cg__use(w, IND__CG_KEEP);
-        ind__textf(&w->code, "ind_keep(x%u);\n", i);
+        cg__use(w, IND__CG_OPAQUE);
+        ind__textf(&w->code, "ind_opaque(x%u);\n", i);
     }
 }
 
