@@ -79,7 +79,7 @@
    capacity of a device for a cluster is known then, too; the last fallback variant uses no cluster.
 
    Contents: >>target >>strategies >>plan >>source >>internal
-   implementation: >>prelude >>op_templates >>writer >>index >>values >>domain >>vectors >>launch >>pointwise
+   implementation: >>prelude >>op-templates >>writer >>index >>values >>domain >>vectors >>launch >>pointwise
    >>transpose
    >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>predict >>architectures
    >>devices >>thresholds >>verify >>print
@@ -116,7 +116,7 @@ extern "C" {
     X(edge_registers, 14, "more of them if rows are misaligned", "NVRTC 13.0, layer_norm and softmax")                 \
     X(most_found, 128, "registers of vectors whose elements are found by index arithmetic",                            \
       "of 255 a thread may have")                                                                                      \
-    X(joined_vectors, 64, "vectors of a row from which on misaligned loads are combined from two aligned vectors",     \
+    X(combined_vectors, 64, "vectors of a row from which on misaligned loads are combined from two aligned vectors",   \
       "layer_norm of 257 bf16: 91 % of a copy by elements, 79 % combined")                                             \
     X(shifted_vectors, 8, "vectors of a row from which on its edges are peeled",                                       \
       "rows of 67 bf16 gain, of 35 lose; with 4 vectors half of the lanes have an edge")                               \
@@ -445,9 +445,10 @@ typedef enum ind__assume {
 
 /* Measured choices that replace those of the formulas; 0: no choice. */
 typedef struct ind__tuning {
-    int threads;  /* per block */
-    int way;      /* position in the list of fallbacks: other registers, blocks per SM, or values kept in registers */
-    int together; /* vectors (POINTWISE) or rows (ROW_WARP) per thread whose loads are in flight together */
+    int threads;     /* per block */
+    int alternative; /* position in the list of fallbacks: other registers, blocks per SM, or values kept in registers
+                      */
+    int together;    /* vectors (POINTWISE) or rows (ROW_WARP) per thread whose loads are in flight together */
 } ind__tuning;
 
 /* Row lengths in elements, both inclusive; `to` 0: any length, or about the hint. */
@@ -534,7 +535,7 @@ typedef struct ind__variant {
     bool guard_aligned;   /* all pointers must be multiples of 16 bytes */
     bool dependent;       /* programmatic dependent launch: the source begins with ind_dependency_wait */
     ind__tuning tuned;    /* measured choices; 0: chosen by formula */
-    int way;              /* 0: the first choice; 1, ..: position among its fallbacks */
+    int alternative;      /* 0: the first choice; 1, ..: position among its fallbacks */
     ind__kernel_arg *arg; /* in the plan's arena */
     uint32_t num_args;
     const char *why; /* one sentence: why this strategy */
@@ -706,7 +707,7 @@ typedef struct ind__writer {
     const char **memory; /* per LOAD and STORE, NULL: buffer[index] */
     uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
     uint8_t *needed;     /* per instruction */
-    int join;            /* ROW_STAGED: combine steps of a cluster written so far */
+    int combine_step;    /* ROW_STAGED: combine steps of a cluster written so far */
     uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
     int scope;           /* depth of cg__begin, 1 outermost */
     struct {
@@ -725,14 +726,14 @@ typedef struct cg__decider {
     ind__writer w; /* first member: read by analysis functions; refers to the undecided variant and plan */
     ind__variant *variant;
     ind__body_plan *plan;
-    int assume;         /* IND__ASSUME_*: likely conditions may become guards */
-    int used;           /* assumptions that did, except ALIGNED */
-    int way;            /* 0: the variant itself, 1: its fallback, 2: the fallback if that spills too .. */
-    bool more_ways;     /* there is another fallback after this one */
-    int max_cluster;    /* the target's, or 1: for a device that cannot run the cluster */
-    int part_threads;   /* threads of a pointwise part's blocks; 0: as many as alone */
-    ind__tuning tuning; /* replaces the choice of the formulas */
-    bool force_wide;    /* 64-bit indices, because 32 bits were tried and do not suffice */
+    int assume;             /* IND__ASSUME_*: likely conditions may become guards */
+    int used;               /* assumptions that did, except ALIGNED */
+    int alternative;        /* 0: the variant itself, 1: its fallback, 2: the fallback if that spills too .. */
+    bool more_alternatives; /* there is another fallback after this one */
+    int max_cluster;        /* the target's, or 1: for a device that cannot run the cluster */
+    int part_threads;       /* threads of a pointwise part's blocks; 0: as many as alone */
+    ind__tuning tuning;     /* replaces the choice of the formulas */
+    bool force_wide;        /* 64-bit indices, because 32 bits were tried and do not suffice */
 } cg__decider;
 
 /* ============================================================================== src/headers/inductor_codegen_cuda.h */
@@ -845,17 +846,17 @@ static const char *const cg__prelude_VEC[] = {
 /* clang-format off */
 static const char *const cg__prelude_BOUNDARY[] = {
     "// Elements from the last N-element boundary at or before p to p.\n",
-    "template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {\n",
+    "template <int N, typename T> static IND_INLINE int ind_misalignment(const T *p) {\n",
     "    return (int)((unsigned long long)p / sizeof(T) & (N - 1));\n",
     "}\n",
     NULL,
 };
 static const char *const cg__prelude_LOAD_ACROSS[] = {
-    "// Loads N elements from a misaligned p: aligned 8-byte loads, combined by shifts. `behind`: elements from the last\n",
-    "// boundary of N elements to p. Reads at most N elements past the last one.\n",
-    "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p, int behind) {\n",
+    "// Loads N elements from a misaligned p: aligned 8-byte loads, combined by shifts. `misalignment`: elements from the\n",
+    "// last boundary of N elements to p. Reads at most N elements past the last one.\n",
+    "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p, int misalignment) {\n",
     "    const int ALL = N * sizeof(T) / 4, W = ALL < 2 ? ALL : 2, M = W * 4 / sizeof(T);\n",
-    "    const int before = behind & (M - 1), bytes = before * (int)sizeof(T);\n",
+    "    const int before = misalignment & (M - 1), bytes = before * (int)sizeof(T);\n",
     "    union {\n",
     "        ind_vec<T, M> part[ALL / W + 1];\n",
     "        ind_vec<T, N> made;\n",
@@ -970,9 +971,9 @@ static const char *const cg__prelude_BF16_AT[] = {
     "}\n",
     NULL,
 };
-static const char *const cg__prelude_KEEP[] = {
+static const char *const cg__prelude_OPAQUE[] = {
     "// Hides the value of x from the compiler: it keeps x in registers as loaded, and converts it again in every pass.\n",
-    "template <typename T, int N, int K> static IND_INLINE void ind_keep(ind_vec<T, N> (&x)[K]) {\n",
+    "template <typename T, int N, int K> static IND_INLINE void ind_opaque(ind_vec<T, N> (&x)[K]) {\n",
     "#ifndef IND_EMULATION\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 0; i < (int)sizeof x / 4; i++) asm volatile(\"\" : \"+r\"(reinterpret_cast<unsigned *>(&x)[i]));\n",
@@ -1022,14 +1023,14 @@ static const char *const cg__prelude_CP_ASYNC[] = {
 };
 static const char *const cg__prelude_CP_ASYNC_BY[] = {
     "#ifdef IND_EMULATION\n",
-    "static IND_INLINE char *ind_lane_place(uint4 *p) { return reinterpret_cast<char *>(p); }\n",
+    "static IND_INLINE char *ind_lane_address(uint4 *p) { return reinterpret_cast<char *>(p); }\n",
     "static IND_INLINE void ind_cp_async16_by(char *to, const void *global, unsigned long long policy) {\n",
     "    ind_cp_async16(to, global, 16);\n",
     "}\n",
     "#else\n",
     "// The shared address p of a lane. It goes through a shuffle, which hides from ptxas that it is a sum. ptxas folds the sum\n",
     "// of a register and a uniform register into the copy, which with a cache policy is an illegal instruction.\n",
-    "static IND_INLINE unsigned ind_lane_place(const uint4 *p) {\n",
+    "static IND_INLINE unsigned ind_lane_address(const uint4 *p) {\n",
     "    return __shfl_sync(0xffffffffu, (unsigned)__cvta_generic_to_shared(p), threadIdx.x % 32);\n",
     "}\n",
     "// Asynchronous copy of 16 bytes with an L2 cache policy.\n",
@@ -1474,10 +1475,10 @@ static const char *const cg__prelude_ADD_BF16[] = {
 // States of reductions, and how two states are combined.
 /* clang-format off */
 static const char *const cg__prelude_SUM[] = {
-    "// State of a reduction. `join` combines two states; `lane` reads the state of the lane whose number differs in bits d.\n",
+    "// State of a reduction. `combine` combines two states; `lane` reads that of the lane whose number differs in bits d.\n",
     "template <typename T> struct ind_sum {\n",
     "    T value;\n",
-    "    IND_INLINE void join(const ind_sum &o) { value = value + o.value; }\n",
+    "    IND_INLINE void combine(const ind_sum &o) { value = value + o.value; }\n",
     "    IND_INLINE ind_sum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n",
     "};\n",
     NULL,
@@ -1485,7 +1486,7 @@ static const char *const cg__prelude_SUM[] = {
 static const char *const cg__prelude_PROD[] = {
     "template <typename T> struct ind_prod {\n",
     "    T value;\n",
-    "    IND_INLINE void join(const ind_prod &o) { value = value * o.value; }\n",
+    "    IND_INLINE void combine(const ind_prod &o) { value = value * o.value; }\n",
     "    IND_INLINE ind_prod lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n",
     "};\n",
     NULL,
@@ -1493,7 +1494,7 @@ static const char *const cg__prelude_PROD[] = {
 static const char *const cg__prelude_MAX[] = {
     "template <typename T> struct ind_maximum {\n",
     "    T value;\n",
-    "    IND_INLINE void join(const ind_maximum &o) { value = ind_max(value, o.value); }\n",
+    "    IND_INLINE void combine(const ind_maximum &o) { value = ind_max(value, o.value); }\n",
     "    IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n",
     "};\n",
     NULL,
@@ -1501,14 +1502,14 @@ static const char *const cg__prelude_MAX[] = {
 static const char *const cg__prelude_MAX_WARP[] = {
     "// Maximum of a warp by redux.sync on integers that have the order of the floats. NaN is the largest.\n",
     "#ifndef IND_EMULATION\n",
-    "template <int LANES> static IND_INLINE void ind_join_lanes(ind_maximum<float> &s) {\n",
+    "template <int LANES> static IND_INLINE void ind_combine_lanes(ind_maximum<float> &s) {\n",
     "    if (LANES == 32) {\n",
     "        const int i = __float_as_int(s.value), key = i ^ (i >> 31 & 0x7fffffff);\n",
     "        const int m = __reduce_max_sync(0xffffffffu, key);\n",
     "        s.value = __int_as_float(m ^ (m >> 31 & 0x7fffffff));\n",
     "    } else {\n",
     "        _Pragma(\"unroll\")\n",
-    "        for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));\n",
+    "        for (int d = LANES / 2; d > 0; d /= 2) s.combine(s.lane(d));\n",
     "    }\n",
     "}\n",
     "#endif\n",
@@ -1530,12 +1531,12 @@ static const char *const cg__prelude_MAX_BF16[] = {
     "    return m[0] | m[1] << 16;\n",
     "}\n",
     "#endif\n",
-    "template <int N> static IND_INLINE void ind_join_bf16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n",
+    "template <int N> static IND_INLINE void ind_combine_bf16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n",
     "    unsigned m = v.word[0];\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 1; i < N / 2; i++) m = ind_max_bf16x2(m, v.word[i]);\n",
-    "    s.join({ind_bf16_to_f32((unsigned short)m)});\n",
-    "    s.join({ind_bf16_to_f32((unsigned short)(m >> 16))});\n",
+    "    s.combine({ind_bf16_to_f32((unsigned short)m)});\n",
+    "    s.combine({ind_bf16_to_f32((unsigned short)(m >> 16))});\n",
     "}\n",
     NULL,
 };
@@ -1555,19 +1556,19 @@ static const char *const cg__prelude_MAX_F16[] = {
     "    return m[0] | m[1] << 16;\n",
     "}\n",
     "#endif\n",
-    "template <int N> static IND_INLINE void ind_join_f16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n",
+    "template <int N> static IND_INLINE void ind_combine_f16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n",
     "    unsigned m = v.word[0];\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 1; i < N / 2; i++) m = ind_max_f16x2(m, v.word[i]);\n",
-    "    s.join({ind_f16_to_f32((unsigned short)m)});\n",
-    "    s.join({ind_f16_to_f32((unsigned short)(m >> 16))});\n",
+    "    s.combine({ind_f16_to_f32((unsigned short)m)});\n",
+    "    s.combine({ind_f16_to_f32((unsigned short)(m >> 16))});\n",
     "}\n",
     NULL,
 };
 static const char *const cg__prelude_MIN[] = {
     "template <typename T> struct ind_minimum {\n",
     "    T value;\n",
-    "    IND_INLINE void join(const ind_minimum &o) { value = ind_min(value, o.value); }\n",
+    "    IND_INLINE void combine(const ind_minimum &o) { value = ind_min(value, o.value); }\n",
     "    IND_INLINE ind_minimum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n",
     "};\n",
     NULL,
@@ -1575,7 +1576,7 @@ static const char *const cg__prelude_MIN[] = {
 static const char *const cg__prelude_ANY[] = {
     "template <typename T> struct ind_any {\n",
     "    T value;\n",
-    "    IND_INLINE void join(const ind_any &o) { value = value | o.value; }\n",
+    "    IND_INLINE void combine(const ind_any &o) { value = value | o.value; }\n",
     "    IND_INLINE ind_any lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n",
     "};\n",
     NULL,
@@ -1585,7 +1586,7 @@ static const char *const cg__prelude_ARGMAX[] = {
     "template <typename T> struct ind_argmax {\n",
     "    T value;\n",
     "    long long at;\n",
-    "    IND_INLINE void join(const ind_argmax &o) {\n",
+    "    IND_INLINE void combine(const ind_argmax &o) {\n",
     "        const bool nan = value != value, other_nan = o.value != o.value;\n",
     "        const bool more = other_nan ? !nan : o.value > value;\n",
     "        const bool same = other_nan ? nan : o.value == value;\n",
@@ -1608,9 +1609,9 @@ static const char *const cg__prelude_WELFORD[] = {
     "        const T middle = sum / N;\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int i = 0; i < N; i++) squares += (x[i] - middle) * (x[i] - middle);\n",
-    "        join({T(N), middle, squares});\n",
+    "        combine({T(N), middle, squares});\n",
     "    }\n",
-    "    IND_INLINE void join(const ind_welford &o) {\n",
+    "    IND_INLINE void combine(const ind_welford &o) {\n",
     "        const T total = count + o.count;\n",
     "        if (total == 0) return;\n",
     "        const T delta = o.mean - mean, part = o.count / total;\n",
@@ -1639,7 +1640,7 @@ static const char *const cg__prelude_SOFTMAX[] = {
     "        for (int i = 0; i < N; i++) sum += ind_exp_below(x[i], base);\n",
     "        max = m;\n",
     "    }\n",
-    "    IND_INLINE void join(const ind_softmax &o) {\n",
+    "    IND_INLINE void combine(const ind_softmax &o) {\n",
     "        const T m = ind_max(max, o.max), base = ind_exp_base(m);\n",
     "        sum = sum * ind_exp_below(max, base) + o.sum * ind_exp_below(o.max, base);\n",
     "        max = m;\n",
@@ -1664,73 +1665,73 @@ static const char *const cg__prelude_DEPENDENCY[] = {
     "#endif\n",
     NULL,
 };
-static const char *const cg__prelude_JOIN_LANES[] = {
+static const char *const cg__prelude_COMBINE_LANES[] = {
     "// Combines the states of LANES adjacent lanes. Every lane gets the result.\n",
-    "template <int LANES, class S> static IND_INLINE void ind_join_lanes(S &s) {\n",
+    "template <int LANES, class S> static IND_INLINE void ind_combine_lanes(S &s) {\n",
     "    _Pragma(\"unroll\")\n",
-    "    for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));\n",
+    "    for (int d = LANES / 2; d > 0; d /= 2) s.combine(s.lane(d));\n",
     "}\n",
     NULL,
 };
-static const char *const cg__prelude_JOIN_MOMENTS[] = {
+static const char *const cg__prelude_COMBINE_MOMENTS[] = {
     "// Combines N states, STEP apart, of each of LANES lanes. They are of `count` values in all: one division is enough.\n",
     "template <int N, int STEP, int LANES, typename T>\n",
-    "static IND_INLINE ind_welford<T> ind_join_moments(const ind_welford<T> *shared, T count) {\n",
+    "static IND_INLINE ind_welford<T> ind_combine_moments(const ind_welford<T> *shared, T count) {\n",
     "    ind_welford<T> part[N];\n",
     "    ind_sum<T> sum = {0}, squares = {0};\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 0; i < N; i++) {\n",
     "        part[i] = shared[i * STEP];\n",
-    "        sum.join({part[i].count * part[i].mean});\n",
+    "        sum.combine({part[i].count * part[i].mean});\n",
     "    }\n",
-    "    ind_join_lanes<LANES>(sum);\n",
+    "    ind_combine_lanes<LANES>(sum);\n",
     "    const T mean = sum.value / count;\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 0; i < N; i++)\n",
-    "        squares.join({part[i].m2 + part[i].count * (part[i].mean - mean) * (part[i].mean - mean)});\n",
-    "    ind_join_lanes<LANES>(squares);\n",
+    "        squares.combine({part[i].m2 + part[i].count * (part[i].mean - mean) * (part[i].mean - mean)});\n",
+    "    ind_combine_lanes<LANES>(squares);\n",
     "    return {count, mean, squares.value};\n",
     "}\n",
     NULL,
 };
-static const char *const cg__prelude_JOIN_SHARED[] = {
+static const char *const cg__prelude_COMBINE_SHARED[] = {
     "// Combines N states in shared memory, STEP apart, in a fixed order.\n",
-    "template <int N, int STEP, class S> static IND_INLINE S ind_join_shared(const S *shared) {\n",
+    "template <int N, int STEP, class S> static IND_INLINE S ind_combine_shared(const S *shared) {\n",
     "    S s = shared[0];\n",
     "    _Pragma(\"unroll\")\n",
-    "    for (int i = 1; i < N; i++) s.join(shared[i * STEP]);\n",
+    "    for (int i = 1; i < N; i++) s.combine(shared[i * STEP]);\n",
     "    return s;\n",
     "}\n",
     NULL,
 };
-static const char *const cg__prelude_JOIN_WARPS[] = {
+static const char *const cg__prelude_COMBINE_WARPS[] = {
     "// Combines the states of the given number of warps, at most MOST, in a fixed order. All loads are issued first.\n",
-    "template <int MOST, class S> static IND_INLINE S ind_join_warps(const S *shared, int warps) {\n",
+    "template <int MOST, class S> static IND_INLINE S ind_combine_warps(const S *shared, int warps) {\n",
     "    S s[MOST];\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 0; i < MOST; i++) s[i] = shared[i];\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 1; i < MOST; i++)\n",
-    "        if (i < warps) s[0].join(s[i]);\n",
+    "        if (i < warps) s[0].combine(s[i]);\n",
     "    return s[0];\n",
     "}\n",
     NULL,
 };
-static const char *const cg__prelude_JOIN_APART[] = {
+static const char *const cg__prelude_COMBINE_STRIDED[] = {
     "// Combines the states of a warp's lanes that are STEP apart. Every lane gets the result.\n",
-    "template <int STEP, class S> static IND_INLINE void ind_join_apart(S &s) {\n",
+    "template <int STEP, class S> static IND_INLINE void ind_combine_strided(S &s) {\n",
     "    _Pragma(\"unroll\")\n",
-    "    for (int d = 16; d >= STEP; d /= 2) s.join(s.lane(d));\n",
+    "    for (int d = 16; d >= STEP; d /= 2) s.combine(s.lane(d));\n",
     "}\n",
     NULL,
 };
-static const char *const cg__prelude_JOIN_NEIGHBOURS[] = {
+static const char *const cg__prelude_COMBINE_NEIGHBOURS[] = {
     "// Combines N states pairwise.\n",
-    "template <int N, class S> static IND_INLINE S ind_join_neighbours(S (&s)[N]) {\n",
+    "template <int N, class S> static IND_INLINE S ind_combine_neighbours(S (&s)[N]) {\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int d = 1; d < N; d *= 2)\n",
     "        _Pragma(\"unroll\")\n",
-    "        for (int i = 0; i < N; i += 2 * d) s[i].join(s[i + d]);\n",
+    "        for (int i = 0; i < N; i += 2 * d) s[i].combine(s[i + d]);\n",
     "    return s[0];\n",
     "}\n",
     NULL,
@@ -2104,10 +2105,10 @@ static const char *const cg__prelude_FMA_TILE[] = {
 // Scans along rows and across blocks.
 /* clang-format off */
 static const char *const cg__prelude_SCAN_SUM[] = {
-    "// States of a scan. `join` combines this state with the state of the elements that follow.\n",
+    "// States of a scan. `combine` combines this state with the state of the elements that follow.\n",
     "template <typename T> struct ind_scan_sum {\n",
     "    T value;\n",
-    "    IND_INLINE void join(const ind_scan_sum &o) { value += o.value; }\n",
+    "    IND_INLINE void combine(const ind_scan_sum &o) { value += o.value; }\n",
     "    IND_INLINE ind_scan_sum up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n",
     "    IND_INLINE ind_scan_sum lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n",
     "};\n",
@@ -2116,7 +2117,7 @@ static const char *const cg__prelude_SCAN_SUM[] = {
 static const char *const cg__prelude_SCAN_PROD[] = {
     "template <typename T> struct ind_scan_prod {\n",
     "    T value;\n",
-    "    IND_INLINE void join(const ind_scan_prod &o) { value *= o.value; }\n",
+    "    IND_INLINE void combine(const ind_scan_prod &o) { value *= o.value; }\n",
     "    IND_INLINE ind_scan_prod up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n",
     "    IND_INLINE ind_scan_prod lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n",
     "};\n",
@@ -2131,7 +2132,7 @@ static const char *const cg__prelude_SCAN_LOG[] = {
     "template <typename T> struct ind_scan_log {\n",
     "    T max, sum;\n",
     "    IND_INLINE T value() const { return max + ind_scan_ln(sum); }\n",
-    "    IND_INLINE void join(const ind_scan_log &o) {\n",
+    "    IND_INLINE void combine(const ind_scan_log &o) {\n",
     "        const bool less = max < o.max;\n",
     "        const T high = less ? o.max : max, low = less ? max : o.max;\n",
     "        const T scale = low == high ? T(1) : ind_scan_exp(low - high);\n",
@@ -2152,7 +2153,7 @@ static const char *const cg__prelude_SCAN_EXTREME[] = {
     "template <typename T, typename I, bool UP> struct ind_scan_extreme {\n",
     "    T value;\n",
     "    I at;\n",
-    "    IND_INLINE void join(const ind_scan_extreme &o) {\n",
+    "    IND_INLINE void combine(const ind_scan_extreme &o) {\n",
     "        const bool wins = value == value && (UP ? o.value >= value : o.value <= value);\n",
     "        if (o.at < 0 || !(at < 0 || wins || o.value != o.value)) return;\n",
     "        value = o.value;\n",
@@ -2173,7 +2174,7 @@ static const char *const cg__prelude_SCAN[] = {
     "    _Pragma(\"unroll\")\n",
     "    for (int d = 1; d < LANES; d *= 2) {\n",
     "        S before = s.up(d);\n",
-    "        before.join(s);\n",
+    "        before.combine(s);\n",
     "        if (threadIdx.x % LANES >= d) s = before;\n",
     "    }\n",
     "}\n",
@@ -2187,8 +2188,8 @@ static const char *const cg__prelude_SCAN[] = {
     "        S before = s[k].up(1), line = s[k].lane((threadIdx.x & 31 & ~(LANES - 1)) + LANES - 1);\n",
     "        if (threadIdx.x % LANES == 0) before = none;\n",
     "        s[k] = all;\n",
-    "        s[k].join(before);\n",
-    "        all.join(line);\n",
+    "        s[k].combine(before);\n",
+    "        all.combine(line);\n",
     "    }\n",
     "    return all;\n",
     "}\n",
@@ -2205,15 +2206,15 @@ static const char *const cg__prelude_SCAN[] = {
     "        S warps = lane < WARPS ? shared[lane] : none;\n",
     "        ind_scan_lanes<32>(warps);\n",
     "        const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n",
-    "        if (warp > 0) front.join(previous);\n",
-    "        carry.join(warps.lane(WARPS - 1));\n",
+    "        if (warp > 0) front.combine(previous);\n",
+    "        carry.combine(warps.lane(WARPS - 1));\n",
     "    } else {\n",
-    "        carry.join(all);\n",
+    "        carry.combine(all);\n",
     "    }\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int k = 0; k < K; k++) {\n",
     "        S before = front;\n",
-    "        before.join(s[k]);\n",
+    "        before.combine(s[k]);\n",
     "        s[k] = before;\n",
     "    }\n",
     "}\n",
@@ -2231,7 +2232,7 @@ static const char *const cg__prelude_SCAN_TEAM[] = {
     "        for (int j = 0; j < N; j++) {\n",
     "            const S part = s[j];\n",
     "            s[j] = carry[j];\n",
-    "            carry[j].join(part);\n",
+    "            carry[j].combine(part);\n",
     "        }\n",
     "        return;\n",
     "    }\n",
@@ -2246,7 +2247,7 @@ static const char *const cg__prelude_SCAN_TEAM[] = {
     "        for (int i = 0; i < TEAM; i++) {\n",
     "            const S part = shared[i * N * LANES + row];\n",
     "            shared[i * N * LANES + row] = carry[k];\n",
-    "            carry[k].join(part);\n",
+    "            carry[k].combine(part);\n",
     "        }\n",
     "    }\n",
     "    __syncthreads();\n",
@@ -2306,10 +2307,10 @@ static const char *const cg__prelude_LOOKBACK[] = {
     "    ind_scan_lanes<32>(front);\n",
     "    const S before = front.lane(31);\n",
     "    front = tile >= 32 ? groups.await(group) : none;\n",
-    "    front.join(before);\n",
+    "    front.combine(before);\n",
     "    if (lane == 0 && in == 31 && !last) {\n",
     "        S next = front;\n",
-    "        next.join(all);\n",
+    "        next.combine(all);\n",
     "        words::publish(group + words::N, next);\n",
     "    }\n",
     "    return front;\n",
@@ -2331,11 +2332,11 @@ static const char *const cg__prelude_LOOKBACK[] = {
     "    }\n",
     "    __syncthreads();\n",
     "    S front = shared[WARPS];\n",
-    "    if (warp > 0) front.join(previous);\n",
+    "    if (warp > 0) front.combine(previous);\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int k = 0; k < K; k++) {\n",
     "        S before = front;\n",
-    "        before.join(s[k]);\n",
+    "        before.combine(s[k]);\n",
     "        s[k] = before;\n",
     "    }\n",
     "}\n",
@@ -2346,9 +2347,9 @@ static const char *const cg__prelude_SCAN_MAYBE[] = {
     "template <class S> struct ind_scan_maybe {\n",
     "    S state;\n",
     "    int any;\n",
-    "    IND_INLINE void join(const ind_scan_maybe &o) {\n",
+    "    IND_INLINE void combine(const ind_scan_maybe &o) {\n",
     "        if (any && o.any)\n",
-    "            state.join(o.state);\n",
+    "            state.combine(o.state);\n",
     "        else if (o.any)\n",
     "            *this = o;\n",
     "    }\n",
@@ -2498,12 +2499,12 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(EXP_BELOW, 0)                                                                                    \
     X(RECIPROCAL_OF_SUM, 0)                                                                            \
     X(SOFTMAX, IND__CG_NEEDS(IND__CG_MAXMIN, IND__CG_EXP_BELOW))                                       \
-    X(JOIN_LANES, 0)                                                                                   \
-    X(JOIN_MOMENTS, IND__CG_NEEDS(IND__CG_WELFORD, IND__CG_SUM, IND__CG_JOIN_LANES))                   \
-    X(JOIN_SHARED, 0)                                                                                  \
-    X(JOIN_WARPS, 0)                                                                                   \
-    X(JOIN_APART, 0)                                                                                   \
-    X(JOIN_NEIGHBOURS, 0)                                                                              \
+    X(COMBINE_LANES, 0)                                                                                   \
+    X(COMBINE_MOMENTS, IND__CG_NEEDS(IND__CG_WELFORD, IND__CG_SUM, IND__CG_COMBINE_LANES))                   \
+    X(COMBINE_SHARED, 0)                                                                                  \
+    X(COMBINE_WARPS, 0)                                                                                   \
+    X(COMBINE_STRIDED, 0)                                                                                   \
+    X(COMBINE_NEIGHBOURS, 0)                                                                              \
     X(LAST_BLOCK, 0)                                                                                   \
     X(TURN, 0)                                                                                         \
     X(SPLIT_WORDS, IND__CG_NEEDS(IND__CG_TURN))                                                        \
@@ -2511,7 +2512,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(CP_ASYNC, 0)                                                                                     \
     X(CP_ASYNC_BY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                    \
     X(BF16_AT, IND__CG_NEEDS(IND__CG_VEC))                                                             \
-    X(KEEP, IND__CG_NEEDS(IND__CG_VEC))                                                                \
+    X(OPAQUE, IND__CG_NEEDS(IND__CG_VEC))                                                                \
     X(LDMATRIX, 0)                                                                                     \
     X(MMA_F16, 0)                                                                                      \
     X(MMA_BF16, 0)                                                                                     \
@@ -2573,18 +2574,18 @@ static void cg__use(ind__writer *w, int piece) {
 }
 
 /* ===================================================================================== src/cuda/emit/op_templates.c */
-/* ---------------------------------------------------------------------------------------------- >>op_templates */
+/* ------------------------------------------------------------------------------------------- >>op-templates */
 
 /* Op templates: the source of every op that computes a value, by the type of its operands. $0 $1 $2: operands, $t: the
    C type, $u: its unsigned type (integers wrap around, which signed C arithmetic does not guarantee), $h $f $m: half,
    first bit and mask of PHILOX. NULL: the op does not exist for the type, or code writes it (ops of class s). Order:
    IND_LOOP_OPS. */
-typedef struct cg__spelling {
+typedef struct cg__op_template {
     ind_loop_op op;
     const char *f32, *f64, *integer, *boolean;
-} cg__spelling;
+} cg__op_template;
 
-static const cg__spelling cg__spellings[] = {
+static const cg__op_template cg__op_templates[] = {
     {IND_LOOP_NONE, NULL, NULL, NULL, NULL},
     {IND_LOOP_CONSTANT, NULL, NULL, NULL, NULL},
     {IND_LOOP_INDEX, NULL, NULL, NULL, NULL},
@@ -2678,8 +2679,8 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_PHILOX, NULL, NULL, "ind_philox<$h>($0, $1, $2) >> $f & $m", NULL},
     {IND_LOOP_CALL, NULL, NULL, NULL, NULL}, /* cg__call */
 };
-_Static_assert(sizeof(cg__spellings) / sizeof(cg__spellings[0]) == IND_NUM_LOOP_OPS,
-               "one row of cg__spellings per loop op");
+_Static_assert(sizeof(cg__op_templates) / sizeof(cg__op_templates[0]) == IND_NUM_LOOP_OPS,
+               "one row of cg__op_templates per loop op");
 
 /* C types: of elements in memory, of values in registers, and the unsigned type used for wrapping arithmetic on values.
  */
@@ -2701,8 +2702,8 @@ static const struct {
     [IND_F8E5M2] = {"unsigned char", "float", "unsigned"},
 };
 
-static const char *cg__spell(ind_loop_op op, ind_dtype operand) {
-    const cg__spelling *s = &cg__spellings[op];
+static const char *cg__find_op_template(ind_loop_op op, ind_dtype operand) {
+    const cg__op_template *s = &cg__op_templates[op];
     if (operand == IND_BOOL) return s->boolean;
     if (operand == IND_F64) return s->f64;
     return ind_dtype_is_float(operand) ? s->f32 : s->integer;
@@ -3315,10 +3316,10 @@ static void cg__leave(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, narrow ? "));\n" : ");\n");
 }
 
-static bool cg__joins_run(const ind__writer *w, uint32_t i) {
+static bool cg__combines_run(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_STORE && (cg__inst(w, i)->flags & IND__INST_RUN);
 }
-static void cg__join_column(ind__writer *w, uint32_t i);
+static void cg__combine_column(ind__writer *w, uint32_t i);
 
 /* Writes "if (v3)" on its own line, and indents the next one. */
 static void cg__write_mask(ind__writer *w, uint32_t mask) {
@@ -3332,8 +3333,8 @@ static void cg__write_mask(ind__writer *w, uint32_t mask) {
 /* Writes a STORE: under its mask, and combined with the element in memory if it is a reduction. */
 static void cg__store(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    if (cg__joins_run(w, i)) {
-        cg__join_column(w, i);
+    if (cg__combines_run(w, i)) {
+        cg__combine_column(w, i);
         return;
     }
     if (w->memory[i] && w->plan->vector[i] > 1) { /* collected for cg__vector_stores */
@@ -3475,7 +3476,8 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     uint32_t typed = inst->arg[inst->op == IND_LOOP_WHERE ? 1 : 0];
     ind_dtype type = (ind_dtype)cg__inst(w, typed)->dtype;
-    const char *s = cg__is_rough_exp(w, i) ? "ind_exp2($0 * 1.44269504f)" : cg__spell((ind_loop_op)inst->op, type);
+    const char *s =
+        cg__is_rough_exp(w, i) ? "ind_exp2($0 * 1.44269504f)" : cg__find_op_template((ind_loop_op)inst->op, type);
     if (!s) {
         ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: op %s does not exist for %s", w->kernel->name,
                   ind__loop_op_name((ind_loop_op)inst->op), ind_dtype_name(type));
@@ -3729,7 +3731,7 @@ static void cg__move_last(cg__decider *d, int v) {
     x->extent[x->rank - 1] = extent;
 }
 
-static void cg__join_use(void *self, uint32_t user, uint32_t used) {
+static void cg__propagate_use(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     d->plan->varies[user] |= d->plan->varies[used];
     if (d->plan->stage[used] > d->plan->stage[user]) d->plan->stage[user] = d->plan->stage[used];
@@ -3784,9 +3786,9 @@ static bool cg__is_sort(const ind__writer *w, uint32_t i) {
 }
 
 /* Origin of a value: nothing scanned (0), a scan's results, or a reduction of these. */
-enum { IND__CG_SCANNED = 1, IND__CG_BEHIND = 2 };
+enum { IND__CG_SCANNED = 1, IND__CG_AFTER_REDUCE = 2 };
 
-static void cg__join_origin(void *self, uint32_t user, uint32_t used) {
+static void cg__propagate_origin(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     if (d->plan->kept[used] > d->plan->kept[user]) d->plan->kept[user] = d->plan->kept[used];
 }
@@ -3798,16 +3800,17 @@ static bool cg__rescans(cg__decider *d) {
     memset(d->plan->kept, 0, d->w.body->num_inst);
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         bool reduces = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE;
-        cg__each_use(&d->w, i, cg__join_origin, d);
-        if (d->plan->kept[i] == IND__CG_BEHIND && (reduces || d->plan->varies[i] & cg__r_mask(&d->w))) again = true;
+        cg__each_use(&d->w, i, cg__propagate_origin, d);
+        if (d->plan->kept[i] == IND__CG_AFTER_REDUCE && (reduces || d->plan->varies[i] & cg__r_mask(&d->w)))
+            again = true;
         if (cg__is_scan(&d->w, i)) d->plan->kept[i] = IND__CG_SCANNED;
-        if (reduces && d->plan->kept[i]) d->plan->kept[i] = IND__CG_BEHIND;
+        if (reduces && d->plan->kept[i]) d->plan->kept[i] = IND__CG_AFTER_REDUCE;
     }
     memset(d->plan->kept, 0, d->w.body->num_inst);
     return again;
 }
 
-static void cg__join_level(void *self, uint32_t user, uint32_t used) {
+static void cg__propagate_level(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     if (d->plan->level[used] > d->plan->level[user]) d->plan->level[user] = d->plan->level[used];
 }
@@ -3815,7 +3818,7 @@ static void cg__join_level(void *self, uint32_t user, uint32_t used) {
 static void cg__find_levels(cg__decider *d) {
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         d->plan->level[i] = 0;
-        cg__each_use(&d->w, i, cg__join_level, d);
+        cg__each_use(&d->w, i, cg__propagate_level, d);
         if (cg__is_scan(&d->w, i) && d->plan->level[i] < 255) d->plan->level[i]++;
         if (cg__is_sort(&d->w, i) || cg__inst(&d->w, i)->op == IND_LOOP_REDUCE) d->plan->level[i] = 0;
     }
@@ -3839,7 +3842,7 @@ static void cg__defer_reductions(cg__decider *d) {
     for (uint32_t i = 1; i < num; i++) {
         const ind__inst *inst = cg__inst(&d->w, i);
         d->plan->stage[i] = 0;
-        cg__each_use(&d->w, i, cg__join_use, d);
+        cg__each_use(&d->w, i, cg__propagate_use, d);
         if (inst->op == IND_LOOP_REDUCE) {
             d->plan->varies[i] &= cg__p_mask(&d->w);
             d->plan->stage[i] = (uint8_t)(d->plan->kept[i] ? d->plan->stage[i] + 1 : d->plan->scan_stage + 1);
@@ -3859,7 +3862,7 @@ static int cg__sorts_in_place(const ind__writer *w, uint32_t i) {
 }
 
 static bool cg__stores_per_element(const ind__writer *w, uint32_t i) {
-    bool varies = w->plan->varies[i] & cg__r_mask(w) || cg__joins_run(w, i);
+    bool varies = w->plan->varies[i] & cg__r_mask(w) || cg__combines_run(w, i);
     return cg__inst(w, i)->op == IND_LOOP_STORE && varies && cg__sorts_in_place(w, i) < 0;
 }
 
@@ -3884,10 +3887,10 @@ static void cg__analyse(cg__decider *d) {
         for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst); k++)
             for (int v = 0; v < cg__num_vars(&d->w); v++)
                 if (ind__expr_depends(d->plan->domain.index[k], d->plan->domain.var[v])) d->plan->varies[i] |= 1u << v;
-        cg__each_use(&d->w, i, cg__join_use, d);
+        cg__each_use(&d->w, i, cg__propagate_use, d);
         if (inst->op == IND_LOOP_STORE && inst->reduction)
             d->plan->varies[i] |= cg__p_mask(&d->w); /* each point counts */
-        if (cg__joins_run(&d->w, i)) d->plan->varies[i] |= cg__r_mask(&d->w);
+        if (cg__combines_run(&d->w, i)) d->plan->varies[i] |= cg__r_mask(&d->w);
         bool scanned = inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE || inst->op == IND_LOOP_PAIR;
         if (scanned) d->plan->varies[i] |= cg__r_mask(&d->w);
         if (cg__is_sort(&d->w, i) && d->plan->stage[i] < 254) d->plan->stage[i]++;
@@ -4175,7 +4178,7 @@ static bool cg__masks_vector(cg__decider *d, uint32_t i, int v, int n, ind_expr 
 static bool cg__vector_store(const ind__writer *w, uint32_t i, int n) {
     const ind__inst *inst = cg__inst(w, i);
     if (!inst->arg[1] && !inst->reduction) return true;
-    if (w->kernel->kind == IND_KERNEL_MATMUL || cg__joins_run(w, i)) return false;
+    if (w->kernel->kind == IND_KERNEL_MATMUL || cg__combines_run(w, i)) return false;
     return !inst->reduction || (ind_dtype_bytes(cg__memory_dtype(w, i)) * n <= 32 && cg__adder(w, i, n));
 }
 
@@ -4549,7 +4552,7 @@ static bool cg__start_known(const ind__writer *w, uint32_t i) {
 }
 
 /* True if LOAD or STORE i moves along the row one element at a time. */
-static bool cg__walks_row(const ind__writer *w, uint32_t i) {
+static bool cg__accesses_row(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     int v = cg__num_vars(w) - 1;
     if (!cg__is_access(w, i) || inst->arg[inst->op == IND_LOOP_STORE] || inst->reduction || !cg__contiguous(w, i, v))
@@ -4590,7 +4593,7 @@ static bool cg__same_shift(const ind__writer *w, uint32_t i, uint32_t k, int n) 
 static int cg__bytes_of_shift(const ind__writer *w, uint32_t leader, int n) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__walks_row(w, i) || !cg__same_shift(w, i, leader, n)) continue;
+        if (!cg__accesses_row(w, i) || !cg__same_shift(w, i, leader, n)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         sum += cg__inst(w, i)->op == IND_LOOP_STORE ? 2 * bytes : bytes;
     }
@@ -4602,7 +4605,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
     uint32_t leader = 0;
     int most = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__walks_row(w, i) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) continue;
+        if (!cg__accesses_row(w, i) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) continue;
         if (!(w->plan->varies[i] & cg__p_mask(w))) continue;
         int bytes = cg__bytes_of_shift(w, i, n);
         if (bytes <= most) continue;
@@ -4616,7 +4619,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
 static int cg__misaligned_width(const ind__writer *w) {
     int narrowest = 16, widest = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__walks_row(w, i) || !(w->plan->domain.rrank || w->plan->through[i])) continue;
+        if (!cg__accesses_row(w, i) || !(w->plan->domain.rrank || w->plan->through[i])) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
@@ -4627,9 +4630,9 @@ static int cg__misaligned_width(const ind__writer *w) {
 }
 
 /* True if an access uses vectors narrower than n that could be n wide. */
-static bool cg__walks_narrowly(const ind__writer *w, int n) {
+static bool cg__has_narrow_access(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->plan->vector[i] < n && cg__walks_row(w, i) && (w->plan->domain.rrank || w->plan->through[i]))
+        if (w->plan->vector[i] < n && cg__accesses_row(w, i) && (w->plan->domain.rrank || w->plan->through[i]))
             return true;
     return false;
 }
@@ -4653,15 +4656,15 @@ static void cg__set_misaligned(cg__decider *d, int n, ind_expr guard, bool align
     v->guard_aligned = aligned;
     v->misaligned = true;
     d->used &= ~IND__ASSUME_DIVISIBLE;
-    const bool joins =
-        d->plan->domain.rrank && cg__likely_row(&d->w) >= d->w.target->thresholds.joined_vectors * (int64_t)n;
+    const bool combined =
+        d->plan->domain.rrank && cg__likely_row(&d->w) >= d->w.target->thresholds.combined_vectors * (int64_t)n;
     d->plan->starts_misaligned =
         !cg__start_known(&d->w, d->plan->leader) || !ind_known_multiple(cg__row_start(&d->w, d->plan->leader), n);
     cg__no_vectors(d);
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
-        const bool walks = cg__walks_row(&d->w, i), same = walks && cg__same_shift(&d->w, i, d->plan->leader, n);
+        const bool in_row = cg__accesses_row(&d->w, i), same = in_row && cg__same_shift(&d->w, i, d->plan->leader, n);
         const bool store = cg__inst(&d->w, i)->op == IND_LOOP_STORE;
-        const bool across = d->plan->domain.rrank ? walks && (joins || store) : d->plan->through[i] && store;
+        const bool across = d->plan->domain.rrank ? in_row && (combined || store) : d->plan->through[i] && store;
         d->plan->vector[i] = (uint8_t)(same || across ? n : 1);
         d->plan->across[i] = across && !same;
         if (d->plan->vector[i] > 1 && d->assume & IND__ASSUME_ALIGNED &&
@@ -4673,7 +4676,7 @@ static void cg__set_misaligned(cg__decider *d, int n, ind_expr guard, bool align
 /* True if a load along the row, in vectors of n elements, has another misalignment than the leader. */
 static bool cg__loads_across(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__walks_row(w, i) && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__same_shift(w, i, w->plan->leader, n))
+        if (cg__accesses_row(w, i) && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__same_shift(w, i, w->plan->leader, n))
             return true;
     return false;
 }
@@ -4699,7 +4702,7 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
 static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
     if (d->plan->domain.rrank != 1 || d->w.kernel->run) return n;
     const int wide = cg__misaligned_width(&d->w);
-    const bool narrow = cg__walks_narrowly(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
+    const bool narrow = cg__has_narrow_access(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
     if (wide < 2 || wide < n || !(narrow || (conditional && d->plan->part))) return n;
     if (!narrow && cg__longest_row(&d->w) > d->w.target->thresholds.shared_row)
         return n; /* longer rows are staged in shared memory */
@@ -4711,7 +4714,7 @@ static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
 
 /* True if the index of access i moves by one from each point of the domain to the next. */
 static bool cg__is_linear(const ind__writer *w, uint32_t i) {
-    if (!cg__walks_row(w, i)) return false;
+    if (!cg__accesses_row(w, i)) return false;
     ind_expr rest = cg__index_of(w, i), step, wanted = ind_int(w->context, 1);
     for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         if (!ind__affine(rest, w->plan->domain.var[v], &step, &rest) || !ind_expr_same(step, wanted)) return false;
@@ -4735,7 +4738,7 @@ static int cg__shift_points(cg__decider *d, int n, ind_expr guard, bool aligned)
         d->plan->leader = i;
     }
     const int wide = cg__misaligned_width(&d->w);
-    if (!d->plan->leader || wide < 2 || wide < n || !cg__walks_narrowly(&d->w, wide)) return n;
+    if (!d->plan->leader || wide < 2 || wide < n || !cg__has_narrow_access(&d->w, wide)) return n;
     if (!cg__finds_few(&d->w, d->plan->domain.rank - 1, wide)) return n;
     cg__set_misaligned(d, wide, guard, aligned);
     return wide;
@@ -4788,7 +4791,7 @@ static int cg__misaligned_reach(const ind__writer *w) {
     return w->variant->vector;
 }
 
-static int cg__num_joins(const ind__writer *w);
+static int cg__num_combine_steps(const ind__writer *w);
 
 /* Elements from one boundary to the next. Rows in shared memory start at lines: a warp's 512 bytes are then four lines
    instead of five, and none of their sectors is stored in two parts (softmax on an H200, % of copy bandwidth at
@@ -4897,12 +4900,12 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
 /* Writes "const int head = ..", the elements before the first aligned address in the current row, and `edges`, the
    number of elements in head and tail. */
 static void cg__emit_edges(ind__writer *w) {
-    const int n = w->variant->vector, behind = cg__misaligned_reach(w) - n, boundary = cg__boundary(w);
+    const int n = w->variant->vector, reach = cg__misaligned_reach(w) - n, boundary = cg__boundary(w);
     const ind_expr row = cg__r_numel(w);
     const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
     if (!cg__start_known(w, w->plan->leader)) {
         cg__use(w, IND__CG_BOUNDARY);
-        ind__textf(&w->code, "const int head = -ind_behind<%d>(&%s[%s]) & %d;\n", boundary,
+        ind__textf(&w->code, "const int head = -ind_misalignment<%d>(&%s[%s]) & %d;\n", boundary,
                    cg__buffer(w, cg__inst(w, w->plan->leader)->source), start, boundary - 1);
     } else {
         ind__textf(&w->code,
@@ -4910,9 +4913,9 @@ static void cg__emit_edges(ind__writer *w) {
                    start, boundary - 1);
     }
     ind__textf(&w->code, "const int edges = ");
-    if (!ind_known_le(ind_int(w->context, boundary + behind - 1), row))
-        ind__textf(&w->code, "%s < head + %d ? (int)%s : ", length, behind, length);
-    ind__textf(&w->code, "head + %d + ((int)(%s - head - %d) & %d);\n", behind, length, behind, n - 1);
+    if (!ind_known_le(ind_int(w->context, boundary + reach - 1), row))
+        ind__textf(&w->code, "%s < head + %d ? (int)%s : ", length, reach, length);
+    ind__textf(&w->code, "head + %d + ((int)(%s - head - %d) & %d);\n", reach, length, reach, n - 1);
 }
 
 /* Writes "const int shift = ...": the distance of the first point from the aligned address before it, in elements. */
@@ -4925,19 +4928,19 @@ static void cg__emit_shift(ind__writer *w) {
         return;
     }
     cg__use(w, IND__CG_BOUNDARY);
-    ind__textf(&w->code, "const int shift = ind_behind<%d>(&%s[%s]);\n", n,
+    ind__textf(&w->code, "const int shift = ind_misalignment<%d>(&%s[%s]);\n", n,
                cg__buffer(w, cg__inst(w, w->plan->leader)->source), start);
 }
 
 /* Returns the misalignment of the vectors that LOAD i reads in the current row. It is the same for all of them. */
-static const char *cg__behind(ind__writer *w, uint32_t i) {
+static const char *cg__misalignment(ind__writer *w, uint32_t i) {
     const int n = w->plan->vector[i];
     const ind_expr start = cg__row_start(w, i);
     if (cg__start_known(w, i) && ind_known_multiple(start, n)) return "head";
     const char *from = cg__expr_string(w, start);
     if (cg__start_known(w, i)) return cg__string(w, "(int)((%s) & %d) + head", from, n - 1);
     cg__use(w, IND__CG_BOUNDARY);
-    return cg__string(w, "ind_behind<%d>(&%s[%s]) + head", n, cg__buffer(w, cg__inst(w, i)->source), from);
+    return cg__string(w, "ind_misalignment<%d>(&%s[%s]) + head", n, cg__buffer(w, cg__inst(w, i)->source), from);
 }
 
 /* Returns the expression that loads the current vector of LOAD i. Operands shared by all rows are loaded rarely, while
@@ -4951,7 +4954,7 @@ static const char *cg__load_expression(ind__writer *w, uint32_t i) {
                                     : IND__CG_VEC);
     const char *element = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
     if (w->plan->across[i] && !words)
-        return cg__string(w, "ind_load_across<%d>(&%s, %s)", w->plan->vector[i], element, cg__behind(w, i));
+        return cg__string(w, "ind_load_across<%d>(&%s, %s)", w->plan->vector[i], element, cg__misalignment(w, i));
     return cg__string(w, "ind_load%s<%d>(&%s)", words ? "_words" : past ? "_past" : "", w->plan->vector[i], element);
 }
 
@@ -5634,7 +5637,7 @@ static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
 }
 
 /* Sets the expression with which each load reads element j of the vector that is written. */
-static void cg__spell_tile_elements(ind__writer *w, const cg__tiling *t) {
+static void cg__set_tile_elements(ind__writer *w, const cg__tiling *t) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (w->plan->kept[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
         if (w->plan->kept[i] != IND__CG_THROUGH_TILE) continue;
@@ -5656,7 +5659,7 @@ static ind_status cg__emit_vector_transpose(ind__writer *w, int y) {
     cg__emit_vector_loads_beside(w, &t);
     cg__emit_vector_tile_loads(w, &t);
     ind__textf(&w->code, "__syncthreads();\n");
-    cg__spell_tile_elements(w, &t);
+    cg__set_tile_elements(w, &t);
     cg__begin_tile_store(w, &t);
     cg__need_stores(w);
     cg__emit_vector_body(w, t.x, "x");
@@ -5800,7 +5803,7 @@ static double cg__kept_words(const ind__writer *w) {
         bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w);
         bool vector = load && !cg__mask_of(w, i) && w->plan->vector[i] > 1 &&
                       w->plan->vector[i] == w->variant->vector && !cg__repeats(w, i);
-        if (cg__joins_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
+        if (cg__combines_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
         if (!w->plan->kept[i] && !vector) continue;
         int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
         words +=
@@ -5950,7 +5953,7 @@ static const char *cg__neutral(ind__writer *w, uint32_t i, ind_reduction r) {
 }
 
 /* Returns the state type of REDUCE i, or of a reduction over columns: "ind_sum<float>". */
-static const char *cg__state_spelling(ind__writer *w, uint32_t i) {
+static const char *cg__state_type_text(ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     cg__use(w, cg__states[r].piece);
     return cg__string(w, "%s<%s>", cg__states[r].state, cg__state_type(w, i));
@@ -5992,38 +5995,38 @@ static bool cg__is_parted(const ind__writer *w) {
    one combine step, as in rms_norm, this gives 81 to 87 % of copy bandwidth with 4 or 8 blocks (131072 f32). With two
    blocks the wait is short. More than four states per lane cost more than the barrier. Both of these lost 2 to 10 %.
    Blocks that loop over a row synchronise only once per pass. */
-static bool cg__warps_meet(const ind__writer *w) {
+static bool cg__exchanges_by_warp(const ind__writer *w) {
     return cg__is_parted(w) && cg__row(w)->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
 }
 
-/* Returns the lanes of a warp that combine the states of warps. cg__meeting_states is the number of states of all these
-   lanes, padded with neutral ones. */
-static int cg__meeting_lanes(const ind__writer *w) {
+/* Returns the lanes of a warp that combine the states of warps. cg__exchange_states is the number of states of all
+   these lanes, padded with neutral ones. */
+static int cg__exchange_lanes(const ind__writer *w) {
     const int warps = cg__row_threads(w) / 32;
     return warps > 16 ? 32 : cg__pow2_at_least(warps, 1, 16);
 }
 
-static int cg__meeting_states(const ind__writer *w) {
-    const int lanes = cg__meeting_lanes(w);
+static int cg__exchange_states(const ind__writer *w) {
+    const int lanes = cg__exchange_lanes(w);
     return (cg__row_threads(w) / 32 + lanes - 1) / lanes * lanes;
 }
 
 /* True if warps exchange a mean and its squared deviations in one state. Each warp has its own mean, and deviations
    from it (Chan et al. 1979), so that warps wait for each other once (layer_norm of 98317 bf16 on an H200: 83 and 86 %
    of copy bandwidth, of 200003 f16 77 and 80; others vary by 1 %). */
-static bool cg__meets_once(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->reduction == IND_REDUCE_WELFORD && cg__warps_meet(w);
+static bool cg__exchanges_moments(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->reduction == IND_REDUCE_WELFORD && cg__exchanges_by_warp(w);
 }
 
 /* True if warps exchange a state of REDUCE i after this pass. */
 static bool cg__exchanges(const ind__writer *w, uint32_t i, const cg__pass *s) {
-    return cg__reduces_in(w, i, s) && (!cg__meets_once(w, i) || s->second);
+    return cg__reduces_in(w, i, s) && (!cg__exchanges_moments(w, i) || s->second);
 }
 
 /* Returns the reduction of the exchanged state, and the letter of its name. */
 static ind_reduction cg__exchanged(const ind__writer *w, uint32_t i, const cg__pass *s, char *letter) {
     const ind_reduction r = cg__step(w, i, s, letter);
-    if (!cg__meets_once(w, i)) return r;
+    if (!cg__exchanges_moments(w, i)) return r;
     *letter = 'w';
     return IND_REDUCE_WELFORD;
 }
@@ -6036,7 +6039,7 @@ static void cg__emit_states(ind__writer *w, const cg__pass *s) {
         cg__use(w, cg__states[r].piece);
         ind__textf(&w->code, "%s<%s> %c%u = {%s};\n", cg__states[r].state, cg__state_type(w, i), letter, i,
                    cg__neutral(w, i, r));
-        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "ind_sum<int> count%u = {0};\n", i);
+        if (cg__exchanges_moments(w, i) && !s->second) ind__textf(&w->code, "ind_sum<int> count%u = {0};\n", i);
     }
 }
 
@@ -6078,7 +6081,7 @@ static void cg__emit_chunk_adds(ind__writer *w, const cg__pass *s) {
 static void cg__emit_second_term(ind__writer *w, uint32_t i) {
     uint32_t x = cg__inst(w, i)->arg[0], term = cg__softmax_term(w, i);
     if (cg__inst(w, i)->reduction == IND_REDUCE_WELFORD) {
-        const char *mean = cg__meets_once(w, i) ? "near" : "mean";
+        const char *mean = cg__exchanges_moments(w, i) ? "near" : "mean";
         ind__textf(&w->code, "(");
         cg__value(w, x);
         ind__textf(&w->code, " - %s%u) * (", mean, i);
@@ -6143,17 +6146,17 @@ static void cg__emit_shared_states(ind__writer *w, const cg__pass *s) {
         char letter;
         if (!cg__exchanges(w, i, s)) continue;
         ind_reduction r = cg__exchanged(w, i, s, &letter);
-        if (!cg__warps_meet(w))
+        if (!cg__exchanges_by_warp(w))
             ind__textf(&w->code, "__shared__ %s<%s> shared_%c%u", cg__states[r].state, cg__state_type(w, i), letter, i);
         if (v->strategy == IND_STRATEGY_COLUMN)
             ind__textf(&w->code, "[%d][%d];\n", v->threads / v->rows, v->rows);
-        else if (!cg__warps_meet(w))
+        else if (!cg__exchanges_by_warp(w))
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n", v->threads / 32);
         if (cg__has_cluster(w)) {
             ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u", cg__states[r].state, cg__state_type(w, i), letter,
                        i);
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n",
-                       cg__warps_meet(w) ? cg__meeting_states(w) : ind__row_of(v)->cluster);
+                       cg__exchanges_by_warp(w) ? cg__exchange_states(w) : ind__row_of(v)->cluster);
         }
         cg__use(w, cg__states[r].piece);
     }
@@ -6179,10 +6182,10 @@ static void cg__each_exchanged(ind__writer *w, const cg__pass *s, void (*f)(ind_
     }
 }
 
-static void cg__join_lanes_line(ind__writer *w, uint32_t i, char letter) {
+static void cg__combine_lanes_line(ind__writer *w, uint32_t i, char letter) {
     int lanes = cg__row_threads(w) < 32 ? cg__row_threads(w) : 32;
-    if (lanes > 1) ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
-    if (lanes > 1) cg__use(w, IND__CG_JOIN_LANES);
+    if (lanes > 1) ind__textf(&w->code, "ind_combine_lanes<%d>(%c%u);\n", lanes, letter, i);
+    if (lanes > 1) cg__use(w, IND__CG_COMBINE_LANES);
 }
 
 static void cg__warp_to_shared_line(ind__writer *w, uint32_t i, char letter) {
@@ -6197,7 +6200,7 @@ static void cg__column_to_shared_line(ind__writer *w, uint32_t i, char letter) {
 /* True if lanes combine the states of warps as a tree, instead of each thread all of them as a chain. Combining
    softmaxes or means takes ten times the instructions of sums: for 16 warps, a tenth of NVRTC's work for cross entropy
    of 128256. */
-static bool cg__lanes_join_warps(const ind__writer *w, uint32_t i) {
+static bool cg__lanes_combine_warps(const ind__writer *w, uint32_t i) {
     const int warps = w->variant->threads / 32;
     if (w->variant->strategy == IND_STRATEGY_COLUMN || warps < 4 || warps > 32 || warps & (warps - 1)) return false;
     return !cg__in_registers(w) && cg__two_step(cg__inst(w, i));
@@ -6208,34 +6211,34 @@ static void cg__from_shared_line(ind__writer *w, uint32_t i, char letter) {
     const int warps = v->threads / 32;
     const char *part = cg__part_of(w);
     if (cg__is_fitted(w)) {
-        cg__use(w, IND__CG_JOIN_WARPS);
-        ind__textf(&w->code, "%c%u = ind_join_warps<%d>(shared_%c%u%s, threads / 32);\n", letter, i, warps, letter, i,
-                   part);
+        cg__use(w, IND__CG_COMBINE_WARPS);
+        ind__textf(&w->code, "%c%u = ind_combine_warps<%d>(shared_%c%u%s, threads / 32);\n", letter, i, warps, letter,
+                   i, part);
         return;
     }
-    if (cg__lanes_join_warps(w, i)) {
-        ind__textf(&w->code, "%c%u = shared_%c%u%s[threadIdx.x %% %d];\nind_join_lanes<%d>(%c%u);\n", letter, i, letter,
-                   i, part, warps, warps, letter, i);
+    if (cg__lanes_combine_warps(w, i)) {
+        ind__textf(&w->code, "%c%u = shared_%c%u%s[threadIdx.x %% %d];\nind_combine_lanes<%d>(%c%u);\n", letter, i,
+                   letter, i, part, warps, warps, letter, i);
         return;
     }
-    cg__use(w, IND__CG_JOIN_SHARED);
+    cg__use(w, IND__CG_COMBINE_SHARED);
     if (v->strategy == IND_STRATEGY_COLUMN)
-        ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&shared_%c%u[0][x]);\n", letter, i, v->threads / v->rows,
-                   v->rows, letter, i);
+        ind__textf(&w->code, "%c%u = ind_combine_shared<%d, %d>(&shared_%c%u[0][x]);\n", letter, i,
+                   v->threads / v->rows, v->rows, letter, i);
     else
-        ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(shared_%c%u%s);\n", letter, i, warps, letter, i, part);
+        ind__textf(&w->code, "%c%u = ind_combine_shared<%d, 1>(shared_%c%u%s);\n", letter, i, warps, letter, i, part);
 }
 
 static void cg__to_cluster_line(ind__writer *w, uint32_t i, char letter) {
     const char *part = cg__part_of(w);
     ind__textf(&w->code, "ind_cluster_send(&cluster_%c%u%s[block], &barrier[%d]%s, threadIdx.x, %c%u);\n", letter, i,
-               part, w->join, part, letter, i);
+               part, w->combine_step, part, letter, i);
 }
 
 static void cg__from_cluster_line(ind__writer *w, uint32_t i, char letter) {
-    cg__use(w, IND__CG_JOIN_SHARED);
-    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, cg__row(w)->cluster, letter, i,
-               cg__part_of(w));
+    cg__use(w, IND__CG_COMBINE_SHARED);
+    ind__textf(&w->code, "%c%u = ind_combine_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, cg__row(w)->cluster, letter,
+               i, cg__part_of(w));
 }
 
 static void cg__state_size(ind__writer *w, uint32_t i, char letter) {
@@ -6243,18 +6246,19 @@ static void cg__state_size(ind__writer *w, uint32_t i, char letter) {
 }
 
 static void cg__emit_cluster_wait(ind__writer *w) {
-    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d]%s, %s);\n", w->join, cg__part_of(w),
+    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d]%s, %s);\n", w->combine_step, cg__part_of(w),
                cg__is_parted(w) ? "turn >> 1 & 1" : "0");
 }
 
 /* Combines the states of a cluster's blocks. Persistent blocks have separate barriers for even and odd rows, whose
    phase changes every other row. No block can be two rows ahead of another, as it needs that block's states for each
    row. */
-static void cg__emit_cluster_join(ind__writer *w, const cg__pass *s) {
+static void cg__emit_cluster_combine(ind__writer *w, const cg__pass *s) {
     const int cluster = cg__row(w)->cluster;
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
-    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part, cluster);
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->combine_step, part,
+               cluster);
     cg__each_state(w, s, cg__state_size);
     ind__textf(&w->code, "));\n");
     cg__begin(w, "if (threadIdx.x < %d)", cluster);
@@ -6262,40 +6266,40 @@ static void cg__emit_cluster_join(ind__writer *w, const cg__pass *s) {
     cg__end(w);
     cg__emit_cluster_wait(w);
     cg__each_state(w, s, cg__from_cluster_line);
-    w->join++;
+    w->combine_step++;
 }
 
 static void cg__warp_to_cluster_line(ind__writer *w, uint32_t i, char letter) {
     const char *part = cg__part_of(w);
     ind__textf(&w->code, "ind_cluster_send(&cluster_%c%u%s[lane / 32], &barrier[%d]%s, threadIdx.x %% 32, %c%u);\n",
-               letter, i, part, w->join, part, letter, i);
+               letter, i, part, w->combine_step, part, letter, i);
 }
 
 /* Each lane combines every 32nd state, then lanes combine theirs, in the same order in all blocks. */
 static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
-    const int lanes = cg__meeting_lanes(w), each = cg__meeting_states(w) / lanes;
+    const int lanes = cg__exchange_lanes(w), each = cg__exchange_states(w) / lanes;
     if (letter == 'w') {
-        cg__use(w, IND__CG_JOIN_MOMENTS);
-        ind__textf(&w->code, "w%u = ind_join_moments<%d, %d, %d>(&cluster_w%u%s[threadIdx.x %% %d], (%s)(%s));\n", i,
+        cg__use(w, IND__CG_COMBINE_MOMENTS);
+        ind__textf(&w->code, "w%u = ind_combine_moments<%d, %d, %d>(&cluster_w%u%s[threadIdx.x %% %d], (%s)(%s));\n", i,
                    each, lanes, lanes, i, cg__part_of(w), lanes, cg__state_type(w, i),
                    cg__expr_string(w, cg__r_numel(w)));
         return;
     }
-    ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&cluster_%c%u%s[threadIdx.x %% %d]);\n", letter, i, each,
+    ind__textf(&w->code, "%c%u = ind_combine_shared<%d, %d>(&cluster_%c%u%s[threadIdx.x %% %d]);\n", letter, i, each,
                lanes, letter, i, cg__part_of(w), lanes);
-    ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
-    cg__use(w, IND__CG_JOIN_SHARED);
+    ind__textf(&w->code, "ind_combine_lanes<%d>(%c%u);\n", lanes, letter, i);
+    cg__use(w, IND__CG_COMBINE_SHARED);
 }
 
 /* Writes a warp's moments, if warps synchronise once: count, mean, and squared deviations from this mean. */
 static void cg__warp_moments_line(ind__writer *w, uint32_t i, char letter) {
     const char *type = cg__state_type(w, i);
-    if (!cg__meets_once(w, i)) return;
+    if (!cg__exchanges_moments(w, i)) return;
     if (letter == 'd') {
         ind__textf(&w->code, "ind_welford<%s> w%u = {(%s)count%u.value, near%u, d%u.value};\n", type, i, type, i, i, i);
         return;
     }
-    ind__textf(&w->code, "ind_join_lanes<32>(count%u);\n", i);
+    ind__textf(&w->code, "ind_combine_lanes<32>(count%u);\n", i);
     ind__textf(&w->code, "const %s near%u = s%u.value / (%s)(count%u.value ? count%u.value : 1);\n", type, i, i, type,
                i, i);
 }
@@ -6308,10 +6312,10 @@ static bool cg__exchanges_any(const ind__writer *w, const cg__pass *s) {
 
 /* Combines the states of a cluster's warps. No warp can be two rows ahead of another, as it needs that warp's states
    for each row. */
-static void cg__emit_warps_join(ind__writer *w, const cg__pass *s) {
+static void cg__emit_warps_combine(ind__writer *w, const cg__pass *s) {
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
-    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part,
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->combine_step, part,
                cg__row_threads(w) / 32);
     cg__each_exchanged(w, s, cg__state_size);
     ind__textf(&w->code, "));\n");
@@ -6320,17 +6324,17 @@ static void cg__emit_warps_join(ind__writer *w, const cg__pass *s) {
     cg__end(w);
     cg__emit_cluster_wait(w);
     cg__each_exchanged(w, s, cg__from_warps_line);
-    w->join++;
+    w->combine_step++;
 }
 
-static void cg__emit_join(ind__writer *w, const cg__pass *s) {
+static void cg__emit_combine(ind__writer *w, const cg__pass *s) {
     bool column = w->variant->strategy == IND_STRATEGY_COLUMN;
     if (!cg__reduces_any(w, s)) return;
-    if (!column) cg__each_state(w, s, cg__join_lanes_line);
+    if (!column) cg__each_state(w, s, cg__combine_lanes_line);
     if (!cg__shares_states(w)) return;
-    if (cg__warps_meet(w)) {
+    if (cg__exchanges_by_warp(w)) {
         cg__each_state(w, s, cg__warp_moments_line);
-        if (cg__exchanges_any(w, s)) cg__emit_warps_join(w, s);
+        if (cg__exchanges_any(w, s)) cg__emit_warps_combine(w, s);
         return;
     }
     if (!column) cg__begin(w, "if (lane %% 32 == 0)");
@@ -6338,7 +6342,7 @@ static void cg__emit_join(ind__writer *w, const cg__pass *s) {
     if (!column) cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__each_state(w, s, cg__from_shared_line);
-    if (cg__has_cluster(w)) cg__emit_cluster_join(w, s);
+    if (cg__has_cluster(w)) cg__emit_cluster_combine(w, s);
 }
 
 static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, const char *second) {
@@ -6356,7 +6360,7 @@ static void cg__emit_results(ind__writer *w, const cg__pass *s) {
         const char *const *result = cg__states[inst->reduction].result;
         if (cg__in_registers(w) && cg__two_step(inst)) {
             bool welford = inst->reduction == IND_REDUCE_WELFORD;
-            if (cg__meets_once(w, i)) {
+            if (cg__exchanges_moments(w, i)) {
                 if (s->second) cg__set_parts(w, i, cg__string(w, "w%u.mean", i), cg__string(w, "w%u.m2", i));
                 continue;
             }
@@ -6382,7 +6386,7 @@ static void cg__emit_results(ind__writer *w, const cg__pass *s) {
 /* ---- one pass */
 
 /* True if a loop along the row combines each chunk before the next one. */
-static bool cg__joins_chunks(const ind__writer *w) {
+static bool cg__combines_chunks(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__two_step(cg__inst(w, i))) return true;
     return false;
@@ -6395,7 +6399,7 @@ static int cg__unroll_steps(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w))
             bytes += w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
-    const int in_flight = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w)
+    const int in_flight = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__combines_chunks(w)
                               ? w->target->thresholds.loop_flight
                               : w->target->thresholds.flight_bytes;
     while (steps > 2 && steps * bytes > in_flight) steps /= 2;
@@ -6417,7 +6421,7 @@ static void cg__emit_piece(ind__writer *w) {
 /* The store to whose sector boundaries the lanes are aligned. */
 static uint32_t cg__piece_store(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__walks_row(w, i)) return i;
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__accesses_row(w, i)) return i;
     return 0;
 }
 
@@ -6448,11 +6452,11 @@ static const char *cg__piece_condition(ind__writer *w, int rounds) {
     if (lanes < cg__row_threads(w)) live = cg__string(w, "lane < %d", lanes);
     if (cg__begins_at_sector(w))
         inside = cg__string(w, "%s(unsigned)within < %lldu", *live ? " && " : "", (long long)cg__segment_vectors(w));
-    const char *join = *live || *inside ? " && " : "";
+    const char *conjunction = *live || *inside ? " && " : "";
     if (!whole)
-        last = cg__string(w, "%sr0 < %s", join, all);
+        last = cg__string(w, "%sr0 < %s", conjunction, all);
     else if (whole < rounds)
-        last = cg__string(w, "%s(k < %lld || r0 < %s)", join, whole, all);
+        last = cg__string(w, "%s(k < %lld || r0 < %s)", conjunction, whole, all);
     return cg__string(w, "%s%s%s", live, inside, last);
 }
 
@@ -6787,7 +6791,7 @@ static void cg__declare_own_place(ind__writer *w, const char *turn) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__copied_by_policy(w, i);
     if (!any) return;
     cg__use(w, IND__CG_CP_ASYNC_BY);
-    ind__textf(&w->code, "const auto own = ind_lane_place(&staged[%s%s]);\n", cg__staged_part(w, turn),
+    ind__textf(&w->code, "const auto own = ind_lane_address(&staged[%s%s]);\n", cg__staged_part(w, turn),
                cg__first_word(w));
 }
 
@@ -6873,7 +6877,7 @@ static bool cg__orders_rows(const ind__writer *w) {
 }
 
 /* Writes "first" and "end", the share of a block or cluster as positions in that order; "start", the row at the first
-   position; behind(row), the row at the position after that of a row. */
+   position; next_row(row), the row at the position after that of a row. */
 static void cg__emit_row_order(ind__writer *w) {
     const int n = cg__boundary(w), cluster = cg__row(w)->cluster;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
@@ -6883,7 +6887,7 @@ static void cg__emit_row_order(ind__writer *w) {
     ind__textf(&w->code, "const %s each = (%s) / %d, longer = (%s) %% %d * (each + 1);\n", type, rows, n, rows, n);
     ind__textf(&w->code, "const %s start = first < longer ? first / (each + 1) + first %% (each + 1) * %d\n", type, n);
     ind__textf(&w->code, "    : (%s) %% %d + (first - longer) / each + (first - longer) %% each * %d;\n", rows, n, n);
-    ind__textf(&w->code, "const auto behind = [&](%s row) { return row + %d < %s ? row + %d : row %% %d + 1; };\n",
+    ind__textf(&w->code, "const auto next_row = [&](%s row) { return row + %d < %s ? row + %d : row %% %d + 1; };\n",
                type, n, rows, n, n);
     ind__textf(&w->code, "%s to = start;\n", type);
 }
@@ -6912,7 +6916,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     while (scopes--) cg__end(w);
     cg__end(w);
     ind__textf(&w->code, "ind_cp_async_commit();\n");
-    if (cg__orders_rows(w)) ind__textf(&w->code, "to = behind(to);\n");
+    if (cg__orders_rows(w)) ind__textf(&w->code, "to = next_row(to);\n");
     memcpy(w->var, var, sizeof var);
     memcpy(w->linear_name, linear_name, sizeof linear_name);
 }
@@ -6923,17 +6927,17 @@ static bool cg__leaves_place(const ind__writer *w) {
 }
 
 /* Number of passes that reduce. A combine step follows each of them, except one of two where warps synchronise once. */
-static int cg__num_joins(const ind__writer *w) {
+static int cg__num_combine_steps(const ind__writer *w) {
     cg__pass pass[IND__CG_MAX_PASSES];
-    int joins = 0, n = cg__passes(w, pass);
-    for (int s = 0; s < n; s++) joins += cg__reduces_any(w, &pass[s]);
-    return joins;
+    int steps = 0, n = cg__passes(w, pass);
+    for (int s = 0; s < n; s++) steps += cg__reduces_any(w, &pass[s]);
+    return steps;
 }
 
 /* Fills the slots of states that no warp sends. */
 static void cg__emit_idle_states(ind__writer *w, const cg__pass *s) {
-    const int warps = cg__row_threads(w) / 32, idle = cg__meeting_states(w) - warps;
-    if (!cg__warps_meet(w) || !idle) return;
+    const int warps = cg__row_threads(w) / 32, idle = cg__exchange_states(w) - warps;
+    if (!cg__exchanges_by_warp(w) || !idle) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
         if (!cg__exchanges(w, i, s)) continue;
@@ -6948,24 +6952,24 @@ static void cg__begin_cluster(ind__writer *w) {
     const ind__variant *v = w->variant;
     cg__pass pass[IND__CG_MAX_PASSES];
     const bool parted = cg__is_parted(w);
-    int joins = 0;
+    int steps = 0;
     for (int s = cg__passes(w, pass) - 1; s >= 0; s--) {
-        joins += cg__exchanges_any(w, &pass[s]);
+        steps += cg__exchanges_any(w, &pass[s]);
         cg__emit_idle_states(w, &pass[s]);
     }
-    ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", joins, parted ? "[2]" : "");
-    ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * joins : joins);
+    ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", steps, parted ? "[2]" : "");
+    ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * steps : steps);
     ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n",
                ind__row_of(v)->cluster, v->threads);
     cg__emit_piece(w);
 }
 
-/* Keeps shared operands of narrow types in registers (ind_keep). */
+/* Keeps shared operands of narrow types in registers (ind_opaque). */
 static void cg__emit_keeps(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_common(w, i) || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
-        cg__use(w, IND__CG_KEEP);
-        ind__textf(&w->code, "ind_keep(x%u);\n", i);
+        cg__use(w, IND__CG_OPAQUE);
+        ind__textf(&w->code, "ind_opaque(x%u);\n", i);
     }
 }
 
@@ -6987,7 +6991,7 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
     const bool orders = cg__orders_rows(w);
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
     if (orders)
-        cg__begin(w, "for (%s place = first, %s = start, turn = 0; place < end; place++, %s = behind(%s), turn++)",
+        cg__begin(w, "for (%s place = first, %s = start, turn = 0; place < end; place++, %s = next_row(%s), turn++)",
                   type, name, name, name);
     else
         cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
@@ -7093,7 +7097,7 @@ static void cg__emit_beside_handed(ind__writer *w, int stage) {
 /* Returns the prelude function for a maximum of 16-bit values that are in registers in their memory format, else 0. It
    takes two values with one instruction; conversion and maximum take three or four. The maximum of the floats equals
    that of the 16-bit values, so the result is the same. */
-static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__pass *s) {
+static int cg__combines_halves(const ind__writer *w, uint32_t i, const cg__pass *s) {
     char letter;
     if (!cg__in_registers(w) || s->second || w->variant->vector % 2 || !cg__reduces_in(w, i, s)) return 0;
     const uint32_t load = cg__inst(w, i)->arg[0];
@@ -7105,7 +7109,7 @@ static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__pass *s)
 
 static void cg__emit_halves(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const int piece = cg__joins_halves(w, i, s);
+        const int piece = cg__combines_halves(w, i, s);
         if (!piece) continue;
         const char *vector = cg__vector_of(w, cg__inst(w, i)->arg[0]);
         if (!vector) {
@@ -7113,14 +7117,14 @@ static void cg__emit_halves(ind__writer *w, const cg__pass *s) {
             return;
         }
         cg__use(w, piece);
-        ind__textf(&w->code, "ind_join_%s(s%u, %s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i, vector);
+        ind__textf(&w->code, "ind_combine_%s(s%u, %s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i, vector);
     }
 }
 
 /* True if the pass computes only such maxima. */
 static bool cg__only_halves(const ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__reduces_in(w, i, s) && !cg__joins_halves(w, i, s)) return false;
+        if (cg__reduces_in(w, i, s) && !cg__combines_halves(w, i, s)) return false;
         if (cg__keeps_value(w, i) && w->needed[i]) return false;
         if (w->needed[i] && (w->plan->only_check[i] || (s->stores && cg__stores_per_element(w, i)))) return false;
     }
@@ -7132,7 +7136,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *p
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         char letter;
-        if (!cg__reduces_in(w, i, s) || (s->halves && cg__joins_halves(w, i, s))) continue;
+        if (!cg__reduces_in(w, i, s) || (s->halves && cg__combines_halves(w, i, s))) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
         if (cg__takes_chunks(w, i, s)) {
             ind__textf(&w->code, "a%u%s = ", i, cg__chunk_place(w, i));
@@ -7141,9 +7145,9 @@ static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *p
             continue;
         }
         if (cg__has_lanes(w, i))
-            ind__textf(&w->code, "l%u[j].join({", i);
+            ind__textf(&w->code, "l%u[j].combine({", i);
         else
-            ind__textf(&w->code, "%c%u.join({", letter, i);
+            ind__textf(&w->code, "%c%u.combine({", letter, i);
         if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
         if (s->second)
             cg__emit_second_term(w, i);
@@ -7156,7 +7160,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *p
             cg__value(w, inst->arg[1]);
         }
         ind__textf(&w->code, "});\n");
-        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "count%u.join({1});\n", i);
+        if (cg__exchanges_moments(w, i) && !s->second) ind__textf(&w->code, "count%u.combine({1});\n", i);
     }
 }
 
@@ -7246,11 +7250,12 @@ static void cg__emit_pass_comment(ind__writer *w, const cg__pass *s) {
         if (!cg__reduces_in(w, i, s)) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
         bool welford = inst->reduction == IND_REDUCE_WELFORD, steps = cg__in_registers(w) && cg__two_step(inst);
-        const char *what = !steps                 ? ind__reduction_name(r)
-                           : cg__meets_once(w, i) ? (s->second ? "sum of squared deviations from the mean of the warp"
-                                                               : "sum for the mean of the warp")
-                           : s->second            ? (welford ? "sum of squared deviations" : "sum of exp")
-                                                  : (welford ? "sum for the mean" : "max");
+        const char *what =
+            !steps ? ind__reduction_name(r)
+            : cg__exchanges_moments(w, i)
+                ? (s->second ? "sum of squared deviations from the mean of the warp" : "sum for the mean of the warp")
+            : s->second ? (welford ? "sum of squared deviations" : "sum of exp")
+                        : (welford ? "sum for the mean" : "max");
         ind__textf(&w->code, "%s%c%u = %s", before, letter, i, what);
         before = ", ";
     }
@@ -7348,8 +7353,8 @@ static void cg__emit_row_keeps(ind__writer *w) {
         return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i) || !w->memory[i] || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
-        cg__use(w, IND__CG_KEEP);
-        ind__textf(&w->code, "ind_keep(x%u);\n", i);
+        cg__use(w, IND__CG_OPAQUE);
+        ind__textf(&w->code, "ind_opaque(x%u);\n", i);
     }
 }
 
@@ -7379,7 +7384,7 @@ static void cg__emit_pass(ind__writer *w, const cg__pass *s) {
     if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
     if (w->variant->misaligned) cg__emit_edge(w, s);
     cg__use_kept_values(w);
-    cg__emit_join(w, s);
+    cg__emit_combine(w, s);
     cg__emit_results(w, s);
 }
 
@@ -7426,16 +7431,16 @@ static const char *cg__column_element(ind__writer *w, uint32_t i) {
                       cg__expr_string(w, column));
 }
 
-static void cg__join_column(ind__writer *w, uint32_t i) {
-    const char *state = cg__state_spelling(w, i), *element = NULL;
+static void cg__combine_column(ind__writer *w, uint32_t i) {
+    const char *state = cg__state_type_text(w, i), *element = NULL;
     const char *neutral = cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction);
     if (!cg__in_registers(w)) {
         element = cg__column_element(w, i);
         ind__textf(&w->code, "%s c%u = {%s};\n", state, i, neutral);
         ind__textf(&w->code, "if (row != 0) c%u.value = %s;\n", i, element);
-        ind__textf(&w->code, "c%u.join({", i);
+        ind__textf(&w->code, "c%u.combine({", i);
     } else {
-        ind__textf(&w->code, "c%u[%s].join({", i, cg__kept_place(w));
+        ind__textf(&w->code, "c%u[%s].combine({", i, cg__kept_place(w));
     }
     if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
     cg__value(w, cg__inst(w, i)->arg[0]);
@@ -7456,8 +7461,8 @@ static int cg__team_columns(const ind__writer *w) {
 static void cg__emit_columns(ind__writer *w) {
     const ind__variant *v = w->variant;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__joins_run(w, i) || !cg__in_registers(w)) continue;
-        ind__textf(&w->code, "%s c%u[%d];\n", cg__state_spelling(w, i), i, v->per_thread);
+        if (!cg__combines_run(w, i) || !cg__in_registers(w)) continue;
+        ind__textf(&w->code, "%s c%u[%d];\n", cg__state_type_text(w, i), i, v->per_thread);
         cg__unroll(w);
         ind__textf(&w->code, "for (int k = 0; k < %d; k++) c%u[k] = {%s};\n", v->per_thread, i,
                    cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
@@ -7482,7 +7487,7 @@ static void cg__begin_run(ind__writer *w) {
 static void cg__store_columns(ind__writer *w) {
     int n = w->variant->vector, last = cg__num_vars(w) - 1, scopes = cg__emit_pass_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__joins_run(w, i)) continue;
+        if (!cg__combines_run(w, i)) continue;
         ind_dtype memory = cg__memory_dtype(w, i);
         bool vector = n > 1 && w->plan->domain.rrank == 1 && n * ind_dtype_bytes(memory) <= 32;
         const char *base = w->var[last], *element = cg__column_element(w, i);
@@ -7519,8 +7524,8 @@ static void cg__store_team_columns(ind__writer *w, uint32_t i) {
         w->var[w->plan->domain.rank] = "r0";
     else
         cg__split_linear(w, "r", w->plan->domain.rank, w->plan->domain.rrank);
-    cg__use(w, IND__CG_JOIN_SHARED);
-    ind__textf(&w->code, "%s = ind_join_shared<%d, %d>(&team_%u[0][%s]).value;\n", cg__column_element(w, i), v->rows,
+    cg__use(w, IND__CG_COMBINE_SHARED);
+    ind__textf(&w->code, "%s = ind_combine_shared<%d, %d>(&team_%u[0][%s]).value;\n", cg__column_element(w, i), v->rows,
                columns, i, r);
     cg__end(w);
 }
@@ -7538,13 +7543,13 @@ static void cg__end_run(ind__writer *w) {
         return;
     }
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__joins_run(w, i)) cg__store_team_columns(w, i);
+        if (cg__combines_run(w, i)) cg__store_team_columns(w, i);
 }
 
 static void cg__emit_team_columns(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst && cg__has_teams(w); i++)
-        if (cg__joins_run(w, i))
-            ind__textf(&w->code, "__shared__ %s team_%u[%d][%d];\n", cg__state_spelling(w, i), i, w->variant->rows,
+        if (cg__combines_run(w, i))
+            ind__textf(&w->code, "__shared__ %s team_%u[%d][%d];\n", cg__state_type_text(w, i), i, w->variant->rows,
                        cg__team_columns(w));
 }
 
@@ -7704,7 +7709,7 @@ static void cg__emit_split_loop(ind__writer *w, const cg__pass *s, const char *f
 static void cg__emit_lanes(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
-        ind__textf(&w->code, "%s l%u[%d];\n", cg__state_spelling(w, i), i, w->split.lanes);
+        ind__textf(&w->code, "%s l%u[%d];\n", cg__state_type_text(w, i), i, w->split.lanes);
         cg__unroll(w);
         ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j] = {%s};\n", w->split.lanes, i,
                    cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
@@ -7721,7 +7726,7 @@ static void cg__leave_partials(ind__writer *w, int own, const char *mine, const 
     int64_t offset = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i)) continue;
-        const char *type = cg__state_spelling(w, i);
+        const char *type = cg__state_type_text(w, i);
         ind__textf(&w->code, "%s *const partial_%u = reinterpret_cast<%s *>(partials + %lld);\n", type, i, type,
                    (long long)offset);
         ind__textf(&w->code, "if (%s) partial_%u[%s] = s%u;\n", mine, i, at, i);
@@ -7743,7 +7748,7 @@ static void cg__take_partials(ind__writer *w, const char *group, int groups, con
     ind__textf(&w->code, "#pragma unroll %d\n", several ? 4 : 1);
     cg__begin(w, "for (int i = %s; i < %s; i += %d)", group, cg__expr_string(w, w->variant->of.split.num), groups);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_reduce(w, i)) ind__textf(&w->code, "s%u.join(partial_%u[%s]);\n", i, i, at);
+        if (cg__is_reduce(w, i)) ind__textf(&w->code, "s%u.combine(partial_%u[%s]);\n", i, i, at);
     cg__end(w);
 }
 
@@ -7770,7 +7775,7 @@ static void cg__emit_row_rest(ind__writer *w, const cg__pass *s) {
 
 /* True if the blocks of a row exchange states through words in memory (a mailbox). The last block then has at least one
    thread per block. */
-static bool cg__meets_in_words(const ind__writer *w) {
+static bool cg__exchanges_by_mailbox(const ind__writer *w) {
     return cg__shares_results(w) && w->variant->of.split.max_blocks <= w->variant->threads;
 }
 
@@ -7791,7 +7796,7 @@ static int cg__split_words(const ind__writer *w) {
    its own in the form that lane 0 would send. (Lanes that combine means or softmaxes differ in the last bits, and any
    block may be the last.) A word is valid if its upper half is not 0, as in FINISH. So no counter is needed at the end
    of a block, which would take a fence and two more trips to the L2. */
-static void cg__join_row_words(ind__writer *w, const cg__pass *s) {
+static void cg__combine_row_words(ind__writer *w, const cg__pass *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     const int64_t blocks = w->variant->of.split.max_blocks;
     const int words = cg__split_words(w), from = cg__words_from(blocks);
@@ -7816,26 +7821,26 @@ static void cg__join_row_words(ind__writer *w, const cg__pass *s) {
     ind__textf(&w->code, "word += lane * %d;\n", words);
     for (uint32_t i = 1, at = 0; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i)) continue;
-        if (cg__lanes_join_warps(w, i)) ind__textf(&w->code, "s%u = s%u.lane(blockIdx.y %% 32);\n", i, i);
+        if (cg__lanes_combine_warps(w, i)) ind__textf(&w->code, "s%u = s%u.lane(blockIdx.y %% 32);\n", i, i);
         ind__textf(&w->code, "if (lane >= %s) s%u = {%s};\n", splits, i,
                    cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
         ind__textf(&w->code, "else if (lane != (int)blockIdx.y) ind_split_take(word + %u, s%u);\n", at, i);
         at += (uint32_t)cg__state_bytes_of(w, i) / 4;
     }
-    cg__emit_join(w, s);
+    cg__emit_combine(w, s);
     cg__end(w);
 }
 
-static void cg__join_row_splits(ind__writer *w, const cg__pass *s) {
+static void cg__combine_row_splits(ind__writer *w, const cg__pass *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
-    if (cg__meets_in_words(w)) {
-        cg__join_row_words(w, s);
+    if (cg__exchanges_by_mailbox(w)) {
+        cg__combine_row_words(w, s);
         return;
     }
     cg__begin(w, "if (%s > 1)", splits);
     cg__leave_partials(w, 1, "lane == 0", cg__string(w, "blockIdx.x * %s + blockIdx.y", splits));
     cg__take_partials(w, "lane", w->variant->threads, cg__string(w, "blockIdx.x * %s + i", splits));
-    cg__emit_join(w, s);
+    cg__emit_combine(w, s);
     cg__end(w);
 }
 
@@ -7846,7 +7851,7 @@ static void cg__emit_row_split(ind__writer *w, const cg__pass *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     whole = whole || ind_known_multiple(cg__r_numel(w), n) || cg__promised(w->variant->guard, cg__r_numel(w), n, 0);
     ind__textf(&w->code, "const int lane = threadIdx.x;\n");
-    if (cg__meets_in_words(w))
+    if (cg__exchanges_by_mailbox(w))
         ind__textf(&w->code, "const unsigned turn = %s > 1 ? ind_turn(&counters[blockIdx.x], %s) : 0;\n", splits,
                    splits);
     if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, one ? "i0" : "p");
@@ -7867,11 +7872,11 @@ static void cg__emit_row_split(ind__writer *w, const cg__pass *s) {
     cg__emit_row_rest(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
-        cg__use(w, IND__CG_JOIN_NEIGHBOURS);
-        ind__textf(&w->code, "s%u.join(ind_join_neighbours(l%u));\n", i, i);
+        cg__use(w, IND__CG_COMBINE_NEIGHBOURS);
+        ind__textf(&w->code, "s%u.combine(ind_combine_neighbours(l%u));\n", i, i);
     }
-    cg__emit_join(w, s);
-    cg__join_row_splits(w, s);
+    cg__emit_combine(w, s);
+    cg__combine_row_splits(w, s);
     cg__emit_results(w, s);
     cg__emit_row_stores(w);
 }
@@ -7937,7 +7942,7 @@ static void cg__emit_column_rows(ind__writer *w, const cg__pass *s) {
 
 /* Combines states through shared memory. The state of column c of the block is then in the threads that are c modulo
    the number of columns. */
-static void cg__join_columns(ind__writer *w) {
+static void cg__combine_columns(ind__writer *w) {
     const ind__variant *v = w->variant;
     int columns = cg__split_columns(w), x = columns / v->vector;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -7945,23 +7950,23 @@ static void cg__join_columns(ind__writer *w) {
         const char *lane = w->split.lanes > 1 ? cg__string(w, "l%u[j]", i) : cg__string(w, "s%u", i);
         if (w->split.lanes > 1) cg__unroll(w);
         if (w->split.lanes > 1) cg__begin(w, "for (int j = 0; j < %d; j++)", w->split.lanes);
-        if (x < 32) ind__textf(&w->code, "ind_join_apart<%d>(%s);\n", x, lane);
-        if (x < 32) cg__use(w, IND__CG_JOIN_APART);
+        if (x < 32) ind__textf(&w->code, "ind_combine_strided<%d>(%s);\n", x, lane);
+        if (x < 32) cg__use(w, IND__CG_COMBINE_STRIDED);
         ind__textf(&w->code, "%sshared_s%u[threadIdx.x / 32][x%s] = %s;\n",
                    x < 32 ? cg__string(w, "if (threadIdx.x %% 32 < %d) ", x) : "", i,
                    w->split.lanes > 1 ? cg__string(w, " * %d + j", w->split.lanes) : "", lane);
         if (w->split.lanes > 1) cg__end(w);
     }
     ind__textf(&w->code, "__syncthreads();\n");
-    cg__use(w, IND__CG_JOIN_SHARED);
+    cg__use(w, IND__CG_COMBINE_SHARED);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_reduce(w, i))
-            ind__textf(&w->code, "s%u = ind_join_shared<%d, %d>(&shared_s%u[0][threadIdx.x %% %d]);\n", i,
+            ind__textf(&w->code, "s%u = ind_combine_shared<%d, %d>(&shared_s%u[0][threadIdx.x %% %d]);\n", i,
                        cg__split_shared_rows(w), columns, i, columns);
 }
 
 /* Combines the states of all blocks in the last block. All threads are divided among the columns. */
-static void cg__join_column_splits(ind__writer *w) {
+static void cg__combine_column_splits(ind__writer *w) {
     int columns = cg__split_columns(w), groups = w->variant->threads / columns;
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     if (!cg__shares_results(w)) return;
@@ -7973,15 +7978,15 @@ static void cg__join_column_splits(ind__writer *w) {
     if (columns < 32) groups = cg__split_shared_rows(w);
     for (uint32_t i = 1; i < w->body->num_inst && groups > 1; i++) {
         if (!cg__is_reduce(w, i)) continue;
-        if (columns < 32) ind__textf(&w->code, "ind_join_apart<%d>(s%u);\n", columns, i);
-        if (columns < 32) cg__use(w, IND__CG_JOIN_APART);
+        if (columns < 32) ind__textf(&w->code, "ind_combine_strided<%d>(s%u);\n", columns, i);
+        if (columns < 32) cg__use(w, IND__CG_COMBINE_STRIDED);
         ind__textf(&w->code,
                    columns < 32 ? "shared_s%u[threadIdx.x / 32][c] = s%u;\n" : "shared_s%u[group][c] = s%u;\n", i, i);
     }
     if (groups > 1) ind__textf(&w->code, "__syncthreads();\n");
     for (uint32_t i = 1; i < w->body->num_inst && groups > 1; i++)
         if (cg__is_reduce(w, i))
-            ind__textf(&w->code, "s%u = ind_join_shared<%d, %d>(&shared_s%u[0][c]);\n", i, groups, columns, i);
+            ind__textf(&w->code, "s%u = ind_combine_shared<%d, %d>(&shared_s%u[0][c]);\n", i, groups, columns, i);
     cg__end(w);
 }
 
@@ -8009,7 +8014,7 @@ static void cg__emit_column_split(ind__writer *w, const cg__pass *s) {
     int x = cg__split_columns(w) / v->vector;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_reduce(w, i))
-            ind__textf(&w->code, "__shared__ %s shared_s%u[%d][%d];\n", cg__state_spelling(w, i), i,
+            ind__textf(&w->code, "__shared__ %s shared_s%u[%d][%d];\n", cg__state_type_text(w, i), i,
                        cg__split_shared_rows(w), cg__split_columns(w));
     ind__textf(&w->code, "const int x = threadIdx.x %% %d, y = threadIdx.x / %d;\n", x, x);
     ind__textf(&w->code, v->vector > 1 ? "const %s column = (%s * %d + x) * %d;\n" : "const %s column = %s * %d + x;\n",
@@ -8019,8 +8024,8 @@ static void cg__emit_column_split(ind__writer *w, const cg__pass *s) {
     cg__emit_states(w, s);
     cg__emit_lanes(w);
     cg__emit_column_rows(w, s);
-    cg__join_columns(w);
-    cg__join_column_splits(w);
+    cg__combine_columns(w);
+    cg__combine_column_splits(w);
     cg__emit_results(w, s);
     cg__emit_column_stores(w);
 }
@@ -8272,7 +8277,7 @@ static bool cg__scans_team(const ind__writer *w) {
 }
 
 /* Writes the member function that combines the state with the following state o. */
-static void cg__emit_combine_join(ind__writer *w) {
+static void cg__emit_combine_member(ind__writer *w) {
     int n = 0, k = 0;
     cg__need_none(w);
     for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), n++) cg__need(w, cg__inst(w, p)->arg[1]);
@@ -8283,7 +8288,7 @@ static void cg__emit_combine_join(ind__writer *w) {
             cg__member(w, (ind_dtype)cg__inst(w, i)->dtype, which < n ? "" : "o.", which < n ? which : which - n);
     }
     cg__close_needed(w);
-    cg__begin(w, "IND_INLINE void join(const ind_state &o)");
+    cg__begin(w, "IND_INLINE void combine(const ind_state &o)");
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++) {
         ind__textf(&w->code, "const %s to%d = ", cg__member_type((ind_dtype)cg__inst(w, p)->dtype), k);
@@ -8308,7 +8313,7 @@ static void cg__emit_combine_state(ind__writer *w) {
     cg__begin(w, "struct ind_state");
     for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++)
         ind__textf(&w->code, "%s x%d;\n", cg__member_type((ind_dtype)cg__inst(w, p)->dtype), k);
-    cg__emit_combine_join(w);
+    cg__emit_combine_member(w);
     cg__emit_shuffle(w, "IND_INLINE ind_state up(int n) const", "__shfl_up_sync");
     cg__emit_shuffle(w, "IND_INLINE ind_state lane(int n) const", "__shfl_sync");
     cg__end(w);
@@ -8374,7 +8379,7 @@ static void cg__begin_pass_states(ind__writer *w, const cg__pass *s) {
 }
 
 static void cg__end_pass_states(ind__writer *w, const cg__pass *s) {
-    cg__emit_join(w, s);
+    cg__emit_combine(w, s);
     cg__emit_results(w, s);
 }
 
@@ -8558,8 +8563,8 @@ static void cg__emit_scan_shared(ind__writer *w, const char *size) {
 /* Declares the position of the thread's first vector in a chunk. */
 static void cg__emit_scan_place(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
-    bool walks = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
-    if (walks || (cg__sorts_rows(w) && !cg__has_scans(w))) return;
+    bool loops = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
+    if (loops || (cg__sorts_rows(w) && !cg__has_scans(w))) return;
     if (w->plan->shift) {
         w->var[w->plan->domain.rank] = "0";
         ind__textf(&w->code, "const int shift = (unsigned long long)&%s / %d %% %d;\n", cg__element(w, w->plan->shift),
@@ -8703,10 +8708,10 @@ static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int lev
         const char *t = cg__of_scan(w, "t", i), *s = cg__of_scan(w, "s", i);
         ind__textf(&w->code, "%s %s = %s[%s];\n", cg__scan_state(w, i), t, cg__of_scan(w, "before", i), line);
         if (cg__is_exclusive(w, i))
-            ind__textf(&w->code, "if (%s > 0) %s.join(%s[%s > 0 ? k * %d + j - %d : 0]);\n", step, t, s, step, p->run,
-                       p->team ? p->run : 1);
+            ind__textf(&w->code, "if (%s > 0) %s.combine(%s[%s > 0 ? k * %d + j - %d : 0]);\n", step, t, s, step,
+                       p->run, p->team ? p->run : 1);
         else
-            ind__textf(&w->code, "%s.join(%s[k * %d + j]);\n", t, s, p->run);
+            ind__textf(&w->code, "%s.combine(%s[k * %d + j]);\n", t, s, p->run);
         cg__scan_results_of(w, i, t);
     }
 }
@@ -8743,7 +8748,7 @@ static void cg__leave_out(ind__writer *w, const cg__scan_pass *p, int level) {
 }
 
 /* Combines each state with the previous element's. */
-static void cg__emit_run_joins(ind__writer *w, const cg__scan_pass *p, int level) {
+static void cg__emit_run_combine(ind__writer *w, const cg__scan_pass *p, int level) {
     uint32_t num = w->body->num_inst;
     const char *at = cg__string(w, "k * %d + j", p->run);
     if ((p->team ? p->lines : p->run) == 1) return;
@@ -8752,7 +8757,7 @@ static void cg__emit_run_joins(ind__writer *w, const cg__scan_pass *p, int level
     for (uint32_t i = 1; i < num; i++) {
         if (!cg__runs_at(w, i, level)) continue;
         const char *s = cg__of_scan(w, "s", i), *t = cg__of_scan(w, "t", i);
-        ind__textf(&w->code, "    %s %s = %s[%s > 0 ? %s - %d : 0];\n    %s.join(%s[%s]);\n    %s[%s] = %s;\n",
+        ind__textf(&w->code, "    %s %s = %s[%s > 0 ? %s - %d : 0];\n    %s.combine(%s[%s]);\n    %s[%s] = %s;\n",
                    cg__scan_state(w, i), t, s, step, at, p->team ? p->run : 1, t, s, at, s, at, t);
     }
     ind__textf(&w->code, "}\n");
@@ -8810,7 +8815,7 @@ static void cg__emit_tiles_done(ind__writer *w) {
 }
 
 /* Computes the prefix of each of the thread's vectors. */
-static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level) {
+static void cg__emit_scan_combine(ind__writer *w, const cg__scan_pass *p, int level) {
     int warps = cg__scan_warps(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__runs_at(w, i, level)) continue;
@@ -8852,7 +8857,7 @@ static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int leve
         cg__leave_out(w, p, level);
         cg__begin_neighbours(w, p);
     }
-    cg__emit_run_joins(w, p, level);
+    cg__emit_run_combine(w, p, level);
     cg__end(w);
     cg__move_back(w, p);
     for (uint32_t i = 1; i < num && !p->team; i++)
@@ -8868,7 +8873,7 @@ static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int leve
         cg__start_chunk_loads(
             w, p, IND__CG_LOADED_AHEAD,
             cg__string(w, "begin + %d + ", cg__scan_chunk(w, p))); /* in flight while this chunk is combined */
-    cg__emit_scan_join(w, p, level);
+    cg__emit_scan_combine(w, p, level);
 }
 
 /* Like cg__vector_stores, for the elements inside the row. */
@@ -8959,7 +8964,7 @@ static void cg__emit_scan_chunks(ind__writer *w, const cg__pass *s, int levels, 
 }
 
 /* Writes a pass in which each thread loops over its row. */
-static void cg__emit_scan_walk(ind__writer *w, const cg__pass *s, int levels, const char *size) {
+static void cg__emit_scan_loop(ind__writer *w, const cg__pass *s, int levels, const char *size) {
     cg__emit_scanned_rows(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->runs[i])
@@ -8977,7 +8982,7 @@ static void cg__emit_scan_walk(ind__writer *w, const cg__pass *s, int levels, co
             const char *result = cg__is_exclusive(w, i) ? cg__of_scan(w, "t", i) : state;
             if (cg__is_exclusive(w, i))
                 ind__textf(&w->code, "const %s %s = %s;\n", cg__scan_state(w, i), result, state);
-            ind__textf(&w->code, "%s.join(%s);\n", state, x);
+            ind__textf(&w->code, "%s.combine(%s);\n", state, x);
             cg__scan_results_of(w, i, result);
         }
     }
@@ -8993,7 +8998,7 @@ static void cg__emit_scan_pass(ind__writer *w, const cg__pass *s, int levels, co
         w->scope++;
     }
     if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !cg__scans_team(w))
-        cg__emit_scan_walk(w, s, levels, size);
+        cg__emit_scan_loop(w, s, levels, size);
     else
         cg__emit_scan_chunks(w, s, levels, size);
     if (!s->stores) cg__end(w);
@@ -9184,7 +9189,7 @@ static ind_status cg__emit_sort(ind__writer *w) {
 /* ------------------------------------------------------------------------------------------------- >>matmul */
 
 /* out[batch, m, n] = epilogue(sum over k of a[batch, m, k] * b[batch, k, n]). A block computes a tile of TM x TN sums:
-   it walks over k in steps of TK, for which both operands' tiles are brought into shared memory ahead of time, spreads
+   it loops over k in steps of TK, for which both operands' tiles are brought into shared memory ahead of time, spreads
    the sums out in shared memory and runs the epilogue from there, V neighbouring columns a thread at a time. The way
    through shared memory costs 8 bytes per sum and gives an epilogue that exists once in the code and whose accesses are
    whole 16-byte ones, whatever the layout of the accumulators.
@@ -9218,7 +9223,7 @@ typedef struct cg__mm_problem {
 /* ---- the problem ---- */
 
 /* Joins the R variables into one, k: by merging where the accesses allow it, else by division. */
-static void cg__mm_join_depth(cg__decider *d) {
+static void cg__mm_merge_depth(cg__decider *d) {
     ind__loops *x = &d->plan->domain;
     for (int v = x->rank + x->rrank - 2; v >= x->rank; v--) ind__loops_merge(x, v);
     if (x->rrank < 2 || d->w.failed) return;
@@ -9234,7 +9239,7 @@ static void cg__mm_join_depth(cg__decider *d) {
 
 /* A batch variable that only a knows, next to m and merging with it, makes more rows: [batch, row] x [column] products
    with one weight become a single one. */
-static void cg__mm_join_rows(cg__decider *d, cg__mm_problem *p) {
+static void cg__mm_merge_rows(cg__decider *d, cg__mm_problem *p) {
     while (p->m > 0 && p->m - 1 != p->n) {
         ind_expr outer = d->plan->domain.var[p->m - 1];
         uint32_t b = p->b.value;
@@ -9348,7 +9353,7 @@ static bool cg__mm_is_batch(const cg__mm_problem *p, int v) {
 static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     const ind_kernel *k = d->w.kernel;
     const ind__inst *dot = cg__inst(&d->w, k->matmul.dot);
-    cg__mm_join_depth(d);
+    cg__mm_merge_depth(d);
     if (d->w.failed) return;
     cg__analyse(d);
     *p = (cg__mm_problem){.a.value = dot->arg[0],
@@ -9358,7 +9363,7 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
                           .k = d->plan->domain.rrank ? d->plan->domain.rank : -1,
                           .dot = k->matmul.dot,
                           .sum = (ind_dtype)dot->dtype};
-    cg__mm_join_rows(d, p);
+    cg__mm_merge_rows(d, p);
     if (!cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
     cg__mm_find_operand(&d->w, p, &p->a, p->m);
     cg__mm_find_operand(&d->w, p, &p->b, p->n);
@@ -9551,12 +9556,12 @@ static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *s
 /* =================================================================================== src/cuda/templates/gemm/load.c */
 /* ---- writing: where a block works ---- */
 
-static void cg__mm_spell(ind__writer *w, int v, const char *text) {
+static void cg__mm_set_text(ind__writer *w, int v, const char *text) {
     if (v >= 0) w->var[v] = text;
 }
 
 /* The domain's variables under their plain names: i0, i1, .. and r0. */
-static void cg__mm_spell_plain(ind__writer *w) {
+static void cg__mm_set_plain_names(ind__writer *w) {
     for (int v = 0; v < w->plan->domain.rank; v++) w->var[v] = cg__string(w, "i%d", v);
     if (w->plan->domain.rrank) w->var[w->plan->domain.rank] = "r0";
 }
@@ -9648,8 +9653,8 @@ static void cg__mm_write_places(ind__writer *w, const cg__mm_problem *p, const c
                    cg__int(w), x, chunks, x, x);
     }
     if (mask) ind__textf(&w->code, "in_%c |= (unsigned)(first_%c + row < size_%c) << i;\n", name, x, x);
-    cg__mm_spell(w, o->x, "x");
-    cg__mm_spell(w, p->k, o->k_major ? "0" : row);
+    cg__mm_set_text(w, o->x, "x");
+    cg__mm_set_text(w, p->k, o->k_major ? "0" : row);
     ind__textf(&w->code, "at_%c[i] = %s;\n", name, cg__expr_string(w, cg__index_of(w, o->load)));
     cg__end(w);
     cg__use(w, IND__CG_TILE_COPY);
@@ -9670,7 +9675,7 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     ind_expr stride, step;
     bool separable = cg__mm_step_of(w, p, o, &stride);
     if (!separable) cg__mm_write_places(w, p, o, name, "first_k");
-    cg__mm_spell(w, p->k, "first_k");
+    cg__mm_set_text(w, p->k, "first_k");
     step = separable && p->k >= 0 ? ind_expr_mul(stride, w->plan->domain.var[p->k]) : ind_int(w->context, 0);
     bool whole = ind_known_multiple(p->size_k, v->of.tile.k);
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
@@ -9723,7 +9728,7 @@ static void cg__mm_begin_elements(ind__writer *w, const cg__mm_operand *o, char 
 static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n;
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__mm_begin_elements(w, o, name, false);
     cg__mm_write_element(w, p, o, name);
     char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
@@ -9744,7 +9749,7 @@ static void cg__mm_begin_chunks(ind__writer *w, const cg__mm_problem *p, const c
     const ind__variant *v = w->variant;
     int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / 8, total = rows * chunks;
     char x = name == 'a' ? 'm' : 'n';
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__unroll(w);
     cg__begin(w, "for (int i = 0; i < %d; i++)", (total + v->threads - 1) / v->threads);
     ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, %c = at / %d, %c = at %% %d * 8;\n", v->threads,
@@ -10159,7 +10164,7 @@ static void cg__mm_write_next_raw(ind__writer *w, const cg__mm_problem *p, const
 
 /* Loads an operand's next tile into registers. */
 static void cg__mm_write_next(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__mm_begin_elements(w, o, name, true);
     if (o->computed) {
         cg__mm_write_next_raw(w, p, o, name);
@@ -10172,7 +10177,7 @@ static void cg__mm_write_next(ind__writer *w, const cg__mm_problem *p, const cg_
 }
 
 /* Makes the LOADs of a prologue read the registers of cg__mm_write_next_raw; name 0: memory again. */
-static void cg__mm_spell_next(ind__writer *w, const cg__mm_operand *o, char name) {
+static void cg__mm_set_next_loads(ind__writer *w, const cg__mm_operand *o, char name) {
     cg__mm_need_operand(w, o);
     for (uint32_t i = 1; i <= o->value; i++)
         if (cg__mm_is_early_load(w, i)) w->memory[i] = name ? cg__string(w, "next_%c%u[i]", name, i) : NULL;
@@ -10192,12 +10197,12 @@ static void cg__mm_declare_next(ind__writer *w, const cg__mm_operand *o, char na
 static void cg__mm_write_put(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     int pitch = (name == 'a' ? v->of.tile.m : v->of.tile.n) + 4;
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__mm_begin_elements(w, o, name, true);
     if (o->computed) {
-        cg__mm_spell_next(w, o, name);
+        cg__mm_set_next_loads(w, o, name);
         cg__mm_write_element(w, p, o, name);
-        cg__mm_spell_next(w, o, 0);
+        cg__mm_set_next_loads(w, o, 0);
     }
     const char *value =
         o->computed ? cg__string(w, "(%s)value", cg__mm_sum_type(p)) : cg__string(w, "next_%c[i]", name);
@@ -10305,7 +10310,7 @@ static const cg__mm_template cg__mm_fma = {.strategy = IND_STRATEGY_MATMUL_SIMT,
 /* ---- the choice of a vector width ---- */
 
 /* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART. */
-static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
+static void cg__mm_set_sum_text(ind__writer *w, const cg__mm_problem *p) {
     const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
     if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);
     w->value[p->dot] = text;
@@ -10317,11 +10322,11 @@ static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_vary_sum(cg__decider *d, const cg__mm_problem *p) {
     if (p->n < 0) return;
     d->plan->varies[p->dot] |= 1u << p->n;
-    for (uint32_t i = p->dot + 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__join_use, d);
+    for (uint32_t i = p->dot + 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__propagate_use, d);
 }
 
-/* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue join in where
-   they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
+/* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue do the same
+   where they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
 static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
     ind_expr guard = {0};
     bool aligned = false;
@@ -10340,7 +10345,7 @@ static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
 }
 
 static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
-    cg__mm_spell_sum(&d->w, p); /* which ends what the epilogue needs */
+    cg__mm_set_sum_text(&d->w, p); /* which ends what the epilogue needs */
     cg__mm_vary_sum(d, p);
     cg__need_stores(&d->w);
     for (int n = 8; n >= 2; n /= 2)
@@ -10506,10 +10511,10 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p) {
     cg__vector_sinks(w);
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < %d; j++)", v->vector);
-    cg__mm_spell(w, p->n, cg__string(w, "(i%d + j)", p->n));
+    cg__mm_set_text(w, p->n, cg__string(w, "(i%d + j)", p->n));
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     cg__end(w);
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__vector_stores(w);
 }
 
@@ -10524,7 +10529,7 @@ static int cg__mm_epilogue_rounds(const ind__writer *w) {
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__need_stores(w);
     int rounds = cg__mm_epilogue_rounds(w);
     ind__textf(&w->code, "#pragma unroll 1\n");
@@ -10545,8 +10550,8 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
 static ind_status cg__emit_matmul(ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
     const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
-    cg__mm_spell_sum(w, p);
-    cg__mm_spell_plain(w);
+    cg__mm_set_sum_text(w, p);
+    cg__mm_set_plain_names(w);
     ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n", x->alignment);
     cg__mm_write_place(w, p);
     ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), w->variant->of.tile.k - 1,
@@ -10914,10 +10919,11 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     const cg__row_work x = cg__find_row_work(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
     int best = 32;
-    const bool meet = d->w.kernel->run ||
-                      d->plan->handover; /* warps synchronise at the end of a run, or of the first part of a launch */
+    const bool exchange =
+        d->w.kernel->run ||
+        d->plan->handover; /* warps synchronise at the end of a run, or of the first part of a launch */
     double least = cg__lanes_cost(t, &x, likely, v->vector, best) + cg__edges_cost(t, &x, edges, best);
-    for (int lanes = 16; lanes * t->edge_rounds >= edges && lanes && !meet; lanes /= 2) {
+    for (int lanes = 16; lanes * t->edge_rounds >= edges && lanes && !exchange; lanes /= 2) {
         if (!cg__lane_holds(t, &x, (vectors + lanes - 1) / lanes, v->vector)) break;
         const double cost = cg__lanes_cost(t, &x, likely, v->vector, lanes) + cg__edges_cost(t, &x, edges, lanes);
         if (cost < least) best = lanes, least = cost;
@@ -10927,7 +10933,8 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     v->rows = v->threads / best;
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
-    if (!v->misaligned && !meet) v->of.row.batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
+    if (!v->misaligned && !exchange)
+        v->of.row.batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
     if (!v->of.row.batch) return;
     v->rows *= v->of.row.batch;
     cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->of.row.batch);
@@ -10987,12 +10994,12 @@ static bool cg__has_few(ind__writer *w) {
 
 /* Registers per thread, rounded up to the allocation unit of 8: the loads of a row that is only reduced, or the kept
    values of few elements, and the rest of the kernel. Else half of the registers that each of 512 threads may have. */
-static int cg__wished_registers(ind__writer *w, bool reduces) {
+static int cg__needed_registers(ind__writer *w, bool reduces) {
     const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
     if (!reduces && !cg__has_few(w)) return w->target->thresholds.full_registers;
-    const int wished =
+    const int needed =
         ((reduces ? cg__waiting_registers(w) : kept) + w->target->thresholds.other_registers + 7) / 8 * 8;
-    return reduces || wished < w->target->thresholds.full_registers ? wished : w->target->thresholds.full_registers;
+    return reduces || needed < w->target->thresholds.full_registers ? needed : w->target->thresholds.full_registers;
 }
 
 /* Blocks for which an SM has the registers and threads. A quarter of an SM allocates registers to whole warps. */
@@ -11010,19 +11017,19 @@ static bool cg__fit_anyway(ind__writer *w) {
 /* Sets the register limit of a block with a misaligned row, one fallback after another; the first limits come from a
    formula. False: all have been tried, or the row is better looped over, as below (cross entropy of 36007 bf16: 65 % of
    copy bandwidth, 92 by a loop; sum 86 and 105). */
-static bool cg__wish_shifted_blocks(cg__decider *d) {
+static bool cg__limit_shifted_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_passes(&d->w) == 1)
         return false;
     const int many = cg__misaligned_blocks(&d->w, cg__least_registers(&d->w)),
               some = cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers);
     const int bounded = many > some ? 2 : 1; /* fallbacks with a limit */
-    v->blocks_per_sm = d->way == 0 ? many : some;
+    v->blocks_per_sm = d->alternative == 0 ? many : some;
     if (d->plan->part || v->blocks_per_sm < 2) return true;
-    d->more_ways = d->way < bounded + 1;
-    if (d->way >= bounded) v->blocks_per_sm = 1;
-    if (d->way >= bounded) cg__why(d, "%s; one block per SM, without a register limit", v->why);
-    return d->way < bounded + 1;
+    d->more_alternatives = d->alternative < bounded + 1;
+    if (d->alternative >= bounded) v->blocks_per_sm = 1;
+    if (d->alternative >= bounded) cg__why(d, "%s; one block per SM, without a register limit", v->why);
+    return d->alternative < bounded + 1;
 }
 
 /* Sets the register limit of a block with a row, one fallback after another; false: all have been tried. A block that
@@ -11035,26 +11042,26 @@ static bool cg__wish_shifted_blocks(cg__decider *d) {
    launch, which may have few rows, loops only if it takes all 1024 threads. Below 256 threads several blocks fit
    without a limit, which suffices unless rows are gathered (embedding and layer_norm of 2048 bf16: 0.93 and 0.98 of
    copy bandwidth, H200). */
-static bool cg__wish_blocks(cg__decider *d) {
+static bool cg__limit_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
-    if (v->misaligned) return cg__wish_shifted_blocks(d);
+    if (v->misaligned) return cg__limit_shifted_blocks(d);
     const bool reduces = cg__looped_passes(&d->w) == 1;
     const ind_thresholds *t = &d->w.target->thresholds;
-    const int least = cg__wished_registers(&d->w, reduces),
+    const int least = cg__needed_registers(&d->w, reduces),
               fewest = least < t->full_registers ? 2 : 1; /* fallbacks with a limit */
     const bool alone = d->plan->part ? v->threads == t->full_threads : cg__blocks_of(&d->w, least) < 2;
     if (reduces && !d->w.kernel->run && alone) return false;
     if (d->plan->part || d->w.kernel->run || cg__fit_anyway(&d->w)) return true;
     const bool may = v->threads < t->full_threads && (reduces || v->per_thread <= t->bounded_elements);
-    const bool few = may && least <= t->full_registers && d->way < fewest;
-    const int registers = d->way == 0 ? least : t->full_registers;
-    d->more_ways = d->way < (may ? fewest + 1 : 1);
+    const bool few = may && least <= t->full_registers && d->alternative < fewest;
+    const int registers = d->alternative == 0 ? least : t->full_registers;
+    d->more_alternatives = d->alternative < (may ? fewest + 1 : 1);
     if (few) v->blocks_per_sm = cg__blocks_of(&d->w, registers);
     if (few)
         cg__why(d, "%s; %d registers per thread for %d resident blocks per SM", v->why, registers, v->blocks_per_sm);
     else if (may)
         cg__why(d, "%s; without the limit of %d registers per thread", v->why, t->full_registers);
-    return few || d->more_ways;
+    return few || d->more_alternatives;
 }
 
 /* Fits the warps of a block for a range of row lengths to the launch's row, with as many elements per thread as in the
@@ -11081,7 +11088,7 @@ static bool cg__knows_at_launch(const ind__writer *w) {
 }
 
 /* Fits the warps to the launch's row: four iterations per thread, or the maximum of threads. */
-static void cg__fit_walkers(cg__decider *d) {
+static void cg__fit_loop_threads(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
     const ind_expr warps =
@@ -11168,19 +11175,20 @@ static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
    converted to f32. Then too few blocks are resident to hide memory latency (layer_norm of 1000: bf16 97.9 and 93.6 %
    of copy bandwidth with and without a limit, f16 97.5 and 91.6, H200). The limit is set only if values fit in their
    memory format, but not as f32 (f32: 97.2 % without, 76.6 with a limit). */
-static void cg__wish_warp_blocks(cg__decider *d) {
+static void cg__limit_warp_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned) {
-        v->blocks_per_sm = d->way == 0 ? cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
-        d->more_ways = !d->plan->part && d->way == 0 && v->blocks_per_sm > 1;
-        if (d->way > 0) cg__why(d, "%s; one block per SM, without a register limit", v->why);
+        v->blocks_per_sm =
+            d->alternative == 0 ? cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
+        d->more_alternatives = !d->plan->part && d->alternative == 0 && v->blocks_per_sm > 1;
+        if (d->alternative > 0) cg__why(d, "%s; one block per SM, without a register limit", v->why);
         return;
     }
     if (v->of.row.batch || d->w.kernel->run || d->plan->part || !cg__warp_blocks_fit(&d->w, 1) ||
         cg__warp_blocks_fit(&d->w, 4))
         return;
-    d->more_ways = d->way == 0;
-    if (d->way > 0) return;
+    d->more_alternatives = d->alternative == 0;
+    if (d->alternative > 0) return;
     v->blocks_per_sm = d->w.target->thresholds.warp_blocks;
     cg__why(d, "%s; %d resident blocks per SM", v->why, v->blocks_per_sm);
 }
@@ -11226,7 +11234,7 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
         if (v->misaligned) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
         cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
         cg__fit_threads(d);
-        if (cg__wish_blocks(d)) return true;
+        if (cg__limit_blocks(d)) return true;
         v->of.row.fitted = (ind_expr){0};
         break;
     }
@@ -11265,10 +11273,10 @@ static int64_t cg__staged_bytes(const ind__writer *w) {
 
 /* Bytes of a block's shared memory besides the rows: states of even and of odd rows, its own and the received ones, and
    barriers. */
-static int64_t cg__joined_bytes(const ind__writer *w) {
+static int64_t cg__exchange_bytes(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int states = cg__warps_meet(w) ? cg__meeting_states(w) : v->threads / 32 + v->of.row.cluster;
-    const int64_t bytes = (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_joins(w);
+    const int states = cg__exchanges_by_warp(w) ? cg__exchange_states(w) : v->threads / 32 + v->of.row.cluster;
+    const int64_t bytes = (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_combine_steps(w);
     return (bytes + IND__CG_LINE_BYTES - 1) / IND__CG_LINE_BYTES * IND__CG_LINE_BYTES;
 }
 
@@ -11281,10 +11289,10 @@ static void cg__share_row(cg__decider *d, int64_t longest) {
 }
 
 /* True if each block has the capacity for its part of `stages` rows, and a lane for each edge of a row. */
-static bool cg__has_room(const ind__writer *w) {
-    int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - w->target->block_shared;
-    if (room > w->target->shared_per_block) room = w->target->shared_per_block;
-    return cg__staged_bytes(w) + cg__joined_bytes(w) <= room && cg__edge_rounds(w) < 2;
+static bool cg__has_stage_capacity(const ind__writer *w) {
+    int64_t capacity = w->target->shared_per_sm / w->variant->blocks_per_sm - w->target->block_shared;
+    if (capacity > w->target->shared_per_block) capacity = w->target->shared_per_block;
+    return cg__staged_bytes(w) + cg__exchange_bytes(w) <= capacity && cg__edge_rounds(w) < 2;
 }
 
 /* The smallest cluster whose blocks have the capacity for `stages` rows each, with `blocks` of them on an SM and a lane
@@ -11296,7 +11304,7 @@ static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int
     v->of.row.stage.num = stages;
     for (v->of.row.cluster = 1; v->of.row.cluster <= d->max_cluster; v->of.row.cluster *= 2) {
         cg__share_row(d, longest);
-        if (cg__has_room(&d->w)) return true;
+        if (cg__has_stage_capacity(&d->w)) return true;
     }
     return false;
 }
@@ -11340,25 +11348,25 @@ static bool cg__choose_held(cg__decider *d) {
     enum { N = sizeof order / sizeof *order };
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
-    const int room = cg__staged_registers(&d->w);
+    const int registers = cg__staged_registers(&d->w);
     const bool crowded = v->misaligned && v->vector > 4 && v->blocks_per_sm == 1 && v->of.row.stage.num > 1 &&
-                         cg__warps_meet(&d->w) && cg__num_joins(&d->w) > 1;
+                         cg__exchanges_by_warp(&d->w) && cg__num_combine_steps(&d->w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
         const double held = cg__words_held(&words, order[o].held, order[o].once);
-        if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > room
-                                    : held * v->per_thread > room && o < N - 1)
+        if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > registers
+                                    : held * v->per_thread > registers && o < N - 1)
             continue;
         if (!v->of.row.stage.persistent && (order[o].held == 2 || (order[o].once && v->misaligned))) continue;
         if (crowded && order[o].held == 2 && order[o].once) continue;
         if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
-        if (seen <= d->way) v->of.row.stage.held = order[o].held, v->of.row.stage.once = order[o].once;
-        d->more_ways = seen++ > d->way;
+        if (seen <= d->alternative) v->of.row.stage.held = order[o].held, v->of.row.stage.once = order[o].once;
+        d->more_alternatives = seen++ > d->alternative;
     }
     if (v->of.row.stage.persistent && v->of.row.stage.num > 1) return true;
-    d->more_ways = seen > d->way; /* the next fallback is another strategy */
-    if (!d->more_ways && !v->of.row.stage.persistent) d->way -= seen;
-    return d->more_ways;
+    d->more_alternatives = seen > d->alternative; /* the next fallback is another strategy */
+    if (!d->more_alternatives && !v->of.row.stage.persistent) d->alternative -= seen;
+    return d->more_alternatives;
 }
 
 /* True if a thread has the registers for `words` words per element. */
@@ -11388,7 +11396,7 @@ static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
     ind__variant best = *d->variant;
     int64_t most = 0;
-    if (words.common > 0 || cg__num_joins(&d->w) < 2) return false;
+    if (words.common > 0 || cg__num_combine_steps(&d->w) < 2) return false;
     for (int blocks = 4; blocks > 1; blocks--) {
         if (!cg__choose_cluster(d, longest, blocks > 2 ? t->turn_threads : t->block_threads, blocks, 1)) continue;
         if (cg__row(&d->w)->cluster < 2 || cg__row(&d->w)->cluster > t->turn_cluster ||
@@ -11430,16 +11438,17 @@ static bool cg__l1_holds(const ind__writer *w, double bytes) {
    12289, 16001 and 20011 bf16 80, 87, 71, 67, 76, 83, 89 and 93, 95, 91, 94, 94, 91, 91, of 8209 and 12289 f32 82, 89
    and 95, 94; rms_norm of 14009 and 16001 bf16 90, 93 and 99, 98. */
 static bool cg__fit_late(cg__decider *d, int64_t longest) {
-    const int64_t room = d->w.target->shared_per_sm;
+    const int64_t capacity = d->w.target->shared_per_sm;
     const ind_thresholds *t = &d->w.target->thresholds;
-    const bool several = cg__num_joins(&d->w) > 1;
+    const bool several = cg__num_combine_steps(&d->w) > 1;
     if (!several && d->variant->vector <= 4) return false;
     if (longest <= t->late_threads * t->most_elements && cg__fits_block(d, longest, t->late_threads, t->late_blocks, 0))
         return true;
-    if (cg__fits_block(d, longest, t->turn_threads, 4, 0) && 4 * cg__staged_bytes(&d->w) <= room - room / t->four_share)
+    if (cg__fits_block(d, longest, t->turn_threads, 4, 0) &&
+        4 * cg__staged_bytes(&d->w) <= capacity - capacity / t->four_share)
         return true;
     return several && cg__fits_block(d, longest, t->turn_threads, 3, 0) &&
-           3 * cg__staged_bytes(&d->w) <= room - room / t->three_share;
+           3 * cg__staged_bytes(&d->w) <= capacity - capacity / t->three_share;
 }
 
 /* One block per row, two or three of which fit on an SM: while one waits for loads, combine steps or stores, the rows
@@ -11460,7 +11469,7 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
     const bool late = cg__reads_late(&d->w);
     const cg__held_words words = cg__count_held(&d->w);
     const ind__variant before = *d->variant;
-    const bool several = cg__num_joins(&d->w) > 1, weights = words.common > 0, shifted = before.misaligned;
+    const bool several = cg__num_combine_steps(&d->w) > 1, weights = words.common > 0, shifted = before.misaligned;
     const int64_t in_flight = cg__bytes_in_flight(&d->w) / d->w.target->num_sms;
     const bool across = several && weights && shifted;
     if (late && cg__fit_late(d, longest)) return true;
@@ -11495,7 +11504,7 @@ static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int block
         return false;
     v->of.row.cluster = cluster;
     cg__share_row(d, longest);
-    return v->per_thread == d->w.target->thresholds.loop_steps * v->vector && cg__has_room(&d->w) &&
+    return v->per_thread == d->w.target->thresholds.loop_steps * v->vector && cg__has_stage_capacity(&d->w) &&
            cg__holds(&d->w, words.values + words.common);
 }
 
@@ -11512,7 +11521,7 @@ static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int block
    copy bandwidth. */
 static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
-    const bool several = cg__num_joins(&d->w) > 1;
+    const bool several = cg__num_combine_steps(&d->w) > 1;
     const ind_thresholds *t = &d->w.target->thresholds;
     if (!cg__choose_cluster(d, longest, t->block_threads, 1, 2))
         return cg__choose_cluster(d, longest, t->block_threads, 1, 1);
@@ -11569,7 +11578,7 @@ static void cg__trim_cluster(cg__decider *d, int64_t longest) {
     v->threads = cg__threads_of((vectors + v->of.row.cluster - 1) / v->of.row.cluster, v->per_thread / v->vector);
     cg__share_row(d, longest);
     if (v->threads * 100 > before.threads * d->w.target->thresholds.trim_percent || v->per_thread > before.per_thread ||
-        !cg__has_room(&d->w))
+        !cg__has_stage_capacity(&d->w))
         *v = before;
 }
 
@@ -11638,13 +11647,13 @@ static bool cg__choose_row_staged(cg__decider *d, int64_t longest, bool stays) {
    alone, 0.83 and 0.89; bf16, two blocks, 0.91 and 0.74). */
 static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
-    const int way = d->way;
-    const bool several = cg__num_joins(&d->w) > 1;
-    d->way = 0;
+    const int alternative = d->alternative;
+    const bool several = cg__num_combine_steps(&d->w) > 1;
+    d->alternative = 0;
     const bool kept = cg__choose_row_block(d, longest), alone = d->variant->blocks_per_sm < 2;
     *d->variant = before;
-    d->way = way;
-    d->more_ways = false;
+    d->alternative = alternative;
+    d->more_alternatives = false;
     return !kept || (alone && several);
 }
 
@@ -11666,8 +11675,8 @@ static bool cg__stages_alone(cg__decider *d, int64_t longest) {
 static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
     const int64_t largest = (int64_t)t->full_threads * t->alone_elements;
-    bool alone =
-        longest > largest || (longest > (int64_t)t->block_threads * t->alone_elements && cg__num_joins(&d->w) > 1);
+    bool alone = longest > largest ||
+                 (longest > (int64_t)t->block_threads * t->alone_elements && cg__num_combine_steps(&d->w) > 1);
     if (d->variant->misaligned) alone = cg__misaligned_alone(d, longest);
     if (alone && cg__reads_broadcast(&d->w)) alone = longest > largest || cg__stages_alone(d, longest);
     if (alone && cg__choose_row_staged(d, longest, true)) return true;
@@ -11680,13 +11689,13 @@ static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
    staged above 32 elements per thread of 128 (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). Fallbacks that
    are not staged come after those that differ in the values kept in registers. */
 static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
-    const int way = d->way;
-    const bool late = d->variant->vector > 4 && cg__num_joins(&d->w) > 1 && cg__reads_late(&d->w);
+    const int alternative = d->alternative;
+    const bool late = d->variant->vector > 4 && cg__num_combine_steps(&d->w) > 1 && cg__reads_late(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
     const bool waits = longest > (late ? t->late_threads * t->alone_elements + 2 * d->variant->vector
                                        : t->block_threads * t->waiting_elements);
     const bool found = (waits && cg__choose_row_staged(d, longest, false)) || cg__choose_row_shared(d, longest);
-    d->way = way;
+    d->alternative = alternative;
     return found;
 }
 
@@ -11732,7 +11741,7 @@ static bool cg__choose_row_kept(cg__decider *d, int64_t longest) {
         cg__whole_rounds(&d->w) + 1 >= d->variant->per_thread / d->variant->vector)
         return true;
     *d->variant = before;
-    d->more_ways = false;
+    d->more_alternatives = false;
     return false;
 }
 
@@ -11744,7 +11753,7 @@ static bool cg__can_cluster(const cg__decider *d) {
         if (cg__inst(&d->w, i)->op == IND_LOOP_STORE && !(d->plan->varies[i] & cg__r_mask(&d->w)) &&
             cg__stores_over(&d->w, i))
             return false;
-    return cg__num_joins(&d->w) > 0;
+    return cg__num_combine_steps(&d->w) > 0;
 }
 
 /* Blocks that share a looped row: the fewest that give nearly all SMs a block. */
@@ -11760,7 +11769,7 @@ static int cg__looped_cluster(const cg__decider *d) {
 
 /* Registers of a thread that loops over a row in one pass and combines chunk by chunk: 64 bytes of loads in flight, as
    32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that runs a second kernel). */
-static double cg__walker_registers(const ind__writer *w) {
+static double cg__loop_registers(const ind__writer *w) {
     const ind_thresholds *t = &w->target->thresholds;
     const double registers = t->other_registers + (double)t->loop_flight / cg__element_bytes(w);
     return w->plan->handover && registers < t->loop_registers ? t->loop_registers : registers;
@@ -11769,7 +11778,7 @@ static double cg__walker_registers(const ind__writer *w) {
 /* Average share of occupied slots for blocks of so many threads, if the rows take several waves; 1 if all rows are
    resident at once. */
 static double cg__places_taken(const ind__writer *w, double rows, int threads) {
-    const double blocks = floor(w->target->sm_registers / (cg__walker_registers(w) * threads));
+    const double blocks = floor(w->target->sm_registers / (cg__loop_registers(w) * threads));
     const double turns = rows / (blocks * w->target->num_sms);
     return turns > 1 ? turns / ceil(turns) : 1;
 }
@@ -11779,10 +11788,10 @@ static double cg__places_taken(const ind__writer *w, double rows, int threads) {
    on an H200: 36007, 57601, 65536 bf16 85, 87, 97 and 92, 96, 100; 120011 f32 88 and 98), unless many slots are idle in
    the last wave (671 rows of 200003 bf16 89 and 77, 1118 of 120011 91 and 85, 838 of 80021 f32 90 and 80; but 291 of
    230003 f32, which are all resident at once, 79 and 94). */
-static int cg__most_walkers(ind__writer *w, int64_t rows) {
+static int cg__most_loop_threads(ind__writer *w, int64_t rows) {
     const ind_thresholds *t = &w->target->thresholds;
     if (rows < 2 * w->target->num_sms) return IND__CG_MAX_THREADS;
-    if (cg__looped_passes(w) > 1 || !cg__joins_chunks(w)) return t->loop_threads;
+    if (cg__looped_passes(w) > 1 || !cg__combines_chunks(w)) return t->loop_threads;
     const double few = cg__places_taken(w, (double)rows, t->loop_threads),
                  many = cg__places_taken(w, (double)rows, t->loop_small);
     return many + t->loop_idle / 100.0 < few ? t->loop_threads : t->loop_small;
@@ -11800,9 +11809,9 @@ static void cg__choose_row_looped(cg__decider *d) {
     v->strategy = IND_STRATEGY_ROW_LOOPED;
     v->rows = 1;
     v->per_thread = v->vector;
-    v->threads =
-        cg__pow2_at_least(length / (v->vector * d->w.target->thresholds.loop_steps), 32, cg__most_walkers(&d->w, rows));
-    if (cg__knows_at_launch(&d->w)) cg__fit_walkers(d);
+    v->threads = cg__pow2_at_least(length / (v->vector * d->w.target->thresholds.loop_steps), 32,
+                                   cg__most_loop_threads(&d->w, rows));
+    if (cg__knows_at_launch(&d->w)) cg__fit_loop_threads(d);
     cg__why(d, "%s: a block loops over each", cg__too_long(&d->w));
     if (rows < d->w.target->num_sms) cg__why(d, "%s; there are fewer rows than SMs", v->why);
     v->of.row.cluster = cg__looped_cluster(d);
@@ -11830,7 +11839,7 @@ static void cg__set_split_memory(cg__decider *d) {
     v->memory.num_counters = (uint32_t)v->of.split.max_blocks;
     v->memory.partial_bytes = 0;
     if (!v->of.split.max_blocks) return;
-    if (v->strategy == IND_STRATEGY_ROW_SPLIT && cg__meets_in_words(&d->w)) {
+    if (v->strategy == IND_STRATEGY_ROW_SPLIT && cg__exchanges_by_mailbox(&d->w)) {
         v->memory.num_counters =
             (uint32_t)(cg__words_from(v->of.split.max_blocks) + 2 * v->of.split.max_blocks * cg__split_words(&d->w));
         return;
@@ -11965,7 +11974,7 @@ static void cg__choose_row(cg__decider *d) {
         cg__choose_row_warp(d, longest);
     else if (!cg__choose_row_kept(d, longest))
         cg__choose_row_looped(d);
-    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__wish_warp_blocks(d);
+    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__limit_warp_blocks(d);
     if (d->w.kernel->run)
         cg__why(d, "%s; a block combines the columns of %lld rows", v->why, (long long)d->w.kernel->run);
     if (v->strategy != IND_STRATEGY_ROW_STAGED)
@@ -12087,8 +12096,8 @@ static bool cg__prefers_lookback(const ind__writer *w) {
     if (ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED)) return false;
     double row =
         (double)length * cg__scan_bytes_moved(w) / (t->thresholds.copy_percent / 100.0 * t->memory_bytes_per_ns);
-    double walked = row * t->num_sms * (double)((rows + t->num_sms - 1) / t->num_sms);
-    return walked >
+    double looped = row * t->num_sms * (double)((rows + t->num_sms - 1) / t->num_sms);
+    return looped >
            t->thresholds.lookback_gain * (row * (double)rows + (double)t->thresholds.lookback_launches * t->launch_ns);
 }
 
@@ -12735,7 +12744,7 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     if (v->blocks_per_sm > 1)
         v->blocks_per_sm = cg__fit_anyway(&d->w)
                                ? 0
-                               : cg__blocks_of(&d->w, cg__wished_registers(&d->w, cg__looped_passes(&d->w) == 1));
+                               : cg__blocks_of(&d->w, cg__needed_registers(&d->w, cg__looped_passes(&d->w) == 1));
     return true;
 }
 
@@ -12792,8 +12801,8 @@ static void cg__retune(cg__decider *d) {
         v->tuned.together = t.together;
         cg__why(d, "%s; tuned: %d in flight", v->why, t.together);
     }
-    if (t.way) {
-        v->tuned.way = t.way;
+    if (t.alternative) {
+        v->tuned.alternative = t.alternative;
         cg__why(d, "%s; tuned: this variant", v->why);
     }
     if (!v->tuned.threads && !v->tuned.together) return;
@@ -12911,10 +12920,10 @@ static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
 #define IND__CG_ALONE                                                                                                  \
     64 /* fallbacks from this number on have no cluster: 64 is the first variant without one, and so on */
 
-/* Plans the variant or one of its fallbacks, by its position `way`; *more: there is another fallback. */
-static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int way, bool *more,
-                               int *used) {
-    const bool alone = way >= IND__CG_ALONE;
+/* Plans the variant or one of its fallbacks, by its position `alternative`; *more: there is another fallback. */
+static ind_status cg__plan_alternative(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int alternative,
+                                       bool *more, int *used) {
+    const bool alone = alternative >= IND__CG_ALONE;
     for (int attempt = 0; attempt < 2; attempt++) {
         cg__decider d;
         ind__writer w = {0};
@@ -12924,14 +12933,14 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
                             .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init_decider(&d, p, k, v, assume);
         d.force_wide = attempt == 1;
-        v->way = way;
-        d.way = alone ? way - IND__CG_ALONE : way;
+        v->alternative = alternative;
+        d.alternative = alone ? alternative - IND__CG_ALONE : alternative;
         if (alone) d.max_cluster = 1;
         if (!status) status = cg__decide(&d);
         if (!status) status = cg__write_body(&w, p, &d);
         bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__assemble(&w, v);
-        *more = d.more_ways;
+        *more = d.more_alternatives;
         *used |= d.used;
         cg__free(&w);
         cg__free(&d.w);
@@ -12950,13 +12959,13 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
     bool tried = false; /* a fallback without clusters was planned */
     int fallbacks = 0;
     *used = 0;
-    for (int way = p->tuning.way;; way++, v = v->fallback) {
+    for (int alternative = p->tuning.alternative;; alternative++, v = v->fallback) {
         bool more = false;
-        ind_status status = cg__plan_way(p, k, v, assume, way, &more, used);
+        ind_status status = cg__plan_alternative(p, k, v, assume, alternative, &more, used);
         tried |= ind__row_of(v)->cluster < 2;
         if (more ? fallbacks + 1 == IND__CG_MAX_FALLBACKS : ind__row_of(v)->cluster > 1) {
             more = true;
-            way = IND__CG_ALONE + (tried ? way : -1);
+            alternative = IND__CG_ALONE + (tried ? alternative : -1);
         }
         if (status || !more || fallbacks++ == IND__CG_MAX_FALLBACKS) return status;
         v->fallback = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
@@ -12969,7 +12978,7 @@ static bool cg__has_guard(const ind__variant *v) {
 }
 
 /* True if rows of any length are looped over. */
-static bool cg__is_walked(const ind__variant *v) {
+static bool cg__is_looped(const ind__variant *v) {
     if (v->strategy == IND_STRATEGY_SCAN_BLOCK) return v->range.to > (int64_t)v->threads * v->per_thread;
     return ind__strategy_has(v->strategy, IND__HAS_ANY_LENGTH);
 }
@@ -13000,8 +13009,8 @@ static ind_status cg__plan_undivided(cg__variants *x, int assume) {
     if (!(used & IND__ASSUME_DIVISIBLE)) return IND_OK;
     ind_status status = cg__next_variant(x, assume & ~IND__ASSUME_DIVISIBLE);
     const ind__variant *made = &x->variant[x->num];
-    const bool walked = x->used & IND__ASSUME_LENGTH && cg__is_walked(made);
-    x->num += !status && x->used == (used & ~IND__ASSUME_DIVISIBLE) && (made->vector > 1 || made->range.to) && !walked;
+    const bool looped = x->used & IND__ASSUME_LENGTH && cg__is_looped(made);
+    x->num += !status && x->used == (used & ~IND__ASSUME_DIVISIBLE) && (made->vector > 1 || made->range.to) && !looped;
     return status;
 }
 
@@ -13033,9 +13042,9 @@ static ind_expr cg__reduced_numel(const ind_kernel *k) {
 }
 
 /* Adds a variant for each range of row lengths, so that a launch is as fast as if its row length were known. The first
-   launch that needs a variant builds it. A variant for all row lengths has no guard. For unaligned pointers it is the last
-   variant if rows do not fit into a warp. Otherwise the variant for any length takes its place. *rest: there are rows
-   that no range has. *divisible: some of the variants assume that vectors divide the rows. */
+   launch that needs a variant builds it. A variant for all row lengths has no guard. For unaligned pointers it is the
+   last variant if rows do not fit into a warp. Otherwise the variant for any length takes its place. *rest: there are
+   rows that no range has. *divisible: some of the variants assume that vectors divide the rows. */
 static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *end, size_t num, bool *rest,
                                   bool *divisible) {
     ind_status status = IND_OK;
@@ -13048,7 +13057,7 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *en
         p->to = end[i];
         if (p->to >= least) status = cg__next_variant(x, assume);
         const bool last = most <= p->to && !(assume & IND__ASSUME_ALIGNED) && most > IND__WARP_ROW;
-        if (p->to >= least && (status || !(x->used & IND__ASSUME_LENGTH || last) || cg__is_walked(&x->variant[x->num])))
+        if (p->to >= least && (status || !(x->used & IND__ASSUME_LENGTH || last) || cg__is_looped(&x->variant[x->num])))
             break;
         if (p->to >= least) x->num++, *divisible |= x->used & IND__ASSUME_DIVISIBLE;
         *rest = most > p->to;
@@ -13106,7 +13115,7 @@ static ind_status cg__plan_variants(cg__variants *x) {
     const bool ranges = cg__has_ranges(x->plan, x->kernel, x->variant);
     if (ranges)
         status = cg__plan_all_ranges(x, all, &rest);
-    else if (x->used & IND__ASSUME_LENGTH && !cg__is_walked(x->variant))
+    else if (x->used & IND__ASSUME_LENGTH && !cg__is_looped(x->variant))
         x->num++, status = cg__plan_undivided(x, all);
     if (!status && rest) status = cg__plan_any_length(x, any);
     x->plan->from = 0;
@@ -13208,10 +13217,10 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->params = cg__keep_text(w->arena, &params);
     part->code = cg__keep_text(w->arena, &code);
     part->outside = cg__keep_text(w->arena, &outside);
-    bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
-                 cg__sorts_rows(w); /* their barriers are in prelude functions */
+    bool in_prelude = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
+                      cg__sorts_rows(w); /* their barriers are in prelude functions */
     part->narrow = w->variant->threads <= w->target->thresholds.combo_threads;
-    part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
+    part->barrier = part->code && (in_prelude || strstr(part->code, "__syncthreads()"));
     part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->args.arg, w->args.num * sizeof *w->args.arg);
     part->variant.num_args = w->args.num;
     ind__text_free(&params);
@@ -13435,7 +13444,7 @@ static void cg__write_combo(cg__combo *x) {
 }
 
 /* Combines the properties of all parts into the variant. Table rows are ordered by function. */
-static void cg__join_parts(cg__combo *x) {
+static void cg__merge_parts(cg__combo *x) {
     ind_context *c = x->plan->context;
     ind__variant *v = x->variant;
     *v = (ind__variant){.strategy = IND_STRATEGY_COMBO, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
@@ -13463,7 +13472,7 @@ static void cg__join_parts(cg__combo *x) {
 static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t num, ind__variant *v) {
     cg__combo x = {.plan = p, .part = part, .num_parts = num, .variant = v, .text = {.context = p->context}};
     ind__text why = {.context = p->context};
-    cg__join_parts(&x);
+    cg__merge_parts(&x);
     snprintf(v->source.entry, sizeof v->source.entry, "ind_k_combo_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__write_combo(&x);
     ind__textf(&why, "%u independent kernels, %u %s", (unsigned)num, (unsigned)x.num_functions,
@@ -13892,7 +13901,7 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     cg__combo x = {.plan = p, .part = part, .num_parts = 2, .variant = v, .text = {.context = c}};
     ind__text why = {.context = c};
     const ind__variant *rows = &part[0]->variant;
-    cg__join_parts(&x);
+    cg__merge_parts(&x);
     v->strategy = IND_STRATEGY_FINISH;
     v->grid[0] = rows->grid[0];
     v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->misaligned = rows->misaligned;
@@ -14266,8 +14275,8 @@ int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNE
     int num = 0;
     for (int i = 0; threads && !v->misaligned && ind__row_of(v)->batch < 2 && i < 4; i++)
         if (candidate[i] >= 32 && candidate[i] <= 1024) tuning[num++] = (ind__tuning){.threads = candidate[i]};
-    for (const ind__variant *way = v->fallback; way && num < IND__MAX_TUNED; way = way->fallback)
-        tuning[num++] = (ind__tuning){.way = way->way};
+    for (const ind__variant *fallback = v->fallback; fallback && num < IND__MAX_TUNED; fallback = fallback->fallback)
+        tuning[num++] = (ind__tuning){.alternative = fallback->alternative};
     for (int n = 1; (warps || together > 1) && !v->misaligned && n <= IND__CG_MAX_BATCH && num < IND__MAX_TUNED; n *= 2)
         if (n != together) tuning[num++] = (ind__tuning){.together = n};
     return num;
@@ -14281,7 +14290,7 @@ static bool cg__same_conditions(const ind__variant *a, const ind__variant *b) {
 }
 
 bool ind__is_tuned(const ind__variant *v) {
-    return v->tuned.threads || v->tuned.way || v->tuned.together;
+    return v->tuned.threads || v->tuned.alternative || v->tuned.together;
 }
 
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
@@ -14820,11 +14829,11 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
         ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->replaced.local_bytes);
     if (v->replaced.cluster)
         ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->replaced.cluster);
-    for (const ind__variant *last = v, *way; (way = last->fallback) != NULL; last = way)
+    for (const ind__variant *last = v, *fallback; (fallback = last->fallback) != NULL; last = fallback)
         ind__textf(t, "fallback if %s: %s: %s\n",
-                   ind__row_of(last)->cluster > 1 && ind__row_of(way)->cluster < 2 ? "the cluster does not fit"
-                                                                                   : "it spills",
-                   ind__strategy_text(way->strategy), way->why);
+                   ind__row_of(last)->cluster > 1 && ind__row_of(fallback)->cluster < 2 ? "the cluster does not fit"
+                                                                                        : "it spills",
+                   ind__strategy_text(fallback->strategy), fallback->why);
     t->indent--;
 }
 

@@ -1018,8 +1018,8 @@ typedef struct ind__kernel_entry ind__kernel_entry;
 /* Tuning result of a kernel, in the layout of a pack. The key is the key of the source of the plan's first choice. */
 typedef struct rt__tuned {
     uint64_t key[2];
-    uint64_t checksum;              /* of this struct with checksum 0 */
-    int32_t threads, way, together; /* as in ind__tuning */
+    uint64_t checksum;                      /* of this struct with checksum 0 */
+    int32_t threads, alternative, together; /* as in ind__tuning */
     float first_us, us, least_us;
 } rt__tuned;
 
@@ -5794,7 +5794,8 @@ static ind_status rt__apply_tuned(ind_module *m) {
             ind__variant *v = &p->kernel[i].variant[k], tuned;
             const rt__tuned *t = rt__tuned_for(r, v, arch);
             if (!t || p->kernel[i].num_parts != 1) continue;
-            ind_status status = ind__plan_tuned(p, i, k, (ind__tuning){t->threads, t->way, t->together}, &tuned);
+            ind_status status =
+                ind__plan_tuned(p, i, k, (ind__tuning){t->threads, t->alternative, t->together}, &tuned);
             if (status) return status;
             if (ind__is_tuned(&tuned)) *v = tuned;
         }
@@ -6439,7 +6440,7 @@ static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, 
 static ind_status rt__tune_record(ind_module *m, const ind__variant *v, ind__tuning found, const ind_tuned *result) {
     char arch[16];
     rt__tuned t = {.threads = found.threads,
-                   .way = found.way,
+                   .alternative = found.alternative,
                    .together = found.together,
                    .first_us = (float)result->first_us,
                    .us = (float)result->us,

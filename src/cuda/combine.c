@@ -70,10 +70,10 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->params = cg__keep_text(w->arena, &params);
     part->code = cg__keep_text(w->arena, &code);
     part->outside = cg__keep_text(w->arena, &outside);
-    bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
-                 cg__sorts_rows(w); /* their barriers are in prelude functions */
+    bool in_prelude = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
+                      cg__sorts_rows(w); /* their barriers are in prelude functions */
     part->narrow = w->variant->threads <= w->target->thresholds.combo_threads;
-    part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
+    part->barrier = part->code && (in_prelude || strstr(part->code, "__syncthreads()"));
     part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->args.arg, w->args.num * sizeof *w->args.arg);
     part->variant.num_args = w->args.num;
     ind__text_free(&params);
@@ -297,7 +297,7 @@ static void cg__write_combo(cg__combo *x) {
 }
 
 /* Combines the properties of all parts into the variant. Table rows are ordered by function. */
-static void cg__join_parts(cg__combo *x) {
+static void cg__merge_parts(cg__combo *x) {
     ind_context *c = x->plan->context;
     ind__variant *v = x->variant;
     *v = (ind__variant){.strategy = IND_STRATEGY_COMBO, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
@@ -325,7 +325,7 @@ static void cg__join_parts(cg__combo *x) {
 static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t num, ind__variant *v) {
     cg__combo x = {.plan = p, .part = part, .num_parts = num, .variant = v, .text = {.context = p->context}};
     ind__text why = {.context = p->context};
-    cg__join_parts(&x);
+    cg__merge_parts(&x);
     snprintf(v->source.entry, sizeof v->source.entry, "ind_k_combo_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__write_combo(&x);
     ind__textf(&why, "%u independent kernels, %u %s", (unsigned)num, (unsigned)x.num_functions,

@@ -36,8 +36,8 @@ int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNE
     int num = 0;
     for (int i = 0; threads && !v->misaligned && ind__row_of(v)->batch < 2 && i < 4; i++)
         if (candidate[i] >= 32 && candidate[i] <= 1024) tuning[num++] = (ind__tuning){.threads = candidate[i]};
-    for (const ind__variant *way = v->fallback; way && num < IND__MAX_TUNED; way = way->fallback)
-        tuning[num++] = (ind__tuning){.way = way->way};
+    for (const ind__variant *fallback = v->fallback; fallback && num < IND__MAX_TUNED; fallback = fallback->fallback)
+        tuning[num++] = (ind__tuning){.alternative = fallback->alternative};
     for (int n = 1; (warps || together > 1) && !v->misaligned && n <= IND__CG_MAX_BATCH && num < IND__MAX_TUNED; n *= 2)
         if (n != together) tuning[num++] = (ind__tuning){.together = n};
     return num;
@@ -51,7 +51,7 @@ static bool cg__same_conditions(const ind__variant *a, const ind__variant *b) {
 }
 
 bool ind__is_tuned(const ind__variant *v) {
-    return v->tuned.threads || v->tuned.way || v->tuned.together;
+    return v->tuned.threads || v->tuned.alternative || v->tuned.together;
 }
 
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {

@@ -239,7 +239,7 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     cg__combo x = {.plan = p, .part = part, .num_parts = 2, .variant = v, .text = {.context = c}};
     ind__text why = {.context = c};
     const ind__variant *rows = &part[0]->variant;
-    cg__join_parts(&x);
+    cg__merge_parts(&x);
     v->strategy = IND_STRATEGY_FINISH;
     v->grid[0] = rows->grid[0];
     v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->misaligned = rows->misaligned;

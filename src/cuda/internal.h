@@ -100,7 +100,7 @@ typedef struct ind__writer {
     const char **memory; /* per LOAD and STORE, NULL: buffer[index] */
     uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
     uint8_t *needed;     /* per instruction */
-    int join;            /* ROW_STAGED: combine steps of a cluster written so far */
+    int combine_step;    /* ROW_STAGED: combine steps of a cluster written so far */
     uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
     int scope;           /* depth of cg__begin, 1 outermost */
     struct {
@@ -119,12 +119,12 @@ typedef struct cg__decider {
     ind__writer w; /* first member: read by analysis functions; refers to the undecided variant and plan */
     ind__variant *variant;
     ind__body_plan *plan;
-    int assume;         /* IND__ASSUME_*: likely conditions may become guards */
-    int used;           /* assumptions that did, except ALIGNED */
-    int way;            /* 0: the variant itself, 1: its fallback, 2: the fallback if that spills too .. */
-    bool more_ways;     /* there is another fallback after this one */
-    int max_cluster;    /* the target's, or 1: for a device that cannot run the cluster */
-    int part_threads;   /* threads of a pointwise part's blocks; 0: as many as alone */
-    ind__tuning tuning; /* replaces the choice of the formulas */
-    bool force_wide;    /* 64-bit indices, because 32 bits were tried and do not suffice */
+    int assume;             /* IND__ASSUME_*: likely conditions may become guards */
+    int used;               /* assumptions that did, except ALIGNED */
+    int alternative;        /* 0: the variant itself, 1: its fallback, 2: the fallback if that spills too .. */
+    bool more_alternatives; /* there is another fallback after this one */
+    int max_cluster;        /* the target's, or 1: for a device that cannot run the cluster */
+    int part_threads;       /* threads of a pointwise part's blocks; 0: as many as alone */
+    ind__tuning tuning;     /* replaces the choice of the formulas */
+    bool force_wide;        /* 64-bit indices, because 32 bits were tried and do not suffice */
 } cg__decider;

@@ -32,9 +32,10 @@ typedef enum ind__assume {
 
 /* Measured choices that replace those of the formulas; 0: no choice. */
 typedef struct ind__tuning {
-    int threads;  /* per block */
-    int way;      /* position in the list of fallbacks: other registers, blocks per SM, or values kept in registers */
-    int together; /* vectors (POINTWISE) or rows (ROW_WARP) per thread whose loads are in flight together */
+    int threads;     /* per block */
+    int alternative; /* position in the list of fallbacks: other registers, blocks per SM, or values kept in registers
+                      */
+    int together;    /* vectors (POINTWISE) or rows (ROW_WARP) per thread whose loads are in flight together */
 } ind__tuning;
 
 /* Row lengths in elements, both inclusive; `to` 0: any length, or about the hint. */
@@ -121,7 +122,7 @@ typedef struct ind__variant {
     bool guard_aligned;   /* all pointers must be multiples of 16 bytes */
     bool dependent;       /* programmatic dependent launch: the source begins with ind_dependency_wait */
     ind__tuning tuned;    /* measured choices; 0: chosen by formula */
-    int way;              /* 0: the first choice; 1, ..: position among its fallbacks */
+    int alternative;      /* 0: the first choice; 1, ..: position among its fallbacks */
     ind__kernel_arg *arg; /* in the plan's arena */
     uint32_t num_args;
     const char *why; /* one sentence: why this strategy */

@@ -56,11 +56,11 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
         ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->replaced.local_bytes);
     if (v->replaced.cluster)
         ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->replaced.cluster);
-    for (const ind__variant *last = v, *way; (way = last->fallback) != NULL; last = way)
+    for (const ind__variant *last = v, *fallback; (fallback = last->fallback) != NULL; last = fallback)
         ind__textf(t, "fallback if %s: %s: %s\n",
-                   ind__row_of(last)->cluster > 1 && ind__row_of(way)->cluster < 2 ? "the cluster does not fit"
-                                                                                   : "it spills",
-                   ind__strategy_text(way->strategy), way->why);
+                   ind__row_of(last)->cluster > 1 && ind__row_of(fallback)->cluster < 2 ? "the cluster does not fit"
+                                                                                        : "it spills",
+                   ind__strategy_text(fallback->strategy), fallback->why);
     t->indent--;
 }
 

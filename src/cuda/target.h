@@ -21,7 +21,7 @@
     X(edge_registers, 14, "more of them if rows are misaligned", "NVRTC 13.0, layer_norm and softmax")                 \
     X(most_found, 128, "registers of vectors whose elements are found by index arithmetic",                            \
       "of 255 a thread may have")                                                                                      \
-    X(joined_vectors, 64, "vectors of a row from which on misaligned loads are combined from two aligned vectors",     \
+    X(combined_vectors, 64, "vectors of a row from which on misaligned loads are combined from two aligned vectors",   \
       "layer_norm of 257 bf16: 91 % of a copy by elements, 79 % combined")                                             \
     X(shifted_vectors, 8, "vectors of a row from which on its edges are peeled",                                       \
       "rows of 67 bf16 gain, of 35 lose; with 4 vectors half of the lanes have an edge")                               \

@@ -79,7 +79,7 @@
    capacity of a device for a cluster is known then, too; the last fallback variant uses no cluster.
 
    Contents: >>target >>strategies >>plan >>source >>internal
-   implementation: >>prelude >>op_templates >>writer >>index >>values >>domain >>vectors >>launch >>pointwise
+   implementation: >>prelude >>op-templates >>writer >>index >>values >>domain >>vectors >>launch >>pointwise
    >>transpose
    >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>predict >>architectures
    >>devices >>thresholds >>verify >>print

@@ -172,8 +172,8 @@ typedef struct ind__kernel_entry ind__kernel_entry;
 /* Tuning result of a kernel, in the layout of a pack. The key is the key of the source of the plan's first choice. */
 typedef struct rt__tuned {
     uint64_t key[2];
-    uint64_t checksum;              /* of this struct with checksum 0 */
-    int32_t threads, way, together; /* as in ind__tuning */
+    uint64_t checksum;                      /* of this struct with checksum 0 */
+    int32_t threads, alternative, together; /* as in ind__tuning */
     float first_us, us, least_us;
 } rt__tuned;
 

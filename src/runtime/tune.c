@@ -136,7 +136,7 @@ static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, 
 static ind_status rt__tune_record(ind_module *m, const ind__variant *v, ind__tuning found, const ind_tuned *result) {
     char arch[16];
     rt__tuned t = {.threads = found.threads,
-                   .way = found.way,
+                   .alternative = found.alternative,
                    .together = found.together,
                    .first_us = (float)result->first_us,
                    .us = (float)result->us,

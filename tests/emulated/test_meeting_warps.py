@@ -51,7 +51,7 @@ def test_meeting_warps(library, monkeypatch, order):
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
     forms = re.findall(r"shared memory of a cluster of (\d+) blocks; .*\n *threads (\d+),", plan)
     assert forms[:1] == [("4", "288")] and ("4", "512") in forms, plan  # 36 warps, and 28 states that none sends; 64
-    assert "ind_join_moments<2, 32, 32>(" in text and "cluster_s" in text, text
+    assert "ind_combine_moments<2, 32, 32>(" in text and "cluster_s" in text, text
     random = np.random.default_rng(1)
     x = to_bf16(-8 - np.abs(random.standard_normal((ROWS, 36007))) + 3 * (np.arange(36007) // 256 % 4 == 0))
     z = (1000 + random.standard_normal((ROWS, 100001)) + 3 * (np.arange(100001) // 128 % 4 == 0)).astype(np.float32)
@@ -68,7 +68,7 @@ def test_sizes_keep_their_names(library):
     """Sizes that are passed to the kernel are used where the states of its reductions are there, too."""
     module = library.compile(TRANSPOSED, "transposed")
     text = library.c.ind_module_text(module, IND_STAGE_CUDA).decode()
-    assert "ind_join_moments<" in text and "int n2" in text, text
+    assert "ind_combine_moments<" in text and "int n2" in text, text
     x = to_bf16(np.random.default_rng(2).standard_normal((2, 3, 4, 131072)))
     n = np.empty((3, 2, 4, 131072), x.dtype)
     assert library.run(module, {"x": x, "n": n}, {"S": 2, "T": 3, "B": 4}) == 0, library.error()

@@ -46,7 +46,7 @@ FORMS = {
 }
 # What is seen in the text alone: functions of the prelude.
 CALLS = {"ind_add_f32", "ind_add_bf16", "ind_scan_tile", "ind_scan_team", "ind_load_part", "ind_load_across", "ind_last_block", "ind_cluster_send",
-         "ind_split_take", "ind_finishes", "ind_join_bf16", "ind_join_f16", "ind_join_moments"}
+         "ind_split_take", "ind_finishes", "ind_combine_bf16", "ind_combine_f16", "ind_combine_moments"}
 
 
 def strategies():

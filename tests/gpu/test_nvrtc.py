@@ -158,7 +158,7 @@ COPIED = """graph copied {
 @pytest.mark.skipif(not CUOBJDUMP, reason="no cuobjdump")
 def test_copies_by_policy_are_instructions(tmp_path):
     """ptxas takes a shared address that it knows as the sum of a register and a uniform one apart, into a form of the copy that has
-    no place for a policy: an illegal instruction. So it must not know it as one (ind_lane_place)."""
+    no place for a policy: an illegal instruction. So it must not know it as one (ind_lane_address)."""
     make(PROGRAM)
     compiled([COPIED], "sm_90a", tmp_path)
     copies = []

@@ -33,11 +33,11 @@ TERMS = {
     "vector store": r"\bind_store\(",
     "combined load": r"\bind_load_across<N>\(",  # misaligned: from two aligned vectors
     "combined store": r"\bind_store_across\(",
-    "misalignment": r"\bind_behind<N>\(",  # computed from a pointer, at run time
+    "misalignment": r"\bind_misalignment<N>\(",  # computed from a pointer, at run time
     "asynchronous copy": r"\bind_cp_async16(?:_by)?\(",
     "evict_last": r"\bind_evict_last(?:_policy)?\(",
-    "shuffle": r"\bind_join_lanes<N>\(",  # states of N lanes are combined
-    "combine in shared memory": r"\bind_join_shared<N, \d+>\(",
+    "shuffle": r"\bind_combine_lanes<N>\(",  # states of N lanes are combined
+    "combine in shared memory": r"\bind_combine_shared<N, \d+>\(",
     "cluster exchange": r"\bind_cluster_send\(",
     "last block": r"\bind_last_block\(",
     "partial result left": r"\bind_split_leave\(",  # by a block, for the last of those that share a row
@@ -48,7 +48,7 @@ TERMS = {
     "quotient": r"\bind_quotient\(",  # by a size, as a multiplication
     "index check": r"\bind_index(?:_wrapped)?\(",
     "vector atomic": r"\bind_add_(?:b?f16|f32)\(",
-    "pairs of 16-bit elements": r"\bind_join_b?f16\(",
+    "pairs of 16-bit elements": r"\bind_combine_b?f16\(",
     "fast exp2": r"\bind_exp2\(",
     "reciprocal": r"\bind_reciprocal_of_sum\(",
     "shared words": r"__shared__ unsigned \w+\[",  # elements of fewer bytes, four bytes a word

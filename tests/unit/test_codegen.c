@@ -338,7 +338,7 @@ static void build_all_ops(program *p) {
     static const ind_dtype dtypes[] = {IND_BOOL, IND_U8, IND_I8, IND_I16, IND_I32, IND_I64, IND_BF16, IND_F32, IND_F64};
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
         for (int op = IND_LOOP_ROUND_F16; op < IND_NUM_LOOP_OPS; op++) {
-            if (!cg__spell((ind_loop_op)op, dtypes[d]) || ind__loop_op_arity((ind_loop_op)op) > 2) continue;
+            if (!cg__find_op_template((ind_loop_op)op, dtypes[d]) || ind__loop_op_arity((ind_loop_op)op) > 2) continue;
             bool compares = ind__loop_op_class((ind_loop_op)op) == 'c', two = ind__loop_op_arity((ind_loop_op)op) == 2;
             ind_expr size[1] = {n(p, 1000 + op)};
             ind__box *x = input(p, "x", dtypes[d], size, 1), *y = input(p, "y", dtypes[d], size, 1);

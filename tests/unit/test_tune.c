@@ -86,7 +86,7 @@ static void keep(ind_module *m, const ind__variant *v, ind__tuning found) {
 }
 
 static int kind_of(ind__tuning t) {
-    return (t.threads ? THREADS : 0) | (t.way ? WAYS : 0) | (t.together ? TOGETHER : 0);
+    return (t.threads ? THREADS : 0) | (t.alternative ? WAYS : 0) | (t.together ? TOGETHER : 0);
 }
 
 static void test_candidates(ind_context *c, int text) {
@@ -110,7 +110,7 @@ static void test_candidates(ind_context *c, int text) {
             CHECK(!taken || (strstr(now->why, "tuned: ") && !ind__same_source(now, v)), "%s", now->why);
             CHECK(!now->tuned.threads || now->threads == candidate[i].threads, "%d threads", now->threads);
             CHECK(as_on_host(c, text, m), "%s with %d threads, way %d, %d together", texts[text], candidate[i].threads,
-                  candidate[i].way, candidate[i].together);
+                  candidate[i].alternative, candidate[i].together);
             ind_module_destroy(m);
         }
     }

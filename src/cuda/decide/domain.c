@@ -57,7 +57,7 @@ static void cg__move_last(cg__decider *d, int v) {
     x->extent[x->rank - 1] = extent;
 }
 
-static void cg__join_use(void *self, uint32_t user, uint32_t used) {
+static void cg__propagate_use(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     d->plan->varies[user] |= d->plan->varies[used];
     if (d->plan->stage[used] > d->plan->stage[user]) d->plan->stage[user] = d->plan->stage[used];
@@ -112,9 +112,9 @@ static bool cg__is_sort(const ind__writer *w, uint32_t i) {
 }
 
 /* Origin of a value: nothing scanned (0), a scan's results, or a reduction of these. */
-enum { IND__CG_SCANNED = 1, IND__CG_BEHIND = 2 };
+enum { IND__CG_SCANNED = 1, IND__CG_AFTER_REDUCE = 2 };
 
-static void cg__join_origin(void *self, uint32_t user, uint32_t used) {
+static void cg__propagate_origin(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     if (d->plan->kept[used] > d->plan->kept[user]) d->plan->kept[user] = d->plan->kept[used];
 }
@@ -126,16 +126,17 @@ static bool cg__rescans(cg__decider *d) {
     memset(d->plan->kept, 0, d->w.body->num_inst);
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         bool reduces = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE;
-        cg__each_use(&d->w, i, cg__join_origin, d);
-        if (d->plan->kept[i] == IND__CG_BEHIND && (reduces || d->plan->varies[i] & cg__r_mask(&d->w))) again = true;
+        cg__each_use(&d->w, i, cg__propagate_origin, d);
+        if (d->plan->kept[i] == IND__CG_AFTER_REDUCE && (reduces || d->plan->varies[i] & cg__r_mask(&d->w)))
+            again = true;
         if (cg__is_scan(&d->w, i)) d->plan->kept[i] = IND__CG_SCANNED;
-        if (reduces && d->plan->kept[i]) d->plan->kept[i] = IND__CG_BEHIND;
+        if (reduces && d->plan->kept[i]) d->plan->kept[i] = IND__CG_AFTER_REDUCE;
     }
     memset(d->plan->kept, 0, d->w.body->num_inst);
     return again;
 }
 
-static void cg__join_level(void *self, uint32_t user, uint32_t used) {
+static void cg__propagate_level(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     if (d->plan->level[used] > d->plan->level[user]) d->plan->level[user] = d->plan->level[used];
 }
@@ -143,7 +144,7 @@ static void cg__join_level(void *self, uint32_t user, uint32_t used) {
 static void cg__find_levels(cg__decider *d) {
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         d->plan->level[i] = 0;
-        cg__each_use(&d->w, i, cg__join_level, d);
+        cg__each_use(&d->w, i, cg__propagate_level, d);
         if (cg__is_scan(&d->w, i) && d->plan->level[i] < 255) d->plan->level[i]++;
         if (cg__is_sort(&d->w, i) || cg__inst(&d->w, i)->op == IND_LOOP_REDUCE) d->plan->level[i] = 0;
     }
@@ -167,7 +168,7 @@ static void cg__defer_reductions(cg__decider *d) {
     for (uint32_t i = 1; i < num; i++) {
         const ind__inst *inst = cg__inst(&d->w, i);
         d->plan->stage[i] = 0;
-        cg__each_use(&d->w, i, cg__join_use, d);
+        cg__each_use(&d->w, i, cg__propagate_use, d);
         if (inst->op == IND_LOOP_REDUCE) {
             d->plan->varies[i] &= cg__p_mask(&d->w);
             d->plan->stage[i] = (uint8_t)(d->plan->kept[i] ? d->plan->stage[i] + 1 : d->plan->scan_stage + 1);
@@ -187,7 +188,7 @@ static int cg__sorts_in_place(const ind__writer *w, uint32_t i) {
 }
 
 static bool cg__stores_per_element(const ind__writer *w, uint32_t i) {
-    bool varies = w->plan->varies[i] & cg__r_mask(w) || cg__joins_run(w, i);
+    bool varies = w->plan->varies[i] & cg__r_mask(w) || cg__combines_run(w, i);
     return cg__inst(w, i)->op == IND_LOOP_STORE && varies && cg__sorts_in_place(w, i) < 0;
 }
 
@@ -212,10 +213,10 @@ static void cg__analyse(cg__decider *d) {
         for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst); k++)
             for (int v = 0; v < cg__num_vars(&d->w); v++)
                 if (ind__expr_depends(d->plan->domain.index[k], d->plan->domain.var[v])) d->plan->varies[i] |= 1u << v;
-        cg__each_use(&d->w, i, cg__join_use, d);
+        cg__each_use(&d->w, i, cg__propagate_use, d);
         if (inst->op == IND_LOOP_STORE && inst->reduction)
             d->plan->varies[i] |= cg__p_mask(&d->w); /* each point counts */
-        if (cg__joins_run(&d->w, i)) d->plan->varies[i] |= cg__r_mask(&d->w);
+        if (cg__combines_run(&d->w, i)) d->plan->varies[i] |= cg__r_mask(&d->w);
         bool scanned = inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE || inst->op == IND_LOOP_PAIR;
         if (scanned) d->plan->varies[i] |= cg__r_mask(&d->w);
         if (cg__is_sort(&d->w, i) && d->plan->stage[i] < 254) d->plan->stage[i]++;

@@ -8,7 +8,7 @@ static bool cg__start_known(const ind__writer *w, uint32_t i) {
 }
 
 /* True if LOAD or STORE i moves along the row one element at a time. */
-static bool cg__walks_row(const ind__writer *w, uint32_t i) {
+static bool cg__accesses_row(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     int v = cg__num_vars(w) - 1;
     if (!cg__is_access(w, i) || inst->arg[inst->op == IND_LOOP_STORE] || inst->reduction || !cg__contiguous(w, i, v))
@@ -49,7 +49,7 @@ static bool cg__same_shift(const ind__writer *w, uint32_t i, uint32_t k, int n) 
 static int cg__bytes_of_shift(const ind__writer *w, uint32_t leader, int n) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__walks_row(w, i) || !cg__same_shift(w, i, leader, n)) continue;
+        if (!cg__accesses_row(w, i) || !cg__same_shift(w, i, leader, n)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         sum += cg__inst(w, i)->op == IND_LOOP_STORE ? 2 * bytes : bytes;
     }
@@ -61,7 +61,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
     uint32_t leader = 0;
     int most = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__walks_row(w, i) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) continue;
+        if (!cg__accesses_row(w, i) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) continue;
         if (!(w->plan->varies[i] & cg__p_mask(w))) continue;
         int bytes = cg__bytes_of_shift(w, i, n);
         if (bytes <= most) continue;
@@ -75,7 +75,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
 static int cg__misaligned_width(const ind__writer *w) {
     int narrowest = 16, widest = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__walks_row(w, i) || !(w->plan->domain.rrank || w->plan->through[i])) continue;
+        if (!cg__accesses_row(w, i) || !(w->plan->domain.rrank || w->plan->through[i])) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
@@ -86,9 +86,9 @@ static int cg__misaligned_width(const ind__writer *w) {
 }
 
 /* True if an access uses vectors narrower than n that could be n wide. */
-static bool cg__walks_narrowly(const ind__writer *w, int n) {
+static bool cg__has_narrow_access(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->plan->vector[i] < n && cg__walks_row(w, i) && (w->plan->domain.rrank || w->plan->through[i]))
+        if (w->plan->vector[i] < n && cg__accesses_row(w, i) && (w->plan->domain.rrank || w->plan->through[i]))
             return true;
     return false;
 }
@@ -112,15 +112,15 @@ static void cg__set_misaligned(cg__decider *d, int n, ind_expr guard, bool align
     v->guard_aligned = aligned;
     v->misaligned = true;
     d->used &= ~IND__ASSUME_DIVISIBLE;
-    const bool joins =
-        d->plan->domain.rrank && cg__likely_row(&d->w) >= d->w.target->thresholds.joined_vectors * (int64_t)n;
+    const bool combined =
+        d->plan->domain.rrank && cg__likely_row(&d->w) >= d->w.target->thresholds.combined_vectors * (int64_t)n;
     d->plan->starts_misaligned =
         !cg__start_known(&d->w, d->plan->leader) || !ind_known_multiple(cg__row_start(&d->w, d->plan->leader), n);
     cg__no_vectors(d);
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
-        const bool walks = cg__walks_row(&d->w, i), same = walks && cg__same_shift(&d->w, i, d->plan->leader, n);
+        const bool in_row = cg__accesses_row(&d->w, i), same = in_row && cg__same_shift(&d->w, i, d->plan->leader, n);
         const bool store = cg__inst(&d->w, i)->op == IND_LOOP_STORE;
-        const bool across = d->plan->domain.rrank ? walks && (joins || store) : d->plan->through[i] && store;
+        const bool across = d->plan->domain.rrank ? in_row && (combined || store) : d->plan->through[i] && store;
         d->plan->vector[i] = (uint8_t)(same || across ? n : 1);
         d->plan->across[i] = across && !same;
         if (d->plan->vector[i] > 1 && d->assume & IND__ASSUME_ALIGNED &&
@@ -132,7 +132,7 @@ static void cg__set_misaligned(cg__decider *d, int n, ind_expr guard, bool align
 /* True if a load along the row, in vectors of n elements, has another misalignment than the leader. */
 static bool cg__loads_across(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__walks_row(w, i) && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__same_shift(w, i, w->plan->leader, n))
+        if (cg__accesses_row(w, i) && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__same_shift(w, i, w->plan->leader, n))
             return true;
     return false;
 }
@@ -158,7 +158,7 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
 static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
     if (d->plan->domain.rrank != 1 || d->w.kernel->run) return n;
     const int wide = cg__misaligned_width(&d->w);
-    const bool narrow = cg__walks_narrowly(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
+    const bool narrow = cg__has_narrow_access(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
     if (wide < 2 || wide < n || !(narrow || (conditional && d->plan->part))) return n;
     if (!narrow && cg__longest_row(&d->w) > d->w.target->thresholds.shared_row)
         return n; /* longer rows are staged in shared memory */
@@ -170,7 +170,7 @@ static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
 
 /* True if the index of access i moves by one from each point of the domain to the next. */
 static bool cg__is_linear(const ind__writer *w, uint32_t i) {
-    if (!cg__walks_row(w, i)) return false;
+    if (!cg__accesses_row(w, i)) return false;
     ind_expr rest = cg__index_of(w, i), step, wanted = ind_int(w->context, 1);
     for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         if (!ind__affine(rest, w->plan->domain.var[v], &step, &rest) || !ind_expr_same(step, wanted)) return false;
@@ -194,7 +194,7 @@ static int cg__shift_points(cg__decider *d, int n, ind_expr guard, bool aligned)
         d->plan->leader = i;
     }
     const int wide = cg__misaligned_width(&d->w);
-    if (!d->plan->leader || wide < 2 || wide < n || !cg__walks_narrowly(&d->w, wide)) return n;
+    if (!d->plan->leader || wide < 2 || wide < n || !cg__has_narrow_access(&d->w, wide)) return n;
     if (!cg__finds_few(&d->w, d->plan->domain.rank - 1, wide)) return n;
     cg__set_misaligned(d, wide, guard, aligned);
     return wide;
@@ -247,7 +247,7 @@ static int cg__misaligned_reach(const ind__writer *w) {
     return w->variant->vector;
 }
 
-static int cg__num_joins(const ind__writer *w);
+static int cg__num_combine_steps(const ind__writer *w);
 
 /* Elements from one boundary to the next. Rows in shared memory start at lines: a warp's 512 bytes are then four lines
    instead of five, and none of their sectors is stored in two parts (softmax on an H200, % of copy bandwidth at

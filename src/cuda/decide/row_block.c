@@ -28,12 +28,12 @@ static bool cg__has_few(ind__writer *w) {
 
 /* Registers per thread, rounded up to the allocation unit of 8: the loads of a row that is only reduced, or the kept
    values of few elements, and the rest of the kernel. Else half of the registers that each of 512 threads may have. */
-static int cg__wished_registers(ind__writer *w, bool reduces) {
+static int cg__needed_registers(ind__writer *w, bool reduces) {
     const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
     if (!reduces && !cg__has_few(w)) return w->target->thresholds.full_registers;
-    const int wished =
+    const int needed =
         ((reduces ? cg__waiting_registers(w) : kept) + w->target->thresholds.other_registers + 7) / 8 * 8;
-    return reduces || wished < w->target->thresholds.full_registers ? wished : w->target->thresholds.full_registers;
+    return reduces || needed < w->target->thresholds.full_registers ? needed : w->target->thresholds.full_registers;
 }
 
 /* Blocks for which an SM has the registers and threads. A quarter of an SM allocates registers to whole warps. */
@@ -51,19 +51,19 @@ static bool cg__fit_anyway(ind__writer *w) {
 /* Sets the register limit of a block with a misaligned row, one fallback after another; the first limits come from a
    formula. False: all have been tried, or the row is better looped over, as below (cross entropy of 36007 bf16: 65 % of
    copy bandwidth, 92 by a loop; sum 86 and 105). */
-static bool cg__wish_shifted_blocks(cg__decider *d) {
+static bool cg__limit_shifted_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_passes(&d->w) == 1)
         return false;
     const int many = cg__misaligned_blocks(&d->w, cg__least_registers(&d->w)),
               some = cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers);
     const int bounded = many > some ? 2 : 1; /* fallbacks with a limit */
-    v->blocks_per_sm = d->way == 0 ? many : some;
+    v->blocks_per_sm = d->alternative == 0 ? many : some;
     if (d->plan->part || v->blocks_per_sm < 2) return true;
-    d->more_ways = d->way < bounded + 1;
-    if (d->way >= bounded) v->blocks_per_sm = 1;
-    if (d->way >= bounded) cg__why(d, "%s; one block per SM, without a register limit", v->why);
-    return d->way < bounded + 1;
+    d->more_alternatives = d->alternative < bounded + 1;
+    if (d->alternative >= bounded) v->blocks_per_sm = 1;
+    if (d->alternative >= bounded) cg__why(d, "%s; one block per SM, without a register limit", v->why);
+    return d->alternative < bounded + 1;
 }
 
 /* Sets the register limit of a block with a row, one fallback after another; false: all have been tried. A block that
@@ -76,26 +76,26 @@ static bool cg__wish_shifted_blocks(cg__decider *d) {
    launch, which may have few rows, loops only if it takes all 1024 threads. Below 256 threads several blocks fit
    without a limit, which suffices unless rows are gathered (embedding and layer_norm of 2048 bf16: 0.93 and 0.98 of
    copy bandwidth, H200). */
-static bool cg__wish_blocks(cg__decider *d) {
+static bool cg__limit_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
-    if (v->misaligned) return cg__wish_shifted_blocks(d);
+    if (v->misaligned) return cg__limit_shifted_blocks(d);
     const bool reduces = cg__looped_passes(&d->w) == 1;
     const ind_thresholds *t = &d->w.target->thresholds;
-    const int least = cg__wished_registers(&d->w, reduces),
+    const int least = cg__needed_registers(&d->w, reduces),
               fewest = least < t->full_registers ? 2 : 1; /* fallbacks with a limit */
     const bool alone = d->plan->part ? v->threads == t->full_threads : cg__blocks_of(&d->w, least) < 2;
     if (reduces && !d->w.kernel->run && alone) return false;
     if (d->plan->part || d->w.kernel->run || cg__fit_anyway(&d->w)) return true;
     const bool may = v->threads < t->full_threads && (reduces || v->per_thread <= t->bounded_elements);
-    const bool few = may && least <= t->full_registers && d->way < fewest;
-    const int registers = d->way == 0 ? least : t->full_registers;
-    d->more_ways = d->way < (may ? fewest + 1 : 1);
+    const bool few = may && least <= t->full_registers && d->alternative < fewest;
+    const int registers = d->alternative == 0 ? least : t->full_registers;
+    d->more_alternatives = d->alternative < (may ? fewest + 1 : 1);
     if (few) v->blocks_per_sm = cg__blocks_of(&d->w, registers);
     if (few)
         cg__why(d, "%s; %d registers per thread for %d resident blocks per SM", v->why, registers, v->blocks_per_sm);
     else if (may)
         cg__why(d, "%s; without the limit of %d registers per thread", v->why, t->full_registers);
-    return few || d->more_ways;
+    return few || d->more_alternatives;
 }
 
 /* Fits the warps of a block for a range of row lengths to the launch's row, with as many elements per thread as in the
@@ -122,7 +122,7 @@ static bool cg__knows_at_launch(const ind__writer *w) {
 }
 
 /* Fits the warps to the launch's row: four iterations per thread, or the maximum of threads. */
-static void cg__fit_walkers(cg__decider *d) {
+static void cg__fit_loop_threads(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
     const ind_expr warps =
@@ -209,19 +209,20 @@ static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
    converted to f32. Then too few blocks are resident to hide memory latency (layer_norm of 1000: bf16 97.9 and 93.6 %
    of copy bandwidth with and without a limit, f16 97.5 and 91.6, H200). The limit is set only if values fit in their
    memory format, but not as f32 (f32: 97.2 % without, 76.6 with a limit). */
-static void cg__wish_warp_blocks(cg__decider *d) {
+static void cg__limit_warp_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned) {
-        v->blocks_per_sm = d->way == 0 ? cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
-        d->more_ways = !d->plan->part && d->way == 0 && v->blocks_per_sm > 1;
-        if (d->way > 0) cg__why(d, "%s; one block per SM, without a register limit", v->why);
+        v->blocks_per_sm =
+            d->alternative == 0 ? cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
+        d->more_alternatives = !d->plan->part && d->alternative == 0 && v->blocks_per_sm > 1;
+        if (d->alternative > 0) cg__why(d, "%s; one block per SM, without a register limit", v->why);
         return;
     }
     if (v->of.row.batch || d->w.kernel->run || d->plan->part || !cg__warp_blocks_fit(&d->w, 1) ||
         cg__warp_blocks_fit(&d->w, 4))
         return;
-    d->more_ways = d->way == 0;
-    if (d->way > 0) return;
+    d->more_alternatives = d->alternative == 0;
+    if (d->alternative > 0) return;
     v->blocks_per_sm = d->w.target->thresholds.warp_blocks;
     cg__why(d, "%s; %d resident blocks per SM", v->why, v->blocks_per_sm);
 }
@@ -267,7 +268,7 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
         if (v->misaligned) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
         cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
         cg__fit_threads(d);
-        if (cg__wish_blocks(d)) return true;
+        if (cg__limit_blocks(d)) return true;
         v->of.row.fitted = (ind_expr){0};
         break;
     }

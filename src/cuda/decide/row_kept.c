@@ -4,13 +4,13 @@
    alone, 0.83 and 0.89; bf16, two blocks, 0.91 and 0.74). */
 static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
-    const int way = d->way;
-    const bool several = cg__num_joins(&d->w) > 1;
-    d->way = 0;
+    const int alternative = d->alternative;
+    const bool several = cg__num_combine_steps(&d->w) > 1;
+    d->alternative = 0;
     const bool kept = cg__choose_row_block(d, longest), alone = d->variant->blocks_per_sm < 2;
     *d->variant = before;
-    d->way = way;
-    d->more_ways = false;
+    d->alternative = alternative;
+    d->more_alternatives = false;
     return !kept || (alone && several);
 }
 
@@ -32,8 +32,8 @@ static bool cg__stages_alone(cg__decider *d, int64_t longest) {
 static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
     const int64_t largest = (int64_t)t->full_threads * t->alone_elements;
-    bool alone =
-        longest > largest || (longest > (int64_t)t->block_threads * t->alone_elements && cg__num_joins(&d->w) > 1);
+    bool alone = longest > largest ||
+                 (longest > (int64_t)t->block_threads * t->alone_elements && cg__num_combine_steps(&d->w) > 1);
     if (d->variant->misaligned) alone = cg__misaligned_alone(d, longest);
     if (alone && cg__reads_broadcast(&d->w)) alone = longest > largest || cg__stages_alone(d, longest);
     if (alone && cg__choose_row_staged(d, longest, true)) return true;
@@ -46,13 +46,13 @@ static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
    staged above 32 elements per thread of 128 (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). Fallbacks that
    are not staged come after those that differ in the values kept in registers. */
 static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
-    const int way = d->way;
-    const bool late = d->variant->vector > 4 && cg__num_joins(&d->w) > 1 && cg__reads_late(&d->w);
+    const int alternative = d->alternative;
+    const bool late = d->variant->vector > 4 && cg__num_combine_steps(&d->w) > 1 && cg__reads_late(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
     const bool waits = longest > (late ? t->late_threads * t->alone_elements + 2 * d->variant->vector
                                        : t->block_threads * t->waiting_elements);
     const bool found = (waits && cg__choose_row_staged(d, longest, false)) || cg__choose_row_shared(d, longest);
-    d->way = way;
+    d->alternative = alternative;
     return found;
 }
 
@@ -98,7 +98,7 @@ static bool cg__choose_row_kept(cg__decider *d, int64_t longest) {
         cg__whole_rounds(&d->w) + 1 >= d->variant->per_thread / d->variant->vector)
         return true;
     *d->variant = before;
-    d->more_ways = false;
+    d->more_alternatives = false;
     return false;
 }
 
@@ -110,7 +110,7 @@ static bool cg__can_cluster(const cg__decider *d) {
         if (cg__inst(&d->w, i)->op == IND_LOOP_STORE && !(d->plan->varies[i] & cg__r_mask(&d->w)) &&
             cg__stores_over(&d->w, i))
             return false;
-    return cg__num_joins(&d->w) > 0;
+    return cg__num_combine_steps(&d->w) > 0;
 }
 
 /* Blocks that share a looped row: the fewest that give nearly all SMs a block. */
@@ -126,7 +126,7 @@ static int cg__looped_cluster(const cg__decider *d) {
 
 /* Registers of a thread that loops over a row in one pass and combines chunk by chunk: 64 bytes of loads in flight, as
    32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that runs a second kernel). */
-static double cg__walker_registers(const ind__writer *w) {
+static double cg__loop_registers(const ind__writer *w) {
     const ind_thresholds *t = &w->target->thresholds;
     const double registers = t->other_registers + (double)t->loop_flight / cg__element_bytes(w);
     return w->plan->handover && registers < t->loop_registers ? t->loop_registers : registers;
@@ -135,7 +135,7 @@ static double cg__walker_registers(const ind__writer *w) {
 /* Average share of occupied slots for blocks of so many threads, if the rows take several waves; 1 if all rows are
    resident at once. */
 static double cg__places_taken(const ind__writer *w, double rows, int threads) {
-    const double blocks = floor(w->target->sm_registers / (cg__walker_registers(w) * threads));
+    const double blocks = floor(w->target->sm_registers / (cg__loop_registers(w) * threads));
     const double turns = rows / (blocks * w->target->num_sms);
     return turns > 1 ? turns / ceil(turns) : 1;
 }
@@ -145,10 +145,10 @@ static double cg__places_taken(const ind__writer *w, double rows, int threads) {
    on an H200: 36007, 57601, 65536 bf16 85, 87, 97 and 92, 96, 100; 120011 f32 88 and 98), unless many slots are idle in
    the last wave (671 rows of 200003 bf16 89 and 77, 1118 of 120011 91 and 85, 838 of 80021 f32 90 and 80; but 291 of
    230003 f32, which are all resident at once, 79 and 94). */
-static int cg__most_walkers(ind__writer *w, int64_t rows) {
+static int cg__most_loop_threads(ind__writer *w, int64_t rows) {
     const ind_thresholds *t = &w->target->thresholds;
     if (rows < 2 * w->target->num_sms) return IND__CG_MAX_THREADS;
-    if (cg__looped_passes(w) > 1 || !cg__joins_chunks(w)) return t->loop_threads;
+    if (cg__looped_passes(w) > 1 || !cg__combines_chunks(w)) return t->loop_threads;
     const double few = cg__places_taken(w, (double)rows, t->loop_threads),
                  many = cg__places_taken(w, (double)rows, t->loop_small);
     return many + t->loop_idle / 100.0 < few ? t->loop_threads : t->loop_small;
@@ -166,9 +166,9 @@ static void cg__choose_row_looped(cg__decider *d) {
     v->strategy = IND_STRATEGY_ROW_LOOPED;
     v->rows = 1;
     v->per_thread = v->vector;
-    v->threads =
-        cg__pow2_at_least(length / (v->vector * d->w.target->thresholds.loop_steps), 32, cg__most_walkers(&d->w, rows));
-    if (cg__knows_at_launch(&d->w)) cg__fit_walkers(d);
+    v->threads = cg__pow2_at_least(length / (v->vector * d->w.target->thresholds.loop_steps), 32,
+                                   cg__most_loop_threads(&d->w, rows));
+    if (cg__knows_at_launch(&d->w)) cg__fit_loop_threads(d);
     cg__why(d, "%s: a block loops over each", cg__too_long(&d->w));
     if (rows < d->w.target->num_sms) cg__why(d, "%s; there are fewer rows than SMs", v->why);
     v->of.row.cluster = cg__looped_cluster(d);

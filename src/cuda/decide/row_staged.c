@@ -28,10 +28,10 @@ static int64_t cg__staged_bytes(const ind__writer *w) {
 
 /* Bytes of a block's shared memory besides the rows: states of even and of odd rows, its own and the received ones, and
    barriers. */
-static int64_t cg__joined_bytes(const ind__writer *w) {
+static int64_t cg__exchange_bytes(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int states = cg__warps_meet(w) ? cg__meeting_states(w) : v->threads / 32 + v->of.row.cluster;
-    const int64_t bytes = (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_joins(w);
+    const int states = cg__exchanges_by_warp(w) ? cg__exchange_states(w) : v->threads / 32 + v->of.row.cluster;
+    const int64_t bytes = (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_combine_steps(w);
     return (bytes + IND__CG_LINE_BYTES - 1) / IND__CG_LINE_BYTES * IND__CG_LINE_BYTES;
 }
 
@@ -44,10 +44,10 @@ static void cg__share_row(cg__decider *d, int64_t longest) {
 }
 
 /* True if each block has the capacity for its part of `stages` rows, and a lane for each edge of a row. */
-static bool cg__has_room(const ind__writer *w) {
-    int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - w->target->block_shared;
-    if (room > w->target->shared_per_block) room = w->target->shared_per_block;
-    return cg__staged_bytes(w) + cg__joined_bytes(w) <= room && cg__edge_rounds(w) < 2;
+static bool cg__has_stage_capacity(const ind__writer *w) {
+    int64_t capacity = w->target->shared_per_sm / w->variant->blocks_per_sm - w->target->block_shared;
+    if (capacity > w->target->shared_per_block) capacity = w->target->shared_per_block;
+    return cg__staged_bytes(w) + cg__exchange_bytes(w) <= capacity && cg__edge_rounds(w) < 2;
 }
 
 /* The smallest cluster whose blocks have the capacity for `stages` rows each, with `blocks` of them on an SM and a lane
@@ -59,7 +59,7 @@ static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int
     v->of.row.stage.num = stages;
     for (v->of.row.cluster = 1; v->of.row.cluster <= d->max_cluster; v->of.row.cluster *= 2) {
         cg__share_row(d, longest);
-        if (cg__has_room(&d->w)) return true;
+        if (cg__has_stage_capacity(&d->w)) return true;
     }
     return false;
 }
@@ -103,25 +103,25 @@ static bool cg__choose_held(cg__decider *d) {
     enum { N = sizeof order / sizeof *order };
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
-    const int room = cg__staged_registers(&d->w);
+    const int registers = cg__staged_registers(&d->w);
     const bool crowded = v->misaligned && v->vector > 4 && v->blocks_per_sm == 1 && v->of.row.stage.num > 1 &&
-                         cg__warps_meet(&d->w) && cg__num_joins(&d->w) > 1;
+                         cg__exchanges_by_warp(&d->w) && cg__num_combine_steps(&d->w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
         const double held = cg__words_held(&words, order[o].held, order[o].once);
-        if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > room
-                                    : held * v->per_thread > room && o < N - 1)
+        if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > registers
+                                    : held * v->per_thread > registers && o < N - 1)
             continue;
         if (!v->of.row.stage.persistent && (order[o].held == 2 || (order[o].once && v->misaligned))) continue;
         if (crowded && order[o].held == 2 && order[o].once) continue;
         if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
-        if (seen <= d->way) v->of.row.stage.held = order[o].held, v->of.row.stage.once = order[o].once;
-        d->more_ways = seen++ > d->way;
+        if (seen <= d->alternative) v->of.row.stage.held = order[o].held, v->of.row.stage.once = order[o].once;
+        d->more_alternatives = seen++ > d->alternative;
     }
     if (v->of.row.stage.persistent && v->of.row.stage.num > 1) return true;
-    d->more_ways = seen > d->way; /* the next fallback is another strategy */
-    if (!d->more_ways && !v->of.row.stage.persistent) d->way -= seen;
-    return d->more_ways;
+    d->more_alternatives = seen > d->alternative; /* the next fallback is another strategy */
+    if (!d->more_alternatives && !v->of.row.stage.persistent) d->alternative -= seen;
+    return d->more_alternatives;
 }
 
 /* True if a thread has the registers for `words` words per element. */
@@ -151,7 +151,7 @@ static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
     ind__variant best = *d->variant;
     int64_t most = 0;
-    if (words.common > 0 || cg__num_joins(&d->w) < 2) return false;
+    if (words.common > 0 || cg__num_combine_steps(&d->w) < 2) return false;
     for (int blocks = 4; blocks > 1; blocks--) {
         if (!cg__choose_cluster(d, longest, blocks > 2 ? t->turn_threads : t->block_threads, blocks, 1)) continue;
         if (cg__row(&d->w)->cluster < 2 || cg__row(&d->w)->cluster > t->turn_cluster ||
@@ -193,16 +193,17 @@ static bool cg__l1_holds(const ind__writer *w, double bytes) {
    12289, 16001 and 20011 bf16 80, 87, 71, 67, 76, 83, 89 and 93, 95, 91, 94, 94, 91, 91, of 8209 and 12289 f32 82, 89
    and 95, 94; rms_norm of 14009 and 16001 bf16 90, 93 and 99, 98. */
 static bool cg__fit_late(cg__decider *d, int64_t longest) {
-    const int64_t room = d->w.target->shared_per_sm;
+    const int64_t capacity = d->w.target->shared_per_sm;
     const ind_thresholds *t = &d->w.target->thresholds;
-    const bool several = cg__num_joins(&d->w) > 1;
+    const bool several = cg__num_combine_steps(&d->w) > 1;
     if (!several && d->variant->vector <= 4) return false;
     if (longest <= t->late_threads * t->most_elements && cg__fits_block(d, longest, t->late_threads, t->late_blocks, 0))
         return true;
-    if (cg__fits_block(d, longest, t->turn_threads, 4, 0) && 4 * cg__staged_bytes(&d->w) <= room - room / t->four_share)
+    if (cg__fits_block(d, longest, t->turn_threads, 4, 0) &&
+        4 * cg__staged_bytes(&d->w) <= capacity - capacity / t->four_share)
         return true;
     return several && cg__fits_block(d, longest, t->turn_threads, 3, 0) &&
-           3 * cg__staged_bytes(&d->w) <= room - room / t->three_share;
+           3 * cg__staged_bytes(&d->w) <= capacity - capacity / t->three_share;
 }
 
 /* One block per row, two or three of which fit on an SM: while one waits for loads, combine steps or stores, the rows
@@ -223,7 +224,7 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
     const bool late = cg__reads_late(&d->w);
     const cg__held_words words = cg__count_held(&d->w);
     const ind__variant before = *d->variant;
-    const bool several = cg__num_joins(&d->w) > 1, weights = words.common > 0, shifted = before.misaligned;
+    const bool several = cg__num_combine_steps(&d->w) > 1, weights = words.common > 0, shifted = before.misaligned;
     const int64_t in_flight = cg__bytes_in_flight(&d->w) / d->w.target->num_sms;
     const bool across = several && weights && shifted;
     if (late && cg__fit_late(d, longest)) return true;
@@ -258,7 +259,7 @@ static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int block
         return false;
     v->of.row.cluster = cluster;
     cg__share_row(d, longest);
-    return v->per_thread == d->w.target->thresholds.loop_steps * v->vector && cg__has_room(&d->w) &&
+    return v->per_thread == d->w.target->thresholds.loop_steps * v->vector && cg__has_stage_capacity(&d->w) &&
            cg__holds(&d->w, words.values + words.common);
 }
 
@@ -275,7 +276,7 @@ static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int block
    copy bandwidth. */
 static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
-    const bool several = cg__num_joins(&d->w) > 1;
+    const bool several = cg__num_combine_steps(&d->w) > 1;
     const ind_thresholds *t = &d->w.target->thresholds;
     if (!cg__choose_cluster(d, longest, t->block_threads, 1, 2))
         return cg__choose_cluster(d, longest, t->block_threads, 1, 1);
@@ -332,7 +333,7 @@ static void cg__trim_cluster(cg__decider *d, int64_t longest) {
     v->threads = cg__threads_of((vectors + v->of.row.cluster - 1) / v->of.row.cluster, v->per_thread / v->vector);
     cg__share_row(d, longest);
     if (v->threads * 100 > before.threads * d->w.target->thresholds.trim_percent || v->per_thread > before.per_thread ||
-        !cg__has_room(&d->w))
+        !cg__has_stage_capacity(&d->w))
         *v = before;
 }
 

@@ -90,10 +90,11 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     const cg__row_work x = cg__find_row_work(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
     int best = 32;
-    const bool meet = d->w.kernel->run ||
-                      d->plan->handover; /* warps synchronise at the end of a run, or of the first part of a launch */
+    const bool exchange =
+        d->w.kernel->run ||
+        d->plan->handover; /* warps synchronise at the end of a run, or of the first part of a launch */
     double least = cg__lanes_cost(t, &x, likely, v->vector, best) + cg__edges_cost(t, &x, edges, best);
-    for (int lanes = 16; lanes * t->edge_rounds >= edges && lanes && !meet; lanes /= 2) {
+    for (int lanes = 16; lanes * t->edge_rounds >= edges && lanes && !exchange; lanes /= 2) {
         if (!cg__lane_holds(t, &x, (vectors + lanes - 1) / lanes, v->vector)) break;
         const double cost = cg__lanes_cost(t, &x, likely, v->vector, lanes) + cg__edges_cost(t, &x, edges, lanes);
         if (cost < least) best = lanes, least = cost;
@@ -103,7 +104,8 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     v->rows = v->threads / best;
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
-    if (!v->misaligned && !meet) v->of.row.batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
+    if (!v->misaligned && !exchange)
+        v->of.row.batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
     if (!v->of.row.batch) return;
     v->rows *= v->of.row.batch;
     cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->of.row.batch);

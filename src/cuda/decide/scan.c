@@ -93,8 +93,8 @@ static bool cg__prefers_lookback(const ind__writer *w) {
     if (ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED)) return false;
     double row =
         (double)length * cg__scan_bytes_moved(w) / (t->thresholds.copy_percent / 100.0 * t->memory_bytes_per_ns);
-    double walked = row * t->num_sms * (double)((rows + t->num_sms - 1) / t->num_sms);
-    return walked >
+    double looped = row * t->num_sms * (double)((rows + t->num_sms - 1) / t->num_sms);
+    return looped >
            t->thresholds.lookback_gain * (row * (double)rows + (double)t->thresholds.lookback_launches * t->launch_ns);
 }
 

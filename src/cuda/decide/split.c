@@ -16,7 +16,7 @@ static void cg__set_split_memory(cg__decider *d) {
     v->memory.num_counters = (uint32_t)v->of.split.max_blocks;
     v->memory.partial_bytes = 0;
     if (!v->of.split.max_blocks) return;
-    if (v->strategy == IND_STRATEGY_ROW_SPLIT && cg__meets_in_words(&d->w)) {
+    if (v->strategy == IND_STRATEGY_ROW_SPLIT && cg__exchanges_by_mailbox(&d->w)) {
         v->memory.num_counters =
             (uint32_t)(cg__words_from(v->of.split.max_blocks) + 2 * v->of.split.max_blocks * cg__split_words(&d->w));
         return;
@@ -151,7 +151,7 @@ static void cg__choose_row(cg__decider *d) {
         cg__choose_row_warp(d, longest);
     else if (!cg__choose_row_kept(d, longest))
         cg__choose_row_looped(d);
-    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__wish_warp_blocks(d);
+    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__limit_warp_blocks(d);
     if (d->w.kernel->run)
         cg__why(d, "%s; a block combines the columns of %lld rows", v->why, (long long)d->w.kernel->run);
     if (v->strategy != IND_STRATEGY_ROW_STAGED)

@@ -18,7 +18,7 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     if (v->blocks_per_sm > 1)
         v->blocks_per_sm = cg__fit_anyway(&d->w)
                                ? 0
-                               : cg__blocks_of(&d->w, cg__wished_registers(&d->w, cg__looped_passes(&d->w) == 1));
+                               : cg__blocks_of(&d->w, cg__needed_registers(&d->w, cg__looped_passes(&d->w) == 1));
     return true;
 }
 
@@ -75,8 +75,8 @@ static void cg__retune(cg__decider *d) {
         v->tuned.together = t.together;
         cg__why(d, "%s; tuned: %d in flight", v->why, t.together);
     }
-    if (t.way) {
-        v->tuned.way = t.way;
+    if (t.alternative) {
+        v->tuned.alternative = t.alternative;
         cg__why(d, "%s; tuned: this variant", v->why);
     }
     if (!v->tuned.threads && !v->tuned.together) return;

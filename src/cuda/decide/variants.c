@@ -13,10 +13,10 @@ static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
 #define IND__CG_ALONE                                                                                                  \
     64 /* fallbacks from this number on have no cluster: 64 is the first variant without one, and so on */
 
-/* Plans the variant or one of its fallbacks, by its position `way`; *more: there is another fallback. */
-static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int way, bool *more,
-                               int *used) {
-    const bool alone = way >= IND__CG_ALONE;
+/* Plans the variant or one of its fallbacks, by its position `alternative`; *more: there is another fallback. */
+static ind_status cg__plan_alternative(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int alternative,
+                                       bool *more, int *used) {
+    const bool alone = alternative >= IND__CG_ALONE;
     for (int attempt = 0; attempt < 2; attempt++) {
         cg__decider d;
         ind__writer w = {0};
@@ -26,14 +26,14 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
                             .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init_decider(&d, p, k, v, assume);
         d.force_wide = attempt == 1;
-        v->way = way;
-        d.way = alone ? way - IND__CG_ALONE : way;
+        v->alternative = alternative;
+        d.alternative = alone ? alternative - IND__CG_ALONE : alternative;
         if (alone) d.max_cluster = 1;
         if (!status) status = cg__decide(&d);
         if (!status) status = cg__write_body(&w, p, &d);
         bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__assemble(&w, v);
-        *more = d.more_ways;
+        *more = d.more_alternatives;
         *used |= d.used;
         cg__free(&w);
         cg__free(&d.w);
@@ -52,13 +52,13 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
     bool tried = false; /* a fallback without clusters was planned */
     int fallbacks = 0;
     *used = 0;
-    for (int way = p->tuning.way;; way++, v = v->fallback) {
+    for (int alternative = p->tuning.alternative;; alternative++, v = v->fallback) {
         bool more = false;
-        ind_status status = cg__plan_way(p, k, v, assume, way, &more, used);
+        ind_status status = cg__plan_alternative(p, k, v, assume, alternative, &more, used);
         tried |= ind__row_of(v)->cluster < 2;
         if (more ? fallbacks + 1 == IND__CG_MAX_FALLBACKS : ind__row_of(v)->cluster > 1) {
             more = true;
-            way = IND__CG_ALONE + (tried ? way : -1);
+            alternative = IND__CG_ALONE + (tried ? alternative : -1);
         }
         if (status || !more || fallbacks++ == IND__CG_MAX_FALLBACKS) return status;
         v->fallback = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
@@ -71,7 +71,7 @@ static bool cg__has_guard(const ind__variant *v) {
 }
 
 /* True if rows of any length are looped over. */
-static bool cg__is_walked(const ind__variant *v) {
+static bool cg__is_looped(const ind__variant *v) {
     if (v->strategy == IND_STRATEGY_SCAN_BLOCK) return v->range.to > (int64_t)v->threads * v->per_thread;
     return ind__strategy_has(v->strategy, IND__HAS_ANY_LENGTH);
 }
@@ -102,8 +102,8 @@ static ind_status cg__plan_undivided(cg__variants *x, int assume) {
     if (!(used & IND__ASSUME_DIVISIBLE)) return IND_OK;
     ind_status status = cg__next_variant(x, assume & ~IND__ASSUME_DIVISIBLE);
     const ind__variant *made = &x->variant[x->num];
-    const bool walked = x->used & IND__ASSUME_LENGTH && cg__is_walked(made);
-    x->num += !status && x->used == (used & ~IND__ASSUME_DIVISIBLE) && (made->vector > 1 || made->range.to) && !walked;
+    const bool looped = x->used & IND__ASSUME_LENGTH && cg__is_looped(made);
+    x->num += !status && x->used == (used & ~IND__ASSUME_DIVISIBLE) && (made->vector > 1 || made->range.to) && !looped;
     return status;
 }
 
@@ -135,9 +135,9 @@ static ind_expr cg__reduced_numel(const ind_kernel *k) {
 }
 
 /* Adds a variant for each range of row lengths, so that a launch is as fast as if its row length were known. The first
-   launch that needs a variant builds it. A variant for all row lengths has no guard. For unaligned pointers it is the last
-   variant if rows do not fit into a warp. Otherwise the variant for any length takes its place. *rest: there are rows
-   that no range has. *divisible: some of the variants assume that vectors divide the rows. */
+   launch that needs a variant builds it. A variant for all row lengths has no guard. For unaligned pointers it is the
+   last variant if rows do not fit into a warp. Otherwise the variant for any length takes its place. *rest: there are
+   rows that no range has. *divisible: some of the variants assume that vectors divide the rows. */
 static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *end, size_t num, bool *rest,
                                   bool *divisible) {
     ind_status status = IND_OK;
@@ -150,7 +150,7 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *en
         p->to = end[i];
         if (p->to >= least) status = cg__next_variant(x, assume);
         const bool last = most <= p->to && !(assume & IND__ASSUME_ALIGNED) && most > IND__WARP_ROW;
-        if (p->to >= least && (status || !(x->used & IND__ASSUME_LENGTH || last) || cg__is_walked(&x->variant[x->num])))
+        if (p->to >= least && (status || !(x->used & IND__ASSUME_LENGTH || last) || cg__is_looped(&x->variant[x->num])))
             break;
         if (p->to >= least) x->num++, *divisible |= x->used & IND__ASSUME_DIVISIBLE;
         *rest = most > p->to;
@@ -208,7 +208,7 @@ static ind_status cg__plan_variants(cg__variants *x) {
     const bool ranges = cg__has_ranges(x->plan, x->kernel, x->variant);
     if (ranges)
         status = cg__plan_all_ranges(x, all, &rest);
-    else if (x->used & IND__ASSUME_LENGTH && !cg__is_walked(x->variant))
+    else if (x->used & IND__ASSUME_LENGTH && !cg__is_looped(x->variant))
         x->num++, status = cg__plan_undivided(x, all);
     if (!status && rest) status = cg__plan_any_length(x, any);
     x->plan->from = 0;

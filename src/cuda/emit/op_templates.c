@@ -1,15 +1,15 @@
-/* ---------------------------------------------------------------------------------------------- >>op_templates */
+/* ------------------------------------------------------------------------------------------- >>op-templates */
 
 /* Op templates: the source of every op that computes a value, by the type of its operands. $0 $1 $2: operands, $t: the
    C type, $u: its unsigned type (integers wrap around, which signed C arithmetic does not guarantee), $h $f $m: half,
    first bit and mask of PHILOX. NULL: the op does not exist for the type, or code writes it (ops of class s). Order:
    IND_LOOP_OPS. */
-typedef struct cg__spelling {
+typedef struct cg__op_template {
     ind_loop_op op;
     const char *f32, *f64, *integer, *boolean;
-} cg__spelling;
+} cg__op_template;
 
-static const cg__spelling cg__spellings[] = {
+static const cg__op_template cg__op_templates[] = {
     {IND_LOOP_NONE, NULL, NULL, NULL, NULL},
     {IND_LOOP_CONSTANT, NULL, NULL, NULL, NULL},
     {IND_LOOP_INDEX, NULL, NULL, NULL, NULL},
@@ -103,8 +103,8 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_PHILOX, NULL, NULL, "ind_philox<$h>($0, $1, $2) >> $f & $m", NULL},
     {IND_LOOP_CALL, NULL, NULL, NULL, NULL}, /* cg__call */
 };
-_Static_assert(sizeof(cg__spellings) / sizeof(cg__spellings[0]) == IND_NUM_LOOP_OPS,
-               "one row of cg__spellings per loop op");
+_Static_assert(sizeof(cg__op_templates) / sizeof(cg__op_templates[0]) == IND_NUM_LOOP_OPS,
+               "one row of cg__op_templates per loop op");
 
 /* C types: of elements in memory, of values in registers, and the unsigned type used for wrapping arithmetic on values.
  */
@@ -126,8 +126,8 @@ static const struct {
     [IND_F8E5M2] = {"unsigned char", "float", "unsigned"},
 };
 
-static const char *cg__spell(ind_loop_op op, ind_dtype operand) {
-    const cg__spelling *s = &cg__spellings[op];
+static const char *cg__find_op_template(ind_loop_op op, ind_dtype operand) {
+    const cg__op_template *s = &cg__op_templates[op];
     if (operand == IND_BOOL) return s->boolean;
     if (operand == IND_F64) return s->f64;
     return ind_dtype_is_float(operand) ? s->f32 : s->integer;

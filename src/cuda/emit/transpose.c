@@ -259,7 +259,7 @@ static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
 }
 
 /* Sets the expression with which each load reads element j of the vector that is written. */
-static void cg__spell_tile_elements(ind__writer *w, const cg__tiling *t) {
+static void cg__set_tile_elements(ind__writer *w, const cg__tiling *t) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (w->plan->kept[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
         if (w->plan->kept[i] != IND__CG_THROUGH_TILE) continue;
@@ -281,7 +281,7 @@ static ind_status cg__emit_vector_transpose(ind__writer *w, int y) {
     cg__emit_vector_loads_beside(w, &t);
     cg__emit_vector_tile_loads(w, &t);
     ind__textf(&w->code, "__syncthreads();\n");
-    cg__spell_tile_elements(w, &t);
+    cg__set_tile_elements(w, &t);
     cg__begin_tile_store(w, &t);
     cg__need_stores(w);
     cg__emit_vector_body(w, t.x, "x");

@@ -332,10 +332,10 @@ static void cg__leave(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, narrow ? "));\n" : ");\n");
 }
 
-static bool cg__joins_run(const ind__writer *w, uint32_t i) {
+static bool cg__combines_run(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_STORE && (cg__inst(w, i)->flags & IND__INST_RUN);
 }
-static void cg__join_column(ind__writer *w, uint32_t i);
+static void cg__combine_column(ind__writer *w, uint32_t i);
 
 /* Writes "if (v3)" on its own line, and indents the next one. */
 static void cg__write_mask(ind__writer *w, uint32_t mask) {
@@ -349,8 +349,8 @@ static void cg__write_mask(ind__writer *w, uint32_t mask) {
 /* Writes a STORE: under its mask, and combined with the element in memory if it is a reduction. */
 static void cg__store(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    if (cg__joins_run(w, i)) {
-        cg__join_column(w, i);
+    if (cg__combines_run(w, i)) {
+        cg__combine_column(w, i);
         return;
     }
     if (w->memory[i] && w->plan->vector[i] > 1) { /* collected for cg__vector_stores */
@@ -492,7 +492,8 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     uint32_t typed = inst->arg[inst->op == IND_LOOP_WHERE ? 1 : 0];
     ind_dtype type = (ind_dtype)cg__inst(w, typed)->dtype;
-    const char *s = cg__is_rough_exp(w, i) ? "ind_exp2($0 * 1.44269504f)" : cg__spell((ind_loop_op)inst->op, type);
+    const char *s =
+        cg__is_rough_exp(w, i) ? "ind_exp2($0 * 1.44269504f)" : cg__find_op_template((ind_loop_op)inst->op, type);
     if (!s) {
         ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: op %s does not exist for %s", w->kernel->name,
                   ind__loop_op_name((ind_loop_op)inst->op), ind_dtype_name(type));

@@ -6,63 +6,63 @@ static IND_INLINE void ind_dependency_wait() {
     asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 #endif
-//@ JOIN_LANES
+//@ COMBINE_LANES
 // Combines the states of LANES adjacent lanes. Every lane gets the result.
-template <int LANES, class S> static IND_INLINE void ind_join_lanes(S &s) {
+template <int LANES, class S> static IND_INLINE void ind_combine_lanes(S &s) {
     _Pragma("unroll")
-    for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));
+    for (int d = LANES / 2; d > 0; d /= 2) s.combine(s.lane(d));
 }
-//@ JOIN_MOMENTS
+//@ COMBINE_MOMENTS
 // Combines N states, STEP apart, of each of LANES lanes. They are of `count` values in all: one division is enough.
 template <int N, int STEP, int LANES, typename T>
-static IND_INLINE ind_welford<T> ind_join_moments(const ind_welford<T> *shared, T count) {
+static IND_INLINE ind_welford<T> ind_combine_moments(const ind_welford<T> *shared, T count) {
     ind_welford<T> part[N];
     ind_sum<T> sum = {0}, squares = {0};
     _Pragma("unroll")
     for (int i = 0; i < N; i++) {
         part[i] = shared[i * STEP];
-        sum.join({part[i].count * part[i].mean});
+        sum.combine({part[i].count * part[i].mean});
     }
-    ind_join_lanes<LANES>(sum);
+    ind_combine_lanes<LANES>(sum);
     const T mean = sum.value / count;
     _Pragma("unroll")
     for (int i = 0; i < N; i++)
-        squares.join({part[i].m2 + part[i].count * (part[i].mean - mean) * (part[i].mean - mean)});
-    ind_join_lanes<LANES>(squares);
+        squares.combine({part[i].m2 + part[i].count * (part[i].mean - mean) * (part[i].mean - mean)});
+    ind_combine_lanes<LANES>(squares);
     return {count, mean, squares.value};
 }
-//@ JOIN_SHARED
+//@ COMBINE_SHARED
 // Combines N states in shared memory, STEP apart, in a fixed order.
-template <int N, int STEP, class S> static IND_INLINE S ind_join_shared(const S *shared) {
+template <int N, int STEP, class S> static IND_INLINE S ind_combine_shared(const S *shared) {
     S s = shared[0];
     _Pragma("unroll")
-    for (int i = 1; i < N; i++) s.join(shared[i * STEP]);
+    for (int i = 1; i < N; i++) s.combine(shared[i * STEP]);
     return s;
 }
-//@ JOIN_WARPS
+//@ COMBINE_WARPS
 // Combines the states of the given number of warps, at most MOST, in a fixed order. All loads are issued first.
-template <int MOST, class S> static IND_INLINE S ind_join_warps(const S *shared, int warps) {
+template <int MOST, class S> static IND_INLINE S ind_combine_warps(const S *shared, int warps) {
     S s[MOST];
     _Pragma("unroll")
     for (int i = 0; i < MOST; i++) s[i] = shared[i];
     _Pragma("unroll")
     for (int i = 1; i < MOST; i++)
-        if (i < warps) s[0].join(s[i]);
+        if (i < warps) s[0].combine(s[i]);
     return s[0];
 }
-//@ JOIN_APART
+//@ COMBINE_STRIDED
 // Combines the states of a warp's lanes that are STEP apart. Every lane gets the result.
-template <int STEP, class S> static IND_INLINE void ind_join_apart(S &s) {
+template <int STEP, class S> static IND_INLINE void ind_combine_strided(S &s) {
     _Pragma("unroll")
-    for (int d = 16; d >= STEP; d /= 2) s.join(s.lane(d));
+    for (int d = 16; d >= STEP; d /= 2) s.combine(s.lane(d));
 }
-//@ JOIN_NEIGHBOURS
+//@ COMBINE_NEIGHBOURS
 // Combines N states pairwise.
-template <int N, class S> static IND_INLINE S ind_join_neighbours(S (&s)[N]) {
+template <int N, class S> static IND_INLINE S ind_combine_neighbours(S (&s)[N]) {
     _Pragma("unroll")
     for (int d = 1; d < N; d *= 2)
         _Pragma("unroll")
-        for (int i = 0; i < N; i += 2 * d) s[i].join(s[i + d]);
+        for (int i = 0; i < N; i += 2 * d) s[i].combine(s[i + d]);
     return s[0];
 }
 //@ LAST_BLOCK

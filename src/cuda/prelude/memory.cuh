@@ -1,15 +1,15 @@
 // Loads and stores: misaligned vectors, cache hints, copies into shared memory.
 //@ BOUNDARY
 // Elements from the last N-element boundary at or before p to p.
-template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {
+template <int N, typename T> static IND_INLINE int ind_misalignment(const T *p) {
     return (int)((unsigned long long)p / sizeof(T) & (N - 1));
 }
 //@ LOAD_ACROSS
-// Loads N elements from a misaligned p: aligned 8-byte loads, combined by shifts. `behind`: elements from the last
-// boundary of N elements to p. Reads at most N elements past the last one.
-template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p, int behind) {
+// Loads N elements from a misaligned p: aligned 8-byte loads, combined by shifts. `misalignment`: elements from the
+// last boundary of N elements to p. Reads at most N elements past the last one.
+template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p, int misalignment) {
     const int ALL = N * sizeof(T) / 4, W = ALL < 2 ? ALL : 2, M = W * 4 / sizeof(T);
-    const int before = behind & (M - 1), bytes = before * (int)sizeof(T);
+    const int before = misalignment & (M - 1), bytes = before * (int)sizeof(T);
     union {
         ind_vec<T, M> part[ALL / W + 1];
         ind_vec<T, N> made;
@@ -108,9 +108,9 @@ template <int N> static IND_INLINE float ind_bf16_at(const ind_vec<unsigned shor
     const unsigned word = v.word[j / 2];
     return __uint_as_float(j % 2 ? word & 0xffff0000u : word << 16);
 }
-//@ KEEP
+//@ OPAQUE
 // Hides the value of x from the compiler: it keeps x in registers as loaded, and converts it again in every pass.
-template <typename T, int N, int K> static IND_INLINE void ind_keep(ind_vec<T, N> (&x)[K]) {
+template <typename T, int N, int K> static IND_INLINE void ind_opaque(ind_vec<T, N> (&x)[K]) {
 #ifndef IND_EMULATION
     _Pragma("unroll")
     for (int i = 0; i < (int)sizeof x / 4; i++) asm volatile("" : "+r"(reinterpret_cast<unsigned *>(&x)[i]));
@@ -154,14 +154,14 @@ template <int N> static IND_INLINE void ind_cp_async_wait(void) {
 #endif
 //@ CP_ASYNC_BY
 #ifdef IND_EMULATION
-static IND_INLINE char *ind_lane_place(uint4 *p) { return reinterpret_cast<char *>(p); }
+static IND_INLINE char *ind_lane_address(uint4 *p) { return reinterpret_cast<char *>(p); }
 static IND_INLINE void ind_cp_async16_by(char *to, const void *global, unsigned long long policy) {
     ind_cp_async16(to, global, 16);
 }
 #else
 // The shared address p of a lane. It goes through a shuffle, which hides from ptxas that it is a sum. ptxas folds the sum
 // of a register and a uniform register into the copy, which with a cache policy is an illegal instruction.
-static IND_INLINE unsigned ind_lane_place(const uint4 *p) {
+static IND_INLINE unsigned ind_lane_address(const uint4 *p) {
     return __shfl_sync(0xffffffffu, (unsigned)__cvta_generic_to_shared(p), threadIdx.x % 32);
 }
 // Asynchronous copy of 16 bytes with an L2 cache policy.

@@ -52,12 +52,12 @@
     X(EXP_BELOW, 0)                                                                                    \
     X(RECIPROCAL_OF_SUM, 0)                                                                            \
     X(SOFTMAX, IND__CG_NEEDS(IND__CG_MAXMIN, IND__CG_EXP_BELOW))                                       \
-    X(JOIN_LANES, 0)                                                                                   \
-    X(JOIN_MOMENTS, IND__CG_NEEDS(IND__CG_WELFORD, IND__CG_SUM, IND__CG_JOIN_LANES))                   \
-    X(JOIN_SHARED, 0)                                                                                  \
-    X(JOIN_WARPS, 0)                                                                                   \
-    X(JOIN_APART, 0)                                                                                   \
-    X(JOIN_NEIGHBOURS, 0)                                                                              \
+    X(COMBINE_LANES, 0)                                                                                   \
+    X(COMBINE_MOMENTS, IND__CG_NEEDS(IND__CG_WELFORD, IND__CG_SUM, IND__CG_COMBINE_LANES))                   \
+    X(COMBINE_SHARED, 0)                                                                                  \
+    X(COMBINE_WARPS, 0)                                                                                   \
+    X(COMBINE_STRIDED, 0)                                                                                   \
+    X(COMBINE_NEIGHBOURS, 0)                                                                              \
     X(LAST_BLOCK, 0)                                                                                   \
     X(TURN, 0)                                                                                         \
     X(SPLIT_WORDS, IND__CG_NEEDS(IND__CG_TURN))                                                        \
@@ -65,7 +65,7 @@
     X(CP_ASYNC, 0)                                                                                     \
     X(CP_ASYNC_BY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                    \
     X(BF16_AT, IND__CG_NEEDS(IND__CG_VEC))                                                             \
-    X(KEEP, IND__CG_NEEDS(IND__CG_VEC))                                                                \
+    X(OPAQUE, IND__CG_NEEDS(IND__CG_VEC))                                                                \
     X(LDMATRIX, 0)                                                                                     \
     X(MMA_F16, 0)                                                                                      \
     X(MMA_BF16, 0)                                                                                     \

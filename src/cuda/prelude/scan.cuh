@@ -1,16 +1,16 @@
 // Scans along rows and across blocks.
 //@ SCAN_SUM
-// States of a scan. `join` combines this state with the state of the elements that follow.
+// States of a scan. `combine` combines this state with the state of the elements that follow.
 template <typename T> struct ind_scan_sum {
     T value;
-    IND_INLINE void join(const ind_scan_sum &o) { value += o.value; }
+    IND_INLINE void combine(const ind_scan_sum &o) { value += o.value; }
     IND_INLINE ind_scan_sum up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }
     IND_INLINE ind_scan_sum lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }
 };
 //@ SCAN_PROD
 template <typename T> struct ind_scan_prod {
     T value;
-    IND_INLINE void join(const ind_scan_prod &o) { value *= o.value; }
+    IND_INLINE void combine(const ind_scan_prod &o) { value *= o.value; }
     IND_INLINE ind_scan_prod up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }
     IND_INLINE ind_scan_prod lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }
 };
@@ -23,7 +23,7 @@ static IND_INLINE double ind_scan_ln(double x) { return log(x); }
 template <typename T> struct ind_scan_log {
     T max, sum;
     IND_INLINE T value() const { return max + ind_scan_ln(sum); }
-    IND_INLINE void join(const ind_scan_log &o) {
+    IND_INLINE void combine(const ind_scan_log &o) {
         const bool less = max < o.max;
         const T high = less ? o.max : max, low = less ? max : o.max;
         const T scale = low == high ? T(1) : ind_scan_exp(low - high);
@@ -42,7 +42,7 @@ template <typename T> struct ind_scan_log {
 template <typename T, typename I, bool UP> struct ind_scan_extreme {
     T value;
     I at;
-    IND_INLINE void join(const ind_scan_extreme &o) {
+    IND_INLINE void combine(const ind_scan_extreme &o) {
         const bool wins = value == value && (UP ? o.value >= value : o.value <= value);
         if (o.at < 0 || !(at < 0 || wins || o.value != o.value)) return;
         value = o.value;
@@ -61,7 +61,7 @@ template <int LANES, class S> static IND_INLINE void ind_scan_lanes(S &s) {
     _Pragma("unroll")
     for (int d = 1; d < LANES; d *= 2) {
         S before = s.up(d);
-        before.join(s);
+        before.combine(s);
         if (threadIdx.x % LANES >= d) s = before;
     }
 }
@@ -75,8 +75,8 @@ template <int LANES, int K, class S> static IND_INLINE S ind_scan_lines(S (&s)[K
         S before = s[k].up(1), line = s[k].lane((threadIdx.x & 31 & ~(LANES - 1)) + LANES - 1);
         if (threadIdx.x % LANES == 0) before = none;
         s[k] = all;
-        s[k].join(before);
-        all.join(line);
+        s[k].combine(before);
+        all.combine(line);
     }
     return all;
 }
@@ -93,15 +93,15 @@ static IND_INLINE void ind_scan_threads(S (&s)[K], const S &none, S *shared, S &
         S warps = lane < WARPS ? shared[lane] : none;
         ind_scan_lanes<32>(warps);
         const S previous = warps.lane(warp > 0 ? warp - 1 : 0);
-        if (warp > 0) front.join(previous);
-        carry.join(warps.lane(WARPS - 1));
+        if (warp > 0) front.combine(previous);
+        carry.combine(warps.lane(WARPS - 1));
     } else {
-        carry.join(all);
+        carry.combine(all);
     }
     _Pragma("unroll")
     for (int k = 0; k < K; k++) {
         S before = front;
-        before.join(s[k]);
+        before.combine(s[k]);
         s[k] = before;
     }
 }
@@ -117,7 +117,7 @@ static IND_INLINE void ind_scan_team(S (&s)[N], S *shared, S (&carry)[ROWS]) {
         for (int j = 0; j < N; j++) {
             const S part = s[j];
             s[j] = carry[j];
-            carry[j].join(part);
+            carry[j].combine(part);
         }
         return;
     }
@@ -132,7 +132,7 @@ static IND_INLINE void ind_scan_team(S (&s)[N], S *shared, S (&carry)[ROWS]) {
         for (int i = 0; i < TEAM; i++) {
             const S part = shared[i * N * LANES + row];
             shared[i * N * LANES + row] = carry[k];
-            carry[k].join(part);
+            carry[k].combine(part);
         }
     }
     __syncthreads();
@@ -190,10 +190,10 @@ static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long 
     ind_scan_lanes<32>(front);
     const S before = front.lane(31);
     front = tile >= 32 ? groups.await(group) : none;
-    front.join(before);
+    front.combine(before);
     if (lane == 0 && in == 31 && !last) {
         S next = front;
-        next.join(all);
+        next.combine(all);
         words::publish(group + words::N, next);
     }
     return front;
@@ -215,11 +215,11 @@ static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsign
     }
     __syncthreads();
     S front = shared[WARPS];
-    if (warp > 0) front.join(previous);
+    if (warp > 0) front.combine(previous);
     _Pragma("unroll")
     for (int k = 0; k < K; k++) {
         S before = front;
-        before.join(s[k]);
+        before.combine(s[k]);
         s[k] = before;
     }
 }
@@ -228,9 +228,9 @@ static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsign
 template <class S> struct ind_scan_maybe {
     S state;
     int any;
-    IND_INLINE void join(const ind_scan_maybe &o) {
+    IND_INLINE void combine(const ind_scan_maybe &o) {
         if (any && o.any)
-            state.join(o.state);
+            state.combine(o.state);
         else if (o.any)
             *this = o;
     }

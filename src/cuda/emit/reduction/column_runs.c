@@ -11,16 +11,16 @@ static const char *cg__column_element(ind__writer *w, uint32_t i) {
                       cg__expr_string(w, column));
 }
 
-static void cg__join_column(ind__writer *w, uint32_t i) {
-    const char *state = cg__state_spelling(w, i), *element = NULL;
+static void cg__combine_column(ind__writer *w, uint32_t i) {
+    const char *state = cg__state_type_text(w, i), *element = NULL;
     const char *neutral = cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction);
     if (!cg__in_registers(w)) {
         element = cg__column_element(w, i);
         ind__textf(&w->code, "%s c%u = {%s};\n", state, i, neutral);
         ind__textf(&w->code, "if (row != 0) c%u.value = %s;\n", i, element);
-        ind__textf(&w->code, "c%u.join({", i);
+        ind__textf(&w->code, "c%u.combine({", i);
     } else {
-        ind__textf(&w->code, "c%u[%s].join({", i, cg__kept_place(w));
+        ind__textf(&w->code, "c%u[%s].combine({", i, cg__kept_place(w));
     }
     if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
     cg__value(w, cg__inst(w, i)->arg[0]);
@@ -41,8 +41,8 @@ static int cg__team_columns(const ind__writer *w) {
 static void cg__emit_columns(ind__writer *w) {
     const ind__variant *v = w->variant;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__joins_run(w, i) || !cg__in_registers(w)) continue;
-        ind__textf(&w->code, "%s c%u[%d];\n", cg__state_spelling(w, i), i, v->per_thread);
+        if (!cg__combines_run(w, i) || !cg__in_registers(w)) continue;
+        ind__textf(&w->code, "%s c%u[%d];\n", cg__state_type_text(w, i), i, v->per_thread);
         cg__unroll(w);
         ind__textf(&w->code, "for (int k = 0; k < %d; k++) c%u[k] = {%s};\n", v->per_thread, i,
                    cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
@@ -67,7 +67,7 @@ static void cg__begin_run(ind__writer *w) {
 static void cg__store_columns(ind__writer *w) {
     int n = w->variant->vector, last = cg__num_vars(w) - 1, scopes = cg__emit_pass_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__joins_run(w, i)) continue;
+        if (!cg__combines_run(w, i)) continue;
         ind_dtype memory = cg__memory_dtype(w, i);
         bool vector = n > 1 && w->plan->domain.rrank == 1 && n * ind_dtype_bytes(memory) <= 32;
         const char *base = w->var[last], *element = cg__column_element(w, i);
@@ -104,8 +104,8 @@ static void cg__store_team_columns(ind__writer *w, uint32_t i) {
         w->var[w->plan->domain.rank] = "r0";
     else
         cg__split_linear(w, "r", w->plan->domain.rank, w->plan->domain.rrank);
-    cg__use(w, IND__CG_JOIN_SHARED);
-    ind__textf(&w->code, "%s = ind_join_shared<%d, %d>(&team_%u[0][%s]).value;\n", cg__column_element(w, i), v->rows,
+    cg__use(w, IND__CG_COMBINE_SHARED);
+    ind__textf(&w->code, "%s = ind_combine_shared<%d, %d>(&team_%u[0][%s]).value;\n", cg__column_element(w, i), v->rows,
                columns, i, r);
     cg__end(w);
 }
@@ -123,13 +123,13 @@ static void cg__end_run(ind__writer *w) {
         return;
     }
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__joins_run(w, i)) cg__store_team_columns(w, i);
+        if (cg__combines_run(w, i)) cg__store_team_columns(w, i);
 }
 
 static void cg__emit_team_columns(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst && cg__has_teams(w); i++)
-        if (cg__joins_run(w, i))
-            ind__textf(&w->code, "__shared__ %s team_%u[%d][%d];\n", cg__state_spelling(w, i), i, w->variant->rows,
+        if (cg__combines_run(w, i))
+            ind__textf(&w->code, "__shared__ %s team_%u[%d][%d];\n", cg__state_type_text(w, i), i, w->variant->rows,
                        cg__team_columns(w));
 }
 

@@ -58,7 +58,7 @@ static void cg__emit_column_rows(ind__writer *w, const cg__pass *s) {
 
 /* Combines states through shared memory. The state of column c of the block is then in the threads that are c modulo
    the number of columns. */
-static void cg__join_columns(ind__writer *w) {
+static void cg__combine_columns(ind__writer *w) {
     const ind__variant *v = w->variant;
     int columns = cg__split_columns(w), x = columns / v->vector;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -66,23 +66,23 @@ static void cg__join_columns(ind__writer *w) {
         const char *lane = w->split.lanes > 1 ? cg__string(w, "l%u[j]", i) : cg__string(w, "s%u", i);
         if (w->split.lanes > 1) cg__unroll(w);
         if (w->split.lanes > 1) cg__begin(w, "for (int j = 0; j < %d; j++)", w->split.lanes);
-        if (x < 32) ind__textf(&w->code, "ind_join_apart<%d>(%s);\n", x, lane);
-        if (x < 32) cg__use(w, IND__CG_JOIN_APART);
+        if (x < 32) ind__textf(&w->code, "ind_combine_strided<%d>(%s);\n", x, lane);
+        if (x < 32) cg__use(w, IND__CG_COMBINE_STRIDED);
         ind__textf(&w->code, "%sshared_s%u[threadIdx.x / 32][x%s] = %s;\n",
                    x < 32 ? cg__string(w, "if (threadIdx.x %% 32 < %d) ", x) : "", i,
                    w->split.lanes > 1 ? cg__string(w, " * %d + j", w->split.lanes) : "", lane);
         if (w->split.lanes > 1) cg__end(w);
     }
     ind__textf(&w->code, "__syncthreads();\n");
-    cg__use(w, IND__CG_JOIN_SHARED);
+    cg__use(w, IND__CG_COMBINE_SHARED);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_reduce(w, i))
-            ind__textf(&w->code, "s%u = ind_join_shared<%d, %d>(&shared_s%u[0][threadIdx.x %% %d]);\n", i,
+            ind__textf(&w->code, "s%u = ind_combine_shared<%d, %d>(&shared_s%u[0][threadIdx.x %% %d]);\n", i,
                        cg__split_shared_rows(w), columns, i, columns);
 }
 
 /* Combines the states of all blocks in the last block. All threads are divided among the columns. */
-static void cg__join_column_splits(ind__writer *w) {
+static void cg__combine_column_splits(ind__writer *w) {
     int columns = cg__split_columns(w), groups = w->variant->threads / columns;
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     if (!cg__shares_results(w)) return;
@@ -94,15 +94,15 @@ static void cg__join_column_splits(ind__writer *w) {
     if (columns < 32) groups = cg__split_shared_rows(w);
     for (uint32_t i = 1; i < w->body->num_inst && groups > 1; i++) {
         if (!cg__is_reduce(w, i)) continue;
-        if (columns < 32) ind__textf(&w->code, "ind_join_apart<%d>(s%u);\n", columns, i);
-        if (columns < 32) cg__use(w, IND__CG_JOIN_APART);
+        if (columns < 32) ind__textf(&w->code, "ind_combine_strided<%d>(s%u);\n", columns, i);
+        if (columns < 32) cg__use(w, IND__CG_COMBINE_STRIDED);
         ind__textf(&w->code,
                    columns < 32 ? "shared_s%u[threadIdx.x / 32][c] = s%u;\n" : "shared_s%u[group][c] = s%u;\n", i, i);
     }
     if (groups > 1) ind__textf(&w->code, "__syncthreads();\n");
     for (uint32_t i = 1; i < w->body->num_inst && groups > 1; i++)
         if (cg__is_reduce(w, i))
-            ind__textf(&w->code, "s%u = ind_join_shared<%d, %d>(&shared_s%u[0][c]);\n", i, groups, columns, i);
+            ind__textf(&w->code, "s%u = ind_combine_shared<%d, %d>(&shared_s%u[0][c]);\n", i, groups, columns, i);
     cg__end(w);
 }
 
@@ -130,7 +130,7 @@ static void cg__emit_column_split(ind__writer *w, const cg__pass *s) {
     int x = cg__split_columns(w) / v->vector;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_reduce(w, i))
-            ind__textf(&w->code, "__shared__ %s shared_s%u[%d][%d];\n", cg__state_spelling(w, i), i,
+            ind__textf(&w->code, "__shared__ %s shared_s%u[%d][%d];\n", cg__state_type_text(w, i), i,
                        cg__split_shared_rows(w), cg__split_columns(w));
     ind__textf(&w->code, "const int x = threadIdx.x %% %d, y = threadIdx.x / %d;\n", x, x);
     ind__textf(&w->code, v->vector > 1 ? "const %s column = (%s * %d + x) * %d;\n" : "const %s column = %s * %d + x;\n",
@@ -140,8 +140,8 @@ static void cg__emit_column_split(ind__writer *w, const cg__pass *s) {
     cg__emit_states(w, s);
     cg__emit_lanes(w);
     cg__emit_column_rows(w, s);
-    cg__join_columns(w);
-    cg__join_column_splits(w);
+    cg__combine_columns(w);
+    cg__combine_column_splits(w);
     cg__emit_results(w, s);
     cg__emit_column_stores(w);
 }

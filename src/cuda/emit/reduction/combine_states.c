@@ -46,17 +46,17 @@ static void cg__emit_shared_states(ind__writer *w, const cg__pass *s) {
         char letter;
         if (!cg__exchanges(w, i, s)) continue;
         ind_reduction r = cg__exchanged(w, i, s, &letter);
-        if (!cg__warps_meet(w))
+        if (!cg__exchanges_by_warp(w))
             ind__textf(&w->code, "__shared__ %s<%s> shared_%c%u", cg__states[r].state, cg__state_type(w, i), letter, i);
         if (v->strategy == IND_STRATEGY_COLUMN)
             ind__textf(&w->code, "[%d][%d];\n", v->threads / v->rows, v->rows);
-        else if (!cg__warps_meet(w))
+        else if (!cg__exchanges_by_warp(w))
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n", v->threads / 32);
         if (cg__has_cluster(w)) {
             ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u", cg__states[r].state, cg__state_type(w, i), letter,
                        i);
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n",
-                       cg__warps_meet(w) ? cg__meeting_states(w) : ind__row_of(v)->cluster);
+                       cg__exchanges_by_warp(w) ? cg__exchange_states(w) : ind__row_of(v)->cluster);
         }
         cg__use(w, cg__states[r].piece);
     }
@@ -82,10 +82,10 @@ static void cg__each_exchanged(ind__writer *w, const cg__pass *s, void (*f)(ind_
     }
 }
 
-static void cg__join_lanes_line(ind__writer *w, uint32_t i, char letter) {
+static void cg__combine_lanes_line(ind__writer *w, uint32_t i, char letter) {
     int lanes = cg__row_threads(w) < 32 ? cg__row_threads(w) : 32;
-    if (lanes > 1) ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
-    if (lanes > 1) cg__use(w, IND__CG_JOIN_LANES);
+    if (lanes > 1) ind__textf(&w->code, "ind_combine_lanes<%d>(%c%u);\n", lanes, letter, i);
+    if (lanes > 1) cg__use(w, IND__CG_COMBINE_LANES);
 }
 
 static void cg__warp_to_shared_line(ind__writer *w, uint32_t i, char letter) {
@@ -100,7 +100,7 @@ static void cg__column_to_shared_line(ind__writer *w, uint32_t i, char letter) {
 /* True if lanes combine the states of warps as a tree, instead of each thread all of them as a chain. Combining
    softmaxes or means takes ten times the instructions of sums: for 16 warps, a tenth of NVRTC's work for cross entropy
    of 128256. */
-static bool cg__lanes_join_warps(const ind__writer *w, uint32_t i) {
+static bool cg__lanes_combine_warps(const ind__writer *w, uint32_t i) {
     const int warps = w->variant->threads / 32;
     if (w->variant->strategy == IND_STRATEGY_COLUMN || warps < 4 || warps > 32 || warps & (warps - 1)) return false;
     return !cg__in_registers(w) && cg__two_step(cg__inst(w, i));
@@ -111,34 +111,34 @@ static void cg__from_shared_line(ind__writer *w, uint32_t i, char letter) {
     const int warps = v->threads / 32;
     const char *part = cg__part_of(w);
     if (cg__is_fitted(w)) {
-        cg__use(w, IND__CG_JOIN_WARPS);
-        ind__textf(&w->code, "%c%u = ind_join_warps<%d>(shared_%c%u%s, threads / 32);\n", letter, i, warps, letter, i,
-                   part);
+        cg__use(w, IND__CG_COMBINE_WARPS);
+        ind__textf(&w->code, "%c%u = ind_combine_warps<%d>(shared_%c%u%s, threads / 32);\n", letter, i, warps, letter,
+                   i, part);
         return;
     }
-    if (cg__lanes_join_warps(w, i)) {
-        ind__textf(&w->code, "%c%u = shared_%c%u%s[threadIdx.x %% %d];\nind_join_lanes<%d>(%c%u);\n", letter, i, letter,
-                   i, part, warps, warps, letter, i);
+    if (cg__lanes_combine_warps(w, i)) {
+        ind__textf(&w->code, "%c%u = shared_%c%u%s[threadIdx.x %% %d];\nind_combine_lanes<%d>(%c%u);\n", letter, i,
+                   letter, i, part, warps, warps, letter, i);
         return;
     }
-    cg__use(w, IND__CG_JOIN_SHARED);
+    cg__use(w, IND__CG_COMBINE_SHARED);
     if (v->strategy == IND_STRATEGY_COLUMN)
-        ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&shared_%c%u[0][x]);\n", letter, i, v->threads / v->rows,
-                   v->rows, letter, i);
+        ind__textf(&w->code, "%c%u = ind_combine_shared<%d, %d>(&shared_%c%u[0][x]);\n", letter, i,
+                   v->threads / v->rows, v->rows, letter, i);
     else
-        ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(shared_%c%u%s);\n", letter, i, warps, letter, i, part);
+        ind__textf(&w->code, "%c%u = ind_combine_shared<%d, 1>(shared_%c%u%s);\n", letter, i, warps, letter, i, part);
 }
 
 static void cg__to_cluster_line(ind__writer *w, uint32_t i, char letter) {
     const char *part = cg__part_of(w);
     ind__textf(&w->code, "ind_cluster_send(&cluster_%c%u%s[block], &barrier[%d]%s, threadIdx.x, %c%u);\n", letter, i,
-               part, w->join, part, letter, i);
+               part, w->combine_step, part, letter, i);
 }
 
 static void cg__from_cluster_line(ind__writer *w, uint32_t i, char letter) {
-    cg__use(w, IND__CG_JOIN_SHARED);
-    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, cg__row(w)->cluster, letter, i,
-               cg__part_of(w));
+    cg__use(w, IND__CG_COMBINE_SHARED);
+    ind__textf(&w->code, "%c%u = ind_combine_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, cg__row(w)->cluster, letter,
+               i, cg__part_of(w));
 }
 
 static void cg__state_size(ind__writer *w, uint32_t i, char letter) {
@@ -146,18 +146,19 @@ static void cg__state_size(ind__writer *w, uint32_t i, char letter) {
 }
 
 static void cg__emit_cluster_wait(ind__writer *w) {
-    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d]%s, %s);\n", w->join, cg__part_of(w),
+    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d]%s, %s);\n", w->combine_step, cg__part_of(w),
                cg__is_parted(w) ? "turn >> 1 & 1" : "0");
 }
 
 /* Combines the states of a cluster's blocks. Persistent blocks have separate barriers for even and odd rows, whose
    phase changes every other row. No block can be two rows ahead of another, as it needs that block's states for each
    row. */
-static void cg__emit_cluster_join(ind__writer *w, const cg__pass *s) {
+static void cg__emit_cluster_combine(ind__writer *w, const cg__pass *s) {
     const int cluster = cg__row(w)->cluster;
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
-    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part, cluster);
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->combine_step, part,
+               cluster);
     cg__each_state(w, s, cg__state_size);
     ind__textf(&w->code, "));\n");
     cg__begin(w, "if (threadIdx.x < %d)", cluster);
@@ -165,40 +166,40 @@ static void cg__emit_cluster_join(ind__writer *w, const cg__pass *s) {
     cg__end(w);
     cg__emit_cluster_wait(w);
     cg__each_state(w, s, cg__from_cluster_line);
-    w->join++;
+    w->combine_step++;
 }
 
 static void cg__warp_to_cluster_line(ind__writer *w, uint32_t i, char letter) {
     const char *part = cg__part_of(w);
     ind__textf(&w->code, "ind_cluster_send(&cluster_%c%u%s[lane / 32], &barrier[%d]%s, threadIdx.x %% 32, %c%u);\n",
-               letter, i, part, w->join, part, letter, i);
+               letter, i, part, w->combine_step, part, letter, i);
 }
 
 /* Each lane combines every 32nd state, then lanes combine theirs, in the same order in all blocks. */
 static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
-    const int lanes = cg__meeting_lanes(w), each = cg__meeting_states(w) / lanes;
+    const int lanes = cg__exchange_lanes(w), each = cg__exchange_states(w) / lanes;
     if (letter == 'w') {
-        cg__use(w, IND__CG_JOIN_MOMENTS);
-        ind__textf(&w->code, "w%u = ind_join_moments<%d, %d, %d>(&cluster_w%u%s[threadIdx.x %% %d], (%s)(%s));\n", i,
+        cg__use(w, IND__CG_COMBINE_MOMENTS);
+        ind__textf(&w->code, "w%u = ind_combine_moments<%d, %d, %d>(&cluster_w%u%s[threadIdx.x %% %d], (%s)(%s));\n", i,
                    each, lanes, lanes, i, cg__part_of(w), lanes, cg__state_type(w, i),
                    cg__expr_string(w, cg__r_numel(w)));
         return;
     }
-    ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&cluster_%c%u%s[threadIdx.x %% %d]);\n", letter, i, each,
+    ind__textf(&w->code, "%c%u = ind_combine_shared<%d, %d>(&cluster_%c%u%s[threadIdx.x %% %d]);\n", letter, i, each,
                lanes, letter, i, cg__part_of(w), lanes);
-    ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
-    cg__use(w, IND__CG_JOIN_SHARED);
+    ind__textf(&w->code, "ind_combine_lanes<%d>(%c%u);\n", lanes, letter, i);
+    cg__use(w, IND__CG_COMBINE_SHARED);
 }
 
 /* Writes a warp's moments, if warps synchronise once: count, mean, and squared deviations from this mean. */
 static void cg__warp_moments_line(ind__writer *w, uint32_t i, char letter) {
     const char *type = cg__state_type(w, i);
-    if (!cg__meets_once(w, i)) return;
+    if (!cg__exchanges_moments(w, i)) return;
     if (letter == 'd') {
         ind__textf(&w->code, "ind_welford<%s> w%u = {(%s)count%u.value, near%u, d%u.value};\n", type, i, type, i, i, i);
         return;
     }
-    ind__textf(&w->code, "ind_join_lanes<32>(count%u);\n", i);
+    ind__textf(&w->code, "ind_combine_lanes<32>(count%u);\n", i);
     ind__textf(&w->code, "const %s near%u = s%u.value / (%s)(count%u.value ? count%u.value : 1);\n", type, i, i, type,
                i, i);
 }
@@ -211,10 +212,10 @@ static bool cg__exchanges_any(const ind__writer *w, const cg__pass *s) {
 
 /* Combines the states of a cluster's warps. No warp can be two rows ahead of another, as it needs that warp's states
    for each row. */
-static void cg__emit_warps_join(ind__writer *w, const cg__pass *s) {
+static void cg__emit_warps_combine(ind__writer *w, const cg__pass *s) {
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
-    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part,
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->combine_step, part,
                cg__row_threads(w) / 32);
     cg__each_exchanged(w, s, cg__state_size);
     ind__textf(&w->code, "));\n");
@@ -223,17 +224,17 @@ static void cg__emit_warps_join(ind__writer *w, const cg__pass *s) {
     cg__end(w);
     cg__emit_cluster_wait(w);
     cg__each_exchanged(w, s, cg__from_warps_line);
-    w->join++;
+    w->combine_step++;
 }
 
-static void cg__emit_join(ind__writer *w, const cg__pass *s) {
+static void cg__emit_combine(ind__writer *w, const cg__pass *s) {
     bool column = w->variant->strategy == IND_STRATEGY_COLUMN;
     if (!cg__reduces_any(w, s)) return;
-    if (!column) cg__each_state(w, s, cg__join_lanes_line);
+    if (!column) cg__each_state(w, s, cg__combine_lanes_line);
     if (!cg__shares_states(w)) return;
-    if (cg__warps_meet(w)) {
+    if (cg__exchanges_by_warp(w)) {
         cg__each_state(w, s, cg__warp_moments_line);
-        if (cg__exchanges_any(w, s)) cg__emit_warps_join(w, s);
+        if (cg__exchanges_any(w, s)) cg__emit_warps_combine(w, s);
         return;
     }
     if (!column) cg__begin(w, "if (lane %% 32 == 0)");
@@ -241,7 +242,7 @@ static void cg__emit_join(ind__writer *w, const cg__pass *s) {
     if (!column) cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__each_state(w, s, cg__from_shared_line);
-    if (cg__has_cluster(w)) cg__emit_cluster_join(w, s);
+    if (cg__has_cluster(w)) cg__emit_cluster_combine(w, s);
 }
 
 static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, const char *second) {
@@ -259,7 +260,7 @@ static void cg__emit_results(ind__writer *w, const cg__pass *s) {
         const char *const *result = cg__states[inst->reduction].result;
         if (cg__in_registers(w) && cg__two_step(inst)) {
             bool welford = inst->reduction == IND_REDUCE_WELFORD;
-            if (cg__meets_once(w, i)) {
+            if (cg__exchanges_moments(w, i)) {
                 if (s->second) cg__set_parts(w, i, cg__string(w, "w%u.mean", i), cg__string(w, "w%u.m2", i));
                 continue;
             }

@@ -1,7 +1,7 @@
 /* ---- one pass */
 
 /* True if a loop along the row combines each chunk before the next one. */
-static bool cg__joins_chunks(const ind__writer *w) {
+static bool cg__combines_chunks(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__two_step(cg__inst(w, i))) return true;
     return false;
@@ -14,7 +14,7 @@ static int cg__unroll_steps(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w))
             bytes += w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
-    const int in_flight = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w)
+    const int in_flight = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__combines_chunks(w)
                               ? w->target->thresholds.loop_flight
                               : w->target->thresholds.flight_bytes;
     while (steps > 2 && steps * bytes > in_flight) steps /= 2;
@@ -36,7 +36,7 @@ static void cg__emit_piece(ind__writer *w) {
 /* The store to whose sector boundaries the lanes are aligned. */
 static uint32_t cg__piece_store(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__walks_row(w, i)) return i;
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__accesses_row(w, i)) return i;
     return 0;
 }
 
@@ -67,11 +67,11 @@ static const char *cg__piece_condition(ind__writer *w, int rounds) {
     if (lanes < cg__row_threads(w)) live = cg__string(w, "lane < %d", lanes);
     if (cg__begins_at_sector(w))
         inside = cg__string(w, "%s(unsigned)within < %lldu", *live ? " && " : "", (long long)cg__segment_vectors(w));
-    const char *join = *live || *inside ? " && " : "";
+    const char *conjunction = *live || *inside ? " && " : "";
     if (!whole)
-        last = cg__string(w, "%sr0 < %s", join, all);
+        last = cg__string(w, "%sr0 < %s", conjunction, all);
     else if (whole < rounds)
-        last = cg__string(w, "%s(k < %lld || r0 < %s)", join, whole, all);
+        last = cg__string(w, "%s(k < %lld || r0 < %s)", conjunction, whole, all);
     return cg__string(w, "%s%s%s", live, inside, last);
 }
 

@@ -108,7 +108,7 @@ static double cg__kept_words(const ind__writer *w) {
         bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w);
         bool vector = load && !cg__mask_of(w, i) && w->plan->vector[i] > 1 &&
                       w->plan->vector[i] == w->variant->vector && !cg__repeats(w, i);
-        if (cg__joins_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
+        if (cg__combines_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
         if (!w->plan->kept[i] && !vector) continue;
         int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
         words +=

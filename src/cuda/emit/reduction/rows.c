@@ -20,7 +20,7 @@ static void cg__emit_row_rest(ind__writer *w, const cg__pass *s) {
 
 /* True if the blocks of a row exchange states through words in memory (a mailbox). The last block then has at least one
    thread per block. */
-static bool cg__meets_in_words(const ind__writer *w) {
+static bool cg__exchanges_by_mailbox(const ind__writer *w) {
     return cg__shares_results(w) && w->variant->of.split.max_blocks <= w->variant->threads;
 }
 
@@ -41,7 +41,7 @@ static int cg__split_words(const ind__writer *w) {
    its own in the form that lane 0 would send. (Lanes that combine means or softmaxes differ in the last bits, and any
    block may be the last.) A word is valid if its upper half is not 0, as in FINISH. So no counter is needed at the end
    of a block, which would take a fence and two more trips to the L2. */
-static void cg__join_row_words(ind__writer *w, const cg__pass *s) {
+static void cg__combine_row_words(ind__writer *w, const cg__pass *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     const int64_t blocks = w->variant->of.split.max_blocks;
     const int words = cg__split_words(w), from = cg__words_from(blocks);
@@ -66,26 +66,26 @@ static void cg__join_row_words(ind__writer *w, const cg__pass *s) {
     ind__textf(&w->code, "word += lane * %d;\n", words);
     for (uint32_t i = 1, at = 0; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i)) continue;
-        if (cg__lanes_join_warps(w, i)) ind__textf(&w->code, "s%u = s%u.lane(blockIdx.y %% 32);\n", i, i);
+        if (cg__lanes_combine_warps(w, i)) ind__textf(&w->code, "s%u = s%u.lane(blockIdx.y %% 32);\n", i, i);
         ind__textf(&w->code, "if (lane >= %s) s%u = {%s};\n", splits, i,
                    cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
         ind__textf(&w->code, "else if (lane != (int)blockIdx.y) ind_split_take(word + %u, s%u);\n", at, i);
         at += (uint32_t)cg__state_bytes_of(w, i) / 4;
     }
-    cg__emit_join(w, s);
+    cg__emit_combine(w, s);
     cg__end(w);
 }
 
-static void cg__join_row_splits(ind__writer *w, const cg__pass *s) {
+static void cg__combine_row_splits(ind__writer *w, const cg__pass *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
-    if (cg__meets_in_words(w)) {
-        cg__join_row_words(w, s);
+    if (cg__exchanges_by_mailbox(w)) {
+        cg__combine_row_words(w, s);
         return;
     }
     cg__begin(w, "if (%s > 1)", splits);
     cg__leave_partials(w, 1, "lane == 0", cg__string(w, "blockIdx.x * %s + blockIdx.y", splits));
     cg__take_partials(w, "lane", w->variant->threads, cg__string(w, "blockIdx.x * %s + i", splits));
-    cg__emit_join(w, s);
+    cg__emit_combine(w, s);
     cg__end(w);
 }
 
@@ -96,7 +96,7 @@ static void cg__emit_row_split(ind__writer *w, const cg__pass *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     whole = whole || ind_known_multiple(cg__r_numel(w), n) || cg__promised(w->variant->guard, cg__r_numel(w), n, 0);
     ind__textf(&w->code, "const int lane = threadIdx.x;\n");
-    if (cg__meets_in_words(w))
+    if (cg__exchanges_by_mailbox(w))
         ind__textf(&w->code, "const unsigned turn = %s > 1 ? ind_turn(&counters[blockIdx.x], %s) : 0;\n", splits,
                    splits);
     if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, one ? "i0" : "p");
@@ -117,11 +117,11 @@ static void cg__emit_row_split(ind__writer *w, const cg__pass *s) {
     cg__emit_row_rest(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
-        cg__use(w, IND__CG_JOIN_NEIGHBOURS);
-        ind__textf(&w->code, "s%u.join(ind_join_neighbours(l%u));\n", i, i);
+        cg__use(w, IND__CG_COMBINE_NEIGHBOURS);
+        ind__textf(&w->code, "s%u.combine(ind_combine_neighbours(l%u));\n", i, i);
     }
-    cg__emit_join(w, s);
-    cg__join_row_splits(w, s);
+    cg__emit_combine(w, s);
+    cg__combine_row_splits(w, s);
     cg__emit_results(w, s);
     cg__emit_row_stores(w);
 }

@@ -107,7 +107,7 @@ static void cg__emit_split_loop(ind__writer *w, const cg__pass *s, const char *f
 static void cg__emit_lanes(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
-        ind__textf(&w->code, "%s l%u[%d];\n", cg__state_spelling(w, i), i, w->split.lanes);
+        ind__textf(&w->code, "%s l%u[%d];\n", cg__state_type_text(w, i), i, w->split.lanes);
         cg__unroll(w);
         ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j] = {%s};\n", w->split.lanes, i,
                    cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
@@ -124,7 +124,7 @@ static void cg__leave_partials(ind__writer *w, int own, const char *mine, const 
     int64_t offset = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i)) continue;
-        const char *type = cg__state_spelling(w, i);
+        const char *type = cg__state_type_text(w, i);
         ind__textf(&w->code, "%s *const partial_%u = reinterpret_cast<%s *>(partials + %lld);\n", type, i, type,
                    (long long)offset);
         ind__textf(&w->code, "if (%s) partial_%u[%s] = s%u;\n", mine, i, at, i);
@@ -146,6 +146,6 @@ static void cg__take_partials(ind__writer *w, const char *group, int groups, con
     ind__textf(&w->code, "#pragma unroll %d\n", several ? 4 : 1);
     cg__begin(w, "for (int i = %s; i < %s; i += %d)", group, cg__expr_string(w, w->variant->of.split.num), groups);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_reduce(w, i)) ind__textf(&w->code, "s%u.join(partial_%u[%s]);\n", i, i, at);
+        if (cg__is_reduce(w, i)) ind__textf(&w->code, "s%u.combine(partial_%u[%s]);\n", i, i, at);
     cg__end(w);
 }

@@ -58,7 +58,7 @@ static void cg__declare_own_place(ind__writer *w, const char *turn) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__copied_by_policy(w, i);
     if (!any) return;
     cg__use(w, IND__CG_CP_ASYNC_BY);
-    ind__textf(&w->code, "const auto own = ind_lane_place(&staged[%s%s]);\n", cg__staged_part(w, turn),
+    ind__textf(&w->code, "const auto own = ind_lane_address(&staged[%s%s]);\n", cg__staged_part(w, turn),
                cg__first_word(w));
 }
 
@@ -144,7 +144,7 @@ static bool cg__orders_rows(const ind__writer *w) {
 }
 
 /* Writes "first" and "end", the share of a block or cluster as positions in that order; "start", the row at the first
-   position; behind(row), the row at the position after that of a row. */
+   position; next_row(row), the row at the position after that of a row. */
 static void cg__emit_row_order(ind__writer *w) {
     const int n = cg__boundary(w), cluster = cg__row(w)->cluster;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
@@ -154,7 +154,7 @@ static void cg__emit_row_order(ind__writer *w) {
     ind__textf(&w->code, "const %s each = (%s) / %d, longer = (%s) %% %d * (each + 1);\n", type, rows, n, rows, n);
     ind__textf(&w->code, "const %s start = first < longer ? first / (each + 1) + first %% (each + 1) * %d\n", type, n);
     ind__textf(&w->code, "    : (%s) %% %d + (first - longer) / each + (first - longer) %% each * %d;\n", rows, n, n);
-    ind__textf(&w->code, "const auto behind = [&](%s row) { return row + %d < %s ? row + %d : row %% %d + 1; };\n",
+    ind__textf(&w->code, "const auto next_row = [&](%s row) { return row + %d < %s ? row + %d : row %% %d + 1; };\n",
                type, n, rows, n, n);
     ind__textf(&w->code, "%s to = start;\n", type);
 }
@@ -183,7 +183,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     while (scopes--) cg__end(w);
     cg__end(w);
     ind__textf(&w->code, "ind_cp_async_commit();\n");
-    if (cg__orders_rows(w)) ind__textf(&w->code, "to = behind(to);\n");
+    if (cg__orders_rows(w)) ind__textf(&w->code, "to = next_row(to);\n");
     memcpy(w->var, var, sizeof var);
     memcpy(w->linear_name, linear_name, sizeof linear_name);
 }
@@ -194,17 +194,17 @@ static bool cg__leaves_place(const ind__writer *w) {
 }
 
 /* Number of passes that reduce. A combine step follows each of them, except one of two where warps synchronise once. */
-static int cg__num_joins(const ind__writer *w) {
+static int cg__num_combine_steps(const ind__writer *w) {
     cg__pass pass[IND__CG_MAX_PASSES];
-    int joins = 0, n = cg__passes(w, pass);
-    for (int s = 0; s < n; s++) joins += cg__reduces_any(w, &pass[s]);
-    return joins;
+    int steps = 0, n = cg__passes(w, pass);
+    for (int s = 0; s < n; s++) steps += cg__reduces_any(w, &pass[s]);
+    return steps;
 }
 
 /* Fills the slots of states that no warp sends. */
 static void cg__emit_idle_states(ind__writer *w, const cg__pass *s) {
-    const int warps = cg__row_threads(w) / 32, idle = cg__meeting_states(w) - warps;
-    if (!cg__warps_meet(w) || !idle) return;
+    const int warps = cg__row_threads(w) / 32, idle = cg__exchange_states(w) - warps;
+    if (!cg__exchanges_by_warp(w) || !idle) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
         if (!cg__exchanges(w, i, s)) continue;
@@ -219,24 +219,24 @@ static void cg__begin_cluster(ind__writer *w) {
     const ind__variant *v = w->variant;
     cg__pass pass[IND__CG_MAX_PASSES];
     const bool parted = cg__is_parted(w);
-    int joins = 0;
+    int steps = 0;
     for (int s = cg__passes(w, pass) - 1; s >= 0; s--) {
-        joins += cg__exchanges_any(w, &pass[s]);
+        steps += cg__exchanges_any(w, &pass[s]);
         cg__emit_idle_states(w, &pass[s]);
     }
-    ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", joins, parted ? "[2]" : "");
-    ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * joins : joins);
+    ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", steps, parted ? "[2]" : "");
+    ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * steps : steps);
     ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n",
                ind__row_of(v)->cluster, v->threads);
     cg__emit_piece(w);
 }
 
-/* Keeps shared operands of narrow types in registers (ind_keep). */
+/* Keeps shared operands of narrow types in registers (ind_opaque). */
 static void cg__emit_keeps(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_common(w, i) || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
-        cg__use(w, IND__CG_KEEP);
-        ind__textf(&w->code, "ind_keep(x%u);\n", i);
+        cg__use(w, IND__CG_OPAQUE);
+        ind__textf(&w->code, "ind_opaque(x%u);\n", i);
     }
 }
 
@@ -258,7 +258,7 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
     const bool orders = cg__orders_rows(w);
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
     if (orders)
-        cg__begin(w, "for (%s place = first, %s = start, turn = 0; place < end; place++, %s = behind(%s), turn++)",
+        cg__begin(w, "for (%s place = first, %s = start, turn = 0; place < end; place++, %s = next_row(%s), turn++)",
                   type, name, name, name);
     else
         cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
@@ -364,7 +364,7 @@ static void cg__emit_beside_handed(ind__writer *w, int stage) {
 /* Returns the prelude function for a maximum of 16-bit values that are in registers in their memory format, else 0. It
    takes two values with one instruction; conversion and maximum take three or four. The maximum of the floats equals
    that of the 16-bit values, so the result is the same. */
-static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__pass *s) {
+static int cg__combines_halves(const ind__writer *w, uint32_t i, const cg__pass *s) {
     char letter;
     if (!cg__in_registers(w) || s->second || w->variant->vector % 2 || !cg__reduces_in(w, i, s)) return 0;
     const uint32_t load = cg__inst(w, i)->arg[0];
@@ -376,7 +376,7 @@ static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__pass *s)
 
 static void cg__emit_halves(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const int piece = cg__joins_halves(w, i, s);
+        const int piece = cg__combines_halves(w, i, s);
         if (!piece) continue;
         const char *vector = cg__vector_of(w, cg__inst(w, i)->arg[0]);
         if (!vector) {
@@ -384,14 +384,14 @@ static void cg__emit_halves(ind__writer *w, const cg__pass *s) {
             return;
         }
         cg__use(w, piece);
-        ind__textf(&w->code, "ind_join_%s(s%u, %s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i, vector);
+        ind__textf(&w->code, "ind_combine_%s(s%u, %s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i, vector);
     }
 }
 
 /* True if the pass computes only such maxima. */
 static bool cg__only_halves(const ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__reduces_in(w, i, s) && !cg__joins_halves(w, i, s)) return false;
+        if (cg__reduces_in(w, i, s) && !cg__combines_halves(w, i, s)) return false;
         if (cg__keeps_value(w, i) && w->needed[i]) return false;
         if (w->needed[i] && (w->plan->only_check[i] || (s->stores && cg__stores_per_element(w, i)))) return false;
     }
@@ -403,7 +403,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *p
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         char letter;
-        if (!cg__reduces_in(w, i, s) || (s->halves && cg__joins_halves(w, i, s))) continue;
+        if (!cg__reduces_in(w, i, s) || (s->halves && cg__combines_halves(w, i, s))) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
         if (cg__takes_chunks(w, i, s)) {
             ind__textf(&w->code, "a%u%s = ", i, cg__chunk_place(w, i));
@@ -412,9 +412,9 @@ static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *p
             continue;
         }
         if (cg__has_lanes(w, i))
-            ind__textf(&w->code, "l%u[j].join({", i);
+            ind__textf(&w->code, "l%u[j].combine({", i);
         else
-            ind__textf(&w->code, "%c%u.join({", letter, i);
+            ind__textf(&w->code, "%c%u.combine({", letter, i);
         if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
         if (s->second)
             cg__emit_second_term(w, i);
@@ -427,7 +427,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *p
             cg__value(w, inst->arg[1]);
         }
         ind__textf(&w->code, "});\n");
-        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "count%u.join({1});\n", i);
+        if (cg__exchanges_moments(w, i) && !s->second) ind__textf(&w->code, "count%u.combine({1});\n", i);
     }
 }
 
@@ -517,11 +517,12 @@ static void cg__emit_pass_comment(ind__writer *w, const cg__pass *s) {
         if (!cg__reduces_in(w, i, s)) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
         bool welford = inst->reduction == IND_REDUCE_WELFORD, steps = cg__in_registers(w) && cg__two_step(inst);
-        const char *what = !steps                 ? ind__reduction_name(r)
-                           : cg__meets_once(w, i) ? (s->second ? "sum of squared deviations from the mean of the warp"
-                                                               : "sum for the mean of the warp")
-                           : s->second            ? (welford ? "sum of squared deviations" : "sum of exp")
-                                                  : (welford ? "sum for the mean" : "max");
+        const char *what =
+            !steps ? ind__reduction_name(r)
+            : cg__exchanges_moments(w, i)
+                ? (s->second ? "sum of squared deviations from the mean of the warp" : "sum for the mean of the warp")
+            : s->second ? (welford ? "sum of squared deviations" : "sum of exp")
+                        : (welford ? "sum for the mean" : "max");
         ind__textf(&w->code, "%s%c%u = %s", before, letter, i, what);
         before = ", ";
     }

@@ -70,7 +70,7 @@ static const char *cg__neutral(ind__writer *w, uint32_t i, ind_reduction r) {
 }
 
 /* Returns the state type of REDUCE i, or of a reduction over columns: "ind_sum<float>". */
-static const char *cg__state_spelling(ind__writer *w, uint32_t i) {
+static const char *cg__state_type_text(ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     cg__use(w, cg__states[r].piece);
     return cg__string(w, "%s<%s>", cg__states[r].state, cg__state_type(w, i));
@@ -112,38 +112,38 @@ static bool cg__is_parted(const ind__writer *w) {
    one combine step, as in rms_norm, this gives 81 to 87 % of copy bandwidth with 4 or 8 blocks (131072 f32). With two
    blocks the wait is short. More than four states per lane cost more than the barrier. Both of these lost 2 to 10 %.
    Blocks that loop over a row synchronise only once per pass. */
-static bool cg__warps_meet(const ind__writer *w) {
+static bool cg__exchanges_by_warp(const ind__writer *w) {
     return cg__is_parted(w) && cg__row(w)->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
 }
 
-/* Returns the lanes of a warp that combine the states of warps. cg__meeting_states is the number of states of all these
-   lanes, padded with neutral ones. */
-static int cg__meeting_lanes(const ind__writer *w) {
+/* Returns the lanes of a warp that combine the states of warps. cg__exchange_states is the number of states of all
+   these lanes, padded with neutral ones. */
+static int cg__exchange_lanes(const ind__writer *w) {
     const int warps = cg__row_threads(w) / 32;
     return warps > 16 ? 32 : cg__pow2_at_least(warps, 1, 16);
 }
 
-static int cg__meeting_states(const ind__writer *w) {
-    const int lanes = cg__meeting_lanes(w);
+static int cg__exchange_states(const ind__writer *w) {
+    const int lanes = cg__exchange_lanes(w);
     return (cg__row_threads(w) / 32 + lanes - 1) / lanes * lanes;
 }
 
 /* True if warps exchange a mean and its squared deviations in one state. Each warp has its own mean, and deviations
    from it (Chan et al. 1979), so that warps wait for each other once (layer_norm of 98317 bf16 on an H200: 83 and 86 %
    of copy bandwidth, of 200003 f16 77 and 80; others vary by 1 %). */
-static bool cg__meets_once(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->reduction == IND_REDUCE_WELFORD && cg__warps_meet(w);
+static bool cg__exchanges_moments(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->reduction == IND_REDUCE_WELFORD && cg__exchanges_by_warp(w);
 }
 
 /* True if warps exchange a state of REDUCE i after this pass. */
 static bool cg__exchanges(const ind__writer *w, uint32_t i, const cg__pass *s) {
-    return cg__reduces_in(w, i, s) && (!cg__meets_once(w, i) || s->second);
+    return cg__reduces_in(w, i, s) && (!cg__exchanges_moments(w, i) || s->second);
 }
 
 /* Returns the reduction of the exchanged state, and the letter of its name. */
 static ind_reduction cg__exchanged(const ind__writer *w, uint32_t i, const cg__pass *s, char *letter) {
     const ind_reduction r = cg__step(w, i, s, letter);
-    if (!cg__meets_once(w, i)) return r;
+    if (!cg__exchanges_moments(w, i)) return r;
     *letter = 'w';
     return IND_REDUCE_WELFORD;
 }
@@ -156,7 +156,7 @@ static void cg__emit_states(ind__writer *w, const cg__pass *s) {
         cg__use(w, cg__states[r].piece);
         ind__textf(&w->code, "%s<%s> %c%u = {%s};\n", cg__states[r].state, cg__state_type(w, i), letter, i,
                    cg__neutral(w, i, r));
-        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "ind_sum<int> count%u = {0};\n", i);
+        if (cg__exchanges_moments(w, i) && !s->second) ind__textf(&w->code, "ind_sum<int> count%u = {0};\n", i);
     }
 }
 
@@ -198,7 +198,7 @@ static void cg__emit_chunk_adds(ind__writer *w, const cg__pass *s) {
 static void cg__emit_second_term(ind__writer *w, uint32_t i) {
     uint32_t x = cg__inst(w, i)->arg[0], term = cg__softmax_term(w, i);
     if (cg__inst(w, i)->reduction == IND_REDUCE_WELFORD) {
-        const char *mean = cg__meets_once(w, i) ? "near" : "mean";
+        const char *mean = cg__exchanges_moments(w, i) ? "near" : "mean";
         ind__textf(&w->code, "(");
         cg__value(w, x);
         ind__textf(&w->code, " - %s%u) * (", mean, i);

@@ -71,8 +71,8 @@ static void cg__emit_row_keeps(ind__writer *w) {
         return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i) || !w->memory[i] || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
-        cg__use(w, IND__CG_KEEP);
-        ind__textf(&w->code, "ind_keep(x%u);\n", i);
+        cg__use(w, IND__CG_OPAQUE);
+        ind__textf(&w->code, "ind_opaque(x%u);\n", i);
     }
 }
 
@@ -102,7 +102,7 @@ static void cg__emit_pass(ind__writer *w, const cg__pass *s) {
     if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
     if (w->variant->misaligned) cg__emit_edge(w, s);
     cg__use_kept_values(w);
-    cg__emit_join(w, s);
+    cg__emit_combine(w, s);
     cg__emit_results(w, s);
 }
 

@@ -85,10 +85,10 @@ static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int lev
         const char *t = cg__of_scan(w, "t", i), *s = cg__of_scan(w, "s", i);
         ind__textf(&w->code, "%s %s = %s[%s];\n", cg__scan_state(w, i), t, cg__of_scan(w, "before", i), line);
         if (cg__is_exclusive(w, i))
-            ind__textf(&w->code, "if (%s > 0) %s.join(%s[%s > 0 ? k * %d + j - %d : 0]);\n", step, t, s, step, p->run,
-                       p->team ? p->run : 1);
+            ind__textf(&w->code, "if (%s > 0) %s.combine(%s[%s > 0 ? k * %d + j - %d : 0]);\n", step, t, s, step,
+                       p->run, p->team ? p->run : 1);
         else
-            ind__textf(&w->code, "%s.join(%s[k * %d + j]);\n", t, s, p->run);
+            ind__textf(&w->code, "%s.combine(%s[k * %d + j]);\n", t, s, p->run);
         cg__scan_results_of(w, i, t);
     }
 }
@@ -125,7 +125,7 @@ static void cg__leave_out(ind__writer *w, const cg__scan_pass *p, int level) {
 }
 
 /* Combines each state with the previous element's. */
-static void cg__emit_run_joins(ind__writer *w, const cg__scan_pass *p, int level) {
+static void cg__emit_run_combine(ind__writer *w, const cg__scan_pass *p, int level) {
     uint32_t num = w->body->num_inst;
     const char *at = cg__string(w, "k * %d + j", p->run);
     if ((p->team ? p->lines : p->run) == 1) return;
@@ -134,7 +134,7 @@ static void cg__emit_run_joins(ind__writer *w, const cg__scan_pass *p, int level
     for (uint32_t i = 1; i < num; i++) {
         if (!cg__runs_at(w, i, level)) continue;
         const char *s = cg__of_scan(w, "s", i), *t = cg__of_scan(w, "t", i);
-        ind__textf(&w->code, "    %s %s = %s[%s > 0 ? %s - %d : 0];\n    %s.join(%s[%s]);\n    %s[%s] = %s;\n",
+        ind__textf(&w->code, "    %s %s = %s[%s > 0 ? %s - %d : 0];\n    %s.combine(%s[%s]);\n    %s[%s] = %s;\n",
                    cg__scan_state(w, i), t, s, step, at, p->team ? p->run : 1, t, s, at, s, at, t);
     }
     ind__textf(&w->code, "}\n");

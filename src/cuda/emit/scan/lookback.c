@@ -49,7 +49,7 @@ static void cg__emit_tiles_done(ind__writer *w) {
 }
 
 /* Computes the prefix of each of the thread's vectors. */
-static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level) {
+static void cg__emit_scan_combine(ind__writer *w, const cg__scan_pass *p, int level) {
     int warps = cg__scan_warps(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__runs_at(w, i, level)) continue;
@@ -91,7 +91,7 @@ static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int leve
         cg__leave_out(w, p, level);
         cg__begin_neighbours(w, p);
     }
-    cg__emit_run_joins(w, p, level);
+    cg__emit_run_combine(w, p, level);
     cg__end(w);
     cg__move_back(w, p);
     for (uint32_t i = 1; i < num && !p->team; i++)
@@ -107,7 +107,7 @@ static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int leve
         cg__start_chunk_loads(
             w, p, IND__CG_LOADED_AHEAD,
             cg__string(w, "begin + %d + ", cg__scan_chunk(w, p))); /* in flight while this chunk is combined */
-    cg__emit_scan_join(w, p, level);
+    cg__emit_scan_combine(w, p, level);
 }
 
 /* Like cg__vector_stores, for the elements inside the row. */
@@ -198,7 +198,7 @@ static void cg__emit_scan_chunks(ind__writer *w, const cg__pass *s, int levels, 
 }
 
 /* Writes a pass in which each thread loops over its row. */
-static void cg__emit_scan_walk(ind__writer *w, const cg__pass *s, int levels, const char *size) {
+static void cg__emit_scan_loop(ind__writer *w, const cg__pass *s, int levels, const char *size) {
     cg__emit_scanned_rows(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->runs[i])
@@ -216,7 +216,7 @@ static void cg__emit_scan_walk(ind__writer *w, const cg__pass *s, int levels, co
             const char *result = cg__is_exclusive(w, i) ? cg__of_scan(w, "t", i) : state;
             if (cg__is_exclusive(w, i))
                 ind__textf(&w->code, "const %s %s = %s;\n", cg__scan_state(w, i), result, state);
-            ind__textf(&w->code, "%s.join(%s);\n", state, x);
+            ind__textf(&w->code, "%s.combine(%s);\n", state, x);
             cg__scan_results_of(w, i, result);
         }
     }
@@ -232,7 +232,7 @@ static void cg__emit_scan_pass(ind__writer *w, const cg__pass *s, int levels, co
         w->scope++;
     }
     if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !cg__scans_team(w))
-        cg__emit_scan_walk(w, s, levels, size);
+        cg__emit_scan_loop(w, s, levels, size);
     else
         cg__emit_scan_chunks(w, s, levels, size);
     if (!s->stores) cg__end(w);

@@ -165,7 +165,7 @@ static bool cg__scans_team(const ind__writer *w) {
 }
 
 /* Writes the member function that combines the state with the following state o. */
-static void cg__emit_combine_join(ind__writer *w) {
+static void cg__emit_combine_member(ind__writer *w) {
     int n = 0, k = 0;
     cg__need_none(w);
     for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), n++) cg__need(w, cg__inst(w, p)->arg[1]);
@@ -176,7 +176,7 @@ static void cg__emit_combine_join(ind__writer *w) {
             cg__member(w, (ind_dtype)cg__inst(w, i)->dtype, which < n ? "" : "o.", which < n ? which : which - n);
     }
     cg__close_needed(w);
-    cg__begin(w, "IND_INLINE void join(const ind_state &o)");
+    cg__begin(w, "IND_INLINE void combine(const ind_state &o)");
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++) {
         ind__textf(&w->code, "const %s to%d = ", cg__member_type((ind_dtype)cg__inst(w, p)->dtype), k);
@@ -201,7 +201,7 @@ static void cg__emit_combine_state(ind__writer *w) {
     cg__begin(w, "struct ind_state");
     for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++)
         ind__textf(&w->code, "%s x%d;\n", cg__member_type((ind_dtype)cg__inst(w, p)->dtype), k);
-    cg__emit_combine_join(w);
+    cg__emit_combine_member(w);
     cg__emit_shuffle(w, "IND_INLINE ind_state up(int n) const", "__shfl_up_sync");
     cg__emit_shuffle(w, "IND_INLINE ind_state lane(int n) const", "__shfl_sync");
     cg__end(w);

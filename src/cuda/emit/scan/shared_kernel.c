@@ -28,7 +28,7 @@ static void cg__begin_pass_states(ind__writer *w, const cg__pass *s) {
 }
 
 static void cg__end_pass_states(ind__writer *w, const cg__pass *s) {
-    cg__emit_join(w, s);
+    cg__emit_combine(w, s);
     cg__emit_results(w, s);
 }
 
@@ -212,8 +212,8 @@ static void cg__emit_scan_shared(ind__writer *w, const char *size) {
 /* Declares the position of the thread's first vector in a chunk. */
 static void cg__emit_scan_place(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
-    bool walks = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
-    if (walks || (cg__sorts_rows(w) && !cg__has_scans(w))) return;
+    bool loops = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
+    if (loops || (cg__sorts_rows(w) && !cg__has_scans(w))) return;
     if (w->plan->shift) {
         w->var[w->plan->domain.rank] = "0";
         ind__textf(&w->code, "const int shift = (unsigned long long)&%s / %d %% %d;\n", cg__element(w, w->plan->shift),

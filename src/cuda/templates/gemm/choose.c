@@ -1,7 +1,7 @@
 /* ---- the choice of a vector width ---- */
 
 /* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART. */
-static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
+static void cg__mm_set_sum_text(ind__writer *w, const cg__mm_problem *p) {
     const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
     if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);
     w->value[p->dot] = text;
@@ -13,11 +13,11 @@ static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_vary_sum(cg__decider *d, const cg__mm_problem *p) {
     if (p->n < 0) return;
     d->plan->varies[p->dot] |= 1u << p->n;
-    for (uint32_t i = p->dot + 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__join_use, d);
+    for (uint32_t i = p->dot + 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__propagate_use, d);
 }
 
-/* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue join in where
-   they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
+/* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue do the same
+   where they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
 static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
     ind_expr guard = {0};
     bool aligned = false;
@@ -36,7 +36,7 @@ static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
 }
 
 static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
-    cg__mm_spell_sum(&d->w, p); /* which ends what the epilogue needs */
+    cg__mm_set_sum_text(&d->w, p); /* which ends what the epilogue needs */
     cg__mm_vary_sum(d, p);
     cg__need_stores(&d->w);
     for (int n = 8; n >= 2; n /= 2)

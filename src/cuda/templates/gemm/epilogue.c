@@ -48,10 +48,10 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p) {
     cg__vector_sinks(w);
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < %d; j++)", v->vector);
-    cg__mm_spell(w, p->n, cg__string(w, "(i%d + j)", p->n));
+    cg__mm_set_text(w, p->n, cg__string(w, "(i%d + j)", p->n));
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     cg__end(w);
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__vector_stores(w);
 }
 
@@ -66,7 +66,7 @@ static int cg__mm_epilogue_rounds(const ind__writer *w) {
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__need_stores(w);
     int rounds = cg__mm_epilogue_rounds(w);
     ind__textf(&w->code, "#pragma unroll 1\n");
@@ -87,8 +87,8 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
 static ind_status cg__emit_matmul(ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
     const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
-    cg__mm_spell_sum(w, p);
-    cg__mm_spell_plain(w);
+    cg__mm_set_sum_text(w, p);
+    cg__mm_set_plain_names(w);
     ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n", x->alignment);
     cg__mm_write_place(w, p);
     ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), w->variant->of.tile.k - 1,

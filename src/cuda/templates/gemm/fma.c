@@ -14,7 +14,7 @@ static void cg__mm_write_next_raw(ind__writer *w, const cg__mm_problem *p, const
 
 /* Loads an operand's next tile into registers. */
 static void cg__mm_write_next(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__mm_begin_elements(w, o, name, true);
     if (o->computed) {
         cg__mm_write_next_raw(w, p, o, name);
@@ -27,7 +27,7 @@ static void cg__mm_write_next(ind__writer *w, const cg__mm_problem *p, const cg_
 }
 
 /* Makes the LOADs of a prologue read the registers of cg__mm_write_next_raw; name 0: memory again. */
-static void cg__mm_spell_next(ind__writer *w, const cg__mm_operand *o, char name) {
+static void cg__mm_set_next_loads(ind__writer *w, const cg__mm_operand *o, char name) {
     cg__mm_need_operand(w, o);
     for (uint32_t i = 1; i <= o->value; i++)
         if (cg__mm_is_early_load(w, i)) w->memory[i] = name ? cg__string(w, "next_%c%u[i]", name, i) : NULL;
@@ -47,12 +47,12 @@ static void cg__mm_declare_next(ind__writer *w, const cg__mm_operand *o, char na
 static void cg__mm_write_put(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     int pitch = (name == 'a' ? v->of.tile.m : v->of.tile.n) + 4;
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__mm_begin_elements(w, o, name, true);
     if (o->computed) {
-        cg__mm_spell_next(w, o, name);
+        cg__mm_set_next_loads(w, o, name);
         cg__mm_write_element(w, p, o, name);
-        cg__mm_spell_next(w, o, 0);
+        cg__mm_set_next_loads(w, o, 0);
     }
     const char *value =
         o->computed ? cg__string(w, "(%s)value", cg__mm_sum_type(p)) : cg__string(w, "next_%c[i]", name);

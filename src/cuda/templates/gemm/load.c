@@ -1,11 +1,11 @@
 /* ---- writing: where a block works ---- */
 
-static void cg__mm_spell(ind__writer *w, int v, const char *text) {
+static void cg__mm_set_text(ind__writer *w, int v, const char *text) {
     if (v >= 0) w->var[v] = text;
 }
 
 /* The domain's variables under their plain names: i0, i1, .. and r0. */
-static void cg__mm_spell_plain(ind__writer *w) {
+static void cg__mm_set_plain_names(ind__writer *w) {
     for (int v = 0; v < w->plan->domain.rank; v++) w->var[v] = cg__string(w, "i%d", v);
     if (w->plan->domain.rrank) w->var[w->plan->domain.rank] = "r0";
 }
@@ -97,8 +97,8 @@ static void cg__mm_write_places(ind__writer *w, const cg__mm_problem *p, const c
                    cg__int(w), x, chunks, x, x);
     }
     if (mask) ind__textf(&w->code, "in_%c |= (unsigned)(first_%c + row < size_%c) << i;\n", name, x, x);
-    cg__mm_spell(w, o->x, "x");
-    cg__mm_spell(w, p->k, o->k_major ? "0" : row);
+    cg__mm_set_text(w, o->x, "x");
+    cg__mm_set_text(w, p->k, o->k_major ? "0" : row);
     ind__textf(&w->code, "at_%c[i] = %s;\n", name, cg__expr_string(w, cg__index_of(w, o->load)));
     cg__end(w);
     cg__use(w, IND__CG_TILE_COPY);
@@ -119,7 +119,7 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     ind_expr stride, step;
     bool separable = cg__mm_step_of(w, p, o, &stride);
     if (!separable) cg__mm_write_places(w, p, o, name, "first_k");
-    cg__mm_spell(w, p->k, "first_k");
+    cg__mm_set_text(w, p->k, "first_k");
     step = separable && p->k >= 0 ? ind_expr_mul(stride, w->plan->domain.var[p->k]) : ind_int(w->context, 0);
     bool whole = ind_known_multiple(p->size_k, v->of.tile.k);
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
@@ -172,7 +172,7 @@ static void cg__mm_begin_elements(ind__writer *w, const cg__mm_operand *o, char 
 static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n;
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__mm_begin_elements(w, o, name, false);
     cg__mm_write_element(w, p, o, name);
     char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';

@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------------------------------------- >>matmul */
 
 /* out[batch, m, n] = epilogue(sum over k of a[batch, m, k] * b[batch, k, n]). A block computes a tile of TM x TN sums:
-   it walks over k in steps of TK, for which both operands' tiles are brought into shared memory ahead of time, spreads
+   it loops over k in steps of TK, for which both operands' tiles are brought into shared memory ahead of time, spreads
    the sums out in shared memory and runs the epilogue from there, V neighbouring columns a thread at a time. The way
    through shared memory costs 8 bytes per sum and gives an epilogue that exists once in the code and whose accesses are
    whole 16-byte ones, whatever the layout of the accumulators.
@@ -35,7 +35,7 @@ typedef struct cg__mm_problem {
 /* ---- the problem ---- */
 
 /* Joins the R variables into one, k: by merging where the accesses allow it, else by division. */
-static void cg__mm_join_depth(cg__decider *d) {
+static void cg__mm_merge_depth(cg__decider *d) {
     ind__loops *x = &d->plan->domain;
     for (int v = x->rank + x->rrank - 2; v >= x->rank; v--) ind__loops_merge(x, v);
     if (x->rrank < 2 || d->w.failed) return;
@@ -51,7 +51,7 @@ static void cg__mm_join_depth(cg__decider *d) {
 
 /* A batch variable that only a knows, next to m and merging with it, makes more rows: [batch, row] x [column] products
    with one weight become a single one. */
-static void cg__mm_join_rows(cg__decider *d, cg__mm_problem *p) {
+static void cg__mm_merge_rows(cg__decider *d, cg__mm_problem *p) {
     while (p->m > 0 && p->m - 1 != p->n) {
         ind_expr outer = d->plan->domain.var[p->m - 1];
         uint32_t b = p->b.value;
@@ -165,7 +165,7 @@ static bool cg__mm_is_batch(const cg__mm_problem *p, int v) {
 static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     const ind_kernel *k = d->w.kernel;
     const ind__inst *dot = cg__inst(&d->w, k->matmul.dot);
-    cg__mm_join_depth(d);
+    cg__mm_merge_depth(d);
     if (d->w.failed) return;
     cg__analyse(d);
     *p = (cg__mm_problem){.a.value = dot->arg[0],
@@ -175,7 +175,7 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
                           .k = d->plan->domain.rrank ? d->plan->domain.rank : -1,
                           .dot = k->matmul.dot,
                           .sum = (ind_dtype)dot->dtype};
-    cg__mm_join_rows(d, p);
+    cg__mm_merge_rows(d, p);
     if (!cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
     cg__mm_find_operand(&d->w, p, &p->a, p->m);
     cg__mm_find_operand(&d->w, p, &p->b, p->n);

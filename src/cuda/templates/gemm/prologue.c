@@ -6,7 +6,7 @@ static void cg__mm_begin_chunks(ind__writer *w, const cg__mm_problem *p, const c
     const ind__variant *v = w->variant;
     int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / 8, total = rows * chunks;
     char x = name == 'a' ? 'm' : 'n';
-    cg__mm_spell_plain(w);
+    cg__mm_set_plain_names(w);
     cg__unroll(w);
     cg__begin(w, "for (int i = 0; i < %d; i++)", (total + v->threads - 1) / v->threads);
     ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, %c = at / %d, %c = at %% %d * 8;\n", v->threads,
