@@ -9348,8 +9348,8 @@ static bool cg__mm_is_batch(const cg__mm_problem *p, int v) {
     return v != p->m && v != p->n;
 }
 
-/* Reads the problem off the kernel. Where only m is contiguous in the results, the transposed product is computed, so
-   that neighbouring columns of a tile are always what lies together in memory. */
+/* Reads the problem off the kernel. If only m is contiguous in the results, the transposed product is computed, so
+   that neighbouring columns of a tile are always contiguous in memory. */
 static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     const ind_kernel *k = d->w.kernel;
     const ind__inst *dot = cg__inst(&d->w, k->matmul.dot);
@@ -10309,7 +10309,7 @@ static const cg__mm_template cg__mm_fma = {.strategy = IND_STRATEGY_MATMUL_SIMT,
 /* ================================================================================= src/cuda/templates/gemm/choose.c */
 /* ---- the choice of a vector width ---- */
 
-/* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART. */
+/* Sets the text of the finished sum, for the body's REDUCE and its PART. */
 static void cg__mm_set_sum_text(ind__writer *w, const cg__mm_problem *p) {
     const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
     if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);

@@ -267,7 +267,7 @@ typedef struct value {
     int root;       /* the value whose memory it shows, as far as its op alone tells; itself: its own */
     bool whole;     /* all of that memory, as it lies there */
     bool donated;   /* an input whose memory may be written over */
-    bool stale;     /* written to since by an op in place: its name now means what stands there */
+    bool stale;     /* written to since by an op in place: its name now means the new value */
     int64_t count[CASES];
     void *data[CASES][1 + SAMPLES]; /* [0] the value itself; the others NULL where exact */
 } value;

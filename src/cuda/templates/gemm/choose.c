@@ -1,6 +1,6 @@
 /* ---- the choice of a vector width ---- */
 
-/* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART. */
+/* Sets the text of the finished sum, for the body's REDUCE and its PART. */
 static void cg__mm_set_sum_text(ind__writer *w, const cg__mm_problem *p) {
     const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
     if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);

@@ -160,8 +160,8 @@ static bool cg__mm_is_batch(const cg__mm_problem *p, int v) {
     return v != p->m && v != p->n;
 }
 
-/* Reads the problem off the kernel. Where only m is contiguous in the results, the transposed product is computed, so
-   that neighbouring columns of a tile are always what lies together in memory. */
+/* Reads the problem off the kernel. If only m is contiguous in the results, the transposed product is computed, so
+   that neighbouring columns of a tile are always contiguous in memory. */
 static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     const ind_kernel *k = d->w.kernel;
     const ind__inst *dot = cg__inst(&d->w, k->matmul.dot);
