@@ -462,12 +462,13 @@ typedef struct ind__row_range {
    persistent and loops over rows. A persistent block has two stages in shared memory, for this row and the next one, or
    one stage, which is free once the row is in registers. */
 typedef struct ind__stage_plan {
-    int num;         /* stages */
-    int held;        /* in registers: 2 the row, 1 values computed from it, 0 nothing (each pass reads shared memory) */
-    bool persistent; /* blocks loop over rows */
-    bool once;       /* operands that all rows share are loaded into registers before the first row */
-    int resident;    /* persistent blocks: rows computed at the same time */
-    ind_expr items;  /* rows; grid = min(resident, items) * cluster */
+    int num;          /* stages */
+    int in_registers; /* in registers: 2 the row, 1 values computed from it, 0 nothing (each pass reads shared memory)
+                       */
+    bool persistent;  /* blocks loop over rows */
+    bool once;        /* operands that all rows share are loaded into registers before the first row */
+    int resident;     /* persistent blocks: rows computed at the same time */
+    ind_expr items;   /* rows; grid = min(resident, items) * cluster */
 } ind__stage_plan;
 
 /* A reduction along rows: ROW_*. */
@@ -651,7 +652,7 @@ typedef struct ind__body_plan {
     uint8_t *rooted;        /* stored or checked even if the row has no elements */
     uint8_t *stage;         /* number of reductions that must be finished before it can be computed */
     uint8_t *level;         /* number of scans before it in one pass over the row, itself included */
-    uint8_t *kept;          /* of a LOAD: kept in registers from one pass over the row to the next, or in a tile */
+    uint8_t *resident;      /* of a LOAD: kept in registers from one pass over the row to the next, or in a tile */
     uint8_t *vector;        /* of a LOAD or STORE: elements per access; 1: scalar */
     uint8_t *uniform;       /* a mask, or an operand of one, that is constant within each vector */
     uint8_t *across;        /* of a LOAD: its vectors may be misaligned */
@@ -3093,14 +3094,15 @@ static int cg__handed(const ind__writer *w, uint32_t i) {
 }
 
 /* Returns the arguments that locate a handed-over element: "lookback, 0, r0, n0". */
-static const char *cg__left(ind__writer *w, uint32_t i) {
+static const char *cg__handover_args(ind__writer *w, uint32_t i) {
     return cg__string(w, "lookback, %d, %s, %s", cg__handed(w, i), cg__expr_string(w, cg__index_of(w, i)),
                       cg__expr_string(w, w->plan->handover->rows));
 }
 
 /* Returns "ind_take<float>(ahead1[k], lookback, 0, r0, n0)": the handed-over element, which has been polled. */
 static const char *cg__take(ind__writer *w, uint32_t i) {
-    return cg__string(w, "ind_take<%s>(ahead%u[k], %s)", cg__types[cg__memory_dtype(w, i)].memory, i, cg__left(w, i));
+    return cg__string(w, "ind_take<%s>(ahead%u[k], %s)", cg__types[cg__memory_dtype(w, i)].memory, i,
+                      cg__handover_args(w, i));
 }
 
 /* Returns buffer[index] of a LOAD or STORE, or the expression in `memory` if it is set. */
@@ -3310,7 +3312,7 @@ static void cg__leave(ind__writer *w, uint32_t i) {
     const ind_dtype memory = cg__memory_dtype(w, i);
     const cg__narrow_type *narrow = cg__narrow_of(memory);
     if (narrow) cg__use(w, narrow->piece);
-    ind__textf(&w->code, "ind_leave<%s>(block, %s, %s", cg__types[memory].memory, cg__left(w, i),
+    ind__textf(&w->code, "ind_leave<%s>(block, %s, %s", cg__types[memory].memory, cg__handover_args(w, i),
                narrow ? narrow->store : "");
     cg__value(w, cg__stored_value(w, i));
     ind__textf(&w->code, narrow ? "));\n" : ");\n");
@@ -3425,7 +3427,7 @@ static void cg__call(ind__writer *w, uint32_t i) {
 static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce);
 
 /* True if the op preserves the relative error of its operand. */
-static bool cg__keeps_relative(const ind__inst *inst) {
+static bool cg__preserves_relative(const ind__inst *inst) {
     switch ((ind_loop_op)inst->op) {
     case IND_LOOP_MUL:
     case IND_LOOP_DIV:
@@ -3450,7 +3452,7 @@ static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
         if (inst->op == IND_LOOP_ROUND_F16 || inst->op == IND_LOOP_ROUND_BF16 || memory == IND_F16 ||
             memory == IND_BF16)
             reached[i] = 0;
-        else if (!cg__keeps_relative(inst))
+        else if (!cg__preserves_relative(inst))
             return false;
     }
     return true;
@@ -3773,7 +3775,7 @@ static void cg__find_rooted(cg__decider *d) {
 static void cg__mark_per_element(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     (void)user;
-    d->plan->kept[used] = 1;
+    d->plan->resident[used] = 1;
 }
 
 static bool cg__is_scan(const ind__writer *w, uint32_t i) {
@@ -3790,23 +3792,23 @@ enum { IND__CG_SCANNED = 1, IND__CG_AFTER_REDUCE = 2 };
 
 static void cg__propagate_origin(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
-    if (d->plan->kept[used] > d->plan->kept[user]) d->plan->kept[user] = d->plan->kept[used];
+    if (d->plan->resident[used] > d->plan->resident[user]) d->plan->resident[user] = d->plan->resident[used];
 }
 
 /* True if a value per element, a reduction or a scan needs a reduction of a scan's results. The scan then runs in
    several passes. */
 static bool cg__rescans(cg__decider *d) {
     bool again = false;
-    memset(d->plan->kept, 0, d->w.body->num_inst);
+    memset(d->plan->resident, 0, d->w.body->num_inst);
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         bool reduces = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE;
         cg__each_use(&d->w, i, cg__propagate_origin, d);
-        if (d->plan->kept[i] == IND__CG_AFTER_REDUCE && (reduces || d->plan->varies[i] & cg__r_mask(&d->w)))
+        if (d->plan->resident[i] == IND__CG_AFTER_REDUCE && (reduces || d->plan->varies[i] & cg__r_mask(&d->w)))
             again = true;
-        if (cg__is_scan(&d->w, i)) d->plan->kept[i] = IND__CG_SCANNED;
-        if (reduces && d->plan->kept[i]) d->plan->kept[i] = IND__CG_AFTER_REDUCE;
+        if (cg__is_scan(&d->w, i)) d->plan->resident[i] = IND__CG_SCANNED;
+        if (reduces && d->plan->resident[i]) d->plan->resident[i] = IND__CG_AFTER_REDUCE;
     }
-    memset(d->plan->kept, 0, d->w.body->num_inst);
+    memset(d->plan->resident, 0, d->w.body->num_inst);
     return again;
 }
 
@@ -3829,14 +3831,14 @@ static void cg__find_levels(cg__decider *d) {
 static void cg__defer_reductions(cg__decider *d) {
     uint32_t num = d->w.body->num_inst;
     d->plan->scan_stage = 0;
-    memset(d->plan->kept, 0, num);
+    memset(d->plan->resident, 0, num);
     for (uint32_t i = num; i-- > 1;) {
         bool reduce = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE;
-        if (d->plan->kept[i] || reduce || d->plan->varies[i] & cg__r_mask(&d->w))
+        if (d->plan->resident[i] || reduce || d->plan->varies[i] & cg__r_mask(&d->w))
             cg__each_use(&d->w, i, cg__mark_per_element, d);
     }
     for (uint32_t i = 1; i < num; i++) {
-        bool early = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE && d->plan->kept[i];
+        bool early = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE && d->plan->resident[i];
         if (early && d->plan->stage[i] > d->plan->scan_stage) d->plan->scan_stage = d->plan->stage[i];
     }
     for (uint32_t i = 1; i < num; i++) {
@@ -3845,10 +3847,10 @@ static void cg__defer_reductions(cg__decider *d) {
         cg__each_use(&d->w, i, cg__propagate_use, d);
         if (inst->op == IND_LOOP_REDUCE) {
             d->plan->varies[i] &= cg__p_mask(&d->w);
-            d->plan->stage[i] = (uint8_t)(d->plan->kept[i] ? d->plan->stage[i] + 1 : d->plan->scan_stage + 1);
+            d->plan->stage[i] = (uint8_t)(d->plan->resident[i] ? d->plan->stage[i] + 1 : d->plan->scan_stage + 1);
         }
     }
-    memset(d->plan->kept, 0, num);
+    memset(d->plan->resident, 0, num);
 }
 
 /* The part of a sort that is sorted in the buffer to which instruction i stores it; -1: none. */
@@ -5272,7 +5274,7 @@ static ind_expr cg__masked_rows(const ind__writer *w) {
 }
 
 /* Writes "const int piece = .., first = ..": the warp's segment of a row, and its first row. */
-static void cg__emit_masked_place(ind__writer *w) {
+static void cg__emit_masked_position(ind__writer *w) {
     const ind_expr pieces = cg__masked_segments(w);
     const char *type = cg__int(w), *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     const bool one = ind_known_eq(pieces, ind_int(w->context, 1));
@@ -5305,7 +5307,7 @@ static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t m
 }
 
 /* Writes the work of the warp on its segment of the current row. */
-static void cg__emit_masked_piece(ind__writer *w, const char *row) {
+static void cg__emit_masked_segment(ind__writer *w, const char *row) {
     const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const char *length = cg__expr_string(w, w->plan->domain.extent[last]), *at = cg__string(w, "i%d", last);
     const bool one = ind_known_eq(cg__masked_segments(w), ind_int(w->context, 1));
@@ -5328,14 +5330,14 @@ static ind_status cg__emit_masked(ind__writer *w) {
     const char *row = last == 1 ? "i0" : "row";
     const uint32_t mask = cg__only_mask(w, last);
     cg__use_positions(w);
-    cg__emit_masked_place(w);
+    cg__emit_masked_position(w);
     cg__emit_masked_question(w, row, mask);
     cg__begin(w, "for (unsigned those = __ballot_sync(0xffffffffu, holds); those; those &= those - 1)");
     ind__textf(&w->code, "const %s %s = first + __ffs(those) - 1;\n", cg__int(w), row);
     cg__split_linear(w, row, 0, last);
     cg__need_stores(w);
     cg__emit(w, ~(1u << last), IND__CG_ALL_STAGES);
-    cg__emit_masked_piece(w, row);
+    cg__emit_masked_segment(w, row);
     cg__end(w);
     return IND_OK;
 }
@@ -5440,7 +5442,7 @@ static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
               cg__expr_string(w, w->plan->domain.extent[y]));
 }
 
-/* Source of a load's element, in ind__writer.kept. */
+/* Source of a load's element, in ind__writer.resident. */
 enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 
 #define IND__CG_MAX_TILE_BYTES 49152 /* shared memory available without opt-in (CUDA C Programming Guide) */
@@ -5451,10 +5453,10 @@ enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 static void cg__emit_tile_arrays(ind__writer *w) {
     int tile = w->variant->of.tile.m;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (w->plan->kept[i] == IND__CG_DIRECTLY) continue;
+        if (w->plan->resident[i] == IND__CG_DIRECTLY) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i)), pad = bytes < 4 ? 4 / bytes : 1;
-        if (w->plan->kept[i] == IND__CG_THROUGH_TILE)
+        if (w->plan->resident[i] == IND__CG_THROUGH_TILE)
             ind__textf(&w->code, "__shared__ %s tile%u[%d][%d];\n", type, i, tile, tile + pad);
         else
             ind__textf(&w->code, "%s x%u[%d];\n", type, i, w->variant->per_thread);
@@ -5464,11 +5466,11 @@ static void cg__emit_tile_arrays(ind__writer *w) {
 static void cg__emit_tile_loads(ind__writer *w, int x, int y, uint8_t which) {
     int step = w->variant->threads / w->variant->of.tile.m;
     bool tile = which == IND__CG_THROUGH_TILE, any = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->plan->kept[i] == which;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->plan->resident[i] == which;
     if (!any) return;
     cg__begin_tile(w, x, y, tile);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (w->plan->kept[i] != which) continue;
+        if (w->plan->resident[i] != which) continue;
         const char *element = cg__element(w, i);
         if (tile)
             ind__textf(&w->code, "tile%u[ty + k * %d][tx] = %s;\n", i, step, element);
@@ -5477,7 +5479,7 @@ static void cg__emit_tile_loads(ind__writer *w, int x, int y, uint8_t which) {
     }
     cg__end_tile(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->plan->kept[i] == which)
+        if (w->plan->resident[i] == which)
             w->memory[i] = tile ? cg__string(w, "tile%u[tx][ty + k * %d]", i, step) : cg__string(w, "x%u[k]", i);
 }
 
@@ -5543,12 +5545,12 @@ static const char *cg__tile_unit(const ind__writer *w, const cg__tiling *t, uint
 static void cg__emit_vector_tile_arrays(ind__writer *w, const cg__tiling *t) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const int units = t->size / t->group;
-        if (w->plan->kept[i] == IND__CG_THROUGH_TILE) {
+        if (w->plan->resident[i] == IND__CG_THROUGH_TILE) {
             ind__textf(&w->code, "__shared__ %s tile%u[%d][%d];\n", cg__tile_unit(w, t, i), i, t->size, units + 1);
             ind__textf(&w->code, "ind_vec<%s, %d> z%u[%d];\n", cg__tile_unit(w, t, i), t->n / t->group, i,
                        t->load_steps);
         }
-        if (w->plan->kept[i] == IND__CG_BESIDE_TILE)
+        if (w->plan->resident[i] == IND__CG_BESIDE_TILE)
             ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, t->n, i,
                        t->store_steps * t->group);
     }
@@ -5597,7 +5599,7 @@ static void cg__emit_vector_tile_loads(ind__writer *w, const cg__tiling *t) {
     for (int pass = 0; pass < 2; pass++) {
         cg__begin_tile_load(w, t);
         for (uint32_t i = 1; i < w->body->num_inst; i++) {
-            if (w->plan->kept[i] != IND__CG_THROUGH_TILE) continue;
+            if (w->plan->resident[i] != IND__CG_THROUGH_TILE) continue;
             const char *unit = cg__tile_unit(w, t, i);
             const int units = t->n / t->group;
             if (pass == 0) {
@@ -5627,11 +5629,11 @@ static void cg__begin_tile_store(ind__writer *w, const cg__tiling *t) {
 
 static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
     bool any = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->plan->kept[i] == IND__CG_BESIDE_TILE;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->plan->resident[i] == IND__CG_BESIDE_TILE;
     if (!any) return;
     cg__begin_tile_store(w, t);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->plan->kept[i] == IND__CG_BESIDE_TILE)
+        if (w->plan->resident[i] == IND__CG_BESIDE_TILE)
             ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, t->n, cg__element(w, i));
     cg__end_vector_tile(w, t);
 }
@@ -5639,8 +5641,8 @@ static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
 /* Sets the expression with which each load reads element j of the vector that is written. */
 static void cg__set_tile_elements(ind__writer *w, const cg__tiling *t) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (w->plan->kept[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
-        if (w->plan->kept[i] != IND__CG_THROUGH_TILE) continue;
+        if (w->plan->resident[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
+        if (w->plan->resident[i] != IND__CG_THROUGH_TILE) continue;
         const ind_dtype type = cg__memory_dtype(w, i);
         w->memory[i] = t->group == 1 ? cg__string(w, "tile%u[to_x + j][to_y + k * %d]", i, t->store_rows)
                                      : cg__string(w, "(%s)(tile%u[to_x + j][to_y + k / %d * %d] >> k %% %d * %d)",
@@ -5680,15 +5682,15 @@ static void cg__choose_tile_loads(cg__decider *d, int x, int y) {
         const ind__inst *inst = cg__inst(&d->w, i);
         bool plain = inst->op == IND_LOOP_LOAD && !inst->arg[0] && cg__contiguous(&d->w, i, x) &&
                      !ind__expr_has_kind(cg__index_of(&d->w, i), IND_SYMBOL_INDIRECT);
-        d->plan->kept[i] =
+        d->plan->resident[i] =
             tiles < IND__CG_MAX_TILES && cg__through_tile(&d->w, i, x, y) ? IND__CG_THROUGH_TILE : IND__CG_DIRECTLY;
-        tiles += d->plan->kept[i] == IND__CG_THROUGH_TILE;
+        tiles += d->plan->resident[i] == IND__CG_THROUGH_TILE;
         if (!plain || d->plan->vector[i] != d->variant->vector) continue;
         const int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i)), words = bytes < 4 ? 4 / bytes : 1;
-        const int held = d->variant->per_thread / (d->variant->vector > 1 ? words : 1);
-        if (ahead + held > d->w.target->thresholds.ahead) continue;
-        d->plan->kept[i] = IND__CG_BESIDE_TILE;
-        ahead += held;
+        const int registers = d->variant->per_thread / (d->variant->vector > 1 ? words : 1);
+        if (ahead + registers > d->w.target->thresholds.ahead) continue;
+        d->plan->resident[i] = IND__CG_BESIDE_TILE;
+        ahead += registers;
     }
 }
 
@@ -5707,8 +5709,8 @@ typedef struct cg__pass {
 
 #define IND__CG_MAX_PASSES 64
 
-/* Marks of cg__choose_kept in ind__writer.kept while it works. */
-enum { IND__CG_MADE = 1, IND__CG_FRONT = 2, IND__CG_KEPT = 4, IND__CG_READ = 8, IND__CG_KEPT_LOAD = 16 };
+/* Marks of cg__choose_resident in ind__writer.resident while it works. */
+enum { IND__CG_MADE = 1, IND__CG_FRONT = 2, IND__CG_RESIDENT = 4, IND__CG_READ = 8, IND__CG_RESIDENT_LOAD = 16 };
 
 static bool cg__sorts_rows(const ind__writer *w) {
     return ind__strategy_row_of(w->variant->strategy)->family == IND__FAMILY_SORT;
@@ -5797,17 +5799,17 @@ static bool cg__repeats(const ind__writer *w, uint32_t i) {
 
 /* Returns the 32-bit registers per element of a row: for loads, which stay in registers as they are in memory until
    their pass; for other kept instructions, as values; and for the columns that a run of rows combines. */
-static double cg__kept_words(const ind__writer *w) {
+static double cg__resident_words(const ind__writer *w) {
     double words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w);
         bool vector = load && !cg__mask_of(w, i) && w->plan->vector[i] > 1 &&
                       w->plan->vector[i] == w->variant->vector && !cg__repeats(w, i);
         if (cg__combines_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
-        if (!w->plan->kept[i] && !vector) continue;
+        if (!w->plan->resident[i] && !vector) continue;
         int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
-        words +=
-            (vector || bytes > 4 ? bytes : 4) / (w->plan->kept[i] ? 4.0 : 8.0); /* others are kept for one pass only */
+        words += (vector || bytes > 4 ? bytes : 4) /
+                 (w->plan->resident[i] ? 4.0 : 8.0); /* others are kept for one pass only */
     }
     return words;
 }
@@ -5816,67 +5818,68 @@ static double cg__kept_words(const ind__writer *w) {
 static void cg__mark_front(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     (void)user;
-    if (d->plan->kept[used] & IND__CG_MADE) d->plan->kept[used] |= IND__CG_FRONT;
+    if (d->plan->resident[used] & IND__CG_MADE) d->plan->resident[used] |= IND__CG_FRONT;
 }
 
 /* The front of a pass: values of earlier passes (IND__CG_MADE) that it uses directly. They are kept in registers if
    that takes fewer registers than the loads that they are computed from, or saves expensive work. */
-static void cg__keep_front(cg__decider *d, const cg__pass *s) {
+static void cg__mark_resident_front(cg__decider *d, const cg__pass *s) {
     int values = 0, loads = 0;
     bool expensive = false;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         const ind__inst *inst = cg__inst(&d->w, i);
         if (cg__reduces_in(&d->w, i, s)) cg__each_use(&d->w, i, cg__mark_front, d);
         if (!d->w.needed[i] || !(d->plan->varies[i] & cg__r_mask(&d->w))) continue;
-        if (!(d->plan->kept[i] & IND__CG_MADE))
+        if (!(d->plan->resident[i] & IND__CG_MADE))
             cg__each_use(&d->w, i, cg__mark_front, d);
         else
             expensive |= cg__expensive(inst);
         loads += inst->op == IND_LOOP_LOAD && !cg__repeats(&d->w, i);
     }
     for (uint32_t i = 1; i < d->w.body->num_inst; i++)
-        values += d->plan->kept[i] & IND__CG_FRONT && cg__inst(&d->w, i)->op != IND_LOOP_LOAD && !d->w.value[i];
+        values += d->plan->resident[i] & IND__CG_FRONT && cg__inst(&d->w, i)->op != IND_LOOP_LOAD && !d->w.value[i];
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
-        bool able = d->plan->kept[i] & IND__CG_FRONT && cg__inst(&d->w, i)->op != IND_LOOP_LOAD &&
+        bool able = d->plan->resident[i] & IND__CG_FRONT && cg__inst(&d->w, i)->op != IND_LOOP_LOAD &&
                     cg__inst(&d->w, i)->op != IND_LOOP_INDIRECT;
-        d->plan->kept[i] &= (uint8_t)~IND__CG_FRONT;
+        d->plan->resident[i] &= (uint8_t)~IND__CG_FRONT;
         if (!able || d->w.value[i] || !(expensive || values < loads)) continue;
-        d->plan->kept[i] |= IND__CG_KEPT;
+        d->plan->resident[i] |= IND__CG_RESIDENT;
         d->w.value[i] = ""; /* later passes search no further */
     }
 }
 
 /* Chooses which values of the row stay in registers between passes: fronts (see above), and loads that several passes
    still need. The search from the values that a pass computes stops at finished reductions. */
-static void cg__choose_kept(cg__decider *d) {
+static void cg__choose_resident(cg__decider *d) {
     cg__pass pass[IND__CG_MAX_PASSES];
     int n = cg__passes(&d->w, pass);
     uint32_t innermost = d->plan->domain.rrank ? 1u << (cg__num_vars(&d->w) - 1) : 0, num = d->w.body->num_inst;
-    memset(d->plan->kept, 0, num);
+    memset(d->plan->resident, 0, num);
     for (uint32_t i = 1; i < num; i++)
         if (cg__inst(&d->w, i)->op == IND_LOOP_REDUCE) d->w.value[i] = "";
     for (int s = 0; s < n; s++) {
         cg__need_pass(&d->w, &pass[s]);
-        cg__keep_front(d, &pass[s]);
+        cg__mark_resident_front(d, &pass[s]);
         for (uint32_t i = 1; i < num; i++)
             if (d->w.needed[i] && d->plan->varies[i] & innermost && cg__inst(&d->w, i)->op != IND_LOOP_STORE)
-                d->plan->kept[i] |= IND__CG_MADE;
+                d->plan->resident[i] |= IND__CG_MADE;
     }
     for (int s = 0; s < n; s++) {
         for (uint32_t i = 1; i < num; i++)
-            if (d->plan->kept[i] & IND__CG_KEPT) d->w.value[i] = d->plan->kept[i] & IND__CG_READ ? "" : NULL;
+            if (d->plan->resident[i] & IND__CG_RESIDENT)
+                d->w.value[i] = d->plan->resident[i] & IND__CG_READ ? "" : NULL;
         cg__need_pass(&d->w, &pass[s]);
         for (uint32_t i = 1; i < num; i++) {
             if (!d->w.needed[i]) continue;
             bool load = cg__inst(&d->w, i)->op == IND_LOOP_LOAD && d->plan->varies[i] & innermost;
-            if (load && d->plan->kept[i] & IND__CG_READ && !cg__repeats(&d->w, i))
-                d->plan->kept[i] |= IND__CG_KEPT_LOAD;
-            d->plan->kept[i] |= IND__CG_READ;
+            if (load && d->plan->resident[i] & IND__CG_READ && !cg__repeats(&d->w, i))
+                d->plan->resident[i] |= IND__CG_RESIDENT_LOAD;
+            d->plan->resident[i] |= IND__CG_READ;
         }
     }
     for (uint32_t i = 1; i < num; i++) {
-        if (cg__inst(&d->w, i)->op == IND_LOOP_REDUCE || d->plan->kept[i] & IND__CG_KEPT) d->w.value[i] = NULL;
-        d->plan->kept[i] = (d->plan->kept[i] & (IND__CG_KEPT | IND__CG_KEPT_LOAD)) != 0;
+        if (cg__inst(&d->w, i)->op == IND_LOOP_REDUCE || d->plan->resident[i] & IND__CG_RESIDENT) d->w.value[i] = NULL;
+        d->plan->resident[i] = (d->plan->resident[i] & (IND__CG_RESIDENT | IND__CG_RESIDENT_LOAD)) != 0;
     }
 }
 
@@ -6058,7 +6061,7 @@ static bool cg__has_lanes(const ind__writer *w, uint32_t i) {
 }
 
 /* Returns the subscript of an element in a<number>: "[j]". */
-static const char *cg__chunk_place(ind__writer *w, uint32_t i) {
+static const char *cg__chunk_subscript(ind__writer *w, uint32_t i) {
     int n = w->variant->vector;
     if (!w->split.steps) return n > 1 ? "[j]" : "[0]";
     if (cg__has_lanes(w, i)) return "[j][k]";
@@ -6409,7 +6412,7 @@ static int cg__unroll_steps(const ind__writer *w) {
 /* ---- iterations of whole segments: a lane has the same offset in a segment in each of them, so its loads have a
    constant stride, and their offsets take no registers. */
 
-static void cg__emit_piece(ind__writer *w) {
+static void cg__emit_segment(ind__writer *w) {
     const int n = w->variant->vector, lanes = cg__row(w)->segment_lanes;
     if (!cg__row(w)->segments) return;
     ind__textf(&w->code, "const int piece = (unsigned)lane / %du", lanes);
@@ -6419,7 +6422,7 @@ static void cg__emit_piece(ind__writer *w) {
 }
 
 /* The store to whose sector boundaries the lanes are aligned. */
-static uint32_t cg__piece_store(const ind__writer *w) {
+static uint32_t cg__segment_store(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__accesses_row(w, i)) return i;
     return 0;
@@ -6438,13 +6441,13 @@ static int cg__sector_elements(const ind__writer *w, uint32_t i) {
 /* Writes "within" for lanes aligned to sectors, once the row is known. */
 static void cg__emit_within(ind__writer *w) {
     if (!cg__begins_at_sector(w)) return;
-    const uint32_t i = cg__piece_store(w);
+    const uint32_t i = cg__segment_store(w);
     ind__textf(&w->code, "const int within = lane %% %d - (int)((%s) & %d);\n", cg__row(w)->segment_lanes,
                cg__expr_string(w, cg__segment_start(w, i, 0)), cg__sector_elements(w, i) - 1);
 }
 
 /* The condition that a lane has a vector of a segment in the current iteration; "" if all have. */
-static const char *cg__piece_condition(ind__writer *w, int rounds) {
+static const char *cg__segment_condition(ind__writer *w, int rounds) {
     const int lanes = cg__row(w)->segments * cg__row(w)->segment_lanes;
     const long long whole = (long long)cg__whole_rounds(w);
     const char *all = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]), *live = "", *inside = "",
@@ -6464,7 +6467,7 @@ static const char *cg__piece_condition(ind__writer *w, int rounds) {
 static int cg__begin_segments(ind__writer *w) {
     const ind__variant *v = w->variant;
     const int rounds = v->per_thread / v->vector, first = w->plan->domain.rank;
-    const char *condition = cg__piece_condition(w, rounds);
+    const char *condition = cg__segment_condition(w, rounds);
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", rounds);
     ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), ind__row_of(v)->segments);
@@ -6483,7 +6486,7 @@ static bool cg__takes_rows(const ind__writer *w) {
 }
 
 /* Opens the loop over the rows that a thread polls together; returns the number of scopes. */
-static int cg__begin_looks(ind__writer *w) {
+static int cg__begin_polls(ind__writer *w) {
     cg__unroll(w);
     const char *r = w->plan->domain.rrank == 1 ? "r0" : "r";
     cg__begin(w, "for (int k = 0; k < %d; k++)", w->plan->handover->looks);
@@ -6493,7 +6496,7 @@ static int cg__begin_looks(ind__writer *w) {
 }
 
 /* Names the row's variables at the current position of the loop. */
-static void cg__name_place(ind__writer *w) {
+static void cg__name_position(ind__writer *w) {
     if (w->plan->domain.rrank == 1)
         w->var[w->plan->domain.rank] = "r0";
     else
@@ -6507,19 +6510,19 @@ static bool cg__is_ahead(const ind__writer *w, uint32_t i) {
 }
 
 /* Starts all loads from the L2 before it waits for any. */
-static void cg__emit_looks(ind__writer *w) {
+static void cg__emit_polls(ind__writer *w) {
     const int looks = w->plan->handover->looks;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_ahead(w, i))
             ind__textf(&w->code, "%s ahead%u[%d];\n",
                        cg__handed(w, i) < 0 ? cg__types[cg__memory_dtype(w, i)].memory : "unsigned long long", i,
                        looks);
-    int scopes = cg__begin_looks(w);
-    cg__name_place(w);
+    int scopes = cg__begin_polls(w);
+    cg__name_position(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_ahead(w, i)) continue;
         if (cg__handed(w, i) >= 0) {
-            ind__textf(&w->code, "ahead%u[k] = ind_look(%s);\n", i, cg__left(w, i));
+            ind__textf(&w->code, "ahead%u[k] = ind_look(%s);\n", i, cg__handover_args(w, i));
             continue;
         }
         ind__textf(&w->code, "ahead%u[k] = %s;\n", i, cg__element(w, i));
@@ -6544,8 +6547,8 @@ static int cg__emit_pass_loops(ind__writer *w) {
     } else if (cg__takes_rows(w)) {
         ind__textf(&w->code, "#pragma unroll 1\n");
         cg__begin(w, "for (%s from = 0; from < %s; from += %d)", type, extent, threads * w->plan->handover->looks);
-        cg__emit_looks(w);
-        scopes += cg__begin_looks(w);
+        cg__emit_polls(w);
+        scopes += cg__begin_polls(w);
     } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
         const char *step = cg__is_fitted(w) ? cg__string(w, "threads * %d", n) : cg__string(w, "%d", threads * n);
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
@@ -6569,7 +6572,7 @@ static int cg__emit_pass_loops(ind__writer *w) {
         if (!exact) cg__begin(w, "if (%s%s%s %s)", sure, r, end, extent);
         scopes += !exact;
     }
-    cg__name_place(w);
+    cg__name_position(w);
     return scopes;
 }
 
@@ -6613,7 +6616,7 @@ static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
     if (v->strategy != IND_STRATEGY_ROW_STAGED) return true;
     const bool full = ind__row_of(v)->stage.num == 1 && !ind__row_of(v)->stage.once &&
                       !cg__is_staged(w, i); /* the row has the registers */
-    return ind__row_of(v)->stage.held > cg__is_staged(w, i) && !full;
+    return ind__row_of(v)->stage.in_registers > cg__is_staged(w, i) && !full;
 }
 
 /* True if this pass is the first to need the load. */
@@ -6761,14 +6764,14 @@ static const char *cg__first_word(const ind__writer *w) {
 /* The slot of word k of a row, in even or odd iterations. The same thread copies and reads it, so threads need not
    synchronise. The constant part of the index stands last and everything is signed, so that it becomes the immediate
    offset of the instruction. A separate address for each k would take registers (layer_norm of 65537 bf16 spilled). */
-static const char *cg__staged_place(ind__writer *w, uint32_t load, const char *turn) {
+static const char *cg__staged_slot(ind__writer *w, uint32_t load, const char *turn) {
     return cg__string(w, "staged[%s%s + %s]", cg__staged_part(w, turn), cg__first_word(w),
                       cg__staged_offset(w, load, 1));
 }
 
 static const char *cg__staged_element(ind__writer *w, uint32_t i) {
     return cg__string(w, "reinterpret_cast<const %s &>(%s)", cg__types[cg__memory_dtype(w, i)].memory,
-                      cg__staged_place(w, i, "turn"));
+                      cg__staged_slot(w, i, "turn"));
 }
 
 /* The element that LOAD i reads in memory, in the row of w->var. The current row's may be in registers. */
@@ -6786,7 +6789,7 @@ static bool cg__copied_by_policy(const ind__writer *w, uint32_t i) {
 }
 
 /* Declares "own", the thread's first slot, before copies with an eviction policy. */
-static void cg__declare_own_place(ind__writer *w, const char *turn) {
+static void cg__declare_own_slot(ind__writer *w, const char *turn) {
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__copied_by_policy(w, i);
     if (!any) return;
@@ -6803,7 +6806,7 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
         if (cg__copied_by_policy(w, i))
             ind__textf(&w->code, "ind_cp_async16_by(own + %s, &%s, evict_last);\n", cg__staged_offset(w, i, 16), from);
         else
-            ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_place(w, i, turn), from);
+            ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_slot(w, i, turn), from);
     }
 }
 
@@ -6910,7 +6913,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     if (cg__orders_rows(w)) row = "to";
     cg__name_rows(w, row);
     if (w->variant->misaligned) cg__load_next_edges(w);
-    cg__declare_own_place(w, turn);
+    cg__declare_own_slot(w, turn);
     int scopes = cg__emit_pass_loops(w);
     cg__emit_copies(w, turn);
     while (scopes--) cg__end(w);
@@ -6922,7 +6925,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
 }
 
 /* True if a row must move to registers when its turn comes, to free the stage for the next row. */
-static bool cg__leaves_place(const ind__writer *w) {
+static bool cg__frees_stage_early(const ind__writer *w) {
     return cg__row(w)->stage.persistent && cg__row(w)->stage.num == 1;
 }
 
@@ -6961,11 +6964,11 @@ static void cg__begin_cluster(ind__writer *w) {
     ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * steps : steps);
     ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n",
                ind__row_of(v)->cluster, v->threads);
-    cg__emit_piece(w);
+    cg__emit_segment(w);
 }
 
 /* Keeps shared operands of narrow types in registers (ind_opaque). */
-static void cg__emit_keeps(ind__writer *w) {
+static void cg__emit_opaque_shared(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_common(w, i) || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
         cg__use(w, IND__CG_OPAQUE);
@@ -6998,7 +7001,7 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
     if (v->misaligned) cg__name_rows(w, name);
     if (v->misaligned) cg__use_next_edges(w);
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", beside);
-    if (cg__leaves_place(w)) cg__emit_loads(w, cg__is_staged);
+    if (cg__frees_stage_early(w)) cg__emit_loads(w, cg__is_staged);
     ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, orders ? "place" : name, beside ? "2 * " : "");
     if (!beside && ind__row_of(v)->stage.persistent) cg__emit_stage(w, "next", "(turn + 1)");
 }
@@ -7026,7 +7029,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
         if (cg__is_fitted(w))
             ind__textf(&w->code, "const int first_word = lane / 32 * %d + lane %% 32;\n",
                        32 * cg__staged_words(w, w->body->num_inst));
-        cg__emit_piece(w);
+        cg__emit_segment(w);
     }
     if (cg__orders_rows(w))
         cg__emit_row_order(w);
@@ -7040,37 +7043,37 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     cg__emit_first_common(w);
     if (cg__has_cluster(w)) ind__textf(&w->code, "ind_cluster_begun();\n");
     cg__begin_turn(w, name, beside);
-    if (ind__row_of(v)->stage.once) cg__emit_keeps(w);
+    if (ind__row_of(v)->stage.once) cg__emit_opaque_shared(w);
 }
 
 /* True if i is another value that several passes need: it is kept in registers as a value. */
-static bool cg__keeps_value(const ind__writer *w, uint32_t i) {
-    return w->plan->kept[i] && !cg__is_row_load(w, i);
+static bool cg__is_resident_value(const ind__writer *w, uint32_t i) {
+    return w->plan->resident[i] && !cg__is_row_load(w, i);
 }
 
-static void cg__emit_kept_arrays(ind__writer *w) {
+static void cg__emit_resident_arrays(ind__writer *w) {
     const int edges = cg__edge_rounds(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__keeps_value(w, i))
+        if (cg__is_resident_value(w, i))
             ind__textf(&w->code, "%s k%u[%d];\n", cg__types[cg__inst(w, i)->dtype].value, i,
                        w->variant->per_thread + (edges ? (edges - 1) * w->variant->vector + 1 : 0));
 }
 
-static const char *cg__kept_place(ind__writer *w) {
+static const char *cg__resident_slot(ind__writer *w) {
     return w->variant->vector > 1 ? cg__string(w, "k * %d + j", w->variant->vector) : "k";
 }
 
-static void cg__keep_values(ind__writer *w) {
+static void cg__save_resident(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__keeps_value(w, i) && w->needed[i] && !w->value[i])
-            ind__textf(&w->code, "k%u[%s] = v%u;\n", i, cg__kept_place(w), i);
+        if (cg__is_resident_value(w, i) && w->needed[i] && !w->value[i])
+            ind__textf(&w->code, "k%u[%s] = v%u;\n", i, cg__resident_slot(w), i);
 }
 
 /* From here on, the kept values that this pass read are found in their arrays. */
-static void cg__use_kept_values(ind__writer *w) {
+static void cg__use_resident(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__keeps_value(w, i) && w->needed[i] && !w->value[i])
-            w->value[i] = cg__string(w, "k%u[%s]", i, cg__kept_place(w));
+        if (cg__is_resident_value(w, i) && w->needed[i] && !w->value[i])
+            w->value[i] = cg__string(w, "k%u[%s]", i, cg__resident_slot(w));
 }
 
 /* Forgets vectors that were read or gathered in this chunk; those in arrays remain. */
@@ -7125,7 +7128,7 @@ static void cg__emit_halves(ind__writer *w, const cg__pass *s) {
 static bool cg__only_halves(const ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__reduces_in(w, i, s) && !cg__combines_halves(w, i, s)) return false;
-        if (cg__keeps_value(w, i) && w->needed[i]) return false;
+        if (cg__is_resident_value(w, i) && w->needed[i]) return false;
         if (w->needed[i] && (w->plan->only_check[i] || (s->stores && cg__stores_per_element(w, i)))) return false;
     }
     return true;
@@ -7139,7 +7142,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *p
         if (!cg__reduces_in(w, i, s) || (s->halves && cg__combines_halves(w, i, s))) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
         if (cg__takes_chunks(w, i, s)) {
-            ind__textf(&w->code, "a%u%s = ", i, cg__chunk_place(w, i));
+            ind__textf(&w->code, "a%u%s = ", i, cg__chunk_subscript(w, i));
             cg__value(w, inst->arg[0]);
             ind__textf(&w->code, ";\n");
             continue;
@@ -7174,7 +7177,7 @@ static void cg__emit_elements(ind__writer *w, const cg__pass *s, int stage) {
     cg__begin(w, "for (int j = 0; j < %d; j++)", w->variant->vector);
     w->var[v] = cg__string(w, "(%s + j)", base);
     cg__emit(w, IND__CG_ALL_VARS, stage);
-    cg__keep_values(w);
+    cg__save_resident(w);
     cg__emit_accumulate(w, &rest, w->plan->domain.rrank == 1 ? w->var[v] : "r + j");
     cg__end(w);
     w->var[v] = base;
@@ -7190,7 +7193,7 @@ static void cg__emit_chunk(ind__writer *w, const cg__pass *s) {
     if (n == 1) {
         if (w->plan->handover && w->plan->handover->takes) cg__emit_beside_handed(w, stage);
         cg__emit(w, IND__CG_ALL_VARS, stage);
-        cg__keep_values(w);
+        cg__save_resident(w);
         cg__emit_accumulate(w, s, one_r ? base : "r");
         cg__emit_chunk_adds(w, s);
         return;
@@ -7220,7 +7223,7 @@ static void cg__emit_edge(ind__writer *w, const cg__pass *s) {
     if (!cg__in_registers(w)) cg__write_scalars(w, &scalar);
     cg__emit_chunk_arrays(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stage + s->second);
-    cg__keep_values(w);
+    cg__save_resident(w);
     cg__emit_accumulate(w, s, "r0");
     cg__emit_chunk_adds(w, s);
     w->variant = rows;
@@ -7324,7 +7327,7 @@ static bool cg__reads_apart(const ind__writer *w) {
 
 /* Unmarks `user` if it is computed once for a row from a load of the row, as it would wait for that load. A check whose
    index is unused is still done early, as no result needs it. */
-static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
+static void cg__unmark_waiting(void *self, uint32_t user, uint32_t used) {
     ind__writer *w = (ind__writer *)self;
     const bool row = !((w->plan->varies[user] | w->plan->varies[used]) & ~cg__p_mask(w)),
                there = w->known[used] || w->value[used];
@@ -7339,7 +7342,7 @@ static void cg__need_ahead(ind__writer *w) {
     cg__need_all(w);
     if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_passes(w) != 1) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->needed[i]) cg__each_use(w, i, cg__mark_late, w);
+        if (w->needed[i]) cg__each_use(w, i, cg__unmark_waiting, w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__stores_per_element(w, i)) cg__each_use(w, i, cg__mark_needed, w);
     cg__close_needed(w);
@@ -7347,9 +7350,10 @@ static void cg__need_ahead(ind__writer *w) {
 
 /* A row of 16-bit elements in registers is converted again in each pass. As f32 it takes twice as many registers
    (layer_norm of 200003 bf16: 88 bytes spilled, and none). */
-static void cg__emit_row_keeps(ind__writer *w) {
+static void cg__emit_opaque_row(ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || !ind__row_of(v)->stage.persistent || ind__row_of(v)->stage.held < 2)
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !ind__row_of(v)->stage.persistent ||
+        ind__row_of(v)->stage.in_registers < 2)
         return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i) || !w->memory[i] || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
@@ -7360,7 +7364,7 @@ static void cg__emit_row_keeps(ind__writer *w) {
 
 static void cg__emit_pass(ind__writer *w, const cg__pass *s) {
     const bool first = cg__loads_come_first(w, s);
-    if (s->stage || s->second) cg__emit_row_keeps(w);
+    if (s->stage || s->second) cg__emit_opaque_row(w);
     cg__emit_shared_loads(w);
     cg__need_pass(w, s);
     if (first) cg__emit_loads(w, cg__starts_here);
@@ -7371,7 +7375,7 @@ static void cg__emit_pass(ind__writer *w, const cg__pass *s) {
     if (!first) cg__emit_loads(w, cg__starts_here);
     cg__emit_states(w, s);
     const bool beside = s->stores && cg__copies_beside(w);
-    if (beside) cg__declare_own_place(w, "turn");
+    if (beside) cg__declare_own_slot(w, "turn");
     int scopes = cg__emit_pass_loops(w);
     cg__emit_chunk(w, s);
     if (beside) cg__emit_copies_beside(w);
@@ -7383,7 +7387,7 @@ static void cg__emit_pass(ind__writer *w, const cg__pass *s) {
     }
     if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
     if (w->variant->misaligned) cg__emit_edge(w, s);
-    cg__use_kept_values(w);
+    cg__use_resident(w);
     cg__emit_combine(w, s);
     cg__emit_results(w, s);
 }
@@ -7440,7 +7444,7 @@ static void cg__combine_column(ind__writer *w, uint32_t i) {
         ind__textf(&w->code, "if (row != 0) c%u.value = %s;\n", i, element);
         ind__textf(&w->code, "c%u.combine({", i);
     } else {
-        ind__textf(&w->code, "c%u[%s].combine({", i, cg__kept_place(w));
+        ind__textf(&w->code, "c%u[%s].combine({", i, cg__resident_slot(w));
     }
     if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
     cg__value(w, cg__inst(w, i)->arg[0]);
@@ -7497,7 +7501,7 @@ static void cg__store_columns(ind__writer *w) {
         if (n > 1) w->var[last] = cg__string(w, "(%s + j)", base);
         if (vector) cg__use(w, IND__CG_VEC);
         ind__textf(&w->code, "%s = c%u[%s].value;\n", vector ? cg__string(w, "y%u.at[j]", i) : cg__column_element(w, i),
-                   i, cg__kept_place(w));
+                   i, cg__resident_slot(w));
         if (n > 1) cg__end(w);
         if (vector) ind__textf(&w->code, "ind_store(&%s, y%u);\n", element, i);
         w->var[last] = base;
@@ -7515,7 +7519,7 @@ static void cg__store_team_columns(ind__writer *w, uint32_t i) {
     if (n > 1) cg__unroll(w);
     if (n > 1) ind__textf(&w->code, "for (int j = 0; j < %d; j++) ", n);
     ind__textf(&w->code, "team_%u[threadIdx.x / 32][%s%s] = c%u[%s];\n", i, r, n > 1 ? " + j" : "", i,
-               cg__kept_place(w));
+               cg__resident_slot(w));
     while (scopes--) cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__begin(w, "for (int %s = threadIdx.x; %s < %s; %s += %d)", r, r, cg__expr_string(w, cg__r_numel(w)), r,
@@ -7589,7 +7593,7 @@ static void cg__emit_row_position(ind__writer *w) {
         ind__textf(&w->code, "ind_cluster_begun();\n");
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x%s;\n", cg__is_fitted(w) ? ", threads = blockDim.x" : "");
-        cg__emit_piece(w);
+        cg__emit_segment(w);
         if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
     }
     if (one)
@@ -8100,7 +8104,7 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     if (w->variant->misaligned && w->variant->strategy != IND_STRATEGY_ROW_STAGED) cg__emit_edges(w);
     if (cg__row(w)->batch) cg__emit_batch_loads(w, &pass[0]);
     if (cg__row(w)->batch) cg__begin_batch(w, false);
-    cg__emit_kept_arrays(w);
+    cg__emit_resident_arrays(w);
     for (int s = 0; s < n; s++) cg__emit_pass(w, &pass[s]);
     cg__emit_row_stores(w);
     if (cg__row(w)->batch) cg__end(w);
@@ -9389,14 +9393,14 @@ static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__m
     return true;
 }
 
-/* Bits of ind__writer.kept: a LOAD of operand a is copied in the background; it is read as a vector when it is needed.
-   Those of b are the next two. */
+/* Bits of ind__writer.resident: a LOAD of operand a is copied in the background; it is read as a vector when it is
+   needed. Those of b are the next two. */
 #define MM_STAGED 1
 #define MM_VECTOR 2
 
-static bool cg__mm_is_kept(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
-                           int bit) {
-    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->kept[i] & bit << (o == &p->a ? 0 : 2);
+static bool cg__mm_is_resident(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
+                               int bit) {
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->resident[i] & bit << (o == &p->a ? 0 : 2);
 }
 
 /* The size of what neighbours lie along. */
@@ -9419,7 +9423,7 @@ static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm
         if (!cg__vector_access(d, i, along, 8, &guard, &aligned)) continue;
         if (ind__ok(guard)) cg__guard(d->variant, guard);
         d->variant->guard_aligned |= aligned;
-        d->plan->kept[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
+        d->plan->resident[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
         o->staged_bytes += tile ? bytes : 0;
     }
 }
@@ -9770,7 +9774,7 @@ static void cg__mm_write_raw_arrays(ind__writer *w, const cg__mm_problem *p, con
     const ind__variant *v = w->variant;
     int elements = (name == 'a' ? v->of.tile.m : v->of.tile.n) * v->of.tile.k;
     for (uint32_t i = 1; o->computed && i <= o->value; i++) {
-        if (!cg__mm_is_kept(w, p, o, i, MM_STAGED)) continue;
+        if (!cg__mm_is_resident(w, p, o, i, MM_STAGED)) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         ind__textf(&w->code, "%s *const raw_%c%u = reinterpret_cast<%s *>(ind_smem + %d);\n", type, name, i, type,
                    *offset);
@@ -9787,7 +9791,7 @@ static void cg__mm_write_raw(ind__writer *w, const cg__mm_problem *p, const cg__
     cg__mm_begin_chunks(w, p, o, name);
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
     for (uint32_t i = 1; i <= o->value; i++) {
-        if (!cg__mm_is_kept(w, p, o, i, MM_STAGED)) continue;
+        if (!cg__mm_is_resident(w, p, o, i, MM_STAGED)) continue;
         ind__textf(&w->code, "ind_chunk_copy(raw_%c%u + stage * %d + at * 8, &%s, %s);\n", name, i, elements,
                    cg__element(w, i), cg__mm_left(o, name));
     }
@@ -9804,8 +9808,8 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
     cg__mm_need_operand(w, o);
     cg__emit(w, ~(1u << along), 0);
     for (uint32_t i = 1; i <= o->value; i++) {
-        bool staged = cg__mm_is_kept(w, p, o, i, MM_STAGED);
-        if (!staged && !cg__mm_is_kept(w, p, o, i, MM_VECTOR)) continue;
+        bool staged = cg__mm_is_resident(w, p, o, i, MM_STAGED);
+        if (!staged && !cg__mm_is_resident(w, p, o, i, MM_VECTOR)) continue;
         const char *from = staged ? cg__string(w, "raw_%c%u + stage * %d + at * 8", name, i, elements)
                                   : cg__string(w, "&%s", cg__element(w, i));
         ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(%s);\n", cg__types[cg__memory_dtype(w, i)].memory,
@@ -10836,7 +10840,7 @@ typedef struct cg__row_work {
     int loads, stores; /* per element */
     int bytes;         /* loaded per vector of a row */
     int once;          /* instructions per row */
-    double words;      /* cg__kept_words */
+    double words;      /* cg__resident_words */
     bool few;          /* one warp per row does not fill the GPU */
 } cg__row_work;
 
@@ -10847,7 +10851,7 @@ static int64_t cg__likely_rows(const ind__writer *w) {
 }
 
 static cg__row_work cg__find_row_work(const ind__writer *w) {
-    cg__row_work x = {.words = cg__kept_words(w)};
+    cg__row_work x = {.words = cg__resident_words(w)};
     x.few = cg__likely_rows(w) < (int64_t)w->target->num_sms * w->target->sm_threads / 32;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const uint8_t op = cg__inst(w, i)->op;
@@ -10995,10 +10999,10 @@ static bool cg__has_few(ind__writer *w) {
 /* Registers per thread, rounded up to the allocation unit of 8: the loads of a row that is only reduced, or the kept
    values of few elements, and the rest of the kernel. Else half of the registers that each of 512 threads may have. */
 static int cg__needed_registers(ind__writer *w, bool reduces) {
-    const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
+    const int resident = (int)ceil(cg__resident_words(w) * w->variant->per_thread);
     if (!reduces && !cg__has_few(w)) return w->target->thresholds.full_registers;
     const int needed =
-        ((reduces ? cg__waiting_registers(w) : kept) + w->target->thresholds.other_registers + 7) / 8 * 8;
+        ((reduces ? cg__waiting_registers(w) : resident) + w->target->thresholds.other_registers + 7) / 8 * 8;
     return reduces || needed < w->target->thresholds.full_registers ? needed : w->target->thresholds.full_registers;
 }
 
@@ -11100,7 +11104,7 @@ static void cg__fit_loop_threads(cg__decider *d) {
 }
 
 /* True if a reduction returns positions along the row. */
-static bool cg__counts_places(const ind__writer *w) {
+static bool cg__returns_positions(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__inst(w, i)->reduction == IND_REDUCE_ARGMAX) return true;
     return false;
@@ -11109,9 +11113,9 @@ static bool cg__counts_places(const ind__writer *w) {
 /* Lanes per segment. With scalar accesses a warp's elements begin and end inside a sector, which is then written twice.
    With a few idle lanes they begin at a sector boundary, if it has the same offset in all segments. (7 x 7: f32 58 to
    63 % of copy bandwidth, bf16 47 to 52.) */
-static int64_t cg__lanes_of_piece(const ind__writer *w) {
+static int64_t cg__lanes_of_segment(const ind__writer *w) {
     const int64_t vectors = cg__segment_vectors(w);
-    const uint32_t i = cg__piece_store(w);
+    const uint32_t i = cg__segment_store(w);
     if (w->variant->vector > 1 || w->variant->strategy != IND_STRATEGY_ROW_BLOCK || !i) return vectors;
     const ind_expr apart = ind_expr_sub(cg__segment_start(w, i, 1), cg__segment_start(w, i, 0));
     const int sector = cg__sector_elements(w, i);
@@ -11136,27 +11140,27 @@ static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
 static int64_t cg__choose_segments(cg__decider *d, int lanes) {
     const int64_t vectors = cg__segment_vectors(&d->w);
     d->variant->of.row.segments = d->variant->of.row.segment_lanes = 0;
-    if (!vectors || d->variant->misaligned || d->w.kernel->run || d->plan->handover || cg__counts_places(&d->w))
+    if (!vectors || d->variant->misaligned || d->w.kernel->run || d->plan->handover || cg__returns_positions(&d->w))
         return lanes;
-    const bool taken = cg__take_segments(d, lanes, cg__lanes_of_piece(&d->w)) || cg__take_segments(d, lanes, vectors);
+    const bool taken = cg__take_segments(d, lanes, cg__lanes_of_segment(&d->w)) || cg__take_segments(d, lanes, vectors);
     return taken ? cg__row(&d->w)->segments * vectors : lanes;
 }
 
 /* 32-bit words per element of the row: staged loads, computed values that are used again, and operands that all rows
    share. */
-typedef struct cg__held_words {
+typedef struct cg__row_value_words {
     double staged, values, common;
-} cg__held_words;
+} cg__row_value_words;
 
-static cg__held_words cg__count_held(const ind__writer *w) {
-    cg__held_words words = {0};
+static cg__row_value_words cg__count_value_words(const ind__writer *w) {
+    cg__row_value_words words = {0};
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         double memory = ind_dtype_bytes(cg__inst(w, i)->op == IND_LOOP_LOAD ? cg__memory_dtype(w, i) : IND_F32) / 4.0;
         if (cg__is_staged(w, i))
             words.staged += memory;
         else if (cg__is_row_load(w, i))
             words.common += memory;
-        else if (w->plan->kept[i])
+        else if (w->plan->resident[i])
             words.values += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
     }
     return words;
@@ -11166,8 +11170,9 @@ static cg__held_words cg__count_held(const ind__writer *w) {
    bytes. */
 static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
-    const int held = (int)(cg__count_held(w).values * v->per_thread) + cg__misaligned_words(w, v->per_thread, least);
-    return (w->target->thresholds.warp_registers + held) * v->threads * w->target->thresholds.warp_blocks <=
+    const int words =
+        (int)(cg__count_value_words(w).values * v->per_thread) + cg__misaligned_words(w, v->per_thread, least);
+    return (w->target->thresholds.warp_registers + words) * v->threads * w->target->thresholds.warp_blocks <=
            w->target->sm_registers;
 }
 
@@ -11217,7 +11222,7 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
 static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const ind_thresholds *t = &d->w.target->thresholds;
-    double words = cg__kept_words(&d->w);
+    double words = cg__resident_words(&d->w);
     if (longest > t->register_row || cg__likely_row(&d->w) * t->likely_part < longest) return false;
     for (int threads = cg__least_threads(&d->w, longest); threads <= IND__CG_MAX_THREADS; threads *= 2) {
         v->strategy = IND_STRATEGY_ROW_BLOCK;
@@ -11311,9 +11316,9 @@ static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int
 
 /* 32-bit words per element that a thread keeps in registers. Values replace the elements that they are computed
    from. */
-static double cg__words_held(const cg__held_words *words, int held, bool once) {
-    double sum = held ? words->values : 0;
-    if (held == 2 && sum < words->staged) sum = words->staged;
+static double cg__staged_resident_words(const cg__row_value_words *words, int in_registers, bool once) {
+    double sum = in_registers ? words->values : 0;
+    if (in_registers == 2 && sum < words->staged) sum = words->staged;
     return once ? sum + words->common : sum;
 }
 
@@ -11330,9 +11335,10 @@ static int cg__staged_registers(const ind__writer *w) {
 /* Registers left of these. */
 static int cg__spare_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const cg__held_words words = cg__count_held(w);
+    const cg__row_value_words words = cg__count_value_words(w);
     return cg__staged_registers(w) -
-           (int)ceil(cg__words_held(&words, v->of.row.stage.held, v->of.row.stage.once) * v->per_thread);
+           (int)ceil(cg__staged_resident_words(&words, v->of.row.stage.in_registers, v->of.row.stage.once) *
+                     v->per_thread);
 }
 
 /* Chooses the values that a thread keeps in registers, the most useful first. Otherwise operands that all rows share
@@ -11340,27 +11346,28 @@ static int cg__spare_registers(const ind__writer *w) {
    again. The row is read again from shared memory, which costs least. For misaligned 16-bit rows, a cluster's block
    that is alone on its SM uses too many registers with both row and shared operands (layer_norm of 200003 f16 83 and 85
    % of copy bandwidth, bf16 86 and 86). */
-static bool cg__choose_held(cg__decider *d) {
+static bool cg__choose_staged_resident(cg__decider *d) {
     static const struct {
-        int held;
+        int in_registers;
         bool once;
     } order[] = {{2, true}, {1, true}, {2, false}, {1, false}, {0, false}};
     enum { N = sizeof order / sizeof *order };
     ind__variant *v = d->variant;
-    const cg__held_words words = cg__count_held(&d->w);
+    const cg__row_value_words words = cg__count_value_words(&d->w);
     const int registers = cg__staged_registers(&d->w);
     const bool crowded = v->misaligned && v->vector > 4 && v->blocks_per_sm == 1 && v->of.row.stage.num > 1 &&
                          cg__exchanges_by_warp(&d->w) && cg__num_combine_steps(&d->w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
-        const double held = cg__words_held(&words, order[o].held, order[o].once);
-        if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > registers
-                                    : held * v->per_thread > registers && o < N - 1)
+        const double needed = cg__staged_resident_words(&words, order[o].in_registers, order[o].once);
+        if (cg__frees_stage_early(&d->w) ? order[o].in_registers < 2 || needed * v->per_thread > registers
+                                         : needed * v->per_thread > registers && o < N - 1)
             continue;
-        if (!v->of.row.stage.persistent && (order[o].held == 2 || (order[o].once && v->misaligned))) continue;
-        if (crowded && order[o].held == 2 && order[o].once) continue;
-        if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
-        if (seen <= d->alternative) v->of.row.stage.held = order[o].held, v->of.row.stage.once = order[o].once;
+        if (!v->of.row.stage.persistent && (order[o].in_registers == 2 || (order[o].once && v->misaligned))) continue;
+        if (crowded && order[o].in_registers == 2 && order[o].once) continue;
+        if (order[o].once ? words.common == 0 : order[o].in_registers == 1 && words.values == 0) continue;
+        if (seen <= d->alternative)
+            v->of.row.stage.in_registers = order[o].in_registers, v->of.row.stage.once = order[o].once;
         d->more_alternatives = seen++ > d->alternative;
     }
     if (v->of.row.stage.persistent && v->of.row.stage.num > 1) return true;
@@ -11392,7 +11399,7 @@ static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
    131072 bf16 91 and 94. With 8 blocks, which wait longer for one another, it is 1 % faster to 1 % slower. With
    weights, which each block reads, 94 to 96 and 80 to 88; with one combine step 88 to 91 and 81 to 88.) */
 static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
-    const cg__held_words words = cg__count_held(&d->w);
+    const cg__row_value_words words = cg__count_value_words(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
     ind__variant best = *d->variant;
     int64_t most = 0;
@@ -11418,7 +11425,7 @@ static bool cg__fits_block(cg__decider *d, int64_t longest, int threads, int blo
 
 /* True if rows are misaligned and have weights, which are then loaded where they are used and combined from two
    vectors. */
-static bool cg__reads_late(const ind__writer *w) {
+static bool cg__loads_at_use(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w)))
             return w->variant->misaligned;
@@ -11437,7 +11444,7 @@ static bool cg__l1_holds(const ind__writer *w, double bytes) {
    bandwidth on an H200, in registers or in two blocks of 512, and with these: layer_norm of 5003, 6151, 9001, 10007,
    12289, 16001 and 20011 bf16 80, 87, 71, 67, 76, 83, 89 and 93, 95, 91, 94, 94, 91, 91, of 8209 and 12289 f32 82, 89
    and 95, 94; rms_norm of 14009 and 16001 bf16 90, 93 and 99, 98. */
-static bool cg__fit_late(cg__decider *d, int64_t longest) {
+static bool cg__fit_loads_at_use(cg__decider *d, int64_t longest) {
     const int64_t capacity = d->w.target->shared_per_sm;
     const ind_thresholds *t = &d->w.target->thresholds;
     const bool several = cg__num_combine_steps(&d->w) > 1;
@@ -11466,13 +11473,13 @@ static bool cg__fit_late(cg__decider *d, int64_t longest) {
    93 and 96, of 24593 96 and 85). */
 static bool cg__fit_row(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
-    const bool late = cg__reads_late(&d->w);
-    const cg__held_words words = cg__count_held(&d->w);
+    const bool late = cg__loads_at_use(&d->w);
+    const cg__row_value_words words = cg__count_value_words(&d->w);
     const ind__variant before = *d->variant;
     const bool several = cg__num_combine_steps(&d->w) > 1, weights = words.common > 0, shifted = before.misaligned;
     const int64_t in_flight = cg__bytes_in_flight(&d->w) / d->w.target->num_sms;
     const bool across = several && weights && shifted;
-    if (late && cg__fit_late(d, longest)) return true;
+    if (late && cg__fit_loads_at_use(d, longest)) return true;
     if ((!across || before.vector <= 4) &&
         cg__fits_block(d, longest, t->block_threads, 2, several && !across ? 2 * in_flight : in_flight) &&
         (several && weights ? cg__staged_bytes(&d->w) <= d->w.target->shared_per_sm / t->weights_share
@@ -11498,7 +11505,7 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
    and 78. So not if rows of a variant may be shorter.) */
 static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int blocks) {
     ind__variant *v = d->variant;
-    const cg__held_words words = cg__count_held(&d->w);
+    const cg__row_value_words words = cg__count_value_words(&d->w);
     const int cluster = d->w.target->thresholds.turn_cluster;
     if (d->max_cluster < cluster || !cg__choose_cluster(d, longest, threads, blocks, 2) || v->of.row.cluster > cluster)
         return false;
@@ -11520,7 +11527,7 @@ static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int block
    a row, one row is in registers and one in shared memory, with half the blocks: softmax of 262147 f32 86 and 90 % of
    copy bandwidth. */
 static bool cg__fit_staged(cg__decider *d, int64_t longest) {
-    const cg__held_words words = cg__count_held(&d->w);
+    const cg__row_value_words words = cg__count_value_words(&d->w);
     const bool several = cg__num_combine_steps(&d->w) > 1;
     const ind_thresholds *t = &d->w.target->thresholds;
     if (!cg__choose_cluster(d, longest, t->block_threads, 1, 2))
@@ -11594,7 +11601,7 @@ static void cg__fit_staged_threads(cg__decider *d) {
     v->of.row.fitted = ind_expr_max(least, ind_expr_min(most, v->of.row.fitted));
 }
 
-static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
+static bool cg__stage_rows(cg__decider *d, int64_t longest, bool persistent) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
     const ind_thresholds *t = &d->w.target->thresholds;
@@ -11602,28 +11609,28 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
         d->w.kernel->run)
         return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
-    v->of.row.stage.persistent = stays;
-    v->of.row.stage.once = v->misaligned; /* assumed while fitting; cg__choose_held decides */
+    v->of.row.stage.persistent = persistent;
+    v->of.row.stage.once = v->misaligned; /* assumed while fitting; cg__choose_staged_resident decides */
     v->rows = 1;
     const bool fits = v->vector > 1 && cg__looped_passes(&d->w) >= 2 && cg__can_stage(&d->w) &&
-                      (stays ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
+                      (persistent ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
     if (fits) cg__trim_cluster(d, longest);
-    if (!fits || !cg__choose_held(d)) {
+    if (!fits || !cg__choose_staged_resident(d)) {
         *v = before;
         return false;
     }
-    v->of.row.stage.resident = stays ? d->w.target->num_sms * v->blocks_per_sm / v->of.row.cluster : 0;
+    v->of.row.stage.resident = persistent ? d->w.target->num_sms * v->blocks_per_sm / v->of.row.cluster : 0;
     v->of.row.stage.items = cg__p_numel(&d->w);
     const int64_t bytes = cg__staged_bytes(&d->w);
     v->grid[0] = ind__staged_grid(v);
     v->grid[1] = v->grid[2] = ind_int(d->w.context, 1);
-    static const char *const held[] = {"nothing", "values computed from the row", "the row"};
+    static const char *const part[] = {"nothing", "values computed from the row", "the row"};
     char owner[32] = "a block";
     if (v->of.row.cluster > 1) snprintf(owner, sizeof owner, "a cluster of %d blocks", v->of.row.cluster);
     cg__why(d, "rows of at most %lld elements are staged in the shared memory of %s; %s; in registers: %s%s",
             (long long)longest, owner,
-            stays ? "persistent blocks copy the next row meanwhile" : "other blocks of the SM compute meanwhile",
-            held[v->of.row.stage.held], v->of.row.stage.once ? ", operands that all rows share" : "");
+            persistent ? "persistent blocks copy the next row meanwhile" : "other blocks of the SM compute meanwhile",
+            part[v->of.row.stage.in_registers], v->of.row.stage.once ? ", operands that all rows share" : "");
     cg__fit_staged_threads(d);
     v->memory.shared = ind__ok(v->of.row.fitted)
                            ? ind_expr_mul(v->of.row.fitted, ind_int(d->w.context, bytes / v->threads))
@@ -11631,13 +11638,13 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     return true;
 }
 
-static bool cg__choose_row_staged(cg__decider *d, int64_t longest, bool stays) {
+static bool cg__choose_row_staged(cg__decider *d, int64_t longest, bool persistent) {
     const ind__variant before = *d->variant;
     if (cg__start_at_lines(d)) {
-        if (cg__stage_rows(d, longest, stays) && cg__boundary(&d->w) > d->variant->vector) return true;
+        if (cg__stage_rows(d, longest, persistent) && cg__boundary(&d->w) > d->variant->vector) return true;
         *d->variant = before;
     }
-    return cg__stage_rows(d, longest, stays);
+    return cg__stage_rows(d, longest, persistent);
 }
 
 /* ======================================================================================= src/cuda/decide/row_kept.c */
@@ -11650,11 +11657,11 @@ static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
     const int alternative = d->alternative;
     const bool several = cg__num_combine_steps(&d->w) > 1;
     d->alternative = 0;
-    const bool kept = cg__choose_row_block(d, longest), alone = d->variant->blocks_per_sm < 2;
+    const bool resident = cg__choose_row_block(d, longest), alone = d->variant->blocks_per_sm < 2;
     *d->variant = before;
     d->alternative = alternative;
     d->more_alternatives = false;
-    return !kept || (alone && several);
+    return !resident || (alone && several);
 }
 
 /* True if one block has the shared memory for two rows. */
@@ -11690,7 +11697,7 @@ static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
    are not staged come after those that differ in the values kept in registers. */
 static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     const int alternative = d->alternative;
-    const bool late = d->variant->vector > 4 && cg__num_combine_steps(&d->w) > 1 && cg__reads_late(&d->w);
+    const bool late = d->variant->vector > 4 && cg__num_combine_steps(&d->w) > 1 && cg__loads_at_use(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
     const bool waits = longest > (late ? t->late_threads * t->alone_elements + 2 * d->variant->vector
                                        : t->block_threads * t->waiting_elements);
@@ -11732,7 +11739,7 @@ static int64_t cg__guard_length(cg__decider *d) {
    conditional. If a row may have fewer iterations, each is a branch, and threads idle. Then looping over the row is
    faster; later passes find it in a cache (symbolic rows of up to 8192 bf16 on an H200, 4096 long, softmax, rms_norm,
    layer_norm: in registers 79, 72, 45 % of copy bandwidth, looped 88, 98, 73). */
-static bool cg__choose_row_kept(cg__decider *d, int64_t longest) {
+static bool cg__choose_row_resident(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     const bool known =
         ind_expr_is_int(cg__r_numel(&d->w), NULL) || cg__assumes_length(d) || d->w.kernel->run || d->plan->part;
@@ -11967,12 +11974,12 @@ static void cg__choose_row(cg__decider *d) {
     v->vector = d->plan->domain.rrank ? cg__choose_vector(d, cg__num_vars(&d->w) - 1, false) : 1;
     v->vector = cg__shift_rows(d, v->vector, guard, aligned);
     v->strategy = IND_STRATEGY_ROW_BLOCK; /* assumed while the kept loads are chosen */
-    cg__choose_kept(d);
+    cg__choose_resident(d);
     if (longest < 1) longest = 1;
     int registers = d->w.kernel->run ? d->w.target->thresholds.run_registers : d->w.target->thresholds.kept_registers;
-    if (longest <= cg__warp_row(&d->w) && cg__kept_words(&d->w) * (double)longest / 32 <= registers)
+    if (longest <= cg__warp_row(&d->w) && cg__resident_words(&d->w) * (double)longest / 32 <= registers)
         cg__choose_row_warp(d, longest);
-    else if (!cg__choose_row_kept(d, longest))
+    else if (!cg__choose_row_resident(d, longest))
         cg__choose_row_looped(d);
     if (v->strategy == IND_STRATEGY_ROW_WARP) cg__limit_warp_blocks(d);
     if (d->w.kernel->run)
@@ -12381,7 +12388,7 @@ static const cg__plan_array cg__plan_arrays[] = {
     {offsetof(ind__body_plan, rooted), 1},
     {offsetof(ind__body_plan, stage), 1},
     {offsetof(ind__body_plan, level), 1},
-    {offsetof(ind__body_plan, kept), 1},
+    {offsetof(ind__body_plan, resident), 1},
     {offsetof(ind__body_plan, vector), 1},
     {offsetof(ind__body_plan, uniform), 1},
     {offsetof(ind__body_plan, across), 1},
@@ -12734,7 +12741,7 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     const ind__variant before = *v;
     const int64_t lanes = cg__choose_segments(d, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
     if (per_thread > d->w.target->thresholds.most_elements ||
-        cg__kept_words(&d->w) * (double)per_thread + d->w.target->thresholds.other_registers >
+        cg__resident_words(&d->w) * (double)per_thread + d->w.target->thresholds.other_registers >
             d->w.target->sm_registers / threads) {
         *v = before;
         return false;
@@ -12812,14 +12819,14 @@ static void cg__retune(cg__decider *d) {
 
 /* ========================================================================================= src/cuda/decide/decide.c */
 /* Chooses which values stay in registers, or which loads pass through a tile, once the strategy is chosen. */
-static void cg__choose_kept_loads(cg__decider *d) {
+static void cg__choose_resident_loads(cg__decider *d) {
     const ind__variant *v = d->variant;
     if (v->strategy == IND_STRATEGY_TRANSPOSE) cg__choose_tile_loads(d, d->plan->domain.rank - 1, d->plan->tile_y);
     if (d->w.kernel->kind != IND_KERNEL_REDUCTION) return;
-    memset(d->plan->kept, 0, d->w.body->num_inst);
+    memset(d->plan->resident, 0, d->w.body->num_inst);
     if (cg__splits_rows(&d->w)) return;
-    if (cg__in_registers(&d->w) && (v->strategy != IND_STRATEGY_ROW_STAGED || ind__row_of(v)->stage.held))
-        cg__choose_kept(d);
+    if (cg__in_registers(&d->w) && (v->strategy != IND_STRATEGY_ROW_STAGED || ind__row_of(v)->stage.in_registers))
+        cg__choose_resident(d);
 }
 
 /* Notes in the reason that inputs are loaded with L2 evict_last; cg__write_evictions writes it. */
@@ -12853,7 +12860,7 @@ static ind_status cg__decide(cg__decider *d) {
     cg__choose_strategy(d);
     if (!d->plan->part) cg__retune(d);
     if (d->w.failed) return ind__failed(d->w.context);
-    cg__choose_kept_loads(d);
+    cg__choose_resident_loads(d);
     cg__note_eviction(d);
     return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }
@@ -13130,7 +13137,7 @@ static ind_status cg__plan_variants(cg__variants *x) {
     return status;
 }
 
-static bool cg__keep_variants(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, int num) {
+static bool cg__store_variants(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, int num) {
     kp->variant = (ind__variant *)ind__arena_copy(&p->arena, v, (size_t)num * sizeof *v);
     kp->num_variants = kp->variant ? num : 0;
     return kp->variant != NULL;
@@ -13140,7 +13147,7 @@ static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_p
     if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* nothing to write */
     cg__variants x = {.plan = p, .kernel = k};
     ind_status status = cg__plan_variants(&x);
-    if (!status && !cg__keep_variants(p, kp, x.variant, x.num)) status = ind__failed(p->context);
+    if (!status && !cg__store_variants(p, kp, x.variant, x.num)) status = ind__failed(p->context);
     return status;
 }
 
@@ -13168,7 +13175,7 @@ typedef struct cg__part {
     uint32_t function;
 } cg__part;
 
-static char *cg__keep_text(ind__arena *arena, const ind__text *t) {
+static char *cg__copy_text(ind__arena *arena, const ind__text *t) {
     return t->failed ? NULL : ind__arena_string(arena, t->data ? t->data : "", t->size);
 }
 
@@ -13187,7 +13194,7 @@ static int cg__part_shared(const ind__writer *w) {
     const ind__variant *v = w->variant;
     int bytes = 0;
     for (uint32_t i = 1; v->strategy == IND_STRATEGY_TRANSPOSE && i < w->body->num_inst; i++)
-        if (w->plan->kept[i] == IND__CG_THROUGH_TILE)
+        if (w->plan->resident[i] == IND__CG_THROUGH_TILE)
             bytes += (v->of.tile.m + 4) * v->of.tile.m * ind_dtype_bytes(cg__memory_dtype(w, i));
     if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
     if (v->strategy == IND_STRATEGY_COLUMN_SPLIT) bytes = v->threads * v->vector * cg__state_bytes(w) + 16;
@@ -13201,7 +13208,7 @@ static int cg__part_shared(const ind__writer *w) {
 }
 
 /* Saves the texts of a part; corresponds to cg__assemble. */
-static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
+static ind_status cg__copy_part_texts(ind__writer *w, cg__part *part) {
     ind__text params = {.context = w->context}, code = params, outside = params;
     cg__write_template_functions(w, &outside);
     ind_status status = cg__push_memory_args(w);
@@ -13214,9 +13221,9 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->why_not = w->calls.num                 ? "it calls a function of the user"
                     : ind__ok(w->plan->lookback) ? "its blocks wait for one another"
                                                  : NULL;
-    part->params = cg__keep_text(w->arena, &params);
-    part->code = cg__keep_text(w->arena, &code);
-    part->outside = cg__keep_text(w->arena, &outside);
+    part->params = cg__copy_text(w->arena, &params);
+    part->code = cg__copy_text(w->arena, &code);
+    part->outside = cg__copy_text(w->arena, &outside);
     bool in_prelude = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
                       cg__sorts_rows(w); /* their barriers are in prelude functions */
     part->narrow = w->variant->threads <= w->target->thresholds.combo_threads;
@@ -13477,8 +13484,8 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
     cg__write_combo(&x);
     ind__textf(&why, "%u independent kernels, %u %s", (unsigned)num, (unsigned)x.num_functions,
                x.num_functions == 1 ? "function" : "functions");
-    v->why = cg__keep_text(&p->arena, &why);
-    v->source.text = cg__keep_text(&p->arena, &x.text);
+    v->why = cg__copy_text(&p->arena, &why);
+    v->source.text = cg__copy_text(&p->arena, &x.text);
     v->source.bytes = x.text.size;
     v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, x.arg, x.num_args * sizeof *x.arg);
     v->num_args = x.num_args;
@@ -13505,7 +13512,7 @@ static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int thr
         if (!status) d.plan->part = true, status = cg__decide(&d);
         if (!status) status = cg__write_body(&w, p, &d);
         bool fits = status || cg__sizes_fit(&d, &w);
-        if (!status && fits) status = cg__keep_part(&w, part);
+        if (!status && fits) status = cg__copy_part_texts(&w, part);
         cg__free(&w);
         cg__free(&d.w);
         if (status || fits) return status;
@@ -13830,7 +13837,7 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
     if (!status) *able = cg__suits_finish(&d.w);
     if (!status && *able) status = cg__write_body(&w, p, &d);
     *able = *able && !status && cg__sizes_fit(&d, &w);
-    if (*able) status = cg__keep_part(&w, part);
+    if (*able) status = cg__copy_part_texts(&w, part);
     cg__free(&w);
     cg__free(&d.w);
     return status;
@@ -13911,8 +13918,8 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     cg__write_finish(&x, h);
     ind__textf(&why, "%s; %sthe last block to start reduces the results: no second launch", rows->why,
                h->threads < v->threads ? "a warp of " : "");
-    v->why = cg__keep_text(&p->arena, &why);
-    v->source.text = cg__keep_text(&p->arena, &x.text);
+    v->why = cg__copy_text(&p->arena, &why);
+    v->source.text = cg__copy_text(&p->arena, &x.text);
     v->source.bytes = x.text.size;
     v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, x.arg, x.num_args * sizeof *x.arg);
     v->num_args = x.num_args;
@@ -13925,7 +13932,7 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
 
 /* The variant has no guard: it becomes the only variant of both kernels. */
 static ind_status cg__always_finish(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, const ind__variant *next) {
-    if (!cg__keep_variants(p, kp, v, 1)) return ind__failed(p->context);
+    if (!cg__store_variants(p, kp, v, 1)) return ind__failed(p->context);
     kp[1].part = (ind__variant *)ind__arena_copy(&p->arena, next, sizeof *next);
     kp[1].first = kp->first;
     kp[1].num_parts = 0;
@@ -13950,7 +13957,7 @@ static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h) {
     ind__variant list[IND_MAX_VARIANTS];
     memcpy(&list[1], kp->variant, (size_t)kp->num_variants * sizeof v);
     list[0] = v;
-    return cg__keep_variants(p, kp, list, kp->num_variants + 1) ? IND_OK : ind__failed(p->context);
+    return cg__store_variants(p, kp, list, kp->num_variants + 1) ? IND_OK : ind__failed(p->context);
 }
 
 /* Lets kernel k also run the next one if the likely number of rows is small enough: with a block that reads the
@@ -14171,7 +14178,7 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
         *kp = p->kernel[from + k];
         kp->kernel = &p->schedule->kernel[to + k];
         kp->first += to - from;
-        if (kp->num_variants && !cg__keep_variants(p, kp, kp->variant, kp->num_variants))
+        if (kp->num_variants && !cg__store_variants(p, kp, kp->variant, kp->num_variants))
             return ind__failed(p->context);
         for (int i = 0; i < kp->num_variants; i++)
             if (!cg__exchange_buffers(p, from, to, num, &kp->variant[i])) return ind__failed(p->context);
@@ -14598,7 +14605,7 @@ static const char *cg__broken_stage(const ind__variant *v) {
     if (!s->persistent) return NULL;
     if (!ind__strategy_has(v->strategy, IND__HAS_PERSISTENT)) return "the strategy has no persistent blocks";
     if (s->resident < 1) return "persistent blocks compute no rows at the same time";
-    return s->num == 2 || (s->num == 1 && s->held == 2) ? NULL : "the next row has no shared memory";
+    return s->num == 2 || (s->num == 1 && s->in_registers == 2) ? NULL : "the next row has no shared memory";
 }
 
 static const char *cg__broken_row(const ind_plan *p, const ind__variant *v) {

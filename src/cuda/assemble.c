@@ -65,7 +65,7 @@ static const cg__plan_array cg__plan_arrays[] = {
     {offsetof(ind__body_plan, rooted), 1},
     {offsetof(ind__body_plan, stage), 1},
     {offsetof(ind__body_plan, level), 1},
-    {offsetof(ind__body_plan, kept), 1},
+    {offsetof(ind__body_plan, resident), 1},
     {offsetof(ind__body_plan, vector), 1},
     {offsetof(ind__body_plan, uniform), 1},
     {offsetof(ind__body_plan, across), 1},

@@ -21,7 +21,7 @@ typedef struct cg__part {
     uint32_t function;
 } cg__part;
 
-static char *cg__keep_text(ind__arena *arena, const ind__text *t) {
+static char *cg__copy_text(ind__arena *arena, const ind__text *t) {
     return t->failed ? NULL : ind__arena_string(arena, t->data ? t->data : "", t->size);
 }
 
@@ -40,7 +40,7 @@ static int cg__part_shared(const ind__writer *w) {
     const ind__variant *v = w->variant;
     int bytes = 0;
     for (uint32_t i = 1; v->strategy == IND_STRATEGY_TRANSPOSE && i < w->body->num_inst; i++)
-        if (w->plan->kept[i] == IND__CG_THROUGH_TILE)
+        if (w->plan->resident[i] == IND__CG_THROUGH_TILE)
             bytes += (v->of.tile.m + 4) * v->of.tile.m * ind_dtype_bytes(cg__memory_dtype(w, i));
     if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
     if (v->strategy == IND_STRATEGY_COLUMN_SPLIT) bytes = v->threads * v->vector * cg__state_bytes(w) + 16;
@@ -54,7 +54,7 @@ static int cg__part_shared(const ind__writer *w) {
 }
 
 /* Saves the texts of a part; corresponds to cg__assemble. */
-static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
+static ind_status cg__copy_part_texts(ind__writer *w, cg__part *part) {
     ind__text params = {.context = w->context}, code = params, outside = params;
     cg__write_template_functions(w, &outside);
     ind_status status = cg__push_memory_args(w);
@@ -67,9 +67,9 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->why_not = w->calls.num                 ? "it calls a function of the user"
                     : ind__ok(w->plan->lookback) ? "its blocks wait for one another"
                                                  : NULL;
-    part->params = cg__keep_text(w->arena, &params);
-    part->code = cg__keep_text(w->arena, &code);
-    part->outside = cg__keep_text(w->arena, &outside);
+    part->params = cg__copy_text(w->arena, &params);
+    part->code = cg__copy_text(w->arena, &code);
+    part->outside = cg__copy_text(w->arena, &outside);
     bool in_prelude = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
                       cg__sorts_rows(w); /* their barriers are in prelude functions */
     part->narrow = w->variant->threads <= w->target->thresholds.combo_threads;
@@ -330,8 +330,8 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
     cg__write_combo(&x);
     ind__textf(&why, "%u independent kernels, %u %s", (unsigned)num, (unsigned)x.num_functions,
                x.num_functions == 1 ? "function" : "functions");
-    v->why = cg__keep_text(&p->arena, &why);
-    v->source.text = cg__keep_text(&p->arena, &x.text);
+    v->why = cg__copy_text(&p->arena, &why);
+    v->source.text = cg__copy_text(&p->arena, &x.text);
     v->source.bytes = x.text.size;
     v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, x.arg, x.num_args * sizeof *x.arg);
     v->num_args = x.num_args;
@@ -358,7 +358,7 @@ static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int thr
         if (!status) d.plan->part = true, status = cg__decide(&d);
         if (!status) status = cg__write_body(&w, p, &d);
         bool fits = status || cg__sizes_fit(&d, &w);
-        if (!status && fits) status = cg__keep_part(&w, part);
+        if (!status && fits) status = cg__copy_part_texts(&w, part);
         cg__free(&w);
         cg__free(&d.w);
         if (status || fits) return status;

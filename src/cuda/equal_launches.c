@@ -138,7 +138,7 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
         *kp = p->kernel[from + k];
         kp->kernel = &p->schedule->kernel[to + k];
         kp->first += to - from;
-        if (kp->num_variants && !cg__keep_variants(p, kp, kp->variant, kp->num_variants))
+        if (kp->num_variants && !cg__store_variants(p, kp, kp->variant, kp->num_variants))
             return ind__failed(p->context);
         for (int i = 0; i < kp->num_variants; i++)
             if (!cg__exchange_buffers(p, from, to, num, &kp->variant[i])) return ind__failed(p->context);

@@ -168,7 +168,7 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
     if (!status) *able = cg__suits_finish(&d.w);
     if (!status && *able) status = cg__write_body(&w, p, &d);
     *able = *able && !status && cg__sizes_fit(&d, &w);
-    if (*able) status = cg__keep_part(&w, part);
+    if (*able) status = cg__copy_part_texts(&w, part);
     cg__free(&w);
     cg__free(&d.w);
     return status;
@@ -249,8 +249,8 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     cg__write_finish(&x, h);
     ind__textf(&why, "%s; %sthe last block to start reduces the results: no second launch", rows->why,
                h->threads < v->threads ? "a warp of " : "");
-    v->why = cg__keep_text(&p->arena, &why);
-    v->source.text = cg__keep_text(&p->arena, &x.text);
+    v->why = cg__copy_text(&p->arena, &why);
+    v->source.text = cg__copy_text(&p->arena, &x.text);
     v->source.bytes = x.text.size;
     v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, x.arg, x.num_args * sizeof *x.arg);
     v->num_args = x.num_args;
@@ -263,7 +263,7 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
 
 /* The variant has no guard: it becomes the only variant of both kernels. */
 static ind_status cg__always_finish(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, const ind__variant *next) {
-    if (!cg__keep_variants(p, kp, v, 1)) return ind__failed(p->context);
+    if (!cg__store_variants(p, kp, v, 1)) return ind__failed(p->context);
     kp[1].part = (ind__variant *)ind__arena_copy(&p->arena, next, sizeof *next);
     kp[1].first = kp->first;
     kp[1].num_parts = 0;
@@ -288,7 +288,7 @@ static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h) {
     ind__variant list[IND_MAX_VARIANTS];
     memcpy(&list[1], kp->variant, (size_t)kp->num_variants * sizeof v);
     list[0] = v;
-    return cg__keep_variants(p, kp, list, kp->num_variants + 1) ? IND_OK : ind__failed(p->context);
+    return cg__store_variants(p, kp, list, kp->num_variants + 1) ? IND_OK : ind__failed(p->context);
 }
 
 /* Lets kernel k also run the next one if the likely number of rows is small enough: with a block that reads the

@@ -44,7 +44,7 @@ typedef struct ind__body_plan {
     uint8_t *rooted;        /* stored or checked even if the row has no elements */
     uint8_t *stage;         /* number of reductions that must be finished before it can be computed */
     uint8_t *level;         /* number of scans before it in one pass over the row, itself included */
-    uint8_t *kept;          /* of a LOAD: kept in registers from one pass over the row to the next, or in a tile */
+    uint8_t *resident;      /* of a LOAD: kept in registers from one pass over the row to the next, or in a tile */
     uint8_t *vector;        /* of a LOAD or STORE: elements per access; 1: scalar */
     uint8_t *uniform;       /* a mask, or an operand of one, that is constant within each vector */
     uint8_t *across;        /* of a LOAD: its vectors may be misaligned */

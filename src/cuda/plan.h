@@ -49,12 +49,13 @@ typedef struct ind__row_range {
    persistent and loops over rows. A persistent block has two stages in shared memory, for this row and the next one, or
    one stage, which is free once the row is in registers. */
 typedef struct ind__stage_plan {
-    int num;         /* stages */
-    int held;        /* in registers: 2 the row, 1 values computed from it, 0 nothing (each pass reads shared memory) */
-    bool persistent; /* blocks loop over rows */
-    bool once;       /* operands that all rows share are loaded into registers before the first row */
-    int resident;    /* persistent blocks: rows computed at the same time */
-    ind_expr items;  /* rows; grid = min(resident, items) * cluster */
+    int num;          /* stages */
+    int in_registers; /* in registers: 2 the row, 1 values computed from it, 0 nothing (each pass reads shared memory)
+                       */
+    bool persistent;  /* blocks loop over rows */
+    bool once;        /* operands that all rows share are loaded into registers before the first row */
+    int resident;     /* persistent blocks: rows computed at the same time */
+    ind_expr items;   /* rows; grid = min(resident, items) * cluster */
 } ind__stage_plan;
 
 /* A reduction along rows: ROW_*. */

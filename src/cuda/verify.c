@@ -72,7 +72,7 @@ static const char *cg__broken_stage(const ind__variant *v) {
     if (!s->persistent) return NULL;
     if (!ind__strategy_has(v->strategy, IND__HAS_PERSISTENT)) return "the strategy has no persistent blocks";
     if (s->resident < 1) return "persistent blocks compute no rows at the same time";
-    return s->num == 2 || (s->num == 1 && s->held == 2) ? NULL : "the next row has no shared memory";
+    return s->num == 2 || (s->num == 1 && s->in_registers == 2) ? NULL : "the next row has no shared memory";
 }
 
 static const char *cg__broken_row(const ind_plan *p, const ind__variant *v) {

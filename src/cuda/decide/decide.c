@@ -1,12 +1,12 @@
 /* Chooses which values stay in registers, or which loads pass through a tile, once the strategy is chosen. */
-static void cg__choose_kept_loads(cg__decider *d) {
+static void cg__choose_resident_loads(cg__decider *d) {
     const ind__variant *v = d->variant;
     if (v->strategy == IND_STRATEGY_TRANSPOSE) cg__choose_tile_loads(d, d->plan->domain.rank - 1, d->plan->tile_y);
     if (d->w.kernel->kind != IND_KERNEL_REDUCTION) return;
-    memset(d->plan->kept, 0, d->w.body->num_inst);
+    memset(d->plan->resident, 0, d->w.body->num_inst);
     if (cg__splits_rows(&d->w)) return;
-    if (cg__in_registers(&d->w) && (v->strategy != IND_STRATEGY_ROW_STAGED || ind__row_of(v)->stage.held))
-        cg__choose_kept(d);
+    if (cg__in_registers(&d->w) && (v->strategy != IND_STRATEGY_ROW_STAGED || ind__row_of(v)->stage.in_registers))
+        cg__choose_resident(d);
 }
 
 /* Notes in the reason that inputs are loaded with L2 evict_last; cg__write_evictions writes it. */
@@ -40,7 +40,7 @@ static ind_status cg__decide(cg__decider *d) {
     cg__choose_strategy(d);
     if (!d->plan->part) cg__retune(d);
     if (d->w.failed) return ind__failed(d->w.context);
-    cg__choose_kept_loads(d);
+    cg__choose_resident_loads(d);
     cg__note_eviction(d);
     return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }

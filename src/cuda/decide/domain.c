@@ -99,7 +99,7 @@ static void cg__find_rooted(cg__decider *d) {
 static void cg__mark_per_element(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     (void)user;
-    d->plan->kept[used] = 1;
+    d->plan->resident[used] = 1;
 }
 
 static bool cg__is_scan(const ind__writer *w, uint32_t i) {
@@ -116,23 +116,23 @@ enum { IND__CG_SCANNED = 1, IND__CG_AFTER_REDUCE = 2 };
 
 static void cg__propagate_origin(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
-    if (d->plan->kept[used] > d->plan->kept[user]) d->plan->kept[user] = d->plan->kept[used];
+    if (d->plan->resident[used] > d->plan->resident[user]) d->plan->resident[user] = d->plan->resident[used];
 }
 
 /* True if a value per element, a reduction or a scan needs a reduction of a scan's results. The scan then runs in
    several passes. */
 static bool cg__rescans(cg__decider *d) {
     bool again = false;
-    memset(d->plan->kept, 0, d->w.body->num_inst);
+    memset(d->plan->resident, 0, d->w.body->num_inst);
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         bool reduces = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE;
         cg__each_use(&d->w, i, cg__propagate_origin, d);
-        if (d->plan->kept[i] == IND__CG_AFTER_REDUCE && (reduces || d->plan->varies[i] & cg__r_mask(&d->w)))
+        if (d->plan->resident[i] == IND__CG_AFTER_REDUCE && (reduces || d->plan->varies[i] & cg__r_mask(&d->w)))
             again = true;
-        if (cg__is_scan(&d->w, i)) d->plan->kept[i] = IND__CG_SCANNED;
-        if (reduces && d->plan->kept[i]) d->plan->kept[i] = IND__CG_AFTER_REDUCE;
+        if (cg__is_scan(&d->w, i)) d->plan->resident[i] = IND__CG_SCANNED;
+        if (reduces && d->plan->resident[i]) d->plan->resident[i] = IND__CG_AFTER_REDUCE;
     }
-    memset(d->plan->kept, 0, d->w.body->num_inst);
+    memset(d->plan->resident, 0, d->w.body->num_inst);
     return again;
 }
 
@@ -155,14 +155,14 @@ static void cg__find_levels(cg__decider *d) {
 static void cg__defer_reductions(cg__decider *d) {
     uint32_t num = d->w.body->num_inst;
     d->plan->scan_stage = 0;
-    memset(d->plan->kept, 0, num);
+    memset(d->plan->resident, 0, num);
     for (uint32_t i = num; i-- > 1;) {
         bool reduce = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE;
-        if (d->plan->kept[i] || reduce || d->plan->varies[i] & cg__r_mask(&d->w))
+        if (d->plan->resident[i] || reduce || d->plan->varies[i] & cg__r_mask(&d->w))
             cg__each_use(&d->w, i, cg__mark_per_element, d);
     }
     for (uint32_t i = 1; i < num; i++) {
-        bool early = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE && d->plan->kept[i];
+        bool early = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE && d->plan->resident[i];
         if (early && d->plan->stage[i] > d->plan->scan_stage) d->plan->scan_stage = d->plan->stage[i];
     }
     for (uint32_t i = 1; i < num; i++) {
@@ -171,10 +171,10 @@ static void cg__defer_reductions(cg__decider *d) {
         cg__each_use(&d->w, i, cg__propagate_use, d);
         if (inst->op == IND_LOOP_REDUCE) {
             d->plan->varies[i] &= cg__p_mask(&d->w);
-            d->plan->stage[i] = (uint8_t)(d->plan->kept[i] ? d->plan->stage[i] + 1 : d->plan->scan_stage + 1);
+            d->plan->stage[i] = (uint8_t)(d->plan->resident[i] ? d->plan->stage[i] + 1 : d->plan->scan_stage + 1);
         }
     }
-    memset(d->plan->kept, 0, num);
+    memset(d->plan->resident, 0, num);
 }
 
 /* The part of a sort that is sorted in the buffer to which instruction i stores it; -1: none. */

@@ -29,10 +29,10 @@ static bool cg__has_few(ind__writer *w) {
 /* Registers per thread, rounded up to the allocation unit of 8: the loads of a row that is only reduced, or the kept
    values of few elements, and the rest of the kernel. Else half of the registers that each of 512 threads may have. */
 static int cg__needed_registers(ind__writer *w, bool reduces) {
-    const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
+    const int resident = (int)ceil(cg__resident_words(w) * w->variant->per_thread);
     if (!reduces && !cg__has_few(w)) return w->target->thresholds.full_registers;
     const int needed =
-        ((reduces ? cg__waiting_registers(w) : kept) + w->target->thresholds.other_registers + 7) / 8 * 8;
+        ((reduces ? cg__waiting_registers(w) : resident) + w->target->thresholds.other_registers + 7) / 8 * 8;
     return reduces || needed < w->target->thresholds.full_registers ? needed : w->target->thresholds.full_registers;
 }
 
@@ -134,7 +134,7 @@ static void cg__fit_loop_threads(cg__decider *d) {
 }
 
 /* True if a reduction returns positions along the row. */
-static bool cg__counts_places(const ind__writer *w) {
+static bool cg__returns_positions(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__inst(w, i)->reduction == IND_REDUCE_ARGMAX) return true;
     return false;
@@ -143,9 +143,9 @@ static bool cg__counts_places(const ind__writer *w) {
 /* Lanes per segment. With scalar accesses a warp's elements begin and end inside a sector, which is then written twice.
    With a few idle lanes they begin at a sector boundary, if it has the same offset in all segments. (7 x 7: f32 58 to
    63 % of copy bandwidth, bf16 47 to 52.) */
-static int64_t cg__lanes_of_piece(const ind__writer *w) {
+static int64_t cg__lanes_of_segment(const ind__writer *w) {
     const int64_t vectors = cg__segment_vectors(w);
-    const uint32_t i = cg__piece_store(w);
+    const uint32_t i = cg__segment_store(w);
     if (w->variant->vector > 1 || w->variant->strategy != IND_STRATEGY_ROW_BLOCK || !i) return vectors;
     const ind_expr apart = ind_expr_sub(cg__segment_start(w, i, 1), cg__segment_start(w, i, 0));
     const int sector = cg__sector_elements(w, i);
@@ -170,27 +170,27 @@ static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
 static int64_t cg__choose_segments(cg__decider *d, int lanes) {
     const int64_t vectors = cg__segment_vectors(&d->w);
     d->variant->of.row.segments = d->variant->of.row.segment_lanes = 0;
-    if (!vectors || d->variant->misaligned || d->w.kernel->run || d->plan->handover || cg__counts_places(&d->w))
+    if (!vectors || d->variant->misaligned || d->w.kernel->run || d->plan->handover || cg__returns_positions(&d->w))
         return lanes;
-    const bool taken = cg__take_segments(d, lanes, cg__lanes_of_piece(&d->w)) || cg__take_segments(d, lanes, vectors);
+    const bool taken = cg__take_segments(d, lanes, cg__lanes_of_segment(&d->w)) || cg__take_segments(d, lanes, vectors);
     return taken ? cg__row(&d->w)->segments * vectors : lanes;
 }
 
 /* 32-bit words per element of the row: staged loads, computed values that are used again, and operands that all rows
    share. */
-typedef struct cg__held_words {
+typedef struct cg__row_value_words {
     double staged, values, common;
-} cg__held_words;
+} cg__row_value_words;
 
-static cg__held_words cg__count_held(const ind__writer *w) {
-    cg__held_words words = {0};
+static cg__row_value_words cg__count_value_words(const ind__writer *w) {
+    cg__row_value_words words = {0};
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         double memory = ind_dtype_bytes(cg__inst(w, i)->op == IND_LOOP_LOAD ? cg__memory_dtype(w, i) : IND_F32) / 4.0;
         if (cg__is_staged(w, i))
             words.staged += memory;
         else if (cg__is_row_load(w, i))
             words.common += memory;
-        else if (w->plan->kept[i])
+        else if (w->plan->resident[i])
             words.values += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
     }
     return words;
@@ -200,8 +200,9 @@ static cg__held_words cg__count_held(const ind__writer *w) {
    bytes. */
 static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
-    const int held = (int)(cg__count_held(w).values * v->per_thread) + cg__misaligned_words(w, v->per_thread, least);
-    return (w->target->thresholds.warp_registers + held) * v->threads * w->target->thresholds.warp_blocks <=
+    const int words =
+        (int)(cg__count_value_words(w).values * v->per_thread) + cg__misaligned_words(w, v->per_thread, least);
+    return (w->target->thresholds.warp_registers + words) * v->threads * w->target->thresholds.warp_blocks <=
            w->target->sm_registers;
 }
 
@@ -251,7 +252,7 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
 static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const ind_thresholds *t = &d->w.target->thresholds;
-    double words = cg__kept_words(&d->w);
+    double words = cg__resident_words(&d->w);
     if (longest > t->register_row || cg__likely_row(&d->w) * t->likely_part < longest) return false;
     for (int threads = cg__least_threads(&d->w, longest); threads <= IND__CG_MAX_THREADS; threads *= 2) {
         v->strategy = IND_STRATEGY_ROW_BLOCK;

@@ -7,11 +7,11 @@ static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
     const int alternative = d->alternative;
     const bool several = cg__num_combine_steps(&d->w) > 1;
     d->alternative = 0;
-    const bool kept = cg__choose_row_block(d, longest), alone = d->variant->blocks_per_sm < 2;
+    const bool resident = cg__choose_row_block(d, longest), alone = d->variant->blocks_per_sm < 2;
     *d->variant = before;
     d->alternative = alternative;
     d->more_alternatives = false;
-    return !kept || (alone && several);
+    return !resident || (alone && several);
 }
 
 /* True if one block has the shared memory for two rows. */
@@ -47,7 +47,7 @@ static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
    are not staged come after those that differ in the values kept in registers. */
 static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     const int alternative = d->alternative;
-    const bool late = d->variant->vector > 4 && cg__num_combine_steps(&d->w) > 1 && cg__reads_late(&d->w);
+    const bool late = d->variant->vector > 4 && cg__num_combine_steps(&d->w) > 1 && cg__loads_at_use(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
     const bool waits = longest > (late ? t->late_threads * t->alone_elements + 2 * d->variant->vector
                                        : t->block_threads * t->waiting_elements);
@@ -89,7 +89,7 @@ static int64_t cg__guard_length(cg__decider *d) {
    conditional. If a row may have fewer iterations, each is a branch, and threads idle. Then looping over the row is
    faster; later passes find it in a cache (symbolic rows of up to 8192 bf16 on an H200, 4096 long, softmax, rms_norm,
    layer_norm: in registers 79, 72, 45 % of copy bandwidth, looped 88, 98, 73). */
-static bool cg__choose_row_kept(cg__decider *d, int64_t longest) {
+static bool cg__choose_row_resident(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     const bool known =
         ind_expr_is_int(cg__r_numel(&d->w), NULL) || cg__assumes_length(d) || d->w.kernel->run || d->plan->part;

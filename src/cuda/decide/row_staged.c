@@ -66,9 +66,9 @@ static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int
 
 /* 32-bit words per element that a thread keeps in registers. Values replace the elements that they are computed
    from. */
-static double cg__words_held(const cg__held_words *words, int held, bool once) {
-    double sum = held ? words->values : 0;
-    if (held == 2 && sum < words->staged) sum = words->staged;
+static double cg__staged_resident_words(const cg__row_value_words *words, int in_registers, bool once) {
+    double sum = in_registers ? words->values : 0;
+    if (in_registers == 2 && sum < words->staged) sum = words->staged;
     return once ? sum + words->common : sum;
 }
 
@@ -85,9 +85,10 @@ static int cg__staged_registers(const ind__writer *w) {
 /* Registers left of these. */
 static int cg__spare_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const cg__held_words words = cg__count_held(w);
+    const cg__row_value_words words = cg__count_value_words(w);
     return cg__staged_registers(w) -
-           (int)ceil(cg__words_held(&words, v->of.row.stage.held, v->of.row.stage.once) * v->per_thread);
+           (int)ceil(cg__staged_resident_words(&words, v->of.row.stage.in_registers, v->of.row.stage.once) *
+                     v->per_thread);
 }
 
 /* Chooses the values that a thread keeps in registers, the most useful first. Otherwise operands that all rows share
@@ -95,27 +96,28 @@ static int cg__spare_registers(const ind__writer *w) {
    again. The row is read again from shared memory, which costs least. For misaligned 16-bit rows, a cluster's block
    that is alone on its SM uses too many registers with both row and shared operands (layer_norm of 200003 f16 83 and 85
    % of copy bandwidth, bf16 86 and 86). */
-static bool cg__choose_held(cg__decider *d) {
+static bool cg__choose_staged_resident(cg__decider *d) {
     static const struct {
-        int held;
+        int in_registers;
         bool once;
     } order[] = {{2, true}, {1, true}, {2, false}, {1, false}, {0, false}};
     enum { N = sizeof order / sizeof *order };
     ind__variant *v = d->variant;
-    const cg__held_words words = cg__count_held(&d->w);
+    const cg__row_value_words words = cg__count_value_words(&d->w);
     const int registers = cg__staged_registers(&d->w);
     const bool crowded = v->misaligned && v->vector > 4 && v->blocks_per_sm == 1 && v->of.row.stage.num > 1 &&
                          cg__exchanges_by_warp(&d->w) && cg__num_combine_steps(&d->w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
-        const double held = cg__words_held(&words, order[o].held, order[o].once);
-        if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > registers
-                                    : held * v->per_thread > registers && o < N - 1)
+        const double needed = cg__staged_resident_words(&words, order[o].in_registers, order[o].once);
+        if (cg__frees_stage_early(&d->w) ? order[o].in_registers < 2 || needed * v->per_thread > registers
+                                         : needed * v->per_thread > registers && o < N - 1)
             continue;
-        if (!v->of.row.stage.persistent && (order[o].held == 2 || (order[o].once && v->misaligned))) continue;
-        if (crowded && order[o].held == 2 && order[o].once) continue;
-        if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
-        if (seen <= d->alternative) v->of.row.stage.held = order[o].held, v->of.row.stage.once = order[o].once;
+        if (!v->of.row.stage.persistent && (order[o].in_registers == 2 || (order[o].once && v->misaligned))) continue;
+        if (crowded && order[o].in_registers == 2 && order[o].once) continue;
+        if (order[o].once ? words.common == 0 : order[o].in_registers == 1 && words.values == 0) continue;
+        if (seen <= d->alternative)
+            v->of.row.stage.in_registers = order[o].in_registers, v->of.row.stage.once = order[o].once;
         d->more_alternatives = seen++ > d->alternative;
     }
     if (v->of.row.stage.persistent && v->of.row.stage.num > 1) return true;
@@ -147,7 +149,7 @@ static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
    131072 bf16 91 and 94. With 8 blocks, which wait longer for one another, it is 1 % faster to 1 % slower. With
    weights, which each block reads, 94 to 96 and 80 to 88; with one combine step 88 to 91 and 81 to 88.) */
 static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
-    const cg__held_words words = cg__count_held(&d->w);
+    const cg__row_value_words words = cg__count_value_words(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
     ind__variant best = *d->variant;
     int64_t most = 0;
@@ -173,7 +175,7 @@ static bool cg__fits_block(cg__decider *d, int64_t longest, int threads, int blo
 
 /* True if rows are misaligned and have weights, which are then loaded where they are used and combined from two
    vectors. */
-static bool cg__reads_late(const ind__writer *w) {
+static bool cg__loads_at_use(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w)))
             return w->variant->misaligned;
@@ -192,7 +194,7 @@ static bool cg__l1_holds(const ind__writer *w, double bytes) {
    bandwidth on an H200, in registers or in two blocks of 512, and with these: layer_norm of 5003, 6151, 9001, 10007,
    12289, 16001 and 20011 bf16 80, 87, 71, 67, 76, 83, 89 and 93, 95, 91, 94, 94, 91, 91, of 8209 and 12289 f32 82, 89
    and 95, 94; rms_norm of 14009 and 16001 bf16 90, 93 and 99, 98. */
-static bool cg__fit_late(cg__decider *d, int64_t longest) {
+static bool cg__fit_loads_at_use(cg__decider *d, int64_t longest) {
     const int64_t capacity = d->w.target->shared_per_sm;
     const ind_thresholds *t = &d->w.target->thresholds;
     const bool several = cg__num_combine_steps(&d->w) > 1;
@@ -221,13 +223,13 @@ static bool cg__fit_late(cg__decider *d, int64_t longest) {
    93 and 96, of 24593 96 and 85). */
 static bool cg__fit_row(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
-    const bool late = cg__reads_late(&d->w);
-    const cg__held_words words = cg__count_held(&d->w);
+    const bool late = cg__loads_at_use(&d->w);
+    const cg__row_value_words words = cg__count_value_words(&d->w);
     const ind__variant before = *d->variant;
     const bool several = cg__num_combine_steps(&d->w) > 1, weights = words.common > 0, shifted = before.misaligned;
     const int64_t in_flight = cg__bytes_in_flight(&d->w) / d->w.target->num_sms;
     const bool across = several && weights && shifted;
-    if (late && cg__fit_late(d, longest)) return true;
+    if (late && cg__fit_loads_at_use(d, longest)) return true;
     if ((!across || before.vector <= 4) &&
         cg__fits_block(d, longest, t->block_threads, 2, several && !across ? 2 * in_flight : in_flight) &&
         (several && weights ? cg__staged_bytes(&d->w) <= d->w.target->shared_per_sm / t->weights_share
@@ -253,7 +255,7 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
    and 78. So not if rows of a variant may be shorter.) */
 static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int blocks) {
     ind__variant *v = d->variant;
-    const cg__held_words words = cg__count_held(&d->w);
+    const cg__row_value_words words = cg__count_value_words(&d->w);
     const int cluster = d->w.target->thresholds.turn_cluster;
     if (d->max_cluster < cluster || !cg__choose_cluster(d, longest, threads, blocks, 2) || v->of.row.cluster > cluster)
         return false;
@@ -275,7 +277,7 @@ static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int block
    a row, one row is in registers and one in shared memory, with half the blocks: softmax of 262147 f32 86 and 90 % of
    copy bandwidth. */
 static bool cg__fit_staged(cg__decider *d, int64_t longest) {
-    const cg__held_words words = cg__count_held(&d->w);
+    const cg__row_value_words words = cg__count_value_words(&d->w);
     const bool several = cg__num_combine_steps(&d->w) > 1;
     const ind_thresholds *t = &d->w.target->thresholds;
     if (!cg__choose_cluster(d, longest, t->block_threads, 1, 2))
@@ -349,7 +351,7 @@ static void cg__fit_staged_threads(cg__decider *d) {
     v->of.row.fitted = ind_expr_max(least, ind_expr_min(most, v->of.row.fitted));
 }
 
-static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
+static bool cg__stage_rows(cg__decider *d, int64_t longest, bool persistent) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
     const ind_thresholds *t = &d->w.target->thresholds;
@@ -357,28 +359,28 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
         d->w.kernel->run)
         return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
-    v->of.row.stage.persistent = stays;
-    v->of.row.stage.once = v->misaligned; /* assumed while fitting; cg__choose_held decides */
+    v->of.row.stage.persistent = persistent;
+    v->of.row.stage.once = v->misaligned; /* assumed while fitting; cg__choose_staged_resident decides */
     v->rows = 1;
     const bool fits = v->vector > 1 && cg__looped_passes(&d->w) >= 2 && cg__can_stage(&d->w) &&
-                      (stays ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
+                      (persistent ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
     if (fits) cg__trim_cluster(d, longest);
-    if (!fits || !cg__choose_held(d)) {
+    if (!fits || !cg__choose_staged_resident(d)) {
         *v = before;
         return false;
     }
-    v->of.row.stage.resident = stays ? d->w.target->num_sms * v->blocks_per_sm / v->of.row.cluster : 0;
+    v->of.row.stage.resident = persistent ? d->w.target->num_sms * v->blocks_per_sm / v->of.row.cluster : 0;
     v->of.row.stage.items = cg__p_numel(&d->w);
     const int64_t bytes = cg__staged_bytes(&d->w);
     v->grid[0] = ind__staged_grid(v);
     v->grid[1] = v->grid[2] = ind_int(d->w.context, 1);
-    static const char *const held[] = {"nothing", "values computed from the row", "the row"};
+    static const char *const part[] = {"nothing", "values computed from the row", "the row"};
     char owner[32] = "a block";
     if (v->of.row.cluster > 1) snprintf(owner, sizeof owner, "a cluster of %d blocks", v->of.row.cluster);
     cg__why(d, "rows of at most %lld elements are staged in the shared memory of %s; %s; in registers: %s%s",
             (long long)longest, owner,
-            stays ? "persistent blocks copy the next row meanwhile" : "other blocks of the SM compute meanwhile",
-            held[v->of.row.stage.held], v->of.row.stage.once ? ", operands that all rows share" : "");
+            persistent ? "persistent blocks copy the next row meanwhile" : "other blocks of the SM compute meanwhile",
+            part[v->of.row.stage.in_registers], v->of.row.stage.once ? ", operands that all rows share" : "");
     cg__fit_staged_threads(d);
     v->memory.shared = ind__ok(v->of.row.fitted)
                            ? ind_expr_mul(v->of.row.fitted, ind_int(d->w.context, bytes / v->threads))
@@ -386,11 +388,11 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     return true;
 }
 
-static bool cg__choose_row_staged(cg__decider *d, int64_t longest, bool stays) {
+static bool cg__choose_row_staged(cg__decider *d, int64_t longest, bool persistent) {
     const ind__variant before = *d->variant;
     if (cg__start_at_lines(d)) {
-        if (cg__stage_rows(d, longest, stays) && cg__boundary(&d->w) > d->variant->vector) return true;
+        if (cg__stage_rows(d, longest, persistent) && cg__boundary(&d->w) > d->variant->vector) return true;
         *d->variant = before;
     }
-    return cg__stage_rows(d, longest, stays);
+    return cg__stage_rows(d, longest, persistent);
 }

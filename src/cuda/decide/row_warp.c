@@ -7,7 +7,7 @@ typedef struct cg__row_work {
     int loads, stores; /* per element */
     int bytes;         /* loaded per vector of a row */
     int once;          /* instructions per row */
-    double words;      /* cg__kept_words */
+    double words;      /* cg__resident_words */
     bool few;          /* one warp per row does not fill the GPU */
 } cg__row_work;
 
@@ -18,7 +18,7 @@ static int64_t cg__likely_rows(const ind__writer *w) {
 }
 
 static cg__row_work cg__find_row_work(const ind__writer *w) {
-    cg__row_work x = {.words = cg__kept_words(w)};
+    cg__row_work x = {.words = cg__resident_words(w)};
     x.few = cg__likely_rows(w) < (int64_t)w->target->num_sms * w->target->sm_threads / 32;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const uint8_t op = cg__inst(w, i)->op;

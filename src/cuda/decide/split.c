@@ -144,12 +144,12 @@ static void cg__choose_row(cg__decider *d) {
     v->vector = d->plan->domain.rrank ? cg__choose_vector(d, cg__num_vars(&d->w) - 1, false) : 1;
     v->vector = cg__shift_rows(d, v->vector, guard, aligned);
     v->strategy = IND_STRATEGY_ROW_BLOCK; /* assumed while the kept loads are chosen */
-    cg__choose_kept(d);
+    cg__choose_resident(d);
     if (longest < 1) longest = 1;
     int registers = d->w.kernel->run ? d->w.target->thresholds.run_registers : d->w.target->thresholds.kept_registers;
-    if (longest <= cg__warp_row(&d->w) && cg__kept_words(&d->w) * (double)longest / 32 <= registers)
+    if (longest <= cg__warp_row(&d->w) && cg__resident_words(&d->w) * (double)longest / 32 <= registers)
         cg__choose_row_warp(d, longest);
-    else if (!cg__choose_row_kept(d, longest))
+    else if (!cg__choose_row_resident(d, longest))
         cg__choose_row_looped(d);
     if (v->strategy == IND_STRATEGY_ROW_WARP) cg__limit_warp_blocks(d);
     if (d->w.kernel->run)

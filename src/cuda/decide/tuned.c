@@ -8,7 +8,7 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     const ind__variant before = *v;
     const int64_t lanes = cg__choose_segments(d, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
     if (per_thread > d->w.target->thresholds.most_elements ||
-        cg__kept_words(&d->w) * (double)per_thread + d->w.target->thresholds.other_registers >
+        cg__resident_words(&d->w) * (double)per_thread + d->w.target->thresholds.other_registers >
             d->w.target->sm_registers / threads) {
         *v = before;
         return false;

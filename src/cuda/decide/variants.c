@@ -223,7 +223,7 @@ static ind_status cg__plan_variants(cg__variants *x) {
     return status;
 }
 
-static bool cg__keep_variants(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, int num) {
+static bool cg__store_variants(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, int num) {
     kp->variant = (ind__variant *)ind__arena_copy(&p->arena, v, (size_t)num * sizeof *v);
     kp->num_variants = kp->variant ? num : 0;
     return kp->variant != NULL;
@@ -233,6 +233,6 @@ static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_p
     if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* nothing to write */
     cg__variants x = {.plan = p, .kernel = k};
     ind_status status = cg__plan_variants(&x);
-    if (!status && !cg__keep_variants(p, kp, x.variant, x.num)) status = ind__failed(p->context);
+    if (!status && !cg__store_variants(p, kp, x.variant, x.num)) status = ind__failed(p->context);
     return status;
 }

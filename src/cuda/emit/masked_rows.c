@@ -24,7 +24,7 @@ static ind_expr cg__masked_rows(const ind__writer *w) {
 }
 
 /* Writes "const int piece = .., first = ..": the warp's segment of a row, and its first row. */
-static void cg__emit_masked_place(ind__writer *w) {
+static void cg__emit_masked_position(ind__writer *w) {
     const ind_expr pieces = cg__masked_segments(w);
     const char *type = cg__int(w), *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     const bool one = ind_known_eq(pieces, ind_int(w->context, 1));
@@ -57,7 +57,7 @@ static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t m
 }
 
 /* Writes the work of the warp on its segment of the current row. */
-static void cg__emit_masked_piece(ind__writer *w, const char *row) {
+static void cg__emit_masked_segment(ind__writer *w, const char *row) {
     const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const char *length = cg__expr_string(w, w->plan->domain.extent[last]), *at = cg__string(w, "i%d", last);
     const bool one = ind_known_eq(cg__masked_segments(w), ind_int(w->context, 1));
@@ -80,14 +80,14 @@ static ind_status cg__emit_masked(ind__writer *w) {
     const char *row = last == 1 ? "i0" : "row";
     const uint32_t mask = cg__only_mask(w, last);
     cg__use_positions(w);
-    cg__emit_masked_place(w);
+    cg__emit_masked_position(w);
     cg__emit_masked_question(w, row, mask);
     cg__begin(w, "for (unsigned those = __ballot_sync(0xffffffffu, holds); those; those &= those - 1)");
     ind__textf(&w->code, "const %s %s = first + __ffs(those) - 1;\n", cg__int(w), row);
     cg__split_linear(w, row, 0, last);
     cg__need_stores(w);
     cg__emit(w, ~(1u << last), IND__CG_ALL_STAGES);
-    cg__emit_masked_piece(w, row);
+    cg__emit_masked_segment(w, row);
     cg__end(w);
     return IND_OK;
 }

@@ -62,7 +62,7 @@ static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
               cg__expr_string(w, w->plan->domain.extent[y]));
 }
 
-/* Source of a load's element, in ind__writer.kept. */
+/* Source of a load's element, in ind__writer.resident. */
 enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 
 #define IND__CG_MAX_TILE_BYTES 49152 /* shared memory available without opt-in (CUDA C Programming Guide) */
@@ -73,10 +73,10 @@ enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 static void cg__emit_tile_arrays(ind__writer *w) {
     int tile = w->variant->of.tile.m;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (w->plan->kept[i] == IND__CG_DIRECTLY) continue;
+        if (w->plan->resident[i] == IND__CG_DIRECTLY) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i)), pad = bytes < 4 ? 4 / bytes : 1;
-        if (w->plan->kept[i] == IND__CG_THROUGH_TILE)
+        if (w->plan->resident[i] == IND__CG_THROUGH_TILE)
             ind__textf(&w->code, "__shared__ %s tile%u[%d][%d];\n", type, i, tile, tile + pad);
         else
             ind__textf(&w->code, "%s x%u[%d];\n", type, i, w->variant->per_thread);
@@ -86,11 +86,11 @@ static void cg__emit_tile_arrays(ind__writer *w) {
 static void cg__emit_tile_loads(ind__writer *w, int x, int y, uint8_t which) {
     int step = w->variant->threads / w->variant->of.tile.m;
     bool tile = which == IND__CG_THROUGH_TILE, any = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->plan->kept[i] == which;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->plan->resident[i] == which;
     if (!any) return;
     cg__begin_tile(w, x, y, tile);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (w->plan->kept[i] != which) continue;
+        if (w->plan->resident[i] != which) continue;
         const char *element = cg__element(w, i);
         if (tile)
             ind__textf(&w->code, "tile%u[ty + k * %d][tx] = %s;\n", i, step, element);
@@ -99,7 +99,7 @@ static void cg__emit_tile_loads(ind__writer *w, int x, int y, uint8_t which) {
     }
     cg__end_tile(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->plan->kept[i] == which)
+        if (w->plan->resident[i] == which)
             w->memory[i] = tile ? cg__string(w, "tile%u[tx][ty + k * %d]", i, step) : cg__string(w, "x%u[k]", i);
 }
 
@@ -165,12 +165,12 @@ static const char *cg__tile_unit(const ind__writer *w, const cg__tiling *t, uint
 static void cg__emit_vector_tile_arrays(ind__writer *w, const cg__tiling *t) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const int units = t->size / t->group;
-        if (w->plan->kept[i] == IND__CG_THROUGH_TILE) {
+        if (w->plan->resident[i] == IND__CG_THROUGH_TILE) {
             ind__textf(&w->code, "__shared__ %s tile%u[%d][%d];\n", cg__tile_unit(w, t, i), i, t->size, units + 1);
             ind__textf(&w->code, "ind_vec<%s, %d> z%u[%d];\n", cg__tile_unit(w, t, i), t->n / t->group, i,
                        t->load_steps);
         }
-        if (w->plan->kept[i] == IND__CG_BESIDE_TILE)
+        if (w->plan->resident[i] == IND__CG_BESIDE_TILE)
             ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, t->n, i,
                        t->store_steps * t->group);
     }
@@ -219,7 +219,7 @@ static void cg__emit_vector_tile_loads(ind__writer *w, const cg__tiling *t) {
     for (int pass = 0; pass < 2; pass++) {
         cg__begin_tile_load(w, t);
         for (uint32_t i = 1; i < w->body->num_inst; i++) {
-            if (w->plan->kept[i] != IND__CG_THROUGH_TILE) continue;
+            if (w->plan->resident[i] != IND__CG_THROUGH_TILE) continue;
             const char *unit = cg__tile_unit(w, t, i);
             const int units = t->n / t->group;
             if (pass == 0) {
@@ -249,11 +249,11 @@ static void cg__begin_tile_store(ind__writer *w, const cg__tiling *t) {
 
 static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
     bool any = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->plan->kept[i] == IND__CG_BESIDE_TILE;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->plan->resident[i] == IND__CG_BESIDE_TILE;
     if (!any) return;
     cg__begin_tile_store(w, t);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->plan->kept[i] == IND__CG_BESIDE_TILE)
+        if (w->plan->resident[i] == IND__CG_BESIDE_TILE)
             ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, t->n, cg__element(w, i));
     cg__end_vector_tile(w, t);
 }
@@ -261,8 +261,8 @@ static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
 /* Sets the expression with which each load reads element j of the vector that is written. */
 static void cg__set_tile_elements(ind__writer *w, const cg__tiling *t) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (w->plan->kept[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
-        if (w->plan->kept[i] != IND__CG_THROUGH_TILE) continue;
+        if (w->plan->resident[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
+        if (w->plan->resident[i] != IND__CG_THROUGH_TILE) continue;
         const ind_dtype type = cg__memory_dtype(w, i);
         w->memory[i] = t->group == 1 ? cg__string(w, "tile%u[to_x + j][to_y + k * %d]", i, t->store_rows)
                                      : cg__string(w, "(%s)(tile%u[to_x + j][to_y + k / %d * %d] >> k %% %d * %d)",

@@ -109,14 +109,15 @@ static int cg__handed(const ind__writer *w, uint32_t i) {
 }
 
 /* Returns the arguments that locate a handed-over element: "lookback, 0, r0, n0". */
-static const char *cg__left(ind__writer *w, uint32_t i) {
+static const char *cg__handover_args(ind__writer *w, uint32_t i) {
     return cg__string(w, "lookback, %d, %s, %s", cg__handed(w, i), cg__expr_string(w, cg__index_of(w, i)),
                       cg__expr_string(w, w->plan->handover->rows));
 }
 
 /* Returns "ind_take<float>(ahead1[k], lookback, 0, r0, n0)": the handed-over element, which has been polled. */
 static const char *cg__take(ind__writer *w, uint32_t i) {
-    return cg__string(w, "ind_take<%s>(ahead%u[k], %s)", cg__types[cg__memory_dtype(w, i)].memory, i, cg__left(w, i));
+    return cg__string(w, "ind_take<%s>(ahead%u[k], %s)", cg__types[cg__memory_dtype(w, i)].memory, i,
+                      cg__handover_args(w, i));
 }
 
 /* Returns buffer[index] of a LOAD or STORE, or the expression in `memory` if it is set. */
@@ -326,7 +327,7 @@ static void cg__leave(ind__writer *w, uint32_t i) {
     const ind_dtype memory = cg__memory_dtype(w, i);
     const cg__narrow_type *narrow = cg__narrow_of(memory);
     if (narrow) cg__use(w, narrow->piece);
-    ind__textf(&w->code, "ind_leave<%s>(block, %s, %s", cg__types[memory].memory, cg__left(w, i),
+    ind__textf(&w->code, "ind_leave<%s>(block, %s, %s", cg__types[memory].memory, cg__handover_args(w, i),
                narrow ? narrow->store : "");
     cg__value(w, cg__stored_value(w, i));
     ind__textf(&w->code, narrow ? "));\n" : ");\n");
@@ -441,7 +442,7 @@ static void cg__call(ind__writer *w, uint32_t i) {
 static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce);
 
 /* True if the op preserves the relative error of its operand. */
-static bool cg__keeps_relative(const ind__inst *inst) {
+static bool cg__preserves_relative(const ind__inst *inst) {
     switch ((ind_loop_op)inst->op) {
     case IND_LOOP_MUL:
     case IND_LOOP_DIV:
@@ -466,7 +467,7 @@ static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
         if (inst->op == IND_LOOP_ROUND_F16 || inst->op == IND_LOOP_ROUND_BF16 || memory == IND_F16 ||
             memory == IND_BF16)
             reached[i] = 0;
-        else if (!cg__keeps_relative(inst))
+        else if (!cg__preserves_relative(inst))
             return false;
     }
     return true;

@@ -56,7 +56,7 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     if (w->variant->misaligned && w->variant->strategy != IND_STRATEGY_ROW_STAGED) cg__emit_edges(w);
     if (cg__row(w)->batch) cg__emit_batch_loads(w, &pass[0]);
     if (cg__row(w)->batch) cg__begin_batch(w, false);
-    cg__emit_kept_arrays(w);
+    cg__emit_resident_arrays(w);
     for (int s = 0; s < n; s++) cg__emit_pass(w, &pass[s]);
     cg__emit_row_stores(w);
     if (cg__row(w)->batch) cg__end(w);

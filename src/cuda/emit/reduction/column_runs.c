@@ -20,7 +20,7 @@ static void cg__combine_column(ind__writer *w, uint32_t i) {
         ind__textf(&w->code, "if (row != 0) c%u.value = %s;\n", i, element);
         ind__textf(&w->code, "c%u.combine({", i);
     } else {
-        ind__textf(&w->code, "c%u[%s].combine({", i, cg__kept_place(w));
+        ind__textf(&w->code, "c%u[%s].combine({", i, cg__resident_slot(w));
     }
     if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
     cg__value(w, cg__inst(w, i)->arg[0]);
@@ -77,7 +77,7 @@ static void cg__store_columns(ind__writer *w) {
         if (n > 1) w->var[last] = cg__string(w, "(%s + j)", base);
         if (vector) cg__use(w, IND__CG_VEC);
         ind__textf(&w->code, "%s = c%u[%s].value;\n", vector ? cg__string(w, "y%u.at[j]", i) : cg__column_element(w, i),
-                   i, cg__kept_place(w));
+                   i, cg__resident_slot(w));
         if (n > 1) cg__end(w);
         if (vector) ind__textf(&w->code, "ind_store(&%s, y%u);\n", element, i);
         w->var[last] = base;
@@ -95,7 +95,7 @@ static void cg__store_team_columns(ind__writer *w, uint32_t i) {
     if (n > 1) cg__unroll(w);
     if (n > 1) ind__textf(&w->code, "for (int j = 0; j < %d; j++) ", n);
     ind__textf(&w->code, "team_%u[threadIdx.x / 32][%s%s] = c%u[%s];\n", i, r, n > 1 ? " + j" : "", i,
-               cg__kept_place(w));
+               cg__resident_slot(w));
     while (scopes--) cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__begin(w, "for (int %s = threadIdx.x; %s < %s; %s += %d)", r, r, cg__expr_string(w, cg__r_numel(w)), r,
@@ -169,7 +169,7 @@ static void cg__emit_row_position(ind__writer *w) {
         ind__textf(&w->code, "ind_cluster_begun();\n");
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x%s;\n", cg__is_fitted(w) ? ", threads = blockDim.x" : "");
-        cg__emit_piece(w);
+        cg__emit_segment(w);
         if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
     }
     if (one)

@@ -24,7 +24,7 @@ static int cg__unroll_steps(const ind__writer *w) {
 /* ---- iterations of whole segments: a lane has the same offset in a segment in each of them, so its loads have a
    constant stride, and their offsets take no registers. */
 
-static void cg__emit_piece(ind__writer *w) {
+static void cg__emit_segment(ind__writer *w) {
     const int n = w->variant->vector, lanes = cg__row(w)->segment_lanes;
     if (!cg__row(w)->segments) return;
     ind__textf(&w->code, "const int piece = (unsigned)lane / %du", lanes);
@@ -34,7 +34,7 @@ static void cg__emit_piece(ind__writer *w) {
 }
 
 /* The store to whose sector boundaries the lanes are aligned. */
-static uint32_t cg__piece_store(const ind__writer *w) {
+static uint32_t cg__segment_store(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__accesses_row(w, i)) return i;
     return 0;
@@ -53,13 +53,13 @@ static int cg__sector_elements(const ind__writer *w, uint32_t i) {
 /* Writes "within" for lanes aligned to sectors, once the row is known. */
 static void cg__emit_within(ind__writer *w) {
     if (!cg__begins_at_sector(w)) return;
-    const uint32_t i = cg__piece_store(w);
+    const uint32_t i = cg__segment_store(w);
     ind__textf(&w->code, "const int within = lane %% %d - (int)((%s) & %d);\n", cg__row(w)->segment_lanes,
                cg__expr_string(w, cg__segment_start(w, i, 0)), cg__sector_elements(w, i) - 1);
 }
 
 /* The condition that a lane has a vector of a segment in the current iteration; "" if all have. */
-static const char *cg__piece_condition(ind__writer *w, int rounds) {
+static const char *cg__segment_condition(ind__writer *w, int rounds) {
     const int lanes = cg__row(w)->segments * cg__row(w)->segment_lanes;
     const long long whole = (long long)cg__whole_rounds(w);
     const char *all = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]), *live = "", *inside = "",
@@ -79,7 +79,7 @@ static const char *cg__piece_condition(ind__writer *w, int rounds) {
 static int cg__begin_segments(ind__writer *w) {
     const ind__variant *v = w->variant;
     const int rounds = v->per_thread / v->vector, first = w->plan->domain.rank;
-    const char *condition = cg__piece_condition(w, rounds);
+    const char *condition = cg__segment_condition(w, rounds);
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", rounds);
     ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), ind__row_of(v)->segments);
@@ -98,7 +98,7 @@ static bool cg__takes_rows(const ind__writer *w) {
 }
 
 /* Opens the loop over the rows that a thread polls together; returns the number of scopes. */
-static int cg__begin_looks(ind__writer *w) {
+static int cg__begin_polls(ind__writer *w) {
     cg__unroll(w);
     const char *r = w->plan->domain.rrank == 1 ? "r0" : "r";
     cg__begin(w, "for (int k = 0; k < %d; k++)", w->plan->handover->looks);
@@ -108,7 +108,7 @@ static int cg__begin_looks(ind__writer *w) {
 }
 
 /* Names the row's variables at the current position of the loop. */
-static void cg__name_place(ind__writer *w) {
+static void cg__name_position(ind__writer *w) {
     if (w->plan->domain.rrank == 1)
         w->var[w->plan->domain.rank] = "r0";
     else
@@ -122,19 +122,19 @@ static bool cg__is_ahead(const ind__writer *w, uint32_t i) {
 }
 
 /* Starts all loads from the L2 before it waits for any. */
-static void cg__emit_looks(ind__writer *w) {
+static void cg__emit_polls(ind__writer *w) {
     const int looks = w->plan->handover->looks;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_ahead(w, i))
             ind__textf(&w->code, "%s ahead%u[%d];\n",
                        cg__handed(w, i) < 0 ? cg__types[cg__memory_dtype(w, i)].memory : "unsigned long long", i,
                        looks);
-    int scopes = cg__begin_looks(w);
-    cg__name_place(w);
+    int scopes = cg__begin_polls(w);
+    cg__name_position(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_ahead(w, i)) continue;
         if (cg__handed(w, i) >= 0) {
-            ind__textf(&w->code, "ahead%u[k] = ind_look(%s);\n", i, cg__left(w, i));
+            ind__textf(&w->code, "ahead%u[k] = ind_look(%s);\n", i, cg__handover_args(w, i));
             continue;
         }
         ind__textf(&w->code, "ahead%u[k] = %s;\n", i, cg__element(w, i));
@@ -159,8 +159,8 @@ static int cg__emit_pass_loops(ind__writer *w) {
     } else if (cg__takes_rows(w)) {
         ind__textf(&w->code, "#pragma unroll 1\n");
         cg__begin(w, "for (%s from = 0; from < %s; from += %d)", type, extent, threads * w->plan->handover->looks);
-        cg__emit_looks(w);
-        scopes += cg__begin_looks(w);
+        cg__emit_polls(w);
+        scopes += cg__begin_polls(w);
     } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
         const char *step = cg__is_fitted(w) ? cg__string(w, "threads * %d", n) : cg__string(w, "%d", threads * n);
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
@@ -184,7 +184,7 @@ static int cg__emit_pass_loops(ind__writer *w) {
         if (!exact) cg__begin(w, "if (%s%s%s %s)", sure, r, end, extent);
         scopes += !exact;
     }
-    cg__name_place(w);
+    cg__name_position(w);
     return scopes;
 }
 
@@ -228,7 +228,7 @@ static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
     if (v->strategy != IND_STRATEGY_ROW_STAGED) return true;
     const bool full = ind__row_of(v)->stage.num == 1 && !ind__row_of(v)->stage.once &&
                       !cg__is_staged(w, i); /* the row has the registers */
-    return ind__row_of(v)->stage.held > cg__is_staged(w, i) && !full;
+    return ind__row_of(v)->stage.in_registers > cg__is_staged(w, i) && !full;
 }
 
 /* True if this pass is the first to need the load. */

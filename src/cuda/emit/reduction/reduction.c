@@ -12,8 +12,8 @@ typedef struct cg__pass {
 
 #define IND__CG_MAX_PASSES 64
 
-/* Marks of cg__choose_kept in ind__writer.kept while it works. */
-enum { IND__CG_MADE = 1, IND__CG_FRONT = 2, IND__CG_KEPT = 4, IND__CG_READ = 8, IND__CG_KEPT_LOAD = 16 };
+/* Marks of cg__choose_resident in ind__writer.resident while it works. */
+enum { IND__CG_MADE = 1, IND__CG_FRONT = 2, IND__CG_RESIDENT = 4, IND__CG_READ = 8, IND__CG_RESIDENT_LOAD = 16 };
 
 static bool cg__sorts_rows(const ind__writer *w) {
     return ind__strategy_row_of(w->variant->strategy)->family == IND__FAMILY_SORT;
@@ -102,17 +102,17 @@ static bool cg__repeats(const ind__writer *w, uint32_t i) {
 
 /* Returns the 32-bit registers per element of a row: for loads, which stay in registers as they are in memory until
    their pass; for other kept instructions, as values; and for the columns that a run of rows combines. */
-static double cg__kept_words(const ind__writer *w) {
+static double cg__resident_words(const ind__writer *w) {
     double words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w);
         bool vector = load && !cg__mask_of(w, i) && w->plan->vector[i] > 1 &&
                       w->plan->vector[i] == w->variant->vector && !cg__repeats(w, i);
         if (cg__combines_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
-        if (!w->plan->kept[i] && !vector) continue;
+        if (!w->plan->resident[i] && !vector) continue;
         int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
-        words +=
-            (vector || bytes > 4 ? bytes : 4) / (w->plan->kept[i] ? 4.0 : 8.0); /* others are kept for one pass only */
+        words += (vector || bytes > 4 ? bytes : 4) /
+                 (w->plan->resident[i] ? 4.0 : 8.0); /* others are kept for one pass only */
     }
     return words;
 }

@@ -28,14 +28,14 @@ static const char *cg__first_word(const ind__writer *w) {
 /* The slot of word k of a row, in even or odd iterations. The same thread copies and reads it, so threads need not
    synchronise. The constant part of the index stands last and everything is signed, so that it becomes the immediate
    offset of the instruction. A separate address for each k would take registers (layer_norm of 65537 bf16 spilled). */
-static const char *cg__staged_place(ind__writer *w, uint32_t load, const char *turn) {
+static const char *cg__staged_slot(ind__writer *w, uint32_t load, const char *turn) {
     return cg__string(w, "staged[%s%s + %s]", cg__staged_part(w, turn), cg__first_word(w),
                       cg__staged_offset(w, load, 1));
 }
 
 static const char *cg__staged_element(ind__writer *w, uint32_t i) {
     return cg__string(w, "reinterpret_cast<const %s &>(%s)", cg__types[cg__memory_dtype(w, i)].memory,
-                      cg__staged_place(w, i, "turn"));
+                      cg__staged_slot(w, i, "turn"));
 }
 
 /* The element that LOAD i reads in memory, in the row of w->var. The current row's may be in registers. */
@@ -53,7 +53,7 @@ static bool cg__copied_by_policy(const ind__writer *w, uint32_t i) {
 }
 
 /* Declares "own", the thread's first slot, before copies with an eviction policy. */
-static void cg__declare_own_place(ind__writer *w, const char *turn) {
+static void cg__declare_own_slot(ind__writer *w, const char *turn) {
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__copied_by_policy(w, i);
     if (!any) return;
@@ -70,7 +70,7 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
         if (cg__copied_by_policy(w, i))
             ind__textf(&w->code, "ind_cp_async16_by(own + %s, &%s, evict_last);\n", cg__staged_offset(w, i, 16), from);
         else
-            ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_place(w, i, turn), from);
+            ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_slot(w, i, turn), from);
     }
 }
 
@@ -177,7 +177,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     if (cg__orders_rows(w)) row = "to";
     cg__name_rows(w, row);
     if (w->variant->misaligned) cg__load_next_edges(w);
-    cg__declare_own_place(w, turn);
+    cg__declare_own_slot(w, turn);
     int scopes = cg__emit_pass_loops(w);
     cg__emit_copies(w, turn);
     while (scopes--) cg__end(w);
@@ -189,7 +189,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
 }
 
 /* True if a row must move to registers when its turn comes, to free the stage for the next row. */
-static bool cg__leaves_place(const ind__writer *w) {
+static bool cg__frees_stage_early(const ind__writer *w) {
     return cg__row(w)->stage.persistent && cg__row(w)->stage.num == 1;
 }
 
@@ -228,11 +228,11 @@ static void cg__begin_cluster(ind__writer *w) {
     ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * steps : steps);
     ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n",
                ind__row_of(v)->cluster, v->threads);
-    cg__emit_piece(w);
+    cg__emit_segment(w);
 }
 
 /* Keeps shared operands of narrow types in registers (ind_opaque). */
-static void cg__emit_keeps(ind__writer *w) {
+static void cg__emit_opaque_shared(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_common(w, i) || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
         cg__use(w, IND__CG_OPAQUE);
@@ -265,7 +265,7 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
     if (v->misaligned) cg__name_rows(w, name);
     if (v->misaligned) cg__use_next_edges(w);
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", beside);
-    if (cg__leaves_place(w)) cg__emit_loads(w, cg__is_staged);
+    if (cg__frees_stage_early(w)) cg__emit_loads(w, cg__is_staged);
     ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, orders ? "place" : name, beside ? "2 * " : "");
     if (!beside && ind__row_of(v)->stage.persistent) cg__emit_stage(w, "next", "(turn + 1)");
 }
@@ -293,7 +293,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
         if (cg__is_fitted(w))
             ind__textf(&w->code, "const int first_word = lane / 32 * %d + lane %% 32;\n",
                        32 * cg__staged_words(w, w->body->num_inst));
-        cg__emit_piece(w);
+        cg__emit_segment(w);
     }
     if (cg__orders_rows(w))
         cg__emit_row_order(w);
@@ -307,37 +307,37 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     cg__emit_first_common(w);
     if (cg__has_cluster(w)) ind__textf(&w->code, "ind_cluster_begun();\n");
     cg__begin_turn(w, name, beside);
-    if (ind__row_of(v)->stage.once) cg__emit_keeps(w);
+    if (ind__row_of(v)->stage.once) cg__emit_opaque_shared(w);
 }
 
 /* True if i is another value that several passes need: it is kept in registers as a value. */
-static bool cg__keeps_value(const ind__writer *w, uint32_t i) {
-    return w->plan->kept[i] && !cg__is_row_load(w, i);
+static bool cg__is_resident_value(const ind__writer *w, uint32_t i) {
+    return w->plan->resident[i] && !cg__is_row_load(w, i);
 }
 
-static void cg__emit_kept_arrays(ind__writer *w) {
+static void cg__emit_resident_arrays(ind__writer *w) {
     const int edges = cg__edge_rounds(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__keeps_value(w, i))
+        if (cg__is_resident_value(w, i))
             ind__textf(&w->code, "%s k%u[%d];\n", cg__types[cg__inst(w, i)->dtype].value, i,
                        w->variant->per_thread + (edges ? (edges - 1) * w->variant->vector + 1 : 0));
 }
 
-static const char *cg__kept_place(ind__writer *w) {
+static const char *cg__resident_slot(ind__writer *w) {
     return w->variant->vector > 1 ? cg__string(w, "k * %d + j", w->variant->vector) : "k";
 }
 
-static void cg__keep_values(ind__writer *w) {
+static void cg__save_resident(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__keeps_value(w, i) && w->needed[i] && !w->value[i])
-            ind__textf(&w->code, "k%u[%s] = v%u;\n", i, cg__kept_place(w), i);
+        if (cg__is_resident_value(w, i) && w->needed[i] && !w->value[i])
+            ind__textf(&w->code, "k%u[%s] = v%u;\n", i, cg__resident_slot(w), i);
 }
 
 /* From here on, the kept values that this pass read are found in their arrays. */
-static void cg__use_kept_values(ind__writer *w) {
+static void cg__use_resident(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__keeps_value(w, i) && w->needed[i] && !w->value[i])
-            w->value[i] = cg__string(w, "k%u[%s]", i, cg__kept_place(w));
+        if (cg__is_resident_value(w, i) && w->needed[i] && !w->value[i])
+            w->value[i] = cg__string(w, "k%u[%s]", i, cg__resident_slot(w));
 }
 
 /* Forgets vectors that were read or gathered in this chunk; those in arrays remain. */
@@ -392,7 +392,7 @@ static void cg__emit_halves(ind__writer *w, const cg__pass *s) {
 static bool cg__only_halves(const ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__reduces_in(w, i, s) && !cg__combines_halves(w, i, s)) return false;
-        if (cg__keeps_value(w, i) && w->needed[i]) return false;
+        if (cg__is_resident_value(w, i) && w->needed[i]) return false;
         if (w->needed[i] && (w->plan->only_check[i] || (s->stores && cg__stores_per_element(w, i)))) return false;
     }
     return true;
@@ -406,7 +406,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__pass *s, const char *p
         if (!cg__reduces_in(w, i, s) || (s->halves && cg__combines_halves(w, i, s))) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
         if (cg__takes_chunks(w, i, s)) {
-            ind__textf(&w->code, "a%u%s = ", i, cg__chunk_place(w, i));
+            ind__textf(&w->code, "a%u%s = ", i, cg__chunk_subscript(w, i));
             cg__value(w, inst->arg[0]);
             ind__textf(&w->code, ";\n");
             continue;
@@ -441,7 +441,7 @@ static void cg__emit_elements(ind__writer *w, const cg__pass *s, int stage) {
     cg__begin(w, "for (int j = 0; j < %d; j++)", w->variant->vector);
     w->var[v] = cg__string(w, "(%s + j)", base);
     cg__emit(w, IND__CG_ALL_VARS, stage);
-    cg__keep_values(w);
+    cg__save_resident(w);
     cg__emit_accumulate(w, &rest, w->plan->domain.rrank == 1 ? w->var[v] : "r + j");
     cg__end(w);
     w->var[v] = base;
@@ -457,7 +457,7 @@ static void cg__emit_chunk(ind__writer *w, const cg__pass *s) {
     if (n == 1) {
         if (w->plan->handover && w->plan->handover->takes) cg__emit_beside_handed(w, stage);
         cg__emit(w, IND__CG_ALL_VARS, stage);
-        cg__keep_values(w);
+        cg__save_resident(w);
         cg__emit_accumulate(w, s, one_r ? base : "r");
         cg__emit_chunk_adds(w, s);
         return;
@@ -487,7 +487,7 @@ static void cg__emit_edge(ind__writer *w, const cg__pass *s) {
     if (!cg__in_registers(w)) cg__write_scalars(w, &scalar);
     cg__emit_chunk_arrays(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stage + s->second);
-    cg__keep_values(w);
+    cg__save_resident(w);
     cg__emit_accumulate(w, s, "r0");
     cg__emit_chunk_adds(w, s);
     w->variant = rows;

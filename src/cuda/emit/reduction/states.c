@@ -175,7 +175,7 @@ static bool cg__has_lanes(const ind__writer *w, uint32_t i) {
 }
 
 /* Returns the subscript of an element in a<number>: "[j]". */
-static const char *cg__chunk_place(ind__writer *w, uint32_t i) {
+static const char *cg__chunk_subscript(ind__writer *w, uint32_t i) {
     int n = w->variant->vector;
     if (!w->split.steps) return n > 1 ? "[j]" : "[0]";
     if (cg__has_lanes(w, i)) return "[j][k]";

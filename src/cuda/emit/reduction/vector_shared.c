@@ -42,7 +42,7 @@ static bool cg__reads_apart(const ind__writer *w) {
 
 /* Unmarks `user` if it is computed once for a row from a load of the row, as it would wait for that load. A check whose
    index is unused is still done early, as no result needs it. */
-static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
+static void cg__unmark_waiting(void *self, uint32_t user, uint32_t used) {
     ind__writer *w = (ind__writer *)self;
     const bool row = !((w->plan->varies[user] | w->plan->varies[used]) & ~cg__p_mask(w)),
                there = w->known[used] || w->value[used];
@@ -57,7 +57,7 @@ static void cg__need_ahead(ind__writer *w) {
     cg__need_all(w);
     if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_passes(w) != 1) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->needed[i]) cg__each_use(w, i, cg__mark_late, w);
+        if (w->needed[i]) cg__each_use(w, i, cg__unmark_waiting, w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__stores_per_element(w, i)) cg__each_use(w, i, cg__mark_needed, w);
     cg__close_needed(w);
@@ -65,9 +65,10 @@ static void cg__need_ahead(ind__writer *w) {
 
 /* A row of 16-bit elements in registers is converted again in each pass. As f32 it takes twice as many registers
    (layer_norm of 200003 bf16: 88 bytes spilled, and none). */
-static void cg__emit_row_keeps(ind__writer *w) {
+static void cg__emit_opaque_row(ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || !ind__row_of(v)->stage.persistent || ind__row_of(v)->stage.held < 2)
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !ind__row_of(v)->stage.persistent ||
+        ind__row_of(v)->stage.in_registers < 2)
         return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i) || !w->memory[i] || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
@@ -78,7 +79,7 @@ static void cg__emit_row_keeps(ind__writer *w) {
 
 static void cg__emit_pass(ind__writer *w, const cg__pass *s) {
     const bool first = cg__loads_come_first(w, s);
-    if (s->stage || s->second) cg__emit_row_keeps(w);
+    if (s->stage || s->second) cg__emit_opaque_row(w);
     cg__emit_shared_loads(w);
     cg__need_pass(w, s);
     if (first) cg__emit_loads(w, cg__starts_here);
@@ -89,7 +90,7 @@ static void cg__emit_pass(ind__writer *w, const cg__pass *s) {
     if (!first) cg__emit_loads(w, cg__starts_here);
     cg__emit_states(w, s);
     const bool beside = s->stores && cg__copies_beside(w);
-    if (beside) cg__declare_own_place(w, "turn");
+    if (beside) cg__declare_own_slot(w, "turn");
     int scopes = cg__emit_pass_loops(w);
     cg__emit_chunk(w, s);
     if (beside) cg__emit_copies_beside(w);
@@ -101,7 +102,7 @@ static void cg__emit_pass(ind__writer *w, const cg__pass *s) {
     }
     if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
     if (w->variant->misaligned) cg__emit_edge(w, s);
-    cg__use_kept_values(w);
+    cg__use_resident(w);
     cg__emit_combine(w, s);
     cg__emit_results(w, s);
 }

@@ -201,14 +201,14 @@ static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__m
     return true;
 }
 
-/* Bits of ind__writer.kept: a LOAD of operand a is copied in the background; it is read as a vector when it is needed.
-   Those of b are the next two. */
+/* Bits of ind__writer.resident: a LOAD of operand a is copied in the background; it is read as a vector when it is
+   needed. Those of b are the next two. */
 #define MM_STAGED 1
 #define MM_VECTOR 2
 
-static bool cg__mm_is_kept(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
-                           int bit) {
-    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->kept[i] & bit << (o == &p->a ? 0 : 2);
+static bool cg__mm_is_resident(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
+                               int bit) {
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->resident[i] & bit << (o == &p->a ? 0 : 2);
 }
 
 /* The size of what neighbours lie along. */
@@ -231,7 +231,7 @@ static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm
         if (!cg__vector_access(d, i, along, 8, &guard, &aligned)) continue;
         if (ind__ok(guard)) cg__guard(d->variant, guard);
         d->variant->guard_aligned |= aligned;
-        d->plan->kept[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
+        d->plan->resident[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
         o->staged_bytes += tile ? bytes : 0;
     }
 }

@@ -27,7 +27,7 @@ static void cg__mm_write_raw_arrays(ind__writer *w, const cg__mm_problem *p, con
     const ind__variant *v = w->variant;
     int elements = (name == 'a' ? v->of.tile.m : v->of.tile.n) * v->of.tile.k;
     for (uint32_t i = 1; o->computed && i <= o->value; i++) {
-        if (!cg__mm_is_kept(w, p, o, i, MM_STAGED)) continue;
+        if (!cg__mm_is_resident(w, p, o, i, MM_STAGED)) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         ind__textf(&w->code, "%s *const raw_%c%u = reinterpret_cast<%s *>(ind_smem + %d);\n", type, name, i, type,
                    *offset);
@@ -44,7 +44,7 @@ static void cg__mm_write_raw(ind__writer *w, const cg__mm_problem *p, const cg__
     cg__mm_begin_chunks(w, p, o, name);
     cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
     for (uint32_t i = 1; i <= o->value; i++) {
-        if (!cg__mm_is_kept(w, p, o, i, MM_STAGED)) continue;
+        if (!cg__mm_is_resident(w, p, o, i, MM_STAGED)) continue;
         ind__textf(&w->code, "ind_chunk_copy(raw_%c%u + stage * %d + at * 8, &%s, %s);\n", name, i, elements,
                    cg__element(w, i), cg__mm_left(o, name));
     }
@@ -61,8 +61,8 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
     cg__mm_need_operand(w, o);
     cg__emit(w, ~(1u << along), 0);
     for (uint32_t i = 1; i <= o->value; i++) {
-        bool staged = cg__mm_is_kept(w, p, o, i, MM_STAGED);
-        if (!staged && !cg__mm_is_kept(w, p, o, i, MM_VECTOR)) continue;
+        bool staged = cg__mm_is_resident(w, p, o, i, MM_STAGED);
+        if (!staged && !cg__mm_is_resident(w, p, o, i, MM_VECTOR)) continue;
         const char *from = staged ? cg__string(w, "raw_%c%u + stage * %d + at * 8", name, i, elements)
                                   : cg__string(w, "&%s", cg__element(w, i));
         ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(%s);\n", cg__types[cg__memory_dtype(w, i)].memory,
