@@ -24196,16 +24196,16 @@ static void ind__print_index_bits(ind__text *t, const ind_plan *plan) {
     }
 }
 
-/* "facts: S == 4*T; guards: none; kernels valid for B in [1, 4096]; 32-bit indices" */
+/* "facts: S == 4*T; module guards: none; kernels valid for B in [1, 4096]; 32-bit indices" */
 static void ind__print_validity(ind__text *t, const ind_module *m, bool plan) {
     if (m->desc.num_sizes == 0) return;
     size_t before = t->size;
     ind__textf(t, "facts: ");
     if (ind__print_conditions(t, m, false, false)) {
-        ind__textf(t, "; guards: ");
+        ind__textf(t, "; module guards: ");
     } else {
         t->size = before; /* without facts the line has no "facts" */
-        ind__textf(t, "guards: ");
+        ind__textf(t, "module guards: ");
     }
     if (!ind__print_conditions(t, m, true, false)) ind__textf(t, "none");
     ind__textf(t, "; kernels valid for ");

@@ -9954,7 +9954,7 @@ static const cg__mm_config cg__mm_mma_configs[] = {
 
 static const char *cg__mm_mma_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
-    return cg__mm_can_mma(p) ? NULL : "tensor cores do not multiply these types exactly";
+    return cg__mm_can_mma(p) ? NULL : "tensor cores would round the operands";
 }
 
 /* Limits the depth of a step and the stages to a known depth. The sums of a single step need not all be in registers at
@@ -10111,7 +10111,7 @@ static const cg__mm_config cg__mm_wgmma_configs[] = {
 
 static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
     if (!t->specific || t->sm != 90) return "wgmma exists on sm_90a only";
-    if (!cg__mm_can_mma(p)) return "tensor cores do not multiply these types exactly";
+    if (!cg__mm_can_mma(p)) return "tensor cores would round the operands";
     return p->a.copy && p->b.copy ? NULL : "wgmma needs both operands copied in 16-byte vectors";
 }
 
@@ -12466,7 +12466,7 @@ static ind_status cg__init_decider(cg__decider *d, ind_plan *p, const ind_kernel
 static const struct {
     const char *type, *name, *text;
 } cg__memory_args[] = {
-    [IND__ARG_ERROR] = {"unsigned long long *", "error", "error record"},
+    [IND__ARG_ERROR] = {"unsigned long long *", "error", "record of index errors"},
     [IND__ARG_LOOKBACK] = {"unsigned long long *", "lookback", "words to look back"},
     [IND__ARG_COUNTERS] = {"unsigned *", "counters", "counters"},
     [IND__ARG_PARTIALS] = {"unsigned char *", "partials", "partial results"},
@@ -13482,7 +13482,7 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
     cg__merge_parts(&x);
     snprintf(v->source.entry, sizeof v->source.entry, "ind_k_combo_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__write_combo(&x);
-    ind__textf(&why, "%u independent kernels, %u %s", (unsigned)num, (unsigned)x.num_functions,
+    ind__textf(&why, "%u independent kernels, %u device %s", (unsigned)num, (unsigned)x.num_functions,
                x.num_functions == 1 ? "function" : "functions");
     v->why = cg__copy_text(&p->arena, &why);
     v->source.text = cg__copy_text(&p->arena, &x.text);
@@ -14792,27 +14792,64 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
         ind__textf(t, i ? ", " : " ");
         if (a->kind == IND__ARG_BUFFER)
             ind__textf(t, "%s", p->schedule->program->buffer[a->buffer].name);
-        else if (a->kind == IND__ARG_SIZE)
+        else if (a->kind == IND__ARG_SIZE) {
+            if (a->reciprocal) ind__textf(t, "division multiplier ");
             ind__text_expr(t, a->size);
-        else
+        } else
             ind__textf(t, "%s", cg__memory_args[a->kind].text);
     }
     ind__textf(t, "\n");
 }
 
+/* Prints the fields that the strategy has. Vectors of a variant for any pointers are only of buffers in the workspace,
+   which are aligned. */
+static void cg__print_block(ind__text *t, const ind__variant *v) {
+    const bool several = v->strategy == IND_STRATEGY_COMBO || v->strategy == IND_STRATEGY_FINISH;
+    const bool tiled = ind__tile_of(v)->k > 0, rows = ind__strategy_row_of(v->strategy)->of == IND__PLAN_OF_ROW;
+    ind__textf(t, "threads %d, ", v->threads);
+    if (!several && !tiled) ind__textf(t, "elements per thread %d, ", v->per_thread);
+    if (!several)
+        ind__textf(t, "vector %d%s, ", v->vector,
+                   v->vector > 1 && !v->guard_aligned && !v->misaligned ? " (buffers of the workspace)" : "");
+    if (rows) ind__textf(t, "rows per block %d, ", v->rows);
+    ind__textf(t, "%d-bit indices\n", v->index_bits);
+    if (v->misaligned) ind__textf(t, "misaligned: aligned vectors between peeled edges\n");
+}
+
+static void cg__print_tile(ind__text *t, const ind__tile_plan *tile) {
+    if (!tile->m) return;
+    ind__textf(t, "tile %d x %d", tile->m, tile->n);
+    if (tile->k) ind__textf(t, " x %d", tile->k);
+    if (tile->warps_m) ind__textf(t, ", warps %d x %d", tile->warps_m, tile->warps_n);
+    ind__textf(t, tile->stages ? ", stages %d\n" : "\n", tile->stages);
+}
+
+/* Returns the part of a fallback's reason that its variant's reason does not have. */
+static const char *cg__other_reason(const char *why, const char *fallback) {
+    size_t same = 0, from = 0;
+    for (; why[same] && why[same] == fallback[same]; same++)
+        if (same && why[same] == ' ' && why[same - 1] == ';') from = same + 1;
+    if (!why[same] && fallback[same] == ';') from = same + 2;
+    return fallback[from] ? fallback + from : fallback;
+}
+
+static void cg__print_fallbacks(ind__text *t, const ind__variant *v) {
+    for (const ind__variant *last = v, *fallback; (fallback = last->fallback) != NULL; last = fallback) {
+        const bool leaves = ind__row_of(last)->cluster > 1 && ind__row_of(fallback)->cluster < 2;
+        ind__textf(t, "fallback if %s: %s: %s\n", leaves ? "the cluster does not fit" : "it spills",
+                   ind__strategy_text(fallback->strategy),
+                   fallback->strategy == v->strategy ? cg__other_reason(v->why, fallback->why) : fallback->why);
+    }
+}
+
 static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__variant *v) {
-    const ind__tile_plan *tile = ind__tile_of(v);
     ind__textf(t, "%s: %s\n", ind__strategy_text(v->strategy), v->why);
     t->indent++;
-    ind__textf(t, "threads %d, elements per thread %d, vector %d, rows per block %d, %d-bit indices\n", v->threads,
-               v->per_thread, v->vector, v->rows, v->index_bits);
-    if (v->misaligned) ind__textf(t, "misaligned: aligned vectors, peeled edges\n");
+    cg__print_block(t, v);
     if (ind__row_of(v)->segments)
         ind__textf(t, "%d whole segments of a row per iteration, %d lanes each\n", ind__row_of(v)->segments,
                    ind__row_of(v)->segment_lanes);
-    if (tile->m)
-        ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", tile->m, tile->n, tile->k, tile->warps_m,
-                   tile->warps_n, tile->stages);
+    cg__print_tile(t, ind__tile_of(v));
     if (ind__ok(ind__row_of(v)->fitted)) {
         cg__print_expr_field(t, "active threads ", ind__row_of(v)->fitted);
         ind__textf(t, "\n");
@@ -14829,18 +14866,14 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
         cg__print_expr_field(t, "requires ", v->guard);
         ind__textf(t, "\n");
     }
-    if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned pointers\n");
+    if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned base pointers\n");
     if (v->dependent) ind__textf(t, "programmatic dependent launch (waits at entry)\n");
     cg__print_args(t, p, v);
     if (v->replaced.local_bytes)
         ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->replaced.local_bytes);
     if (v->replaced.cluster)
         ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->replaced.cluster);
-    for (const ind__variant *last = v, *fallback; (fallback = last->fallback) != NULL; last = fallback)
-        ind__textf(t, "fallback if %s: %s: %s\n",
-                   ind__row_of(last)->cluster > 1 && ind__row_of(fallback)->cluster < 2 ? "the cluster does not fit"
-                                                                                        : "it spills",
-                   ind__strategy_text(fallback->strategy), fallback->why);
+    cg__print_fallbacks(t, v);
     t->indent--;
 }
 
@@ -14849,7 +14882,7 @@ static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
     const ind_kernel_plan *k = &p->kernel[kernel];
     const uint32_t wanted = p->schedule->launch[kernel];
     if (k->part)
-        ind__textf(t, "in the launch of kernel %u: %s: %s\n", k->first, ind__strategy_text(k->part->strategy),
+        ind__textf(t, "its part of the launch of kernel %u: %s: %s\n", k->first, ind__strategy_text(k->part->strategy),
                    k->part->why);
     else if (wanted != kernel)
         ind__textf(
@@ -14868,22 +14901,26 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
     ind__textf(t, "\n");
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         const ind_kernel *k = p->kernel[i].kernel;
-        ind__textf(t, "kernel %u %s%s", i, k->name, origin_name ? ": makes " : "");
+        ind__textf(t, "kernel %u %s%s", i, k->name, origin_name ? ": computes " : "");
         if (origin_name) ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
         ind__textf(t, "\n");
         t->indent++;
         if (k->body->call) ind__textf(t, "extern call of %s\n", k->body->call->name);
         cg__print_part(t, p, i);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
-        cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);
+        if (p->kernel[i].first == i)
+            cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);
+        else
+            ind__textf(t, "predicted ns: part of kernel %u", p->kernel[i].first);
         ind__textf(t, "\n");
         t->indent--;
     }
     cg__print_expr_field(t, "predicted ns, total: ", p->time_ns);
-    ind__textf(
-        t, "; per ns %d bytes of memory (copies reach %d %%), %d f32 flops, %d tensor-core flops; %d ns per launch\n",
-        p->target.memory_bytes_per_ns, p->target.thresholds.copy_percent, p->target.f32_flops_per_ns,
-        p->target.tensor_flops_per_ns, p->target.launch_ns);
+    ind__textf(t,
+               "; device: %d bytes of memory per ns (copies reach %d %%), %d f32 flops, %d tensor-core flops; %d ns "
+               "per launch\n",
+               p->target.memory_bytes_per_ns, p->target.thresholds.copy_percent, p->target.f32_flops_per_ns,
+               p->target.tensor_flops_per_ns, p->target.launch_ns);
 }
 
 static void cg__print_json_expr(ind__text *t, ind_expr e) {
@@ -14929,16 +14966,18 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__textf(t, "\"segments\": %d, \"segment_lanes\": %d, ", ind__row_of(v)->segments, ind__row_of(v)->segment_lanes);
     ind__textf(t,
                "\"index_bits\": %d, \"cluster\": %d, \"persistent\": %d, \"replaced_local_bytes\": %d, "
-               "\"replaced_cluster\": %d, \"fallback\": ",
+               "\"replaced_cluster\": %d, \"fallbacks\": [",
                v->index_bits, ind__row_of(v)->cluster, ind__row_of(v)->stage.persistent, v->replaced.local_bytes,
                v->replaced.cluster);
-    if (v->fallback)
-        ind__text_json(t, v->fallback->why);
-    else
-        ind__textf(t, "null");
-    ind__textf(t, ", ");
-    ind__textf(t, "\"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"grid\": [", tile->m, tile->n, tile->k,
-               tile->warps_m, tile->warps_n, tile->stages);
+    for (const ind__variant *f = v->fallback; f; f = f->fallback) {
+        ind__textf(t, f == v->fallback ? "{\"strategy\": " : ", {\"strategy\": ");
+        ind__text_json(t, ind__strategy_text(f->strategy));
+        ind__textf(t, ", \"cluster\": %d, \"why\": ", ind__row_of(f)->cluster);
+        ind__text_json(t, f->why);
+        ind__textf(t, "}");
+    }
+    ind__textf(t, "], \"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"grid\": [", tile->m, tile->n,
+               tile->k, tile->warps_m, tile->warps_n, tile->stages);
     for (int d = 0; d < 3; d++) {
         if (d) ind__textf(t, ", ");
         cg__print_json_expr(t, v->grid[d]);
@@ -15046,12 +15085,12 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, const ind_
     ind__textf(t, "\n// %s\n", v->why);
 }
 
-/* Prints "// kernel 3 makes h (add), y (layer_norm): in0 x, in1 buf4 (z), out0 h, out1 y". in0 and out0 are argument
+/* Prints "// kernel 3 computes h (add), y (layer_norm): in0 x, in1 buf4 (z), out0 h, out1 y". in0 and out0 are argument
    names in the source, which several kernels may share. */
 static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, ind__node_name_fn origin_name,
                            ind__node_name_fn result_name, void *user) {
     const ind_kernel *k = p->kernel[number].kernel;
-    ind__textf(t, "// kernel %u makes ", (unsigned)number);
+    ind__textf(t, "// kernel %u computes ", (unsigned)number);
     ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
     for (uint32_t i = 0; i < k->num_args; i++) {
         bool in = i < k->num_reads;

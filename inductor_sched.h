@@ -216,35 +216,35 @@ typedef struct ind_fusion_policy {
 
 /* Why two connected loops are in one kernel or not. */
 #define IND_FUSION_REASONS(X)                                                                                          \
-    X(FUSED_VERTICAL, "fused: the consumer reads what the producer computes")                                          \
+    X(FUSED_VERTICAL, "fused: producer and consumer")                                                                  \
     X(FUSED_EPILOGUE, "fused: epilogue of the matrix product")                                                         \
-    X(FUSED_PROLOGUE, "fused: computed in the operand load of the matrix product")                                     \
+    X(FUSED_PROLOGUE, "fused: prologue of the matrix product")                                                         \
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
     X(DISABLED, "fusion is disabled")                                                                                  \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
     X(SPLIT_DISABLED, "a two-stage reduction could share its rows: two-stage reductions are disabled")                 \
     X(SPLIT_KIND, "a two-stage reduction could share its rows: this kind of reduction has one stage")                  \
-    X(SPLIT_ORDER, "a two-stage reduction could share its rows: another kernel must run in between")                   \
+    X(SPLIT_ORDER, "a two-stage reduction could share its rows: fusion would create a dependency cycle")               \
     X(SPLIT_SHARED, "a two-stage reduction could share its rows: it shares its data with another reduction")           \
     X(SPLIT_PARTIALS, "a two-stage reduction could share its rows: its partial results are too large")                 \
     X(SPLIT_READ_AGAIN, "a two-stage reduction could share its rows: a later kernel reads the data again")             \
     X(INDEX_DIFFERS, "the consumer reads other elements than the producer computes in that iteration")                 \
     X(INDIRECT, "the consumer's index depends on data")                                                                \
-    X(TWO_TEMPLATES, "two matrix products")                                                                            \
+    X(TWO_TEMPLATES, "both are matrix products")                                                                       \
     X(REDUCTION_AFTER_TEMPLATE, "a reduction cannot follow a matrix product in one kernel")                            \
-    X(PROLOGUE, "not fused into the operand load: the product addresses it differently")                               \
-    X(PROLOGUE_REDUCED, "not fused into the operand load: a reduction or scan computes it")                            \
-    X(PROLOGUE_GATHERED, "not fused into the operand load: it is gathered")                                            \
-    X(PROLOGUE_PADDED, "not fused into the operand load: the product pads it")                                         \
-    X(PROLOGUE_PARTIAL, "not fused into the operand load: it writes a part of its buffer")                             \
-    X(PROLOGUE_SHARED, "not fused into the operand load: another kernel reads it too")                                 \
+    X(PROLOGUE, "the product addresses the operand differently")                                                       \
+    X(PROLOGUE_REDUCED, "the operand of the product is the result of a reduction or scan")                             \
+    X(PROLOGUE_GATHERED, "the operand of the product is gathered")                                                     \
+    X(PROLOGUE_PADDED, "the operand of the product is padded")                                                         \
+    X(PROLOGUE_PARTIAL, "the producer writes a part of the operand of the product")                                    \
+    X(PROLOGUE_SHARED, "another kernel reads the operand of the product too")                                          \
     X(SCAN, "fusion with sorts is disabled")                                                                           \
     X(TWO_SCANS, "too many scans for one kernel")                                                                      \
     X(TWO_SORTS, "two sorts")                                                                                          \
     X(SCAN_FUNCTION, "a scan with a user function shares its kernel with no other scan")                               \
     X(SCAN_REDUCED, "it reads a reduction of the scan's results, which is complete only after the last element")       \
     X(EXTERN, "an extern call is a separate kernel")                                                                   \
-    X(CYCLE, "another kernel must run in between")                                                                     \
+    X(CYCLE, "fusion would create a dependency cycle")                                                                 \
     X(TOO_LARGE, "too many loops or buffers for one kernel")                                                           \
     X(NO_GAIN, "saves too few bytes")                                                                                  \
     X(COALESCING, "the accesses of neighbouring threads would not be coalesced")                                       \
@@ -5286,11 +5286,40 @@ static const char *sched__tensor_of(const sched__printer *p, uint32_t buffer, in
     return *length ? name : NULL;
 }
 
+/* The name of output `part` of a reduction. */
+static const char *sched__part_name(ind_reduction r, uint32_t part) {
+    if (r == IND_REDUCE_ONLINE_SOFTMAX) return part ? "sum of exponentials" : "maximum";
+    if (r == IND_REDUCE_WELFORD) return part ? "sum of squared deviations" : "mean";
+    return r == IND_REDUCE_DOT ? "product" : ind__reduction_name(r);
+}
+
+/* The name of the reduction that writes the buffer; NULL: none does. */
+static const char *sched__reduction_of(const sched__printer *p, uint32_t buffer) {
+    const ind__lowered *program = p->s->program;
+    if (program->buffer[buffer].kind != IND__BUFFER_COMPUTED) return NULL;
+    const ind__loop *loop = &program->loop[program->buffer[buffer].loop];
+    uint32_t part = 0;
+    while (part + 1 < loop->num_outputs && loop->output[part] != buffer) part++;
+    for (uint32_t i = 1; i < loop->body->num_inst && !loop->body->call; i++)
+        if (loop->body->inst[i].op == IND_LOOP_REDUCE)
+            return sched__part_name((ind_reduction)loop->body->inst[i].reduction, part);
+    return NULL;
+}
+
+/* Prints "h", "buf4 (y)" or, of an intermediate result of an op, "buf3 (maximum of y)". */
 static void sched__print_buffer(const sched__printer *p, uint32_t buffer) {
     int length;
-    const char *tensor = sched__tensor_of(p, buffer, &length);
+    const char *tensor = sched__tensor_of(p, buffer, &length), *reduction = sched__reduction_of(p, buffer);
     ind__textf(p->t, "%s", p->s->program->buffer[buffer].name);
-    if (tensor) ind__textf(p->t, " (%.*s)", length, tensor);
+    if (tensor) ind__textf(p->t, " (%s%s%.*s)", reduction ? reduction : "", reduction ? " of " : "", length, tensor);
+}
+
+/* Prints a loop as the one of its results that is `buffer`, or as the first one. */
+static void sched__print_result(const sched__printer *p, uint32_t l, uint32_t buffer) {
+    const ind__loop *loop = &p->s->program->loop[l];
+    uint32_t part = loop->num_outputs - 1;
+    while (part && loop->output[part] != buffer) part--;
+    sched__print_buffer(p, loop->output[part]);
 }
 
 void ind__schedule_print_tensor(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
@@ -5307,14 +5336,17 @@ void ind__schedule_print_buffer(ind__text *t, const ind_schedule *s, uint32_t bu
     sched__print_buffer(&p, buffer);
 }
 
+/* Prints "producer -> consumer", or "a, b access c" for two users of a buffer. */
 static void sched__print_edge(const sched__printer *p, const ind_edge *e) {
-    bool fused = sched__fused(e->reason), vertical = ind__edge_vertical(p->s, e);
+    const bool fused = sched__fused(e->reason), vertical = ind__edge_vertical(p->s, e);
     ind__textf(p->t, "  ");
-    sched__print_loop_name(p, e->from);
-    ind__textf(p->t, vertical ? " -> " : " and ");
-    sched__print_loop_name(p, e->to);
-    ind__textf(p->t, "  through ");
-    sched__print_buffer(p, e->buffer);
+    sched__print_result(p, e->from, e->buffer);
+    ind__textf(p->t, vertical ? " -> " : ", ");
+    sched__print_result(p, e->to, e->buffer);
+    if (!vertical) {
+        ind__textf(p->t, " access ");
+        sched__print_buffer(p, e->buffer);
+    }
     ind__textf(p->t, "  %s%s", fused ? "" : "not fused: ", ind__fusion_reason_text(e->reason));
     sched__print_formula(p, fused ? ", saves " : ", costs ", e->bytes);
     ind__textf(p->t, fused ? " bytes and a launch\n" : " bytes\n");
@@ -5345,7 +5377,7 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     const ind_kernel *k = &p->s->kernel[number];
     ind__textf(p->t, "kernel %u  %s  %s ", number, k->name, ind__kernel_kind_text(k->kind));
     sched__print_domain(p, k->body);
-    ind__textf(p->t, "\n  makes ");
+    ind__textf(p->t, "\n  computes ");
     ind__print_made(p->t, k->origin, k->num_origins, p->origin_name, p->result_name, p->user);
     sched__print_traffic(p, "reads", k->arg, k->num_reads, k->bytes_read);
     sched__print_traffic(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads, k->bytes_written);
@@ -5387,10 +5419,11 @@ static void sched__print_buffers(const sched__printer *p) {
             ind__textf(p->t, "  %s donated %s", p->s->takes_over[b] ? "may be" : "in",
                        p->s->program->buffer[donated].name);
         else
-            sched__print_formula(p, "  at ", p->s->offset[b]);
-        sched__print_formula(p, "  bytes ", ind__buffer_bytes(buffer));
+            sched__print_formula(p, "  offset ", p->s->offset[b]);
+        sched__print_formula(p, ", ", ind__buffer_bytes(buffer));
+        ind__textf(p->t, " bytes");
         if (!donated && p->s->storage[b] != b)
-            ind__textf(p->t, "  in place of %s", p->s->program->buffer[p->s->storage[b]].name);
+            ind__textf(p->t, ", in place: the memory of %s", p->s->program->buffer[p->s->storage[b]].name);
         ind__textf(p->t, "\n");
     }
 }
@@ -5432,9 +5465,9 @@ void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn 
     }
     sched__print_not_in_place(&p);
     sched__print_buffers(&p);
-    sched__print_formula(&p, "arena ", s->arena_bytes);
-    sched__print_formula(&p, " bytes; peak ", s->peak_bytes);
-    sched__print_formula(&p, "; unfused ", s->op_by_op_bytes);
+    sched__print_formula(&p, "workspace ", s->arena_bytes);
+    sched__print_formula(&p, " bytes; live at once, at most ", s->peak_bytes);
+    sched__print_formula(&p, "; without fusion ", s->op_by_op_bytes);
     ind__textf(t, "\n");
     ind__free(s->context, first);
 }

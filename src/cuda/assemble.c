@@ -143,7 +143,7 @@ static ind_status cg__init_decider(cg__decider *d, ind_plan *p, const ind_kernel
 static const struct {
     const char *type, *name, *text;
 } cg__memory_args[] = {
-    [IND__ARG_ERROR] = {"unsigned long long *", "error", "error record"},
+    [IND__ARG_ERROR] = {"unsigned long long *", "error", "record of index errors"},
     [IND__ARG_LOOKBACK] = {"unsigned long long *", "lookback", "words to look back"},
     [IND__ARG_COUNTERS] = {"unsigned *", "counters", "counters"},
     [IND__ARG_PARTIALS] = {"unsigned char *", "partials", "partial results"},

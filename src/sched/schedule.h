@@ -142,35 +142,35 @@ typedef struct ind_fusion_policy {
 
 /* Why two connected loops are in one kernel or not. */
 #define IND_FUSION_REASONS(X)                                                                                          \
-    X(FUSED_VERTICAL, "fused: the consumer reads what the producer computes")                                          \
+    X(FUSED_VERTICAL, "fused: producer and consumer")                                                                  \
     X(FUSED_EPILOGUE, "fused: epilogue of the matrix product")                                                         \
-    X(FUSED_PROLOGUE, "fused: computed in the operand load of the matrix product")                                     \
+    X(FUSED_PROLOGUE, "fused: prologue of the matrix product")                                                         \
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
     X(DISABLED, "fusion is disabled")                                                                                  \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
     X(SPLIT_DISABLED, "a two-stage reduction could share its rows: two-stage reductions are disabled")                 \
     X(SPLIT_KIND, "a two-stage reduction could share its rows: this kind of reduction has one stage")                  \
-    X(SPLIT_ORDER, "a two-stage reduction could share its rows: another kernel must run in between")                   \
+    X(SPLIT_ORDER, "a two-stage reduction could share its rows: fusion would create a dependency cycle")               \
     X(SPLIT_SHARED, "a two-stage reduction could share its rows: it shares its data with another reduction")           \
     X(SPLIT_PARTIALS, "a two-stage reduction could share its rows: its partial results are too large")                 \
     X(SPLIT_READ_AGAIN, "a two-stage reduction could share its rows: a later kernel reads the data again")             \
     X(INDEX_DIFFERS, "the consumer reads other elements than the producer computes in that iteration")                 \
     X(INDIRECT, "the consumer's index depends on data")                                                                \
-    X(TWO_TEMPLATES, "two matrix products")                                                                            \
+    X(TWO_TEMPLATES, "both are matrix products")                                                                       \
     X(REDUCTION_AFTER_TEMPLATE, "a reduction cannot follow a matrix product in one kernel")                            \
-    X(PROLOGUE, "not fused into the operand load: the product addresses it differently")                               \
-    X(PROLOGUE_REDUCED, "not fused into the operand load: a reduction or scan computes it")                            \
-    X(PROLOGUE_GATHERED, "not fused into the operand load: it is gathered")                                            \
-    X(PROLOGUE_PADDED, "not fused into the operand load: the product pads it")                                         \
-    X(PROLOGUE_PARTIAL, "not fused into the operand load: it writes a part of its buffer")                             \
-    X(PROLOGUE_SHARED, "not fused into the operand load: another kernel reads it too")                                 \
+    X(PROLOGUE, "the product addresses the operand differently")                                                       \
+    X(PROLOGUE_REDUCED, "the operand of the product is the result of a reduction or scan")                             \
+    X(PROLOGUE_GATHERED, "the operand of the product is gathered")                                                     \
+    X(PROLOGUE_PADDED, "the operand of the product is padded")                                                         \
+    X(PROLOGUE_PARTIAL, "the producer writes a part of the operand of the product")                                    \
+    X(PROLOGUE_SHARED, "another kernel reads the operand of the product too")                                          \
     X(SCAN, "fusion with sorts is disabled")                                                                           \
     X(TWO_SCANS, "too many scans for one kernel")                                                                      \
     X(TWO_SORTS, "two sorts")                                                                                          \
     X(SCAN_FUNCTION, "a scan with a user function shares its kernel with no other scan")                               \
     X(SCAN_REDUCED, "it reads a reduction of the scan's results, which is complete only after the last element")       \
     X(EXTERN, "an extern call is a separate kernel")                                                                   \
-    X(CYCLE, "another kernel must run in between")                                                                     \
+    X(CYCLE, "fusion would create a dependency cycle")                                                                 \
     X(TOO_LARGE, "too many loops or buffers for one kernel")                                                           \
     X(NO_GAIN, "saves too few bytes")                                                                                  \
     X(COALESCING, "the accesses of neighbouring threads would not be coalesced")                                       \

@@ -106,10 +106,10 @@ def test_combo(name, text, least, number, tmp_path):
 
 # Producers that are separate kernels, and the reason on the edge to the product.
 APART = [
-    ("wanted elsewhere too", "input x: f32[10, 16]; input w: f32[8, 16]; a = silu(x); y = linear(a, w); output y, a", 2, "not fused into the operand load: another kernel reads it too"),
-    ("a reduction", "input x: f32[10, 16]; input w: f32[8, 16]; a = softmax(x, 1); y = linear(a, w); output y", 2, "not fused into the operand load: a reduction or scan computes it"),
-    ("a gather", "input x: f32[10, 16]; input i: i64[6]; input w: f32[8, 16]; a = index_select(x, 0, i); b = silu(a); y = linear(b, w); output y", 2, "not fused into the operand load: it is gathered"),
-    ("read in two ways", "input x: f32[16, 16]; a = silu(x); t = transpose(a, 0, 1); y = matmul(a, t); output y", 2, "not fused into the operand load: the product addresses it differently"),
+    ("wanted elsewhere too", "input x: f32[10, 16]; input w: f32[8, 16]; a = silu(x); y = linear(a, w); output y, a", 2, "another kernel reads the operand of the product too"),
+    ("a reduction", "input x: f32[10, 16]; input w: f32[8, 16]; a = softmax(x, 1); y = linear(a, w); output y", 2, "the operand of the product is the result of a reduction or scan"),
+    ("a gather", "input x: f32[10, 16]; input i: i64[6]; input w: f32[8, 16]; a = index_select(x, 0, i); b = silu(a); y = linear(b, w); output y", 2, "the operand of the product is gathered"),
+    ("read in two ways", "input x: f32[16, 16]; a = silu(x); t = transpose(a, 0, 1); y = matmul(a, t); output y", 2, "the product addresses the operand differently"),
     ("columns that compute it again", "input x: f32[256, 512]; input w: f32[4096, 512]; a = silu(x); y = linear(a, w); output y", 2, "few bytes"),
     ("a large product of 16 bits", "input x: bf16[2048, 512]; input w: bf16[1024, 512]; a = mul(x, 2.0); y = linear(a, w); output y", 2, "few bytes"),
     ("columns of rows that are scanned", "input x: f32[8192, 512]; a = sum(x, [1]); b = sum(x, [0]); c = cumsum(x, 1); output a, b, c", 3, "over blocks of rows does not share a kernel with a scan"),

@@ -106,12 +106,6 @@ class Compiled:
         return json.loads(self.printed("schedule", "--json"))
 
     @functools.cached_property
-    def plan_lines(self):
-        """Of each variant, in order, the lines of the plan's text."""
-        parts = re.split(r"^ {4}(?=\S)", self.printed("plan"), flags=re.M)[1:]
-        return [part.splitlines() for part in parts if re.match(r"[^:\n]+: .*\n {8}threads ", part)]
-
-    @functools.cached_property
     def sources(self):
         """(kernel, variant): source text. Equal texts are printed once, for the first."""
         text = self.printed("cuda")
@@ -232,15 +226,14 @@ def held(why):
     return " + ".join(HELD[word] for word in words[1].split(", ")) if words else ""
 
 
-def fallbacks(lines):
-    found = [line.split(": ", 2)[1:] for line in lines if line.strip().startswith("fallback")]
-    return "; ".join(f"{strategy}, {held(why)}" if held(why) else strategy for strategy, why in found) or "none"
+def fallbacks(variant):
+    found = [(f["strategy"], held(f["why"])) for f in variant["fallbacks"]]
+    return "; ".join(f"{strategy}, {what}" if what else strategy for strategy, what in found) or "none"
 
 
-def fallback_clusters(lines):
-    """Of each fallback: the blocks of its cluster."""
-    found = [re.search(r"cluster of (\d+) blocks", line) for line in lines if line.strip().startswith("fallback")]
-    return [int(cluster[1]) if cluster else None for cluster in found]
+def fallback_clusters(variant):
+    """Of each fallback: the blocks of its cluster, None: it has none."""
+    return [f["cluster"] if f["cluster"] > 1 else None for f in variant["fallbacks"]]
 
 
 def check_variant(made, at, word, rest):
@@ -267,9 +260,9 @@ def check_variant(made, at, word, rest):
     elif word == "registers":
         same(word, held(variant["why"]), rest)
     elif word == "fallbacks":
-        same(word, fallbacks(made.plan_lines[made.places.index(at)]), rest)
+        same(word, fallbacks(variant), rest)
     elif word == "fallback_clusters":
-        same(word, shown(fallback_clusters(made.plan_lines[made.places.index(at)])), rest)
+        same(word, shown(fallback_clusters(variant)), rest)
     elif word == "args":
         same(word, ", ".join(str(a.get("buffer") or a.get("size") or next(iter(a))) for a in variant["args"]), rest)
     elif word in variant:

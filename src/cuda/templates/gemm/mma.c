@@ -90,7 +90,7 @@ static const cg__mm_config cg__mm_mma_configs[] = {
 
 static const char *cg__mm_mma_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
-    return cg__mm_can_mma(p) ? NULL : "tensor cores do not multiply these types exactly";
+    return cg__mm_can_mma(p) ? NULL : "tensor cores would round the operands";
 }
 
 /* Limits the depth of a step and the stages to a known depth. The sums of a single step need not all be in registers at

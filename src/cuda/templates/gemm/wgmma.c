@@ -85,7 +85,7 @@ static const cg__mm_config cg__mm_wgmma_configs[] = {
 
 static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
     if (!t->specific || t->sm != 90) return "wgmma exists on sm_90a only";
-    if (!cg__mm_can_mma(p)) return "tensor cores do not multiply these types exactly";
+    if (!cg__mm_can_mma(p)) return "tensor cores would round the operands";
     return p->a.copy && p->b.copy ? NULL : "wgmma needs both operands copied in 16-byte vectors";
 }
 
