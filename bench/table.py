@@ -58,11 +58,11 @@ def sweep_row(family, dtype, rows):
 
 
 def sweep_table(files):
-    """Table of the worst points of each family and dtype."""
+    """Table of the worst shapes of each family and dtype."""
     groups = {}
     for r in (r for f in files for r in f["rows"]):
         groups.setdefault((r["family"], r["dtype"]), []).append(r)
-    head = [f"One {machine(files[0])}:", "", "| family | dtype | points | least % of copy | below 85 | most of compile | above 1.03 |", "|---|---|---:|---:|---:|---:|---:|"]
+    head = [f"One {machine(files[0])}:", "", "| family | dtype | shapes | lowest % of copy | below 85 % | highest ours / compile | above 1.03 |", "|---|---|---:|---:|---:|---:|---:|"]
     return "\n".join(head + [sweep_row(*key, rows) for key, rows in groups.items()]) + "\n"
 
 
