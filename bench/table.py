@@ -13,9 +13,9 @@ import verdict
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, BEGIN_SWEEPS, END = "<!-- written by bench/table.py -->\n", "<!-- written by bench/table.py: sweeps -->\n", "<!-- until here -->\n"
 INTRODUCTION = """On one {machine}, `make bench`: everything in one process, replayed from CUDA graphs,
-outputs checked against float64 first, medians. *compile* is torch.compile{modes}; *% of copy* is the time of a copy of the
-workload's least bytes over ours, in the same run, by the driver or by a kernel, whichever is faster; blank where it is not the
-bytes that bound the time."""
+outputs checked against float64 first, median times. *compile* is torch.compile{modes}. *% of copy* is copy time / our time, for a
+copy (cudaMemcpy or a kernel, the faster) of the workload's minimum traffic: every input read once, every output written once. It
+can exceed 100, mostly for workloads that read more than they write: half of a copy's traffic is writes. Blank: not memory-bound."""
 COLUMNS = {"compile": "compile, us", "autotune": "autotuned, us", "eager": "eager, us"}
 
 
@@ -58,11 +58,11 @@ def sweep_row(family, dtype, rows):
 
 
 def sweep_table(files):
-    """Table of the worst points of each family and dtype."""
+    """Table of the worst shapes of each family and dtype."""
     groups = {}
     for r in (r for f in files for r in f["rows"]):
         groups.setdefault((r["family"], r["dtype"]), []).append(r)
-    head = [f"One {machine(files[0])}:", "", "| family | dtype | points | least % of copy | below 85 | most of compile | above 1.03 |", "|---|---|---:|---:|---:|---:|---:|"]
+    head = [f"One {machine(files[0])}:", "", "| family | dtype | shapes | lowest % of copy | below 85 % | highest ours / compile | above 1.03 |", "|---|---|---:|---:|---:|---:|---:|"]
     return "\n".join(head + [sweep_row(*key, rows) for key, rows in groups.items()]) + "\n"
 
 

@@ -105,7 +105,7 @@ def add_layer_norm(rows, cols):
         h = x + r
         return h, F.layer_norm(h, (cols,), w, b)
 
-    return Workload(f"add + layer_norm, both, bf16 {rows} x {cols}", text, forward,
+    return Workload(f"add + layer_norm, both stored, bf16 {rows} x {cols}", text, forward,
                     lambda: {**{k: randn(rows, cols, dtype=bf16) for k in "xr"}, **{k: randn(cols, dtype=bf16) for k in "wb"}}, [rows], 8 * rows * cols,
                     ("h", "out"))
 
@@ -238,7 +238,7 @@ def minilm(batch, length, attention, name):
                     by_bytes=False)
 
 
-WORKLOADS = [minilm(32, 128, attention_plain, "plain attention"), minilm(32, 128, attention_library, "library attention"), pointwise(),
+WORKLOADS = [minilm(32, 128, attention_plain, "torch: explicit softmax"), minilm(32, 128, attention_library, "torch: SDPA"), pointwise(),
              softmax(8192, 4096), softmax(4096, 65536), add_layer_norm(16384, 4096), column_sum(16384, 4096), sum_squares(256 << 20),
              cross_entropy(8192, 128256), transpose_add(8192), embedding_norm(16384, 2048), index_add(65536, 512, 32768), cumsum(4096, 16384),
              rotary(4, 4096, 32, 8, 128), matmul_gelu(4096, 4096, 4096), quantised_product(1, 4096, 4096)]
