@@ -22,12 +22,31 @@ def test_a_file_without_a_purpose_is_found(tmp_path):
     for folder in ("tools", "docs", "src/ir"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "src/ir/new.c").write_text("int x;\n")
-    (tmp_path / "docs/files.txt").write_text("ir/old.c: Is gone.\n")
+    (tmp_path / "src/ir/page.html").write_text("//@ head\n<p>\n")
+    (tmp_path / "src/ir/half.c").write_text("int y;\n")
+    (tmp_path / "docs/files.txt").write_text("sched/: Is gone.\nir/old.c: Is gone.\nir/half.[ch]: A pair.\n")
     tool = tmp_path / "tools/file_list.py"
     tool.write_text((ROOT / "tools/file_list.py").read_text())
     done = subprocess.run([sys.executable, tool, "--check"], capture_output=True, text=True)
     assert done.returncode == 1
-    assert "ir/new.c: no purpose" in done.stderr and "ir/old.c: no such file" in done.stderr
+    problems = ["ir/new.c: no purpose", "ir/page.html: no purpose", "ir/: no purpose", "ir/half.[ch]: no such file", "ir/old.c: no such file", "sched/: no such file"]
+    assert sorted(done.stderr.splitlines()[1:]) == sorted(problems)
+
+
+def test_order_and_pairs(tmp_path):
+    """Folders stand in the order of docs/files.txt, each with its purpose; a pair of files has one row."""
+    for folder in ("tools", "docs", "src/ir", "src/graph"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("ir/a.c", "ir/a.h", "graph/b.c"):
+        (tmp_path / "src" / name).write_text("/* ---- a mark */\n")
+    (tmp_path / "docs/files.txt").write_text("graph/: Graphs.\nir/: Loops.\nir/a.[ch]: A pair.\ngraph/b.c: One file.\n")
+    (tmp_path / "docs/architecture.md").write_text("<!-- written by tools/file_list.py -->\n<!-- until here -->\n")
+    tool = tmp_path / "tools/file_list.py"
+    tool.write_text((ROOT / "tools/file_list.py").read_text())
+    subprocess.run([sys.executable, tool], check=True)
+    head = "| file | purpose |\n|---|---|\n"
+    page = f"\n### src/graph\n\nGraphs.\n\n{head}| `b.c` | One file. |\n\n### src/ir\n\nLoops.\n\n{head}| `a.[ch]` | A pair. |\n\n"
+    assert page in (tmp_path / "docs/architecture.md").read_text()
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
