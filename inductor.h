@@ -2131,43 +2131,59 @@ struct ind_graph {
     uint32_t num_nodes, cap_nodes;
     ind__tensor_info *tensor; /* [0] unused */
     uint32_t num_tensors, cap_tensors;
-    ind_expr *size_symbol; /* declared sizes in order */
-    uint32_t num_sizes, cap_sizes;
-    ind__condition *condition; /* facts and guards in order, as given */
-    uint32_t num_conditions, cap_conditions;
-    ind_facts *facts;    /* the conditions as a fact set */
-    bool facts_borrowed; /* a rewritten copy uses the facts of its source graph */
-    bool *used;          /* by size: one of the first num_scanned nodes uses it */
-    uint32_t num_used, cap_used, num_scanned;
-    ind__unbacked unbacked[IND__MAX_UNBACKED]; /* data-dependent sizes, in order */
-    uint32_t num_unbacked;
-    const char *wanted_size; /* name of the next data-dependent size; NULL: the first free of u0, u1, .. */
-    struct ind__output {
-        uint32_t tensor;
-        const char *name;
-    } * output;
-    uint32_t num_outputs, cap_outputs;
-    struct ind__mutation {
-        uint32_t input, value; /* tensors: after a run, the input's memory holds the value */
-    } * mutation;
-    uint32_t num_mutations, cap_mutations;
-    uint32_t num_writes;            /* ops in place so far */
-    const ind__function **function; /* of the user, which CALLs of this graph may name */
-    uint32_t num_functions, cap_functions;
-    struct ind__name {
-        const char *name; /* NULL: free */
-        uint32_t tensor;  /* 0: the name is released */
-        uint32_t hash;
-    } * names; /* open addressing, cap_names a power of two */
-    uint32_t num_names, cap_names;
-    bool names_follow;                /* the caller names the results of the op that is being added */
-    uint32_t unnamed, unnamed_count;  /* first result of an op whose names follow, 0: none; number of its name */
-    uint32_t op_count[IND_NUM_OPS];   /* for generated names: gelu, gelu_1, .. */
+    struct ind__graph_sizes {
+        ind_expr *symbol; /* declared sizes in order */
+        uint32_t num, cap;
+        bool *used; /* by size: one of the first num_scanned nodes uses it */
+        uint32_t num_used, cap_used, num_scanned;
+    } sizes;
+    struct ind__graph_conditions {
+        ind__condition *condition; /* facts and guards in order, as given */
+        uint32_t num, cap;
+        ind_facts *facts; /* the conditions as a fact set */
+        bool borrowed;    /* a rewritten copy uses the facts of its source graph */
+    } conditions;
+    struct ind__graph_data_sizes {
+        ind__unbacked unbacked[IND__MAX_UNBACKED]; /* data-dependent sizes, in order */
+        uint32_t num;
+        const char *wanted_name; /* of the next one; NULL: the first free of u0, u1, .. */
+    } data_sizes;
+    struct ind__graph_outputs {
+        struct ind__output {
+            uint32_t tensor;
+            const char *name;
+        } * output;
+        uint32_t num, cap;
+    } outputs;
+    struct ind__graph_in_place {
+        struct ind__mutation {
+            uint32_t input, value; /* tensors: after a run, the input's memory holds the value */
+        } * mutation;
+        uint32_t num, cap;
+        uint32_t num_writes; /* ops in place so far */
+    } in_place;
+    struct ind__graph_functions {
+        const ind__function **function; /* of the user, which CALLs of this graph may name */
+        uint32_t num, cap;
+    } functions;
+    struct ind__graph_names {
+        struct ind__name {
+            const char *name; /* NULL: free */
+            uint32_t tensor;  /* 0: the name is released */
+            uint32_t hash;
+        } * slot; /* open addressing, cap a power of two */
+        uint32_t num, cap;
+        bool follow;                     /* the caller names the results of the op that is being added */
+        uint32_t unnamed, unnamed_count; /* first result of an op whose names follow, 0: none; number of its name */
+        uint32_t op_count[IND_NUM_OPS];  /* for generated names: gelu, gelu_1, .. */
+    } names;
     const struct ind__schema *schema; /* the op table's strings, parsed; by op */
     ind_status status;
     char error[1024];
-    const char *here_file;
-    int here_line;
+    struct ind__graph_caller {
+        const char *file; /* of the builder call that is running; NULL: unknown */
+        int line;
+    } caller;
     uint32_t last_results; /* of the op added last, which may be a composite */
     const char *composite; /* the outermost op that is being expanded to other ops; NULL: none */
     ind__text text;
@@ -3158,8 +3174,8 @@ static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *f
     vsnprintf(g->error, sizeof g->error - 160, format, args);
     va_end(args);
     size_t used = strlen(g->error);
-    if (g->here_file) {
-        snprintf(g->error + used, sizeof g->error - used, "   [%.120s:%d]", g->here_file, g->here_line);
+    if (g->caller.file) {
+        snprintf(g->error + used, sizeof g->error - used, "   [%.120s:%d]", g->caller.file, g->caller.line);
     }
     return ind__fail(g->context, status, "%s", g->error);
 }
@@ -3183,8 +3199,8 @@ static ind_tensor ind__graph_tensor(ind_graph *g, uint32_t id) {
 /* Clears the position, which holds for one op. */
 static void ind__graph_leave_here(ind_graph *g) {
     if (g->composite) return;
-    g->here_file = NULL;
-    g->here_line = 0;
+    g->caller.file = NULL;
+    g->caller.line = 0;
 }
 
 /* ---- names */
@@ -3220,14 +3236,14 @@ static uint32_t ind__name_hash(const char *name, size_t length) {
 
 /* Returns the slot of the name, or the free slot for it; NULL only if the table is empty. */
 static struct ind__name *ind__find_slot(const ind_graph *g, const char *name, size_t length) {
-    if (g->cap_names == 0) return NULL;
+    if (g->names.cap == 0) return NULL;
     const uint32_t hash = ind__name_hash(name, length);
-    uint32_t at = hash & (g->cap_names - 1);
-    for (; g->names[at].name; at = (at + 1) & (g->cap_names - 1)) {
-        const struct ind__name *n = &g->names[at];
+    uint32_t at = hash & (g->names.cap - 1);
+    for (; g->names.slot[at].name; at = (at + 1) & (g->names.cap - 1)) {
+        const struct ind__name *n = &g->names.slot[at];
         if (n->hash == hash && !strncmp(n->name, name, length) && !n->name[length]) break;
     }
-    return &g->names[at];
+    return &g->names.slot[at];
 }
 
 /* Returns the tensor of this name; 0 if there is none. */
@@ -3238,20 +3254,20 @@ static uint32_t ind__find_tensor(const ind_graph *g, const char *name, size_t le
 
 /* Makes the table large enough for one more name and for `num` names. */
 static bool ind__grow_names(ind_graph *g, uint32_t num) {
-    uint32_t old_cap = g->cap_names, cap = old_cap ? old_cap * 2 : 64;
-    struct ind__name *old = g->names, *grown;
-    if ((g->num_names + 1) * 2 <= old_cap) return true;
+    uint32_t old_cap = g->names.cap, cap = old_cap ? old_cap * 2 : 64;
+    struct ind__name *old = g->names.slot, *grown;
+    if ((g->names.num + 1) * 2 <= old_cap) return true;
     while (cap / 2 < num && cap < UINT32_MAX / 4) cap *= 2;
     if (cap < old_cap || !(grown = ind__alloc(g->context, cap * sizeof *grown))) return false;
-    g->names = grown;
-    g->cap_names = cap;
-    g->num_names = 0;
+    g->names.slot = grown;
+    g->names.cap = cap;
+    g->names.num = 0;
     for (uint32_t i = 0; i < old_cap; i++) {
         if (!old[i].name || !old[i].tensor) continue;
         uint32_t at = old[i].hash & (cap - 1);
         while (grown[at].name) at = (at + 1) & (cap - 1);
         grown[at] = old[i];
-        g->num_names++;
+        g->names.num++;
     }
     ind__free(g->context, old);
     return true;
@@ -3263,7 +3279,7 @@ static bool ind__put_name(ind_graph *g, uint32_t tensor, const char *name, bool 
     char *copy = ind__arena_string(&g->arena, name, length);
     if (!copy) return false;
     struct ind__name *slot = ind__find_slot(g, copy, length);
-    if (!slot->name) g->num_names++;
+    if (!slot->name) g->names.num++;
     *slot = (struct ind__name){copy, tensor, ind__name_hash(copy, length)};
     g->tensor[tensor].name = copy;
     g->tensor[tensor].named = named;
@@ -3301,18 +3317,19 @@ static bool ind__number_name(ind_graph *g, uint32_t tensor, const char *base, ui
 
 /* Generates gelu, gelu_1, gelu_2. A counter per op avoids a search among many equal ops. */
 static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const char *base) {
-    return ind__number_name(g, tensor, base, g->op_count[op]++);
+    return ind__number_name(g, tensor, base, g->names.op_count[op]++);
 }
 
 /* Generates the names of the op whose names should follow, because another op is added or it is not the result. */
 static bool ind__name_unnamed(ind_graph *g) {
-    const uint32_t first = g->unnamed;
+    const uint32_t first = g->names.unnamed;
     if (!first) return true;
     const ind__node *n = &g->node[g->tensor[first].node];
     const char *base = n->name ? n->name : ind__op_name(n->op);
     bool ok = true;
-    for (uint32_t r = 0; ok && r < n->num_results; r++) ok = ind__number_name(g, first + r, base, g->unnamed_count + r);
-    g->unnamed = 0;
+    for (uint32_t r = 0; ok && r < n->num_results; r++)
+        ok = ind__number_name(g, first + r, base, g->names.unnamed_count + r);
+    g->names.unnamed = 0;
     return ok;
 }
 
@@ -3320,11 +3337,11 @@ static bool ind__name_unnamed(ind_graph *g) {
 static ind_tensor ind__add_unnamed(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
                                    const ind__attr *attrs, uint32_t num_attrs, ind_body *body,
                                    const char *custom_name) {
-    g->names_follow = true;
+    g->names.follow = true;
     ind_tensor x = ind__graph_add(g, op, operands, num_operands, attrs, num_attrs, body, custom_name);
-    g->names_follow = false;
-    if (x.id != g->unnamed && !ind__name_unnamed(g)) ind__graph_no_memory(g, ind__op_name(op)), x.id = 0;
-    g->unnamed = 0;
+    g->names.follow = false;
+    if (x.id != g->names.unnamed && !ind__name_unnamed(g)) ind__graph_no_memory(g, ind__op_name(op)), x.id = 0;
+    g->names.unnamed = 0;
     return x;
 }
 
@@ -3360,14 +3377,14 @@ static void ind__graph_destroy_owned(ind__owned *owned) {
     for (uint32_t i = 1; i < g->num_nodes; i++) ind__body_free(g->node[i].body);
     ind__free(c, g->node);
     ind__free(c, g->tensor);
-    ind__free(c, g->size_symbol);
-    ind__free(c, g->condition);
-    ind__free(c, g->used);
-    if (!g->facts_borrowed) ind_facts_destroy(g->facts);
-    ind__free(c, g->output);
-    ind__free(c, g->mutation);
-    ind__free(c, (void *)g->function);
-    ind__free(c, g->names);
+    ind__free(c, g->sizes.symbol);
+    ind__free(c, g->conditions.condition);
+    ind__free(c, g->sizes.used);
+    if (!g->conditions.borrowed) ind_facts_destroy(g->conditions.facts);
+    ind__free(c, g->outputs.output);
+    ind__free(c, g->in_place.mutation);
+    ind__free(c, (void *)g->functions.function);
+    ind__free(c, g->names.slot);
     ind__text_free(&g->text);
     ind__arena_free(&g->arena);
     ind__free(c, g);
@@ -3404,9 +3421,10 @@ ind_graph *ind_graph_create(ind_context *context, const char *name) {
     if (!g) return NULL;
     g->context = g->arena.context = g->text.context = context;
     ind__lock(context);
-    (void)ind_facts_create(context, &g->facts); /* before the graph: a context destroys younger objects first */
+    /* Before the graph: a context destroys younger objects first. */
+    (void)ind_facts_create(context, &g->conditions.facts);
     ind__own(context, &g->owned, ind__graph_destroy_owned);
-    const bool ok = g->facts && ind__graph_init(g, name);
+    const bool ok = g->conditions.facts && ind__graph_init(g, name);
     ind__unlock(context);
     if (ok) return g;
     ind_graph_destroy(g);
@@ -3437,19 +3455,19 @@ ind_context *ind_graph_context(const ind_graph *graph) {
 
 void ind_here(ind_graph *graph, const char *file, int line) {
     if (!graph) return;
-    graph->here_file = file;
-    graph->here_line = line;
+    graph->caller.file = file;
+    graph->caller.line = line;
 }
 
 /* ---- adding nodes */
 
 /* True if there are facts about sizes beyond their ranges. */
 static bool ind__has_facts(const ind_graph *g) {
-    return g->num_conditions || g->num_unbacked;
+    return g->conditions.num || g->data_sizes.num;
 }
 
 ind_facts *ind__graph_enter(const ind_graph *g) {
-    return ind_facts_enter(g->context, ind__has_facts(g) ? g->facts : NULL);
+    return ind_facts_enter(g->context, ind__has_facts(g) ? g->conditions.facts : NULL);
 }
 
 static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
@@ -3461,7 +3479,7 @@ static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
 static ind_expr ind__under_facts(const ind_graph *g, ind_expr e) {
     if (!ind__ok(e) || e.context->root != g->context->root) return e;
     e = ind__in_context(g->context, e);
-    return ind__has_facts(g) ? ind_simplify(g->facts, e) : e;
+    return ind__has_facts(g) ? ind_simplify(g->conditions.facts, e) : e;
 }
 
 /* Copies a list of sizes, simplified under the facts. */
@@ -3533,10 +3551,10 @@ static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *typ
     uint32_t number = g->num_nodes, first = g->num_tensors;
     node->result = first;
     node->num_results = num_results;
-    node->line = g->here_line;
-    if (g->here_file) node->file = ind__arena_string(&g->arena, g->here_file, strlen(g->here_file));
-    bool ok = !g->here_file || node->file;
-    const bool follow = g->names_follow && !g->composite && base_name;
+    node->line = g->caller.line;
+    if (g->caller.file) node->file = ind__arena_string(&g->arena, g->caller.file, strlen(g->caller.file));
+    bool ok = !g->caller.file || node->file;
+    const bool follow = g->names.follow && !g->composite && base_name;
     for (uint32_t r = 0; ok && r < node->num_results; r++) {
         ok = ind__append_result(g, &types[r], number, node->op == IND_OP_SCALAR);
         if (ok && base_name && !follow) ok = ind__make_name(g, first + r, node->op, base_name);
@@ -3545,8 +3563,8 @@ static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *typ
     if (slot) {
         *slot = *node;
         if (!follow) return true;
-        g->unnamed = first, g->unnamed_count = g->op_count[node->op];
-        g->op_count[node->op] += num_results;
+        g->names.unnamed = first, g->names.unnamed_count = g->names.op_count[node->op];
+        g->names.op_count[node->op] += num_results;
         return true;
     }
     for (uint32_t t = first; t < g->num_tensors; t++) {
@@ -3581,8 +3599,8 @@ static ind_tensor ind__expand(ind_graph *g, const ind__node *node);
 
 /* Returns the data-dependent size with this symbol; NULL: the graph has none. */
 static const ind__unbacked *ind__find_length(const ind_graph *g, ind_expr length) {
-    for (uint32_t u = 0; u < g->num_unbacked; u++)
-        if (ind_expr_same(g->unbacked[u].symbol, length)) return &g->unbacked[u];
+    for (uint32_t u = 0; u < g->data_sizes.num; u++)
+        if (ind_expr_same(g->data_sizes.unbacked[u].symbol, length)) return &g->data_sizes.unbacked[u];
     return NULL;
 }
 
@@ -3594,12 +3612,12 @@ static ind_expr ind__equal_of(const ind__infer *in) {
 
 /* Adds the bounds of a data-dependent size as facts, unless its symbol implies them. */
 static ind_status ind__assume_length(ind_graph *g, const ind__infer *in) {
-    if (g->facts_borrowed || ind__ok(ind__equal_of(in))) return IND_OK;
+    if (g->conditions.borrowed || ind__ok(ind__equal_of(in))) return IND_OK;
     ind_expr most = ind_expr_le(in->length, in->limit);
-    ind_status status = ind_known(g->facts, most) ? IND_OK : ind_facts_assume(g->facts, most);
+    ind_status status = ind_known(g->conditions.facts, most) ? IND_OK : ind_facts_assume(g->conditions.facts, most);
     if (!status && ind__ok(in->least)) {
         ind_expr least = ind_expr_le(in->least, in->length);
-        if (!ind_known(g->facts, least)) status = ind_facts_assume(g->facts, least);
+        if (!ind_known(g->conditions.facts, least)) status = ind_facts_assume(g->conditions.facts, least);
     }
     return status ? ind__graph_fail(g, status, "%s: %s", in->op_name, ind_error(g->context)) : IND_OK;
 }
@@ -3607,13 +3625,13 @@ static ind_status ind__assume_length(ind_graph *g, const ind__infer *in) {
 /* Adds the data-dependent size of the last node to the graph, with the facts that bound it. */
 static ind_status ind__add_length(ind_graph *g, ind__infer *in) {
     ind__attr *own = &g->node[g->num_nodes - 1].attr[g->schema[in->op].num_attrs - 1];
-    ind_expr most = ind__most(g->unbacked, g->num_unbacked, in->limit);
+    ind_expr most = ind__most(g->data_sizes.unbacked, g->data_sizes.num, in->limit);
     if (!ind__ok(most))
         return ind__graph_fail(g, IND_NOT_SUPPORTED, "%s: no bound in the declared sizes is found for its result",
                                in->op_name);
     *own = (ind__attr){.kind = IND__ATTR_SIZE, .e = in->length};
     if (ind__find_length(g, in->length)) return IND_OK;
-    g->unbacked[g->num_unbacked++] = (ind__unbacked){
+    g->data_sizes.unbacked[g->data_sizes.num++] = (ind__unbacked){
         .symbol = in->length, .most = most, .node = g->num_nodes - 1, .source = in->source, .equal = ind__equal_of(in)};
     return ind__assume_length(g, in);
 }
@@ -4200,7 +4218,7 @@ static bool ind__check_sure(ind_graph *g, uint32_t x, bool written) {
 /* Returns the tensor with the current value of x; 0 on failure. */
 static uint32_t ind__current(ind_graph *g, uint32_t x) {
     uint32_t depth = 0;
-    if (!g->num_writes || !x || x >= g->num_tensors) return x;
+    if (!g->in_place.num_writes || !x || x >= g->num_tensors) return x;
     if (!ind__check_sure(g, x, false)) return 0;
     for (uint32_t v = x; ind__is_stale(g, v); v = g->tensor[v].viewed) depth++;
     uint32_t *stale = ind__arena_alloc(&g->arena, (depth + (size_t)1) * sizeof *stale), n = 0;
@@ -4213,10 +4231,10 @@ static uint32_t ind__current(ind_graph *g, uint32_t x) {
 
 /* Returns the current operands; NULL on failure. The storage of as_strided is not replaced: see ind__show_memory. */
 static const uint32_t *ind__current_operands(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t n) {
-    const char *file = g->here_file; /* errors name the caller's op */
-    const int line = g->here_line;
-    uint32_t *now = g->num_writes && n ? ind__arena_copy(&g->arena, operands, n * sizeof *now) : NULL;
-    if (!g->num_writes || !n) return operands;
+    const char *file = g->caller.file; /* errors name the caller's op */
+    const int line = g->caller.line;
+    uint32_t *now = g->in_place.num_writes && n ? ind__arena_copy(&g->arena, operands, n * sizeof *now) : NULL;
+    if (!g->in_place.num_writes || !n) return operands;
     if (!now) return ind__graph_no_memory(g, ind__op_name(op)), NULL;
     for (uint32_t k = 0; k < n && op != IND_OP_AS_STRIDED; k++) {
         now[k] = ind__current(g, operands[k]);
@@ -4291,7 +4309,7 @@ static ind_tensor ind__graph_add_over(ind_graph *g, ind_graph_op op, const uint3
                                       const char *custom_name) {
     const uint32_t *now = g && !g->status ? ind__current_operands(g, op, operands, num_operands) : operands;
     ind_tensor result = ind__add_node(g, op, now, num_operands, attrs, num_attrs, body, custom_name);
-    if (!result.id || !ind__views[op].stride || g->facts_borrowed) return result;
+    if (!result.id || !ind__views[op].stride || g->conditions.borrowed) return result;
     const bool each = op == IND_OP_BROADCAST_TENSORS || op == IND_OP_MESHGRID;
     ind_facts *before = ind__graph_enter(g);
     for (uint32_t k = 0; k < g->node[g->tensor[result.id].node].num_results; k++) {
@@ -4307,7 +4325,7 @@ static ind_tensor ind__graph_add_over(ind_graph *g, ind_graph_op op, const uint3
 ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
                           const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
     const bool strided = op == IND_OP_AS_STRIDED && num_operands == 1 && num_attrs == 3;
-    if (!strided || !g || g->status || g->facts_borrowed || !operands[0] || operands[0] >= g->num_tensors)
+    if (!strided || !g || g->status || g->conditions.borrowed || !operands[0] || operands[0] >= g->num_tensors)
         return ind__graph_add_over(g, op, operands, num_operands, attrs, num_attrs, body, custom_name);
     ind__attr attr[3] = {attrs[0], attrs[1], attrs[2]};
     uint32_t storage = operands[0];
@@ -4319,12 +4337,12 @@ ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operand
 /* ---- sizes, inputs, outputs */
 
 static ind_expr ind__find_size(const ind_graph *g, const char *name, size_t length) {
-    for (uint32_t i = 0; i < g->num_sizes; i++) {
-        const char *s = ind_expr_symbol(g->size_symbol[i])->name;
-        if (ind__same_name(s, strlen(s), name, length)) return g->size_symbol[i];
+    for (uint32_t i = 0; i < g->sizes.num; i++) {
+        const char *s = ind_expr_symbol(g->sizes.symbol[i])->name;
+        if (ind__same_name(s, strlen(s), name, length)) return g->sizes.symbol[i];
     }
-    for (uint32_t u = 0; u < g->num_unbacked; u++) {
-        const ind__unbacked *size = &g->unbacked[u];
+    for (uint32_t u = 0; u < g->data_sizes.num; u++) {
+        const ind__unbacked *size = &g->data_sizes.unbacked[u];
         const char *s = ind_expr_symbol(size->symbol)->name;
         if (ind__same_name(s, strlen(s), name, length)) return ind__ok(size->equal) ? size->equal : size->symbol;
     }
@@ -4338,8 +4356,8 @@ ind_status ind__graph_declare(ind_graph *g, ind_expr symbol) {
     if (ind__ok(ind__find_size(g, s->name, strlen(s->name)))) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "size: %s is declared twice", s->name);
     }
-    bool *used = IND__PUSH(g->context, bool, g->used, g->num_used, g->cap_used);
-    ind_expr *slot = used ? IND__PUSH(g->context, ind_expr, g->size_symbol, g->num_sizes, g->cap_sizes) : NULL;
+    bool *used = IND__PUSH(g->context, bool, g->sizes.used, g->sizes.num_used, g->sizes.cap_used);
+    ind_expr *slot = used ? IND__PUSH(g->context, ind_expr, g->sizes.symbol, g->sizes.num, g->sizes.cap) : NULL;
     if (!slot) return ind__graph_no_memory(g, "size");
     *slot = symbol;
     return IND_OK;
@@ -4351,8 +4369,8 @@ static bool ind__is_source(const ind_graph *g, uint32_t tensor) {
 }
 
 static bool ind__find_output(const ind_graph *g, const char *name) {
-    for (uint32_t i = 0; i < g->num_outputs; i++) {
-        if (!strcmp(g->output[i].name, name)) return true;
+    for (uint32_t i = 0; i < g->outputs.num; i++) {
+        if (!strcmp(g->outputs.output[i].name, name)) return true;
     }
     return false;
 }
@@ -4438,7 +4456,7 @@ static bool ind__add_output(ind_graph *g, const char *name, uint32_t x) {
     if (!g->tensor[x].named && !ind__find_tensor(g, name, strlen(name)) && !ind__rename(g, x, name, true)) return false;
     char *copy = ind__arena_string(&g->arena, name, strlen(name));
     struct ind__output *o =
-        copy ? IND__PUSH(g->context, struct ind__output, g->output, g->num_outputs, g->cap_outputs) : NULL;
+        copy ? IND__PUSH(g->context, struct ind__output, g->outputs.output, g->outputs.num, g->outputs.cap) : NULL;
     if (!o) return false;
     o->name = copy;
     o->tensor = x;
@@ -4466,8 +4484,8 @@ static const ind__tensor_info *ind__tensor_of(ind_tensor x) {
 }
 
 static struct ind__mutation *ind__find_mutation(const ind_graph *g, uint32_t input) {
-    for (uint32_t i = 0; i < g->num_mutations; i++)
-        if (g->mutation[i].input == input) return &g->mutation[i];
+    for (uint32_t i = 0; i < g->in_place.num; i++)
+        if (g->in_place.mutation[i].input == input) return &g->in_place.mutation[i];
     return NULL;
 }
 
@@ -4495,7 +4513,7 @@ static ind_status ind__check_mutation(ind_graph *g, uint32_t input, uint32_t val
 
 static void ind__add_mutation(ind_graph *g, uint32_t input, uint32_t value) {
     struct ind__mutation *m =
-        IND__PUSH(g->context, struct ind__mutation, g->mutation, g->num_mutations, g->cap_mutations);
+        IND__PUSH(g->context, struct ind__mutation, g->in_place.mutation, g->in_place.num, g->in_place.cap);
     if (m) *m = (struct ind__mutation){input, value};
     if (!m) ind__graph_no_memory(g, "mutate");
 }
@@ -4572,7 +4590,7 @@ static ind_status ind__check_write(ind_graph *g, const char *op, uint32_t x, uin
 /* Records that the memory of `root` now contains `value`. */
 static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
     ind__tensor_info *t = &g->tensor[root];
-    g->num_writes++;
+    g->in_place.num_writes++;
     t->seen = ++t->writes;
     t->now = value;
     if (g->node[t->node].op != IND_OP_INPUT) return;
@@ -4755,8 +4773,8 @@ static ind_tensor ind__call(ind_graph_op op, const ind_tensor *x, uint32_t n, co
 
 static ind_tensor ind__add_scalar(ind_graph *g, ind__attr value) {
     if (!g || g->status) return ind__graph_tensor(g, 0);
-    const char *file = g->here_file;
-    int line = g->here_line;
+    const char *file = g->caller.file;
+    int line = g->caller.line;
     ind_tensor x = ind__graph_add(g, IND_OP_SCALAR, NULL, 0, &value, 1, NULL, NULL);
     if (x.id) ind_here(g, file, line); /* a number argument gets the position of the call */
     return x;
@@ -11872,7 +11890,7 @@ static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box 
 
 /* Creates the symbol of the graph's next data-dependent size, with this unused name. */
 static ind_expr ind__new_length(ind__infer *in, const char *name) {
-    ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->num_unbacked, .name = name, .multiple_of = 1};
+    ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->data_sizes.num, .name = name, .multiple_of = 1};
     int64_t hint = ind_hint(in->limit);
     ind__known_bounds(in->limit, NULL, &s.hi);
     if (ind__ok(in->least)) ind__known_bounds(in->least, &s.lo, NULL);
@@ -11896,15 +11914,16 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t sour
         return *length = in->length = own->e, IND_OK;
     }
     bool shares = source && !in->bounded; /* ops with explicit bounds have their own size */
-    for (uint32_t u = 0; shares && u < in->g->num_unbacked; u++)
-        if (in->g->unbacked[u].source == source) return *length = in->length = in->g->unbacked[u].symbol, IND_OK;
-    if (in->g->num_unbacked == IND__MAX_UNBACKED)
+    for (uint32_t u = 0; shares && u < in->g->data_sizes.num; u++)
+        if (in->g->data_sizes.unbacked[u].source == source)
+            return *length = in->length = in->g->data_sizes.unbacked[u].symbol, IND_OK;
+    if (in->g->data_sizes.num == IND__MAX_UNBACKED)
         return ind__reject(in, IND_LIMIT, "more than %d sizes of the graph come from data", IND__MAX_UNBACKED);
     for (uint32_t k = 0;; k++) {
         int n = snprintf(name, sizeof name, "u%u", (unsigned)k);
         if (!ind__ok(ind__find_size(in->g, name, (size_t)n))) break;
     }
-    *length = in->length = ind__new_length(in, in->g->wanted_size ? in->g->wanted_size : name);
+    *length = in->length = ind__new_length(in, in->g->data_sizes.wanted_name ? in->g->data_sizes.wanted_name : name);
     return ind__ok(*length) ? IND_OK : ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
 }
 
@@ -12122,9 +12141,9 @@ static ind_status graph__lower_length(graph__lower_ctx *l, ind__box *count) {
     for (uint32_t u = 0; u < p->num_unbacked; u++)
         if (ind_expr_same(p->unbacked[u].symbol, length->e)) return IND_OK; /* already counted */
     ind_status status = ind__box_realise(p, count);
-    for (uint32_t u = 0; !status && u < g->num_unbacked; u++) {
-        if (!ind_expr_same(g->unbacked[u].symbol, length->e)) continue;
-        p->unbacked[p->num_unbacked] = g->unbacked[u];
+    for (uint32_t u = 0; !status && u < g->data_sizes.num; u++) {
+        if (!ind_expr_same(g->data_sizes.unbacked[u].symbol, length->e)) continue;
+        p->unbacked[p->num_unbacked] = g->data_sizes.unbacked[u];
         p->unbacked[p->num_unbacked++].buffer = count->storage->buffer;
     }
     return status;
@@ -17967,8 +17986,8 @@ static ind_status ind__rule_custom(ind__infer *in) {
 }
 
 static const ind__function *ind__graph_function(const ind_graph *g, const char *name) {
-    for (uint32_t i = 0; i < g->num_functions; i++)
-        if (!strcmp(g->function[i]->name, name)) return g->function[i];
+    for (uint32_t i = 0; i < g->functions.num; i++)
+        if (!strcmp(g->functions.function[i]->name, name)) return g->functions.function[i];
     return NULL;
 }
 
@@ -18088,7 +18107,7 @@ static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) 
     for (int op = 0; op < IND_NUM_OPS; op++) taken = taken || !strcmp(ind__op_rows[op].name, f->name);
     if (taken) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is the name of an op", f->name);
     const ind__function **slot =
-        IND__PUSH(g->context, const ind__function *, g->function, g->num_functions, g->cap_functions);
+        IND__PUSH(g->context, const ind__function *, g->functions.function, g->functions.num, g->functions.cap);
     if (!slot) return ind__graph_no_memory(g, "function");
     *slot = f;
     return IND_OK;
@@ -18957,13 +18976,13 @@ static ind__expander ind__expander_of(const ind__node *node) {
 
 /* True if the size of this number is in e, also in the range that the facts give it. */
 static bool ind__has_size(const ind_graph *g, ind_expr e, uint32_t number) {
-    ind_expr symbol = g->size_symbol[number];
+    ind_expr symbol = g->sizes.symbol[number];
     return ind__expr_depends(e, symbol) || ind__expr_depends(e, ind__under_facts(g, symbol));
 }
 
 static void ind__mark_expr(ind_graph *g, ind_expr e) {
-    for (uint32_t i = 0; !ind_expr_is_int(e, NULL) && i < g->num_sizes; i++) {
-        g->used[i] = g->used[i] || ind__has_size(g, e, i);
+    for (uint32_t i = 0; !ind_expr_is_int(e, NULL) && i < g->sizes.num; i++) {
+        g->sizes.used[i] = g->sizes.used[i] || ind__has_size(g, e, i);
     }
 }
 
@@ -18983,11 +19002,11 @@ static void ind__mark_node(ind_graph *g, const ind__node *n) {
 
 /* Returns the first size of the condition that a node already uses; NULL: none. Every node is scanned once. */
 static const char *ind__used_size(ind_graph *g, ind_expr condition) {
-    if (g->num_scanned == 0) g->num_scanned = 1;
-    while (g->num_scanned < g->num_nodes) ind__mark_node(g, &g->node[g->num_scanned++]);
-    for (uint32_t i = 0; i < g->num_sizes; i++) {
-        if (g->used[i] && ind__has_size(g, condition, i)) {
-            return ind_expr_symbol(g->size_symbol[i])->name;
+    if (g->sizes.num_scanned == 0) g->sizes.num_scanned = 1;
+    while (g->sizes.num_scanned < g->num_nodes) ind__mark_node(g, &g->node[g->sizes.num_scanned++]);
+    for (uint32_t i = 0; i < g->sizes.num; i++) {
+        if (g->sizes.used[i] && ind__has_size(g, condition, i)) {
+            return ind_expr_symbol(g->sizes.symbol[i])->name;
         }
     }
     return NULL;
@@ -19002,16 +19021,16 @@ static bool ind__is_condition(ind_expr e) {
 static int ind__settled(const ind_graph *g, ind_expr e) {
     int64_t value;
     if (ind_expr_is_int(e, &value)) return value != 0;
-    if (ind_known(g->facts, e)) return 1;
-    return ind_known(g->facts, ind_expr_not(e)) ? 0 : -1;
+    if (ind_known(g->conditions.facts, e)) return 1;
+    return ind_known(g->conditions.facts, ind_expr_not(e)) ? 0 : -1;
 }
 
 /* "S in [1, 4096], T in [1, 64]" */
 static const char *ind__describe_declared(const ind_graph *g, char *out, size_t bytes) {
     size_t used = 0;
     snprintf(out, bytes, "no size");
-    for (uint32_t i = 0; i < g->num_sizes && used < bytes; i++) {
-        const ind_symbol *s = ind_expr_symbol(g->size_symbol[i]);
+    for (uint32_t i = 0; i < g->sizes.num && used < bytes; i++) {
+        const ind_symbol *s = ind_expr_symbol(g->sizes.symbol[i]);
         used += (size_t)snprintf(out + used, bytes - used, "%s%s in [%lld, %lld]", used ? ", " : "", s->name,
                                  (long long)s->lo, (long long)s->hi);
     }
@@ -19019,12 +19038,13 @@ static const char *ind__describe_declared(const ind_graph *g, char *out, size_t 
 }
 
 static ind_status ind__record_condition(ind_graph *g, ind_expr e, const char *text, bool guard) {
-    ind__condition *slot = IND__PUSH(g->context, ind__condition, g->condition, g->num_conditions, g->cap_conditions);
+    ind__condition *slot =
+        IND__PUSH(g->context, ind__condition, g->conditions.condition, g->conditions.num, g->conditions.cap);
     if (!slot) return ind__graph_no_memory(g, "fact");
     *slot = (ind__condition){e, guard, text};
-    ind_status status = ind_facts_assume(g->facts, e);
+    ind_status status = ind_facts_assume(g->conditions.facts, e);
     if (!status) return IND_OK;
-    g->num_conditions--;
+    g->conditions.num--;
     char why[400];
     snprintf(why, sizeof why, "%.390s", ind_error(g->context));
     return ind__graph_fail(g, status, "%s: %s", guard ? "guard" : "fact", why);
@@ -19089,7 +19109,7 @@ static ind_status ind__renew_length(ind_graph *g, ind__unbacked *u) {
     if (!ind__ok(value)) value = u->symbol = ind__under_facts(g, old);
     for (uint32_t i = u->node; i < g->num_nodes && !g->status; i++)
         ind__renew_node(g, &g->node[i], old, value, u->symbol);
-    for (ind__unbacked *later = u + 1; later < g->unbacked + g->num_unbacked; later++)
+    for (ind__unbacked *later = u + 1; later < g->data_sizes.unbacked + g->data_sizes.num; later++)
         later->equal = ind__with_length(g, later->equal, old, value);
     return g->status;
 }
@@ -19128,7 +19148,7 @@ static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_ex
     if (ind__infer_results(&in)) {
         ind__graph_fail(g, in.status, "fact: %s: %s", in.op_name, in.error);
     } else {
-        ind_expr most = ind__most(g->unbacked, (uint32_t)(u - g->unbacked), in.limit);
+        ind_expr most = ind__most(g->data_sizes.unbacked, (uint32_t)(u - g->data_sizes.unbacked), in.limit);
         u->most = ind__ok(most) ? most : u->most;
         u->equal = ind__equal_of(&in);
         if (!ind__assume_length(g, &in)) ind__renew_length(g, u);
@@ -19139,8 +19159,8 @@ static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_ex
 
 /* Adds a fact about a data-dependent size. The kernel that counts the elements checks it. */
 static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *text) {
-    ind__unbacked *u = &g->unbacked[g->num_unbacked - 1];
-    while (u > g->unbacked && !ind__expr_depends(e, u->symbol)) u--;
+    ind__unbacked *u = &g->data_sizes.unbacked[g->data_sizes.num - 1];
+    while (u > g->data_sizes.unbacked && !ind__expr_depends(e, u->symbol)) u--;
     const ind__node *n = &g->node[u->node];
     const char *name = ind_expr_symbol(u->symbol)->name, *op = ind__op_name(n->op);
     ind_expr bound[2];
@@ -19377,28 +19397,30 @@ static void ind__print_size(ind__text *t, const ind_symbol *s) {
 }
 
 static void ind__print_outputs(ind__text *t, const ind_graph *g) {
-    for (uint32_t i = 0; i < g->num_outputs; i++) {
-        const char *name = g->output[i].name, *tensor = g->tensor[g->output[i].tensor].name;
+    for (uint32_t i = 0; i < g->outputs.num; i++) {
+        const char *name = g->outputs.output[i].name, *tensor = g->tensor[g->outputs.output[i].tensor].name;
         ind__textf(t, "%s%s", i ? ", " : "  output ", name);
         if (strcmp(name, tensor)) ind__textf(t, " = %s", tensor);
     }
-    if (g->num_outputs) ind__textf(t, "\n");
+    if (g->outputs.num) ind__textf(t, "\n");
 }
 
 static void ind__print_mutations(ind__text *t, const ind_graph *g) {
-    for (uint32_t i = 0; i < g->num_mutations; i++)
-        ind__textf(t, "  mutate %s = %s\n", g->tensor[g->mutation[i].input].name, g->tensor[g->mutation[i].value].name);
+    for (uint32_t i = 0; i < g->in_place.num; i++)
+        ind__textf(t, "  mutate %s = %s\n", g->tensor[g->in_place.mutation[i].input].name,
+                   g->tensor[g->in_place.mutation[i].value].name);
     for (uint32_t i = 1; i < g->num_tensors; i++)
         if (g->tensor[i].donated) ind__textf(t, "  donate %s\n", g->tensor[i].name);
 }
 
 static void ind__print_graph(ind__text *t, const ind_graph *g) {
     ind__textf(t, "graph %s {\n", g->name);
-    for (uint32_t i = 0; i < g->num_sizes; i++) ind__print_size(t, ind_expr_symbol(g->size_symbol[i]));
-    for (uint32_t i = 0; i < g->num_conditions; i++) {
-        ind__textf(t, "  %s %s\n", g->condition[i].guard ? "guard" : "fact", g->condition[i].text);
+    for (uint32_t i = 0; i < g->sizes.num; i++) ind__print_size(t, ind_expr_symbol(g->sizes.symbol[i]));
+    for (uint32_t i = 0; i < g->conditions.num; i++) {
+        ind__textf(t, "  %s %s\n", g->conditions.condition[i].guard ? "guard" : "fact",
+                   g->conditions.condition[i].text);
     }
-    for (uint32_t i = 0; i < g->num_functions; i++) ind__print_function(t, g->function[i]);
+    for (uint32_t i = 0; i < g->functions.num; i++) ind__print_function(t, g->functions.function[i]);
     for (uint32_t i = 1; i < g->num_nodes; i++) ind__print_node(t, g, &g->node[i]);
     ind__print_mutations(t, g);
     ind__print_outputs(t, g);
@@ -19597,11 +19619,11 @@ static ind_expr ind__parser_find_size(const char *name, size_t length, void *use
 static void ind__list_sizes(const ind_graph *g, char *out, size_t bytes) {
     size_t used = 0;
     out[0] = 0;
-    for (uint32_t i = 0; i < g->num_sizes && used < bytes; i++) {
-        used +=
-            (size_t)snprintf(out + used, bytes - used, "%s%s", i ? ", " : "", ind_expr_symbol(g->size_symbol[i])->name);
+    for (uint32_t i = 0; i < g->sizes.num && used < bytes; i++) {
+        used += (size_t)snprintf(out + used, bytes - used, "%s%s", i ? ", " : "",
+                                 ind_expr_symbol(g->sizes.symbol[i])->name);
     }
-    if (g->num_sizes == 0) snprintf(out, bytes, "none");
+    if (g->sizes.num == 0) snprintf(out, bytes, "none");
 }
 
 static bool ind__need_expr(ind__parser *p, ind_expr *out) {
@@ -20167,7 +20189,7 @@ static bool ind__check_size(ind__parser *p, const char *at, ind_symbol *s, bool 
 /* size = name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ] */
 static ind_expr ind__parse_size(ind__parser *p) {
     char name[IND__MAX_NAME + 1];
-    ind_symbol s = {.kind = IND_SYMBOL_SIZE, .slot = (int)p->g->num_sizes, .name = name, .multiple_of = 1};
+    ind_symbol s = {.kind = IND_SYMBOL_SIZE, .slot = (int)p->g->sizes.num, .name = name, .multiple_of = 1};
     ind_expr none = {p->g->context, 0};
     ind__skip(p);
     const char *at = p->at;
@@ -20598,9 +20620,9 @@ static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, cons
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_result *r, uint32_t num_results) {
     uint32_t first = p->g->num_nodes;
     for (uint32_t k = num_results; ind__op_has(call->op, 'Z') && k-- > 0;)
-        if (r[k].late) p->g->wanted_size = r[k].size;
+        if (r[k].late) p->g->data_sizes.wanted_name = r[k].size;
     ind_tensor x = ind__add_call(p, call, !call->in_place);
-    p->g->wanted_size = NULL;
+    p->g->data_sizes.wanted_name = NULL;
     if (p->status || !ind__check_graph(p, call->at)) return;
     for (; first < p->g->num_nodes; first++) p->g->node[first].line = ind__line_of(p, call->at);
     if (call->in_place) {
@@ -20987,14 +21009,15 @@ static ind_status ind__verify_nodes(const ind_graph *g) {
         ind_status status = source ? IND_OK : ind__verify_types(g, n);
         if (status) return status;
     }
-    for (uint32_t i = 0; i < g->num_outputs; i++) {
-        uint32_t x = g->output[i].tensor;
+    for (uint32_t i = 0; i < g->outputs.num; i++) {
+        uint32_t x = g->outputs.output[i].tensor;
         if (x == 0 || x >= next || g->tensor[x].weak) {
-            return ind__fail(g->context, IND_VERIFY, "graph %s: output %s is not a tensor", g->name, g->output[i].name);
+            return ind__fail(g->context, IND_VERIFY, "graph %s: output %s is not a tensor", g->name,
+                             g->outputs.output[i].name);
         }
     }
-    for (uint32_t i = 0; i < g->num_mutations; i++) {
-        const struct ind__mutation *m = &g->mutation[i];
+    for (uint32_t i = 0; i < g->in_place.num; i++) {
+        const struct ind__mutation *m = &g->in_place.mutation[i];
         bool ok = m->input && m->value && m->input < next && m->value < next && !g->tensor[m->value].weak;
         if (!ok || g->node[g->tensor[m->input].node].op != IND_OP_INPUT || ind__find_mutation(g, m->input) != m)
             return ind__fail(g->context, IND_VERIFY, "graph %s: mutation %u is not of one input", g->name, (unsigned)i);
@@ -21082,43 +21105,45 @@ static void graph__import_tensor(graph__import *m, const ind__tensor_info *from)
 /* Copies the table of names; a tensor may have several. */
 static void graph__import_names(graph__import *m, const ind_graph *from) {
     ind_graph *g = m->to;
-    g->names = from->cap_names ? ind__alloc(g->context, from->cap_names * sizeof *g->names) : NULL;
-    m->failed = m->failed || (from->cap_names && !g->names);
+    g->names.slot = from->names.cap ? ind__alloc(g->context, from->names.cap * sizeof *g->names.slot) : NULL;
+    m->failed = m->failed || (from->names.cap && !g->names.slot);
     if (m->failed) return;
-    g->cap_names = from->cap_names;
-    g->num_names = from->num_names;
-    for (uint32_t i = 0; i < from->cap_names; i++) {
-        const struct ind__name *n = &from->names[i];
+    g->names.cap = from->names.cap;
+    g->names.num = from->names.num;
+    for (uint32_t i = 0; i < from->names.cap; i++) {
+        const struct ind__name *n = &from->names.slot[i];
         const bool own = n->tensor && n->name == from->tensor[n->tensor].name;
-        g->names[i].tensor = n->tensor;
-        g->names[i].hash = n->hash;
-        g->names[i].name = own ? g->tensor[n->tensor].name : graph__import_string(m, n->name);
+        g->names.slot[i].tensor = n->tensor;
+        g->names.slot[i].hash = n->hash;
+        g->names.slot[i].name = own ? g->tensor[n->tensor].name : graph__import_string(m, n->name);
     }
 }
 
 static void graph__import_conditions(graph__import *m, const ind_graph *from) {
     ind_graph *g = m->to;
-    for (uint32_t i = 0; i < from->num_conditions && !m->failed; i++) {
-        ind__condition *c = IND__PUSH(g->context, ind__condition, g->condition, g->num_conditions, g->cap_conditions);
+    for (uint32_t i = 0; i < from->conditions.num && !m->failed; i++) {
+        ind__condition *c =
+            IND__PUSH(g->context, ind__condition, g->conditions.condition, g->conditions.num, g->conditions.cap);
         m->failed = !c;
         if (!c) return;
-        *c = (ind__condition){graph__import_expr(m, from->condition[i].e), from->condition[i].guard,
-                              graph__import_string(m, from->condition[i].text)};
+        *c = (ind__condition){graph__import_expr(m, from->conditions.condition[i].e),
+                              from->conditions.condition[i].guard,
+                              graph__import_string(m, from->conditions.condition[i].text)};
     }
-    m->failed = m->failed || ind__import_facts(&m->exprs, from->facts, g->facts);
+    m->failed = m->failed || ind__import_facts(&m->exprs, from->conditions.facts, g->conditions.facts);
 }
 
 static void graph__import_sizes(graph__import *m, const ind_graph *from) {
     ind_graph *g = m->to;
-    for (uint32_t i = 0; i < from->num_sizes && !m->failed; i++) {
-        ind_expr *s = IND__PUSH(g->context, ind_expr, g->size_symbol, g->num_sizes, g->cap_sizes);
+    for (uint32_t i = 0; i < from->sizes.num && !m->failed; i++) {
+        ind_expr *s = IND__PUSH(g->context, ind_expr, g->sizes.symbol, g->sizes.num, g->sizes.cap);
         m->failed = !s;
-        if (s) *s = graph__import_expr(m, from->size_symbol[i]);
+        if (s) *s = graph__import_expr(m, from->sizes.symbol[i]);
     }
-    g->num_unbacked = from->num_unbacked;
-    for (uint32_t u = 0; u < from->num_unbacked; u++) {
-        ind__unbacked *to = &g->unbacked[u];
-        *to = from->unbacked[u];
+    g->data_sizes.num = from->data_sizes.num;
+    for (uint32_t u = 0; u < from->data_sizes.num; u++) {
+        ind__unbacked *to = &g->data_sizes.unbacked[u];
+        *to = from->data_sizes.unbacked[u];
         to->symbol = graph__import_expr(m, to->symbol);
         to->most = graph__import_expr(m, to->most);
         to->equal = graph__import_expr(m, to->equal);
@@ -21127,19 +21152,22 @@ static void graph__import_sizes(graph__import *m, const ind_graph *from) {
 
 static void graph__import_results(graph__import *m, const ind_graph *from) {
     ind_graph *g = m->to;
-    for (uint32_t i = 0; i < from->num_outputs && !m->failed; i++) {
-        struct ind__output *o = IND__PUSH(g->context, struct ind__output, g->output, g->num_outputs, g->cap_outputs);
+    for (uint32_t i = 0; i < from->outputs.num && !m->failed; i++) {
+        struct ind__output *o =
+            IND__PUSH(g->context, struct ind__output, g->outputs.output, g->outputs.num, g->outputs.cap);
         m->failed = !o;
-        if (o) *o = (struct ind__output){from->output[i].tensor, graph__import_string(m, from->output[i].name)};
+        if (o)
+            *o = (struct ind__output){from->outputs.output[i].tensor,
+                                      graph__import_string(m, from->outputs.output[i].name)};
     }
-    for (uint32_t i = 0; i < from->num_mutations && !m->failed; i++) {
+    for (uint32_t i = 0; i < from->in_place.num && !m->failed; i++) {
         struct ind__mutation *to =
-            IND__PUSH(g->context, struct ind__mutation, g->mutation, g->num_mutations, g->cap_mutations);
+            IND__PUSH(g->context, struct ind__mutation, g->in_place.mutation, g->in_place.num, g->in_place.cap);
         m->failed = !to;
-        if (to) *to = from->mutation[i];
+        if (to) *to = from->in_place.mutation[i];
     }
-    for (uint32_t i = 0; i < from->num_functions && !m->failed; i++)
-        m->failed = ind__graph_add_function(g, from->function[i]) != IND_OK;
+    for (uint32_t i = 0; i < from->functions.num && !m->failed; i++)
+        m->failed = ind__graph_add_function(g, from->functions.function[i]) != IND_OK;
 }
 
 ind_graph *ind__graph_import(ind_context *to, const ind_graph *from) {
@@ -21153,9 +21181,9 @@ ind_graph *ind__graph_import(ind_context *to, const ind_graph *from) {
     if (!m.failed) graph__import_names(&m, from);
     if (!m.failed) graph__import_results(&m, from);
     ind__import_end(&m.exprs);
-    g->num_writes = from->num_writes;
+    g->in_place.num_writes = from->in_place.num_writes;
     g->last_results = from->last_results;
-    memcpy(g->op_count, from->op_count, sizeof g->op_count);
+    memcpy(g->names.op_count, from->names.op_count, sizeof g->names.op_count);
     if (!m.failed) return g;
     ind_graph_destroy(g);
     (void)ind__failed(to);
@@ -21520,15 +21548,15 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
 /* Returns the data-dependent sizes used by a node's operands and results, as bits. */
 static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
     uint64_t in = 0;
-    for (uint32_t r = 0; g->num_unbacked && r < n->num_results; r++) {
+    for (uint32_t r = 0; g->data_sizes.num && r < n->num_results; r++) {
         const ind__tensor_info *t = &g->tensor[n->result + r];
-        for (int d = 0; d < t->rank; d++) in |= ind__unbacked_in(g->unbacked, g->num_unbacked, t->size[d]);
+        for (int d = 0; d < t->rank; d++) in |= ind__unbacked_in(g->data_sizes.unbacked, g->data_sizes.num, t->size[d]);
     }
-    for (uint32_t i = 0; g->num_unbacked && i < n->num_attrs; i++) {
+    for (uint32_t i = 0; g->data_sizes.num && i < n->num_attrs; i++) {
         const ind__attr *a = &n->attr[i];
-        if (a->kind == IND__ATTR_SIZE) in |= ind__unbacked_in(g->unbacked, g->num_unbacked, a->e);
+        if (a->kind == IND__ATTR_SIZE) in |= ind__unbacked_in(g->data_sizes.unbacked, g->data_sizes.num, a->e);
         for (int k = 0; (a->kind == IND__ATTR_SIZES || a->kind == IND__ATTR_INTS) && k < a->count; k++)
-            in |= ind__unbacked_in(g->unbacked, g->num_unbacked, a->list[k]);
+            in |= ind__unbacked_in(g->data_sizes.unbacked, g->data_sizes.num, a->list[k]);
     }
     return in;
 }
@@ -21538,8 +21566,8 @@ static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
 static void graph__mark_live_nodes(graph__rewrite *r) {
     const ind_graph *g = r->from;
     bool all = !(r->enabled >> IND_PASS_DCE & 1);
-    for (uint32_t i = 0; i < g->num_outputs; i++) r->live[g->tensor[g->output[i].tensor].node] = true;
-    for (uint32_t i = 0; i < g->num_mutations; i++) r->live[g->tensor[g->mutation[i].value].node] = true;
+    for (uint32_t i = 0; i < g->outputs.num; i++) r->live[g->tensor[g->outputs.output[i].tensor].node] = true;
+    for (uint32_t i = 0; i < g->in_place.num; i++) r->live[g->tensor[g->in_place.mutation[i].value].node] = true;
     for (uint32_t i = g->num_nodes; i-- > 1;) {
         const ind__node *n = &g->node[i];
         r->live[i] = r->live[i] || all || n->op == IND_OP_INPUT || n->op == IND_OP_CONST;
@@ -21548,8 +21576,8 @@ static void graph__mark_live_nodes(graph__rewrite *r) {
             if (n->operand[k]) r->live[g->tensor[n->operand[k]].node] = true;
         }
         uint64_t sizes = r->live[i] ? graph__sizes_from_data(g, n) : 0;
-        for (uint32_t u = 0; u < g->num_unbacked; u++)
-            if (sizes >> u & 1) r->live[g->unbacked[u].node] = true;
+        for (uint32_t u = 0; u < g->data_sizes.num; u++)
+            if (sizes >> u & 1) r->live[g->data_sizes.unbacked[u].node] = true;
     }
 }
 
@@ -21599,27 +21627,27 @@ static ind_status graph__rewrite_status(const graph__rewrite *r) {
 }
 
 static bool graph__borrow_facts(ind_graph *to, const ind_graph *from) {
-    ind_facts_destroy(to->facts);
-    to->facts = from->facts;
-    to->facts_borrowed = true;
-    for (uint32_t i = 0; i < from->num_conditions; i++) {
+    ind_facts_destroy(to->conditions.facts);
+    to->conditions.facts = from->conditions.facts;
+    to->conditions.borrowed = true;
+    for (uint32_t i = 0; i < from->conditions.num; i++) {
         ind__condition *c =
-            IND__PUSH(to->context, ind__condition, to->condition, to->num_conditions, to->cap_conditions);
+            IND__PUSH(to->context, ind__condition, to->conditions.condition, to->conditions.num, to->conditions.cap);
         if (!c) return false;
-        *c = from->condition[i];
+        *c = from->conditions.condition[i];
     }
     return true;
 }
 
 static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
     const ind_graph *g = r->from;
-    for (uint32_t i = 0; i < g->num_sizes; i++) {
-        ind_status status = ind__graph_declare(r->to, g->size_symbol[i]);
+    for (uint32_t i = 0; i < g->sizes.num; i++) {
+        ind_status status = ind__graph_declare(r->to, g->sizes.symbol[i]);
         if (status) return status;
     }
     if (!graph__borrow_facts(r->to, g)) return ind__failed(g->context);
-    for (uint32_t i = 0; i < g->num_functions; i++) {
-        ind_status status = ind__graph_add_function(r->to, g->function[i]);
+    for (uint32_t i = 0; i < g->functions.num; i++) {
+        ind_status status = ind__graph_add_function(r->to, g->functions.function[i]);
         if (status) return status;
     }
     for (uint32_t i = 1; i < g->num_nodes; i++) {
@@ -21631,12 +21659,13 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
         if (!x) return graph__rewrite_status(r);
         for (uint32_t k = 0; k < n.num_results; k++) r->map[n.result + k] = x + k;
     }
-    for (uint32_t i = 0; i < g->num_outputs; i++) {
-        ind_status status = ind_output(r->to, g->output[i].name, (ind_tensor){r->to, r->map[g->output[i].tensor]});
+    for (uint32_t i = 0; i < g->outputs.num; i++) {
+        ind_status status =
+            ind_output(r->to, g->outputs.output[i].name, (ind_tensor){r->to, r->map[g->outputs.output[i].tensor]});
         if (status) return status;
     }
-    for (uint32_t i = 0; i < g->num_mutations; i++) {
-        const struct ind__mutation *m = &g->mutation[i];
+    for (uint32_t i = 0; i < g->in_place.num; i++) {
+        const struct ind__mutation *m = &g->in_place.mutation[i];
         ind_status status = ind_mutate((ind_tensor){r->to, r->map[m->input]}, (ind_tensor){r->to, r->map[m->value]});
         if (status) return status;
     }
@@ -21675,12 +21704,12 @@ static ind_status graph__rewrite_once(const ind_graph *g, uint32_t enabled, ind_
 
 /* Moves facts and conditions to a rewritten copy, as the source graph may be destroyed before it. */
 static void ind__graph_take_facts(ind_graph *copy, ind_graph *g) {
-    copy->facts_borrowed = false;
-    g->facts_borrowed = true;
-    for (uint32_t i = 0; i < copy->num_conditions; i++) {
-        const char *text = copy->condition[i].text;
-        copy->condition[i].text = ind__arena_string(&copy->arena, text, strlen(text));
-        if (!copy->condition[i].text) ind__graph_no_memory(copy, "fact");
+    copy->conditions.borrowed = false;
+    g->conditions.borrowed = true;
+    for (uint32_t i = 0; i < copy->conditions.num; i++) {
+        const char *text = copy->conditions.condition[i].text;
+        copy->conditions.condition[i].text = ind__arena_string(&copy->arena, text, strlen(text));
+        if (!copy->conditions.condition[i].text) ind__graph_no_memory(copy, "fact");
     }
 }
 
@@ -21709,9 +21738,9 @@ static void graph__count_users(const graph__lowering *w) {
             w->users[n->operand[k]] += k == 0 && ind__op_has(n->op, 'C') ? 2 : 1;
         for (uint32_t k = 0; k < n->num_operands; k++) w->last_user[n->operand[k]] = i;
     }
-    for (uint32_t i = 0; i < w->graph->num_mutations; i++) {
-        w->users[w->graph->mutation[i].value]++;
-        w->last_user[w->graph->mutation[i].value] = UINT32_MAX;
+    for (uint32_t i = 0; i < w->graph->in_place.num; i++) {
+        w->users[w->graph->in_place.mutation[i].value]++;
+        w->last_user[w->graph->in_place.mutation[i].value] = UINT32_MAX;
     }
 }
 
@@ -21724,15 +21753,15 @@ static ind_status graph__lower_outputs(const graph__lowering *w, uint32_t tensor
     uint32_t i = w->first_output[tensor];
     w->first_output[tensor] = 0; /* stored; a constant may be stored earlier, for a matrix product */
     for (; i; i = w->next_output[i - 1]) {
-        ind_status status = ind__box_output(w->program, x, w->graph->output[i - 1].name, i - 1);
+        ind_status status = ind__box_output(w->program, x, w->graph->outputs.output[i - 1].name, i - 1);
         if (status) return status;
     }
     return IND_OK;
 }
 
 static void graph__link_outputs(const graph__lowering *w) {
-    for (uint32_t i = w->graph->num_outputs; i-- > 0;) {
-        uint32_t *first = &w->first_output[w->graph->output[i].tensor];
+    for (uint32_t i = w->graph->outputs.num; i-- > 0;) {
+        uint32_t *first = &w->first_output[w->graph->outputs.output[i].tensor];
         w->next_output[i] = *first;
         *first = i + 1;
     }
@@ -21836,14 +21865,14 @@ static ind_status graph__lower_mutation(const graph__lowering *w, const struct i
 static ind_status graph__lower_mutations(const graph__lowering *w) {
     const ind_graph *g = w->graph;
     ind_status status = IND_OK;
-    ind__box **value = ind__alloc(g->context, (g->num_mutations + (size_t)1) * sizeof *value);
+    ind__box **value = ind__alloc(g->context, (g->in_place.num + (size_t)1) * sizeof *value);
     if (!value) return ind__failed(g->context);
-    for (uint32_t i = 0; !status && i < g->num_mutations; i++) {
-        w->program->origin = g->tensor[g->mutation[i].value].node;
-        status = graph__protect_value(w, &g->mutation[i], &value[i]);
+    for (uint32_t i = 0; !status && i < g->in_place.num; i++) {
+        w->program->origin = g->tensor[g->in_place.mutation[i].value].node;
+        status = graph__protect_value(w, &g->in_place.mutation[i], &value[i]);
     }
-    for (uint32_t i = 0; !status && i < g->num_mutations; i++)
-        status = graph__lower_mutation(w, &g->mutation[i], value[i]);
+    for (uint32_t i = 0; !status && i < g->in_place.num; i++)
+        status = graph__lower_mutation(w, &g->in_place.mutation[i], value[i]);
     ind__free(g->context, value);
     return status;
 }
@@ -21854,8 +21883,8 @@ static ind_status graph__lower_all(graph__lowering *w) {
     graph__count_users(w);
     graph__link_outputs(w);
     for (uint32_t i = 1; status == IND_OK && i < g->num_nodes; i++) status = graph__lower_node(w, i);
-    for (uint32_t i = 0; status == IND_OK && i < g->num_outputs; i++) {
-        uint32_t tensor = g->output[i].tensor;
+    for (uint32_t i = 0; status == IND_OK && i < g->outputs.num; i++) {
+        uint32_t tensor = g->outputs.output[i].tensor;
         w->program->origin = g->tensor[tensor].node;
         if (w->first_output[tensor] == i + 1) status = graph__lower_outputs(w, tensor, true);
     }
@@ -21872,7 +21901,7 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     w.box = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.box);
     w.users = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.users);
     w.first_output = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.first_output);
-    w.next_output = ind__alloc(c, (g->num_outputs + (size_t)1) * sizeof *w.next_output);
+    w.next_output = ind__alloc(c, (g->outputs.num + (size_t)1) * sizeof *w.next_output);
     w.last_user = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.last_user);
     bool ready = w.box && w.users && w.first_output && w.next_output && w.last_user;
     status = ready ? graph__lower_all(&w) : ind__failed(c);
@@ -21944,7 +21973,7 @@ static ind_status ind__compile_device(ind__compilation *k) {
 /* Copies the graph to a context of its own. From then on, other threads may build in the user's context. */
 static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
     if (g->status) return ind__fail(g->context, g->status, "%s", g->error);
-    if (g->num_outputs + g->num_mutations == 0)
+    if (g->outputs.num + g->in_place.num == 0)
         return ind__fail(g->context, IND_INVALID_ARGUMENT, "graph %s has no output", g->name);
     k->context = ind__context_fork(g->context);
     k->given = k->context ? ind__graph_import(k->context, g) : NULL;
@@ -22055,10 +22084,10 @@ static ind_status ind__compile_module(ind__compilation *k) {
         .schedule = k->schedule,
         .plan = k->plan,
         .name = k->graph->name,
-        .sizes = k->graph->size_symbol,
-        .num_sizes = k->graph->num_sizes,
-        .condition = k->graph->condition,
-        .num_conditions = k->graph->num_conditions,
+        .sizes = k->graph->sizes.symbol,
+        .num_sizes = k->graph->sizes.num,
+        .condition = k->graph->conditions.condition,
+        .num_conditions = k->graph->conditions.num,
         .all_variants = k->desc.all_variants,
         .origin_name = k->origin_name,
         .called_name = k->called_name,
@@ -23617,7 +23646,7 @@ static void graph__raise_fact(graph__raise *r, ind_expr condition) {
 static void graph__raise_declare(graph__raise *r, const ind__unbacked *u) {
     ind_symbol s = *ind_expr_symbol(u->symbol);
     s.kind = IND_SYMBOL_SIZE;
-    s.slot = (int)r->g->num_sizes;
+    s.slot = (int)r->g->sizes.num;
     ind_expr size = ind_symbol_expr(r->c, &s);
     if (!ind__ok(size) || ind__graph_declare(r->g, size)) return;
     r->from_data[r->num_declared] = u->symbol;
@@ -23832,8 +23861,8 @@ static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, 
 static bool graph__raise_rename(ind_graph *g) {
     uint8_t *keeps_name = ind__alloc(g->context, g->num_tensors);
     bool ok = keeps_name != NULL;
-    for (uint32_t i = 0; ok && i < g->num_outputs; i++) keeps_name[g->output[i].tensor] = 1;
-    for (uint32_t i = 0; ok && i < g->num_mutations; i++) keeps_name[g->mutation[i].value] = 1;
+    for (uint32_t i = 0; ok && i < g->outputs.num; i++) keeps_name[g->outputs.output[i].tensor] = 1;
+    for (uint32_t i = 0; ok && i < g->in_place.num; i++) keeps_name[g->in_place.mutation[i].value] = 1;
     for (uint32_t t = 1; ok && t < g->num_tensors; t++) {
         keeps_name[t] = keeps_name[t] || g->tensor[t].weak || ind__is_source(g, t);
         const char *name = keeps_name[t] ? NULL : g->tensor[t].name;
@@ -23855,7 +23884,7 @@ static ind_graph *graph__raise_tidy(ind_graph *g) {
         if (!g->status) ind__graph_fail(g, ind__failed(g->context), "%s", ind_error(g->context));
         return g;
     }
-    memset(out->op_count, 0, sizeof out->op_count);
+    memset(out->names.op_count, 0, sizeof out->names.op_count);
     if (!graph__raise_rename(out)) ind__graph_no_memory(out, "kernel graph");
     ind__graph_take_facts(out, g);
     ind_graph_destroy(g);
@@ -23991,7 +24020,7 @@ static ind_status ind__print_kernels(ind__text *t, ind_module *m) {
 
 static uint64_t graph__raised_unbacked_shape(const ind_graph *g, const ind__tensor_info *t) {
     uint64_t any = 0;
-    for (int d = 0; d < t->rank; d++) any |= ind__unbacked_in(g->unbacked, g->num_unbacked, t->size[d]);
+    for (int d = 0; d < t->rank; d++) any |= ind__unbacked_in(g->data_sizes.unbacked, g->data_sizes.num, t->size[d]);
     return any;
 }
 
@@ -24000,8 +24029,8 @@ static void graph__raise_custom_sizes(graph__raise *r, const ind_graph *from, co
     for (uint32_t k = 0; k < n->num_operands; k++)
         any |= graph__raised_unbacked_shape(from, &from->tensor[n->operand[k]]);
     for (uint32_t k = 0; k < n->body->num_index; k++)
-        any |= ind__unbacked_in(from->unbacked, from->num_unbacked, n->body->index[k]);
-    r->unbacked = from->unbacked, r->num_unbacked = from->num_unbacked;
+        any |= ind__unbacked_in(from->data_sizes.unbacked, from->data_sizes.num, n->body->index[k]);
+    r->unbacked = from->data_sizes.unbacked, r->num_unbacked = from->data_sizes.num;
     graph__raise_data_sizes(r, any);
 }
 
@@ -24036,9 +24065,9 @@ ind_graph *ind_pointwise_graph(ind_tensor x) {
     const uint32_t refusals = ind__refusals(c);
     ind_graph *g = ind_graph_create(c, n->name);
     if (!g) return NULL;
-    for (uint32_t i = 0; i < x.graph->num_sizes; i++) (void)ind__graph_declare(g, x.graph->size_symbol[i]);
-    for (uint32_t i = 0; i < x.graph->num_conditions; i++)
-        graph__raise_condition(g, x.graph->condition[i].text, x.graph->condition[i].guard);
+    for (uint32_t i = 0; i < x.graph->sizes.num; i++) (void)ind__graph_declare(g, x.graph->sizes.symbol[i]);
+    for (uint32_t i = 0; i < x.graph->conditions.num; i++)
+        graph__raise_condition(g, x.graph->conditions.condition[i].text, x.graph->conditions.condition[i].guard);
     graph__raise r = {.g = g, .c = c, .body = n->body, .num_buffers = n->num_operands};
     graph__raise_custom_sizes(&r, x.graph, n);
     ind_facts *before = ind__graph_enter(g);

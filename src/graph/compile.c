@@ -55,7 +55,7 @@ static ind_status ind__compile_device(ind__compilation *k) {
 /* Copies the graph to a context of its own. From then on, other threads may build in the user's context. */
 static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
     if (g->status) return ind__fail(g->context, g->status, "%s", g->error);
-    if (g->num_outputs + g->num_mutations == 0)
+    if (g->outputs.num + g->in_place.num == 0)
         return ind__fail(g->context, IND_INVALID_ARGUMENT, "graph %s has no output", g->name);
     k->context = ind__context_fork(g->context);
     k->given = k->context ? ind__graph_import(k->context, g) : NULL;
@@ -166,10 +166,10 @@ static ind_status ind__compile_module(ind__compilation *k) {
         .schedule = k->schedule,
         .plan = k->plan,
         .name = k->graph->name,
-        .sizes = k->graph->size_symbol,
-        .num_sizes = k->graph->num_sizes,
-        .condition = k->graph->condition,
-        .num_conditions = k->graph->num_conditions,
+        .sizes = k->graph->sizes.symbol,
+        .num_sizes = k->graph->sizes.num,
+        .condition = k->graph->conditions.condition,
+        .num_conditions = k->graph->conditions.num,
         .all_variants = k->desc.all_variants,
         .origin_name = k->origin_name,
         .called_name = k->called_name,

@@ -68,43 +68,45 @@ static void graph__import_tensor(graph__import *m, const ind__tensor_info *from)
 /* Copies the table of names; a tensor may have several. */
 static void graph__import_names(graph__import *m, const ind_graph *from) {
     ind_graph *g = m->to;
-    g->names = from->cap_names ? ind__alloc(g->context, from->cap_names * sizeof *g->names) : NULL;
-    m->failed = m->failed || (from->cap_names && !g->names);
+    g->names.slot = from->names.cap ? ind__alloc(g->context, from->names.cap * sizeof *g->names.slot) : NULL;
+    m->failed = m->failed || (from->names.cap && !g->names.slot);
     if (m->failed) return;
-    g->cap_names = from->cap_names;
-    g->num_names = from->num_names;
-    for (uint32_t i = 0; i < from->cap_names; i++) {
-        const struct ind__name *n = &from->names[i];
+    g->names.cap = from->names.cap;
+    g->names.num = from->names.num;
+    for (uint32_t i = 0; i < from->names.cap; i++) {
+        const struct ind__name *n = &from->names.slot[i];
         const bool own = n->tensor && n->name == from->tensor[n->tensor].name;
-        g->names[i].tensor = n->tensor;
-        g->names[i].hash = n->hash;
-        g->names[i].name = own ? g->tensor[n->tensor].name : graph__import_string(m, n->name);
+        g->names.slot[i].tensor = n->tensor;
+        g->names.slot[i].hash = n->hash;
+        g->names.slot[i].name = own ? g->tensor[n->tensor].name : graph__import_string(m, n->name);
     }
 }
 
 static void graph__import_conditions(graph__import *m, const ind_graph *from) {
     ind_graph *g = m->to;
-    for (uint32_t i = 0; i < from->num_conditions && !m->failed; i++) {
-        ind__condition *c = IND__PUSH(g->context, ind__condition, g->condition, g->num_conditions, g->cap_conditions);
+    for (uint32_t i = 0; i < from->conditions.num && !m->failed; i++) {
+        ind__condition *c =
+            IND__PUSH(g->context, ind__condition, g->conditions.condition, g->conditions.num, g->conditions.cap);
         m->failed = !c;
         if (!c) return;
-        *c = (ind__condition){graph__import_expr(m, from->condition[i].e), from->condition[i].guard,
-                              graph__import_string(m, from->condition[i].text)};
+        *c = (ind__condition){graph__import_expr(m, from->conditions.condition[i].e),
+                              from->conditions.condition[i].guard,
+                              graph__import_string(m, from->conditions.condition[i].text)};
     }
-    m->failed = m->failed || ind__import_facts(&m->exprs, from->facts, g->facts);
+    m->failed = m->failed || ind__import_facts(&m->exprs, from->conditions.facts, g->conditions.facts);
 }
 
 static void graph__import_sizes(graph__import *m, const ind_graph *from) {
     ind_graph *g = m->to;
-    for (uint32_t i = 0; i < from->num_sizes && !m->failed; i++) {
-        ind_expr *s = IND__PUSH(g->context, ind_expr, g->size_symbol, g->num_sizes, g->cap_sizes);
+    for (uint32_t i = 0; i < from->sizes.num && !m->failed; i++) {
+        ind_expr *s = IND__PUSH(g->context, ind_expr, g->sizes.symbol, g->sizes.num, g->sizes.cap);
         m->failed = !s;
-        if (s) *s = graph__import_expr(m, from->size_symbol[i]);
+        if (s) *s = graph__import_expr(m, from->sizes.symbol[i]);
     }
-    g->num_unbacked = from->num_unbacked;
-    for (uint32_t u = 0; u < from->num_unbacked; u++) {
-        ind__unbacked *to = &g->unbacked[u];
-        *to = from->unbacked[u];
+    g->data_sizes.num = from->data_sizes.num;
+    for (uint32_t u = 0; u < from->data_sizes.num; u++) {
+        ind__unbacked *to = &g->data_sizes.unbacked[u];
+        *to = from->data_sizes.unbacked[u];
         to->symbol = graph__import_expr(m, to->symbol);
         to->most = graph__import_expr(m, to->most);
         to->equal = graph__import_expr(m, to->equal);
@@ -113,19 +115,22 @@ static void graph__import_sizes(graph__import *m, const ind_graph *from) {
 
 static void graph__import_results(graph__import *m, const ind_graph *from) {
     ind_graph *g = m->to;
-    for (uint32_t i = 0; i < from->num_outputs && !m->failed; i++) {
-        struct ind__output *o = IND__PUSH(g->context, struct ind__output, g->output, g->num_outputs, g->cap_outputs);
+    for (uint32_t i = 0; i < from->outputs.num && !m->failed; i++) {
+        struct ind__output *o =
+            IND__PUSH(g->context, struct ind__output, g->outputs.output, g->outputs.num, g->outputs.cap);
         m->failed = !o;
-        if (o) *o = (struct ind__output){from->output[i].tensor, graph__import_string(m, from->output[i].name)};
+        if (o)
+            *o = (struct ind__output){from->outputs.output[i].tensor,
+                                      graph__import_string(m, from->outputs.output[i].name)};
     }
-    for (uint32_t i = 0; i < from->num_mutations && !m->failed; i++) {
+    for (uint32_t i = 0; i < from->in_place.num && !m->failed; i++) {
         struct ind__mutation *to =
-            IND__PUSH(g->context, struct ind__mutation, g->mutation, g->num_mutations, g->cap_mutations);
+            IND__PUSH(g->context, struct ind__mutation, g->in_place.mutation, g->in_place.num, g->in_place.cap);
         m->failed = !to;
-        if (to) *to = from->mutation[i];
+        if (to) *to = from->in_place.mutation[i];
     }
-    for (uint32_t i = 0; i < from->num_functions && !m->failed; i++)
-        m->failed = ind__graph_add_function(g, from->function[i]) != IND_OK;
+    for (uint32_t i = 0; i < from->functions.num && !m->failed; i++)
+        m->failed = ind__graph_add_function(g, from->functions.function[i]) != IND_OK;
 }
 
 ind_graph *ind__graph_import(ind_context *to, const ind_graph *from) {
@@ -139,9 +144,9 @@ ind_graph *ind__graph_import(ind_context *to, const ind_graph *from) {
     if (!m.failed) graph__import_names(&m, from);
     if (!m.failed) graph__import_results(&m, from);
     ind__import_end(&m.exprs);
-    g->num_writes = from->num_writes;
+    g->in_place.num_writes = from->in_place.num_writes;
     g->last_results = from->last_results;
-    memcpy(g->op_count, from->op_count, sizeof g->op_count);
+    memcpy(g->names.op_count, from->names.op_count, sizeof g->names.op_count);
     if (!m.failed) return g;
     ind_graph_destroy(g);
     (void)ind__failed(to);

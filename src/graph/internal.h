@@ -78,43 +78,59 @@ struct ind_graph {
     uint32_t num_nodes, cap_nodes;
     ind__tensor_info *tensor; /* [0] unused */
     uint32_t num_tensors, cap_tensors;
-    ind_expr *size_symbol; /* declared sizes in order */
-    uint32_t num_sizes, cap_sizes;
-    ind__condition *condition; /* facts and guards in order, as given */
-    uint32_t num_conditions, cap_conditions;
-    ind_facts *facts;    /* the conditions as a fact set */
-    bool facts_borrowed; /* a rewritten copy uses the facts of its source graph */
-    bool *used;          /* by size: one of the first num_scanned nodes uses it */
-    uint32_t num_used, cap_used, num_scanned;
-    ind__unbacked unbacked[IND__MAX_UNBACKED]; /* data-dependent sizes, in order */
-    uint32_t num_unbacked;
-    const char *wanted_size; /* name of the next data-dependent size; NULL: the first free of u0, u1, .. */
-    struct ind__output {
-        uint32_t tensor;
-        const char *name;
-    } * output;
-    uint32_t num_outputs, cap_outputs;
-    struct ind__mutation {
-        uint32_t input, value; /* tensors: after a run, the input's memory holds the value */
-    } * mutation;
-    uint32_t num_mutations, cap_mutations;
-    uint32_t num_writes;            /* ops in place so far */
-    const ind__function **function; /* of the user, which CALLs of this graph may name */
-    uint32_t num_functions, cap_functions;
-    struct ind__name {
-        const char *name; /* NULL: free */
-        uint32_t tensor;  /* 0: the name is released */
-        uint32_t hash;
-    } * names; /* open addressing, cap_names a power of two */
-    uint32_t num_names, cap_names;
-    bool names_follow;                /* the caller names the results of the op that is being added */
-    uint32_t unnamed, unnamed_count;  /* first result of an op whose names follow, 0: none; number of its name */
-    uint32_t op_count[IND_NUM_OPS];   /* for generated names: gelu, gelu_1, .. */
+    struct ind__graph_sizes {
+        ind_expr *symbol; /* declared sizes in order */
+        uint32_t num, cap;
+        bool *used; /* by size: one of the first num_scanned nodes uses it */
+        uint32_t num_used, cap_used, num_scanned;
+    } sizes;
+    struct ind__graph_conditions {
+        ind__condition *condition; /* facts and guards in order, as given */
+        uint32_t num, cap;
+        ind_facts *facts; /* the conditions as a fact set */
+        bool borrowed;    /* a rewritten copy uses the facts of its source graph */
+    } conditions;
+    struct ind__graph_data_sizes {
+        ind__unbacked unbacked[IND__MAX_UNBACKED]; /* data-dependent sizes, in order */
+        uint32_t num;
+        const char *wanted_name; /* of the next one; NULL: the first free of u0, u1, .. */
+    } data_sizes;
+    struct ind__graph_outputs {
+        struct ind__output {
+            uint32_t tensor;
+            const char *name;
+        } * output;
+        uint32_t num, cap;
+    } outputs;
+    struct ind__graph_in_place {
+        struct ind__mutation {
+            uint32_t input, value; /* tensors: after a run, the input's memory holds the value */
+        } * mutation;
+        uint32_t num, cap;
+        uint32_t num_writes; /* ops in place so far */
+    } in_place;
+    struct ind__graph_functions {
+        const ind__function **function; /* of the user, which CALLs of this graph may name */
+        uint32_t num, cap;
+    } functions;
+    struct ind__graph_names {
+        struct ind__name {
+            const char *name; /* NULL: free */
+            uint32_t tensor;  /* 0: the name is released */
+            uint32_t hash;
+        } * slot; /* open addressing, cap a power of two */
+        uint32_t num, cap;
+        bool follow;                     /* the caller names the results of the op that is being added */
+        uint32_t unnamed, unnamed_count; /* first result of an op whose names follow, 0: none; number of its name */
+        uint32_t op_count[IND_NUM_OPS];  /* for generated names: gelu, gelu_1, .. */
+    } names;
     const struct ind__schema *schema; /* the op table's strings, parsed; by op */
     ind_status status;
     char error[1024];
-    const char *here_file;
-    int here_line;
+    struct ind__graph_caller {
+        const char *file; /* of the builder call that is running; NULL: unknown */
+        int line;
+    } caller;
     uint32_t last_results; /* of the op added last, which may be a composite */
     const char *composite; /* the outermost op that is being expanded to other ops; NULL: none */
     ind__text text;

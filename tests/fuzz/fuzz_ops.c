@@ -1232,7 +1232,7 @@ static void set_result(const trial *t, int i, const ind_graph *parsed, const ind
 
 /* A size that comes from data gets a name of its own. */
 static bool set_dim(const trial *t, const ind_graph *parsed, ind_expr size, char out[DIM]) {
-    if (parsed->num_unbacked && ind_expr_same(size, parsed->unbacked[0].symbol))
+    if (parsed->data_sizes.num && ind_expr_same(size, parsed->data_sizes.unbacked[0].symbol))
         return snprintf(out, DIM, "n%d", t->s.size), true;
     return ind_expr_print(size, out, DIM) < DIM && declared(t->g, out);
 }
@@ -1241,13 +1241,13 @@ static bool set_dim(const trial *t, const ind_graph *parsed, ind_expr size, char
 static bool make_results(trial *t, const ind_graph *parsed) {
     graph *g = t->g;
     int first = g->num_values + g->num_fresh;
-    if (first + t->s.num_results > MOST_VALUES || (int)parsed->num_outputs != t->s.num_results) return false;
-    if (parsed->num_unbacked > 1 || (parsed->num_unbacked && g->num_sizes == MOST_SIZES)) return false;
-    t->s.size = parsed->num_unbacked ? g->num_sizes : -1;
+    if (first + t->s.num_results > MOST_VALUES || (int)parsed->outputs.num != t->s.num_results) return false;
+    if (parsed->data_sizes.num > 1 || (parsed->data_sizes.num && g->num_sizes == MOST_SIZES)) return false;
+    t->s.size = parsed->data_sizes.num ? g->num_sizes : -1;
     if (t->s.size >= 0) g->size[t->s.size] = (data_size){.made_by = g->num_statements, .most = g->plans ? 64 : 0};
     t->s.result = first;
     for (int i = 0; i < t->s.num_results; i++) {
-        const ind__tensor_info *x = &parsed->tensor[parsed->output[i].tensor];
+        const ind__tensor_info *x = &parsed->tensor[parsed->outputs.output[i].tensor];
         set_result(t, i, parsed, x);
         for (int d = 0; d < x->rank; d++) {
             if (!set_dim(t, parsed, x->size[d], g->v[first + i].dim[d])) return false;
@@ -1418,7 +1418,7 @@ static bool noisy_text(ind_graph *parsed, char *out, size_t size) {
         num_ops += !keep;
         line += length + (line[length] == '\n');
     }
-    return num_ops > 1 && n < size && !parsed->num_unbacked;
+    return num_ops > 1 && n < size && !parsed->data_sizes.num;
 }
 
 /* A module of that, NULL if there is none; false: the library failed. */

@@ -33,13 +33,18 @@ def members(body):
             start = i + 1
 
 
+def opaque():
+    """The structs that users only have pointers to: their members are in an internal.h."""
+    return {name for path in (ROOT / "src").rglob("internal.h") for name in re.findall(rf"\bstruct ({NAME}) \{{", path.read_text())}
+
+
 def declarations():
-    text = preprocessed()
+    text, hidden = preprocessed(), opaque()
     found = {f"function {plain(d)}" for d in re.findall(rf"\bIND_API ([^;{{}}]*?\b{NAME}\([^;{{}}]*\));", text)}
     found |= {f"inline {plain(d)}" for d in re.findall(rf"\bstatic inline ([^;{{}}]*\b{NAME}\([^;{{}}]*\)) \{{", text)}
     found |= {f"type {plain(d)}" for d in re.findall(rf"\btypedef ([^;{{}}]*\b{NAME}\b[^;{{}}]*);", text) if not re.search(r"\bind__", d)}
     for kind, name, body in re.findall(rf"\b(struct|union) ({NAME}) (\{{(?:[^{{}}]|\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}})*\}})", text):
-        found |= {f"{kind} {name}: {member}" for member in members(body[1:-1])}
+        found |= {f"{kind} {name}: {member}" for member in members(body[1:-1]) if name not in hidden}
     for name, body in re.findall(r"\benum(?: (\w+))? \{([^{}]*)\}", text):
         found |= {f"enum {name}"} if re.fullmatch(NAME, name) else set()
         found |= {f"enumerator {name}" for name in re.findall(rf"\b(IND_(?!_)\w+)\s*(?:=[^,]*)?(?:,|$)", body)}

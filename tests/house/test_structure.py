@@ -18,9 +18,7 @@ LONG_FUNCTIONS = {
     "ir__eval_f64": "a switch with one line per loop op",
     "ir__eval_f32": "a switch with one line per loop op",
 }
-LARGE_STRUCTS = {
-    "ind_graph": "its members are in the list of public declarations",
-}
+LARGE_STRUCTS = {}
 
 LITERAL = re.compile(r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)

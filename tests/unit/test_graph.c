@@ -1316,8 +1316,8 @@ static void test_guards(ind_context *c) {
     ind_size(h, "B in [1, 64] hint 8"), ind_size(h, "T in [1, 64] hint 8");
     check(!ind_guard_that(g, "B <= 16", &holds) && holds, "holds for the hints", ind_graph_error(g));
     check(!ind_guard_that(g, "B > 12", &holds) && !holds, "does not: the negation is the guard", ind_graph_error(g));
-    check(!ind_guard_that(g, "B <= 12", &holds) && holds && g->num_conditions == 2, "follows", ind_graph_error(g));
-    check(!ind_guard_that(g, "B > 12", &holds) && !holds && g->num_conditions == 2, "follows", ind_graph_error(g));
+    check(!ind_guard_that(g, "B <= 12", &holds) && holds && g->conditions.num == 2, "follows", ind_graph_error(g));
+    check(!ind_guard_that(g, "B > 12", &holds) && !holds && g->conditions.num == 2, "follows", ind_graph_error(g));
     check(!ind_fact(g, "B == T"), "fact", ind_graph_error(g));
     ind_tensor x = ind_input(g, "x", "f32[B]"), y = ind_input(g, "y", "f32[T]");
     check(ind_expr_same(ind_tensor_size(x, 0), ind_tensor_size(y, 0)), "one size", NULL);

@@ -416,7 +416,7 @@ static bool ind__check_sure(ind_graph *g, uint32_t x, bool written) {
 /* Returns the tensor with the current value of x; 0 on failure. */
 static uint32_t ind__current(ind_graph *g, uint32_t x) {
     uint32_t depth = 0;
-    if (!g->num_writes || !x || x >= g->num_tensors) return x;
+    if (!g->in_place.num_writes || !x || x >= g->num_tensors) return x;
     if (!ind__check_sure(g, x, false)) return 0;
     for (uint32_t v = x; ind__is_stale(g, v); v = g->tensor[v].viewed) depth++;
     uint32_t *stale = ind__arena_alloc(&g->arena, (depth + (size_t)1) * sizeof *stale), n = 0;
@@ -429,10 +429,10 @@ static uint32_t ind__current(ind_graph *g, uint32_t x) {
 
 /* Returns the current operands; NULL on failure. The storage of as_strided is not replaced: see ind__show_memory. */
 static const uint32_t *ind__current_operands(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t n) {
-    const char *file = g->here_file; /* errors name the caller's op */
-    const int line = g->here_line;
-    uint32_t *now = g->num_writes && n ? ind__arena_copy(&g->arena, operands, n * sizeof *now) : NULL;
-    if (!g->num_writes || !n) return operands;
+    const char *file = g->caller.file; /* errors name the caller's op */
+    const int line = g->caller.line;
+    uint32_t *now = g->in_place.num_writes && n ? ind__arena_copy(&g->arena, operands, n * sizeof *now) : NULL;
+    if (!g->in_place.num_writes || !n) return operands;
     if (!now) return ind__graph_no_memory(g, ind__op_name(op)), NULL;
     for (uint32_t k = 0; k < n && op != IND_OP_AS_STRIDED; k++) {
         now[k] = ind__current(g, operands[k]);

@@ -62,7 +62,7 @@ static ind_tensor ind__graph_add_over(ind_graph *g, ind_graph_op op, const uint3
                                       const char *custom_name) {
     const uint32_t *now = g && !g->status ? ind__current_operands(g, op, operands, num_operands) : operands;
     ind_tensor result = ind__add_node(g, op, now, num_operands, attrs, num_attrs, body, custom_name);
-    if (!result.id || !ind__views[op].stride || g->facts_borrowed) return result;
+    if (!result.id || !ind__views[op].stride || g->conditions.borrowed) return result;
     const bool each = op == IND_OP_BROADCAST_TENSORS || op == IND_OP_MESHGRID;
     ind_facts *before = ind__graph_enter(g);
     for (uint32_t k = 0; k < g->node[g->tensor[result.id].node].num_results; k++) {
@@ -78,7 +78,7 @@ static ind_tensor ind__graph_add_over(ind_graph *g, ind_graph_op op, const uint3
 ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
                           const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
     const bool strided = op == IND_OP_AS_STRIDED && num_operands == 1 && num_attrs == 3;
-    if (!strided || !g || g->status || g->facts_borrowed || !operands[0] || operands[0] >= g->num_tensors)
+    if (!strided || !g || g->status || g->conditions.borrowed || !operands[0] || operands[0] >= g->num_tensors)
         return ind__graph_add_over(g, op, operands, num_operands, attrs, num_attrs, body, custom_name);
     ind__attr attr[3] = {attrs[0], attrs[1], attrs[2]};
     uint32_t storage = operands[0];

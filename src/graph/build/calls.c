@@ -43,8 +43,8 @@ static ind_tensor ind__call(ind_graph_op op, const ind_tensor *x, uint32_t n, co
 
 static ind_tensor ind__add_scalar(ind_graph *g, ind__attr value) {
     if (!g || g->status) return ind__graph_tensor(g, 0);
-    const char *file = g->here_file;
-    int line = g->here_line;
+    const char *file = g->caller.file;
+    int line = g->caller.line;
     ind_tensor x = ind__graph_add(g, IND_OP_SCALAR, NULL, 0, &value, 1, NULL, NULL);
     if (x.id) ind_here(g, file, line); /* a number argument gets the position of the call */
     return x;

@@ -12,8 +12,8 @@ static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *f
     vsnprintf(g->error, sizeof g->error - 160, format, args);
     va_end(args);
     size_t used = strlen(g->error);
-    if (g->here_file) {
-        snprintf(g->error + used, sizeof g->error - used, "   [%.120s:%d]", g->here_file, g->here_line);
+    if (g->caller.file) {
+        snprintf(g->error + used, sizeof g->error - used, "   [%.120s:%d]", g->caller.file, g->caller.line);
     }
     return ind__fail(g->context, status, "%s", g->error);
 }
@@ -37,8 +37,8 @@ static ind_tensor ind__graph_tensor(ind_graph *g, uint32_t id) {
 /* Clears the position, which holds for one op. */
 static void ind__graph_leave_here(ind_graph *g) {
     if (g->composite) return;
-    g->here_file = NULL;
-    g->here_line = 0;
+    g->caller.file = NULL;
+    g->caller.line = 0;
 }
 
 /* ---- names */
@@ -74,14 +74,14 @@ static uint32_t ind__name_hash(const char *name, size_t length) {
 
 /* Returns the slot of the name, or the free slot for it; NULL only if the table is empty. */
 static struct ind__name *ind__find_slot(const ind_graph *g, const char *name, size_t length) {
-    if (g->cap_names == 0) return NULL;
+    if (g->names.cap == 0) return NULL;
     const uint32_t hash = ind__name_hash(name, length);
-    uint32_t at = hash & (g->cap_names - 1);
-    for (; g->names[at].name; at = (at + 1) & (g->cap_names - 1)) {
-        const struct ind__name *n = &g->names[at];
+    uint32_t at = hash & (g->names.cap - 1);
+    for (; g->names.slot[at].name; at = (at + 1) & (g->names.cap - 1)) {
+        const struct ind__name *n = &g->names.slot[at];
         if (n->hash == hash && !strncmp(n->name, name, length) && !n->name[length]) break;
     }
-    return &g->names[at];
+    return &g->names.slot[at];
 }
 
 /* Returns the tensor of this name; 0 if there is none. */
@@ -92,20 +92,20 @@ static uint32_t ind__find_tensor(const ind_graph *g, const char *name, size_t le
 
 /* Makes the table large enough for one more name and for `num` names. */
 static bool ind__grow_names(ind_graph *g, uint32_t num) {
-    uint32_t old_cap = g->cap_names, cap = old_cap ? old_cap * 2 : 64;
-    struct ind__name *old = g->names, *grown;
-    if ((g->num_names + 1) * 2 <= old_cap) return true;
+    uint32_t old_cap = g->names.cap, cap = old_cap ? old_cap * 2 : 64;
+    struct ind__name *old = g->names.slot, *grown;
+    if ((g->names.num + 1) * 2 <= old_cap) return true;
     while (cap / 2 < num && cap < UINT32_MAX / 4) cap *= 2;
     if (cap < old_cap || !(grown = ind__alloc(g->context, cap * sizeof *grown))) return false;
-    g->names = grown;
-    g->cap_names = cap;
-    g->num_names = 0;
+    g->names.slot = grown;
+    g->names.cap = cap;
+    g->names.num = 0;
     for (uint32_t i = 0; i < old_cap; i++) {
         if (!old[i].name || !old[i].tensor) continue;
         uint32_t at = old[i].hash & (cap - 1);
         while (grown[at].name) at = (at + 1) & (cap - 1);
         grown[at] = old[i];
-        g->num_names++;
+        g->names.num++;
     }
     ind__free(g->context, old);
     return true;
@@ -117,7 +117,7 @@ static bool ind__put_name(ind_graph *g, uint32_t tensor, const char *name, bool 
     char *copy = ind__arena_string(&g->arena, name, length);
     if (!copy) return false;
     struct ind__name *slot = ind__find_slot(g, copy, length);
-    if (!slot->name) g->num_names++;
+    if (!slot->name) g->names.num++;
     *slot = (struct ind__name){copy, tensor, ind__name_hash(copy, length)};
     g->tensor[tensor].name = copy;
     g->tensor[tensor].named = named;
@@ -155,18 +155,19 @@ static bool ind__number_name(ind_graph *g, uint32_t tensor, const char *base, ui
 
 /* Generates gelu, gelu_1, gelu_2. A counter per op avoids a search among many equal ops. */
 static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const char *base) {
-    return ind__number_name(g, tensor, base, g->op_count[op]++);
+    return ind__number_name(g, tensor, base, g->names.op_count[op]++);
 }
 
 /* Generates the names of the op whose names should follow, because another op is added or it is not the result. */
 static bool ind__name_unnamed(ind_graph *g) {
-    const uint32_t first = g->unnamed;
+    const uint32_t first = g->names.unnamed;
     if (!first) return true;
     const ind__node *n = &g->node[g->tensor[first].node];
     const char *base = n->name ? n->name : ind__op_name(n->op);
     bool ok = true;
-    for (uint32_t r = 0; ok && r < n->num_results; r++) ok = ind__number_name(g, first + r, base, g->unnamed_count + r);
-    g->unnamed = 0;
+    for (uint32_t r = 0; ok && r < n->num_results; r++)
+        ok = ind__number_name(g, first + r, base, g->names.unnamed_count + r);
+    g->names.unnamed = 0;
     return ok;
 }
 
@@ -174,11 +175,11 @@ static bool ind__name_unnamed(ind_graph *g) {
 static ind_tensor ind__add_unnamed(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
                                    const ind__attr *attrs, uint32_t num_attrs, ind_body *body,
                                    const char *custom_name) {
-    g->names_follow = true;
+    g->names.follow = true;
     ind_tensor x = ind__graph_add(g, op, operands, num_operands, attrs, num_attrs, body, custom_name);
-    g->names_follow = false;
-    if (x.id != g->unnamed && !ind__name_unnamed(g)) ind__graph_no_memory(g, ind__op_name(op)), x.id = 0;
-    g->unnamed = 0;
+    g->names.follow = false;
+    if (x.id != g->names.unnamed && !ind__name_unnamed(g)) ind__graph_no_memory(g, ind__op_name(op)), x.id = 0;
+    g->names.unnamed = 0;
     return x;
 }
 
@@ -214,14 +215,14 @@ static void ind__graph_destroy_owned(ind__owned *owned) {
     for (uint32_t i = 1; i < g->num_nodes; i++) ind__body_free(g->node[i].body);
     ind__free(c, g->node);
     ind__free(c, g->tensor);
-    ind__free(c, g->size_symbol);
-    ind__free(c, g->condition);
-    ind__free(c, g->used);
-    if (!g->facts_borrowed) ind_facts_destroy(g->facts);
-    ind__free(c, g->output);
-    ind__free(c, g->mutation);
-    ind__free(c, (void *)g->function);
-    ind__free(c, g->names);
+    ind__free(c, g->sizes.symbol);
+    ind__free(c, g->conditions.condition);
+    ind__free(c, g->sizes.used);
+    if (!g->conditions.borrowed) ind_facts_destroy(g->conditions.facts);
+    ind__free(c, g->outputs.output);
+    ind__free(c, g->in_place.mutation);
+    ind__free(c, (void *)g->functions.function);
+    ind__free(c, g->names.slot);
     ind__text_free(&g->text);
     ind__arena_free(&g->arena);
     ind__free(c, g);
@@ -258,9 +259,10 @@ ind_graph *ind_graph_create(ind_context *context, const char *name) {
     if (!g) return NULL;
     g->context = g->arena.context = g->text.context = context;
     ind__lock(context);
-    (void)ind_facts_create(context, &g->facts); /* before the graph: a context destroys younger objects first */
+    /* Before the graph: a context destroys younger objects first. */
+    (void)ind_facts_create(context, &g->conditions.facts);
     ind__own(context, &g->owned, ind__graph_destroy_owned);
-    const bool ok = g->facts && ind__graph_init(g, name);
+    const bool ok = g->conditions.facts && ind__graph_init(g, name);
     ind__unlock(context);
     if (ok) return g;
     ind_graph_destroy(g);
@@ -291,19 +293,19 @@ ind_context *ind_graph_context(const ind_graph *graph) {
 
 void ind_here(ind_graph *graph, const char *file, int line) {
     if (!graph) return;
-    graph->here_file = file;
-    graph->here_line = line;
+    graph->caller.file = file;
+    graph->caller.line = line;
 }
 
 /* ---- adding nodes */
 
 /* True if there are facts about sizes beyond their ranges. */
 static bool ind__has_facts(const ind_graph *g) {
-    return g->num_conditions || g->num_unbacked;
+    return g->conditions.num || g->data_sizes.num;
 }
 
 ind_facts *ind__graph_enter(const ind_graph *g) {
-    return ind_facts_enter(g->context, ind__has_facts(g) ? g->facts : NULL);
+    return ind_facts_enter(g->context, ind__has_facts(g) ? g->conditions.facts : NULL);
 }
 
 static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
@@ -315,7 +317,7 @@ static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
 static ind_expr ind__under_facts(const ind_graph *g, ind_expr e) {
     if (!ind__ok(e) || e.context->root != g->context->root) return e;
     e = ind__in_context(g->context, e);
-    return ind__has_facts(g) ? ind_simplify(g->facts, e) : e;
+    return ind__has_facts(g) ? ind_simplify(g->conditions.facts, e) : e;
 }
 
 /* Copies a list of sizes, simplified under the facts. */
@@ -387,10 +389,10 @@ static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *typ
     uint32_t number = g->num_nodes, first = g->num_tensors;
     node->result = first;
     node->num_results = num_results;
-    node->line = g->here_line;
-    if (g->here_file) node->file = ind__arena_string(&g->arena, g->here_file, strlen(g->here_file));
-    bool ok = !g->here_file || node->file;
-    const bool follow = g->names_follow && !g->composite && base_name;
+    node->line = g->caller.line;
+    if (g->caller.file) node->file = ind__arena_string(&g->arena, g->caller.file, strlen(g->caller.file));
+    bool ok = !g->caller.file || node->file;
+    const bool follow = g->names.follow && !g->composite && base_name;
     for (uint32_t r = 0; ok && r < node->num_results; r++) {
         ok = ind__append_result(g, &types[r], number, node->op == IND_OP_SCALAR);
         if (ok && base_name && !follow) ok = ind__make_name(g, first + r, node->op, base_name);
@@ -399,8 +401,8 @@ static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *typ
     if (slot) {
         *slot = *node;
         if (!follow) return true;
-        g->unnamed = first, g->unnamed_count = g->op_count[node->op];
-        g->op_count[node->op] += num_results;
+        g->names.unnamed = first, g->names.unnamed_count = g->names.op_count[node->op];
+        g->names.op_count[node->op] += num_results;
         return true;
     }
     for (uint32_t t = first; t < g->num_tensors; t++) {
@@ -435,8 +437,8 @@ static ind_tensor ind__expand(ind_graph *g, const ind__node *node);
 
 /* Returns the data-dependent size with this symbol; NULL: the graph has none. */
 static const ind__unbacked *ind__find_length(const ind_graph *g, ind_expr length) {
-    for (uint32_t u = 0; u < g->num_unbacked; u++)
-        if (ind_expr_same(g->unbacked[u].symbol, length)) return &g->unbacked[u];
+    for (uint32_t u = 0; u < g->data_sizes.num; u++)
+        if (ind_expr_same(g->data_sizes.unbacked[u].symbol, length)) return &g->data_sizes.unbacked[u];
     return NULL;
 }
 
@@ -448,12 +450,12 @@ static ind_expr ind__equal_of(const ind__infer *in) {
 
 /* Adds the bounds of a data-dependent size as facts, unless its symbol implies them. */
 static ind_status ind__assume_length(ind_graph *g, const ind__infer *in) {
-    if (g->facts_borrowed || ind__ok(ind__equal_of(in))) return IND_OK;
+    if (g->conditions.borrowed || ind__ok(ind__equal_of(in))) return IND_OK;
     ind_expr most = ind_expr_le(in->length, in->limit);
-    ind_status status = ind_known(g->facts, most) ? IND_OK : ind_facts_assume(g->facts, most);
+    ind_status status = ind_known(g->conditions.facts, most) ? IND_OK : ind_facts_assume(g->conditions.facts, most);
     if (!status && ind__ok(in->least)) {
         ind_expr least = ind_expr_le(in->least, in->length);
-        if (!ind_known(g->facts, least)) status = ind_facts_assume(g->facts, least);
+        if (!ind_known(g->conditions.facts, least)) status = ind_facts_assume(g->conditions.facts, least);
     }
     return status ? ind__graph_fail(g, status, "%s: %s", in->op_name, ind_error(g->context)) : IND_OK;
 }
@@ -461,13 +463,13 @@ static ind_status ind__assume_length(ind_graph *g, const ind__infer *in) {
 /* Adds the data-dependent size of the last node to the graph, with the facts that bound it. */
 static ind_status ind__add_length(ind_graph *g, ind__infer *in) {
     ind__attr *own = &g->node[g->num_nodes - 1].attr[g->schema[in->op].num_attrs - 1];
-    ind_expr most = ind__most(g->unbacked, g->num_unbacked, in->limit);
+    ind_expr most = ind__most(g->data_sizes.unbacked, g->data_sizes.num, in->limit);
     if (!ind__ok(most))
         return ind__graph_fail(g, IND_NOT_SUPPORTED, "%s: no bound in the declared sizes is found for its result",
                                in->op_name);
     *own = (ind__attr){.kind = IND__ATTR_SIZE, .e = in->length};
     if (ind__find_length(g, in->length)) return IND_OK;
-    g->unbacked[g->num_unbacked++] = (ind__unbacked){
+    g->data_sizes.unbacked[g->data_sizes.num++] = (ind__unbacked){
         .symbol = in->length, .most = most, .node = g->num_nodes - 1, .source = in->source, .equal = ind__equal_of(in)};
     return ind__assume_length(g, in);
 }

@@ -39,7 +39,7 @@ static ind_status ind__check_write(ind_graph *g, const char *op, uint32_t x, uin
 /* Records that the memory of `root` now contains `value`. */
 static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
     ind__tensor_info *t = &g->tensor[root];
-    g->num_writes++;
+    g->in_place.num_writes++;
     t->seen = ++t->writes;
     t->now = value;
     if (g->node[t->node].op != IND_OP_INPUT) return;

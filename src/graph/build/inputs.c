@@ -1,12 +1,12 @@
 /* ---- sizes, inputs, outputs */
 
 static ind_expr ind__find_size(const ind_graph *g, const char *name, size_t length) {
-    for (uint32_t i = 0; i < g->num_sizes; i++) {
-        const char *s = ind_expr_symbol(g->size_symbol[i])->name;
-        if (ind__same_name(s, strlen(s), name, length)) return g->size_symbol[i];
+    for (uint32_t i = 0; i < g->sizes.num; i++) {
+        const char *s = ind_expr_symbol(g->sizes.symbol[i])->name;
+        if (ind__same_name(s, strlen(s), name, length)) return g->sizes.symbol[i];
     }
-    for (uint32_t u = 0; u < g->num_unbacked; u++) {
-        const ind__unbacked *size = &g->unbacked[u];
+    for (uint32_t u = 0; u < g->data_sizes.num; u++) {
+        const ind__unbacked *size = &g->data_sizes.unbacked[u];
         const char *s = ind_expr_symbol(size->symbol)->name;
         if (ind__same_name(s, strlen(s), name, length)) return ind__ok(size->equal) ? size->equal : size->symbol;
     }
@@ -20,8 +20,8 @@ ind_status ind__graph_declare(ind_graph *g, ind_expr symbol) {
     if (ind__ok(ind__find_size(g, s->name, strlen(s->name)))) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "size: %s is declared twice", s->name);
     }
-    bool *used = IND__PUSH(g->context, bool, g->used, g->num_used, g->cap_used);
-    ind_expr *slot = used ? IND__PUSH(g->context, ind_expr, g->size_symbol, g->num_sizes, g->cap_sizes) : NULL;
+    bool *used = IND__PUSH(g->context, bool, g->sizes.used, g->sizes.num_used, g->sizes.cap_used);
+    ind_expr *slot = used ? IND__PUSH(g->context, ind_expr, g->sizes.symbol, g->sizes.num, g->sizes.cap) : NULL;
     if (!slot) return ind__graph_no_memory(g, "size");
     *slot = symbol;
     return IND_OK;
@@ -33,8 +33,8 @@ static bool ind__is_source(const ind_graph *g, uint32_t tensor) {
 }
 
 static bool ind__find_output(const ind_graph *g, const char *name) {
-    for (uint32_t i = 0; i < g->num_outputs; i++) {
-        if (!strcmp(g->output[i].name, name)) return true;
+    for (uint32_t i = 0; i < g->outputs.num; i++) {
+        if (!strcmp(g->outputs.output[i].name, name)) return true;
     }
     return false;
 }
@@ -120,7 +120,7 @@ static bool ind__add_output(ind_graph *g, const char *name, uint32_t x) {
     if (!g->tensor[x].named && !ind__find_tensor(g, name, strlen(name)) && !ind__rename(g, x, name, true)) return false;
     char *copy = ind__arena_string(&g->arena, name, strlen(name));
     struct ind__output *o =
-        copy ? IND__PUSH(g->context, struct ind__output, g->output, g->num_outputs, g->cap_outputs) : NULL;
+        copy ? IND__PUSH(g->context, struct ind__output, g->outputs.output, g->outputs.num, g->outputs.cap) : NULL;
     if (!o) return false;
     o->name = copy;
     o->tensor = x;
@@ -148,8 +148,8 @@ static const ind__tensor_info *ind__tensor_of(ind_tensor x) {
 }
 
 static struct ind__mutation *ind__find_mutation(const ind_graph *g, uint32_t input) {
-    for (uint32_t i = 0; i < g->num_mutations; i++)
-        if (g->mutation[i].input == input) return &g->mutation[i];
+    for (uint32_t i = 0; i < g->in_place.num; i++)
+        if (g->in_place.mutation[i].input == input) return &g->in_place.mutation[i];
     return NULL;
 }
 
@@ -177,7 +177,7 @@ static ind_status ind__check_mutation(ind_graph *g, uint32_t input, uint32_t val
 
 static void ind__add_mutation(ind_graph *g, uint32_t input, uint32_t value) {
     struct ind__mutation *m =
-        IND__PUSH(g->context, struct ind__mutation, g->mutation, g->num_mutations, g->cap_mutations);
+        IND__PUSH(g->context, struct ind__mutation, g->in_place.mutation, g->in_place.num, g->in_place.cap);
     if (m) *m = (struct ind__mutation){input, value};
     if (!m) ind__graph_no_memory(g, "mutate");
 }

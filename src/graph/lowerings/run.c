@@ -9,9 +9,9 @@ static void graph__count_users(const graph__lowering *w) {
             w->users[n->operand[k]] += k == 0 && ind__op_has(n->op, 'C') ? 2 : 1;
         for (uint32_t k = 0; k < n->num_operands; k++) w->last_user[n->operand[k]] = i;
     }
-    for (uint32_t i = 0; i < w->graph->num_mutations; i++) {
-        w->users[w->graph->mutation[i].value]++;
-        w->last_user[w->graph->mutation[i].value] = UINT32_MAX;
+    for (uint32_t i = 0; i < w->graph->in_place.num; i++) {
+        w->users[w->graph->in_place.mutation[i].value]++;
+        w->last_user[w->graph->in_place.mutation[i].value] = UINT32_MAX;
     }
 }
 
@@ -24,15 +24,15 @@ static ind_status graph__lower_outputs(const graph__lowering *w, uint32_t tensor
     uint32_t i = w->first_output[tensor];
     w->first_output[tensor] = 0; /* stored; a constant may be stored earlier, for a matrix product */
     for (; i; i = w->next_output[i - 1]) {
-        ind_status status = ind__box_output(w->program, x, w->graph->output[i - 1].name, i - 1);
+        ind_status status = ind__box_output(w->program, x, w->graph->outputs.output[i - 1].name, i - 1);
         if (status) return status;
     }
     return IND_OK;
 }
 
 static void graph__link_outputs(const graph__lowering *w) {
-    for (uint32_t i = w->graph->num_outputs; i-- > 0;) {
-        uint32_t *first = &w->first_output[w->graph->output[i].tensor];
+    for (uint32_t i = w->graph->outputs.num; i-- > 0;) {
+        uint32_t *first = &w->first_output[w->graph->outputs.output[i].tensor];
         w->next_output[i] = *first;
         *first = i + 1;
     }
@@ -136,14 +136,14 @@ static ind_status graph__lower_mutation(const graph__lowering *w, const struct i
 static ind_status graph__lower_mutations(const graph__lowering *w) {
     const ind_graph *g = w->graph;
     ind_status status = IND_OK;
-    ind__box **value = ind__alloc(g->context, (g->num_mutations + (size_t)1) * sizeof *value);
+    ind__box **value = ind__alloc(g->context, (g->in_place.num + (size_t)1) * sizeof *value);
     if (!value) return ind__failed(g->context);
-    for (uint32_t i = 0; !status && i < g->num_mutations; i++) {
-        w->program->origin = g->tensor[g->mutation[i].value].node;
-        status = graph__protect_value(w, &g->mutation[i], &value[i]);
+    for (uint32_t i = 0; !status && i < g->in_place.num; i++) {
+        w->program->origin = g->tensor[g->in_place.mutation[i].value].node;
+        status = graph__protect_value(w, &g->in_place.mutation[i], &value[i]);
     }
-    for (uint32_t i = 0; !status && i < g->num_mutations; i++)
-        status = graph__lower_mutation(w, &g->mutation[i], value[i]);
+    for (uint32_t i = 0; !status && i < g->in_place.num; i++)
+        status = graph__lower_mutation(w, &g->in_place.mutation[i], value[i]);
     ind__free(g->context, value);
     return status;
 }
@@ -154,8 +154,8 @@ static ind_status graph__lower_all(graph__lowering *w) {
     graph__count_users(w);
     graph__link_outputs(w);
     for (uint32_t i = 1; status == IND_OK && i < g->num_nodes; i++) status = graph__lower_node(w, i);
-    for (uint32_t i = 0; status == IND_OK && i < g->num_outputs; i++) {
-        uint32_t tensor = g->output[i].tensor;
+    for (uint32_t i = 0; status == IND_OK && i < g->outputs.num; i++) {
+        uint32_t tensor = g->outputs.output[i].tensor;
         w->program->origin = g->tensor[tensor].node;
         if (w->first_output[tensor] == i + 1) status = graph__lower_outputs(w, tensor, true);
     }
@@ -172,7 +172,7 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     w.box = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.box);
     w.users = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.users);
     w.first_output = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.first_output);
-    w.next_output = ind__alloc(c, (g->num_outputs + (size_t)1) * sizeof *w.next_output);
+    w.next_output = ind__alloc(c, (g->outputs.num + (size_t)1) * sizeof *w.next_output);
     w.last_user = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.last_user);
     bool ready = w.box && w.users && w.first_output && w.next_output && w.last_user;
     status = ready ? graph__lower_all(&w) : ind__failed(c);

@@ -10,15 +10,15 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
 /* Returns the data-dependent sizes used by a node's operands and results, as bits. */
 static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
     uint64_t in = 0;
-    for (uint32_t r = 0; g->num_unbacked && r < n->num_results; r++) {
+    for (uint32_t r = 0; g->data_sizes.num && r < n->num_results; r++) {
         const ind__tensor_info *t = &g->tensor[n->result + r];
-        for (int d = 0; d < t->rank; d++) in |= ind__unbacked_in(g->unbacked, g->num_unbacked, t->size[d]);
+        for (int d = 0; d < t->rank; d++) in |= ind__unbacked_in(g->data_sizes.unbacked, g->data_sizes.num, t->size[d]);
     }
-    for (uint32_t i = 0; g->num_unbacked && i < n->num_attrs; i++) {
+    for (uint32_t i = 0; g->data_sizes.num && i < n->num_attrs; i++) {
         const ind__attr *a = &n->attr[i];
-        if (a->kind == IND__ATTR_SIZE) in |= ind__unbacked_in(g->unbacked, g->num_unbacked, a->e);
+        if (a->kind == IND__ATTR_SIZE) in |= ind__unbacked_in(g->data_sizes.unbacked, g->data_sizes.num, a->e);
         for (int k = 0; (a->kind == IND__ATTR_SIZES || a->kind == IND__ATTR_INTS) && k < a->count; k++)
-            in |= ind__unbacked_in(g->unbacked, g->num_unbacked, a->list[k]);
+            in |= ind__unbacked_in(g->data_sizes.unbacked, g->data_sizes.num, a->list[k]);
     }
     return in;
 }
@@ -28,8 +28,8 @@ static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
 static void graph__mark_live_nodes(graph__rewrite *r) {
     const ind_graph *g = r->from;
     bool all = !(r->enabled >> IND_PASS_DCE & 1);
-    for (uint32_t i = 0; i < g->num_outputs; i++) r->live[g->tensor[g->output[i].tensor].node] = true;
-    for (uint32_t i = 0; i < g->num_mutations; i++) r->live[g->tensor[g->mutation[i].value].node] = true;
+    for (uint32_t i = 0; i < g->outputs.num; i++) r->live[g->tensor[g->outputs.output[i].tensor].node] = true;
+    for (uint32_t i = 0; i < g->in_place.num; i++) r->live[g->tensor[g->in_place.mutation[i].value].node] = true;
     for (uint32_t i = g->num_nodes; i-- > 1;) {
         const ind__node *n = &g->node[i];
         r->live[i] = r->live[i] || all || n->op == IND_OP_INPUT || n->op == IND_OP_CONST;
@@ -38,8 +38,8 @@ static void graph__mark_live_nodes(graph__rewrite *r) {
             if (n->operand[k]) r->live[g->tensor[n->operand[k]].node] = true;
         }
         uint64_t sizes = r->live[i] ? graph__sizes_from_data(g, n) : 0;
-        for (uint32_t u = 0; u < g->num_unbacked; u++)
-            if (sizes >> u & 1) r->live[g->unbacked[u].node] = true;
+        for (uint32_t u = 0; u < g->data_sizes.num; u++)
+            if (sizes >> u & 1) r->live[g->data_sizes.unbacked[u].node] = true;
     }
 }
 
@@ -89,27 +89,27 @@ static ind_status graph__rewrite_status(const graph__rewrite *r) {
 }
 
 static bool graph__borrow_facts(ind_graph *to, const ind_graph *from) {
-    ind_facts_destroy(to->facts);
-    to->facts = from->facts;
-    to->facts_borrowed = true;
-    for (uint32_t i = 0; i < from->num_conditions; i++) {
+    ind_facts_destroy(to->conditions.facts);
+    to->conditions.facts = from->conditions.facts;
+    to->conditions.borrowed = true;
+    for (uint32_t i = 0; i < from->conditions.num; i++) {
         ind__condition *c =
-            IND__PUSH(to->context, ind__condition, to->condition, to->num_conditions, to->cap_conditions);
+            IND__PUSH(to->context, ind__condition, to->conditions.condition, to->conditions.num, to->conditions.cap);
         if (!c) return false;
-        *c = from->condition[i];
+        *c = from->conditions.condition[i];
     }
     return true;
 }
 
 static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
     const ind_graph *g = r->from;
-    for (uint32_t i = 0; i < g->num_sizes; i++) {
-        ind_status status = ind__graph_declare(r->to, g->size_symbol[i]);
+    for (uint32_t i = 0; i < g->sizes.num; i++) {
+        ind_status status = ind__graph_declare(r->to, g->sizes.symbol[i]);
         if (status) return status;
     }
     if (!graph__borrow_facts(r->to, g)) return ind__failed(g->context);
-    for (uint32_t i = 0; i < g->num_functions; i++) {
-        ind_status status = ind__graph_add_function(r->to, g->function[i]);
+    for (uint32_t i = 0; i < g->functions.num; i++) {
+        ind_status status = ind__graph_add_function(r->to, g->functions.function[i]);
         if (status) return status;
     }
     for (uint32_t i = 1; i < g->num_nodes; i++) {
@@ -121,12 +121,13 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
         if (!x) return graph__rewrite_status(r);
         for (uint32_t k = 0; k < n.num_results; k++) r->map[n.result + k] = x + k;
     }
-    for (uint32_t i = 0; i < g->num_outputs; i++) {
-        ind_status status = ind_output(r->to, g->output[i].name, (ind_tensor){r->to, r->map[g->output[i].tensor]});
+    for (uint32_t i = 0; i < g->outputs.num; i++) {
+        ind_status status =
+            ind_output(r->to, g->outputs.output[i].name, (ind_tensor){r->to, r->map[g->outputs.output[i].tensor]});
         if (status) return status;
     }
-    for (uint32_t i = 0; i < g->num_mutations; i++) {
-        const struct ind__mutation *m = &g->mutation[i];
+    for (uint32_t i = 0; i < g->in_place.num; i++) {
+        const struct ind__mutation *m = &g->in_place.mutation[i];
         ind_status status = ind_mutate((ind_tensor){r->to, r->map[m->input]}, (ind_tensor){r->to, r->map[m->value]});
         if (status) return status;
     }
@@ -165,12 +166,12 @@ static ind_status graph__rewrite_once(const ind_graph *g, uint32_t enabled, ind_
 
 /* Moves facts and conditions to a rewritten copy, as the source graph may be destroyed before it. */
 static void ind__graph_take_facts(ind_graph *copy, ind_graph *g) {
-    copy->facts_borrowed = false;
-    g->facts_borrowed = true;
-    for (uint32_t i = 0; i < copy->num_conditions; i++) {
-        const char *text = copy->condition[i].text;
-        copy->condition[i].text = ind__arena_string(&copy->arena, text, strlen(text));
-        if (!copy->condition[i].text) ind__graph_no_memory(copy, "fact");
+    copy->conditions.borrowed = false;
+    g->conditions.borrowed = true;
+    for (uint32_t i = 0; i < copy->conditions.num; i++) {
+        const char *text = copy->conditions.condition[i].text;
+        copy->conditions.condition[i].text = ind__arena_string(&copy->arena, text, strlen(text));
+        if (!copy->conditions.condition[i].text) ind__graph_no_memory(copy, "fact");
     }
 }
 

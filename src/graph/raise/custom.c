@@ -2,7 +2,7 @@
 
 static uint64_t graph__raised_unbacked_shape(const ind_graph *g, const ind__tensor_info *t) {
     uint64_t any = 0;
-    for (int d = 0; d < t->rank; d++) any |= ind__unbacked_in(g->unbacked, g->num_unbacked, t->size[d]);
+    for (int d = 0; d < t->rank; d++) any |= ind__unbacked_in(g->data_sizes.unbacked, g->data_sizes.num, t->size[d]);
     return any;
 }
 
@@ -11,8 +11,8 @@ static void graph__raise_custom_sizes(graph__raise *r, const ind_graph *from, co
     for (uint32_t k = 0; k < n->num_operands; k++)
         any |= graph__raised_unbacked_shape(from, &from->tensor[n->operand[k]]);
     for (uint32_t k = 0; k < n->body->num_index; k++)
-        any |= ind__unbacked_in(from->unbacked, from->num_unbacked, n->body->index[k]);
-    r->unbacked = from->unbacked, r->num_unbacked = from->num_unbacked;
+        any |= ind__unbacked_in(from->data_sizes.unbacked, from->data_sizes.num, n->body->index[k]);
+    r->unbacked = from->data_sizes.unbacked, r->num_unbacked = from->data_sizes.num;
     graph__raise_data_sizes(r, any);
 }
 
@@ -47,9 +47,9 @@ ind_graph *ind_pointwise_graph(ind_tensor x) {
     const uint32_t refusals = ind__refusals(c);
     ind_graph *g = ind_graph_create(c, n->name);
     if (!g) return NULL;
-    for (uint32_t i = 0; i < x.graph->num_sizes; i++) (void)ind__graph_declare(g, x.graph->size_symbol[i]);
-    for (uint32_t i = 0; i < x.graph->num_conditions; i++)
-        graph__raise_condition(g, x.graph->condition[i].text, x.graph->condition[i].guard);
+    for (uint32_t i = 0; i < x.graph->sizes.num; i++) (void)ind__graph_declare(g, x.graph->sizes.symbol[i]);
+    for (uint32_t i = 0; i < x.graph->conditions.num; i++)
+        graph__raise_condition(g, x.graph->conditions.condition[i].text, x.graph->conditions.condition[i].guard);
     graph__raise r = {.g = g, .c = c, .body = n->body, .num_buffers = n->num_operands};
     graph__raise_custom_sizes(&r, x.graph, n);
     ind_facts *before = ind__graph_enter(g);

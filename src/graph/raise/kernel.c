@@ -58,8 +58,8 @@ static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, 
 static bool graph__raise_rename(ind_graph *g) {
     uint8_t *keeps_name = ind__alloc(g->context, g->num_tensors);
     bool ok = keeps_name != NULL;
-    for (uint32_t i = 0; ok && i < g->num_outputs; i++) keeps_name[g->output[i].tensor] = 1;
-    for (uint32_t i = 0; ok && i < g->num_mutations; i++) keeps_name[g->mutation[i].value] = 1;
+    for (uint32_t i = 0; ok && i < g->outputs.num; i++) keeps_name[g->outputs.output[i].tensor] = 1;
+    for (uint32_t i = 0; ok && i < g->in_place.num; i++) keeps_name[g->in_place.mutation[i].value] = 1;
     for (uint32_t t = 1; ok && t < g->num_tensors; t++) {
         keeps_name[t] = keeps_name[t] || g->tensor[t].weak || ind__is_source(g, t);
         const char *name = keeps_name[t] ? NULL : g->tensor[t].name;
@@ -81,7 +81,7 @@ static ind_graph *graph__raise_tidy(ind_graph *g) {
         if (!g->status) ind__graph_fail(g, ind__failed(g->context), "%s", ind_error(g->context));
         return g;
     }
-    memset(out->op_count, 0, sizeof out->op_count);
+    memset(out->names.op_count, 0, sizeof out->names.op_count);
     if (!graph__raise_rename(out)) ind__graph_no_memory(out, "kernel graph");
     ind__graph_take_facts(out, g);
     ind_graph_destroy(g);

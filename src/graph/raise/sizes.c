@@ -20,7 +20,7 @@ static void graph__raise_fact(graph__raise *r, ind_expr condition) {
 static void graph__raise_declare(graph__raise *r, const ind__unbacked *u) {
     ind_symbol s = *ind_expr_symbol(u->symbol);
     s.kind = IND_SYMBOL_SIZE;
-    s.slot = (int)r->g->num_sizes;
+    s.slot = (int)r->g->sizes.num;
     ind_expr size = ind_symbol_expr(r->c, &s);
     if (!ind__ok(size) || ind__graph_declare(r->g, size)) return;
     r->from_data[r->num_declared] = u->symbol;

@@ -186,9 +186,9 @@ static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, cons
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_result *r, uint32_t num_results) {
     uint32_t first = p->g->num_nodes;
     for (uint32_t k = num_results; ind__op_has(call->op, 'Z') && k-- > 0;)
-        if (r[k].late) p->g->wanted_size = r[k].size;
+        if (r[k].late) p->g->data_sizes.wanted_name = r[k].size;
     ind_tensor x = ind__add_call(p, call, !call->in_place);
-    p->g->wanted_size = NULL;
+    p->g->data_sizes.wanted_name = NULL;
     if (p->status || !ind__check_graph(p, call->at)) return;
     for (; first < p->g->num_nodes; first++) p->g->node[first].line = ind__line_of(p, call->at);
     if (call->in_place) {

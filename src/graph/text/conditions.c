@@ -5,13 +5,13 @@
 
 /* True if the size of this number is in e, also in the range that the facts give it. */
 static bool ind__has_size(const ind_graph *g, ind_expr e, uint32_t number) {
-    ind_expr symbol = g->size_symbol[number];
+    ind_expr symbol = g->sizes.symbol[number];
     return ind__expr_depends(e, symbol) || ind__expr_depends(e, ind__under_facts(g, symbol));
 }
 
 static void ind__mark_expr(ind_graph *g, ind_expr e) {
-    for (uint32_t i = 0; !ind_expr_is_int(e, NULL) && i < g->num_sizes; i++) {
-        g->used[i] = g->used[i] || ind__has_size(g, e, i);
+    for (uint32_t i = 0; !ind_expr_is_int(e, NULL) && i < g->sizes.num; i++) {
+        g->sizes.used[i] = g->sizes.used[i] || ind__has_size(g, e, i);
     }
 }
 
@@ -31,11 +31,11 @@ static void ind__mark_node(ind_graph *g, const ind__node *n) {
 
 /* Returns the first size of the condition that a node already uses; NULL: none. Every node is scanned once. */
 static const char *ind__used_size(ind_graph *g, ind_expr condition) {
-    if (g->num_scanned == 0) g->num_scanned = 1;
-    while (g->num_scanned < g->num_nodes) ind__mark_node(g, &g->node[g->num_scanned++]);
-    for (uint32_t i = 0; i < g->num_sizes; i++) {
-        if (g->used[i] && ind__has_size(g, condition, i)) {
-            return ind_expr_symbol(g->size_symbol[i])->name;
+    if (g->sizes.num_scanned == 0) g->sizes.num_scanned = 1;
+    while (g->sizes.num_scanned < g->num_nodes) ind__mark_node(g, &g->node[g->sizes.num_scanned++]);
+    for (uint32_t i = 0; i < g->sizes.num; i++) {
+        if (g->sizes.used[i] && ind__has_size(g, condition, i)) {
+            return ind_expr_symbol(g->sizes.symbol[i])->name;
         }
     }
     return NULL;
@@ -50,16 +50,16 @@ static bool ind__is_condition(ind_expr e) {
 static int ind__settled(const ind_graph *g, ind_expr e) {
     int64_t value;
     if (ind_expr_is_int(e, &value)) return value != 0;
-    if (ind_known(g->facts, e)) return 1;
-    return ind_known(g->facts, ind_expr_not(e)) ? 0 : -1;
+    if (ind_known(g->conditions.facts, e)) return 1;
+    return ind_known(g->conditions.facts, ind_expr_not(e)) ? 0 : -1;
 }
 
 /* "S in [1, 4096], T in [1, 64]" */
 static const char *ind__describe_declared(const ind_graph *g, char *out, size_t bytes) {
     size_t used = 0;
     snprintf(out, bytes, "no size");
-    for (uint32_t i = 0; i < g->num_sizes && used < bytes; i++) {
-        const ind_symbol *s = ind_expr_symbol(g->size_symbol[i]);
+    for (uint32_t i = 0; i < g->sizes.num && used < bytes; i++) {
+        const ind_symbol *s = ind_expr_symbol(g->sizes.symbol[i]);
         used += (size_t)snprintf(out + used, bytes - used, "%s%s in [%lld, %lld]", used ? ", " : "", s->name,
                                  (long long)s->lo, (long long)s->hi);
     }
@@ -67,12 +67,13 @@ static const char *ind__describe_declared(const ind_graph *g, char *out, size_t 
 }
 
 static ind_status ind__record_condition(ind_graph *g, ind_expr e, const char *text, bool guard) {
-    ind__condition *slot = IND__PUSH(g->context, ind__condition, g->condition, g->num_conditions, g->cap_conditions);
+    ind__condition *slot =
+        IND__PUSH(g->context, ind__condition, g->conditions.condition, g->conditions.num, g->conditions.cap);
     if (!slot) return ind__graph_no_memory(g, "fact");
     *slot = (ind__condition){e, guard, text};
-    ind_status status = ind_facts_assume(g->facts, e);
+    ind_status status = ind_facts_assume(g->conditions.facts, e);
     if (!status) return IND_OK;
-    g->num_conditions--;
+    g->conditions.num--;
     char why[400];
     snprintf(why, sizeof why, "%.390s", ind_error(g->context));
     return ind__graph_fail(g, status, "%s: %s", guard ? "guard" : "fact", why);
@@ -137,7 +138,7 @@ static ind_status ind__renew_length(ind_graph *g, ind__unbacked *u) {
     if (!ind__ok(value)) value = u->symbol = ind__under_facts(g, old);
     for (uint32_t i = u->node; i < g->num_nodes && !g->status; i++)
         ind__renew_node(g, &g->node[i], old, value, u->symbol);
-    for (ind__unbacked *later = u + 1; later < g->unbacked + g->num_unbacked; later++)
+    for (ind__unbacked *later = u + 1; later < g->data_sizes.unbacked + g->data_sizes.num; later++)
         later->equal = ind__with_length(g, later->equal, old, value);
     return g->status;
 }
@@ -176,7 +177,7 @@ static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_ex
     if (ind__infer_results(&in)) {
         ind__graph_fail(g, in.status, "fact: %s: %s", in.op_name, in.error);
     } else {
-        ind_expr most = ind__most(g->unbacked, (uint32_t)(u - g->unbacked), in.limit);
+        ind_expr most = ind__most(g->data_sizes.unbacked, (uint32_t)(u - g->data_sizes.unbacked), in.limit);
         u->most = ind__ok(most) ? most : u->most;
         u->equal = ind__equal_of(&in);
         if (!ind__assume_length(g, &in)) ind__renew_length(g, u);
@@ -187,8 +188,8 @@ static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_ex
 
 /* Adds a fact about a data-dependent size. The kernel that counts the elements checks it. */
 static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *text) {
-    ind__unbacked *u = &g->unbacked[g->num_unbacked - 1];
-    while (u > g->unbacked && !ind__expr_depends(e, u->symbol)) u--;
+    ind__unbacked *u = &g->data_sizes.unbacked[g->data_sizes.num - 1];
+    while (u > g->data_sizes.unbacked && !ind__expr_depends(e, u->symbol)) u--;
     const ind__node *n = &g->node[u->node];
     const char *name = ind_expr_symbol(u->symbol)->name, *op = ind__op_name(n->op);
     ind_expr bound[2];

@@ -170,28 +170,30 @@ static void ind__print_size(ind__text *t, const ind_symbol *s) {
 }
 
 static void ind__print_outputs(ind__text *t, const ind_graph *g) {
-    for (uint32_t i = 0; i < g->num_outputs; i++) {
-        const char *name = g->output[i].name, *tensor = g->tensor[g->output[i].tensor].name;
+    for (uint32_t i = 0; i < g->outputs.num; i++) {
+        const char *name = g->outputs.output[i].name, *tensor = g->tensor[g->outputs.output[i].tensor].name;
         ind__textf(t, "%s%s", i ? ", " : "  output ", name);
         if (strcmp(name, tensor)) ind__textf(t, " = %s", tensor);
     }
-    if (g->num_outputs) ind__textf(t, "\n");
+    if (g->outputs.num) ind__textf(t, "\n");
 }
 
 static void ind__print_mutations(ind__text *t, const ind_graph *g) {
-    for (uint32_t i = 0; i < g->num_mutations; i++)
-        ind__textf(t, "  mutate %s = %s\n", g->tensor[g->mutation[i].input].name, g->tensor[g->mutation[i].value].name);
+    for (uint32_t i = 0; i < g->in_place.num; i++)
+        ind__textf(t, "  mutate %s = %s\n", g->tensor[g->in_place.mutation[i].input].name,
+                   g->tensor[g->in_place.mutation[i].value].name);
     for (uint32_t i = 1; i < g->num_tensors; i++)
         if (g->tensor[i].donated) ind__textf(t, "  donate %s\n", g->tensor[i].name);
 }
 
 static void ind__print_graph(ind__text *t, const ind_graph *g) {
     ind__textf(t, "graph %s {\n", g->name);
-    for (uint32_t i = 0; i < g->num_sizes; i++) ind__print_size(t, ind_expr_symbol(g->size_symbol[i]));
-    for (uint32_t i = 0; i < g->num_conditions; i++) {
-        ind__textf(t, "  %s %s\n", g->condition[i].guard ? "guard" : "fact", g->condition[i].text);
+    for (uint32_t i = 0; i < g->sizes.num; i++) ind__print_size(t, ind_expr_symbol(g->sizes.symbol[i]));
+    for (uint32_t i = 0; i < g->conditions.num; i++) {
+        ind__textf(t, "  %s %s\n", g->conditions.condition[i].guard ? "guard" : "fact",
+                   g->conditions.condition[i].text);
     }
-    for (uint32_t i = 0; i < g->num_functions; i++) ind__print_function(t, g->function[i]);
+    for (uint32_t i = 0; i < g->functions.num; i++) ind__print_function(t, g->functions.function[i]);
     for (uint32_t i = 1; i < g->num_nodes; i++) ind__print_node(t, g, &g->node[i]);
     ind__print_mutations(t, g);
     ind__print_outputs(t, g);

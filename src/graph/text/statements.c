@@ -48,7 +48,7 @@ static bool ind__check_size(ind__parser *p, const char *at, ind_symbol *s, bool 
 /* size = name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ] */
 static ind_expr ind__parse_size(ind__parser *p) {
     char name[IND__MAX_NAME + 1];
-    ind_symbol s = {.kind = IND_SYMBOL_SIZE, .slot = (int)p->g->num_sizes, .name = name, .multiple_of = 1};
+    ind_symbol s = {.kind = IND_SYMBOL_SIZE, .slot = (int)p->g->sizes.num, .name = name, .multiple_of = 1};
     ind_expr none = {p->g->context, 0};
     ind__skip(p);
     const char *at = p->at;

@@ -13,11 +13,11 @@ static ind_expr ind__parser_find_size(const char *name, size_t length, void *use
 static void ind__list_sizes(const ind_graph *g, char *out, size_t bytes) {
     size_t used = 0;
     out[0] = 0;
-    for (uint32_t i = 0; i < g->num_sizes && used < bytes; i++) {
-        used +=
-            (size_t)snprintf(out + used, bytes - used, "%s%s", i ? ", " : "", ind_expr_symbol(g->size_symbol[i])->name);
+    for (uint32_t i = 0; i < g->sizes.num && used < bytes; i++) {
+        used += (size_t)snprintf(out + used, bytes - used, "%s%s", i ? ", " : "",
+                                 ind_expr_symbol(g->sizes.symbol[i])->name);
     }
-    if (g->num_sizes == 0) snprintf(out, bytes, "none");
+    if (g->sizes.num == 0) snprintf(out, bytes, "none");
 }
 
 static bool ind__need_expr(ind__parser *p, ind_expr *out) {

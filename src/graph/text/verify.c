@@ -46,14 +46,15 @@ static ind_status ind__verify_nodes(const ind_graph *g) {
         ind_status status = source ? IND_OK : ind__verify_types(g, n);
         if (status) return status;
     }
-    for (uint32_t i = 0; i < g->num_outputs; i++) {
-        uint32_t x = g->output[i].tensor;
+    for (uint32_t i = 0; i < g->outputs.num; i++) {
+        uint32_t x = g->outputs.output[i].tensor;
         if (x == 0 || x >= next || g->tensor[x].weak) {
-            return ind__fail(g->context, IND_VERIFY, "graph %s: output %s is not a tensor", g->name, g->output[i].name);
+            return ind__fail(g->context, IND_VERIFY, "graph %s: output %s is not a tensor", g->name,
+                             g->outputs.output[i].name);
         }
     }
-    for (uint32_t i = 0; i < g->num_mutations; i++) {
-        const struct ind__mutation *m = &g->mutation[i];
+    for (uint32_t i = 0; i < g->in_place.num; i++) {
+        const struct ind__mutation *m = &g->in_place.mutation[i];
         bool ok = m->input && m->value && m->input < next && m->value < next && !g->tensor[m->value].weak;
         if (!ok || g->node[g->tensor[m->input].node].op != IND_OP_INPUT || ind__find_mutation(g, m->input) != m)
             return ind__fail(g->context, IND_VERIFY, "graph %s: mutation %u is not of one input", g->name, (unsigned)i);

@@ -2,7 +2,7 @@
 
 /* Creates the symbol of the graph's next data-dependent size, with this unused name. */
 static ind_expr ind__new_length(ind__infer *in, const char *name) {
-    ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->num_unbacked, .name = name, .multiple_of = 1};
+    ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->data_sizes.num, .name = name, .multiple_of = 1};
     int64_t hint = ind_hint(in->limit);
     ind__known_bounds(in->limit, NULL, &s.hi);
     if (ind__ok(in->least)) ind__known_bounds(in->least, &s.lo, NULL);
@@ -26,15 +26,16 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t sour
         return *length = in->length = own->e, IND_OK;
     }
     bool shares = source && !in->bounded; /* ops with explicit bounds have their own size */
-    for (uint32_t u = 0; shares && u < in->g->num_unbacked; u++)
-        if (in->g->unbacked[u].source == source) return *length = in->length = in->g->unbacked[u].symbol, IND_OK;
-    if (in->g->num_unbacked == IND__MAX_UNBACKED)
+    for (uint32_t u = 0; shares && u < in->g->data_sizes.num; u++)
+        if (in->g->data_sizes.unbacked[u].source == source)
+            return *length = in->length = in->g->data_sizes.unbacked[u].symbol, IND_OK;
+    if (in->g->data_sizes.num == IND__MAX_UNBACKED)
         return ind__reject(in, IND_LIMIT, "more than %d sizes of the graph come from data", IND__MAX_UNBACKED);
     for (uint32_t k = 0;; k++) {
         int n = snprintf(name, sizeof name, "u%u", (unsigned)k);
         if (!ind__ok(ind__find_size(in->g, name, (size_t)n))) break;
     }
-    *length = in->length = ind__new_length(in, in->g->wanted_size ? in->g->wanted_size : name);
+    *length = in->length = ind__new_length(in, in->g->data_sizes.wanted_name ? in->g->data_sizes.wanted_name : name);
     return ind__ok(*length) ? IND_OK : ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
 }
 
@@ -252,9 +253,9 @@ static ind_status graph__lower_length(graph__lower_ctx *l, ind__box *count) {
     for (uint32_t u = 0; u < p->num_unbacked; u++)
         if (ind_expr_same(p->unbacked[u].symbol, length->e)) return IND_OK; /* already counted */
     ind_status status = ind__box_realise(p, count);
-    for (uint32_t u = 0; !status && u < g->num_unbacked; u++) {
-        if (!ind_expr_same(g->unbacked[u].symbol, length->e)) continue;
-        p->unbacked[p->num_unbacked] = g->unbacked[u];
+    for (uint32_t u = 0; !status && u < g->data_sizes.num; u++) {
+        if (!ind_expr_same(g->data_sizes.unbacked[u].symbol, length->e)) continue;
+        p->unbacked[p->num_unbacked] = g->data_sizes.unbacked[u];
         p->unbacked[p->num_unbacked++].buffer = count->storage->buffer;
     }
     return status;

@@ -12,8 +12,8 @@ static ind_status ind__rule_custom(ind__infer *in) {
 }
 
 static const ind__function *ind__graph_function(const ind_graph *g, const char *name) {
-    for (uint32_t i = 0; i < g->num_functions; i++)
-        if (!strcmp(g->function[i]->name, name)) return g->function[i];
+    for (uint32_t i = 0; i < g->functions.num; i++)
+        if (!strcmp(g->functions.function[i]->name, name)) return g->functions.function[i];
     return NULL;
 }
 
@@ -133,7 +133,7 @@ static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) 
     for (int op = 0; op < IND_NUM_OPS; op++) taken = taken || !strcmp(ind__op_rows[op].name, f->name);
     if (taken) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is the name of an op", f->name);
     const ind__function **slot =
-        IND__PUSH(g->context, const ind__function *, g->function, g->num_functions, g->cap_functions);
+        IND__PUSH(g->context, const ind__function *, g->functions.function, g->functions.num, g->functions.cap);
     if (!slot) return ind__graph_no_memory(g, "function");
     *slot = f;
     return IND_OK;
