@@ -14813,7 +14813,7 @@ static void cg__print_block(ind__text *t, const ind__variant *v) {
                    v->vector > 1 && !v->guard_aligned && !v->misaligned ? " (buffers of the workspace)" : "");
     if (rows) ind__textf(t, "rows per block %d, ", v->rows);
     ind__textf(t, "%d-bit indices\n", v->index_bits);
-    if (v->misaligned) ind__textf(t, "misaligned: aligned vectors between peeled edges\n");
+    if (v->misaligned) ind__textf(t, "misaligned: aligned vectors, peeled edges\n");
 }
 
 static void cg__print_tile(ind__text *t, const ind__tile_plan *tile) {

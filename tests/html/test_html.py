@@ -174,8 +174,8 @@ def test_names_lead_back(page):
     # in the text too, behind every buffer that no tensor is called like
     text = page.emit("--stage", "schedule").decode()
     for b in own:
-        assert f"{b.get('name', b.get('buffer'))} ({b['tensor']})" in text
-    assert not set(re.findall(r"\bbuf\d+\b(?! \()", text.partition("\narena")[0])) - {m[1] for m in re.finditer(r"in place of (buf\d+)", text)}
+        assert re.search(rf"\b{b.get('name', b.get('buffer'))} \((?:[\w ]+ of )?{re.escape(b['tensor'])}\)", text)
+    assert not set(re.findall(r"\bbuf\d+\b(?! \()", text.partition("\nworkspace")[0])) - {m[1] for m in re.finditer(r"the memory of (buf\d+)", text)}
 
 
 def test_hints_in_json(page):

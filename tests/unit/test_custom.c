@@ -601,7 +601,7 @@ static void test_text(void) {
     ind_module *m = NULL;
     CHECK(g && !ind_compile(g, &(ind_compile_desc){.emit_only = true}, &m), "%s", ind_error(c));
     const char *schedule = m ? ind_module_text(m, IND_STAGE_SCHEDULE) : "", *json = m ? ind_module_json(m, IND_STAGE_SCHEDULE) : "";
-    CHECK(strstr(schedule, "lib_top  extern []\n  makes a, b (lib.top); reads 64*N bytes of y, x; writes 20*N bytes of a, b"), "%s", schedule);
+    CHECK(strstr(schedule, "lib_top  extern []\n  computes a, b (lib.top); reads 64*N bytes of y, x; writes 20*N bytes of a, b"), "%s", schedule);
     CHECK(strstr(schedule, "not fused: an extern call is a separate kernel, costs 32*N bytes"), "%s", schedule);
     CHECK(strstr(json, "\"kind\": \"extern\", \"origins\": [\"lib.top\"]"), "%s", json);
     const char *loops = m ? ind_module_text(m, IND_STAGE_LOOPS) : "";

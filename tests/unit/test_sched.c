@@ -1086,11 +1086,11 @@ static void test_print(void) {
         ind__text text = {.context = p.c}, json = {.context = p.c};
         ind__schedule_print(&text, p.s, origin_name, NULL, NULL);
         ind__schedule_print_json(&json, p.s, origin_name, NULL, NULL);
-        const char *expected =
-            "kernel 0  linear_gelu  matmul [B, 512 | 256]\n"
-            "  makes linear, gelu; reads 1024*B + 526336 bytes of x, w, b; writes 2048*B bytes of y; flops 265216*B\n"
-            "  linear -> gelu  through buf3  fused: epilogue of the matrix product, saves 4096*B bytes and a launch\n"
-            "arena 0 bytes; peak 0; unfused 2048*B\n";
+        const char *expected = "kernel 0  linear_gelu  matmul [B, 512 | 256]\n"
+                               "  computes linear, gelu; reads 1024*B + 526336 bytes of x, w, b; writes 2048*B bytes "
+                               "of y; flops 265216*B\n"
+                               "  buf3 -> y  fused: epilogue of the matrix product, saves 4096*B bytes and a launch\n"
+                               "workspace 0 bytes; live at once, at most 0; without fusion 2048*B\n";
         if (!check(text.data && !strcmp(text.data, expected), t, "text")) printf("%s", text.data);
         check(json.data && strstr(json.data, "\"fused\": true") && strstr(json.data, "\"arena_bytes\": \"0\""), t,
               "json");
