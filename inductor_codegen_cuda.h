@@ -321,7 +321,7 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
       IND__HAS_VECTORS | IND__HAS_MISALIGNED | IND__HAS_REGISTERS | IND__HAS_RANGES | IND__HAS_EVICT_LAST |            \
           IND__HAS_FITTED | IND__HAS_SEGMENTS | IND__HAS_CLUSTER | IND__HAS_PERSISTENT)                                \
     /* a block, or a cluster of blocks, loops over the row, once per pass */                                           \
-    X(ROW_LOOPED, "looped rows", REDUCTION, ROW, "decide/row_kept.c", cg__emit_reduction,                              \
+    X(ROW_LOOPED, "looped rows", REDUCTION, ROW, "decide/row_memory.c", cg__emit_reduction,                            \
       IND__HAS_VECTORS | IND__HAS_MISALIGNED | IND__HAS_RANGES | IND__HAS_ANY_LENGTH | IND__HAS_THREADS |              \
           IND__HAS_FITTED | IND__HAS_CLUSTER | IND__HAS_FINISH)                                                        \
     /* threads along the contiguous P dimension, loop over R */                                                        \
@@ -5814,7 +5814,7 @@ static double cg__resident_words(const ind__writer *w) {
     return words;
 }
 
-/* =========================================================================================== src/cuda/decide/kept.c */
+/* ================================================================================ src/cuda/decide/resident_values.c */
 static void cg__mark_front(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     (void)user;
@@ -11647,7 +11647,7 @@ static bool cg__choose_row_staged(cg__decider *d, int64_t longest, bool persiste
     return cg__stage_rows(d, longest, persistent);
 }
 
-/* ======================================================================================= src/cuda/decide/row_kept.c */
+/* ===================================================================================== src/cuda/decide/row_memory.c */
 /* True if a block with a misaligned row would be alone on an SM, or lacks the registers, and should stage the row in
    shared memory. With one combine step a block alone is as fast in registers (rms_norm of 32771, in registers and
    staged: bf16 0.91 and 0.83 of copy bandwidth, f32 0.94 and 0.85, H200). With two it is not (softmax of 16411: f32,

@@ -24,7 +24,7 @@
       IND__HAS_VECTORS | IND__HAS_MISALIGNED | IND__HAS_REGISTERS | IND__HAS_RANGES | IND__HAS_EVICT_LAST |            \
           IND__HAS_FITTED | IND__HAS_SEGMENTS | IND__HAS_CLUSTER | IND__HAS_PERSISTENT)                                \
     /* a block, or a cluster of blocks, loops over the row, once per pass */                                           \
-    X(ROW_LOOPED, "looped rows", REDUCTION, ROW, "decide/row_kept.c", cg__emit_reduction,                              \
+    X(ROW_LOOPED, "looped rows", REDUCTION, ROW, "decide/row_memory.c", cg__emit_reduction,                            \
       IND__HAS_VECTORS | IND__HAS_MISALIGNED | IND__HAS_RANGES | IND__HAS_ANY_LENGTH | IND__HAS_THREADS |              \
           IND__HAS_FITTED | IND__HAS_CLUSTER | IND__HAS_FINISH)                                                        \
     /* threads along the contiguous P dimension, loop over R */                                                        \

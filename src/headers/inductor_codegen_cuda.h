@@ -149,7 +149,7 @@ extern "C" {
 //@ cuda/emit/transpose.c
 //@ cuda/decide/tile_loads.c
 //@ cuda/emit/reduction/reduction.c
-//@ cuda/decide/kept.c
+//@ cuda/decide/resident_values.c
 //@ cuda/emit/reduction/states.c
 //@ cuda/emit/reduction/combine_states.c
 //@ cuda/emit/reduction/pass.c
@@ -179,7 +179,7 @@ extern "C" {
 //@ cuda/decide/row_warp.c
 //@ cuda/decide/row_block.c
 //@ cuda/decide/row_staged.c
-//@ cuda/decide/row_kept.c
+//@ cuda/decide/row_memory.c
 //@ cuda/decide/split.c
 //@ cuda/decide/scan.c
 //@ cuda/decide/sort.c
