@@ -656,6 +656,7 @@ typedef struct ind__body_plan {
     uint8_t *vector;        /* of a LOAD or STORE: elements per access; 1: scalar */
     uint8_t *uniform;       /* a mask, or an operand of one, that is constant within each vector */
     uint8_t *across;        /* of a LOAD: its vectors may be misaligned */
+    uint8_t *evict_last;    /* of a LOAD: the L2 evicts the input last */
     uint8_t *through;       /* of a LOAD or STORE: its index advances by one per point, also from row to row */
     int scan_stage;         /* SCAN: number of reductions that must be finished before its last pass over the row */
     bool starts_misaligned; /* rows start misaligned, or may */
@@ -665,6 +666,7 @@ typedef struct ind__body_plan {
                           aligned */
     ind_expr lookback; /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
     int tile_y;        /* TRANSPOSE: the variable along which the tiled loads are contiguous */
+    uint32_t mask;     /* POINTWISE, MASKED: the mask that all stores share and that holds for whole vectors; 0: none */
     bool wide;         /* 64-bit indices */
     bool part;         /* the kernel is a part of a launch */
     struct cg__mm_problem *matmul;       /* MATMUL: the product */
@@ -5153,24 +5155,10 @@ static void cg__emit_pointwise_steps(ind__writer *w) {
     cg__end_tile(w);
 }
 
-/* Returns the mask of all stores, if they share one that holds for whole vectors. 0: they do not, or an index is
-   checked where it is used. */
-static uint32_t cg__only_mask(const ind__writer *w, int last) {
-    uint32_t mask = 0;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *x = cg__inst(w, i);
-        if (x->op == IND_LOOP_INDIRECT && !(x->flags & IND__INST_CHECKED)) return 0;
-        if (x->op != IND_LOOP_STORE) continue;
-        if (!x->arg[1] || (mask && mask != x->arg[1])) return 0;
-        mask = x->arg[1];
-    }
-    return w->variant->vector > 1 && cg__varies_along(w, mask, last) && !w->plan->uniform[mask] ? 0 : mask;
-}
-
 /* Threads that store nothing return before they compute the values. */
 static void cg__leave_masked(ind__writer *w) {
     const int last = w->plan->domain.rank - 1;
-    const uint32_t mask = cg__only_mask(w, last);
+    const uint32_t mask = w->plan->mask;
     if (!mask) return;
     cg__need_none(w);
     cg__need(w, mask);
@@ -5257,12 +5245,6 @@ static void cg__emit_shifted_points(ind__writer *w) {
 
 #define IND__CG_MASKED_ROWS 32 /* one per lane */
 
-static bool cg__stores_seldom(const ind__writer *w) {
-    bool seldom = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) seldom |= (cg__inst(w, i)->flags & IND__INST_SELDOM) != 0;
-    return seldom;
-}
-
 /* Returns the number of segments of a row. A warp takes one segment. */
 static ind_expr cg__masked_segments(const ind__writer *w) {
     return ind_expr_ceildiv(w->plan->domain.extent[w->plan->domain.rank - 1],
@@ -5328,7 +5310,7 @@ static void cg__emit_masked_segment(ind__writer *w, const char *row) {
 static ind_status cg__emit_masked(ind__writer *w) {
     const int last = w->plan->domain.rank - 1;
     const char *row = last == 1 ? "i0" : "row";
-    const uint32_t mask = cg__only_mask(w, last);
+    const uint32_t mask = w->plan->mask;
     cg__use_positions(w);
     cg__emit_masked_position(w);
     cg__emit_masked_question(w, row, mask);
@@ -5362,6 +5344,26 @@ static ind_status cg__emit_pointwise(ind__writer *w) {
 }
 
 /* ==================================================================================== src/cuda/decide/masked_rows.c */
+/* Returns the mask of all stores, if they share one that holds for whole vectors. 0: they do not, or an index is
+   checked where it is used. */
+static uint32_t cg__only_mask(const ind__writer *w, int last) {
+    uint32_t mask = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *x = cg__inst(w, i);
+        if (x->op == IND_LOOP_INDIRECT && !(x->flags & IND__INST_CHECKED)) return 0;
+        if (x->op != IND_LOOP_STORE) continue;
+        if (!x->arg[1] || (mask && mask != x->arg[1])) return 0;
+        mask = x->arg[1];
+    }
+    return w->variant->vector > 1 && cg__varies_along(w, mask, last) && !w->plan->uniform[mask] ? 0 : mask;
+}
+
+static bool cg__stores_seldom(const ind__writer *w) {
+    bool seldom = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) seldom |= (cg__inst(w, i)->flags & IND__INST_SELDOM) != 0;
+    return seldom;
+}
+
 /* Replaces POINTWISE, with the same vectors, if a mask that is the same for a whole row seldom holds. */
 static void cg__choose_masked(cg__decider *d) {
     ind__variant *v = d->variant;
@@ -6698,41 +6700,6 @@ static void cg__emit_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, 
     if (cg__declare_loads(w, chosen)) cg__start_loads(w, chosen);
 }
 
-/* ===================================================================================== src/cuda/emit/reduction/l2.c */
-/* ---- L2 eviction priority */
-
-/* True if the kernel's part of a buffer is larger than the L2, and each element is used once. Only the computation
-   decides this, as a kernel with equal computations on other buffers has the same text. */
-static bool cg__streams(const ind__writer *w, uint32_t arg) {
-    bool streams = false;
-    if (w->args.arg[arg].kind != IND__ARG_BUFFER || cg__shares_memory(w, arg)) return false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_access(w, i) || cg__inst(w, i)->source != w->args.arg[arg].buffer) continue;
-        double bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-        for (int d = 0; d < cg__num_vars(w); d++)
-            if (w->plan->varies[i] >> d & 1) bytes *= (double)ind_hint(w->plan->domain.extent[d]);
-        const bool once = (w->plan->varies[i] & cg__p_mask(w)) == cg__p_mask(w) &&
-                          !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
-        if (bytes <= w->target->l2_bytes || !once) return false;
-        streams = true;
-    }
-    return streams;
-}
-
-/* True if the kernel loads with L2 evict_last. Rows and tiles are read, waited for, and written, so the L2 fills with
-   lines already read and lines waiting to be written. A buffer larger than the L2 and used once is not hit again, so
-   only the eviction order matters. If read lines are evicted last, written lines go to memory sooner (% of copy
-   bandwidth, H200: rms_norm of 4096 f32 96.4 and 100.2, bf16 96.7 and 100.6; softmax of 2048 f32 97.0 and 100.6; add
-   and layer_norm of 4096 bf16 96.4 and 100.3; cumsum of 16384 f32 96.7 and 99.7; a transpose 100.8 and 101.8). Four
-   tensors in turn gain as much as one, so cache hits are not the cause. A later kernel that uses the L2 takes the same
-   time (eight copies of 16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and kernels that write little. */
-static bool cg__evicts_last(const ind__writer *w) {
-    if (!cg__has(w, IND__HAS_EVICT_LAST)) return false;
-    for (uint32_t i = w->kernel->num_reads; i < w->args.num; i++)
-        if (cg__streams(w, i)) return true;
-    return false;
-}
-
 /* ============================================================================ src/cuda/emit/reduction/staged_rows.c */
 /* ---- rows in shared memory */
 
@@ -6785,7 +6752,7 @@ static const char *cg__element_in_memory(ind__writer *w, uint32_t i) {
 
 /* True if the row of LOAD i is copied with an L2 eviction policy. */
 static bool cg__copied_by_policy(const ind__writer *w, uint32_t i) {
-    return cg__is_staged(w, i) && cg__evicts_last(w) && cg__streams(w, cg__arg_of(w->kernel, cg__inst(w, i)->source));
+    return cg__is_staged(w, i) && w->plan->evict_last[i];
 }
 
 /* Declares "own", the thread's first slot, before copies with an eviction policy. */
@@ -12392,6 +12359,7 @@ static const cg__plan_array cg__plan_arrays[] = {
     {offsetof(ind__body_plan, vector), 1},
     {offsetof(ind__body_plan, uniform), 1},
     {offsetof(ind__body_plan, across), 1},
+    {offsetof(ind__body_plan, evict_last), 1},
     {offsetof(ind__body_plan, through), 1},
 };
 
@@ -12679,14 +12647,20 @@ static bool cg__stages_arg(const ind__writer *w, uint32_t arg) {
     return false;
 }
 
+/* True if an input is loaded with L2 evict_last. */
+static bool cg__evicts_last(const ind__writer *w, uint32_t arg) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->plan->evict_last[i] && cg__inst(w, i)->source == w->args.arg[arg].buffer) return true;
+    return false;
+}
+
 /* Writes "in0 = ind_evict_last(in0);" for such inputs, and creates the cache policy for those that are copied
    asynchronously. */
 static void cg__write_evictions(ind__writer *w, ind__text *t) {
     bool copies = false;
-    if (!cg__evicts_last(w)) return;
     t->indent++;
     for (uint32_t i = 0; i < w->kernel->num_reads; i++) {
-        if (!cg__streams(w, i)) continue;
+        if (!cg__evicts_last(w, i)) continue;
         const char *name = cg__buffer(w, w->args.arg[i].buffer);
         const bool copied = cg__stages_arg(w, i);
         copies |= copied;
@@ -12817,6 +12791,50 @@ static void cg__retune(cg__decider *d) {
     if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(d, cg__p_numel(&d->w), (int64_t)v->threads * v->per_thread);
 }
 
+/* ==================================================================================== src/cuda/decide/l2_eviction.c */
+/* ---- L2 eviction priority */
+
+/* True if the kernel's part of a buffer is larger than the L2, and each element is used once. Only the computation
+   decides this, as a kernel with equal computations on other buffers has the same text. */
+static bool cg__streams(const ind__writer *w, uint32_t arg) {
+    bool streams = false;
+    if (w->args.arg[arg].kind != IND__ARG_BUFFER || cg__shares_memory(w, arg)) return false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_access(w, i) || cg__inst(w, i)->source != w->args.arg[arg].buffer) continue;
+        double bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        for (int d = 0; d < cg__num_vars(w); d++)
+            if (w->plan->varies[i] >> d & 1) bytes *= (double)ind_hint(w->plan->domain.extent[d]);
+        const bool once = (w->plan->varies[i] & cg__p_mask(w)) == cg__p_mask(w) &&
+                          !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+        if (bytes <= w->target->l2_bytes || !once) return false;
+        streams = true;
+    }
+    return streams;
+}
+
+/* Chooses the loads with L2 evict_last. Rows and tiles are read, waited for, and written, so the L2 fills with
+   lines already read and lines waiting to be written. A buffer larger than the L2 and used once is not hit again, so
+   only the eviction order matters. If read lines are evicted last, written lines go to memory sooner (% of copy
+   bandwidth, H200: rms_norm of 4096 f32 96.4 and 100.2, bf16 96.7 and 100.6; softmax of 2048 f32 97.0 and 100.6; add
+   and layer_norm of 4096 bf16 96.4 and 100.3; cumsum of 16384 f32 96.7 and 99.7; a transpose 100.8 and 101.8). Four
+   tensors in turn gain as much as one, so cache hits are not the cause. A later kernel that uses the L2 takes the same
+   time (eight copies of 16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and kernels that write little. */
+static void cg__choose_evictions(cg__decider *d) {
+    const ind__writer *w = &d->w;
+    bool writes = false, any = false;
+    memset(d->plan->evict_last, 0, w->body->num_inst);
+    if (!cg__has(w, IND__HAS_EVICT_LAST)) return;
+    for (uint32_t i = w->kernel->num_reads; i < w->args.num; i++) writes |= cg__streams(w, i);
+    for (uint32_t i = 1; writes && i < w->body->num_inst; i++) {
+        const ind__inst *x = cg__inst(w, i);
+        if (x->op != IND_LOOP_LOAD) continue;
+        const uint32_t arg = cg__arg_of(w->kernel, x->source);
+        any |= d->plan->evict_last[i] = arg < w->kernel->num_reads && cg__streams(w, arg);
+    }
+    if (any && !d->plan->part)
+        cg__why(d, "%s; inputs and outputs exceed the L2: inputs are loaded with evict_last", w->variant->why);
+}
+
 /* ========================================================================================= src/cuda/decide/decide.c */
 /* Chooses which values stay in registers, or which loads pass through a tile, once the strategy is chosen. */
 static void cg__choose_resident_loads(cg__decider *d) {
@@ -12827,15 +12845,6 @@ static void cg__choose_resident_loads(cg__decider *d) {
     if (cg__splits_rows(&d->w)) return;
     if (cg__in_registers(&d->w) && (v->strategy != IND_STRATEGY_ROW_STAGED || ind__row_of(v)->stage.in_registers))
         cg__choose_resident(d);
-}
-
-/* Notes in the reason that inputs are loaded with L2 evict_last; cg__write_evictions writes it. */
-static void cg__note_eviction(cg__decider *d) {
-    const ind__writer *w = &d->w;
-    bool any = false;
-    if (w->plan->part || !cg__evicts_last(w)) return;
-    for (uint32_t i = 0; i < w->kernel->num_reads; i++) any |= cg__streams(w, i);
-    if (any) cg__why(d, "%s; inputs and outputs exceed the L2: inputs are loaded with evict_last", w->variant->why);
 }
 
 static void cg__choose_strategy(cg__decider *d) {
@@ -12861,7 +12870,8 @@ static ind_status cg__decide(cg__decider *d) {
     if (!d->plan->part) cg__retune(d);
     if (d->w.failed) return ind__failed(d->w.context);
     cg__choose_resident_loads(d);
-    cg__note_eviction(d);
+    if (d->w.kernel->kind == IND_KERNEL_POINTWISE) d->plan->mask = cg__only_mask(&d->w, d->plan->domain.rank - 1);
+    cg__choose_evictions(d);
     return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }
 

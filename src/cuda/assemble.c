@@ -69,6 +69,7 @@ static const cg__plan_array cg__plan_arrays[] = {
     {offsetof(ind__body_plan, vector), 1},
     {offsetof(ind__body_plan, uniform), 1},
     {offsetof(ind__body_plan, across), 1},
+    {offsetof(ind__body_plan, evict_last), 1},
     {offsetof(ind__body_plan, through), 1},
 };
 
@@ -356,14 +357,20 @@ static bool cg__stages_arg(const ind__writer *w, uint32_t arg) {
     return false;
 }
 
+/* True if an input is loaded with L2 evict_last. */
+static bool cg__evicts_last(const ind__writer *w, uint32_t arg) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->plan->evict_last[i] && cg__inst(w, i)->source == w->args.arg[arg].buffer) return true;
+    return false;
+}
+
 /* Writes "in0 = ind_evict_last(in0);" for such inputs, and creates the cache policy for those that are copied
    asynchronously. */
 static void cg__write_evictions(ind__writer *w, ind__text *t) {
     bool copies = false;
-    if (!cg__evicts_last(w)) return;
     t->indent++;
     for (uint32_t i = 0; i < w->kernel->num_reads; i++) {
-        if (!cg__streams(w, i)) continue;
+        if (!cg__evicts_last(w, i)) continue;
         const char *name = cg__buffer(w, w->args.arg[i].buffer);
         const bool copied = cg__stages_arg(w, i);
         copies |= copied;

@@ -48,6 +48,7 @@ typedef struct ind__body_plan {
     uint8_t *vector;        /* of a LOAD or STORE: elements per access; 1: scalar */
     uint8_t *uniform;       /* a mask, or an operand of one, that is constant within each vector */
     uint8_t *across;        /* of a LOAD: its vectors may be misaligned */
+    uint8_t *evict_last;    /* of a LOAD: the L2 evicts the input last */
     uint8_t *through;       /* of a LOAD or STORE: its index advances by one per point, also from row to row */
     int scan_stage;         /* SCAN: number of reductions that must be finished before its last pass over the row */
     bool starts_misaligned; /* rows start misaligned, or may */
@@ -57,6 +58,7 @@ typedef struct ind__body_plan {
                           aligned */
     ind_expr lookback; /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
     int tile_y;        /* TRANSPOSE: the variable along which the tiled loads are contiguous */
+    uint32_t mask;     /* POINTWISE, MASKED: the mask that all stores share and that holds for whole vectors; 0: none */
     bool wide;         /* 64-bit indices */
     bool part;         /* the kernel is a part of a launch */
     struct cg__mm_problem *matmul;       /* MATMUL: the product */

@@ -153,7 +153,6 @@ extern "C" {
 //@ cuda/emit/reduction/states.c
 //@ cuda/emit/reduction/combine_states.c
 //@ cuda/emit/reduction/pass.c
-//@ cuda/emit/reduction/l2.c
 //@ cuda/emit/reduction/staged_rows.c
 //@ cuda/emit/reduction/vector_shared.c
 //@ cuda/emit/reduction/column_runs.c
@@ -185,6 +184,7 @@ extern "C" {
 //@ cuda/decide/sort.c
 //@ cuda/assemble.c
 //@ cuda/decide/tuned.c
+//@ cuda/decide/l2_eviction.c
 //@ cuda/decide/decide.c
 //@ cuda/emit/write.c
 //@ cuda/decide/variants.c

@@ -9,15 +9,6 @@ static void cg__choose_resident_loads(cg__decider *d) {
         cg__choose_resident(d);
 }
 
-/* Notes in the reason that inputs are loaded with L2 evict_last; cg__write_evictions writes it. */
-static void cg__note_eviction(cg__decider *d) {
-    const ind__writer *w = &d->w;
-    bool any = false;
-    if (w->plan->part || !cg__evicts_last(w)) return;
-    for (uint32_t i = 0; i < w->kernel->num_reads; i++) any |= cg__streams(w, i);
-    if (any) cg__why(d, "%s; inputs and outputs exceed the L2: inputs are loaded with evict_last", w->variant->why);
-}
-
 static void cg__choose_strategy(cg__decider *d) {
     switch (d->w.kernel->kind) {
     case IND_KERNEL_REDUCTION: cg__choose_reduction(d); break;
@@ -41,6 +32,7 @@ static ind_status cg__decide(cg__decider *d) {
     if (!d->plan->part) cg__retune(d);
     if (d->w.failed) return ind__failed(d->w.context);
     cg__choose_resident_loads(d);
-    cg__note_eviction(d);
+    if (d->w.kernel->kind == IND_KERNEL_POINTWISE) d->plan->mask = cg__only_mask(&d->w, d->plan->domain.rank - 1);
+    cg__choose_evictions(d);
     return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }

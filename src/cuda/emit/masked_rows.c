@@ -7,12 +7,6 @@
 
 #define IND__CG_MASKED_ROWS 32 /* one per lane */
 
-static bool cg__stores_seldom(const ind__writer *w) {
-    bool seldom = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) seldom |= (cg__inst(w, i)->flags & IND__INST_SELDOM) != 0;
-    return seldom;
-}
-
 /* Returns the number of segments of a row. A warp takes one segment. */
 static ind_expr cg__masked_segments(const ind__writer *w) {
     return ind_expr_ceildiv(w->plan->domain.extent[w->plan->domain.rank - 1],
@@ -78,7 +72,7 @@ static void cg__emit_masked_segment(ind__writer *w, const char *row) {
 static ind_status cg__emit_masked(ind__writer *w) {
     const int last = w->plan->domain.rank - 1;
     const char *row = last == 1 ? "i0" : "row";
-    const uint32_t mask = cg__only_mask(w, last);
+    const uint32_t mask = w->plan->mask;
     cg__use_positions(w);
     cg__emit_masked_position(w);
     cg__emit_masked_question(w, row, mask);

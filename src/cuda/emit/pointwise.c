@@ -190,24 +190,10 @@ static void cg__emit_pointwise_steps(ind__writer *w) {
     cg__end_tile(w);
 }
 
-/* Returns the mask of all stores, if they share one that holds for whole vectors. 0: they do not, or an index is
-   checked where it is used. */
-static uint32_t cg__only_mask(const ind__writer *w, int last) {
-    uint32_t mask = 0;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *x = cg__inst(w, i);
-        if (x->op == IND_LOOP_INDIRECT && !(x->flags & IND__INST_CHECKED)) return 0;
-        if (x->op != IND_LOOP_STORE) continue;
-        if (!x->arg[1] || (mask && mask != x->arg[1])) return 0;
-        mask = x->arg[1];
-    }
-    return w->variant->vector > 1 && cg__varies_along(w, mask, last) && !w->plan->uniform[mask] ? 0 : mask;
-}
-
 /* Threads that store nothing return before they compute the values. */
 static void cg__leave_masked(ind__writer *w) {
     const int last = w->plan->domain.rank - 1;
-    const uint32_t mask = cg__only_mask(w, last);
+    const uint32_t mask = w->plan->mask;
     if (!mask) return;
     cg__need_none(w);
     cg__need(w, mask);

@@ -49,7 +49,7 @@ static const char *cg__element_in_memory(ind__writer *w, uint32_t i) {
 
 /* True if the row of LOAD i is copied with an L2 eviction policy. */
 static bool cg__copied_by_policy(const ind__writer *w, uint32_t i) {
-    return cg__is_staged(w, i) && cg__evicts_last(w) && cg__streams(w, cg__arg_of(w->kernel, cg__inst(w, i)->source));
+    return cg__is_staged(w, i) && w->plan->evict_last[i];
 }
 
 /* Declares "own", the thread's first slot, before copies with an eviction policy. */
