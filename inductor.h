@@ -5646,9 +5646,10 @@ static void graph__record_copy(const graph__lower_ctx *l, const ind__box *x) {
     ind__lowered *p = l->w->program;
     const uint32_t here = (uint32_t)(l->node - l->w->graph->node);
     if (!x->storage->buffer || !graph__may_overwrite(l->w, x)) return;
-    ind__kept *k = IND__PUSH(p->context, ind__kept, p->kept, p->num_kept, p->cap_kept);
+    ind__copied_whole *k =
+        IND__PUSH(p->context, ind__copied_whole, p->copied_whole, p->num_copied_whole, p->cap_copied_whole);
     uint32_t reader = graph__last_read(l, x) ? here : x->storage->last_reader;
-    if (k) *k = (ind__kept){x->storage->buffer, here, reader};
+    if (k) *k = (ind__copied_whole){x->storage->buffer, here, reader};
 }
 
 /* Returns a buffer with the values of operand 0, which this op may change. */

@@ -104,7 +104,7 @@ extern "C" {
     X(lane_registers, 32, "registers of a lane for its part of a short row",                                           \
       "half of all threads resident; sums, norms, softmax of short rows")                                              \
     X(edge_rounds, 4, "iterations in which the lanes of a misaligned row take its edges", "rows of 3 to 1024")         \
-    X(kept_registers, 64, "registers of a thread for its part of a row", "1024 threads of 64 registers fill an SM")    \
+    X(row_registers, 64, "registers of a thread for its part of a row", "1024 threads of 64 registers fill an SM")     \
     X(full_threads, 1024, "threads of 64 registers that fill an SM", "65,536 registers")                               \
     X(few_elements, 16, "elements of a row in a thread, at least",                                                     \
       "layer_norm of 4096 bf16: NVRTC 61 ms with 32 elements, 47 with 16; 99 and 100 % of a copy")                     \
@@ -187,12 +187,12 @@ extern "C" {
       "group_norm of 32768")                                                                                           \
     X(waiting_elements, 16, "elements of a row in a thread above which rows wait in shared memory",                    \
       "softmax, rms_norm, layer_norm of 8192 to 32768")                                                                \
-    X(late_threads, 128, "threads of a block that reads misaligned operands after the last combine",                   \
+    X(shifted_threads, 128, "threads of a block that reads misaligned operands after the last combine",                \
       "layer_norm of 5003 to 20011 bf16")                                                                              \
-    X(late_blocks, 8, "such blocks on an SM", "layer_norm of 5003 bf16")                                               \
-    X(late_registers, 48, "registers of a thread with two such operands of f16",                                       \
+    X(shifted_blocks, 8, "such blocks on an SM", "layer_norm of 5003 bf16")                                            \
+    X(shifted_registers, 48, "registers of a thread with two such operands of f16",                                    \
       "layer_norm of 4093 f16: 77.6 % of a copy with 72, 96.2 with 48")                                                \
-    X(late_wide_registers, 64, "the same of other types",                                                              \
+    X(shifted_wide_registers, 64, "the same of other types",                                                           \
       "layer_norm of 4093 bf16: 94.3 % of a copy with 48, 96.4 with 64")                                               \
     X(misaligned_registers, 40, "registers of a thread of misaligned rows besides what it holds", "NVRTC 13.0")        \
     X(index_sectors, 50, "sectors of a row from which on an indexed element may be read again",                        \
@@ -2561,10 +2561,10 @@ static const struct {
 };
 
 /* Adds a prelude function and the functions that it calls. */
-static void cg__add_prelude(ind__prelude_set *set, int piece) {
-    set->word[piece / 64] |= 1ull << piece % 64;
-    for (size_t i = 0; i < sizeof cg__prelude[piece].needs && cg__prelude[piece].needs[i]; i++)
-        cg__add_prelude(set, cg__prelude[piece].needs[i]);
+static void cg__add_prelude(ind__prelude_set *set, int function) {
+    set->word[function / 64] |= 1ull << function % 64;
+    for (size_t i = 0; i < sizeof cg__prelude[function].needs && cg__prelude[function].needs[i]; i++)
+        cg__add_prelude(set, cg__prelude[function].needs[i]);
 }
 
 static void cg__add_prelude_set(ind__prelude_set *set, const ind__prelude_set *more) {
@@ -2572,8 +2572,8 @@ static void cg__add_prelude_set(ind__prelude_set *set, const ind__prelude_set *m
 }
 
 /* Adds a prelude function to the source. */
-static void cg__use(ind__writer *w, int piece) {
-    cg__add_prelude(&w->prelude, piece);
+static void cg__use(ind__writer *w, int function) {
+    cg__add_prelude(&w->prelude, function);
 }
 
 /* ===================================================================================== src/cuda/emit/op_templates.c */
@@ -3053,7 +3053,7 @@ static void cg__value(ind__writer *w, uint32_t i) {
 
 /* Types that exist in memory only: prelude function, rounding op, conversions to and from a value. */
 typedef struct cg__narrow_type {
-    int piece;
+    int function;
     ind_loop_op rounding;
     const char *load, *store;
 } cg__narrow_type;
@@ -3071,7 +3071,7 @@ static const cg__narrow_type *cg__narrow_of(ind_dtype memory) {
 /* Writes an element in memory as a value: "ind_bf16_to_f32(" element ")". */
 static void cg__from_memory(ind__writer *w, ind_dtype memory, const char *element) {
     const cg__narrow_type *narrow = cg__narrow_of(memory);
-    if (narrow) cg__use(w, narrow->piece);
+    if (narrow) cg__use(w, narrow->function);
     const char *before = narrow ? narrow->load : memory == IND_BOOL ? "(0 != " : "";
     ind__textf(&w->code, "%s%s%s", before, element, before[0] ? ")" : "");
 }
@@ -3215,7 +3215,7 @@ static bool cg__adds_natively(const ind__inst *store, ind_dtype memory) {
    that is not of the narrow type is excluded: it would be rounded before the sum, once more than necessary. */
 typedef struct cg__adder_row {
     ind_dtype type;
-    int piece, scalar_from, vector_from;
+    int function, scalar_from, vector_from;
     const char *name;
 } cg__adder_row;
 
@@ -3242,8 +3242,8 @@ static const cg__adder_row *cg__adder(const ind__writer *w, uint32_t i, int elem
 /* Writes "ind_add_bf16(&out0[i], ind_f32_to_bf16(value));". */
 static void cg__add_narrow(ind__writer *w, uint32_t i, const cg__adder_row *adder) {
     const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, i));
-    cg__use(w, narrow->piece);
-    cg__use(w, adder->piece);
+    cg__use(w, narrow->function);
+    cg__use(w, adder->function);
     ind__textf(&w->code, "%s(&%s, %s", adder->name, cg__element(w, i), narrow->store);
     cg__value(w, cg__inst(w, i)->arg[0]);
     ind__textf(&w->code, "));\n");
@@ -3303,7 +3303,7 @@ static void cg__plain_store(ind__writer *w, uint32_t i) {
         ind__textf(&w->code, "%s = %s;\n", cg__element(w, i), w->memory[x]);
         return;
     }
-    if (narrow) cg__use(w, narrow->piece);
+    if (narrow) cg__use(w, narrow->function);
     ind__textf(&w->code, "%s = %s", cg__element(w, i), narrow ? narrow->store : "");
     cg__value(w, x);
     ind__textf(&w->code, narrow ? ");\n" : ";\n");
@@ -3313,7 +3313,7 @@ static void cg__plain_store(ind__writer *w, uint32_t i) {
 static void cg__leave(ind__writer *w, uint32_t i) {
     const ind_dtype memory = cg__memory_dtype(w, i);
     const cg__narrow_type *narrow = cg__narrow_of(memory);
-    if (narrow) cg__use(w, narrow->piece);
+    if (narrow) cg__use(w, narrow->function);
     ind__textf(&w->code, "ind_leave<%s>(block, %s, %s", cg__types[memory].memory, cg__handover_args(w, i),
                narrow ? narrow->store : "");
     cg__value(w, cg__stored_value(w, i));
@@ -3490,27 +3490,27 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     }
     static const struct {
         const char *in_text;
-        int piece;
-    } pieces[] = {{"f16(", IND__CG_F16},
-                  {"_bf16(", IND__CG_BF16},
-                  {"ind_max", IND__CG_MAXMIN},
-                  {"ind_min", IND__CG_MAXMIN},
-                  {"ind_div", IND__CG_DIV},
-                  {"ind_pow", IND__CG_POW},
-                  {"ind_mod", IND__CG_MOD},
-                  {"ind_shift", IND__CG_SHIFT},
-                  {"ind_gcd", IND__CG_GCD},
-                  {"ind_philox", IND__CG_PHILOX},
-                  {"f8e4m3fn(", IND__CG_F8E4M3FN},
-                  {"f8e5m2(", IND__CG_F8E5M2},
-                  {"ind_digamma", IND__CG_DIGAMMA},
-                  {"ind_bessel_ie", IND__CG_BESSEL_IE},
-                  {"ind_bessel_jy", IND__CG_BESSEL_JY},
-                  {"ind_zeta", IND__CG_ZETA},
-                  {"ind_exp2", IND__CG_EXP_BELOW},
-                  {"ind_igamma", IND__CG_IGAMMA}};
-    for (size_t k = 0; k < sizeof pieces / sizeof pieces[0]; k++)
-        if (strstr(s, pieces[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, pieces[k].piece);
+        int function;
+    } functions[] = {{"f16(", IND__CG_F16},
+                     {"_bf16(", IND__CG_BF16},
+                     {"ind_max", IND__CG_MAXMIN},
+                     {"ind_min", IND__CG_MAXMIN},
+                     {"ind_div", IND__CG_DIV},
+                     {"ind_pow", IND__CG_POW},
+                     {"ind_mod", IND__CG_MOD},
+                     {"ind_shift", IND__CG_SHIFT},
+                     {"ind_gcd", IND__CG_GCD},
+                     {"ind_philox", IND__CG_PHILOX},
+                     {"f8e4m3fn(", IND__CG_F8E4M3FN},
+                     {"f8e5m2(", IND__CG_F8E5M2},
+                     {"ind_digamma", IND__CG_DIGAMMA},
+                     {"ind_bessel_ie", IND__CG_BESSEL_IE},
+                     {"ind_bessel_jy", IND__CG_BESSEL_JY},
+                     {"ind_zeta", IND__CG_ZETA},
+                     {"ind_exp2", IND__CG_EXP_BELOW},
+                     {"ind_igamma", IND__CG_IGAMMA}};
+    for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++)
+        if (strstr(s, functions[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, functions[k].function);
     cg__declare(w, i);
     for (; *s; s++) {
         if (*s != '$')
@@ -4772,7 +4772,7 @@ static int cg__least_registers(const ind__writer *w) {
         halves += cg__memory_dtype(w, i) == IND_F16;
     }
     if (across < 2) return w->target->thresholds.least_registers;
-    return halves == across ? w->target->thresholds.late_registers : w->target->thresholds.late_wide_registers;
+    return halves == across ? w->target->thresholds.shifted_registers : w->target->thresholds.shifted_wide_registers;
 }
 
 /* Blocks per SM for these rows. While one waits at a combine step or for shared operands, others proceed. Registers are
@@ -5031,7 +5031,7 @@ static void cg__vector_stores(ind__writer *w) {
         w->memory[i] = NULL;
         cg__write_mask(w, inst->arg[1]);
         const cg__adder_row *adder = inst->reduction ? cg__adder(w, i, w->plan->vector[i]) : NULL;
-        if (adder) cg__use(w, adder->piece);
+        if (adder) cg__use(w, adder->function);
         if (w->plan->across[i]) cg__use(w, IND__CG_STORE_ACROSS);
         const char *store = w->plan->across[i] ? "ind_store_across" : "ind_store";
         ind__textf(&w->code, "%s(&%s, y%u);\n", adder ? adder->name : store, cg__element(w, i), i);
@@ -5255,11 +5255,11 @@ static ind_expr cg__masked_rows(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank - 1);
 }
 
-/* Writes "const int piece = .., first = ..": the warp's segment of a row, and its first row. */
+/* Writes "const int segment = .., first = ..": the warp's segment of a row, and its first row. */
 static void cg__emit_masked_position(ind__writer *w) {
-    const ind_expr pieces = cg__masked_segments(w);
+    const ind_expr segments = cg__masked_segments(w);
     const char *type = cg__int(w), *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
-    const bool one = ind_known_eq(pieces, ind_int(w->context, 1));
+    const bool one = ind_known_eq(segments, ind_int(w->context, 1));
     const char *warp = cg__string(w, "(%s * %d + threadIdx.x / 32)", block, w->variant->threads / 32);
     ind__textf(&w->code, "const int lane = threadIdx.x %% 32;\n");
     if (one) {
@@ -5267,8 +5267,8 @@ static void cg__emit_masked_position(ind__writer *w) {
         return;
     }
     ind__textf(&w->code, "const %s warp = %s, group = warp / %s, first = group * %d;\n", type, warp,
-               cg__expr_string(w, pieces), IND__CG_MASKED_ROWS);
-    ind__textf(&w->code, "const %s piece = (warp - group * %s) * %d;\n", type, cg__expr_string(w, pieces),
+               cg__expr_string(w, segments), IND__CG_MASKED_ROWS);
+    ind__textf(&w->code, "const %s segment = (warp - group * %s) * %d;\n", type, cg__expr_string(w, segments),
                32 * w->variant->per_thread);
 }
 
@@ -5293,7 +5293,7 @@ static void cg__emit_masked_segment(ind__writer *w, const char *row) {
     const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const char *length = cg__expr_string(w, w->plan->domain.extent[last]), *at = cg__string(w, "i%d", last);
     const bool one = ind_known_eq(cg__masked_segments(w), ind_int(w->context, 1));
-    ind__textf(&w->code, "const %s %s = %slane", cg__int(w), at, one ? "" : "piece + ");
+    ind__textf(&w->code, "const %s %s = %slane", cg__int(w), at, one ? "" : "segment + ");
     ind__textf(&w->code, n > 1 ? " * %d;\n" : ";\n", n);
     cg__begin(w, "if (%s < %s)", at, length);
     if (cg__is_used(w, w->linear[last]))
@@ -5890,7 +5890,7 @@ static void cg__choose_resident(cg__decider *d) {
 
 /* The type of each reduction's state in the source, and its results; %u is the number of the REDUCE. */
 static const struct {
-    int piece;
+    int function;
     const char *state, *result[2];
 } cg__states[IND_NUM_REDUCTIONS] = {
     [IND_REDUCE_SUM] = {IND__CG_SUM, "ind_sum", {"s%u.value", NULL}},
@@ -5960,7 +5960,7 @@ static const char *cg__neutral(ind__writer *w, uint32_t i, ind_reduction r) {
 /* Returns the state type of REDUCE i, or of a reduction over columns: "ind_sum<float>". */
 static const char *cg__state_type_text(ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
-    cg__use(w, cg__states[r].piece);
+    cg__use(w, cg__states[r].function);
     return cg__string(w, "%s<%s>", cg__states[r].state, cg__state_type(w, i));
 }
 
@@ -6041,7 +6041,7 @@ static void cg__emit_states(ind__writer *w, const cg__pass *s) {
         char letter;
         if (!cg__reduces_in(w, i, s)) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
-        cg__use(w, cg__states[r].piece);
+        cg__use(w, cg__states[r].function);
         ind__textf(&w->code, "%s<%s> %c%u = {%s};\n", cg__states[r].state, cg__state_type(w, i), letter, i,
                    cg__neutral(w, i, r));
         if (cg__exchanges_moments(w, i) && !s->second) ind__textf(&w->code, "ind_sum<int> count%u = {0};\n", i);
@@ -6126,8 +6126,8 @@ static int64_t cg__segment_vectors(const ind__writer *w) {
 
 /* Lanes of a row that take a vector in each iteration. */
 static int cg__round_lanes(const ind__writer *w) {
-    const int pieces = cg__row(w)->segments;
-    return pieces ? pieces * (int)cg__segment_vectors(w) : cg__row_threads(w);
+    const int segments = cg__row(w)->segments;
+    return segments ? segments * (int)cg__segment_vectors(w) : cg__row_threads(w);
 }
 
 /* True if the lanes of a segment begin at a sector boundary instead of at the start of the segment. */
@@ -6163,7 +6163,7 @@ static void cg__emit_shared_states(ind__writer *w, const cg__pass *s) {
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n",
                        cg__exchanges_by_warp(w) ? cg__exchange_states(w) : ind__row_of(v)->cluster);
         }
-        cg__use(w, cg__states[r].piece);
+        cg__use(w, cg__states[r].function);
     }
 }
 
@@ -6417,9 +6417,10 @@ static int cg__unroll_steps(const ind__writer *w) {
 static void cg__emit_segment(ind__writer *w) {
     const int n = w->variant->vector, lanes = cg__row(w)->segment_lanes;
     if (!cg__row(w)->segments) return;
-    ind__textf(&w->code, "const int piece = (unsigned)lane / %du", lanes);
+    ind__textf(&w->code, "const int segment = (unsigned)lane / %du", lanes);
     if (!cg__begins_at_sector(w))
-        ind__textf(&w->code, n > 1 ? ", within = (lane - piece * %d) * %d" : ", within = lane - piece * %d", lanes, n);
+        ind__textf(&w->code, n > 1 ? ", within = (lane - segment * %d) * %d" : ", within = lane - segment * %d", lanes,
+                   n);
     ind__textf(&w->code, ";\n");
 }
 
@@ -6430,9 +6431,9 @@ static uint32_t cg__segment_store(const ind__writer *w) {
     return 0;
 }
 
-/* The index of access i at the start of segment `piece` of the row. */
-static ind_expr cg__segment_start(const ind__writer *w, uint32_t i, int piece) {
-    const ind_expr at[2] = {ind_int(w->context, piece), ind_int(w->context, 0)};
+/* The index of access i at the start of segment `segment` of the row. */
+static ind_expr cg__segment_start(const ind__writer *w, uint32_t i, int segment) {
+    const ind_expr at[2] = {ind_int(w->context, segment), ind_int(w->context, 0)};
     return ind__substitute(cg__index_of(w, i), w->plan->domain.var + w->plan->domain.rank, at, 2);
 }
 
@@ -6472,7 +6473,7 @@ static int cg__begin_segments(ind__writer *w) {
     const char *condition = cg__segment_condition(w, rounds);
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", rounds);
-    ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), ind__row_of(v)->segments);
+    ind__textf(&w->code, "const %s r0 = k * %d + segment;\n", cg__int(w), ind__row_of(v)->segments);
     w->var[first] = "r0";
     w->var[first + 1] = "within";
     if (!*condition) return 1;
@@ -7079,15 +7080,15 @@ static int cg__combines_halves(const ind__writer *w, uint32_t i, const cg__pass 
 
 static void cg__emit_halves(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const int piece = cg__combines_halves(w, i, s);
-        if (!piece) continue;
+        const int function = cg__combines_halves(w, i, s);
+        if (!function) continue;
         const char *vector = cg__vector_of(w, cg__inst(w, i)->arg[0]);
         if (!vector) {
             cg__fail(w);
             return;
         }
-        cg__use(w, piece);
-        ind__textf(&w->code, "ind_combine_%s(s%u, %s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i, vector);
+        cg__use(w, function);
+        ind__textf(&w->code, "ind_combine_%s(s%u, %s);\n", function == IND__CG_MAX_BF16 ? "bf16" : "f16", i, vector);
     }
 }
 
@@ -8085,7 +8086,7 @@ static ind_status cg__emit_reduction(ind__writer *w) {
 
 /* State of each kind of scan: prelude function, template, neutral element. */
 static const struct {
-    int piece;
+    int function;
     const char *state, *none;
 } cg__scans[IND_NUM_SCANS] = {
     [IND_SCAN_SUM] = {IND__CG_SCAN_SUM, "ind_scan_sum", "0"},
@@ -8154,7 +8155,7 @@ static const char *cg__scan_type(const ind__writer *w, uint32_t scan) {
 /* The type of a scan's state. */
 static const char *cg__scan_state(ind__writer *w, uint32_t scan) {
     ind_scan kind = cg__scan_kind(w, scan);
-    cg__use(w, cg__scans[kind].piece);
+    cg__use(w, cg__scans[kind].function);
     if (cg__finds_positions(w, scan))
         return cg__string(w, "ind_scan_extreme<%s, %s, %s>", cg__scan_type(w, scan), cg__int(w),
                           kind == IND_SCAN_MAX ? "true" : "false");
@@ -8532,7 +8533,7 @@ static void cg__emit_scan_shared(ind__writer *w, const char *size) {
 }
 
 /* Declares the position of the thread's first vector in a chunk. */
-static void cg__emit_scan_place(ind__writer *w, const char *size) {
+static void cg__emit_first_scan_vector(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
     bool loops = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
     if (loops || (cg__sorts_rows(w) && !cg__has_scans(w))) return;
@@ -8983,7 +8984,7 @@ static ind_status cg__emit_scan_kernel(ind__writer *w) {
     cg__emit_scan_shared(w, size);
     if (cg__looks_back(w)) cg__emit_lookback_position(w, size);
     cg__emit_scan_position(w);
-    cg__emit_scan_place(w, size);
+    cg__emit_first_scan_vector(w, size);
     cg__emit_row_values(w);
     for (int stage = 0; stage < last.stage; stage++) {
         cg__pass s = {.stage = stage};
@@ -9146,7 +9147,7 @@ static ind_status cg__emit_sort(ind__writer *w) {
                shared ? "int" : cg__int(w), shared ? "at" : "places", w->variant->per_thread);
     cg__emit_scan_shared(w, size);
     cg__emit_scan_position(w);
-    cg__emit_scan_place(w, size);
+    cg__emit_first_scan_vector(w, size);
     cg__emit_row_values(w);
     for (int stage = 0; stage <= w->plan->scan_stage; stage++) {
         cg__pass s = {.stage = stage, .stores = stage == w->plan->scan_stage};
@@ -9538,7 +9539,7 @@ static void cg__mm_set_plain_names(ind__writer *w) {
 }
 
 /* The sizes, and the block's tile and batch. The last stripe may have rows of tiles that do not exist. */
-static void cg__mm_write_place(ind__writer *w, const cg__mm_problem *p) {
+static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     const char *type = cg__int(w), *wide = w->plan->wide ? "(long long)" : "", *at[3];
     int stripe;
@@ -9598,11 +9599,11 @@ static bool cg__mm_step_of(const ind__writer *w, const cg__mm_problem *p, const 
     return p->k < 0 || ind__affine(cg__index_of(w, o->load), w->plan->domain.var[p->k], stride, &rest);
 }
 
-/* at_a[] or at_b[]: where in memory the chunks that a thread copies begin, without the part that all of them advance by
-   from step to step; `first_k`: the step's first k if that part is not separable. Chunks outside the operand have a
-   place inside, but nothing is read there: bit i of in_a or in_b says whether the i-th row along m or n exists. */
-static void cg__mm_write_places(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
-                                const char *first_k) {
+/* Writes at_a[] or at_b[]: the offsets in memory of the chunks that a thread copies, without the part by which all of
+   them advance from step to step. `first_k`: the step's first k if that part is not separable. A chunk outside the
+   operand has an offset inside it, but is not read: bit i of in_a or in_b tells if the i-th row along m or n exists. */
+static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                                   const char *first_k) {
     const ind__variant *v = w->variant;
     char x = name == 'a' ? 'm' : 'n';
     int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / 8, apart = v->threads / chunks;
@@ -9631,11 +9632,11 @@ static void cg__mm_write_places(ind__writer *w, const cg__mm_problem *p, const c
     cg__use(w, IND__CG_TILE_COPY);
 }
 
-/* Before the loop: the places of the chunks of the operands that are copied. */
-static void cg__mm_write_all_places(ind__writer *w, const cg__mm_problem *p) {
+/* Writes the offsets of the chunks of copied operands, before the loop. */
+static void cg__mm_write_all_addresses(ind__writer *w, const cg__mm_problem *p) {
     ind_expr stride;
-    if (p->a.copy && cg__mm_step_of(w, p, &p->a, &stride)) cg__mm_write_places(w, p, &p->a, 'a', "");
-    if (p->b.copy && cg__mm_step_of(w, p, &p->b, &stride)) cg__mm_write_places(w, p, &p->b, 'b', "");
+    if (p->a.copy && cg__mm_step_of(w, p, &p->a, &stride)) cg__mm_write_addresses(w, p, &p->a, 'a', "");
+    if (p->b.copy && cg__mm_step_of(w, p, &p->b, &stride)) cg__mm_write_addresses(w, p, &p->b, 'b', "");
 }
 
 /* One asynchronous copy of an operand's tile. */
@@ -9645,7 +9646,7 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     int rows = cg__mm_tile_rows(v, o, name), cols = cg__mm_tile_cols(v, o, name);
     ind_expr stride, step;
     bool separable = cg__mm_step_of(w, p, o, &stride);
-    if (!separable) cg__mm_write_places(w, p, o, name, "first_k");
+    if (!separable) cg__mm_write_addresses(w, p, o, name, "first_k");
     cg__mm_set_text(w, p->k, "first_k");
     step = separable && p->k >= 0 ? ind_expr_mul(stride, w->plan->domain.var[p->k]) : ind_int(w->context, 0);
     bool whole = ind_known_multiple(p->size_k, v->of.tile.k);
@@ -9891,7 +9892,7 @@ static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, i
     ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
     cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
     cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
-    cg__mm_write_all_places(w, p);
+    cg__mm_write_all_addresses(w, p);
     cg__mm_begin_load(w, true);
     cg__mm_write_tile(w, p, &p->a, 'a');
     cg__mm_write_tile(w, p, &p->b, 'b');
@@ -10524,7 +10525,7 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     cg__mm_set_sum_text(w, p);
     cg__mm_set_plain_names(w);
     ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n", x->alignment);
-    cg__mm_write_place(w, p);
+    cg__mm_write_tile_position(w, p);
     ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), w->variant->of.tile.k - 1,
                w->variant->of.tile.k);
     x->main_loop(w, p);
@@ -10833,9 +10834,9 @@ static cg__row_work cg__find_row_work(const ind__writer *w) {
     return x;
 }
 
-/* Units of `piece` bytes (lines, sectors) that a step of a row's lanes touches, if rows are adjacent in memory. */
-static double cg__touched(double run, double row, int piece) {
-    return run > piece ? run / piece : row < piece ? row / piece : 1;
+/* Units of `unit` bytes (lines, sectors) that a step of a row's lanes touches, if rows are adjacent in memory. */
+static double cg__touched(double run, double row, int unit) {
+    return run > unit ? run / unit : row < unit ? row / unit : 1;
 }
 
 /* Cost of a row of so many vectors with so many lanes. With few rows: the steps of a lane, which are sequential, and
@@ -10917,7 +10918,7 @@ static int cg__row_registers(const ind__writer *w, int threads) {
     const ind_thresholds *t = &w->target->thresholds;
     const bool wide = threads == IND__CG_MAX_THREADS;
     if (w->kernel->run) return wide ? t->run_wide_registers : t->run_block_registers;
-    return wide ? t->wide_registers : t->kept_registers;
+    return wide ? t->wide_registers : t->row_registers;
 }
 
 /* The fewest threads, in whole warps, for so many vectors in so many iterations. */
@@ -11094,9 +11095,9 @@ static int64_t cg__lanes_of_segment(const ind__writer *w) {
 
 /* Assigns `each` lanes to a segment, if that leaves at most a sixteenth of the lanes idle. */
 static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
-    const int64_t pieces = lanes / each;
-    if (!pieces || (lanes - pieces * each) * d->w.target->thresholds.segment_idle > lanes) return false;
-    d->variant->of.row.segments = (int)pieces;
+    const int64_t segments = lanes / each;
+    if (!segments || (lanes - segments * each) * d->w.target->thresholds.segment_idle > lanes) return false;
+    d->variant->of.row.segments = (int)segments;
     d->variant->of.row.segment_lanes = (int)each;
     return true;
 }
@@ -11416,7 +11417,8 @@ static bool cg__fit_loads_at_use(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
     const bool several = cg__num_combine_steps(&d->w) > 1;
     if (!several && d->variant->vector <= 4) return false;
-    if (longest <= t->late_threads * t->most_elements && cg__fits_block(d, longest, t->late_threads, t->late_blocks, 0))
+    if (longest <= t->shifted_threads * t->most_elements &&
+        cg__fits_block(d, longest, t->shifted_threads, t->shifted_blocks, 0))
         return true;
     if (cg__fits_block(d, longest, t->turn_threads, 4, 0) &&
         4 * cg__staged_bytes(&d->w) <= capacity - capacity / t->four_share)
@@ -11456,7 +11458,7 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
         return true;
     if (!across && cg__fits_block(d, longest, t->turn_threads, t->turn_blocks, 2 * in_flight / 3)) return true;
     if (!several && !shifted && cg__fits_block(d, longest, t->block_threads, 1, in_flight) &&
-        words.common * d->variant->per_thread <= t->kept_registers)
+        words.common * d->variant->per_thread <= t->row_registers)
         return true;
     if (cg__fit_clusters(d, longest)) return true;
     *d->variant = before;
@@ -11666,7 +11668,7 @@ static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     const int alternative = d->alternative;
     const bool late = d->variant->vector > 4 && cg__num_combine_steps(&d->w) > 1 && cg__loads_at_use(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
-    const bool waits = longest > (late ? t->late_threads * t->alone_elements + 2 * d->variant->vector
+    const bool waits = longest > (late ? t->shifted_threads * t->alone_elements + 2 * d->variant->vector
                                        : t->block_threads * t->waiting_elements);
     const bool found = (waits && cg__choose_row_staged(d, longest, false)) || cg__choose_row_shared(d, longest);
     d->alternative = alternative;
@@ -11751,7 +11753,7 @@ static double cg__loop_registers(const ind__writer *w) {
 
 /* Average share of occupied slots for blocks of so many threads, if the rows take several waves; 1 if all rows are
    resident at once. */
-static double cg__places_taken(const ind__writer *w, double rows, int threads) {
+static double cg__occupied_slots(const ind__writer *w, double rows, int threads) {
     const double blocks = floor(w->target->sm_registers / (cg__loop_registers(w) * threads));
     const double turns = rows / (blocks * w->target->num_sms);
     return turns > 1 ? turns / ceil(turns) : 1;
@@ -11766,8 +11768,8 @@ static int cg__most_loop_threads(ind__writer *w, int64_t rows) {
     const ind_thresholds *t = &w->target->thresholds;
     if (rows < 2 * w->target->num_sms) return IND__CG_MAX_THREADS;
     if (cg__looped_passes(w) > 1 || !cg__combines_chunks(w)) return t->loop_threads;
-    const double few = cg__places_taken(w, (double)rows, t->loop_threads),
-                 many = cg__places_taken(w, (double)rows, t->loop_small);
+    const double few = cg__occupied_slots(w, (double)rows, t->loop_threads),
+                 many = cg__occupied_slots(w, (double)rows, t->loop_small);
     return many + t->loop_idle / 100.0 < few ? t->loop_threads : t->loop_small;
 }
 
@@ -11943,7 +11945,7 @@ static void cg__choose_row(cg__decider *d) {
     v->strategy = IND_STRATEGY_ROW_BLOCK; /* assumed while the kept loads are chosen */
     cg__choose_resident(d);
     if (longest < 1) longest = 1;
-    int registers = d->w.kernel->run ? d->w.target->thresholds.run_registers : d->w.target->thresholds.kept_registers;
+    int registers = d->w.kernel->run ? d->w.target->thresholds.run_registers : d->w.target->thresholds.row_registers;
     if (longest <= cg__warp_row(&d->w) && cg__resident_words(&d->w) * (double)longest / 32 <= registers)
         cg__choose_row_warp(d, longest);
     else if (!cg__choose_row_resident(d, longest))
@@ -12614,13 +12616,13 @@ static bool cg__has_prelude_set(const ind__prelude_set *set) {
     return any;
 }
 
-static bool cg__has_prelude(const ind__prelude_set *set, int piece) {
-    return set->word[piece / 64] >> piece % 64 & 1;
+static bool cg__has_prelude(const ind__prelude_set *set, int function) {
+    return set->word[function / 64] >> function % 64 & 1;
 }
 
-static void cg__write_prelude(ind__text *t, const ind__prelude_set *pieces) {
+static void cg__write_prelude(ind__text *t, const ind__prelude_set *functions) {
     for (int i = 0; i < IND__CG_NUM_PRELUDE; i++) {
-        if (!cg__has_prelude(pieces, i)) continue;
+        if (!cg__has_prelude(functions, i)) continue;
         for (const char *const *line = cg__prelude[i].line; *line; line++) ind__text_raw(t, *line, strlen(*line));
         ind__text_raw(t, "\n", 1);
     }
@@ -13379,12 +13381,12 @@ static void cg__write_function(cg__combo *x, uint32_t function) {
 }
 
 /* Begins the call with the block's index in the grid of its part, computed from its linear index `at`. */
-static void cg__write_place(ind__text *t, int axes, uint32_t function) {
-    static const char *const place[] = {"at", "at - line * (unsigned)row.x, line",
+static void cg__write_block_index(ind__text *t, int axes, uint32_t function) {
+    static const char *const index[] = {"at", "at - line * (unsigned)row.x, line",
                                         "at - line * (unsigned)row.x, line - z * (unsigned)row.y, z"};
     if (axes > 1) ind__textf(t, "const unsigned line = ind_quotient(at, row.mx);\n");
     if (axes > 2) ind__textf(t, "const unsigned z = ind_quotient(line, row.my);\n");
-    ind__textf(t, "ind_part_%u({%s%s}", (unsigned)function, place[axes - 1],
+    ind__textf(t, "ind_part_%u({%s%s}", (unsigned)function, index[axes - 1],
                axes == 1   ? ", 0, 0"
                : axes == 2 ? ", 0"
                            : "");
@@ -13405,7 +13407,7 @@ static void cg__write_dispatch(cg__combo *x, uint32_t function) {
         ind__textf(t, "const ind_row_%u &row = rows.part_%u[ind_row_of(rows.part_%u, %u, block)];\n",
                    (unsigned)function, (unsigned)function, (unsigned)function, (unsigned)num);
     ind__textf(t, "const unsigned at = block - (unsigned)row.first;\n");
-    cg__write_place(t, cg__num_axes(&part->variant), function);
+    cg__write_block_index(t, cg__num_axes(&part->variant), function);
     cg__each_arg(x, part, cg__row_argument);
     ind__textf(t, ");\nreturn;\n");
     t->indent--;

@@ -1331,9 +1331,9 @@ ind_expr ind__most(const ind__unbacked *list, uint32_t num, ind_expr e);
 uint64_t ind__unbacked_in(const ind__unbacked *list, uint32_t num, ind_expr e);
 /* A buffer that graph node `op` copied or rewrote as a whole instead of changing a part in place: `reader` needs its
    old contents. */
-typedef struct ind__kept {
+typedef struct ind__copied_whole {
     uint32_t buffer, op, reader; /* reader: a graph node; op itself; or UINT32_MAX: an output */
-} ind__kept;
+} ind__copied_whole;
 
 typedef struct ind__lowered {
     ind_context *context;
@@ -1342,8 +1342,8 @@ typedef struct ind__lowered {
     uint32_t num_buffers, cap_buffers;
     ind__loop *loop; /* in execution order */
     uint32_t num_loops, cap_loops;
-    ind__kept *kept; /* for the schedule's text */
-    uint32_t num_kept, cap_kept;
+    ind__copied_whole *copied_whole; /* for the schedule's text */
+    uint32_t num_copied_whole, cap_copied_whole;
     ind_realise_policy policy;
     bool layouts_fixed; /* all loads and stores are linear from then on */
     ind__arena boxes;   /* boxes and storages */
@@ -11596,7 +11596,7 @@ void ind__lowered_free(ind__lowered *p) {
     ind__lowered_free_boxes(p);
     ind__free(p->context, p->buffer);
     ind__free(p->context, p->loop);
-    ind__free(p->context, p->kept);
+    ind__free(p->context, p->copied_whole);
     ind__arena_free(&p->arena);
     memset(p, 0, sizeof *p);
 }

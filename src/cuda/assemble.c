@@ -324,13 +324,13 @@ static bool cg__has_prelude_set(const ind__prelude_set *set) {
     return any;
 }
 
-static bool cg__has_prelude(const ind__prelude_set *set, int piece) {
-    return set->word[piece / 64] >> piece % 64 & 1;
+static bool cg__has_prelude(const ind__prelude_set *set, int function) {
+    return set->word[function / 64] >> function % 64 & 1;
 }
 
-static void cg__write_prelude(ind__text *t, const ind__prelude_set *pieces) {
+static void cg__write_prelude(ind__text *t, const ind__prelude_set *functions) {
     for (int i = 0; i < IND__CG_NUM_PRELUDE; i++) {
-        if (!cg__has_prelude(pieces, i)) continue;
+        if (!cg__has_prelude(functions, i)) continue;
         for (const char *const *line = cg__prelude[i].line; *line; line++) ind__text_raw(t, *line, strlen(*line));
         ind__text_raw(t, "\n", 1);
     }

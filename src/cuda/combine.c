@@ -215,12 +215,12 @@ static void cg__write_function(cg__combo *x, uint32_t function) {
 }
 
 /* Begins the call with the block's index in the grid of its part, computed from its linear index `at`. */
-static void cg__write_place(ind__text *t, int axes, uint32_t function) {
-    static const char *const place[] = {"at", "at - line * (unsigned)row.x, line",
+static void cg__write_block_index(ind__text *t, int axes, uint32_t function) {
+    static const char *const index[] = {"at", "at - line * (unsigned)row.x, line",
                                         "at - line * (unsigned)row.x, line - z * (unsigned)row.y, z"};
     if (axes > 1) ind__textf(t, "const unsigned line = ind_quotient(at, row.mx);\n");
     if (axes > 2) ind__textf(t, "const unsigned z = ind_quotient(line, row.my);\n");
-    ind__textf(t, "ind_part_%u({%s%s}", (unsigned)function, place[axes - 1],
+    ind__textf(t, "ind_part_%u({%s%s}", (unsigned)function, index[axes - 1],
                axes == 1   ? ", 0, 0"
                : axes == 2 ? ", 0"
                            : "");
@@ -241,7 +241,7 @@ static void cg__write_dispatch(cg__combo *x, uint32_t function) {
         ind__textf(t, "const ind_row_%u &row = rows.part_%u[ind_row_of(rows.part_%u, %u, block)];\n",
                    (unsigned)function, (unsigned)function, (unsigned)function, (unsigned)num);
     ind__textf(t, "const unsigned at = block - (unsigned)row.first;\n");
-    cg__write_place(t, cg__num_axes(&part->variant), function);
+    cg__write_block_index(t, cg__num_axes(&part->variant), function);
     cg__each_arg(x, part, cg__row_argument);
     ind__textf(t, ");\nreturn;\n");
     t->indent--;

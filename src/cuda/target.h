@@ -9,7 +9,7 @@
     X(lane_registers, 32, "registers of a lane for its part of a short row",                                           \
       "half of all threads resident; sums, norms, softmax of short rows")                                              \
     X(edge_rounds, 4, "iterations in which the lanes of a misaligned row take its edges", "rows of 3 to 1024")         \
-    X(kept_registers, 64, "registers of a thread for its part of a row", "1024 threads of 64 registers fill an SM")    \
+    X(row_registers, 64, "registers of a thread for its part of a row", "1024 threads of 64 registers fill an SM")     \
     X(full_threads, 1024, "threads of 64 registers that fill an SM", "65,536 registers")                               \
     X(few_elements, 16, "elements of a row in a thread, at least",                                                     \
       "layer_norm of 4096 bf16: NVRTC 61 ms with 32 elements, 47 with 16; 99 and 100 % of a copy")                     \
@@ -92,12 +92,12 @@
       "group_norm of 32768")                                                                                           \
     X(waiting_elements, 16, "elements of a row in a thread above which rows wait in shared memory",                    \
       "softmax, rms_norm, layer_norm of 8192 to 32768")                                                                \
-    X(late_threads, 128, "threads of a block that reads misaligned operands after the last combine",                   \
+    X(shifted_threads, 128, "threads of a block that reads misaligned operands after the last combine",                \
       "layer_norm of 5003 to 20011 bf16")                                                                              \
-    X(late_blocks, 8, "such blocks on an SM", "layer_norm of 5003 bf16")                                               \
-    X(late_registers, 48, "registers of a thread with two such operands of f16",                                       \
+    X(shifted_blocks, 8, "such blocks on an SM", "layer_norm of 5003 bf16")                                            \
+    X(shifted_registers, 48, "registers of a thread with two such operands of f16",                                    \
       "layer_norm of 4093 f16: 77.6 % of a copy with 72, 96.2 with 48")                                                \
-    X(late_wide_registers, 64, "the same of other types",                                                              \
+    X(shifted_wide_registers, 64, "the same of other types",                                                           \
       "layer_norm of 4093 bf16: 94.3 % of a copy with 48, 96.4 with 64")                                               \
     X(misaligned_registers, 40, "registers of a thread of misaligned rows besides what it holds", "NVRTC 13.0")        \
     X(index_sectors, 50, "sectors of a row from which on an indexed element may be read again",                        \

@@ -103,7 +103,7 @@ extern "C" {
 //@ sched/memory/order.c
 //@ sched/memory/lifetimes.c
 //@ sched/memory/donated.c
-//@ sched/memory/places.c
+//@ sched/memory/offsets.c
 //@ sched/combine.c
 //@ sched/verify.c
 //@ sched/print.c

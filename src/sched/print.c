@@ -235,8 +235,8 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
 
 /* Prints the ops that were not done in place, and the readers that prevent it. */
 static void sched__print_not_in_place(const sched__printer *p) {
-    for (uint32_t i = 0; i < p->s->program->num_kept; i++) {
-        const ind__kept *x = &p->s->program->kept[i];
+    for (uint32_t i = 0; i < p->s->program->num_copied_whole; i++) {
+        const ind__copied_whole *x = &p->s->program->copied_whole[i];
         const char *op = p->origin_name ? p->origin_name(x->op, p->user) : NULL;
         const char *reader = x->reader != UINT32_MAX && p->origin_name ? p->origin_name(x->reader, p->user) : NULL;
         ind__textf(p->t, "%s of %s not in place: %s%s\n", op ? op : "?", p->s->program->buffer[x->buffer].name,

@@ -74,7 +74,7 @@ static void test_thresholds(ind_context *c) {
     CHECK(!ind_target_named(c, "H200", &t), "%s", ind_error(c));
     char *before = plan_of(c, &t);
     t.thresholds.few_elements = 8;
-    t.thresholds.kept_registers = 32;
+    t.thresholds.row_registers = 32;
     t.thresholds.lane_registers = 16;
     char *after = plan_of(c, &t);
     CHECK(before && after && strcmp(before, after), "%s", after);

@@ -224,7 +224,7 @@ static int cg__least_registers(const ind__writer *w) {
         halves += cg__memory_dtype(w, i) == IND_F16;
     }
     if (across < 2) return w->target->thresholds.least_registers;
-    return halves == across ? w->target->thresholds.late_registers : w->target->thresholds.late_wide_registers;
+    return halves == across ? w->target->thresholds.shifted_registers : w->target->thresholds.shifted_wide_registers;
 }
 
 /* Blocks per SM for these rows. While one waits at a combine step or for shared operands, others proceed. Registers are

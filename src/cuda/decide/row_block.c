@@ -157,9 +157,9 @@ static int64_t cg__lanes_of_segment(const ind__writer *w) {
 
 /* Assigns `each` lanes to a segment, if that leaves at most a sixteenth of the lanes idle. */
 static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
-    const int64_t pieces = lanes / each;
-    if (!pieces || (lanes - pieces * each) * d->w.target->thresholds.segment_idle > lanes) return false;
-    d->variant->of.row.segments = (int)pieces;
+    const int64_t segments = lanes / each;
+    if (!segments || (lanes - segments * each) * d->w.target->thresholds.segment_idle > lanes) return false;
+    d->variant->of.row.segments = (int)segments;
     d->variant->of.row.segment_lanes = (int)each;
     return true;
 }

@@ -49,7 +49,7 @@ static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     const int alternative = d->alternative;
     const bool late = d->variant->vector > 4 && cg__num_combine_steps(&d->w) > 1 && cg__loads_at_use(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
-    const bool waits = longest > (late ? t->late_threads * t->alone_elements + 2 * d->variant->vector
+    const bool waits = longest > (late ? t->shifted_threads * t->alone_elements + 2 * d->variant->vector
                                        : t->block_threads * t->waiting_elements);
     const bool found = (waits && cg__choose_row_staged(d, longest, false)) || cg__choose_row_shared(d, longest);
     d->alternative = alternative;
@@ -134,7 +134,7 @@ static double cg__loop_registers(const ind__writer *w) {
 
 /* Average share of occupied slots for blocks of so many threads, if the rows take several waves; 1 if all rows are
    resident at once. */
-static double cg__places_taken(const ind__writer *w, double rows, int threads) {
+static double cg__occupied_slots(const ind__writer *w, double rows, int threads) {
     const double blocks = floor(w->target->sm_registers / (cg__loop_registers(w) * threads));
     const double turns = rows / (blocks * w->target->num_sms);
     return turns > 1 ? turns / ceil(turns) : 1;
@@ -149,8 +149,8 @@ static int cg__most_loop_threads(ind__writer *w, int64_t rows) {
     const ind_thresholds *t = &w->target->thresholds;
     if (rows < 2 * w->target->num_sms) return IND__CG_MAX_THREADS;
     if (cg__looped_passes(w) > 1 || !cg__combines_chunks(w)) return t->loop_threads;
-    const double few = cg__places_taken(w, (double)rows, t->loop_threads),
-                 many = cg__places_taken(w, (double)rows, t->loop_small);
+    const double few = cg__occupied_slots(w, (double)rows, t->loop_threads),
+                 many = cg__occupied_slots(w, (double)rows, t->loop_small);
     return many + t->loop_idle / 100.0 < few ? t->loop_threads : t->loop_small;
 }
 

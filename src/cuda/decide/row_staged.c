@@ -199,7 +199,8 @@ static bool cg__fit_loads_at_use(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
     const bool several = cg__num_combine_steps(&d->w) > 1;
     if (!several && d->variant->vector <= 4) return false;
-    if (longest <= t->late_threads * t->most_elements && cg__fits_block(d, longest, t->late_threads, t->late_blocks, 0))
+    if (longest <= t->shifted_threads * t->most_elements &&
+        cg__fits_block(d, longest, t->shifted_threads, t->shifted_blocks, 0))
         return true;
     if (cg__fits_block(d, longest, t->turn_threads, 4, 0) &&
         4 * cg__staged_bytes(&d->w) <= capacity - capacity / t->four_share)
@@ -239,7 +240,7 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
         return true;
     if (!across && cg__fits_block(d, longest, t->turn_threads, t->turn_blocks, 2 * in_flight / 3)) return true;
     if (!several && !shifted && cg__fits_block(d, longest, t->block_threads, 1, in_flight) &&
-        words.common * d->variant->per_thread <= t->kept_registers)
+        words.common * d->variant->per_thread <= t->row_registers)
         return true;
     if (cg__fit_clusters(d, longest)) return true;
     *d->variant = before;

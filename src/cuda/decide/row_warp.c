@@ -33,9 +33,9 @@ static cg__row_work cg__find_row_work(const ind__writer *w) {
     return x;
 }
 
-/* Units of `piece` bytes (lines, sectors) that a step of a row's lanes touches, if rows are adjacent in memory. */
-static double cg__touched(double run, double row, int piece) {
-    return run > piece ? run / piece : row < piece ? row / piece : 1;
+/* Units of `unit` bytes (lines, sectors) that a step of a row's lanes touches, if rows are adjacent in memory. */
+static double cg__touched(double run, double row, int unit) {
+    return run > unit ? run / unit : row < unit ? row / unit : 1;
 }
 
 /* Cost of a row of so many vectors with so many lanes. With few rows: the steps of a lane, which are sequential, and
@@ -117,7 +117,7 @@ static int cg__row_registers(const ind__writer *w, int threads) {
     const ind_thresholds *t = &w->target->thresholds;
     const bool wide = threads == IND__CG_MAX_THREADS;
     if (w->kernel->run) return wide ? t->run_wide_registers : t->run_block_registers;
-    return wide ? t->wide_registers : t->kept_registers;
+    return wide ? t->wide_registers : t->row_registers;
 }
 
 /* The fewest threads, in whole warps, for so many vectors in so many iterations. */

@@ -146,7 +146,7 @@ static void cg__choose_row(cg__decider *d) {
     v->strategy = IND_STRATEGY_ROW_BLOCK; /* assumed while the kept loads are chosen */
     cg__choose_resident(d);
     if (longest < 1) longest = 1;
-    int registers = d->w.kernel->run ? d->w.target->thresholds.run_registers : d->w.target->thresholds.kept_registers;
+    int registers = d->w.kernel->run ? d->w.target->thresholds.run_registers : d->w.target->thresholds.row_registers;
     if (longest <= cg__warp_row(&d->w) && cg__resident_words(&d->w) * (double)longest / 32 <= registers)
         cg__choose_row_warp(d, longest);
     else if (!cg__choose_row_resident(d, longest))

@@ -17,11 +17,11 @@ static ind_expr cg__masked_rows(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank - 1);
 }
 
-/* Writes "const int piece = .., first = ..": the warp's segment of a row, and its first row. */
+/* Writes "const int segment = .., first = ..": the warp's segment of a row, and its first row. */
 static void cg__emit_masked_position(ind__writer *w) {
-    const ind_expr pieces = cg__masked_segments(w);
+    const ind_expr segments = cg__masked_segments(w);
     const char *type = cg__int(w), *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
-    const bool one = ind_known_eq(pieces, ind_int(w->context, 1));
+    const bool one = ind_known_eq(segments, ind_int(w->context, 1));
     const char *warp = cg__string(w, "(%s * %d + threadIdx.x / 32)", block, w->variant->threads / 32);
     ind__textf(&w->code, "const int lane = threadIdx.x %% 32;\n");
     if (one) {
@@ -29,8 +29,8 @@ static void cg__emit_masked_position(ind__writer *w) {
         return;
     }
     ind__textf(&w->code, "const %s warp = %s, group = warp / %s, first = group * %d;\n", type, warp,
-               cg__expr_string(w, pieces), IND__CG_MASKED_ROWS);
-    ind__textf(&w->code, "const %s piece = (warp - group * %s) * %d;\n", type, cg__expr_string(w, pieces),
+               cg__expr_string(w, segments), IND__CG_MASKED_ROWS);
+    ind__textf(&w->code, "const %s segment = (warp - group * %s) * %d;\n", type, cg__expr_string(w, segments),
                32 * w->variant->per_thread);
 }
 
@@ -55,7 +55,7 @@ static void cg__emit_masked_segment(ind__writer *w, const char *row) {
     const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const char *length = cg__expr_string(w, w->plan->domain.extent[last]), *at = cg__string(w, "i%d", last);
     const bool one = ind_known_eq(cg__masked_segments(w), ind_int(w->context, 1));
-    ind__textf(&w->code, "const %s %s = %slane", cg__int(w), at, one ? "" : "piece + ");
+    ind__textf(&w->code, "const %s %s = %slane", cg__int(w), at, one ? "" : "segment + ");
     ind__textf(&w->code, n > 1 ? " * %d;\n" : ";\n", n);
     cg__begin(w, "if (%s < %s)", at, length);
     if (cg__is_used(w, w->linear[last]))

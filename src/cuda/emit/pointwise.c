@@ -66,7 +66,7 @@ static void cg__vector_stores(ind__writer *w) {
         w->memory[i] = NULL;
         cg__write_mask(w, inst->arg[1]);
         const cg__adder_row *adder = inst->reduction ? cg__adder(w, i, w->plan->vector[i]) : NULL;
-        if (adder) cg__use(w, adder->piece);
+        if (adder) cg__use(w, adder->function);
         if (w->plan->across[i]) cg__use(w, IND__CG_STORE_ACROSS);
         const char *store = w->plan->across[i] ? "ind_store_across" : "ind_store";
         ind__textf(&w->code, "%s(&%s, y%u);\n", adder ? adder->name : store, cg__element(w, i), i);

@@ -66,7 +66,7 @@ static void cg__value(ind__writer *w, uint32_t i) {
 
 /* Types that exist in memory only: prelude function, rounding op, conversions to and from a value. */
 typedef struct cg__narrow_type {
-    int piece;
+    int function;
     ind_loop_op rounding;
     const char *load, *store;
 } cg__narrow_type;
@@ -84,7 +84,7 @@ static const cg__narrow_type *cg__narrow_of(ind_dtype memory) {
 /* Writes an element in memory as a value: "ind_bf16_to_f32(" element ")". */
 static void cg__from_memory(ind__writer *w, ind_dtype memory, const char *element) {
     const cg__narrow_type *narrow = cg__narrow_of(memory);
-    if (narrow) cg__use(w, narrow->piece);
+    if (narrow) cg__use(w, narrow->function);
     const char *before = narrow ? narrow->load : memory == IND_BOOL ? "(0 != " : "";
     ind__textf(&w->code, "%s%s%s", before, element, before[0] ? ")" : "");
 }
@@ -228,7 +228,7 @@ static bool cg__adds_natively(const ind__inst *store, ind_dtype memory) {
    that is not of the narrow type is excluded: it would be rounded before the sum, once more than necessary. */
 typedef struct cg__adder_row {
     ind_dtype type;
-    int piece, scalar_from, vector_from;
+    int function, scalar_from, vector_from;
     const char *name;
 } cg__adder_row;
 
@@ -255,8 +255,8 @@ static const cg__adder_row *cg__adder(const ind__writer *w, uint32_t i, int elem
 /* Writes "ind_add_bf16(&out0[i], ind_f32_to_bf16(value));". */
 static void cg__add_narrow(ind__writer *w, uint32_t i, const cg__adder_row *adder) {
     const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, i));
-    cg__use(w, narrow->piece);
-    cg__use(w, adder->piece);
+    cg__use(w, narrow->function);
+    cg__use(w, adder->function);
     ind__textf(&w->code, "%s(&%s, %s", adder->name, cg__element(w, i), narrow->store);
     cg__value(w, cg__inst(w, i)->arg[0]);
     ind__textf(&w->code, "));\n");
@@ -316,7 +316,7 @@ static void cg__plain_store(ind__writer *w, uint32_t i) {
         ind__textf(&w->code, "%s = %s;\n", cg__element(w, i), w->memory[x]);
         return;
     }
-    if (narrow) cg__use(w, narrow->piece);
+    if (narrow) cg__use(w, narrow->function);
     ind__textf(&w->code, "%s = %s", cg__element(w, i), narrow ? narrow->store : "");
     cg__value(w, x);
     ind__textf(&w->code, narrow ? ");\n" : ";\n");
@@ -326,7 +326,7 @@ static void cg__plain_store(ind__writer *w, uint32_t i) {
 static void cg__leave(ind__writer *w, uint32_t i) {
     const ind_dtype memory = cg__memory_dtype(w, i);
     const cg__narrow_type *narrow = cg__narrow_of(memory);
-    if (narrow) cg__use(w, narrow->piece);
+    if (narrow) cg__use(w, narrow->function);
     ind__textf(&w->code, "ind_leave<%s>(block, %s, %s", cg__types[memory].memory, cg__handover_args(w, i),
                narrow ? narrow->store : "");
     cg__value(w, cg__stored_value(w, i));
@@ -503,27 +503,27 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     }
     static const struct {
         const char *in_text;
-        int piece;
-    } pieces[] = {{"f16(", IND__CG_F16},
-                  {"_bf16(", IND__CG_BF16},
-                  {"ind_max", IND__CG_MAXMIN},
-                  {"ind_min", IND__CG_MAXMIN},
-                  {"ind_div", IND__CG_DIV},
-                  {"ind_pow", IND__CG_POW},
-                  {"ind_mod", IND__CG_MOD},
-                  {"ind_shift", IND__CG_SHIFT},
-                  {"ind_gcd", IND__CG_GCD},
-                  {"ind_philox", IND__CG_PHILOX},
-                  {"f8e4m3fn(", IND__CG_F8E4M3FN},
-                  {"f8e5m2(", IND__CG_F8E5M2},
-                  {"ind_digamma", IND__CG_DIGAMMA},
-                  {"ind_bessel_ie", IND__CG_BESSEL_IE},
-                  {"ind_bessel_jy", IND__CG_BESSEL_JY},
-                  {"ind_zeta", IND__CG_ZETA},
-                  {"ind_exp2", IND__CG_EXP_BELOW},
-                  {"ind_igamma", IND__CG_IGAMMA}};
-    for (size_t k = 0; k < sizeof pieces / sizeof pieces[0]; k++)
-        if (strstr(s, pieces[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, pieces[k].piece);
+        int function;
+    } functions[] = {{"f16(", IND__CG_F16},
+                     {"_bf16(", IND__CG_BF16},
+                     {"ind_max", IND__CG_MAXMIN},
+                     {"ind_min", IND__CG_MAXMIN},
+                     {"ind_div", IND__CG_DIV},
+                     {"ind_pow", IND__CG_POW},
+                     {"ind_mod", IND__CG_MOD},
+                     {"ind_shift", IND__CG_SHIFT},
+                     {"ind_gcd", IND__CG_GCD},
+                     {"ind_philox", IND__CG_PHILOX},
+                     {"f8e4m3fn(", IND__CG_F8E4M3FN},
+                     {"f8e5m2(", IND__CG_F8E5M2},
+                     {"ind_digamma", IND__CG_DIGAMMA},
+                     {"ind_bessel_ie", IND__CG_BESSEL_IE},
+                     {"ind_bessel_jy", IND__CG_BESSEL_JY},
+                     {"ind_zeta", IND__CG_ZETA},
+                     {"ind_exp2", IND__CG_EXP_BELOW},
+                     {"ind_igamma", IND__CG_IGAMMA}};
+    for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++)
+        if (strstr(s, functions[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, functions[k].function);
     cg__declare(w, i);
     for (; *s; s++) {
         if (*s != '$')

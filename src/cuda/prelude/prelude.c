@@ -111,10 +111,10 @@ static const struct {
 };
 
 /* Adds a prelude function and the functions that it calls. */
-static void cg__add_prelude(ind__prelude_set *set, int piece) {
-    set->word[piece / 64] |= 1ull << piece % 64;
-    for (size_t i = 0; i < sizeof cg__prelude[piece].needs && cg__prelude[piece].needs[i]; i++)
-        cg__add_prelude(set, cg__prelude[piece].needs[i]);
+static void cg__add_prelude(ind__prelude_set *set, int function) {
+    set->word[function / 64] |= 1ull << function % 64;
+    for (size_t i = 0; i < sizeof cg__prelude[function].needs && cg__prelude[function].needs[i]; i++)
+        cg__add_prelude(set, cg__prelude[function].needs[i]);
 }
 
 static void cg__add_prelude_set(ind__prelude_set *set, const ind__prelude_set *more) {
@@ -122,6 +122,6 @@ static void cg__add_prelude_set(ind__prelude_set *set, const ind__prelude_set *m
 }
 
 /* Adds a prelude function to the source. */
-static void cg__use(ind__writer *w, int piece) {
-    cg__add_prelude(&w->prelude, piece);
+static void cg__use(ind__writer *w, int function) {
+    cg__add_prelude(&w->prelude, function);
 }

@@ -51,7 +51,7 @@ void ind__lowered_free(ind__lowered *p) {
     ind__lowered_free_boxes(p);
     ind__free(p->context, p->buffer);
     ind__free(p->context, p->loop);
-    ind__free(p->context, p->kept);
+    ind__free(p->context, p->copied_whole);
     ind__arena_free(&p->arena);
     memset(p, 0, sizeof *p);
 }

@@ -21,8 +21,8 @@ static int64_t cg__segment_vectors(const ind__writer *w) {
 
 /* Lanes of a row that take a vector in each iteration. */
 static int cg__round_lanes(const ind__writer *w) {
-    const int pieces = cg__row(w)->segments;
-    return pieces ? pieces * (int)cg__segment_vectors(w) : cg__row_threads(w);
+    const int segments = cg__row(w)->segments;
+    return segments ? segments * (int)cg__segment_vectors(w) : cg__row_threads(w);
 }
 
 /* True if the lanes of a segment begin at a sector boundary instead of at the start of the segment. */
@@ -58,7 +58,7 @@ static void cg__emit_shared_states(ind__writer *w, const cg__pass *s) {
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n",
                        cg__exchanges_by_warp(w) ? cg__exchange_states(w) : ind__row_of(v)->cluster);
         }
-        cg__use(w, cg__states[r].piece);
+        cg__use(w, cg__states[r].function);
     }
 }
 

@@ -27,9 +27,10 @@ static int cg__unroll_steps(const ind__writer *w) {
 static void cg__emit_segment(ind__writer *w) {
     const int n = w->variant->vector, lanes = cg__row(w)->segment_lanes;
     if (!cg__row(w)->segments) return;
-    ind__textf(&w->code, "const int piece = (unsigned)lane / %du", lanes);
+    ind__textf(&w->code, "const int segment = (unsigned)lane / %du", lanes);
     if (!cg__begins_at_sector(w))
-        ind__textf(&w->code, n > 1 ? ", within = (lane - piece * %d) * %d" : ", within = lane - piece * %d", lanes, n);
+        ind__textf(&w->code, n > 1 ? ", within = (lane - segment * %d) * %d" : ", within = lane - segment * %d", lanes,
+                   n);
     ind__textf(&w->code, ";\n");
 }
 
@@ -40,9 +41,9 @@ static uint32_t cg__segment_store(const ind__writer *w) {
     return 0;
 }
 
-/* The index of access i at the start of segment `piece` of the row. */
-static ind_expr cg__segment_start(const ind__writer *w, uint32_t i, int piece) {
-    const ind_expr at[2] = {ind_int(w->context, piece), ind_int(w->context, 0)};
+/* The index of access i at the start of segment `segment` of the row. */
+static ind_expr cg__segment_start(const ind__writer *w, uint32_t i, int segment) {
+    const ind_expr at[2] = {ind_int(w->context, segment), ind_int(w->context, 0)};
     return ind__substitute(cg__index_of(w, i), w->plan->domain.var + w->plan->domain.rank, at, 2);
 }
 
@@ -82,7 +83,7 @@ static int cg__begin_segments(ind__writer *w) {
     const char *condition = cg__segment_condition(w, rounds);
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", rounds);
-    ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), ind__row_of(v)->segments);
+    ind__textf(&w->code, "const %s r0 = k * %d + segment;\n", cg__int(w), ind__row_of(v)->segments);
     w->var[first] = "r0";
     w->var[first + 1] = "within";
     if (!*condition) return 1;

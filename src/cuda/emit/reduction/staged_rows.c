@@ -376,15 +376,15 @@ static int cg__combines_halves(const ind__writer *w, uint32_t i, const cg__pass 
 
 static void cg__emit_halves(ind__writer *w, const cg__pass *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const int piece = cg__combines_halves(w, i, s);
-        if (!piece) continue;
+        const int function = cg__combines_halves(w, i, s);
+        if (!function) continue;
         const char *vector = cg__vector_of(w, cg__inst(w, i)->arg[0]);
         if (!vector) {
             cg__fail(w);
             return;
         }
-        cg__use(w, piece);
-        ind__textf(&w->code, "ind_combine_%s(s%u, %s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i, vector);
+        cg__use(w, function);
+        ind__textf(&w->code, "ind_combine_%s(s%u, %s);\n", function == IND__CG_MAX_BF16 ? "bf16" : "f16", i, vector);
     }
 }
 

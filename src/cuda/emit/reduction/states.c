@@ -2,7 +2,7 @@
 
 /* The type of each reduction's state in the source, and its results; %u is the number of the REDUCE. */
 static const struct {
-    int piece;
+    int function;
     const char *state, *result[2];
 } cg__states[IND_NUM_REDUCTIONS] = {
     [IND_REDUCE_SUM] = {IND__CG_SUM, "ind_sum", {"s%u.value", NULL}},
@@ -72,7 +72,7 @@ static const char *cg__neutral(ind__writer *w, uint32_t i, ind_reduction r) {
 /* Returns the state type of REDUCE i, or of a reduction over columns: "ind_sum<float>". */
 static const char *cg__state_type_text(ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
-    cg__use(w, cg__states[r].piece);
+    cg__use(w, cg__states[r].function);
     return cg__string(w, "%s<%s>", cg__states[r].state, cg__state_type(w, i));
 }
 
@@ -153,7 +153,7 @@ static void cg__emit_states(ind__writer *w, const cg__pass *s) {
         char letter;
         if (!cg__reduces_in(w, i, s)) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
-        cg__use(w, cg__states[r].piece);
+        cg__use(w, cg__states[r].function);
         ind__textf(&w->code, "%s<%s> %c%u = {%s};\n", cg__states[r].state, cg__state_type(w, i), letter, i,
                    cg__neutral(w, i, r));
         if (cg__exchanges_moments(w, i) && !s->second) ind__textf(&w->code, "ind_sum<int> count%u = {0};\n", i);

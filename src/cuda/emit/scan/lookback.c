@@ -246,7 +246,7 @@ static ind_status cg__emit_scan_kernel(ind__writer *w) {
     cg__emit_scan_shared(w, size);
     if (cg__looks_back(w)) cg__emit_lookback_position(w, size);
     cg__emit_scan_position(w);
-    cg__emit_scan_place(w, size);
+    cg__emit_first_scan_vector(w, size);
     cg__emit_row_values(w);
     for (int stage = 0; stage < last.stage; stage++) {
         cg__pass s = {.stage = stage};

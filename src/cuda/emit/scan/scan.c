@@ -2,7 +2,7 @@
 
 /* State of each kind of scan: prelude function, template, neutral element. */
 static const struct {
-    int piece;
+    int function;
     const char *state, *none;
 } cg__scans[IND_NUM_SCANS] = {
     [IND_SCAN_SUM] = {IND__CG_SCAN_SUM, "ind_scan_sum", "0"},
@@ -71,7 +71,7 @@ static const char *cg__scan_type(const ind__writer *w, uint32_t scan) {
 /* The type of a scan's state. */
 static const char *cg__scan_state(ind__writer *w, uint32_t scan) {
     ind_scan kind = cg__scan_kind(w, scan);
-    cg__use(w, cg__scans[kind].piece);
+    cg__use(w, cg__scans[kind].function);
     if (cg__finds_positions(w, scan))
         return cg__string(w, "ind_scan_extreme<%s, %s, %s>", cg__scan_type(w, scan), cg__int(w),
                           kind == IND_SCAN_MAX ? "true" : "false");

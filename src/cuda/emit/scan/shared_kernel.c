@@ -210,7 +210,7 @@ static void cg__emit_scan_shared(ind__writer *w, const char *size) {
 }
 
 /* Declares the position of the thread's first vector in a chunk. */
-static void cg__emit_scan_place(ind__writer *w, const char *size) {
+static void cg__emit_first_scan_vector(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
     bool loops = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
     if (loops || (cg__sorts_rows(w) && !cg__has_scans(w))) return;

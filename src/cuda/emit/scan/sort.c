@@ -141,7 +141,7 @@ static ind_status cg__emit_sort(ind__writer *w) {
                shared ? "int" : cg__int(w), shared ? "at" : "places", w->variant->per_thread);
     cg__emit_scan_shared(w, size);
     cg__emit_scan_position(w);
-    cg__emit_scan_place(w, size);
+    cg__emit_first_scan_vector(w, size);
     cg__emit_row_values(w);
     for (int stage = 0; stage <= w->plan->scan_stage; stage++) {
         cg__pass s = {.stage = stage, .stores = stage == w->plan->scan_stage};

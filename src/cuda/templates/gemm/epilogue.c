@@ -90,7 +90,7 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     cg__mm_set_sum_text(w, p);
     cg__mm_set_plain_names(w);
     ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n", x->alignment);
-    cg__mm_write_place(w, p);
+    cg__mm_write_tile_position(w, p);
     ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), w->variant->of.tile.k - 1,
                w->variant->of.tile.k);
     x->main_loop(w, p);

@@ -11,7 +11,7 @@ static void cg__mm_set_plain_names(ind__writer *w) {
 }
 
 /* The sizes, and the block's tile and batch. The last stripe may have rows of tiles that do not exist. */
-static void cg__mm_write_place(ind__writer *w, const cg__mm_problem *p) {
+static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     const char *type = cg__int(w), *wide = w->plan->wide ? "(long long)" : "", *at[3];
     int stripe;
@@ -71,11 +71,11 @@ static bool cg__mm_step_of(const ind__writer *w, const cg__mm_problem *p, const 
     return p->k < 0 || ind__affine(cg__index_of(w, o->load), w->plan->domain.var[p->k], stride, &rest);
 }
 
-/* at_a[] or at_b[]: where in memory the chunks that a thread copies begin, without the part that all of them advance by
-   from step to step; `first_k`: the step's first k if that part is not separable. Chunks outside the operand have a
-   place inside, but nothing is read there: bit i of in_a or in_b says whether the i-th row along m or n exists. */
-static void cg__mm_write_places(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
-                                const char *first_k) {
+/* Writes at_a[] or at_b[]: the offsets in memory of the chunks that a thread copies, without the part by which all of
+   them advance from step to step. `first_k`: the step's first k if that part is not separable. A chunk outside the
+   operand has an offset inside it, but is not read: bit i of in_a or in_b tells if the i-th row along m or n exists. */
+static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                                   const char *first_k) {
     const ind__variant *v = w->variant;
     char x = name == 'a' ? 'm' : 'n';
     int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / 8, apart = v->threads / chunks;
@@ -104,11 +104,11 @@ static void cg__mm_write_places(ind__writer *w, const cg__mm_problem *p, const c
     cg__use(w, IND__CG_TILE_COPY);
 }
 
-/* Before the loop: the places of the chunks of the operands that are copied. */
-static void cg__mm_write_all_places(ind__writer *w, const cg__mm_problem *p) {
+/* Writes the offsets of the chunks of copied operands, before the loop. */
+static void cg__mm_write_all_addresses(ind__writer *w, const cg__mm_problem *p) {
     ind_expr stride;
-    if (p->a.copy && cg__mm_step_of(w, p, &p->a, &stride)) cg__mm_write_places(w, p, &p->a, 'a', "");
-    if (p->b.copy && cg__mm_step_of(w, p, &p->b, &stride)) cg__mm_write_places(w, p, &p->b, 'b', "");
+    if (p->a.copy && cg__mm_step_of(w, p, &p->a, &stride)) cg__mm_write_addresses(w, p, &p->a, 'a', "");
+    if (p->b.copy && cg__mm_step_of(w, p, &p->b, &stride)) cg__mm_write_addresses(w, p, &p->b, 'b', "");
 }
 
 /* One asynchronous copy of an operand's tile. */
@@ -118,7 +118,7 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     int rows = cg__mm_tile_rows(v, o, name), cols = cg__mm_tile_cols(v, o, name);
     ind_expr stride, step;
     bool separable = cg__mm_step_of(w, p, o, &stride);
-    if (!separable) cg__mm_write_places(w, p, o, name, "first_k");
+    if (!separable) cg__mm_write_addresses(w, p, o, name, "first_k");
     cg__mm_set_text(w, p->k, "first_k");
     step = separable && p->k >= 0 ? ind_expr_mul(stride, w->plan->domain.var[p->k]) : ind_int(w->context, 0);
     bool whole = ind_known_multiple(p->size_k, v->of.tile.k);

@@ -60,7 +60,7 @@ static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, i
     ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
     cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
     cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
-    cg__mm_write_all_places(w, p);
+    cg__mm_write_all_addresses(w, p);
     cg__mm_begin_load(w, true);
     cg__mm_write_tile(w, p, &p->a, 'a');
     cg__mm_write_tile(w, p, &p->b, 'b');
