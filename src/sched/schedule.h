@@ -109,8 +109,7 @@ typedef struct ind_kernel {
       "0.4 us: 4096 k of an 8-bit operand took 45 us, against 19 us after a 13 us kernel that converts it")            \
     X(int, few_rows, 64, SMS, "a kernel over fewer long rows than this leaves most of a GPU idle", "132 SMs")          \
     X(int, long_row, 16384, NONE, "elements of a long row", "batch_norm")                                              \
-    X(int, shared_row, 25600, SHARED, "elements of a row that a block has in shared memory",                           \
-      "two f32 rows in 200 KiB")                                                                                       \
+    X(int, kept_row, 25600, SHARED, "elements of a row that a block has in shared memory", "two f32 rows in 200 KiB")  \
     X(int, max_scans, 4, NONE, "most scans of a kernel, at most 16", "each needs registers for its thread's segment")  \
     X(int, max_parts, 64, NONE, "most kernels of a launch", "their arguments fit into the 4 KiB of any launch")        \
     X(int, max_functions, 8, NONE,                                                                                     \

@@ -189,7 +189,7 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
 static bool sched__rows_fit_shared(const sched__fuser *f, int64_t rows, int64_t length) {
     const int64_t most = f->policy.row_blocks, parts = length / f->policy.long_row,
                   blocks = parts < most ? parts : most;
-    return length <= most * f->policy.shared_row && rows * blocks >= 4 * f->policy.few_rows;
+    return length <= most * f->policy.kept_row && rows * blocks >= 4 * f->policy.few_rows;
 }
 
 /* True if fusing an elementwise loop with a few very long rows leaves multiprocessors idle and does not save its store.
