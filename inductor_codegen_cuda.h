@@ -426,13 +426,15 @@ typedef enum ind__arg_kind {
 } ind__arg_kind;
 typedef struct ind__kernel_arg {
     ind__arg_kind kind;
-    uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
-    ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long. LOOKBACK: words */
-    bool reciprocal; /* SIZE: the reciprocal for ind_quotient, passed as unsigned long long */
-    bool computed;   /* SIZE: depends on data: not an argument, but a constant that the kernel computes at entry */
-    bool wide;       /* in the argument table of a COMBO, where each argument takes 8 bytes */
-    uint32_t part;   /* ERROR in a COMBO: index of the kernel, counted from the launch's first kernel */
-    int64_t offset;  /* COUNTERS, PARTIALS: in bytes, after those of the other kernels of a COMBO */
+    uint32_t buffer;     /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
+    ind_expr size;       /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long. LOOKBACK: words */
+    bool reciprocal;     /* SIZE: the reciprocal for ind_quotient, passed as unsigned long long */
+    ind_expr divisor;    /* of a reciprocal */
+    const char *meaning; /* SIZE in a COMBO: printed before the value; NULL: the value says enough */
+    bool computed;       /* SIZE: depends on data: not an argument, but a constant that the kernel computes at entry */
+    bool wide;           /* in the argument table of a COMBO, where each argument takes 8 bytes */
+    uint32_t part;       /* ERROR in a COMBO: index of the kernel, counted from the launch's first kernel */
+    int64_t offset;      /* COUNTERS, PARTIALS: in bytes, after those of the other kernels of a COMBO */
 } ind__kernel_arg;
 
 /* Likely but unproven facts that a variant may assume, as a set. The facts that it uses become its guards. */
@@ -2860,22 +2862,26 @@ static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
 /* ============================================================================================ src/cuda/emit/index.c */
 /* -------------------------------------------------------------------------------------------------- >>index */
 
-/* Returns the number of the size argument (or reciprocal) that has this formula. Equal formulas share one argument. */
-static uint32_t cg__formula_arg(ind__writer *w, ind_expr formula, bool reciprocal) {
+/* Returns the number of a size argument, or of a reciprocal, with the value of `a`. Equal values share one argument. */
+static uint32_t cg__value_arg(ind__writer *w, ind__kernel_arg a) {
     uint32_t number = 0;
     for (uint32_t i = 0; i < w->args.num; i++) {
-        if (w->args.arg[i].kind != IND__ARG_SIZE || w->args.arg[i].reciprocal != reciprocal) continue;
-        if (ind_expr_same(w->args.arg[i].size, formula)) return number;
+        if (w->args.arg[i].kind != IND__ARG_SIZE || w->args.arg[i].reciprocal != a.reciprocal) continue;
+        if (ind_expr_same(w->args.arg[i].size, a.size)) return number;
         number++;
     }
-    ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->args.arg, w->args.num, w->args.cap);
-    if (!a) {
+    ind__kernel_arg *added = IND__PUSH(w->context, ind__kernel_arg, w->args.arg, w->args.num, w->args.cap);
+    if (!added) {
         cg__fail(w);
         return 0;
     }
-    bool computed = ind__expr_has_kind(formula, IND_SYMBOL_UNBACKED);
-    *a = (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = formula, .reciprocal = reciprocal, .computed = computed};
+    a.computed = ind__expr_has_kind(a.size, IND_SYMBOL_UNBACKED);
+    *added = a;
     return number;
+}
+
+static uint32_t cg__size_arg(ind__writer *w, ind_expr size) {
+    return cg__value_arg(w, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = size});
 }
 
 /* Returns a symbol that stands for a size argument while an index is printed. It has the range of the size, which tells
@@ -2887,7 +2893,7 @@ static ind_expr cg__size_symbol(ind__writer *w, ind_expr size) {
     int64_t hint = ind_hint(size);
     ind_symbol s = {.kind = IND_SYMBOL_SIZE,
                     .slot = -1,
-                    .name = cg__string(w, "n%u", cg__formula_arg(w, size, false)),
+                    .name = cg__string(w, "n%u", cg__size_arg(w, size)),
                     .lo = lo,
                     .hi = hi,
                     .multiple_of = 1,
@@ -4342,14 +4348,15 @@ static bool cg__narrow(const ind__writer *w, ind_expr points) {
     return !w->plan->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
 }
 
-/* Returns the reciprocal of a divisor that ind_quotient multiplies by. */
-static ind_expr cg__reciprocal(ind_expr size) {
+/* Returns the argument that ind_quotient multiplies by: the reciprocal of a divisor. */
+static ind__kernel_arg cg__reciprocal(ind_expr size) {
     ind_context *c = size.context;
     int64_t least;
     ind__known_bounds(size, &least, NULL);
     ind_expr divisor = least < 1 ? ind_expr_max(size, ind_int(c, 1)) : size;
     ind_expr all = ind_expr_floordiv(ind_int(c, ((int64_t)1 << 62) - 1), divisor);
-    return ind_expr_add(all, ind_int(c, 1));
+    return (ind__kernel_arg){
+        .kind = IND__ARG_SIZE, .size = ind_expr_add(all, ind_int(c, 1)), .reciprocal = true, .divisor = size};
 }
 
 /* Returns the expression "position / size". If the size is known only at run time, a position below 2^31 (`narrow`) is
@@ -4361,7 +4368,7 @@ static const char *cg__quotient(ind__writer *w, const char *position, ind_expr s
                           (long long)value);
     if (!narrow) return cg__string(w, "(%s)%s / %s", cg__unsigned(w), position, cg__divisor(w, size));
     cg__use(w, IND__CG_QUOTIENT);
-    return cg__string(w, "ind_quotient(%s, m%u)", position, cg__formula_arg(w, cg__reciprocal(size), true));
+    return cg__string(w, "ind_quotient(%s, m%u)", position, cg__value_arg(w, cg__reciprocal(size)));
 }
 
 /* ---- blocks along three axes: x, which runs fastest, y and z. An axis is folded into x if it may have more blocks
@@ -5082,7 +5089,7 @@ static const char *cg__thread_position(ind__writer *w, int threads, int vector) 
 /* Writes a domain of one variable: full vectors, then single elements at its end. */
 static void cg__emit_pointwise_line(ind__writer *w) {
     int n = w->variant->vector, t = w->variant->threads;
-    const char *extent = w->plan->part ? cg__string(w, "n%u", cg__formula_arg(w, w->plan->domain.extent[0], false))
+    const char *extent = w->plan->part ? cg__string(w, "n%u", cg__size_arg(w, w->plan->domain.extent[0]))
                                        : cg__expr_string(w, w->plan->domain.extent[0]);
     ind__textf(&w->code, "const %s i0 = %s;\n", cg__int(w), cg__thread_position(w, t, n));
     w->var[0] = "i0";
@@ -13312,13 +13319,14 @@ static void cg__fill_row(cg__combo *x, const cg__part *part) {
     x->variant->memory.num_counters += (v->memory.num_counters + 1) / 2 * 2; /* 8-byte words may follow */
     x->variant->memory.partial_bytes += v->memory.partial_bytes;
     for (int d = 0; d + 1 < cg__num_axes(v); d++) {
-        cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = v->grid[d]});
-        cg__combo_arg(x,
-                      (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = cg__reciprocal(v->grid[d]), .reciprocal = true});
+        static const char *const meaning[] = {"blocks along x: ", "blocks along y: "};
+        cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = v->grid[d], .meaning = meaning[d]});
+        cg__combo_arg(x, cg__reciprocal(v->grid[d]));
     }
     x->blocks = ind_expr_add(first, blocks);
-    cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first});
-    cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = x->blocks});
+    cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first, .meaning = "first block: "});
+    cg__combo_arg(
+        x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = x->blocks, .meaning = "first block of the next part: "});
 }
 
 /* Calls visit with the name of each argument of the part. */
@@ -14805,8 +14813,9 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
         if (a->kind == IND__ARG_BUFFER)
             ind__textf(t, "%s", p->schedule->program->buffer[a->buffer].name);
         else if (a->kind == IND__ARG_SIZE) {
-            if (a->reciprocal) ind__textf(t, "division multiplier ");
-            ind__text_expr(t, a->size);
+            if (a->reciprocal) ind__textf(t, "multiplier for division by ");
+            if (a->meaning) ind__textf(t, "%s", a->meaning);
+            ind__text_expr(t, a->reciprocal ? a->divisor : a->size);
         } else
             ind__textf(t, "%s", cg__memory_args[a->kind].text);
     }
@@ -14822,10 +14831,11 @@ static void cg__print_block(ind__text *t, const ind__variant *v) {
     if (!several && !tiled) ind__textf(t, "elements per thread %d, ", v->per_thread);
     if (!several)
         ind__textf(t, "vector %d%s, ", v->vector,
-                   v->vector > 1 && !v->guard_aligned && !v->misaligned ? " (buffers of the workspace)" : "");
+                   v->vector > 1 && !v->guard_aligned && !v->misaligned ? " (workspace buffers only)" : "");
     if (rows) ind__textf(t, "rows per block %d, ", v->rows);
     ind__textf(t, "%d-bit indices\n", v->index_bits);
-    if (v->misaligned) ind__textf(t, "misaligned: aligned vectors, peeled edges\n");
+    if (v->misaligned)
+        ind__textf(t, "%s may start misaligned: aligned vectors, peeled edges\n", rows ? "rows" : "the output");
 }
 
 static void cg__print_tile(ind__text *t, const ind__tile_plan *tile) {
@@ -14848,9 +14858,10 @@ static const char *cg__other_reason(const char *why, const char *fallback) {
 static void cg__print_fallbacks(ind__text *t, const ind__variant *v) {
     for (const ind__variant *last = v, *fallback; (fallback = last->fallback) != NULL; last = fallback) {
         const bool leaves = ind__row_of(last)->cluster > 1 && ind__row_of(fallback)->cluster < 2;
-        ind__textf(t, "fallback if %s: %s: %s\n", leaves ? "the cluster does not fit" : "it spills",
-                   ind__strategy_text(fallback->strategy),
-                   fallback->strategy == v->strategy ? cg__other_reason(v->why, fallback->why) : fallback->why);
+        const bool same = fallback->strategy == v->strategy;
+        ind__textf(t, "fallback if %s: %s%s %s\n", leaves ? "the cluster does not fit" : "it spills",
+                   same ? "the same strategy" : ind__strategy_text(fallback->strategy), same ? "," : ":",
+                   same ? cg__other_reason(v->why, fallback->why) : fallback->why);
     }
 }
 
@@ -14894,7 +14905,7 @@ static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
     const ind_kernel_plan *k = &p->kernel[kernel];
     const uint32_t wanted = p->schedule->launch[kernel];
     if (k->part)
-        ind__textf(t, "its part of the launch of kernel %u: %s: %s\n", k->first, ind__strategy_text(k->part->strategy),
+        ind__textf(t, "part of the launch of kernel %u; %s: %s\n", k->first, ind__strategy_text(k->part->strategy),
                    k->part->why);
     else if (wanted != kernel)
         ind__textf(

@@ -146,13 +146,14 @@ static void cg__fill_row(cg__combo *x, const cg__part *part) {
     x->variant->memory.num_counters += (v->memory.num_counters + 1) / 2 * 2; /* 8-byte words may follow */
     x->variant->memory.partial_bytes += v->memory.partial_bytes;
     for (int d = 0; d + 1 < cg__num_axes(v); d++) {
-        cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = v->grid[d]});
-        cg__combo_arg(x,
-                      (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = cg__reciprocal(v->grid[d]), .reciprocal = true});
+        static const char *const meaning[] = {"blocks along x: ", "blocks along y: "};
+        cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = v->grid[d], .meaning = meaning[d]});
+        cg__combo_arg(x, cg__reciprocal(v->grid[d]));
     }
     x->blocks = ind_expr_add(first, blocks);
-    cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first});
-    cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = x->blocks});
+    cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first, .meaning = "first block: "});
+    cg__combo_arg(
+        x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = x->blocks, .meaning = "first block of the next part: "});
 }
 
 /* Calls visit with the name of each argument of the part. */

@@ -13,13 +13,15 @@ typedef enum ind__arg_kind {
 } ind__arg_kind;
 typedef struct ind__kernel_arg {
     ind__arg_kind kind;
-    uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
-    ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long. LOOKBACK: words */
-    bool reciprocal; /* SIZE: the reciprocal for ind_quotient, passed as unsigned long long */
-    bool computed;   /* SIZE: depends on data: not an argument, but a constant that the kernel computes at entry */
-    bool wide;       /* in the argument table of a COMBO, where each argument takes 8 bytes */
-    uint32_t part;   /* ERROR in a COMBO: index of the kernel, counted from the launch's first kernel */
-    int64_t offset;  /* COUNTERS, PARTIALS: in bytes, after those of the other kernels of a COMBO */
+    uint32_t buffer;     /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
+    ind_expr size;       /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long. LOOKBACK: words */
+    bool reciprocal;     /* SIZE: the reciprocal for ind_quotient, passed as unsigned long long */
+    ind_expr divisor;    /* of a reciprocal */
+    const char *meaning; /* SIZE in a COMBO: printed before the value; NULL: the value says enough */
+    bool computed;       /* SIZE: depends on data: not an argument, but a constant that the kernel computes at entry */
+    bool wide;           /* in the argument table of a COMBO, where each argument takes 8 bytes */
+    uint32_t part;       /* ERROR in a COMBO: index of the kernel, counted from the launch's first kernel */
+    int64_t offset;      /* COUNTERS, PARTIALS: in bytes, after those of the other kernels of a COMBO */
 } ind__kernel_arg;
 
 /* Likely but unproven facts that a variant may assume, as a set. The facts that it uses become its guards. */

@@ -13,8 +13,9 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
         if (a->kind == IND__ARG_BUFFER)
             ind__textf(t, "%s", p->schedule->program->buffer[a->buffer].name);
         else if (a->kind == IND__ARG_SIZE) {
-            if (a->reciprocal) ind__textf(t, "division multiplier ");
-            ind__text_expr(t, a->size);
+            if (a->reciprocal) ind__textf(t, "multiplier for division by ");
+            if (a->meaning) ind__textf(t, "%s", a->meaning);
+            ind__text_expr(t, a->reciprocal ? a->divisor : a->size);
         } else
             ind__textf(t, "%s", cg__memory_args[a->kind].text);
     }
@@ -30,10 +31,11 @@ static void cg__print_block(ind__text *t, const ind__variant *v) {
     if (!several && !tiled) ind__textf(t, "elements per thread %d, ", v->per_thread);
     if (!several)
         ind__textf(t, "vector %d%s, ", v->vector,
-                   v->vector > 1 && !v->guard_aligned && !v->misaligned ? " (buffers of the workspace)" : "");
+                   v->vector > 1 && !v->guard_aligned && !v->misaligned ? " (workspace buffers only)" : "");
     if (rows) ind__textf(t, "rows per block %d, ", v->rows);
     ind__textf(t, "%d-bit indices\n", v->index_bits);
-    if (v->misaligned) ind__textf(t, "misaligned: aligned vectors, peeled edges\n");
+    if (v->misaligned)
+        ind__textf(t, "%s may start misaligned: aligned vectors, peeled edges\n", rows ? "rows" : "the output");
 }
 
 static void cg__print_tile(ind__text *t, const ind__tile_plan *tile) {
@@ -56,9 +58,10 @@ static const char *cg__other_reason(const char *why, const char *fallback) {
 static void cg__print_fallbacks(ind__text *t, const ind__variant *v) {
     for (const ind__variant *last = v, *fallback; (fallback = last->fallback) != NULL; last = fallback) {
         const bool leaves = ind__row_of(last)->cluster > 1 && ind__row_of(fallback)->cluster < 2;
-        ind__textf(t, "fallback if %s: %s: %s\n", leaves ? "the cluster does not fit" : "it spills",
-                   ind__strategy_text(fallback->strategy),
-                   fallback->strategy == v->strategy ? cg__other_reason(v->why, fallback->why) : fallback->why);
+        const bool same = fallback->strategy == v->strategy;
+        ind__textf(t, "fallback if %s: %s%s %s\n", leaves ? "the cluster does not fit" : "it spills",
+                   same ? "the same strategy" : ind__strategy_text(fallback->strategy), same ? "," : ":",
+                   same ? cg__other_reason(v->why, fallback->why) : fallback->why);
     }
 }
 
@@ -102,7 +105,7 @@ static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
     const ind_kernel_plan *k = &p->kernel[kernel];
     const uint32_t wanted = p->schedule->launch[kernel];
     if (k->part)
-        ind__textf(t, "its part of the launch of kernel %u: %s: %s\n", k->first, ind__strategy_text(k->part->strategy),
+        ind__textf(t, "part of the launch of kernel %u; %s: %s\n", k->first, ind__strategy_text(k->part->strategy),
                    k->part->why);
     else if (wanted != kernel)
         ind__textf(

@@ -1,21 +1,25 @@
 /* -------------------------------------------------------------------------------------------------- >>index */
 
-/* Returns the number of the size argument (or reciprocal) that has this formula. Equal formulas share one argument. */
-static uint32_t cg__formula_arg(ind__writer *w, ind_expr formula, bool reciprocal) {
+/* Returns the number of a size argument, or of a reciprocal, with the value of `a`. Equal values share one argument. */
+static uint32_t cg__value_arg(ind__writer *w, ind__kernel_arg a) {
     uint32_t number = 0;
     for (uint32_t i = 0; i < w->args.num; i++) {
-        if (w->args.arg[i].kind != IND__ARG_SIZE || w->args.arg[i].reciprocal != reciprocal) continue;
-        if (ind_expr_same(w->args.arg[i].size, formula)) return number;
+        if (w->args.arg[i].kind != IND__ARG_SIZE || w->args.arg[i].reciprocal != a.reciprocal) continue;
+        if (ind_expr_same(w->args.arg[i].size, a.size)) return number;
         number++;
     }
-    ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->args.arg, w->args.num, w->args.cap);
-    if (!a) {
+    ind__kernel_arg *added = IND__PUSH(w->context, ind__kernel_arg, w->args.arg, w->args.num, w->args.cap);
+    if (!added) {
         cg__fail(w);
         return 0;
     }
-    bool computed = ind__expr_has_kind(formula, IND_SYMBOL_UNBACKED);
-    *a = (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = formula, .reciprocal = reciprocal, .computed = computed};
+    a.computed = ind__expr_has_kind(a.size, IND_SYMBOL_UNBACKED);
+    *added = a;
     return number;
+}
+
+static uint32_t cg__size_arg(ind__writer *w, ind_expr size) {
+    return cg__value_arg(w, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = size});
 }
 
 /* Returns a symbol that stands for a size argument while an index is printed. It has the range of the size, which tells
@@ -27,7 +31,7 @@ static ind_expr cg__size_symbol(ind__writer *w, ind_expr size) {
     int64_t hint = ind_hint(size);
     ind_symbol s = {.kind = IND_SYMBOL_SIZE,
                     .slot = -1,
-                    .name = cg__string(w, "n%u", cg__formula_arg(w, size, false)),
+                    .name = cg__string(w, "n%u", cg__size_arg(w, size)),
                     .lo = lo,
                     .hi = hi,
                     .multiple_of = 1,

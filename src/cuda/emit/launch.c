@@ -77,14 +77,15 @@ static bool cg__narrow(const ind__writer *w, ind_expr points) {
     return !w->plan->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
 }
 
-/* Returns the reciprocal of a divisor that ind_quotient multiplies by. */
-static ind_expr cg__reciprocal(ind_expr size) {
+/* Returns the argument that ind_quotient multiplies by: the reciprocal of a divisor. */
+static ind__kernel_arg cg__reciprocal(ind_expr size) {
     ind_context *c = size.context;
     int64_t least;
     ind__known_bounds(size, &least, NULL);
     ind_expr divisor = least < 1 ? ind_expr_max(size, ind_int(c, 1)) : size;
     ind_expr all = ind_expr_floordiv(ind_int(c, ((int64_t)1 << 62) - 1), divisor);
-    return ind_expr_add(all, ind_int(c, 1));
+    return (ind__kernel_arg){
+        .kind = IND__ARG_SIZE, .size = ind_expr_add(all, ind_int(c, 1)), .reciprocal = true, .divisor = size};
 }
 
 /* Returns the expression "position / size". If the size is known only at run time, a position below 2^31 (`narrow`) is
@@ -96,7 +97,7 @@ static const char *cg__quotient(ind__writer *w, const char *position, ind_expr s
                           (long long)value);
     if (!narrow) return cg__string(w, "(%s)%s / %s", cg__unsigned(w), position, cg__divisor(w, size));
     cg__use(w, IND__CG_QUOTIENT);
-    return cg__string(w, "ind_quotient(%s, m%u)", position, cg__formula_arg(w, cg__reciprocal(size), true));
+    return cg__string(w, "ind_quotient(%s, m%u)", position, cg__value_arg(w, cg__reciprocal(size)));
 }
 
 /* ---- blocks along three axes: x, which runs fastest, y and z. An axis is folded into x if it may have more blocks

@@ -117,7 +117,7 @@ static const char *cg__thread_position(ind__writer *w, int threads, int vector) 
 /* Writes a domain of one variable: full vectors, then single elements at its end. */
 static void cg__emit_pointwise_line(ind__writer *w) {
     int n = w->variant->vector, t = w->variant->threads;
-    const char *extent = w->plan->part ? cg__string(w, "n%u", cg__formula_arg(w, w->plan->domain.extent[0], false))
+    const char *extent = w->plan->part ? cg__string(w, "n%u", cg__size_arg(w, w->plan->domain.extent[0]))
                                        : cg__expr_string(w, w->plan->domain.extent[0]);
     ind__textf(&w->code, "const %s i0 = %s;\n", cg__int(w), cg__thread_position(w, t, n));
     w->var[0] = "i0";
