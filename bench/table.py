@@ -15,7 +15,7 @@ BEGIN, BEGIN_SWEEPS, END = "<!-- written by bench/table.py -->\n", "<!-- written
 INTRODUCTION = """On one {machine}, `make bench`: everything in one process, replayed from CUDA graphs,
 outputs checked against float64 first, median times. *compile* is torch.compile{modes}. *% of copy* is copy time / our time, for a
 copy (cudaMemcpy or a kernel, the faster) of the workload's minimum traffic: every input read once, every output written once. It
-can exceed 100, mostly for workloads that read more than they write: half of a copy's traffic is writes. Blank: not memory-bound."""
+can exceed 100: half of a copy's traffic is writes, and writes are slower than reads. Blank: not memory-bound."""
 COLUMNS = {"compile": "compile, us", "autotune": "autotuned, us", "eager": "eager, us"}
 
 

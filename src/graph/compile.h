@@ -46,8 +46,8 @@ typedef struct ind_compile_desc {
        64 bytes per point for each 8 bits of the number of elements (of rows, if points store whole rows), and about ten
        more launches. The schedule's text shows the choice: "in order: ..". */
     bool deterministic;
-    /* Kernels have variants, guarded by conditions on sizes and on pointer alignment; a launch takes the first variant
-       whose guards hold. The module is compiled with the variant that the hints and aligned pointers select. Any other
+    /* Kernels have variants with conditions on sizes and on pointer alignment; a launch takes the first variant whose
+       conditions hold. The module is compiled with the variant that the hints and aligned pointers select. Any other
        variant is compiled by the first launch that needs it; that launch takes as long as a compile and may fail like
        one. With this flag all variants are compiled ahead of time: no launch compiles, and ind_pack_save writes all of
        them. */

@@ -4,7 +4,7 @@
    (ind_module_workspace, ind_module_peak), and the formulas below. ind_expr_print prints one. */
 typedef ind_expr ind_formula;
 
-/* One variant of a kernel. Variants are tried in order; the first whose guard and alignment hold runs. */
+/* One variant of a kernel. Variants are tried in order; the first whose condition and alignment hold runs. */
 typedef struct ind_variant_info {
     const char *strategy;     /* "row per warp" */
     ind_formula grid[3];      /* blocks */

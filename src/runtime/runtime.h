@@ -129,7 +129,7 @@ typedef struct ind_verdict {
     ind_readiness ready;
     ind_status status; /* the status ind_run would return for these sizes */
     int num_kernels;   /* READY: launches of a run .. */
-    int num_general;   /* .. those with a slower variant, as the first variant's guard fails .. */
+    int num_general;   /* .. those with a slower variant: the first variant's condition fails .. */
     int num_late;      /* .. and those whose variant is not built yet: the first such run compiles it */
     double compile_ms; /* GUARD_FAILS: compile time of this module, an estimate for the next */
     char reason[256];  /* "guard S <= 512 does not hold: S = 600", "2 of 13 kernels run a general variant: S % 8 == 0
