@@ -14859,7 +14859,7 @@ static void cg__print_fallbacks(ind__text *t, const ind__variant *v) {
     for (const ind__variant *last = v, *fallback; (fallback = last->fallback) != NULL; last = fallback) {
         const bool leaves = ind__row_of(last)->cluster > 1 && ind__row_of(fallback)->cluster < 2;
         const bool same = fallback->strategy == v->strategy;
-        ind__textf(t, "fallback if %s: %s%s %s\n", leaves ? "the cluster does not fit" : "it spills",
+        ind__textf(t, "fallback if %s: %s%s %s\n", leaves ? "the cluster does not fit" : "registers spill",
                    same ? "the same strategy" : ind__strategy_text(fallback->strategy), same ? "," : ":",
                    same ? cg__other_reason(v->why, fallback->why) : fallback->why);
     }
@@ -14940,7 +14940,8 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
     }
     cg__print_expr_field(t, "predicted ns, total: ", p->time_ns);
     ind__textf(t,
-               "; device: %d bytes of memory per ns (copies reach %d %%), %d f32 flops, %d tensor-core flops; %d ns "
+               "; device: %d bytes of memory per ns (copies reach %d %%), %d f32 and %d "
+               "tensor-core flops per ns; %d ns "
                "per launch\n",
                p->target.memory_bytes_per_ns, p->target.thresholds.copy_percent, p->target.f32_flops_per_ns,
                p->target.tensor_flops_per_ns, p->target.launch_ns);
