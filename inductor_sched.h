@@ -231,7 +231,7 @@ typedef struct ind_fusion_policy {
     X(INDEX_DIFFERS, "the consumer reads other elements than the producer computes in that iteration")                 \
     X(INDIRECT, "the consumer's index depends on data")                                                                \
     X(TWO_TEMPLATES, "both are matrix products")                                                                       \
-    X(REDUCTION_AFTER_TEMPLATE, "a kernel cannot have both a matrix product and a reduction")                            \
+    X(REDUCTION_AFTER_TEMPLATE, "a kernel cannot have both a matrix product and a reduction")                          \
     X(PROLOGUE, "the product addresses the operand differently")                                                       \
     X(PROLOGUE_REDUCED, "the operand of the product is the result of a reduction or scan")                             \
     X(PROLOGUE_GATHERED, "the operand of the product is gathered")                                                     \
