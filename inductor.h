@@ -274,8 +274,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    is bool, F integer operands are computed as floats (f32), T the first operand must be a tensor (other pointwise ops
    take numbers too), U one value fills the result, Z a size of the result is data-dependent: the last attribute is its
    symbol, which the text form shows only in the type of the result, _ has an in-place form (add_: the manual, IN
-   PLACE), E expands to other ops (IND_COMPOSITES). Types that operands may promote to, as in PyTorch: f floats only, i
-   integers and bool only, n not bool; o: all operands have the same type. */
+   PLACE), K commutative (with alpha 1), E expands to other ops (IND_COMPOSITES). Types that operands may promote to, as
+   in PyTorch: f floats only, i integers and bool only, n not bool; o: all operands have the same type. */
 
 /* "not given" for a list of dimensions; "no tensor" for an optional tensor. */
 #define IND_NO_TENSOR ind_no_tensor()
@@ -425,13 +425,13 @@ IND_API ind_tensor ind_fill(ind_tensor a, ind_tensor b);
 /* ---- arithmetic, rounding, extremes of two */
 
 #define IND_OPS_ARITHMETIC(X)                                                                                          \
-    X(ADD, "add", "self other", "alpha:scalar=1", 1, "P_")                                                             \
+    X(ADD, "add", "self other", "alpha:scalar=1", 1, "P_K")                                                            \
     X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P_")                                                             \
-    X(MUL, "mul", "self other", "", 1, "P_")                                                                           \
+    X(MUL, "mul", "self other", "", 1, "P_K")                                                                          \
     X(DIV, "div", "self other", "rounding_mode:str=none", 1, "PF_")                                                    \
     X(POW, "pow", "self exponent", "", 1, "P_")                                                                        \
-    X(MAXIMUM, "maximum", "self other", "", 1, "P")                                                                    \
-    X(MINIMUM, "minimum", "self other", "", 1, "P")                                                                    \
+    X(MAXIMUM, "maximum", "self other", "", 1, "PK")                                                                   \
+    X(MINIMUM, "minimum", "self other", "", 1, "PK")                                                                   \
     X(NEG, "neg", "self", "", 1, "Pn_")                                                                                \
     X(RECIPROCAL, "reciprocal", "self", "", 1, "PF_")                                                                  \
     X(FLOOR, "floor", "self", "", 1, "Pn_")                                                                            \
@@ -441,12 +441,12 @@ IND_API ind_tensor ind_fill(ind_tensor a, ind_tensor b);
     X(ABS, "abs", "self", "", 1, "Pn_")                                                                                \
     X(SIGN, "sign", "self", "", 1, "P_")                                                                               \
     X(SQUARE, "square", "self", "", 1, "P_")                                                                           \
-    X(GCD, "gcd", "self other", "", 1, "Pin_")                                                                         \
-    X(LCM, "lcm", "self other", "", 1, "Pin_")                                                                         \
+    X(GCD, "gcd", "self other", "", 1, "Pin_K")                                                                        \
+    X(LCM, "lcm", "self other", "", 1, "Pin_K")                                                                        \
     X(FLOOR_DIVIDE, "floor_divide", "self other", "", 1, "Pn_")                                                        \
     X(FMOD, "fmod", "self other", "", 1, "Pn_")                                                                        \
     X(REMAINDER, "remainder", "self other", "", 1, "Pn_")                                                              \
-    X(HYPOT, "hypot", "self other", "", 1, "Pf_")                                                                      \
+    X(HYPOT, "hypot", "self other", "", 1, "Pf_K")                                                                     \
     X(COPYSIGN, "copysign", "self other", "", 1, "PF_")                                                                \
     X(NEXTAFTER, "nextafter", "self other", "", 1, "Pf_")                                                              \
     X(CLAMP, "clamp", "self min? max?", "", 1, "P_")                                                                   \
@@ -630,8 +630,8 @@ IND_API ind_tensor ind_igammac(ind_tensor a, ind_tensor b);
 /* ---- comparisons, logic, bits, choices */
 
 #define IND_OPS_LOGIC(X)                                                                                               \
-    X(EQ, "eq", "self other", "", 1, "PB_")                                                                            \
-    X(NE, "ne", "self other", "", 1, "PB_")                                                                            \
+    X(EQ, "eq", "self other", "", 1, "PB_K")                                                                           \
+    X(NE, "ne", "self other", "", 1, "PB_K")                                                                           \
     X(LT, "lt", "self other", "", 1, "PB_")                                                                            \
     X(LE, "le", "self other", "", 1, "PB_")                                                                            \
     X(GT, "gt", "self other", "", 1, "PB_")                                                                            \
@@ -642,13 +642,13 @@ IND_API ind_tensor ind_igammac(ind_tensor a, ind_tensor b);
     X(ISINF, "isinf", "self", "", 1, "PB")                                                                             \
     X(ISFINITE, "isfinite", "self", "", 1, "PB")                                                                       \
     X(LOGICAL_NOT, "logical_not", "self", "", 1, "PB_")                                                                \
-    X(LOGICAL_AND, "logical_and", "self other", "", 1, "PB_")                                                          \
-    X(LOGICAL_OR, "logical_or", "self other", "", 1, "PB_")                                                            \
-    X(LOGICAL_XOR, "logical_xor", "self other", "", 1, "PB_")                                                          \
+    X(LOGICAL_AND, "logical_and", "self other", "", 1, "PB_K")                                                         \
+    X(LOGICAL_OR, "logical_or", "self other", "", 1, "PB_K")                                                           \
+    X(LOGICAL_XOR, "logical_xor", "self other", "", 1, "PB_K")                                                         \
     X(BITWISE_NOT, "bitwise_not", "self", "", 1, "Pi_")                                                                \
-    X(BITWISE_AND, "bitwise_and", "self other", "", 1, "Pi_")                                                          \
-    X(BITWISE_OR, "bitwise_or", "self other", "", 1, "Pi_")                                                            \
-    X(BITWISE_XOR, "bitwise_xor", "self other", "", 1, "Pi_")                                                          \
+    X(BITWISE_AND, "bitwise_and", "self other", "", 1, "Pi_K")                                                         \
+    X(BITWISE_OR, "bitwise_or", "self other", "", 1, "Pi_K")                                                           \
+    X(BITWISE_XOR, "bitwise_xor", "self other", "", 1, "Pi_K")                                                         \
     X(BITWISE_LEFT_SHIFT, "bitwise_left_shift", "self other", "", 1, "Pin_")                                           \
     X(BITWISE_RIGHT_SHIFT, "bitwise_right_shift", "self other", "", 1, "Pin_")                                         \
     X(MASKED_FILL, "masked_fill", "self mask value", "", 1, "PT_")                                                     \
@@ -1811,12 +1811,13 @@ typedef enum ind_graph_op {
 
    grammar:
      graph     = "graph" name "{" { statement newline } "}"
-     statement = size | fact | guard | function | input | const | assign | mutate | donate | output
+     statement = size | fact | guard | function | pattern | input | const | assign | mutate | donate | output
      size      = "size" name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ]
      fact      = "fact" expr                      guard = "guard" expr      (a condition on sizes; see ind_fact)
      input     = "input" name ":" type            const = "const" name ":" type
      function  = "function" name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype "=" string
                  (CUDA C; see ind_function_register, which gives it a host twin)
+     pattern   = see ind_pattern_register
      assign    = [ result { "," result } "=" ] op "(" [ argument { "," argument } ] ")"
                  (op: an op of the table or a function; an op of the table with an underscore after its name is in
                  place. The result of an op in place needs no name; a name for it is an alias of its first operand)
@@ -1848,6 +1849,7 @@ IND_API const char *ind_graph_text(ind_graph *graph);
 
 #define IND_STAGES(X)                                                                                                  \
     X(GRAPH, "graph")       /* after the graph passes */                                                               \
+    X(PASSES, "passes")     /* what the graph passes changed, and matches that failed late */                          \
     X(LOOPS, "loops")       /* buffers and recorded bodies */                                                          \
     X(SCHEDULE, "schedule") /* kernels, memory plan, why edges were not fused */                                       \
     X(KERNELS, "kernels")   /* each kernel body as a graph: ind_module_kernel_graph */                                 \
@@ -1864,10 +1866,11 @@ typedef enum ind_stage {
 } ind_stage;
 
 #define IND_PASSES(X)                                                                                                  \
-    X(DCE, "dce")   /* dead code */                                                                                    \
-    X(FOLD, "fold") /* constant folding */                                                                             \
-    X(NOOP, "noop") /* identities: x + 0, x * 1, cast to the same type, identity views */                              \
-    X(CSE, "cse")   /* common subexpressions */
+    X(DCE, "dce")           /* dead code */                                                                            \
+    X(FOLD, "fold")         /* constant folding */                                                                     \
+    X(NOOP, "noop")         /* identities: x + 0, x * 1, cast to the same type, identity views */                      \
+    X(CSE, "cse")           /* common subexpressions */                                                                \
+    X(PATTERNS, "patterns") /* matches of patterns: ind_pattern_register */
 
 typedef enum ind_pass {
 #define X(name, text) IND_PASS_##name,
@@ -1909,6 +1912,52 @@ IND_API ind_status ind_target_named(ind_context *context, const char *arch, ind_
 /* Compiles a graph: passes, lowering, schedule, plan, CUDA C, cubin. The graph is not changed and may be destroyed
    afterwards. desc may be NULL. On failure *module is NULL. */
 IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_module **module);
+
+/* ==================================================================================== src/graph/patterns/patterns.h */
+/* --------------------------------------------------------------------------------------------- >>patterns */
+
+/* Registers patterns: rewrites that a pass applies to every graph compiled in this context after the call. Patterns
+   registered earlier are tried first, those in the text of a graph before all others.
+
+       pattern quick_gelu {
+         input x : float
+         s = mul(x, 1.702)
+         t = sigmoid(s)
+         y = mul(x, t)
+       } => {
+         y = quick_gelu(x)
+       }
+
+   grammar (the rest as in ind_graph_parse):
+     patterns    = { pattern }
+     pattern     = "pattern" name "{" { line newline } "}" "=>" "{" { replacement newline } "}"
+     line        = "input" operand { "," operand } | "shared" name { "," name } | "guard" expr | assign
+     operand     = name [ ":" class [ "[" [ ".." ] { expr "," } "]" ] ] [ "optional" ]
+     class       = dtype | "any" | "float" | "integer" | "number" | name
+     assign      = name { "," name } "=" op "(" [ argument { "," argument } ] ")"
+     replacement = assign
+
+   The first part is matched:
+   - An input stands for any tensor of its class and shape. "any" is the default. A name as class stands for a type, the
+     same one wherever it occurs. "number" is a tensor whose elements all have one known value, or a Python number.
+     "optional": the operand may be absent; it is also absent in the replacement.
+   - In a shape, a name stands for a size, the same one wherever it occurs; ".." for any number of leading dimensions.
+     Without a shape, any shape matches. Sizes are compared under the facts of the graph.
+   - A number matches a number operand, and a tensor whose elements all have this value.
+   - An attribute that is not written must have its default. A name as its value stands for any value. Dimensions count
+     from either end.
+   - The operands of commutative ops match in either order.
+   - A guard must be proven by the ranges and facts of the graph, for all sizes.
+   - Only ops that are nodes of a graph can be matched. Composites are expanded when a graph is built; the message lists
+     none of their ops, IND_STAGE_GRAPH does.
+
+   The second part replaces it. A name that both parts assign is an output: its users get the new value, which must be
+   proven to have the same type and shape. The other results of the first part must have no other users, unless they are
+   "shared". The names of the first part stand for what they matched: tensors, sizes, types, attribute values.
+
+   ERRORS: IND_PARSE (file "<pattern>", line, column), IND_INVALID_ARGUMENT (NULL), IND_LIMIT, IND_OUT_OF_MEMORY. After
+   an error no pattern of the text is registered. */
+IND_API ind_status ind_pattern_register(ind_context *context, const char *text);
 
 /* ============================================================================================== src/graph/explain.h */
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -2177,7 +2226,8 @@ struct ind_graph {
         uint32_t unnamed, unnamed_count; /* first result of an op whose names follow, 0: none; number of its name */
         uint32_t op_count[IND_NUM_OPS];  /* for generated names: gelu, gelu_1, .. */
     } names;
-    const struct ind__schema *schema; /* the op table's strings, parsed; by op */
+    const struct ind__pattern *patterns; /* declared in the text, newest first; in the arena */
+    const struct ind__schema *schema;    /* the op table's strings, parsed; by op */
     ind_status status;
     char error[1024];
     struct ind__graph_caller {
@@ -2210,8 +2260,11 @@ void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *e
 ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t n);
 /* Returns a copy of the graph in another context of the same root; g is only read. NULL on failure. */
 ind_graph *ind__graph_import(ind_context *to, const ind_graph *g);
-/* Creates a new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
-ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
+/* Creates a new graph in the same context with the passes applied (>>passes) and logs what they changed; log: NULL with
+   patterns disabled. It uses g's
+   facts: g must outlive it. */
+typedef struct ind__pass_log ind__pass_log;
+ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind__pass_log *log, ind_graph **out);
 /* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
 ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
                             ind__lowered *out);
@@ -19446,8 +19499,21 @@ const char *ind_graph_text(ind_graph *graph) {
 /* A recursive-descent parser without recursion: statements contain calls, calls contain values, lists do not nest. The
    first error is final: every later function returns at once. */
 
+struct ind__parser;
+struct ind__parsed_call;
+
+/* Reads the names of a pattern in place of those of a graph. `operand` and `attr` return false if they leave the token
+   to the parser. */
+typedef struct ind__parse_scope {
+    bool (*operand)(struct ind__parser *p, const struct ind__parsed_call *call, uint32_t k, uint32_t *id);
+    bool (*attr)(struct ind__parser *p, struct ind__parsed_call *call, uint32_t i);
+    ind_expr (*size)(struct ind__parser *p, const char *name, size_t length);
+    void *user;
+} ind__parse_scope;
+
 typedef struct ind__parser {
     ind_graph *g;
+    const ind__parse_scope *scope; /* NULL: the names of g */
     const char *text, *at;
     const ind_tensor *given; /* $0, $1, .. of ind_apply */
     int num_given;
@@ -19609,6 +19675,7 @@ static size_t ind__number_length(const char *s, bool *whole) {
 
 static ind_expr ind__parser_find_size(const char *name, size_t length, void *user) {
     ind__parser *p = user;
+    if (p->scope) return p->scope->size(p, name, length);
     ind_expr e = ind__find_size(p->g, name, length);
     if (!ind__ok(e)) {
         p->unknown = name;
@@ -19936,6 +20003,7 @@ static bool ind__need_operand(ind__parser *p, ind__parsed_call *call, uint32_t k
     ind__skip(p);
     const char *at = p->at;
     *id = 0;
+    if (p->scope && p->scope->operand(p, call, k, id)) return !p->status;
     if (call->schema->operand[k].optional && ind__take_word(p, "none")) return true;
     if (*p->at == '$' && p->given) return ind__need_given(p, id);
     if (ind__number_length(p->at, &whole) && ind__number_allowed(call->op, k)) {
@@ -19983,6 +20051,7 @@ static bool ind__parse_attr(ind__parser *p, ind__parsed_call *call, uint32_t i) 
         return ind__parse_error(p, p->at, IND_PARSE, "argument \"%.*s\" is given twice", s->length, s->name);
     }
     call->attr_set[i] = true;
+    if (p->scope && p->scope->attr(p, call, i)) return !p->status;
     return ind__need_value(p, s, &call->attr[i], call->list[i]);
 }
 
@@ -20141,6 +20210,8 @@ static bool ind__parse_arguments(ind__parser *p, ind__parsed_call *call) {
 
 /* ====================================================================================== src/graph/text/statements.c */
 /* ---- statements */
+
+static void ind__parse_pattern(ind__parser *p, const char *begin);
 
 /* Returns the line of a position. It counts on from the last request, since statements come in order. */
 static int ind__line_of(ind__parser *p, const char *at) {
@@ -20745,8 +20816,12 @@ static bool ind__take_keyword(ind__parser *p, const char *word) {
 }
 
 static void ind__parse_statement(ind__parser *p) {
+    ind__skip(p);
+    const char *begin = p->at;
     if (ind__take_keyword(p, "size")) {
         ind__parse_size(p);
+    } else if (ind__take_keyword(p, "pattern")) {
+        ind__parse_pattern(p, begin);
     } else if (ind__take_keyword(p, "fact")) {
         ind__parse_condition(p, false, NULL);
     } else if (ind__take_keyword(p, "guard")) {
@@ -20959,6 +21034,695 @@ ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, in
     ind__free(graph->context, parsed.operand);
     ind__graph_leave_here(graph);
     return y;
+}
+
+/* ==================================================================================== src/graph/patterns/internal.h */
+/* ---- patterns: internal declarations */
+
+#define IND__MAX_PATTERN_NAMES      64
+#define IND__MAX_PATTERN_STEPS      48
+#define IND__MAX_PATTERN_CONDITIONS 16
+#define IND__PATTERN_NO_NAME        UINT32_MAX
+
+typedef enum pattern__kind {
+    PATTERN__TENSOR,
+    PATTERN__NUMBER, /* a literal, which has no name */
+    PATTERN__SIZE,
+    PATTERN__DTYPE,
+    PATTERN__ATTR /* the value of an attribute of another kind */
+} pattern__kind;
+
+/* A size expression in the pattern's text. */
+typedef struct pattern__size {
+    uint32_t at;   /* position in the text */
+    uint32_t name; /* a single name; IND__PATTERN_NO_NAME: any other expression */
+} pattern__size;
+
+typedef enum pattern__class {
+    PATTERN__ANY,
+    PATTERN__FLOAT,
+    PATTERN__INTEGER,
+    PATTERN__UNIFORM, /* "number" */
+    PATTERN__FIXED,   /* one dtype */
+    PATTERN__NAMED    /* a name for a dtype */
+} pattern__class;
+
+typedef struct pattern__type {
+    pattern__class class_of;
+    ind_dtype dtype;   /* FIXED */
+    uint32_t name;     /* NAMED */
+    bool shaped, rest; /* a shape is given; it begins with ".." */
+    const pattern__size *size;
+    int rank; /* without the dimensions of ".." */
+} pattern__type;
+
+typedef struct pattern__name {
+    const char *name;
+    pattern__kind kind;
+    uint32_t step;   /* 1 + the step of which it is a result; 0: an input */
+    uint32_t result; /* its number */
+    bool optional;   /* the operand may be absent */
+    bool output;     /* both parts assign it */
+    bool shared;     /* may have other users */
+    bool made;       /* only the replacement assigns it */
+    bool used;
+    pattern__type type;
+    ind__attr number;         /* NUMBER */
+    ind__attr_kind attr_kind; /* ATTR */
+} pattern__name;
+
+typedef enum pattern__attr_form {
+    PATTERN__DEFAULT,
+    PATTERN__VALUE,
+    PATTERN__BOUND, /* a name */
+    PATTERN__SIZES  /* a list of sizes or integers */
+} pattern__attr_form;
+
+typedef struct pattern__attr {
+    pattern__attr_form form;
+    ind__attr value;
+    uint32_t name;
+    const pattern__size *size;
+    int count;
+} pattern__attr;
+
+/* One op of the first part. */
+typedef struct pattern__step {
+    ind_graph_op op;
+    const ind__function *function; /* CALL */
+    uint32_t *operand;             /* 1 + name; 0: absent */
+    uint32_t num_operands;
+    pattern__attr *attr; /* by position in the op's schema */
+    uint32_t num_attrs;
+    uint32_t first, num_results; /* names */
+    bool commutative;
+} pattern__step;
+
+typedef struct ind__pattern {
+    const struct ind__pattern *next; /* declared earlier */
+    const char *name, *text;
+    pattern__name names[IND__MAX_PATTERN_NAMES];
+    uint32_t num_names;
+    pattern__step step[IND__MAX_PATTERN_STEPS];
+    uint32_t num_steps, root;                    /* root: the last step with an output */
+    uint32_t guard[IND__MAX_PATTERN_CONDITIONS]; /* positions of the expressions */
+    uint32_t num_guards;
+    uint32_t made[IND__MAX_PATTERN_STEPS]; /* positions of the statements of the replacement */
+    uint32_t num_made;
+} ind__pattern;
+
+/* What a name stands for in one match. */
+typedef struct pattern__binding {
+    bool set;
+    uint32_t tensor; /* 0: absent */
+    ind_expr size;
+    ind_dtype dtype;
+    const ind__attr *attr;
+} pattern__binding;
+
+/* The users of every tensor of a graph, and what earlier applications replace. */
+typedef struct pattern__uses {
+    uint32_t *first, *user; /* users of tensor t: nodes user[first[t]] .. user[first[t + 1] - 1] */
+    bool *kept;             /* by tensor: an output, or the new value of an input */
+    uint32_t *taken;        /* by node: 1 + the application that replaces it */
+} pattern__uses;
+
+/* A match that is to be replaced. */
+typedef struct pattern__application {
+    const ind__pattern *pattern;
+    const pattern__binding *bound; /* by name; tensors of the matched graph */
+    const uint32_t *node;          /* by step */
+    uint32_t *made;                /* by name: tensors of the rewritten graph, once applied */
+    bool done, refused;
+} pattern__application;
+
+/* ======================================================================================= src/graph/patterns/parse.c */
+/* ---- patterns: parser. The first part is recorded as steps; of the replacement, the text is kept and parsed again
+   each time it is applied. Both are checked here. */
+
+typedef struct pattern__reader {
+    ind__pattern *pattern;
+    const char *begin;   /* of the pattern's text */
+    pattern__step *step; /* that is being read; NULL: a statement of the replacement */
+    bool replacement;
+} pattern__reader;
+
+static uint32_t pattern__find(const ind__pattern *pt, const char *name, size_t length) {
+    for (uint32_t n = 0; n < pt->num_names; n++) {
+        const char *have = pt->names[n].name;
+        if (have && ind__same_name(have, strlen(have), name, length)) return n;
+    }
+    return IND__PATTERN_NO_NAME;
+}
+
+static pattern__name *pattern__add_name(ind__parser *p, pattern__reader *r, const char *name, size_t length,
+                                        pattern__kind kind) {
+    ind__pattern *pt = r->pattern;
+    if (pt->num_names == IND__MAX_PATTERN_NAMES) {
+        ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d names and numbers", IND__MAX_PATTERN_NAMES);
+        return NULL;
+    }
+    pattern__name *n = &pt->names[pt->num_names];
+    n->kind = kind;
+    n->name = name ? ind__arena_string(&p->g->arena, name, length) : NULL;
+    if (name && !n->name) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    pt->num_names++;
+    return n;
+}
+
+static pattern__reader *pattern__reader_of(ind__parser *p) {
+    return (pattern__reader *)p->scope->user;
+}
+
+static const char *pattern__kind_text(pattern__kind kind) {
+    static const char *const text[] = {"a tensor", "a number", "a size", "an element type",
+                                       "the value of an attribute"};
+    return text[kind];
+}
+
+static bool pattern__wrong_kind(ind__parser *p, const char *at, const pattern__name *n, const char *wanted) {
+    return ind__parse_error(p, at, IND_PARSE, "\"%s\" is %s; %s is needed here", n->name, pattern__kind_text(n->kind),
+                            wanted);
+}
+
+/* Refers to a name of this kind, which the first part may introduce here. */
+static uint32_t pattern__name_here(ind__parser *p, pattern__kind kind, const char *wanted) {
+    pattern__reader *r = pattern__reader_of(p);
+    ind__skip(p);
+    const char *at = p->at;
+    const size_t length = ind__name_length(at);
+    uint32_t n = pattern__find(r->pattern, at, length);
+    if (n == IND__PATTERN_NO_NAME) {
+        if (r->replacement)
+            ind__parse_error(p, at, IND_PARSE, "\"%.*s\" is not a name of the pattern's first part", (int)length, at);
+        else if (!ind__reserved_name(at, length) && pattern__add_name(p, r, at, length, kind))
+            n = r->pattern->num_names - 1;
+        else
+            ind__expected(p, wanted);
+    } else if (r->pattern->names[n].kind != kind) {
+        pattern__wrong_kind(p, at, &r->pattern->names[n], wanted);
+    }
+    if (!p->status) p->at += length;
+    return n;
+}
+
+/* ---- sizes */
+
+/* Sizes have no values yet: an expression is only checked. Different large primes keep it from an early division by
+   zero. */
+static ind_expr pattern__size_unknown(ind__parser *p, const char *name, size_t length) {
+    static const int64_t prime[] = {1009, 2003, 4001, 8009, 16001, 32003, 64007, 128021};
+    pattern__reader *r = pattern__reader_of(p);
+    const uint32_t n = pattern__find(r->pattern, name, length);
+    ind_expr none = {p->g->context, 0};
+    if (n == IND__PATTERN_NO_NAME) {
+        ind__parse_error(p, name, IND_PARSE, "\"%.*s\" is not a size of the pattern", (int)(length > 60 ? 60 : length),
+                         name);
+        return none;
+    }
+    if (r->pattern->names[n].kind != PATTERN__SIZE) {
+        pattern__wrong_kind(p, name, &r->pattern->names[n], "a size");
+        return none;
+    }
+    return ind_int(p->g->context, prime[n % 8]);
+}
+
+/* Reads a size: a name, which may be new, or an expression. */
+static bool pattern__need_size(ind__parser *p, pattern__size *out) {
+    ind_expr e;
+    ind__skip(p);
+    const char *at = p->at;
+    ind__parser ahead = {.at = at + ind__name_length(at), .brackets = p->brackets};
+    ind__skip(&ahead);
+    const bool single = ahead.at > at && (*ahead.at == ',' || *ahead.at == ']' || *ahead.at == ')');
+    *out = (pattern__size){(uint32_t)(at - pattern__reader_of(p)->begin), IND__PATTERN_NO_NAME};
+    if (single) out->name = pattern__name_here(p, PATTERN__SIZE, "a size");
+    return single ? !p->status : ind__need_expr(p, &e);
+}
+
+/* Reads sizes up to "]"; the bracket before them has been read. */
+static bool pattern__need_sizes(ind__parser *p, const pattern__size **list, int *count) {
+    pattern__size size[IND__MAX_LIST];
+    *count = 0;
+    while (!p->status && !ind__peek(p, ']')) {
+        if (*count == IND__MAX_LIST) return ind__parse_error(p, p->at, IND_LIMIT, "more than %d sizes", IND__MAX_LIST);
+        if (!pattern__need_size(p, &size[(*count)++])) return false;
+        if (!ind__peek(p, ']') && !ind__take(p, ',')) return ind__expected(p, "\",\" or \"]\"");
+    }
+    if (!ind__need(p, ']')) return false;
+    *list = ind__arena_copy(&p->g->arena, size, (size_t)*count * sizeof *size);
+    return *list || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+}
+
+/* ---- inputs */
+
+static bool pattern__need_class(ind__parser *p, pattern__type *t) {
+    static const char *const word[] = {"any", "float", "integer", "number"};
+    ind__skip(p);
+    for (int k = 0; k < 4; k++) {
+        if (!ind__take_word(p, word[k])) continue;
+        t->class_of = (pattern__class)k;
+        return true;
+    }
+    t->dtype = ind_dtype_parse(p->at, ind__name_length(p->at));
+    if (t->dtype != IND_DTYPE_NONE) {
+        t->class_of = PATTERN__FIXED;
+        p->at += ind__name_length(p->at);
+        return true;
+    }
+    if (!ind__name_length(p->at)) return ind__expected(p, "any, float, integer, number, an element type or a name");
+    t->class_of = PATTERN__NAMED;
+    t->name = pattern__name_here(p, PATTERN__DTYPE, "an element type");
+    return !p->status;
+}
+
+/* class [ "[" [ ".." ] { size "," } "]" ] */
+static bool pattern__need_type(ind__parser *p, pattern__type *t) {
+    if (!pattern__need_class(p, t)) return false;
+    if (!ind__take(p, '[')) return true;
+    t->shaped = true;
+    ind__skip(p);
+    t->rest = p->at[0] == '.' && p->at[1] == '.';
+    if (t->rest) {
+        p->at += 2;
+        if (!ind__peek(p, ']') && !ind__need(p, ',')) return false;
+    }
+    return pattern__need_sizes(p, &t->size, &t->rank);
+}
+
+static bool pattern__need_new_name(ind__parser *p, pattern__reader *r, const char *what, pattern__name **out) {
+    char name[IND__MAX_NAME + 1];
+    ind__skip(p);
+    const char *at = p->at;
+    if (!ind__need_new_name(p, what, name)) return false;
+    if (pattern__find(r->pattern, name, strlen(name)) != IND__PATTERN_NO_NAME)
+        return ind__parse_error(p, at, IND_PARSE, "the name \"%s\" is already taken", name);
+    *out = pattern__add_name(p, r, name, strlen(name), PATTERN__TENSOR);
+    return *out != NULL;
+}
+
+/* "input" operand { "," operand } */
+static void pattern__parse_inputs(ind__parser *p, pattern__reader *r) {
+    pattern__name *n;
+    do {
+        if (!pattern__need_new_name(p, r, "the name of an input", &n)) return;
+        if (ind__take(p, ':') && !pattern__need_type(p, &n->type)) return;
+        n->optional = ind__take_word(p, "optional");
+    } while (ind__take(p, ','));
+}
+
+/* "shared" name { "," name } */
+static void pattern__parse_shared(ind__parser *p, pattern__reader *r) {
+    do {
+        ind__skip(p);
+        const uint32_t n = pattern__find(r->pattern, p->at, ind__name_length(p->at));
+        if (n == IND__PATTERN_NO_NAME || !r->pattern->names[n].step) {
+            ind__expected(p, "a result of an op above");
+            return;
+        }
+        r->pattern->names[n].shared = true;
+        p->at += ind__name_length(p->at);
+    } while (ind__take(p, ','));
+}
+
+static void pattern__parse_guard(ind__parser *p, pattern__reader *r) {
+    ind_expr e;
+    ind__pattern *pt = r->pattern;
+    ind__skip(p);
+    if (pt->num_guards == IND__MAX_PATTERN_CONDITIONS) {
+        ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d guards", IND__MAX_PATTERN_CONDITIONS);
+        return;
+    }
+    pt->guard[pt->num_guards++] = (uint32_t)(p->at - r->begin);
+    ind__need_expr(p, &e);
+}
+
+/* ---- ops */
+
+static uint32_t pattern__operand_name(ind__parser *p, const ind__parsed_call *call, uint32_t k) {
+    pattern__reader *r = pattern__reader_of(p);
+    ind__skip(p);
+    const char *at = p->at;
+    const size_t length = ind__name_length(at);
+    const uint32_t n = pattern__find(r->pattern, at, length);
+    const char *wanted = ind__number_allowed(call->op, k) ? "a tensor or a number" : "a tensor";
+    if (!length) {
+        ind__expected(p, wanted);
+    } else if (n == IND__PATTERN_NO_NAME) {
+        ind__parse_error(p, at, IND_PARSE,
+                         r->replacement ? "there is no tensor \"%.*s\" in the pattern"
+                                        : "there is no tensor \"%.*s\" above this line; \"input %.*s\" declares one",
+                         (int)length, at, (int)length, at);
+    } else if (r->pattern->names[n].kind != PATTERN__TENSOR) {
+        pattern__wrong_kind(p, at, &r->pattern->names[n], wanted);
+    } else {
+        p->at += length;
+        r->pattern->names[n].used = true;
+    }
+    return n;
+}
+
+/* Reads an operand; *id is 1 + its name, 0 if absent. */
+static bool pattern__read_operand(ind__parser *p, const ind__parsed_call *call, uint32_t k, uint32_t *id) {
+    pattern__reader *r = pattern__reader_of(p);
+    bool whole;
+    ind__skip(p);
+    if (ind__operand_row(call->schema, k)->optional && ind__take_word(p, "none")) return true;
+    if (ind__number_length(p->at, &whole) && ind__number_allowed(call->op, k)) {
+        ind__attr number = {.kind = IND__ATTR_SCALAR};
+        pattern__name *n = NULL;
+        *id = 1; /* in the replacement, any */
+        if (!ind__need_scalar(p, &number) || r->replacement) return true;
+        n = pattern__add_name(p, r, NULL, 0, PATTERN__NUMBER);
+        if (n) n->number = number;
+        *id = r->pattern->num_names;
+        return true;
+    }
+    *id = pattern__operand_name(p, call, k) + 1;
+    return true;
+}
+
+static bool pattern__at_literal(ind__parser *p, const ind__attr_schema *s) {
+    bool whole;
+    ind__skip(p);
+    const size_t n = ind__name_length(p->at);
+    if (!n || ind__number_length(p->at, &whole)) return true;
+    if (s->kind == IND__ATTR_DTYPE && ind_dtype_parse(p->at, n) != IND_DTYPE_NONE) return true;
+    return ind__reserved_name(p->at, n);
+}
+
+static bool pattern__is_size(ind__attr_kind kind) {
+    return kind == IND__ATTR_INT || kind == IND__ATTR_SIZE;
+}
+
+/* Reads a name as the value of attribute i. */
+static uint32_t pattern__attr_name(ind__parser *p, const ind__attr_schema *s) {
+    const pattern__kind kind = pattern__is_size(s->kind)    ? PATTERN__SIZE
+                               : s->kind == IND__ATTR_DTYPE ? PATTERN__DTYPE
+                                                            : PATTERN__ATTR;
+    pattern__reader *r = pattern__reader_of(p);
+    const char *at = p->at;
+    const uint32_t before = r->pattern->num_names,
+                   n = pattern__name_here(p, kind, ind__attr_kind_rows[s->kind].description);
+    if (p->status || kind != PATTERN__ATTR) return n;
+    if (n == before) r->pattern->names[n].attr_kind = s->kind;
+    if (r->pattern->names[n].attr_kind != s->kind)
+        ind__parse_error(p, at, IND_PARSE, "\"%s\" is %s; %s is needed here", r->pattern->names[n].name,
+                         ind__attr_kind_rows[r->pattern->names[n].attr_kind].description,
+                         ind__attr_kind_rows[s->kind].description);
+    return n;
+}
+
+/* A name for a number gives the value of a float or scalar in the replacement. */
+static bool pattern__number_as_attr(ind__parser *p, const ind__attr_schema *s) {
+    pattern__reader *r = pattern__reader_of(p);
+    const uint32_t n = pattern__find(r->pattern, p->at, ind__name_length(p->at));
+    if (!r->replacement || n == IND__PATTERN_NO_NAME || r->pattern->names[n].kind != PATTERN__TENSOR) return false;
+    if (r->pattern->names[n].type.class_of != PATTERN__UNIFORM) return false;
+    if (s->kind != IND__ATTR_FLOAT && s->kind != IND__ATTR_SCALAR) return false;
+    p->at += ind__name_length(p->at);
+    return true;
+}
+
+/* Reads attribute i: a name, a size or a list of sizes; anything else is left to the parser. */
+static bool pattern__read_attr(ind__parser *p, ind__parsed_call *call, uint32_t i) {
+    const ind__attr_schema *s = &call->schema->attr[i];
+    pattern__attr *a = pattern__reader_of(p)->step ? &pattern__reader_of(p)->step->attr[i] : &(pattern__attr){0};
+    pattern__size one;
+    const bool list = s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES;
+    if (s->kind == IND__ATTR_EXPRS)
+        return ind__parse_error(p, p->at, IND_NOT_SUPPORTED, "patterns have no ops with expressions"), true;
+    if (list && ind__take(p, '[')) {
+        a->form = PATTERN__SIZES;
+        pattern__need_sizes(p, &a->size, &a->count);
+        return true;
+    }
+    if (!pattern__at_literal(p, s)) {
+        a->form = PATTERN__BOUND;
+        if (!pattern__number_as_attr(p, s)) a->name = pattern__attr_name(p, s);
+        return true;
+    }
+    if (!pattern__is_size(s->kind) && !list) return false;
+    if (!s->required && s->value.kind == IND__ATTR_NONE && ind__take_word(p, "none")) return true;
+    a->form = PATTERN__SIZES;
+    a->count = 1;
+    if (!pattern__need_size(p, &one)) return true;
+    a->size = ind__arena_copy(&p->g->arena, &one, sizeof one);
+    if (!a->size) ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    return true;
+}
+
+/* Takes over operands and attributes of a call of the first part. */
+static bool pattern__set_step(ind__parser *p, pattern__step *step, const ind__parsed_call *call) {
+    step->op = call->op;
+    step->function = call->function;
+    step->num_operands = call->num_operands;
+    step->operand = ind__arena_copy(&p->g->arena, call->operand, call->num_operands * sizeof *step->operand);
+    step->commutative = ind__op_has(call->op, 'K') && call->num_operands == 2;
+    for (uint32_t i = 0; i < step->num_attrs; i++) {
+        pattern__attr *a = &step->attr[i];
+        if (call->attr_set[i] && a->form == PATTERN__DEFAULT) {
+            a->form = PATTERN__VALUE;
+            a->value = call->attr[i];
+            a->value.list = NULL;
+        }
+        step->commutative = step->commutative && a->form == PATTERN__DEFAULT;
+    }
+    if (call->function) step->attr[0] = (pattern__attr){.form = PATTERN__VALUE, .value = call->attr[0]};
+    return step->operand || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+}
+
+/* op "(" arguments ")" */
+static bool pattern__parse_call(ind__parser *p, pattern__step *step) {
+    ind__parsed_call call;
+    memset(&call, 0, sizeof call);
+    bool ok = ind__need_op(p, &call);
+    const bool node = ok && !call.in_place && call.op != IND_OP_EXTERN && call.op != IND_OP_ASSOCIATIVE_SCAN;
+    if (ok && (!node || (step && ind__op_has(call.op, 'E'))))
+        ok = ind__parse_error(p, call.at, IND_NOT_SUPPORTED,
+                              !node ? "%s%s cannot be part of a pattern"
+                                    : "%s%s is expanded when a graph is built; write the ops of its expansion",
+                              ind__op_name(call.op), call.in_place ? "_" : "");
+    if (ok && step) {
+        step->num_attrs = call.schema->num_attrs;
+        step->attr = ind__arena_alloc(&p->g->arena, (step->num_attrs + 1) * sizeof *step->attr);
+        ok = step->attr || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    }
+    ok = ok && ind__parse_arguments(p, &call) && (!step || pattern__set_step(p, step, &call));
+    ind__free(p->g->context, call.operand);
+    return ok;
+}
+
+/* name { "," name } "=" op(..), of the first part */
+static void pattern__parse_step(ind__parser *p, pattern__reader *r) {
+    ind__pattern *pt = r->pattern;
+    pattern__name *n;
+    if (pt->num_steps == IND__MAX_PATTERN_STEPS) {
+        ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d ops", IND__MAX_PATTERN_STEPS);
+        return;
+    }
+    pattern__step *step = &pt->step[pt->num_steps];
+    uint32_t result[IND_MAX_RANK];
+    do {
+        if (step->num_results == IND_MAX_RANK) {
+            ind__parse_error(p, p->at, IND_LIMIT, "at most %d results", IND_MAX_RANK);
+            return;
+        }
+        if (!pattern__need_new_name(p, r, "input, shared, guard, or NAME = OP(..)", &n)) return;
+        result[step->num_results++] = (uint32_t)(n - pt->names);
+    } while (ind__take(p, ','));
+    step->first = result[0];
+    if (!ind__need(p, '=')) return;
+    r->step = step;
+    if (!pattern__parse_call(p, step)) return;
+    r->step = NULL;
+    pt->num_steps++;
+    for (uint32_t k = 0; k < step->num_results; k++) {
+        pt->names[result[k]].step = pt->num_steps;
+        pt->names[result[k]].result = k;
+    }
+}
+
+/* A statement of the replacement. Results that the first part assigns are outputs. */
+static void pattern__parse_made(ind__parser *p, pattern__reader *r) {
+    ind__pattern *pt = r->pattern;
+    uint32_t result[IND_MAX_RANK], num = 0;
+    if (pt->num_made == IND__MAX_PATTERN_STEPS) {
+        ind__parse_error(p, p->at, IND_LIMIT, "a replacement has at most %d ops", IND__MAX_PATTERN_STEPS);
+        return;
+    }
+    ind__skip(p);
+    pt->made[pt->num_made++] = (uint32_t)(p->at - r->begin);
+    const uint32_t before = pt->num_names;
+    do {
+        char name[IND__MAX_NAME + 1];
+        const char *at = p->at;
+        if (!ind__need_new_name(p, "NAME = OP(..)", name)) return;
+        uint32_t n = pattern__find(pt, name, strlen(name));
+        if (n == IND__PATTERN_NO_NAME && pattern__add_name(p, r, name, strlen(name), PATTERN__TENSOR))
+            n = pt->num_names - 1;
+        if (p->status) return;
+        if (num == IND_MAX_RANK || (n < before && (!pt->names[n].step || pt->names[n].output))) {
+            ind__parse_error(p, at, IND_PARSE, "\"%s\" is not a result of the first part, or is assigned twice", name);
+            return;
+        }
+        result[num++] = n;
+    } while (ind__take(p, ','));
+    if (!ind__need(p, '=') || !pattern__parse_call(p, NULL)) return;
+    for (uint32_t k = 0; k < num; k++) {
+        pattern__name *n = &pt->names[result[k]];
+        n->made = !n->step;
+        n->output = n->step != 0;
+    }
+}
+
+static void pattern__parse_line(ind__parser *p, pattern__reader *r) {
+    if (r->replacement)
+        pattern__parse_made(p, r);
+    else if (ind__take_keyword(p, "input"))
+        pattern__parse_inputs(p, r);
+    else if (ind__take_keyword(p, "shared"))
+        pattern__parse_shared(p, r);
+    else if (ind__take_keyword(p, "guard"))
+        pattern__parse_guard(p, r);
+    else
+        pattern__parse_step(p, r);
+    if (!ind__peek(p, '\n') && !ind__peek(p, '}')) ind__expected(p, "the end of the line");
+}
+
+static bool pattern__parse_part(ind__parser *p, pattern__reader *r) {
+    if (!ind__need(p, '{')) return false;
+    for (ind__skip_lines(p); !p->status && !ind__peek(p, '}'); ind__skip_lines(p)) pattern__parse_line(p, r);
+    return ind__need(p, '}');
+}
+
+/* ---- checks of a whole pattern */
+
+/* Marks the steps that the root or a marked step connects: through an operand that both read, or a result. */
+static bool pattern__connected(const ind__pattern *pt) {
+    bool step[IND__MAX_PATTERN_STEPS] = {false}, name[IND__MAX_PATTERN_NAMES] = {false}, changed = true;
+    uint32_t count = 0;
+    for (step[pt->root] = true; changed;) {
+        changed = false;
+        for (uint32_t i = 0; i < pt->num_steps; i++) {
+            const pattern__step *s = &pt->step[i];
+            for (uint32_t k = 0; k < s->num_operands; k++)
+                step[i] = step[i] || (s->operand[k] && name[s->operand[k] - 1]);
+            for (uint32_t k = 0; k < s->num_results; k++) step[i] = step[i] || name[s->first + k];
+            for (uint32_t k = 0; step[i] && k < s->num_operands + s->num_results; k++) {
+                const uint32_t n = k < s->num_operands ? s->operand[k] - 1 : s->first + k - s->num_operands;
+                if (n == IND__PATTERN_NO_NAME || pt->names[n].kind != PATTERN__TENSOR) continue;
+                changed = changed || !name[n];
+                name[n] = true;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < pt->num_steps; i++) count += step[i];
+    return count == pt->num_steps;
+}
+
+static bool pattern__check(ind__parser *p, ind__pattern *pt, const char *at) {
+    bool output = false;
+    for (uint32_t n = 0; n < pt->num_names; n++) {
+        const pattern__name *name = &pt->names[n];
+        if (name->kind == PATTERN__TENSOR && !name->step && !name->made && !name->used)
+            return ind__parse_error(p, at, IND_PARSE, "pattern %s: no op of the first part reads input %s", pt->name,
+                                    name->name);
+        if (!name->output) continue;
+        pt->root = output && pt->root > name->step - 1 ? pt->root : name->step - 1;
+        output = true;
+    }
+    if (!output)
+        return ind__parse_error(p, at, IND_PARSE, "pattern %s: the replacement assigns no result of the first part",
+                                pt->name);
+    return pattern__connected(pt) ||
+           ind__parse_error(p, at, IND_PARSE, "pattern %s: its ops are not connected by tensors", pt->name);
+}
+
+/* Reads a pattern after its keyword; `begin`: the position of that. Its memory is the arena of p->g. */
+static ind__pattern *pattern__parse(ind__parser *p, const char *begin) {
+    char name[IND__MAX_NAME + 1];
+    if (!ind__need_name(p, "the name of the pattern", name)) return NULL;
+    ind__pattern *pt = ind__arena_alloc(&p->g->arena, sizeof *pt);
+    pattern__reader r = {.pattern = pt, .begin = begin};
+    ind__parse_scope scope = {pattern__read_operand, pattern__read_attr, pattern__size_unknown, &r};
+    if (pt) pt->name = ind__arena_string(&p->g->arena, name, strlen(name));
+    if (!pt || !pt->name) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    p->scope = &scope;
+    if (pattern__parse_part(p, &r)) {
+        ind__skip_lines(p);
+        r.replacement = true;
+        if (p->at[0] == '=' && p->at[1] == '>') {
+            p->at += 2;
+            pattern__parse_part(p, &r);
+        } else {
+            ind__expected(p, "\"=>\"");
+        }
+    }
+    p->scope = NULL;
+    if (p->status || !pattern__check(p, pt, begin)) return NULL;
+    pt->text = ind__arena_string(&p->g->arena, begin, (size_t)(p->at - begin));
+    if (!pt->text) ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory");
+    return p->status ? NULL : pt;
+}
+
+/* "pattern" name ..: declares a pattern of the graph. */
+static void ind__parse_pattern(ind__parser *p, const char *begin) {
+    ind__pattern *pt = pattern__parse(p, begin);
+    if (!pt) return;
+    for (const ind__pattern *other = p->g->patterns; other; other = other->next)
+        if (!strcmp(other->name, pt->name))
+            ind__parse_error(p, begin, IND_PARSE, "pattern %s is declared twice", pt->name);
+    pt->next = p->g->patterns;
+    p->g->patterns = pt;
+}
+
+static const ind__pattern *pattern__registered(const ind_context *c) {
+    ind__lists_lock(c->root);
+    const ind__pattern *newest = c->root->patterns;
+    ind__lists_unlock(c->root);
+    return newest;
+}
+
+/* Appends the patterns of g, whose memory is the context's, to those registered. */
+static ind_status pattern__register_all(ind_context *c, const ind_graph *g) {
+    const ind__pattern *newest = pattern__registered(c), *oldest = g->patterns;
+    for (const ind__pattern *a = g->patterns; a; a = a->next) {
+        oldest = a;
+        for (const ind__pattern *b = newest; b; b = b->next)
+            if (!strcmp(a->name, b->name))
+                return ind__fail(c, IND_INVALID_ARGUMENT, "pattern %s is already registered", a->name);
+    }
+    if (!oldest) return IND_OK;
+    ((ind__pattern *)oldest)->next = newest;
+    ind__lists_lock(c->root);
+    c->root->patterns = g->patterns;
+    ind__lists_unlock(c->root);
+    return IND_OK;
+}
+
+ind_status ind_pattern_register(ind_context *context, const char *text) {
+    if (!context) return IND_INVALID_ARGUMENT;
+    if (!text) return ind__fail(context, IND_INVALID_ARGUMENT, "pattern: the text is NULL");
+    ind__lock(context);
+    ind__parser p = {.text = text, .at = text};
+    const uint32_t refusals = ind__refusals(context);
+    ind_status status = IND_OK;
+    p.g = ind_graph_create(context, "patterns"); /* owns the memory of the patterns */
+    if (!p.g) status = ind__failed(context);
+    for (ind__skip_lines(&p); p.g && !p.status && *p.at; ind__skip_lines(&p)) {
+        const char *begin = p.at;
+        if (ind__take_word(&p, "pattern"))
+            ind__parse_pattern(&p, begin);
+        else
+            ind__expected(&p, "\"pattern\"");
+    }
+    if (p.status) ind__report_position(context, &p, "<pattern>");
+    if (!status) status = p.status ? p.status : ind__refused_since(context, refusals);
+    if (!status) status = pattern__register_all(context, p.g);
+    if (status) ind_graph_destroy(p.g);
+    ind__unlock(context);
+    return status;
 }
 
 /* ========================================================================================== src/graph/text/verify.c */
@@ -21183,12 +21947,80 @@ ind_graph *ind__graph_import(ind_context *to, const ind_graph *from) {
     if (!m.failed) graph__import_results(&m, from);
     ind__import_end(&m.exprs);
     g->in_place.num_writes = from->in_place.num_writes;
+    g->patterns = from->patterns; /* which the copy does not outlive */
     g->last_results = from->last_results;
     memcpy(g->names.op_count, from->names.op_count, sizeof g->names.op_count);
     if (!m.failed) return g;
     ind_graph_destroy(g);
     (void)ind__failed(to);
     return NULL;
+}
+
+/* =========================================================================================== src/graph/passes/log.c */
+/* ---- log: what the passes changed, and matches that failed late */
+
+#define GRAPH__MAX_MISSES 256 /* near misses that are kept; the others are counted */
+
+typedef struct graph__change {
+    const char *pass, *text; /* text: in the log's arena */
+    bool missed;             /* a near miss: nothing was changed */
+} graph__change;
+
+struct ind__pass_log {
+    ind_context *context;
+    ind__arena arena;
+    graph__change *change;
+    uint32_t num, capacity;
+    uint32_t misses; /* including those that are not kept */
+    bool failed;     /* out of memory */
+};
+
+static void graph__log(ind__pass_log *log, const char *pass, bool missed, const char *format, ...) IND__PRINTF(4, 5);
+static void graph__log(ind__pass_log *log, const char *pass, bool missed, const char *format, ...) {
+    char text[600];
+    if (!log) return;
+    if (missed && ++log->misses > GRAPH__MAX_MISSES) return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    graph__change *c = IND__PUSH(log->context, graph__change, log->change, log->num, log->capacity);
+    const char *copy = c ? ind__arena_string(&log->arena, text, strlen(text)) : NULL;
+    if (c) *c = (graph__change){pass, copy ? copy : "", missed};
+    log->failed = log->failed || !copy;
+}
+
+static void ind__pass_log_free(ind__pass_log *log) {
+    ind__free(log->context, log->change);
+    ind__arena_free(&log->arena);
+}
+
+static void graph__log_print_part(ind__text *t, const ind__pass_log *log, bool missed) {
+    for (uint32_t i = 0; i < log->num; i++)
+        if (log->change[i].missed == missed) ind__textf(t, "  %s: %s\n", log->change[i].pass, log->change[i].text);
+}
+
+/* Prints the changes in order, then the near misses. */
+static void ind__pass_log_print(ind__text *t, const ind__pass_log *log) {
+    const uint32_t kept = log->misses < GRAPH__MAX_MISSES ? log->misses : GRAPH__MAX_MISSES;
+    ind__textf(t, "changes: %u\n", log->num - kept);
+    graph__log_print_part(t, log, false);
+    if (!log->misses) return;
+    ind__textf(t, "near misses: %u\n", log->misses);
+    graph__log_print_part(t, log, true);
+    if (log->misses > kept) ind__textf(t, "  .. and %u more\n", log->misses - kept);
+}
+
+static void ind__pass_log_json(ind__text *t, const ind__pass_log *log) {
+    ind__textf(t, "{\"misses\": %u, \"changes\": [", log->misses);
+    for (uint32_t i = 0; i < log->num; i++) {
+        ind__textf(t, "%s{\"pass\": ", i ? ", " : "");
+        ind__text_json(t, log->change[i].pass);
+        ind__textf(t, ", \"missed\": %s, \"text\": ", log->change[i].missed ? "true" : "false");
+        ind__text_json(t, log->change[i].text);
+        ind__textf(t, "}");
+    }
+    ind__textf(t, "]}\n");
 }
 
 /* ======================================================================================== src/graph/passes/passes.c */
@@ -21202,8 +22034,10 @@ ind_graph *ind__graph_import(ind_context *to, const ind_graph *from) {
        CSE    needs  nothing                                    keeps  everything; custom ops and inputs are not merged
        DCE    needs  nothing (it chooses what is copied)        keeps  inputs and constants: they stay bindings
 
-   Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. */
+   Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. Then a round finds the matches of all
+   patterns (>>patterns) and replaces them in one more iteration; rounds repeat until no pattern matches. */
 #define IND__MAX_ITERATIONS 8
+#define GRAPH__MAX_ROUNDS   64
 
 typedef struct graph__seen {
     uint32_t node; /* 0: free */
@@ -21218,6 +22052,11 @@ typedef struct graph__rewrite {
     bool *live;        /* by node of `from` */
     graph__seen *seen; /* CSE: open addressing, nodes of `to` by hash */
     uint32_t seen_size;
+    pattern__application *application; /* NULL: patterns are not applied in this iteration */
+    uint32_t *application_of;          /* by node: 1 + the application that replaces an output; 0: none */
+    uint32_t applied;
+    ind__pass_log *log;
+    bool given; /* `from` is the graph of the caller */
     bool changed;
 } graph__rewrite;
 
@@ -21536,6 +22375,699 @@ static uint32_t graph__pass_cse(graph__rewrite *r, const ind__node *n) {
     return node ? r->to->node[node].result : 0;
 }
 
+/* ======================================================================================= src/graph/patterns/match.c */
+/* ---- patterns: matching. A goal is a name of the pattern and the tensor that it must stand for. Ops are matched from
+   the root to the inputs; where an op is commutative or the pattern has a further root, the choices are tried one after
+   another. Attributes, types and guards are checked last: if one fails, the match is a near miss with a reason. */
+
+typedef struct pattern__goal {
+    uint32_t name, tensor;
+} pattern__goal;
+
+typedef struct pattern__match {
+    const ind_graph *g;
+    const ind__pattern *pattern;
+    const pattern__uses *uses;
+    pattern__binding bound[IND__MAX_PATTERN_NAMES];
+    uint32_t node[IND__MAX_PATTERN_STEPS];             /* 0: not matched yet */
+    uint32_t trail[IND__MAX_PATTERN_NAMES], num_trail; /* bound names in order */
+    pattern__goal goal[4 * IND__MAX_PATTERN_NAMES];
+    uint32_t num_goals, next_goal;
+    uint32_t attempts; /* choices tried */
+    char why[200];     /* the first near miss */
+} pattern__match;
+
+#define PATTERN__MAX_ATTEMPTS 4096 /* choices per root: commutative ops and further roots are tried in turn */
+
+static bool pattern__next(pattern__match *m);
+
+static bool pattern__miss(pattern__match *m, const char *format, ...) IND__PRINTF(2, 3);
+static bool pattern__miss(pattern__match *m, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    if (!*m->why) vsnprintf(m->why, sizeof m->why, format, args);
+    va_end(args);
+    return false;
+}
+
+static pattern__binding *pattern__bind(pattern__match *m, uint32_t name) {
+    m->trail[m->num_trail++] = name;
+    m->bound[name].set = true;
+    return &m->bound[name];
+}
+
+static void pattern__unbind(pattern__match *m, uint32_t to) {
+    while (m->num_trail > to) {
+        const uint32_t name = m->trail[--m->num_trail];
+        const pattern__name *n = &m->pattern->names[name];
+        if (n->kind == PATTERN__TENSOR && n->step) m->node[n->step - 1] = 0;
+        memset(&m->bound[name], 0, sizeof m->bound[name]);
+    }
+}
+
+/* ---- numbers */
+
+static double pattern__value_of(graph__typed_number x) {
+    return ind_dtype_is_float(x.dtype) ? x.f : (double)x.i;
+}
+
+/* True if every element of the tensor is this number, rounded to the tensor's type. */
+static bool pattern__is_number(const ind_graph *g, uint32_t tensor, const ind__attr *number) {
+    graph__typed_number x;
+    if (!tensor || !graph__uniform_of(g, tensor, &x)) return false;
+    const double want = pattern__value_of(graph__typed_number_of(number));
+    const double have = pattern__value_of(x);
+    return have == (ind_dtype_is_float(x.dtype) ? graph__round_to_dtype(x.dtype, want) : want);
+}
+
+/* ---- ops */
+
+static bool pattern__goal_add(pattern__match *m, uint32_t name, uint32_t tensor) {
+    if (m->num_goals == sizeof m->goal / sizeof *m->goal) return false;
+    m->goal[m->num_goals++] = (pattern__goal){name, tensor};
+    return true;
+}
+
+/* Makes goals of the operands of a step, in order or swapped. An operand that is absent on one side only fails. */
+static bool pattern__goals_of(pattern__match *m, const pattern__step *s, const ind__node *n, bool swapped) {
+    for (uint32_t k = 0; k < s->num_operands; k++) {
+        const uint32_t tensor = n->operand[swapped ? 1 - k : k];
+        if (!s->operand[k] && tensor) return false;
+        if (s->operand[k] && !pattern__goal_add(m, s->operand[k] - 1, tensor)) return false;
+    }
+    return true;
+}
+
+/* Goes on with a step's operands in one order, then in the other; undoes what failed. */
+static bool pattern__operands(pattern__match *m, const pattern__step *s, const ind__node *n) {
+    const uint32_t goals = m->num_goals, next = m->next_goal, trail = m->num_trail;
+    if (!s->commutative) return pattern__goals_of(m, s, n, false);
+    for (int order = 0; order < 2 && m->attempts < PATTERN__MAX_ATTEMPTS; order++) {
+        m->attempts++;
+        if (pattern__goals_of(m, s, n, order == 1) && pattern__next(m)) return true;
+        pattern__unbind(m, trail);
+        m->num_goals = goals;
+        m->next_goal = next;
+    }
+    return false;
+}
+
+static bool pattern__op_fits(const pattern__step *s, const ind__node *n) {
+    if (s->op != n->op || s->num_operands != n->num_operands || s->num_results > n->num_results) return false;
+    return !s->function || !strcmp(n->attr[0].s, s->function->name);
+}
+
+/* Lets a step stand for a node. *decided: the rest of the match was tried as well, with the result returned. */
+static bool pattern__step_is(pattern__match *m, uint32_t step, uint32_t node, bool *decided) {
+    const pattern__step *s = &m->pattern->step[step];
+    const ind__node *n = &m->g->node[node];
+    *decided = s->commutative;
+    if (m->node[step] || !pattern__op_fits(s, n)) {
+        *decided = false;
+        return m->node[step] == node;
+    }
+    for (uint32_t other = 0; other < m->pattern->num_steps; other++)
+        if (m->node[other] == node) return *decided = false; /* two steps are never one node */
+    m->node[step] = node;
+    for (uint32_t k = 0; k < s->num_results; k++) pattern__bind(m, s->first + k)->tensor = n->result + k;
+    return pattern__operands(m, s, n);
+}
+
+/* ---- goals */
+
+static bool pattern__input_is(pattern__match *m, uint32_t name, uint32_t tensor) {
+    const pattern__name *n = &m->pattern->names[name];
+    graph__typed_number x;
+    if (n->kind == PATTERN__NUMBER) return pattern__is_number(m->g, tensor, &n->number);
+    if (!tensor && !n->optional) return false;
+    if (tensor && n->type.class_of == PATTERN__UNIFORM && !graph__uniform_of(m->g, tensor, &x)) return false;
+    pattern__bind(m, name)->tensor = tensor;
+    return true;
+}
+
+/* Matches one step that no goal reaches: a user of a tensor that is bound already. */
+static bool pattern__further_root(pattern__match *m, uint32_t step) {
+    const pattern__step *s = &m->pattern->step[step];
+    const uint32_t goals = m->num_goals, next = m->next_goal, trail = m->num_trail;
+    bool decided;
+    for (uint32_t k = 0; k < s->num_operands; k++) {
+        const uint32_t t = s->operand[k] && m->bound[s->operand[k] - 1].set ? m->bound[s->operand[k] - 1].tensor : 0;
+        for (uint32_t u = t ? m->uses->first[t] : 0; t && u < m->uses->first[t + 1]; u++) {
+            if (++m->attempts > PATTERN__MAX_ATTEMPTS) return false;
+            if (pattern__step_is(m, step, m->uses->user[u], &decided) && (decided || pattern__next(m))) return true;
+            pattern__unbind(m, trail);
+            m->num_goals = goals;
+            m->next_goal = next;
+        }
+        if (t) return false;
+    }
+    return false;
+}
+
+static bool pattern__all_checked(pattern__match *m);
+
+/* Reaches the remaining goals, then the remaining steps, then checks the whole match. */
+static bool pattern__next(pattern__match *m) {
+    while (m->next_goal < m->num_goals) {
+        const pattern__goal goal = m->goal[m->next_goal++];
+        const pattern__name *n = &m->pattern->names[goal.name];
+        bool decided = false;
+        if (m->bound[goal.name].set) {
+            if (m->bound[goal.name].tensor != goal.tensor) return false;
+        } else if (!n->step) {
+            if (!pattern__input_is(m, goal.name, goal.tensor)) return false;
+        } else {
+            if (!goal.tensor || goal.tensor - m->g->node[m->g->tensor[goal.tensor].node].result != n->result)
+                return false;
+            if (!pattern__step_is(m, n->step - 1, m->g->tensor[goal.tensor].node, &decided)) return false;
+            if (decided) return true;
+        }
+    }
+    for (uint32_t step = 0; step < m->pattern->num_steps; step++) {
+        const pattern__step *s = &m->pattern->step[step];
+        bool reached = false;
+        for (uint32_t k = 0; k < s->num_operands; k++)
+            reached = reached || (s->operand[k] && m->bound[s->operand[k] - 1].set);
+        if (!m->node[step] && reached) return pattern__further_root(m, step);
+    }
+    return pattern__all_checked(m);
+}
+
+/* ---- sizes */
+
+static ind_expr pattern__bound_size(ind__parser *p, const char *name, size_t length) {
+    pattern__match *m = p->scope->user;
+    const uint32_t n = pattern__find(m->pattern, name, length);
+    ind_expr none = {p->g->context, 0};
+    return n != IND__PATTERN_NO_NAME && m->bound[n].set ? m->bound[n].size : none;
+}
+
+/* Evaluates a size expression of the pattern's text with the sizes bound so far. */
+static ind_expr pattern__size_at(pattern__match *m, uint32_t at) {
+    ind__parse_scope scope = {.size = pattern__bound_size, .user = m};
+    ind__parser p = {.g = (ind_graph *)m->g, .text = m->pattern->text, .at = m->pattern->text + at, .scope = &scope};
+    ind_expr e = {m->g->context, 0};
+    return ind__need_expr(&p, &e) ? e : (ind_expr){m->g->context, 0};
+}
+
+/* Binds a size or compares it with its expression. */
+static bool pattern__size_is(pattern__match *m, const pattern__size *s, ind_expr have) {
+    if (s->name != IND__PATTERN_NO_NAME && !m->bound[s->name].set) {
+        pattern__bind(m, s->name)->size = have;
+        return true;
+    }
+    const ind_expr want = s->name != IND__PATTERN_NO_NAME ? m->bound[s->name].size : pattern__size_at(m, s->at);
+    return ind__ok(want) && ind_known_eq(want, have);
+}
+
+/* ---- types */
+
+static bool pattern__class_is(pattern__match *m, const pattern__type *t, const ind__tensor_info *x) {
+    switch (t->class_of) {
+    case PATTERN__FLOAT: return !x->weak && ind_dtype_is_float(x->dtype);
+    case PATTERN__INTEGER: return !x->weak && ind_dtype_is_integer(x->dtype);
+    case PATTERN__FIXED: return !x->weak && x->dtype == t->dtype;
+    case PATTERN__NAMED:
+        if (x->weak || (m->bound[t->name].set && m->bound[t->name].dtype != x->dtype)) return false;
+        if (!m->bound[t->name].set) pattern__bind(m, t->name)->dtype = x->dtype;
+        return true;
+    default: return true;
+    }
+}
+
+static bool pattern__shape_is(pattern__match *m, const pattern__type *t, const ind__tensor_info *x) {
+    const int lead = x->rank - t->rank;
+    if (!t->shaped) return true;
+    if (x->weak || lead < 0 || (lead > 0 && !t->rest)) return false;
+    for (int d = 0; d < t->rank; d++)
+        if (!pattern__size_is(m, &t->size[d], x->size[lead + d])) return false;
+    return true;
+}
+
+static bool pattern__types_fit(pattern__match *m) {
+    char type[160];
+    for (uint32_t k = 0; k < m->pattern->num_names; k++) {
+        const pattern__name *n = &m->pattern->names[k];
+        const uint32_t tensor = m->bound[k].tensor;
+        if (n->kind != PATTERN__TENSOR || n->step || !tensor) continue;
+        const ind__tensor_info *x = &m->g->tensor[tensor];
+        if (pattern__class_is(m, &n->type, x) && pattern__shape_is(m, &n->type, x)) continue;
+        ind__print_type(type, sizeof type, x->dtype, x->size, x->rank);
+        return pattern__miss(m, "%s is %s%s, which the pattern does not take", n->name, x->weak ? "a number, " : "",
+                             type);
+    }
+    return true;
+}
+
+/* ---- attributes */
+
+/* Returns a dimension counted from the front; only attributes named dim.. are dimensions. */
+static ind_expr pattern__counted(const pattern__match *m, const ind__node *n, const ind__attr_schema *s, ind_expr e) {
+    int64_t v;
+    if (s->length < 3 || memcmp(s->name, "dim", 3) != 0 || !ind_expr_is_int(e, &v) || v >= 0) return e;
+    const bool adds = n->op == IND_OP_UNSQUEEZE || n->op == IND_OP_STACK;
+    const uint32_t x = adds || !n->num_operands ? n->result : n->operand[0];
+    return ind_int(m->g->context, v + m->g->tensor[x].rank);
+}
+
+static bool pattern__same_value(const ind__attr *a, const ind__attr *b) {
+    if (a->kind != b->kind) return false;
+    switch (a->kind) {
+    case IND__ATTR_NONE: return true;
+    case IND__ATTR_FLOAT: return a->f == b->f;
+    case IND__ATTR_SCALAR:
+        return pattern__value_of(graph__typed_number_of(a)) == pattern__value_of(graph__typed_number_of(b));
+    case IND__ATTR_STR: return a->s && b->s && !strcmp(a->s, b->s);
+    case IND__ATTR_FLOATS:
+        return a->count == b->count && (!a->count || !memcmp(a->floats, b->floats, (size_t)a->count * sizeof(double)));
+    case IND__ATTR_INTS:
+    case IND__ATTR_SIZES:
+    case IND__ATTR_EXPRS: return !a->count && !b->count;
+    case IND__ATTR_SIZE: {
+        int64_t x, y;
+        return ind_expr_is_int(a->e, &x) && ind_expr_is_int(b->e, &y) && x == y;
+    }
+    default: return a->i == b->i;
+    }
+}
+
+static bool pattern__bind_attr(pattern__match *m, uint32_t name, const ind__attr_schema *s, const ind__attr *have) {
+    pattern__binding *b = &m->bound[name];
+    const bool set = b->set;
+    if (!set) b = pattern__bind(m, name);
+    if (m->pattern->names[name].kind == PATTERN__SIZE) {
+        const ind_expr e = have->kind == IND__ATTR_SIZE ? have->e : ind_int(m->g->context, have->i);
+        if (set) return ind_known_eq(b->size, e);
+        b->size = e;
+        return have->kind == s->kind;
+    }
+    if (m->pattern->names[name].kind == PATTERN__DTYPE) {
+        if (set) return have->kind == IND__ATTR_DTYPE && b->dtype == (ind_dtype)have->i;
+        b->dtype = (ind_dtype)have->i;
+        return have->kind == IND__ATTR_DTYPE;
+    }
+    if (set) return graph__attr_equal(b->attr, have);
+    b->attr = have;
+    return true;
+}
+
+/* Compares an integer, a size, or a list of them. */
+static bool pattern__sizes_are(pattern__match *m, const pattern__attr *a, const ind__node *n, const ind__attr_schema *s,
+                               const ind__attr *have) {
+    const bool list = s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES;
+    if (have->kind == IND__ATTR_NONE || (list && have->kind != s->kind)) return false;
+    if (list && have->count != a->count) return false;
+    for (int k = 0; k < a->count; k++) {
+        const pattern__size *want = &a->size[k];
+        const ind_expr e = list                           ? have->list[k]
+                           : have->kind == IND__ATTR_SIZE ? have->e
+                                                          : ind_int(m->g->context, have->i);
+        if (want->name != IND__PATTERN_NO_NAME) {
+            if (!pattern__size_is(m, want, e)) return false;
+            continue;
+        }
+        const ind_expr value = pattern__size_at(m, want->at);
+        if (!ind__ok(value)) return false;
+        if (!ind_known_eq(pattern__counted(m, n, s, value), pattern__counted(m, n, s, e))) return false;
+    }
+    return true;
+}
+
+static bool pattern__attr_fits(pattern__match *m, const pattern__attr *a, const ind__node *n, const ind__attr_schema *s,
+                               const ind__attr *have) {
+    switch (a->form) {
+    case PATTERN__DEFAULT: return pattern__same_value(have, &s->value);
+    case PATTERN__VALUE: return pattern__same_value(have, &a->value);
+    case PATTERN__BOUND: return pattern__bind_attr(m, a->name, s, have);
+    default: return pattern__sizes_are(m, a, n, s, have);
+    }
+}
+
+static bool pattern__attrs_fit(pattern__match *m) {
+    for (uint32_t step = 0; step < m->pattern->num_steps; step++) {
+        const pattern__step *s = &m->pattern->step[step];
+        const ind__node *n = &m->g->node[m->node[step]];
+        const ind__schema *schema = &m->g->schema[s->op];
+        for (uint32_t i = 0; i < s->num_attrs && !s->function; i++) {
+            const ind__attr_schema *a = &schema->attr[i];
+            if (!pattern__attr_fits(m, &s->attr[i], n, a, &n->attr[i]))
+                return pattern__miss(m, "%.*s of %s has another value than in the pattern", a->length, a->name,
+                                     m->g->tensor[n->result].name);
+        }
+    }
+    return true;
+}
+
+/* ---- the whole match */
+
+static bool pattern__guards_hold(pattern__match *m) {
+    for (uint32_t i = 0; i < m->pattern->num_guards; i++) {
+        const char *text = m->pattern->text + m->pattern->guard[i];
+        const ind_expr e = pattern__size_at(m, m->pattern->guard[i]);
+        if (!ind__ok(e) || !ind_known_true(e))
+            return pattern__miss(m, "guard %.*s is not proven", (int)strcspn(text, "\n#}"), text);
+    }
+    return true;
+}
+
+/* Other users of a result that disappears would have to compute it again. */
+static bool pattern__no_other_users(pattern__match *m) {
+    for (uint32_t k = 0; k < m->pattern->num_names; k++) {
+        const pattern__name *n = &m->pattern->names[k];
+        const uint32_t t = m->bound[k].tensor;
+        if (n->kind != PATTERN__TENSOR || !n->step || n->output || n->shared) continue;
+        if (m->uses->kept[t]) return pattern__miss(m, "%s is an output of the graph", m->g->tensor[t].name);
+        for (uint32_t u = m->uses->first[t]; u < m->uses->first[t + 1]; u++) {
+            bool inside = false;
+            for (uint32_t s = 0; s < m->pattern->num_steps; s++) inside = inside || m->node[s] == m->uses->user[u];
+            if (inside) continue;
+            const ind__node *user = &m->g->node[m->uses->user[u]];
+            return pattern__miss(m, "%s is also read by %s", m->g->tensor[t].name, m->g->tensor[user->result].name);
+        }
+    }
+    return true;
+}
+
+static bool pattern__none_taken(pattern__match *m) {
+    for (uint32_t s = 0; s < m->pattern->num_steps; s++)
+        if (m->uses->taken[m->node[s]]) return false;
+    return true;
+}
+
+static bool pattern__all_checked(pattern__match *m) {
+    const uint32_t trail = m->num_trail;
+    for (uint32_t s = 0; s < m->pattern->num_steps; s++)
+        if (!m->node[s]) return false;
+    if (pattern__none_taken(m) && pattern__types_fit(m) && pattern__attrs_fit(m) && pattern__guards_hold(m) &&
+        pattern__no_other_users(m))
+        return true;
+    pattern__unbind(m, trail);
+    return false;
+}
+
+/* Matches a pattern whose root is this node. On failure `why` has the reason if it was a near miss. */
+static bool pattern__matches(pattern__match *m, uint32_t node) {
+    bool decided;
+    m->num_goals = m->next_goal = m->attempts = 0;
+    m->why[0] = 0;
+    return pattern__step_is(m, m->pattern->root, node, &decided) && (decided || pattern__next(m));
+}
+
+/* ======================================================================================== src/graph/patterns/find.c */
+/* ---- patterns: finds all matches of a graph. Nodes are visited from the outputs to the inputs, so that large patterns
+   match before their parts. A node belongs to one match at most. */
+
+/* Patterns by the op of their root, in the order in which they are tried. */
+typedef struct pattern__index {
+    const ind__pattern **pattern;
+    uint32_t first[IND_NUM_OPS + 1];
+} pattern__index;
+
+/* The lists of `lists` are tried in order; each has its last pattern first. */
+static bool pattern__make_index(ind__arena *arena, const ind__pattern *const lists[2], pattern__index *index) {
+    uint32_t end[IND_NUM_OPS];
+    memset(index, 0, sizeof *index);
+    for (int l = 0; l < 2; l++)
+        for (const ind__pattern *p = lists[l]; p; p = p->next) index->first[p->step[p->root].op + 1]++;
+    for (int op = 0; op < IND_NUM_OPS; op++) end[op] = index->first[op + 1] += index->first[op];
+    index->pattern = ind__arena_alloc(arena, (index->first[IND_NUM_OPS] + (size_t)1) * sizeof *index->pattern);
+    for (int l = 2; l-- > 0 && index->pattern;)
+        for (const ind__pattern *p = lists[l]; p; p = p->next) index->pattern[--end[p->step[p->root].op]] = p;
+    return index->pattern != NULL;
+}
+
+static bool pattern__make_uses(ind__arena *arena, const ind_graph *g, pattern__uses *u) {
+    uint32_t total = 0;
+    for (uint32_t i = 1; i < g->num_nodes; i++) total += g->node[i].num_operands;
+    u->first = ind__arena_alloc(arena, (g->num_tensors + (size_t)2) * sizeof *u->first);
+    u->user = ind__arena_alloc(arena, (total + (size_t)1) * sizeof *u->user);
+    u->kept = ind__arena_alloc(arena, (g->num_tensors + (size_t)1) * sizeof *u->kept);
+    u->taken = ind__arena_alloc(arena, (g->num_nodes + (size_t)1) * sizeof *u->taken);
+    if (!u->first || !u->user || !u->kept || !u->taken) return false;
+    for (uint32_t i = 1; i < g->num_nodes; i++)
+        for (uint32_t k = 0; k < g->node[i].num_operands; k++) u->first[g->node[i].operand[k] + 1]++;
+    for (uint32_t t = 0; t < g->num_tensors; t++) u->first[t + 1] += u->first[t];
+    for (uint32_t i = g->num_nodes; i-- > 1;) /* fills each list from its end: first[t + 1] moves to its begin */
+        for (uint32_t k = g->node[i].num_operands; k-- > 0;) u->user[--u->first[g->node[i].operand[k] + 1]] = i;
+    for (uint32_t t = 0; t < g->num_tensors; t++) u->first[t] = u->first[t + 1];
+    u->first[g->num_tensors] = total;
+    for (uint32_t i = 0; i < g->outputs.num; i++) u->kept[g->outputs.output[i].tensor] = true;
+    for (uint32_t i = 0; i < g->in_place.num; i++) u->kept[g->in_place.mutation[i].value] = true;
+    return true;
+}
+
+/* The matches of one graph. */
+typedef struct pattern__search {
+    const ind_graph *g;
+    ind__arena arena;
+    pattern__index index;
+    pattern__uses uses;
+    pattern__match match;
+    pattern__application *found;
+    uint32_t num_found, cap_found;
+    uint32_t low; /* matches with several outputs lie before this node, so that no two of them need each other */
+    bool failed;
+} pattern__search;
+
+/* True if an input of the match needs one of its outputs. Walks back from the inputs to the first output. */
+static bool pattern__cyclic(pattern__search *s, uint32_t first, uint32_t last) {
+    const pattern__match *m = &s->match;
+    bool *seen = ind__alloc(s->g->context, last - first + (size_t)1), cyclic = false;
+    if (!seen) return s->failed = true;
+    for (uint32_t k = 0; k < m->pattern->num_names; k++) {
+        const pattern__name *n = &m->pattern->names[k];
+        if (n->kind != PATTERN__TENSOR || n->step || !m->bound[k].tensor) continue;
+        const uint32_t node = s->g->tensor[m->bound[k].tensor].node;
+        if (node >= first && node <= last) seen[node - first] = true;
+    }
+    for (uint32_t i = last + 1; i-- > first && !cyclic;) {
+        if (!seen[i - first]) continue;
+        for (uint32_t step = 0; step < m->pattern->num_steps; step++) cyclic = cyclic || m->node[step] == i;
+        for (uint32_t k = 0; k < s->g->node[i].num_operands; k++) {
+            const uint32_t node = s->g->tensor[s->g->node[i].operand[k]].node;
+            if (node >= first) seen[node - first] = true;
+        }
+    }
+    ind__free(s->g->context, seen);
+    return cyclic;
+}
+
+/* Checks that the replacement can stand at the first output: its inputs must not need a later one. */
+static bool pattern__placeable(pattern__search *s) {
+    const pattern__match *m = &s->match;
+    uint32_t first = UINT32_MAX, last = 0, outputs = 0;
+    for (uint32_t k = 0; k < m->pattern->num_names; k++) {
+        if (!m->pattern->names[k].output) continue;
+        const uint32_t node = m->node[m->pattern->names[k].step - 1];
+        first = node < first ? node : first;
+        last = node > last ? node : last;
+        outputs++;
+    }
+    if (first == last) return true;
+    if (last >= s->low) return false; /* the next round finds it */
+    if (pattern__cyclic(s, first, last)) return false;
+    s->low = first;
+    return true;
+}
+
+static void pattern__record(pattern__search *s) {
+    const ind__pattern *p = s->match.pattern;
+    pattern__application *a = IND__PUSH(s->g->context, pattern__application, s->found, s->num_found, s->cap_found);
+    if (a) {
+        a->pattern = p;
+        a->bound = ind__arena_copy(&s->arena, s->match.bound, p->num_names * sizeof *a->bound);
+        a->node = ind__arena_copy(&s->arena, s->match.node, p->num_steps * sizeof *a->node);
+        a->made = ind__arena_alloc(&s->arena, p->num_names * sizeof *a->made);
+    }
+    s->failed = s->failed || !a || !a->bound || !a->node || !a->made;
+    for (uint32_t k = 0; k < p->num_steps; k++) s->uses.taken[s->match.node[k]] = s->num_found;
+}
+
+static void pattern__try(pattern__search *s, const ind__pattern *p, uint32_t node, ind__pass_log *log) {
+    const ind__node *n = &s->g->node[node];
+    s->match.pattern = p;
+    if (pattern__matches(&s->match, node)) {
+        if (pattern__placeable(s)) pattern__record(s);
+    } else if (log && *s->match.why) {
+        graph__log(log, p->name, true, "%s (%s): %s", s->g->tensor[n->result].name, ind__op_name(n->op), s->match.why);
+    }
+    pattern__unbind(&s->match, 0);
+}
+
+static void pattern__search_end(pattern__search *s) {
+    ind__free(s->arena.context, s->found);
+    ind__arena_free(&s->arena);
+}
+
+/* Finds the matches of all patterns; near misses go to the log unless that is NULL. False: out of memory. */
+static bool pattern__find_all(pattern__search *s, const ind_graph *g, const ind__pattern *const lists[2],
+                              ind__pass_log *log) {
+    memset(s, 0, sizeof *s);
+    s->g = g;
+    s->arena.context = g->context;
+    s->low = UINT32_MAX;
+    s->match.g = g;
+    s->match.uses = &s->uses;
+    if (!pattern__make_index(&s->arena, lists, &s->index) || !pattern__make_uses(&s->arena, g, &s->uses)) return false;
+    for (uint32_t i = g->num_nodes; i-- > 1 && !s->failed;) {
+        const ind_graph_op op = g->node[i].op;
+        for (uint32_t k = s->index.first[op]; k < s->index.first[op + 1] && !s->uses.taken[i]; k++)
+            pattern__try(s, s->index.pattern[k], i, log);
+    }
+    return !s->failed;
+}
+
+/* ======================================================================================= src/graph/patterns/apply.c */
+/* ---- patterns: replacement. Parses the statements of a pattern's second part with the names of a match. */
+
+typedef struct pattern__maker {
+    const graph__rewrite *r;
+    const pattern__application *a;
+} pattern__maker;
+
+/* Returns the tensor of the rewritten graph that a name stands for; 0: absent. */
+static uint32_t pattern__made_tensor(const pattern__maker *k, uint32_t name) {
+    if (k->a->made[name]) return k->a->made[name];
+    const uint32_t t = k->a->bound[name].tensor;
+    return t ? k->r->map[t] : 0;
+}
+
+static bool pattern__give_operand(ind__parser *p, const ind__parsed_call *call, uint32_t k, uint32_t *id) {
+    const pattern__maker *maker = p->scope->user;
+    bool whole;
+    ind__skip(p);
+    const size_t length = ind__name_length(p->at);
+    if (!length || (ind__number_length(p->at, &whole) && ind__number_allowed(call->op, k))) return false;
+    const uint32_t n = pattern__find(maker->a->pattern, p->at, length);
+    if (n == IND__PATTERN_NO_NAME) return false;
+    *id = pattern__made_tensor(maker, n);
+    p->at += length;
+    return true;
+}
+
+static ind_expr pattern__give_size(ind__parser *p, const char *name, size_t length) {
+    const pattern__maker *maker = p->scope->user;
+    const uint32_t n = pattern__find(maker->a->pattern, name, length);
+    ind_expr none = {p->g->context, 0};
+    return n != IND__PATTERN_NO_NAME ? maker->a->bound[n].size : none;
+}
+
+/* The value of a "number" as an attribute. */
+static void pattern__give_number(const pattern__maker *k, uint32_t name, ind__attr *a, ind__attr_kind kind) {
+    graph__typed_number x = {IND_F64, 0, 0};
+    (void)graph__uniform_of(k->r->from, k->a->bound[name].tensor, &x);
+    *a = (ind__attr){.kind = kind, .is_int = kind == IND__ATTR_SCALAR && !ind_dtype_is_float(x.dtype)};
+    a->i = a->is_int ? x.i : 0;
+    a->f = a->is_int ? 0 : pattern__value_of(x);
+}
+
+static bool pattern__give_attr(ind__parser *p, ind__parsed_call *call, uint32_t i) {
+    const pattern__maker *k = p->scope->user;
+    ind__attr *a = &call->attr[i];
+    const ind__attr_kind kind = call->schema->attr[i].kind;
+    ind__skip(p);
+    const size_t length = ind__name_length(p->at);
+    const uint32_t n = length ? pattern__find(k->a->pattern, p->at, length) : IND__PATTERN_NO_NAME;
+    if (n == IND__PATTERN_NO_NAME) return false;
+    const pattern__binding *b = &k->a->bound[n];
+    switch (k->a->pattern->names[n].kind) {
+    case PATTERN__ATTR: *a = *b->attr; break;
+    case PATTERN__DTYPE: *a = (ind__attr){.kind = IND__ATTR_DTYPE, .i = b->dtype}; break;
+    case PATTERN__TENSOR: pattern__give_number(k, n, a, kind); break;
+    default: /* an integer must be a constant; an expression is the parser's */
+        if (kind != IND__ATTR_INT || !ind_expr_is_int(b->size, &a->i)) return false;
+        a->kind = IND__ATTR_INT;
+    }
+    p->at += length;
+    return true;
+}
+
+/* Adds one statement's op; records its results under their names. */
+static bool pattern__make(graph__rewrite *r, pattern__application *a, uint32_t at) {
+    pattern__maker maker = {r, a};
+    ind__parse_scope scope = {pattern__give_operand, pattern__give_attr, pattern__give_size, &maker};
+    ind__parser p = {.g = r->to, .text = a->pattern->text, .at = a->pattern->text + at, .scope = &scope};
+    uint32_t name[IND_MAX_RANK], num = 0;
+    ind__parsed_call call;
+    memset(&call, 0, sizeof call);
+    do {
+        ind__skip(&p);
+        name[num++] = pattern__find(a->pattern, p.at, ind__name_length(p.at));
+        p.at += ind__name_length(p.at);
+    } while (ind__take(&p, ','));
+    ind_tensor y = {r->to, 0};
+    if (ind__need(&p, '=') && ind__need_op(&p, &call) && ind__parse_arguments(&p, &call))
+        y = ind__add_call(&p, &call, false);
+    ind__free(r->to->context, call.operand);
+    if (p.status && !r->to->status) ind__graph_fail(r->to, p.status, "%s", p.error);
+    if (!r->to->status && num > r->to->last_results)
+        ind__graph_fail(r->to, IND_INVALID_ARGUMENT, "%s has %u results", ind__op_name(call.op),
+                        (unsigned)r->to->last_results);
+    for (uint32_t k = 0; k < num && !r->to->status; k++) a->made[name[k]] = y.id + k;
+    return !r->to->status;
+}
+
+/* Returns NULL if every output has the type of the tensor that it replaces; else its name. */
+static const char *pattern__wrong_type(const graph__rewrite *r, const pattern__application *a) {
+    for (uint32_t n = 0; n < a->pattern->num_names; n++) {
+        if (!a->pattern->names[n].output) continue;
+        const ind__tensor_info *want = &r->from->tensor[a->bound[n].tensor], *have = &r->to->tensor[a->made[n]];
+        bool same = want->dtype == have->dtype && want->rank == have->rank && want->weak == have->weak;
+        for (int d = 0; same && d < want->rank; d++) same = ind_known_eq(want->size[d], have->size[d]);
+        if (!same) return want->name;
+    }
+    return NULL;
+}
+
+/* Logs the names of the ops that a pattern replaces. */
+static void pattern__log(const graph__rewrite *r, const pattern__application *a, const char *refused) {
+    ind__text t = {.context = r->to->context};
+    for (uint32_t s = 0; s < a->pattern->num_steps; s++) {
+        const ind__node *n = &r->from->node[a->node[s]];
+        ind__textf(&t, "%s%s (%s)", s ? ", " : "", r->from->tensor[n->result].name,
+                   n->name ? n->name : ind__op_name(n->op));
+    }
+    if (refused)
+        graph__log(r->log, a->pattern->name, true, "%s: refused: %s", t.data ? t.data : "", refused);
+    else
+        graph__log(r->log, a->pattern->name, false, "replaces %s", t.data ? t.data : "");
+    r->log->failed = r->log->failed || t.failed;
+    ind__text_free(&t);
+}
+
+/* Keeps the original ops if the replacement failed; false: out of memory. */
+static bool pattern__refuse(graph__rewrite *r, pattern__application *a, const char *why) {
+    a->refused = true;
+    if (r->to->status == IND_OUT_OF_MEMORY) return false;
+    pattern__log(r, a, why);
+    r->to->status = IND_OK;
+    r->to->error[0] = 0;
+    return true;
+}
+
+/* Adds the ops of a replacement; its inputs are in the rewritten graph. False: out of memory. */
+static bool graph__apply(graph__rewrite *r, pattern__application *a) {
+    const ind__node *root = &r->from->node[a->node[a->pattern->root]];
+    char why[300];
+    a->done = true;
+    for (uint32_t i = 0; i < a->pattern->num_made; i++) {
+        ind_here(r->to, root->file, root->line);
+        if (pattern__make(r, a, a->pattern->made[i])) continue;
+        snprintf(why, sizeof why, "%.290s", r->to->error);
+        return pattern__refuse(r, a, why);
+    }
+    const char *wrong = pattern__wrong_type(r, a);
+    if (wrong) {
+        snprintf(why, sizeof why, "%.200s would have another type or shape", wrong);
+        return pattern__refuse(r, a, why);
+    }
+    for (uint32_t n = 0; n < a->pattern->num_names; n++)
+        if (a->pattern->names[n].output)
+            ind_named((ind_tensor){r->to, a->made[n]}, r->from->tensor[a->bound[n].tensor].name);
+    pattern__log(r, a, NULL);
+    return !r->to->status;
+}
+
 /* =========================================================================================== src/graph/passes/run.c */
 /* ---- iterations ---- */
 
@@ -21544,6 +23076,13 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_FOLD] = graph__pass_fold,
     [IND_PASS_NOOP] = graph__pass_noop,
     [IND_PASS_CSE] = graph__pass_cse,
+    [IND_PASS_PATTERNS] = NULL, /* replaces several nodes: graph__apply */
+};
+
+static const char *const graph__pass_name[IND_NUM_PASSES] = {
+#define X(name, text) text,
+    IND_PASSES(X)
+#undef X
 };
 
 /* Returns the data-dependent sizes used by a node's operands and results, as bits. */
@@ -21573,6 +23112,9 @@ static void graph__mark_live_nodes(graph__rewrite *r) {
         const ind__node *n = &g->node[i];
         r->live[i] = r->live[i] || all || n->op == IND_OP_INPUT || n->op == IND_OP_CONST;
         r->changed = r->changed || !r->live[i];
+        if (!r->live[i] && r->given && n->op != IND_OP_SCALAR)
+            graph__log(r->log, "dce", false, "%s (%s) is removed: no output needs it", g->tensor[n->result].name,
+                       ind__op_name(n->op));
         for (uint32_t k = 0; r->live[i] && k < n->num_operands; k++) {
             if (n->operand[k]) r->live[g->tensor[n->operand[k]].node] = true;
         }
@@ -21598,6 +23140,7 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
         made = ind__graph_source(r->to, n->op, x->name, x->dtype, x->size, x->rank);
         if (made.id) r->to->tensor[made.id].donated = x->donated;
     } else {
+        if (x->name && !ind__vacate_name(r->to, x->name)) ind__graph_no_memory(r->to, x->name);
         made = ind__add_unnamed(r->to, n->op, n->operand, n->num_operands, n->attr, n->num_attrs, body, n->name);
         for (uint32_t k = 0; made.id && n->op != IND_OP_SCALAR && k < n->num_results; k++) {
             ind_named((ind_tensor){r->to, made.id + k}, x[k].name);
@@ -21611,10 +23154,17 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
     return made.id;
 }
 
+static const char *graph__name_of(const ind_graph *g, uint32_t tensor) {
+    return g->tensor[tensor].name ? g->tensor[tensor].name : "a number";
+}
+
 static uint32_t graph__rewrite_node(graph__rewrite *r, const ind__node *n) {
     for (int p = 0; p < IND_NUM_PASSES; p++) {
         uint32_t x = graph__pass_table[p] && (r->enabled >> p & 1) ? graph__pass_table[p](r, n) : 0;
         if (x) {
+            if (n->op != IND_OP_SCALAR)
+                graph__log(r->log, graph__pass_name[p], false, "%s (%s) becomes %s", r->from->tensor[n->result].name,
+                           n->name ? n->name : ind__op_name(n->op), graph__name_of(r->to, x));
             r->changed = true;
             return x;
         }
@@ -21640,6 +23190,55 @@ static bool graph__borrow_facts(ind_graph *to, const ind_graph *from) {
     return true;
 }
 
+/* Copies a node, or replaces it by what a pass returns. */
+static bool graph__copy_node(graph__rewrite *r, uint32_t i, uint32_t *operands) {
+    ind__node n = r->from->node[i];
+    for (uint32_t k = 0; k < n.num_operands; k++) operands[k] = r->map[n.operand[k]];
+    n.operand = operands;
+    uint32_t x = graph__rewrite_node(r, &n);
+    for (uint32_t k = 0; x && k < n.num_results; k++) r->map[n.result + k] = x + k;
+    return x != 0;
+}
+
+/* Copies the nodes behind node i that the inputs of an application need. */
+static bool graph__copy_inputs(graph__rewrite *r, const pattern__application *a, uint32_t i, uint32_t *operands) {
+    const ind_graph *g = r->from;
+    uint32_t last = i;
+    for (uint32_t n = 0; n < a->pattern->num_names; n++) {
+        const uint32_t node = a->pattern->names[n].step ? 0 : g->tensor[a->bound[n].tensor].node;
+        last = node > last ? node : last;
+    }
+    if (last == i) return true;
+    bool *needed = ind__alloc(g->context, last - i + (size_t)1), ok = needed != NULL;
+    for (uint32_t n = 0; ok && n < a->pattern->num_names; n++) {
+        const uint32_t node = a->pattern->names[n].step ? 0 : g->tensor[a->bound[n].tensor].node;
+        if (node > i) needed[node - i] = true;
+    }
+    for (uint32_t j = last; ok && j > i; j--) {
+        for (uint32_t k = 0; needed[j - i] && k < g->node[j].num_operands; k++) {
+            const uint32_t node = g->tensor[g->node[j].operand[k]].node;
+            if (node > i) needed[node - i] = true;
+        }
+    }
+    for (uint32_t j = i + 1; ok && j <= last; j++)
+        if (needed[j - i] && !r->map[g->node[j].result]) ok = graph__copy_node(r, j, operands);
+    ind__free(g->context, needed);
+    return ok;
+}
+
+/* Applies a pattern at its first output. If it is refused, the map of the outputs stays empty. */
+static bool graph__replace(graph__rewrite *r, uint32_t i, uint32_t *operands) {
+    pattern__application *a = &r->application[r->application_of[i] - 1];
+    if (a->done) return true;
+    if (!graph__copy_inputs(r, a, i, operands) || !graph__apply(r, a)) return false;
+    if (a->refused) return true;
+    for (uint32_t n = 0; n < a->pattern->num_names; n++)
+        if (a->pattern->names[n].output) r->map[a->bound[n].tensor] = a->made[n];
+    r->applied++;
+    r->changed = true;
+    return true;
+}
+
 static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
     const ind_graph *g = r->from;
     for (uint32_t i = 0; i < g->sizes.num; i++) {
@@ -21652,13 +23251,9 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
         if (status) return status;
     }
     for (uint32_t i = 1; i < g->num_nodes; i++) {
-        ind__node n = g->node[i];
-        if (!r->live[i]) continue;
-        for (uint32_t k = 0; k < n.num_operands; k++) operands[k] = r->map[n.operand[k]];
-        n.operand = operands;
-        uint32_t x = graph__rewrite_node(r, &n);
-        if (!x) return graph__rewrite_status(r);
-        for (uint32_t k = 0; k < n.num_results; k++) r->map[n.result + k] = x + k;
+        if (!r->live[i] || r->map[g->node[i].result]) continue;
+        if (r->application && r->application_of[i] && !graph__replace(r, i, operands)) return graph__rewrite_status(r);
+        if (!r->map[g->node[i].result] && !graph__copy_node(r, i, operands)) return graph__rewrite_status(r);
     }
     for (uint32_t i = 0; i < g->outputs.num; i++) {
         ind_status status =
@@ -21673,33 +23268,32 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
     return IND_OK;
 }
 
-/* One iteration: *out is a rewritten copy of g. */
-static ind_status graph__rewrite_once(const ind_graph *g, uint32_t enabled, ind_graph **out, bool *changed) {
+/* One iteration: r->to is a rewritten copy of r->from. */
+static ind_status graph__rewrite_once(graph__rewrite *r) {
+    const ind_graph *g = r->from;
     ind_context *c = g->context;
-    graph__rewrite r = {.from = g, .enabled = enabled, .seen_size = 64};
     uint32_t most = 1;
     for (uint32_t i = 1; i < g->num_nodes; i++) most = g->node[i].num_operands > most ? g->node[i].num_operands : most;
-    while (r.seen_size < 2 * (uint64_t)g->num_nodes && r.seen_size < UINT32_MAX / 4) r.seen_size *= 2;
+    r->seen_size = 64;
+    while (r->seen_size < 2 * (uint64_t)g->num_nodes && r->seen_size < UINT32_MAX / 4) r->seen_size *= 2;
     uint32_t *operands = ind__alloc(c, most * sizeof *operands);
-    r.map = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *r.map);
-    r.live = ind__alloc(c, (g->num_nodes + (size_t)1) * sizeof *r.live);
-    r.seen = ind__alloc(c, r.seen_size * sizeof *r.seen);
-    r.to = operands && r.map && r.live && r.seen ? ind_graph_create(c, g->name) : NULL;
-    ind_status status = r.to && ind__grow_names(r.to, g->num_tensors) ? IND_OK : ind__failed(c);
+    r->map = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *r->map);
+    r->live = ind__alloc(c, (g->num_nodes + (size_t)1) * sizeof *r->live);
+    r->seen = ind__alloc(c, r->seen_size * sizeof *r->seen);
+    r->to = operands && r->map && r->live && r->seen ? ind_graph_create(c, g->name) : NULL;
+    ind_status status = r->to && ind__grow_names(r->to, g->num_tensors) ? IND_OK : ind__failed(c);
     if (status == IND_OK) {
-        graph__mark_live_nodes(&r);
-        status = graph__copy_nodes(&r, operands);
+        graph__mark_live_nodes(r);
+        status = graph__copy_nodes(r, operands);
     }
     if (status) {
-        ind_graph_destroy(r.to);
-        r.to = NULL;
+        ind_graph_destroy(r->to);
+        r->to = NULL;
     }
     ind__free(c, operands);
-    ind__free(c, r.map);
-    ind__free(c, r.live);
-    ind__free(c, r.seen);
-    *out = r.to;
-    *changed = r.changed;
+    ind__free(c, r->map);
+    ind__free(c, r->live);
+    ind__free(c, r->seen);
     return status;
 }
 
@@ -21714,16 +23308,69 @@ static void ind__graph_take_facts(ind_graph *copy, ind_graph *g) {
     }
 }
 
-ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out) {
-    bool changed;
-    ind_graph *next = NULL;
-    *out = NULL;
-    ind_status status = graph__rewrite_once(g, ~disabled_passes, out, &changed);
-    for (int iteration = 1; status == IND_OK && changed && iteration < IND__MAX_ITERATIONS; iteration++) {
-        status = graph__rewrite_once(*out, ~disabled_passes, &next, &changed);
-        ind_graph_destroy(*out);
-        *out = next;
+/* Replaces *g by r->to. The first graph is the caller's. */
+static void graph__advance(const ind_graph **g, const ind_graph *first, graph__rewrite *r) {
+    if (*g != first) ind_graph_destroy((ind_graph *)*g);
+    *g = r->to;
+}
+
+/* Repeats the passes on single nodes until nothing changes. Copies the graph at least once. */
+static ind_status graph__settle(const ind_graph **g, const ind_graph *first, uint32_t enabled, ind__pass_log *log) {
+    bool changed = true;
+    ind_status status = IND_OK;
+    for (int iteration = 0; !status && changed && iteration < IND__MAX_ITERATIONS; iteration++) {
+        graph__rewrite r = {.from = *g, .enabled = enabled, .log = log, .given = *g == first && iteration == 0};
+        status = graph__rewrite_once(&r);
+        if (!status) graph__advance(g, first, &r);
+        changed = r.changed;
     }
+    return status;
+}
+
+/* One round: replaces all matches. *applied: the number of replacements that were not refused. */
+static ind_status graph__apply_round(const ind_graph **g, const ind_graph *first, uint32_t enabled, ind__pass_log *log,
+                                     uint32_t *applied) {
+    const ind__pattern *const lists[2] = {first->patterns, pattern__registered(first->context)};
+    const uint32_t logged = log->num, missed = log->misses;
+    ind_context *c = (*g)->context;
+    pattern__search s;
+    *applied = 0;
+    if (!lists[0] && !lists[1]) return IND_OK;
+    ind_status status = pattern__find_all(&s, *g, lists, log) ? IND_OK : ind__failed(c);
+    if (!status && s.num_found) {
+        log->num = logged; /* the last round logs the near misses */
+        log->misses = missed;
+        graph__rewrite r = {.from = *g, .enabled = enabled, .log = log, .application = s.found};
+        r.application_of = ind__alloc(c, ((*g)->num_nodes + (size_t)1) * sizeof *r.application_of);
+        for (uint32_t a = 0; r.application_of && a < s.num_found; a++) {
+            const ind__pattern *p = s.found[a].pattern;
+            for (uint32_t n = 0; n < p->num_names; n++)
+                if (p->names[n].output) r.application_of[s.found[a].node[p->names[n].step - 1]] = a + 1;
+        }
+        status = r.application_of ? graph__rewrite_once(&r) : ind__failed(c);
+        if (!status) graph__advance(g, first, &r);
+        *applied = r.applied;
+        ind__free(c, r.application_of);
+    }
+    pattern__search_end(&s);
+    return status;
+}
+
+ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind__pass_log *log, ind_graph **out) {
+    const uint32_t enabled = ~disabled_passes;
+    const ind_graph *now = g;
+    *out = NULL;
+    ind_status status = graph__settle(&now, g, enabled, log);
+    uint32_t applied = enabled >> IND_PASS_PATTERNS & 1;
+    for (int round = 0; !status && applied && round < GRAPH__MAX_ROUNDS; round++) {
+        status = graph__apply_round(&now, g, enabled, log, &applied);
+        if (!status && applied) status = graph__settle(&now, g, enabled, log);
+    }
+    if (!status && log && log->failed) status = ind__failed(g->context);
+    if (!status)
+        *out = (ind_graph *)now;
+    else if (now != g)
+        ind_graph_destroy((ind_graph *)now);
     return status;
 }
 
@@ -21935,6 +23582,7 @@ typedef struct ind__compilation {
     const char **called_name; /* the op called: itself, or the composite that the node is a part of */
     const char **result_name; /* names of its results */
     ind__arena names;
+    ind__pass_log log;
     ind_module_stats stats;
     double since; /* start of the current stage */
     ind_module *module;
@@ -22016,7 +23664,8 @@ static ind_status ind__compile_names(ind__compilation *k) {
 }
 
 static ind_status ind__compile_passes(ind__compilation *k) {
-    ind_status status = ind__graph_optimise(k->given, k->desc.disabled_passes, &k->graph);
+    k->log.context = k->log.arena.context = k->context;
+    ind_status status = ind__graph_optimise(k->given, k->desc.disabled_passes, &k->log, &k->graph);
     if (status) return status;
     ind__graph_take_facts(k->graph, k->given);
     ind_graph_destroy(k->given);
@@ -22076,6 +23725,16 @@ static ind_status ind__compile_plan(ind__compilation *k) {
     return ind__stage_end(k, status);
 }
 
+/* Stores text and JSON of the passes in the module. */
+static ind_status ind__keep_log(ind__compilation *k) {
+    ind__text text = {.context = k->context}, json = {.context = k->context};
+    ind__pass_log_print(&text, &k->log);
+    ind__pass_log_json(&json, &k->log);
+    k->module->stage_text[IND_STAGE_PASSES] = text.data;
+    k->module->stage_text[IND_NUM_STAGES + IND_STAGE_PASSES] = json.data;
+    return text.failed || json.failed ? ind__failed(k->context) : IND_OK;
+}
+
 /* Creates the module and stores the text of the graph. The module takes ownership of lowered, schedule and plan, even
    on failure, and of its context from here on. */
 static ind_status ind__compile_module(ind__compilation *k) {
@@ -22104,7 +23763,7 @@ static ind_status ind__compile_module(ind__compilation *k) {
     if (status) return status;
     k->module->stage_text[IND_STAGE_GRAPH] = k->graph->text.data;
     memset(&k->graph->text, 0, sizeof k->graph->text);
-    return IND_OK;
+    return ind__keep_log(k);
 }
 
 /* Frees the state that the module did not take over; on failure, also the module. */
@@ -22115,6 +23774,7 @@ static ind_status ind__compile_end(ind__compilation *k, ind_status status) {
     if (k->lowered) ind__lowered_free(k->lowered);
     ind__free(k->context, k->lowered);
     ind__arena_free(&k->names);
+    if (k->log.context) ind__pass_log_free(&k->log);
     (void)ind_facts_enter(k->context, NULL);
     ind_graph_destroy(k->graph);
     ind_graph_destroy(k->given);
@@ -23881,7 +25541,8 @@ static bool graph__raise_rename(ind_graph *g) {
 /* Removes unused and duplicate nodes: returns a rewritten copy, with the conditions moved to it. */
 static ind_graph *graph__raise_tidy(ind_graph *g) {
     ind_graph *out = NULL;
-    if (g->status || ind__graph_optimise(g, 1u << IND_PASS_FOLD | 1u << IND_PASS_NOOP, &out)) {
+    if (g->status ||
+        ind__graph_optimise(g, 1u << IND_PASS_FOLD | 1u << IND_PASS_NOOP | 1u << IND_PASS_PATTERNS, NULL, &out)) {
         if (!g->status) ind__graph_fail(g, ind__failed(g->context), "%s", ind_error(g->context));
         return g;
     }

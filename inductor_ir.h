@@ -1588,6 +1588,7 @@ struct ind_context {
     ind__arena names;
     const struct ind__function *functions; /* newest first */
     const struct ind__extern *externs;     /* newest first */
+    const void *patterns; /* of inductor.h: registered patterns, newest first */
     const void *schemas; /* of inductor.h: operands and attributes of every op; allocated in `names` */
     void *runtime;       /* of inductor_runtime.h: devices, compiled kernels */
     void (*runtime_destroy)(ind_context *);

@@ -342,7 +342,7 @@ struct ind_module {
     void **constant;       /* per binding: device pointer set by ind_module_constant, or NULL */
     void **constant_block; /* per binding: its allocation if the module owns it, or NULL */
     /* Created on demand by inductor.h; freed with the module. */
-    char *stage_text[16]; /* by stage */
+    char *stage_text[24]; /* by stage; then the JSON of each */
     char *html;
     char **name; /* two per loop: its ops, and the tensors they produce; then one per buffer: its tensor */
     size_t num_names;

@@ -2,16 +2,16 @@
  *
  *     ind run   FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] [--random SEED]
  *                        [--device host|cuda|auto] [--output DIR]
- *     ind emit  FILE.ind --stage graph|loops|schedule|kernels|plan|cuda|ptx|cubin [--arch sm_90a] [--device L4]
- * [--json]
- *                        [--output DIR]
+ *     ind emit  FILE.ind --stage graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin [--arch sm_90a]
+ *                        [--device L4] [--json] [--output DIR]
  *     ind emit  FILE.ind --html [--size B=4]... [--arch sm_90a]
  *                        one page about it all: redirect to a file, open it
  *     ind bench FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json]
  *     ind ops   [--json] the ops of the text form, and how each fuses
  *     ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes: ind_size.h
  *
- * run, emit and bench take --deterministic: scatters that give the same bits on every run (ind_compile_desc).
+ * run, emit and bench take --deterministic: scatters that give the same bits on every run (ind_compile_desc); and
+ * --disable PASS, once for each graph pass that is to be left out.
  * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not
  * given are random, the same for the same seed and name: floats uniform in [-1, 1), bool 0 or 1, integers in [0, n),
  * where n is 8 or, if smaller, the smallest dimension above 1 of any floating-point input or constant; so they are
@@ -50,6 +50,7 @@ typedef struct options {
     uint64_t seed;
     int repeat;
     ind_device device;
+    uint32_t disabled; /* ind_compile_desc.disabled_passes */
     bool json, html, deterministic;
 } options;
 
@@ -77,6 +78,11 @@ static const char *const stage_names[] = {
     IND_STAGES(X)
 #undef X
 };
+static const char *const pass_names[] = {
+#define X(name, text) text,
+    IND_PASSES(X)
+#undef X
+};
 
 static int find_word(const char *const *words, int count, const char *word) {
     for (int i = 0; i < count; i++) {
@@ -88,7 +94,7 @@ static int find_word(const char *const *words, int count, const char *word) {
 static int usage(void) {
     return fail("usage: ind run|emit|bench FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] "
                 "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
-                "graph|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--arch sm_90a] "
+                "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable PASS]... [--arch sm_90a] "
                 "[--repeat N] [--json] [--deterministic]; or ind ops [--json]; or ind size EXPR... (ind size --help)");
 }
 
@@ -121,12 +127,20 @@ static int device_option(const char *value, options *o) {
     return 0;
 }
 
+static int disable_option(const char *value, options *o) {
+    const int pass = find_word(pass_names, IND_NUM_PASSES, value);
+    if (pass < 0) return fail("--disable %s: allowed are dce, fold, noop, cse, patterns", value);
+    o->disabled |= 1u << pass;
+    return 0;
+}
+
 static int read_option(const char *option, const char *value, options *o) {
     uint64_t number;
     if (!strcmp(option, "--size")) return pair_option(option, value, o->size, &o->num_sizes);
     if (!strcmp(option, "--input")) return pair_option(option, value, o->input, &o->num_inputs);
     if (!strcmp(option, "--random")) return number_option(option, value, UINT64_MAX, &o->seed);
     if (!strcmp(option, "--device")) return device_option(value, o);
+    if (!strcmp(option, "--disable")) return disable_option(value, o);
     if (!strcmp(option, "--repeat")) {
         if (number_option(option, value, 1000000, &number)) return 1;
         o->repeat = number ? (int)number : 1;
@@ -137,7 +151,7 @@ static int read_option(const char *option, const char *value, options *o) {
     if (!strcmp(option, "--arch")) return o->arch = value, 0;
     if (!strcmp(option, "--weights")) return o->weights = value, 0;
     return fail("unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
-                "--html --repeat --json --deterministic",
+                "--disable --html --repeat --json --deterministic",
                 option);
 }
 
@@ -246,11 +260,12 @@ static const char *page(ind_module *m, const options *o) {
 }
 
 static int emit(ind_context *ctx, ind_graph *g, const options *o) {
-    ind_compile_desc desc = {.emit_only = true, .deterministic = o->deterministic};
+    ind_compile_desc desc = {.emit_only = true, .deterministic = o->deterministic, .disabled_passes = o->disabled};
     ind_module *m;
     int stage = o->html ? 0 : find_word(stage_names, IND_NUM_STAGES, o->stage);
     if (stage < 0)
-        return fail("--stage %s: allowed are graph, loops, schedule, kernels, plan, cuda, ptx, cubin", o->stage);
+        return fail("--stage %s: allowed are graph, passes, loops, schedule, kernels, plan, cuda, ptx, cubin",
+                    o->stage);
     if (o->arch && ind_target_named(ctx, o->arch, &desc.target)) return fail("%s", ind_error(ctx));
     if (ind_compile(g, &desc, &m)) return fail("%s: %s", o->file, ind_error(ctx));
     if (stage == IND_STAGE_CUBIN && o->output) return write_cubins(ctx, m, o->output);
@@ -545,7 +560,8 @@ static int check_inputs(const session *s) {
 }
 
 static int open_session(session *s, ind_graph *g) {
-    ind_compile_desc desc = {.device = s->o->device, .deterministic = s->o->deterministic};
+    ind_compile_desc desc = {
+        .device = s->o->device, .deterministic = s->o->deterministic, .disabled_passes = s->o->disabled};
     if (ind_compile(g, &desc, &s->m)) return fail("%s: %s", s->o->file, ind_error(s->ctx));
     s->n = ind_module_num_bindings(s->m);
     s->t = calloc((size_t)s->n + 1, sizeof *s->t);

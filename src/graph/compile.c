@@ -16,6 +16,7 @@ typedef struct ind__compilation {
     const char **called_name; /* the op called: itself, or the composite that the node is a part of */
     const char **result_name; /* names of its results */
     ind__arena names;
+    ind__pass_log log;
     ind_module_stats stats;
     double since; /* start of the current stage */
     ind_module *module;
@@ -97,7 +98,8 @@ static ind_status ind__compile_names(ind__compilation *k) {
 }
 
 static ind_status ind__compile_passes(ind__compilation *k) {
-    ind_status status = ind__graph_optimise(k->given, k->desc.disabled_passes, &k->graph);
+    k->log.context = k->log.arena.context = k->context;
+    ind_status status = ind__graph_optimise(k->given, k->desc.disabled_passes, &k->log, &k->graph);
     if (status) return status;
     ind__graph_take_facts(k->graph, k->given);
     ind_graph_destroy(k->given);
@@ -157,6 +159,16 @@ static ind_status ind__compile_plan(ind__compilation *k) {
     return ind__stage_end(k, status);
 }
 
+/* Stores text and JSON of the passes in the module. */
+static ind_status ind__keep_log(ind__compilation *k) {
+    ind__text text = {.context = k->context}, json = {.context = k->context};
+    ind__pass_log_print(&text, &k->log);
+    ind__pass_log_json(&json, &k->log);
+    k->module->stage_text[IND_STAGE_PASSES] = text.data;
+    k->module->stage_text[IND_NUM_STAGES + IND_STAGE_PASSES] = json.data;
+    return text.failed || json.failed ? ind__failed(k->context) : IND_OK;
+}
+
 /* Creates the module and stores the text of the graph. The module takes ownership of lowered, schedule and plan, even
    on failure, and of its context from here on. */
 static ind_status ind__compile_module(ind__compilation *k) {
@@ -185,7 +197,7 @@ static ind_status ind__compile_module(ind__compilation *k) {
     if (status) return status;
     k->module->stage_text[IND_STAGE_GRAPH] = k->graph->text.data;
     memset(&k->graph->text, 0, sizeof k->graph->text);
-    return IND_OK;
+    return ind__keep_log(k);
 }
 
 /* Frees the state that the module did not take over; on failure, also the module. */
@@ -196,6 +208,7 @@ static ind_status ind__compile_end(ind__compilation *k, ind_status status) {
     if (k->lowered) ind__lowered_free(k->lowered);
     ind__free(k->context, k->lowered);
     ind__arena_free(&k->names);
+    if (k->log.context) ind__pass_log_free(&k->log);
     (void)ind_facts_enter(k->context, NULL);
     ind_graph_destroy(k->graph);
     ind_graph_destroy(k->given);

@@ -2,6 +2,7 @@
 
 #define IND_STAGES(X)                                                                                                  \
     X(GRAPH, "graph")       /* after the graph passes */                                                               \
+    X(PASSES, "passes")     /* what the graph passes changed, and matches that failed late */                          \
     X(LOOPS, "loops")       /* buffers and recorded bodies */                                                          \
     X(SCHEDULE, "schedule") /* kernels, memory plan, why edges were not fused */                                       \
     X(KERNELS, "kernels")   /* each kernel body as a graph: ind_module_kernel_graph */                                 \
@@ -18,10 +19,11 @@ typedef enum ind_stage {
 } ind_stage;
 
 #define IND_PASSES(X)                                                                                                  \
-    X(DCE, "dce")   /* dead code */                                                                                    \
-    X(FOLD, "fold") /* constant folding */                                                                             \
-    X(NOOP, "noop") /* identities: x + 0, x * 1, cast to the same type, identity views */                              \
-    X(CSE, "cse")   /* common subexpressions */
+    X(DCE, "dce")           /* dead code */                                                                            \
+    X(FOLD, "fold")         /* constant folding */                                                                     \
+    X(NOOP, "noop")         /* identities: x + 0, x * 1, cast to the same type, identity views */                      \
+    X(CSE, "cse")           /* common subexpressions */                                                                \
+    X(PATTERNS, "patterns") /* matches of patterns: ind_pattern_register */
 
 typedef enum ind_pass {
 #define X(name, text) IND_PASS_##name,

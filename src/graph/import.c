@@ -145,6 +145,7 @@ ind_graph *ind__graph_import(ind_context *to, const ind_graph *from) {
     if (!m.failed) graph__import_results(&m, from);
     ind__import_end(&m.exprs);
     g->in_place.num_writes = from->in_place.num_writes;
+    g->patterns = from->patterns; /* which the copy does not outlive */
     g->last_results = from->last_results;
     memcpy(g->names.op_count, from->names.op_count, sizeof g->names.op_count);
     if (!m.failed) return g;

@@ -124,7 +124,8 @@ struct ind_graph {
         uint32_t unnamed, unnamed_count; /* first result of an op whose names follow, 0: none; number of its name */
         uint32_t op_count[IND_NUM_OPS];  /* for generated names: gelu, gelu_1, .. */
     } names;
-    const struct ind__schema *schema; /* the op table's strings, parsed; by op */
+    const struct ind__pattern *patterns; /* declared in the text, newest first; in the arena */
+    const struct ind__schema *schema;    /* the op table's strings, parsed; by op */
     ind_status status;
     char error[1024];
     struct ind__graph_caller {
@@ -157,8 +158,11 @@ void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *e
 ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t n);
 /* Returns a copy of the graph in another context of the same root; g is only read. NULL on failure. */
 ind_graph *ind__graph_import(ind_context *to, const ind_graph *g);
-/* Creates a new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
-ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
+/* Creates a new graph in the same context with the passes applied (>>passes) and logs what they changed; log: NULL with
+   patterns disabled. It uses g's
+   facts: g must outlive it. */
+typedef struct ind__pass_log ind__pass_log;
+ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind__pass_log *log, ind_graph **out);
 /* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
 ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
                             ind__lowered *out);

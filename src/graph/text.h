@@ -5,12 +5,13 @@
 
    grammar:
      graph     = "graph" name "{" { statement newline } "}"
-     statement = size | fact | guard | function | input | const | assign | mutate | donate | output
+     statement = size | fact | guard | function | pattern | input | const | assign | mutate | donate | output
      size      = "size" name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ]
      fact      = "fact" expr                      guard = "guard" expr      (a condition on sizes; see ind_fact)
      input     = "input" name ":" type            const = "const" name ":" type
      function  = "function" name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype "=" string
                  (CUDA C; see ind_function_register, which gives it a host twin)
+     pattern   = see ind_pattern_register
      assign    = [ result { "," result } "=" ] op "(" [ argument { "," argument } ] ")"
                  (op: an op of the table or a function; an op of the table with an underscore after its name is in
                  place. The result of an op in place needs no name; a name for it is an alias of its first operand)

@@ -75,6 +75,7 @@ extern "C" {
 //@ graph/ops/table.h
 //@ graph/text.h
 //@ graph/compile.h
+//@ graph/patterns/patterns.h
 //@ graph/explain.h
 //@ graph/formula.h
 //@ graph/internal.h
@@ -180,12 +181,18 @@ extern "C" {
 //@ graph/text/statements.c
 //@ graph/text/combine.c
 //@ graph/text/strings.c
+//@ graph/patterns/internal.h
+//@ graph/patterns/parse.c
 //@ graph/text/verify.c
 //@ graph/import.c
+//@ graph/passes/log.c
 //@ graph/passes/passes.c
 //@ graph/passes/fold.c
 //@ graph/passes/noop.c
 //@ graph/passes/cse.c
+//@ graph/patterns/match.c
+//@ graph/patterns/find.c
+//@ graph/patterns/apply.c
 //@ graph/passes/run.c
 //@ graph/lowerings/run.c
 //@ graph/compile.c

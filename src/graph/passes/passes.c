@@ -8,8 +8,10 @@
        CSE    needs  nothing                                    keeps  everything; custom ops and inputs are not merged
        DCE    needs  nothing (it chooses what is copied)        keeps  inputs and constants: they stay bindings
 
-   Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. */
+   Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. Then a round finds the matches of all
+   patterns (>>patterns) and replaces them in one more iteration; rounds repeat until no pattern matches. */
 #define IND__MAX_ITERATIONS 8
+#define GRAPH__MAX_ROUNDS   64
 
 typedef struct graph__seen {
     uint32_t node; /* 0: free */
@@ -24,6 +26,11 @@ typedef struct graph__rewrite {
     bool *live;        /* by node of `from` */
     graph__seen *seen; /* CSE: open addressing, nodes of `to` by hash */
     uint32_t seen_size;
+    pattern__application *application; /* NULL: patterns are not applied in this iteration */
+    uint32_t *application_of;          /* by node: 1 + the application that replaces an output; 0: none */
+    uint32_t applied;
+    ind__pass_log *log;
+    bool given; /* `from` is the graph of the caller */
     bool changed;
 } graph__rewrite;
 

@@ -5,6 +5,13 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_FOLD] = graph__pass_fold,
     [IND_PASS_NOOP] = graph__pass_noop,
     [IND_PASS_CSE] = graph__pass_cse,
+    [IND_PASS_PATTERNS] = NULL, /* replaces several nodes: graph__apply */
+};
+
+static const char *const graph__pass_name[IND_NUM_PASSES] = {
+#define X(name, text) text,
+    IND_PASSES(X)
+#undef X
 };
 
 /* Returns the data-dependent sizes used by a node's operands and results, as bits. */
@@ -34,6 +41,9 @@ static void graph__mark_live_nodes(graph__rewrite *r) {
         const ind__node *n = &g->node[i];
         r->live[i] = r->live[i] || all || n->op == IND_OP_INPUT || n->op == IND_OP_CONST;
         r->changed = r->changed || !r->live[i];
+        if (!r->live[i] && r->given && n->op != IND_OP_SCALAR)
+            graph__log(r->log, "dce", false, "%s (%s) is removed: no output needs it", g->tensor[n->result].name,
+                       ind__op_name(n->op));
         for (uint32_t k = 0; r->live[i] && k < n->num_operands; k++) {
             if (n->operand[k]) r->live[g->tensor[n->operand[k]].node] = true;
         }
@@ -59,6 +69,7 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
         made = ind__graph_source(r->to, n->op, x->name, x->dtype, x->size, x->rank);
         if (made.id) r->to->tensor[made.id].donated = x->donated;
     } else {
+        if (x->name && !ind__vacate_name(r->to, x->name)) ind__graph_no_memory(r->to, x->name);
         made = ind__add_unnamed(r->to, n->op, n->operand, n->num_operands, n->attr, n->num_attrs, body, n->name);
         for (uint32_t k = 0; made.id && n->op != IND_OP_SCALAR && k < n->num_results; k++) {
             ind_named((ind_tensor){r->to, made.id + k}, x[k].name);
@@ -72,10 +83,17 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
     return made.id;
 }
 
+static const char *graph__name_of(const ind_graph *g, uint32_t tensor) {
+    return g->tensor[tensor].name ? g->tensor[tensor].name : "a number";
+}
+
 static uint32_t graph__rewrite_node(graph__rewrite *r, const ind__node *n) {
     for (int p = 0; p < IND_NUM_PASSES; p++) {
         uint32_t x = graph__pass_table[p] && (r->enabled >> p & 1) ? graph__pass_table[p](r, n) : 0;
         if (x) {
+            if (n->op != IND_OP_SCALAR)
+                graph__log(r->log, graph__pass_name[p], false, "%s (%s) becomes %s", r->from->tensor[n->result].name,
+                           n->name ? n->name : ind__op_name(n->op), graph__name_of(r->to, x));
             r->changed = true;
             return x;
         }
@@ -101,6 +119,55 @@ static bool graph__borrow_facts(ind_graph *to, const ind_graph *from) {
     return true;
 }
 
+/* Copies a node, or replaces it by what a pass returns. */
+static bool graph__copy_node(graph__rewrite *r, uint32_t i, uint32_t *operands) {
+    ind__node n = r->from->node[i];
+    for (uint32_t k = 0; k < n.num_operands; k++) operands[k] = r->map[n.operand[k]];
+    n.operand = operands;
+    uint32_t x = graph__rewrite_node(r, &n);
+    for (uint32_t k = 0; x && k < n.num_results; k++) r->map[n.result + k] = x + k;
+    return x != 0;
+}
+
+/* Copies the nodes behind node i that the inputs of an application need. */
+static bool graph__copy_inputs(graph__rewrite *r, const pattern__application *a, uint32_t i, uint32_t *operands) {
+    const ind_graph *g = r->from;
+    uint32_t last = i;
+    for (uint32_t n = 0; n < a->pattern->num_names; n++) {
+        const uint32_t node = a->pattern->names[n].step ? 0 : g->tensor[a->bound[n].tensor].node;
+        last = node > last ? node : last;
+    }
+    if (last == i) return true;
+    bool *needed = ind__alloc(g->context, last - i + (size_t)1), ok = needed != NULL;
+    for (uint32_t n = 0; ok && n < a->pattern->num_names; n++) {
+        const uint32_t node = a->pattern->names[n].step ? 0 : g->tensor[a->bound[n].tensor].node;
+        if (node > i) needed[node - i] = true;
+    }
+    for (uint32_t j = last; ok && j > i; j--) {
+        for (uint32_t k = 0; needed[j - i] && k < g->node[j].num_operands; k++) {
+            const uint32_t node = g->tensor[g->node[j].operand[k]].node;
+            if (node > i) needed[node - i] = true;
+        }
+    }
+    for (uint32_t j = i + 1; ok && j <= last; j++)
+        if (needed[j - i] && !r->map[g->node[j].result]) ok = graph__copy_node(r, j, operands);
+    ind__free(g->context, needed);
+    return ok;
+}
+
+/* Applies a pattern at its first output. If it is refused, the map of the outputs stays empty. */
+static bool graph__replace(graph__rewrite *r, uint32_t i, uint32_t *operands) {
+    pattern__application *a = &r->application[r->application_of[i] - 1];
+    if (a->done) return true;
+    if (!graph__copy_inputs(r, a, i, operands) || !graph__apply(r, a)) return false;
+    if (a->refused) return true;
+    for (uint32_t n = 0; n < a->pattern->num_names; n++)
+        if (a->pattern->names[n].output) r->map[a->bound[n].tensor] = a->made[n];
+    r->applied++;
+    r->changed = true;
+    return true;
+}
+
 static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
     const ind_graph *g = r->from;
     for (uint32_t i = 0; i < g->sizes.num; i++) {
@@ -113,13 +180,9 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
         if (status) return status;
     }
     for (uint32_t i = 1; i < g->num_nodes; i++) {
-        ind__node n = g->node[i];
-        if (!r->live[i]) continue;
-        for (uint32_t k = 0; k < n.num_operands; k++) operands[k] = r->map[n.operand[k]];
-        n.operand = operands;
-        uint32_t x = graph__rewrite_node(r, &n);
-        if (!x) return graph__rewrite_status(r);
-        for (uint32_t k = 0; k < n.num_results; k++) r->map[n.result + k] = x + k;
+        if (!r->live[i] || r->map[g->node[i].result]) continue;
+        if (r->application && r->application_of[i] && !graph__replace(r, i, operands)) return graph__rewrite_status(r);
+        if (!r->map[g->node[i].result] && !graph__copy_node(r, i, operands)) return graph__rewrite_status(r);
     }
     for (uint32_t i = 0; i < g->outputs.num; i++) {
         ind_status status =
@@ -134,33 +197,32 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
     return IND_OK;
 }
 
-/* One iteration: *out is a rewritten copy of g. */
-static ind_status graph__rewrite_once(const ind_graph *g, uint32_t enabled, ind_graph **out, bool *changed) {
+/* One iteration: r->to is a rewritten copy of r->from. */
+static ind_status graph__rewrite_once(graph__rewrite *r) {
+    const ind_graph *g = r->from;
     ind_context *c = g->context;
-    graph__rewrite r = {.from = g, .enabled = enabled, .seen_size = 64};
     uint32_t most = 1;
     for (uint32_t i = 1; i < g->num_nodes; i++) most = g->node[i].num_operands > most ? g->node[i].num_operands : most;
-    while (r.seen_size < 2 * (uint64_t)g->num_nodes && r.seen_size < UINT32_MAX / 4) r.seen_size *= 2;
+    r->seen_size = 64;
+    while (r->seen_size < 2 * (uint64_t)g->num_nodes && r->seen_size < UINT32_MAX / 4) r->seen_size *= 2;
     uint32_t *operands = ind__alloc(c, most * sizeof *operands);
-    r.map = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *r.map);
-    r.live = ind__alloc(c, (g->num_nodes + (size_t)1) * sizeof *r.live);
-    r.seen = ind__alloc(c, r.seen_size * sizeof *r.seen);
-    r.to = operands && r.map && r.live && r.seen ? ind_graph_create(c, g->name) : NULL;
-    ind_status status = r.to && ind__grow_names(r.to, g->num_tensors) ? IND_OK : ind__failed(c);
+    r->map = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *r->map);
+    r->live = ind__alloc(c, (g->num_nodes + (size_t)1) * sizeof *r->live);
+    r->seen = ind__alloc(c, r->seen_size * sizeof *r->seen);
+    r->to = operands && r->map && r->live && r->seen ? ind_graph_create(c, g->name) : NULL;
+    ind_status status = r->to && ind__grow_names(r->to, g->num_tensors) ? IND_OK : ind__failed(c);
     if (status == IND_OK) {
-        graph__mark_live_nodes(&r);
-        status = graph__copy_nodes(&r, operands);
+        graph__mark_live_nodes(r);
+        status = graph__copy_nodes(r, operands);
     }
     if (status) {
-        ind_graph_destroy(r.to);
-        r.to = NULL;
+        ind_graph_destroy(r->to);
+        r->to = NULL;
     }
     ind__free(c, operands);
-    ind__free(c, r.map);
-    ind__free(c, r.live);
-    ind__free(c, r.seen);
-    *out = r.to;
-    *changed = r.changed;
+    ind__free(c, r->map);
+    ind__free(c, r->live);
+    ind__free(c, r->seen);
     return status;
 }
 
@@ -175,15 +237,68 @@ static void ind__graph_take_facts(ind_graph *copy, ind_graph *g) {
     }
 }
 
-ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out) {
-    bool changed;
-    ind_graph *next = NULL;
-    *out = NULL;
-    ind_status status = graph__rewrite_once(g, ~disabled_passes, out, &changed);
-    for (int iteration = 1; status == IND_OK && changed && iteration < IND__MAX_ITERATIONS; iteration++) {
-        status = graph__rewrite_once(*out, ~disabled_passes, &next, &changed);
-        ind_graph_destroy(*out);
-        *out = next;
+/* Replaces *g by r->to. The first graph is the caller's. */
+static void graph__advance(const ind_graph **g, const ind_graph *first, graph__rewrite *r) {
+    if (*g != first) ind_graph_destroy((ind_graph *)*g);
+    *g = r->to;
+}
+
+/* Repeats the passes on single nodes until nothing changes. Copies the graph at least once. */
+static ind_status graph__settle(const ind_graph **g, const ind_graph *first, uint32_t enabled, ind__pass_log *log) {
+    bool changed = true;
+    ind_status status = IND_OK;
+    for (int iteration = 0; !status && changed && iteration < IND__MAX_ITERATIONS; iteration++) {
+        graph__rewrite r = {.from = *g, .enabled = enabled, .log = log, .given = *g == first && iteration == 0};
+        status = graph__rewrite_once(&r);
+        if (!status) graph__advance(g, first, &r);
+        changed = r.changed;
     }
+    return status;
+}
+
+/* One round: replaces all matches. *applied: the number of replacements that were not refused. */
+static ind_status graph__apply_round(const ind_graph **g, const ind_graph *first, uint32_t enabled, ind__pass_log *log,
+                                     uint32_t *applied) {
+    const ind__pattern *const lists[2] = {first->patterns, pattern__registered(first->context)};
+    const uint32_t logged = log->num, missed = log->misses;
+    ind_context *c = (*g)->context;
+    pattern__search s;
+    *applied = 0;
+    if (!lists[0] && !lists[1]) return IND_OK;
+    ind_status status = pattern__find_all(&s, *g, lists, log) ? IND_OK : ind__failed(c);
+    if (!status && s.num_found) {
+        log->num = logged; /* the last round logs the near misses */
+        log->misses = missed;
+        graph__rewrite r = {.from = *g, .enabled = enabled, .log = log, .application = s.found};
+        r.application_of = ind__alloc(c, ((*g)->num_nodes + (size_t)1) * sizeof *r.application_of);
+        for (uint32_t a = 0; r.application_of && a < s.num_found; a++) {
+            const ind__pattern *p = s.found[a].pattern;
+            for (uint32_t n = 0; n < p->num_names; n++)
+                if (p->names[n].output) r.application_of[s.found[a].node[p->names[n].step - 1]] = a + 1;
+        }
+        status = r.application_of ? graph__rewrite_once(&r) : ind__failed(c);
+        if (!status) graph__advance(g, first, &r);
+        *applied = r.applied;
+        ind__free(c, r.application_of);
+    }
+    pattern__search_end(&s);
+    return status;
+}
+
+ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind__pass_log *log, ind_graph **out) {
+    const uint32_t enabled = ~disabled_passes;
+    const ind_graph *now = g;
+    *out = NULL;
+    ind_status status = graph__settle(&now, g, enabled, log);
+    uint32_t applied = enabled >> IND_PASS_PATTERNS & 1;
+    for (int round = 0; !status && applied && round < GRAPH__MAX_ROUNDS; round++) {
+        status = graph__apply_round(&now, g, enabled, log, &applied);
+        if (!status && applied) status = graph__settle(&now, g, enabled, log);
+    }
+    if (!status && log && log->failed) status = ind__failed(g->context);
+    if (!status)
+        *out = (ind_graph *)now;
+    else if (now != g)
+        ind_graph_destroy((ind_graph *)now);
     return status;
 }

@@ -120,6 +120,7 @@ static bool ind__need_operand(ind__parser *p, ind__parsed_call *call, uint32_t k
     ind__skip(p);
     const char *at = p->at;
     *id = 0;
+    if (p->scope && p->scope->operand(p, call, k, id)) return !p->status;
     if (call->schema->operand[k].optional && ind__take_word(p, "none")) return true;
     if (*p->at == '$' && p->given) return ind__need_given(p, id);
     if (ind__number_length(p->at, &whole) && ind__number_allowed(call->op, k)) {
@@ -167,6 +168,7 @@ static bool ind__parse_attr(ind__parser *p, ind__parsed_call *call, uint32_t i) 
         return ind__parse_error(p, p->at, IND_PARSE, "argument \"%.*s\" is given twice", s->length, s->name);
     }
     call->attr_set[i] = true;
+    if (p->scope && p->scope->attr(p, call, i)) return !p->status;
     return ind__need_value(p, s, &call->attr[i], call->list[i]);
 }
 

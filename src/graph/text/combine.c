@@ -310,8 +310,12 @@ static bool ind__take_keyword(ind__parser *p, const char *word) {
 }
 
 static void ind__parse_statement(ind__parser *p) {
+    ind__skip(p);
+    const char *begin = p->at;
     if (ind__take_keyword(p, "size")) {
         ind__parse_size(p);
+    } else if (ind__take_keyword(p, "pattern")) {
+        ind__parse_pattern(p, begin);
     } else if (ind__take_keyword(p, "fact")) {
         ind__parse_condition(p, false, NULL);
     } else if (ind__take_keyword(p, "guard")) {

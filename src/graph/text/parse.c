@@ -2,8 +2,21 @@
 /* A recursive-descent parser without recursion: statements contain calls, calls contain values, lists do not nest. The
    first error is final: every later function returns at once. */
 
+struct ind__parser;
+struct ind__parsed_call;
+
+/* Reads the names of a pattern in place of those of a graph. `operand` and `attr` return false if they leave the token
+   to the parser. */
+typedef struct ind__parse_scope {
+    bool (*operand)(struct ind__parser *p, const struct ind__parsed_call *call, uint32_t k, uint32_t *id);
+    bool (*attr)(struct ind__parser *p, struct ind__parsed_call *call, uint32_t i);
+    ind_expr (*size)(struct ind__parser *p, const char *name, size_t length);
+    void *user;
+} ind__parse_scope;
+
 typedef struct ind__parser {
     ind_graph *g;
+    const ind__parse_scope *scope; /* NULL: the names of g */
     const char *text, *at;
     const ind_tensor *given; /* $0, $1, .. of ind_apply */
     int num_given;

@@ -1,5 +1,7 @@
 /* ---- statements */
 
+static void ind__parse_pattern(ind__parser *p, const char *begin);
+
 /* Returns the line of a position. It counts on from the last request, since statements come in order. */
 static int ind__line_of(ind__parser *p, const char *at) {
     if (!p->counted || p->counted > at) {

@@ -2,6 +2,7 @@
 
 static ind_expr ind__parser_find_size(const char *name, size_t length, void *user) {
     ind__parser *p = user;
+    if (p->scope) return p->scope->size(p, name, length);
     ind_expr e = ind__find_size(p->g, name, length);
     if (!ind__ok(e)) {
         p->unknown = name;

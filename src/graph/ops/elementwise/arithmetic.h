@@ -1,13 +1,13 @@
 /* ---- arithmetic, rounding, extremes of two */
 
 #define IND_OPS_ARITHMETIC(X)                                                                                          \
-    X(ADD, "add", "self other", "alpha:scalar=1", 1, "P_")                                                             \
+    X(ADD, "add", "self other", "alpha:scalar=1", 1, "P_K")                                                            \
     X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P_")                                                             \
-    X(MUL, "mul", "self other", "", 1, "P_")                                                                           \
+    X(MUL, "mul", "self other", "", 1, "P_K")                                                                          \
     X(DIV, "div", "self other", "rounding_mode:str=none", 1, "PF_")                                                    \
     X(POW, "pow", "self exponent", "", 1, "P_")                                                                        \
-    X(MAXIMUM, "maximum", "self other", "", 1, "P")                                                                    \
-    X(MINIMUM, "minimum", "self other", "", 1, "P")                                                                    \
+    X(MAXIMUM, "maximum", "self other", "", 1, "PK")                                                                   \
+    X(MINIMUM, "minimum", "self other", "", 1, "PK")                                                                   \
     X(NEG, "neg", "self", "", 1, "Pn_")                                                                                \
     X(RECIPROCAL, "reciprocal", "self", "", 1, "PF_")                                                                  \
     X(FLOOR, "floor", "self", "", 1, "Pn_")                                                                            \
@@ -17,12 +17,12 @@
     X(ABS, "abs", "self", "", 1, "Pn_")                                                                                \
     X(SIGN, "sign", "self", "", 1, "P_")                                                                               \
     X(SQUARE, "square", "self", "", 1, "P_")                                                                           \
-    X(GCD, "gcd", "self other", "", 1, "Pin_")                                                                         \
-    X(LCM, "lcm", "self other", "", 1, "Pin_")                                                                         \
+    X(GCD, "gcd", "self other", "", 1, "Pin_K")                                                                        \
+    X(LCM, "lcm", "self other", "", 1, "Pin_K")                                                                        \
     X(FLOOR_DIVIDE, "floor_divide", "self other", "", 1, "Pn_")                                                        \
     X(FMOD, "fmod", "self other", "", 1, "Pn_")                                                                        \
     X(REMAINDER, "remainder", "self other", "", 1, "Pn_")                                                              \
-    X(HYPOT, "hypot", "self other", "", 1, "Pf_")                                                                      \
+    X(HYPOT, "hypot", "self other", "", 1, "Pf_K")                                                                     \
     X(COPYSIGN, "copysign", "self other", "", 1, "PF_")                                                                \
     X(NEXTAFTER, "nextafter", "self other", "", 1, "Pf_")                                                              \
     X(CLAMP, "clamp", "self min? max?", "", 1, "P_")                                                                   \

@@ -1,8 +1,8 @@
 /* ---- comparisons, logic, bits, choices */
 
 #define IND_OPS_LOGIC(X)                                                                                               \
-    X(EQ, "eq", "self other", "", 1, "PB_")                                                                            \
-    X(NE, "ne", "self other", "", 1, "PB_")                                                                            \
+    X(EQ, "eq", "self other", "", 1, "PB_K")                                                                           \
+    X(NE, "ne", "self other", "", 1, "PB_K")                                                                           \
     X(LT, "lt", "self other", "", 1, "PB_")                                                                            \
     X(LE, "le", "self other", "", 1, "PB_")                                                                            \
     X(GT, "gt", "self other", "", 1, "PB_")                                                                            \
@@ -13,13 +13,13 @@
     X(ISINF, "isinf", "self", "", 1, "PB")                                                                             \
     X(ISFINITE, "isfinite", "self", "", 1, "PB")                                                                       \
     X(LOGICAL_NOT, "logical_not", "self", "", 1, "PB_")                                                                \
-    X(LOGICAL_AND, "logical_and", "self other", "", 1, "PB_")                                                          \
-    X(LOGICAL_OR, "logical_or", "self other", "", 1, "PB_")                                                            \
-    X(LOGICAL_XOR, "logical_xor", "self other", "", 1, "PB_")                                                          \
+    X(LOGICAL_AND, "logical_and", "self other", "", 1, "PB_K")                                                         \
+    X(LOGICAL_OR, "logical_or", "self other", "", 1, "PB_K")                                                           \
+    X(LOGICAL_XOR, "logical_xor", "self other", "", 1, "PB_K")                                                         \
     X(BITWISE_NOT, "bitwise_not", "self", "", 1, "Pi_")                                                                \
-    X(BITWISE_AND, "bitwise_and", "self other", "", 1, "Pi_")                                                          \
-    X(BITWISE_OR, "bitwise_or", "self other", "", 1, "Pi_")                                                            \
-    X(BITWISE_XOR, "bitwise_xor", "self other", "", 1, "Pi_")                                                          \
+    X(BITWISE_AND, "bitwise_and", "self other", "", 1, "Pi_K")                                                         \
+    X(BITWISE_OR, "bitwise_or", "self other", "", 1, "Pi_K")                                                           \
+    X(BITWISE_XOR, "bitwise_xor", "self other", "", 1, "Pi_K")                                                         \
     X(BITWISE_LEFT_SHIFT, "bitwise_left_shift", "self other", "", 1, "Pin_")                                           \
     X(BITWISE_RIGHT_SHIFT, "bitwise_right_shift", "self other", "", 1, "Pin_")                                         \
     X(MASKED_FILL, "masked_fill", "self mask value", "", 1, "PT_")                                                     \

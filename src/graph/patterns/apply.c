@@ -1,0 +1,149 @@
+/* ---- patterns: replacement. Parses the statements of a pattern's second part with the names of a match. */
+
+typedef struct pattern__maker {
+    const graph__rewrite *r;
+    const pattern__application *a;
+} pattern__maker;
+
+/* Returns the tensor of the rewritten graph that a name stands for; 0: absent. */
+static uint32_t pattern__made_tensor(const pattern__maker *k, uint32_t name) {
+    if (k->a->made[name]) return k->a->made[name];
+    const uint32_t t = k->a->bound[name].tensor;
+    return t ? k->r->map[t] : 0;
+}
+
+static bool pattern__give_operand(ind__parser *p, const ind__parsed_call *call, uint32_t k, uint32_t *id) {
+    const pattern__maker *maker = p->scope->user;
+    bool whole;
+    ind__skip(p);
+    const size_t length = ind__name_length(p->at);
+    if (!length || (ind__number_length(p->at, &whole) && ind__number_allowed(call->op, k))) return false;
+    const uint32_t n = pattern__find(maker->a->pattern, p->at, length);
+    if (n == IND__PATTERN_NO_NAME) return false;
+    *id = pattern__made_tensor(maker, n);
+    p->at += length;
+    return true;
+}
+
+static ind_expr pattern__give_size(ind__parser *p, const char *name, size_t length) {
+    const pattern__maker *maker = p->scope->user;
+    const uint32_t n = pattern__find(maker->a->pattern, name, length);
+    ind_expr none = {p->g->context, 0};
+    return n != IND__PATTERN_NO_NAME ? maker->a->bound[n].size : none;
+}
+
+/* The value of a "number" as an attribute. */
+static void pattern__give_number(const pattern__maker *k, uint32_t name, ind__attr *a, ind__attr_kind kind) {
+    graph__typed_number x = {IND_F64, 0, 0};
+    (void)graph__uniform_of(k->r->from, k->a->bound[name].tensor, &x);
+    *a = (ind__attr){.kind = kind, .is_int = kind == IND__ATTR_SCALAR && !ind_dtype_is_float(x.dtype)};
+    a->i = a->is_int ? x.i : 0;
+    a->f = a->is_int ? 0 : pattern__value_of(x);
+}
+
+static bool pattern__give_attr(ind__parser *p, ind__parsed_call *call, uint32_t i) {
+    const pattern__maker *k = p->scope->user;
+    ind__attr *a = &call->attr[i];
+    const ind__attr_kind kind = call->schema->attr[i].kind;
+    ind__skip(p);
+    const size_t length = ind__name_length(p->at);
+    const uint32_t n = length ? pattern__find(k->a->pattern, p->at, length) : IND__PATTERN_NO_NAME;
+    if (n == IND__PATTERN_NO_NAME) return false;
+    const pattern__binding *b = &k->a->bound[n];
+    switch (k->a->pattern->names[n].kind) {
+    case PATTERN__ATTR: *a = *b->attr; break;
+    case PATTERN__DTYPE: *a = (ind__attr){.kind = IND__ATTR_DTYPE, .i = b->dtype}; break;
+    case PATTERN__TENSOR: pattern__give_number(k, n, a, kind); break;
+    default: /* an integer must be a constant; an expression is the parser's */
+        if (kind != IND__ATTR_INT || !ind_expr_is_int(b->size, &a->i)) return false;
+        a->kind = IND__ATTR_INT;
+    }
+    p->at += length;
+    return true;
+}
+
+/* Adds one statement's op; records its results under their names. */
+static bool pattern__make(graph__rewrite *r, pattern__application *a, uint32_t at) {
+    pattern__maker maker = {r, a};
+    ind__parse_scope scope = {pattern__give_operand, pattern__give_attr, pattern__give_size, &maker};
+    ind__parser p = {.g = r->to, .text = a->pattern->text, .at = a->pattern->text + at, .scope = &scope};
+    uint32_t name[IND_MAX_RANK], num = 0;
+    ind__parsed_call call;
+    memset(&call, 0, sizeof call);
+    do {
+        ind__skip(&p);
+        name[num++] = pattern__find(a->pattern, p.at, ind__name_length(p.at));
+        p.at += ind__name_length(p.at);
+    } while (ind__take(&p, ','));
+    ind_tensor y = {r->to, 0};
+    if (ind__need(&p, '=') && ind__need_op(&p, &call) && ind__parse_arguments(&p, &call))
+        y = ind__add_call(&p, &call, false);
+    ind__free(r->to->context, call.operand);
+    if (p.status && !r->to->status) ind__graph_fail(r->to, p.status, "%s", p.error);
+    if (!r->to->status && num > r->to->last_results)
+        ind__graph_fail(r->to, IND_INVALID_ARGUMENT, "%s has %u results", ind__op_name(call.op),
+                        (unsigned)r->to->last_results);
+    for (uint32_t k = 0; k < num && !r->to->status; k++) a->made[name[k]] = y.id + k;
+    return !r->to->status;
+}
+
+/* Returns NULL if every output has the type of the tensor that it replaces; else its name. */
+static const char *pattern__wrong_type(const graph__rewrite *r, const pattern__application *a) {
+    for (uint32_t n = 0; n < a->pattern->num_names; n++) {
+        if (!a->pattern->names[n].output) continue;
+        const ind__tensor_info *want = &r->from->tensor[a->bound[n].tensor], *have = &r->to->tensor[a->made[n]];
+        bool same = want->dtype == have->dtype && want->rank == have->rank && want->weak == have->weak;
+        for (int d = 0; same && d < want->rank; d++) same = ind_known_eq(want->size[d], have->size[d]);
+        if (!same) return want->name;
+    }
+    return NULL;
+}
+
+/* Logs the names of the ops that a pattern replaces. */
+static void pattern__log(const graph__rewrite *r, const pattern__application *a, const char *refused) {
+    ind__text t = {.context = r->to->context};
+    for (uint32_t s = 0; s < a->pattern->num_steps; s++) {
+        const ind__node *n = &r->from->node[a->node[s]];
+        ind__textf(&t, "%s%s (%s)", s ? ", " : "", r->from->tensor[n->result].name,
+                   n->name ? n->name : ind__op_name(n->op));
+    }
+    if (refused)
+        graph__log(r->log, a->pattern->name, true, "%s: refused: %s", t.data ? t.data : "", refused);
+    else
+        graph__log(r->log, a->pattern->name, false, "replaces %s", t.data ? t.data : "");
+    r->log->failed = r->log->failed || t.failed;
+    ind__text_free(&t);
+}
+
+/* Keeps the original ops if the replacement failed; false: out of memory. */
+static bool pattern__refuse(graph__rewrite *r, pattern__application *a, const char *why) {
+    a->refused = true;
+    if (r->to->status == IND_OUT_OF_MEMORY) return false;
+    pattern__log(r, a, why);
+    r->to->status = IND_OK;
+    r->to->error[0] = 0;
+    return true;
+}
+
+/* Adds the ops of a replacement; its inputs are in the rewritten graph. False: out of memory. */
+static bool graph__apply(graph__rewrite *r, pattern__application *a) {
+    const ind__node *root = &r->from->node[a->node[a->pattern->root]];
+    char why[300];
+    a->done = true;
+    for (uint32_t i = 0; i < a->pattern->num_made; i++) {
+        ind_here(r->to, root->file, root->line);
+        if (pattern__make(r, a, a->pattern->made[i])) continue;
+        snprintf(why, sizeof why, "%.290s", r->to->error);
+        return pattern__refuse(r, a, why);
+    }
+    const char *wrong = pattern__wrong_type(r, a);
+    if (wrong) {
+        snprintf(why, sizeof why, "%.200s would have another type or shape", wrong);
+        return pattern__refuse(r, a, why);
+    }
+    for (uint32_t n = 0; n < a->pattern->num_names; n++)
+        if (a->pattern->names[n].output)
+            ind_named((ind_tensor){r->to, a->made[n]}, r->from->tensor[a->bound[n].tensor].name);
+    pattern__log(r, a, NULL);
+    return !r->to->status;
+}

@@ -1,0 +1,567 @@
+/* ---- patterns: parser. The first part is recorded as steps; of the replacement, the text is kept and parsed again
+   each time it is applied. Both are checked here. */
+
+typedef struct pattern__reader {
+    ind__pattern *pattern;
+    const char *begin;   /* of the pattern's text */
+    pattern__step *step; /* that is being read; NULL: a statement of the replacement */
+    bool replacement;
+} pattern__reader;
+
+static uint32_t pattern__find(const ind__pattern *pt, const char *name, size_t length) {
+    for (uint32_t n = 0; n < pt->num_names; n++) {
+        const char *have = pt->names[n].name;
+        if (have && ind__same_name(have, strlen(have), name, length)) return n;
+    }
+    return IND__PATTERN_NO_NAME;
+}
+
+static pattern__name *pattern__add_name(ind__parser *p, pattern__reader *r, const char *name, size_t length,
+                                        pattern__kind kind) {
+    ind__pattern *pt = r->pattern;
+    if (pt->num_names == IND__MAX_PATTERN_NAMES) {
+        ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d names and numbers", IND__MAX_PATTERN_NAMES);
+        return NULL;
+    }
+    pattern__name *n = &pt->names[pt->num_names];
+    n->kind = kind;
+    n->name = name ? ind__arena_string(&p->g->arena, name, length) : NULL;
+    if (name && !n->name) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    pt->num_names++;
+    return n;
+}
+
+static pattern__reader *pattern__reader_of(ind__parser *p) {
+    return (pattern__reader *)p->scope->user;
+}
+
+static const char *pattern__kind_text(pattern__kind kind) {
+    static const char *const text[] = {"a tensor", "a number", "a size", "an element type",
+                                       "the value of an attribute"};
+    return text[kind];
+}
+
+static bool pattern__wrong_kind(ind__parser *p, const char *at, const pattern__name *n, const char *wanted) {
+    return ind__parse_error(p, at, IND_PARSE, "\"%s\" is %s; %s is needed here", n->name, pattern__kind_text(n->kind),
+                            wanted);
+}
+
+/* Refers to a name of this kind, which the first part may introduce here. */
+static uint32_t pattern__name_here(ind__parser *p, pattern__kind kind, const char *wanted) {
+    pattern__reader *r = pattern__reader_of(p);
+    ind__skip(p);
+    const char *at = p->at;
+    const size_t length = ind__name_length(at);
+    uint32_t n = pattern__find(r->pattern, at, length);
+    if (n == IND__PATTERN_NO_NAME) {
+        if (r->replacement)
+            ind__parse_error(p, at, IND_PARSE, "\"%.*s\" is not a name of the pattern's first part", (int)length, at);
+        else if (!ind__reserved_name(at, length) && pattern__add_name(p, r, at, length, kind))
+            n = r->pattern->num_names - 1;
+        else
+            ind__expected(p, wanted);
+    } else if (r->pattern->names[n].kind != kind) {
+        pattern__wrong_kind(p, at, &r->pattern->names[n], wanted);
+    }
+    if (!p->status) p->at += length;
+    return n;
+}
+
+/* ---- sizes */
+
+/* Sizes have no values yet: an expression is only checked. Different large primes keep it from an early division by
+   zero. */
+static ind_expr pattern__size_unknown(ind__parser *p, const char *name, size_t length) {
+    static const int64_t prime[] = {1009, 2003, 4001, 8009, 16001, 32003, 64007, 128021};
+    pattern__reader *r = pattern__reader_of(p);
+    const uint32_t n = pattern__find(r->pattern, name, length);
+    ind_expr none = {p->g->context, 0};
+    if (n == IND__PATTERN_NO_NAME) {
+        ind__parse_error(p, name, IND_PARSE, "\"%.*s\" is not a size of the pattern", (int)(length > 60 ? 60 : length),
+                         name);
+        return none;
+    }
+    if (r->pattern->names[n].kind != PATTERN__SIZE) {
+        pattern__wrong_kind(p, name, &r->pattern->names[n], "a size");
+        return none;
+    }
+    return ind_int(p->g->context, prime[n % 8]);
+}
+
+/* Reads a size: a name, which may be new, or an expression. */
+static bool pattern__need_size(ind__parser *p, pattern__size *out) {
+    ind_expr e;
+    ind__skip(p);
+    const char *at = p->at;
+    ind__parser ahead = {.at = at + ind__name_length(at), .brackets = p->brackets};
+    ind__skip(&ahead);
+    const bool single = ahead.at > at && (*ahead.at == ',' || *ahead.at == ']' || *ahead.at == ')');
+    *out = (pattern__size){(uint32_t)(at - pattern__reader_of(p)->begin), IND__PATTERN_NO_NAME};
+    if (single) out->name = pattern__name_here(p, PATTERN__SIZE, "a size");
+    return single ? !p->status : ind__need_expr(p, &e);
+}
+
+/* Reads sizes up to "]"; the bracket before them has been read. */
+static bool pattern__need_sizes(ind__parser *p, const pattern__size **list, int *count) {
+    pattern__size size[IND__MAX_LIST];
+    *count = 0;
+    while (!p->status && !ind__peek(p, ']')) {
+        if (*count == IND__MAX_LIST) return ind__parse_error(p, p->at, IND_LIMIT, "more than %d sizes", IND__MAX_LIST);
+        if (!pattern__need_size(p, &size[(*count)++])) return false;
+        if (!ind__peek(p, ']') && !ind__take(p, ',')) return ind__expected(p, "\",\" or \"]\"");
+    }
+    if (!ind__need(p, ']')) return false;
+    *list = ind__arena_copy(&p->g->arena, size, (size_t)*count * sizeof *size);
+    return *list || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+}
+
+/* ---- inputs */
+
+static bool pattern__need_class(ind__parser *p, pattern__type *t) {
+    static const char *const word[] = {"any", "float", "integer", "number"};
+    ind__skip(p);
+    for (int k = 0; k < 4; k++) {
+        if (!ind__take_word(p, word[k])) continue;
+        t->class_of = (pattern__class)k;
+        return true;
+    }
+    t->dtype = ind_dtype_parse(p->at, ind__name_length(p->at));
+    if (t->dtype != IND_DTYPE_NONE) {
+        t->class_of = PATTERN__FIXED;
+        p->at += ind__name_length(p->at);
+        return true;
+    }
+    if (!ind__name_length(p->at)) return ind__expected(p, "any, float, integer, number, an element type or a name");
+    t->class_of = PATTERN__NAMED;
+    t->name = pattern__name_here(p, PATTERN__DTYPE, "an element type");
+    return !p->status;
+}
+
+/* class [ "[" [ ".." ] { size "," } "]" ] */
+static bool pattern__need_type(ind__parser *p, pattern__type *t) {
+    if (!pattern__need_class(p, t)) return false;
+    if (!ind__take(p, '[')) return true;
+    t->shaped = true;
+    ind__skip(p);
+    t->rest = p->at[0] == '.' && p->at[1] == '.';
+    if (t->rest) {
+        p->at += 2;
+        if (!ind__peek(p, ']') && !ind__need(p, ',')) return false;
+    }
+    return pattern__need_sizes(p, &t->size, &t->rank);
+}
+
+static bool pattern__need_new_name(ind__parser *p, pattern__reader *r, const char *what, pattern__name **out) {
+    char name[IND__MAX_NAME + 1];
+    ind__skip(p);
+    const char *at = p->at;
+    if (!ind__need_new_name(p, what, name)) return false;
+    if (pattern__find(r->pattern, name, strlen(name)) != IND__PATTERN_NO_NAME)
+        return ind__parse_error(p, at, IND_PARSE, "the name \"%s\" is already taken", name);
+    *out = pattern__add_name(p, r, name, strlen(name), PATTERN__TENSOR);
+    return *out != NULL;
+}
+
+/* "input" operand { "," operand } */
+static void pattern__parse_inputs(ind__parser *p, pattern__reader *r) {
+    pattern__name *n;
+    do {
+        if (!pattern__need_new_name(p, r, "the name of an input", &n)) return;
+        if (ind__take(p, ':') && !pattern__need_type(p, &n->type)) return;
+        n->optional = ind__take_word(p, "optional");
+    } while (ind__take(p, ','));
+}
+
+/* "shared" name { "," name } */
+static void pattern__parse_shared(ind__parser *p, pattern__reader *r) {
+    do {
+        ind__skip(p);
+        const uint32_t n = pattern__find(r->pattern, p->at, ind__name_length(p->at));
+        if (n == IND__PATTERN_NO_NAME || !r->pattern->names[n].step) {
+            ind__expected(p, "a result of an op above");
+            return;
+        }
+        r->pattern->names[n].shared = true;
+        p->at += ind__name_length(p->at);
+    } while (ind__take(p, ','));
+}
+
+static void pattern__parse_guard(ind__parser *p, pattern__reader *r) {
+    ind_expr e;
+    ind__pattern *pt = r->pattern;
+    ind__skip(p);
+    if (pt->num_guards == IND__MAX_PATTERN_CONDITIONS) {
+        ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d guards", IND__MAX_PATTERN_CONDITIONS);
+        return;
+    }
+    pt->guard[pt->num_guards++] = (uint32_t)(p->at - r->begin);
+    ind__need_expr(p, &e);
+}
+
+/* ---- ops */
+
+static uint32_t pattern__operand_name(ind__parser *p, const ind__parsed_call *call, uint32_t k) {
+    pattern__reader *r = pattern__reader_of(p);
+    ind__skip(p);
+    const char *at = p->at;
+    const size_t length = ind__name_length(at);
+    const uint32_t n = pattern__find(r->pattern, at, length);
+    const char *wanted = ind__number_allowed(call->op, k) ? "a tensor or a number" : "a tensor";
+    if (!length) {
+        ind__expected(p, wanted);
+    } else if (n == IND__PATTERN_NO_NAME) {
+        ind__parse_error(p, at, IND_PARSE,
+                         r->replacement ? "there is no tensor \"%.*s\" in the pattern"
+                                        : "there is no tensor \"%.*s\" above this line; \"input %.*s\" declares one",
+                         (int)length, at, (int)length, at);
+    } else if (r->pattern->names[n].kind != PATTERN__TENSOR) {
+        pattern__wrong_kind(p, at, &r->pattern->names[n], wanted);
+    } else {
+        p->at += length;
+        r->pattern->names[n].used = true;
+    }
+    return n;
+}
+
+/* Reads an operand; *id is 1 + its name, 0 if absent. */
+static bool pattern__read_operand(ind__parser *p, const ind__parsed_call *call, uint32_t k, uint32_t *id) {
+    pattern__reader *r = pattern__reader_of(p);
+    bool whole;
+    ind__skip(p);
+    if (ind__operand_row(call->schema, k)->optional && ind__take_word(p, "none")) return true;
+    if (ind__number_length(p->at, &whole) && ind__number_allowed(call->op, k)) {
+        ind__attr number = {.kind = IND__ATTR_SCALAR};
+        pattern__name *n = NULL;
+        *id = 1; /* in the replacement, any */
+        if (!ind__need_scalar(p, &number) || r->replacement) return true;
+        n = pattern__add_name(p, r, NULL, 0, PATTERN__NUMBER);
+        if (n) n->number = number;
+        *id = r->pattern->num_names;
+        return true;
+    }
+    *id = pattern__operand_name(p, call, k) + 1;
+    return true;
+}
+
+static bool pattern__at_literal(ind__parser *p, const ind__attr_schema *s) {
+    bool whole;
+    ind__skip(p);
+    const size_t n = ind__name_length(p->at);
+    if (!n || ind__number_length(p->at, &whole)) return true;
+    if (s->kind == IND__ATTR_DTYPE && ind_dtype_parse(p->at, n) != IND_DTYPE_NONE) return true;
+    return ind__reserved_name(p->at, n);
+}
+
+static bool pattern__is_size(ind__attr_kind kind) {
+    return kind == IND__ATTR_INT || kind == IND__ATTR_SIZE;
+}
+
+/* Reads a name as the value of attribute i. */
+static uint32_t pattern__attr_name(ind__parser *p, const ind__attr_schema *s) {
+    const pattern__kind kind = pattern__is_size(s->kind)    ? PATTERN__SIZE
+                               : s->kind == IND__ATTR_DTYPE ? PATTERN__DTYPE
+                                                            : PATTERN__ATTR;
+    pattern__reader *r = pattern__reader_of(p);
+    const char *at = p->at;
+    const uint32_t before = r->pattern->num_names,
+                   n = pattern__name_here(p, kind, ind__attr_kind_rows[s->kind].description);
+    if (p->status || kind != PATTERN__ATTR) return n;
+    if (n == before) r->pattern->names[n].attr_kind = s->kind;
+    if (r->pattern->names[n].attr_kind != s->kind)
+        ind__parse_error(p, at, IND_PARSE, "\"%s\" is %s; %s is needed here", r->pattern->names[n].name,
+                         ind__attr_kind_rows[r->pattern->names[n].attr_kind].description,
+                         ind__attr_kind_rows[s->kind].description);
+    return n;
+}
+
+/* A name for a number gives the value of a float or scalar in the replacement. */
+static bool pattern__number_as_attr(ind__parser *p, const ind__attr_schema *s) {
+    pattern__reader *r = pattern__reader_of(p);
+    const uint32_t n = pattern__find(r->pattern, p->at, ind__name_length(p->at));
+    if (!r->replacement || n == IND__PATTERN_NO_NAME || r->pattern->names[n].kind != PATTERN__TENSOR) return false;
+    if (r->pattern->names[n].type.class_of != PATTERN__UNIFORM) return false;
+    if (s->kind != IND__ATTR_FLOAT && s->kind != IND__ATTR_SCALAR) return false;
+    p->at += ind__name_length(p->at);
+    return true;
+}
+
+/* Reads attribute i: a name, a size or a list of sizes; anything else is left to the parser. */
+static bool pattern__read_attr(ind__parser *p, ind__parsed_call *call, uint32_t i) {
+    const ind__attr_schema *s = &call->schema->attr[i];
+    pattern__attr *a = pattern__reader_of(p)->step ? &pattern__reader_of(p)->step->attr[i] : &(pattern__attr){0};
+    pattern__size one;
+    const bool list = s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES;
+    if (s->kind == IND__ATTR_EXPRS)
+        return ind__parse_error(p, p->at, IND_NOT_SUPPORTED, "patterns have no ops with expressions"), true;
+    if (list && ind__take(p, '[')) {
+        a->form = PATTERN__SIZES;
+        pattern__need_sizes(p, &a->size, &a->count);
+        return true;
+    }
+    if (!pattern__at_literal(p, s)) {
+        a->form = PATTERN__BOUND;
+        if (!pattern__number_as_attr(p, s)) a->name = pattern__attr_name(p, s);
+        return true;
+    }
+    if (!pattern__is_size(s->kind) && !list) return false;
+    if (!s->required && s->value.kind == IND__ATTR_NONE && ind__take_word(p, "none")) return true;
+    a->form = PATTERN__SIZES;
+    a->count = 1;
+    if (!pattern__need_size(p, &one)) return true;
+    a->size = ind__arena_copy(&p->g->arena, &one, sizeof one);
+    if (!a->size) ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    return true;
+}
+
+/* Takes over operands and attributes of a call of the first part. */
+static bool pattern__set_step(ind__parser *p, pattern__step *step, const ind__parsed_call *call) {
+    step->op = call->op;
+    step->function = call->function;
+    step->num_operands = call->num_operands;
+    step->operand = ind__arena_copy(&p->g->arena, call->operand, call->num_operands * sizeof *step->operand);
+    step->commutative = ind__op_has(call->op, 'K') && call->num_operands == 2;
+    for (uint32_t i = 0; i < step->num_attrs; i++) {
+        pattern__attr *a = &step->attr[i];
+        if (call->attr_set[i] && a->form == PATTERN__DEFAULT) {
+            a->form = PATTERN__VALUE;
+            a->value = call->attr[i];
+            a->value.list = NULL;
+        }
+        step->commutative = step->commutative && a->form == PATTERN__DEFAULT;
+    }
+    if (call->function) step->attr[0] = (pattern__attr){.form = PATTERN__VALUE, .value = call->attr[0]};
+    return step->operand || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+}
+
+/* op "(" arguments ")" */
+static bool pattern__parse_call(ind__parser *p, pattern__step *step) {
+    ind__parsed_call call;
+    memset(&call, 0, sizeof call);
+    bool ok = ind__need_op(p, &call);
+    const bool node = ok && !call.in_place && call.op != IND_OP_EXTERN && call.op != IND_OP_ASSOCIATIVE_SCAN;
+    if (ok && (!node || (step && ind__op_has(call.op, 'E'))))
+        ok = ind__parse_error(p, call.at, IND_NOT_SUPPORTED,
+                              !node ? "%s%s cannot be part of a pattern"
+                                    : "%s%s is expanded when a graph is built; write the ops of its expansion",
+                              ind__op_name(call.op), call.in_place ? "_" : "");
+    if (ok && step) {
+        step->num_attrs = call.schema->num_attrs;
+        step->attr = ind__arena_alloc(&p->g->arena, (step->num_attrs + 1) * sizeof *step->attr);
+        ok = step->attr || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    }
+    ok = ok && ind__parse_arguments(p, &call) && (!step || pattern__set_step(p, step, &call));
+    ind__free(p->g->context, call.operand);
+    return ok;
+}
+
+/* name { "," name } "=" op(..), of the first part */
+static void pattern__parse_step(ind__parser *p, pattern__reader *r) {
+    ind__pattern *pt = r->pattern;
+    pattern__name *n;
+    if (pt->num_steps == IND__MAX_PATTERN_STEPS) {
+        ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d ops", IND__MAX_PATTERN_STEPS);
+        return;
+    }
+    pattern__step *step = &pt->step[pt->num_steps];
+    uint32_t result[IND_MAX_RANK];
+    do {
+        if (step->num_results == IND_MAX_RANK) {
+            ind__parse_error(p, p->at, IND_LIMIT, "at most %d results", IND_MAX_RANK);
+            return;
+        }
+        if (!pattern__need_new_name(p, r, "input, shared, guard, or NAME = OP(..)", &n)) return;
+        result[step->num_results++] = (uint32_t)(n - pt->names);
+    } while (ind__take(p, ','));
+    step->first = result[0];
+    if (!ind__need(p, '=')) return;
+    r->step = step;
+    if (!pattern__parse_call(p, step)) return;
+    r->step = NULL;
+    pt->num_steps++;
+    for (uint32_t k = 0; k < step->num_results; k++) {
+        pt->names[result[k]].step = pt->num_steps;
+        pt->names[result[k]].result = k;
+    }
+}
+
+/* A statement of the replacement. Results that the first part assigns are outputs. */
+static void pattern__parse_made(ind__parser *p, pattern__reader *r) {
+    ind__pattern *pt = r->pattern;
+    uint32_t result[IND_MAX_RANK], num = 0;
+    if (pt->num_made == IND__MAX_PATTERN_STEPS) {
+        ind__parse_error(p, p->at, IND_LIMIT, "a replacement has at most %d ops", IND__MAX_PATTERN_STEPS);
+        return;
+    }
+    ind__skip(p);
+    pt->made[pt->num_made++] = (uint32_t)(p->at - r->begin);
+    const uint32_t before = pt->num_names;
+    do {
+        char name[IND__MAX_NAME + 1];
+        const char *at = p->at;
+        if (!ind__need_new_name(p, "NAME = OP(..)", name)) return;
+        uint32_t n = pattern__find(pt, name, strlen(name));
+        if (n == IND__PATTERN_NO_NAME && pattern__add_name(p, r, name, strlen(name), PATTERN__TENSOR))
+            n = pt->num_names - 1;
+        if (p->status) return;
+        if (num == IND_MAX_RANK || (n < before && (!pt->names[n].step || pt->names[n].output))) {
+            ind__parse_error(p, at, IND_PARSE, "\"%s\" is not a result of the first part, or is assigned twice", name);
+            return;
+        }
+        result[num++] = n;
+    } while (ind__take(p, ','));
+    if (!ind__need(p, '=') || !pattern__parse_call(p, NULL)) return;
+    for (uint32_t k = 0; k < num; k++) {
+        pattern__name *n = &pt->names[result[k]];
+        n->made = !n->step;
+        n->output = n->step != 0;
+    }
+}
+
+static void pattern__parse_line(ind__parser *p, pattern__reader *r) {
+    if (r->replacement)
+        pattern__parse_made(p, r);
+    else if (ind__take_keyword(p, "input"))
+        pattern__parse_inputs(p, r);
+    else if (ind__take_keyword(p, "shared"))
+        pattern__parse_shared(p, r);
+    else if (ind__take_keyword(p, "guard"))
+        pattern__parse_guard(p, r);
+    else
+        pattern__parse_step(p, r);
+    if (!ind__peek(p, '\n') && !ind__peek(p, '}')) ind__expected(p, "the end of the line");
+}
+
+static bool pattern__parse_part(ind__parser *p, pattern__reader *r) {
+    if (!ind__need(p, '{')) return false;
+    for (ind__skip_lines(p); !p->status && !ind__peek(p, '}'); ind__skip_lines(p)) pattern__parse_line(p, r);
+    return ind__need(p, '}');
+}
+
+/* ---- checks of a whole pattern */
+
+/* Marks the steps that the root or a marked step connects: through an operand that both read, or a result. */
+static bool pattern__connected(const ind__pattern *pt) {
+    bool step[IND__MAX_PATTERN_STEPS] = {false}, name[IND__MAX_PATTERN_NAMES] = {false}, changed = true;
+    uint32_t count = 0;
+    for (step[pt->root] = true; changed;) {
+        changed = false;
+        for (uint32_t i = 0; i < pt->num_steps; i++) {
+            const pattern__step *s = &pt->step[i];
+            for (uint32_t k = 0; k < s->num_operands; k++)
+                step[i] = step[i] || (s->operand[k] && name[s->operand[k] - 1]);
+            for (uint32_t k = 0; k < s->num_results; k++) step[i] = step[i] || name[s->first + k];
+            for (uint32_t k = 0; step[i] && k < s->num_operands + s->num_results; k++) {
+                const uint32_t n = k < s->num_operands ? s->operand[k] - 1 : s->first + k - s->num_operands;
+                if (n == IND__PATTERN_NO_NAME || pt->names[n].kind != PATTERN__TENSOR) continue;
+                changed = changed || !name[n];
+                name[n] = true;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < pt->num_steps; i++) count += step[i];
+    return count == pt->num_steps;
+}
+
+static bool pattern__check(ind__parser *p, ind__pattern *pt, const char *at) {
+    bool output = false;
+    for (uint32_t n = 0; n < pt->num_names; n++) {
+        const pattern__name *name = &pt->names[n];
+        if (name->kind == PATTERN__TENSOR && !name->step && !name->made && !name->used)
+            return ind__parse_error(p, at, IND_PARSE, "pattern %s: no op of the first part reads input %s", pt->name,
+                                    name->name);
+        if (!name->output) continue;
+        pt->root = output && pt->root > name->step - 1 ? pt->root : name->step - 1;
+        output = true;
+    }
+    if (!output)
+        return ind__parse_error(p, at, IND_PARSE, "pattern %s: the replacement assigns no result of the first part",
+                                pt->name);
+    return pattern__connected(pt) ||
+           ind__parse_error(p, at, IND_PARSE, "pattern %s: its ops are not connected by tensors", pt->name);
+}
+
+/* Reads a pattern after its keyword; `begin`: the position of that. Its memory is the arena of p->g. */
+static ind__pattern *pattern__parse(ind__parser *p, const char *begin) {
+    char name[IND__MAX_NAME + 1];
+    if (!ind__need_name(p, "the name of the pattern", name)) return NULL;
+    ind__pattern *pt = ind__arena_alloc(&p->g->arena, sizeof *pt);
+    pattern__reader r = {.pattern = pt, .begin = begin};
+    ind__parse_scope scope = {pattern__read_operand, pattern__read_attr, pattern__size_unknown, &r};
+    if (pt) pt->name = ind__arena_string(&p->g->arena, name, strlen(name));
+    if (!pt || !pt->name) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    p->scope = &scope;
+    if (pattern__parse_part(p, &r)) {
+        ind__skip_lines(p);
+        r.replacement = true;
+        if (p->at[0] == '=' && p->at[1] == '>') {
+            p->at += 2;
+            pattern__parse_part(p, &r);
+        } else {
+            ind__expected(p, "\"=>\"");
+        }
+    }
+    p->scope = NULL;
+    if (p->status || !pattern__check(p, pt, begin)) return NULL;
+    pt->text = ind__arena_string(&p->g->arena, begin, (size_t)(p->at - begin));
+    if (!pt->text) ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory");
+    return p->status ? NULL : pt;
+}
+
+/* "pattern" name ..: declares a pattern of the graph. */
+static void ind__parse_pattern(ind__parser *p, const char *begin) {
+    ind__pattern *pt = pattern__parse(p, begin);
+    if (!pt) return;
+    for (const ind__pattern *other = p->g->patterns; other; other = other->next)
+        if (!strcmp(other->name, pt->name))
+            ind__parse_error(p, begin, IND_PARSE, "pattern %s is declared twice", pt->name);
+    pt->next = p->g->patterns;
+    p->g->patterns = pt;
+}
+
+static const ind__pattern *pattern__registered(const ind_context *c) {
+    ind__lists_lock(c->root);
+    const ind__pattern *newest = c->root->patterns;
+    ind__lists_unlock(c->root);
+    return newest;
+}
+
+/* Appends the patterns of g, whose memory is the context's, to those registered. */
+static ind_status pattern__register_all(ind_context *c, const ind_graph *g) {
+    const ind__pattern *newest = pattern__registered(c), *oldest = g->patterns;
+    for (const ind__pattern *a = g->patterns; a; a = a->next) {
+        oldest = a;
+        for (const ind__pattern *b = newest; b; b = b->next)
+            if (!strcmp(a->name, b->name))
+                return ind__fail(c, IND_INVALID_ARGUMENT, "pattern %s is already registered", a->name);
+    }
+    if (!oldest) return IND_OK;
+    ((ind__pattern *)oldest)->next = newest;
+    ind__lists_lock(c->root);
+    c->root->patterns = g->patterns;
+    ind__lists_unlock(c->root);
+    return IND_OK;
+}
+
+ind_status ind_pattern_register(ind_context *context, const char *text) {
+    if (!context) return IND_INVALID_ARGUMENT;
+    if (!text) return ind__fail(context, IND_INVALID_ARGUMENT, "pattern: the text is NULL");
+    ind__lock(context);
+    ind__parser p = {.text = text, .at = text};
+    const uint32_t refusals = ind__refusals(context);
+    ind_status status = IND_OK;
+    p.g = ind_graph_create(context, "patterns"); /* owns the memory of the patterns */
+    if (!p.g) status = ind__failed(context);
+    for (ind__skip_lines(&p); p.g && !p.status && *p.at; ind__skip_lines(&p)) {
+        const char *begin = p.at;
+        if (ind__take_word(&p, "pattern"))
+            ind__parse_pattern(&p, begin);
+        else
+            ind__expected(&p, "\"pattern\"");
+    }
+    if (p.status) ind__report_position(context, &p, "<pattern>");
+    if (!status) status = p.status ? p.status : ind__refused_since(context, refusals);
+    if (!status) status = pattern__register_all(context, p.g);
+    if (status) ind_graph_destroy(p.g);
+    ind__unlock(context);
+    return status;
+}
