@@ -2287,6 +2287,126 @@ ind_status ind__graph_verify(const ind_graph *g);
 #include <stdio.h>
 #include <string.h>
 
+/* ==================================================================================== src/graph/patterns/internal.h */
+/* ---- patterns: internal declarations */
+
+#define IND__MAX_PATTERN_NAMES      64
+#define IND__MAX_PATTERN_STEPS      48
+#define IND__MAX_PATTERN_CONDITIONS 16
+#define IND__PATTERN_NO_NAME        UINT32_MAX
+
+typedef enum pattern__kind {
+    PATTERN__TENSOR,
+    PATTERN__NUMBER, /* a literal, which has no name */
+    PATTERN__SIZE,
+    PATTERN__DTYPE,
+    PATTERN__ATTR /* the value of an attribute of another kind */
+} pattern__kind;
+
+/* A size expression in the pattern's text. */
+typedef struct pattern__size {
+    uint32_t at;   /* position in the text */
+    uint32_t name; /* a single name; IND__PATTERN_NO_NAME: any other expression */
+} pattern__size;
+
+typedef enum pattern__class {
+    PATTERN__ANY,
+    PATTERN__FLOAT,
+    PATTERN__INTEGER,
+    PATTERN__UNIFORM, /* "number" */
+    PATTERN__FIXED,   /* one dtype */
+    PATTERN__NAMED    /* a name for a dtype */
+} pattern__class;
+
+typedef struct pattern__type {
+    pattern__class class_of;
+    ind_dtype dtype;   /* FIXED */
+    uint32_t name;     /* NAMED */
+    bool shaped, rest; /* a shape is given; it begins with ".." */
+    const pattern__size *size;
+    int rank; /* without the dimensions of ".." */
+} pattern__type;
+
+typedef struct pattern__name {
+    const char *name;
+    pattern__kind kind;
+    uint32_t step;   /* 1 + the step of which it is a result; 0: an input */
+    uint32_t result; /* its number */
+    bool optional;   /* the operand may be absent */
+    bool output;     /* both parts assign it */
+    bool shared;     /* may have other users */
+    bool made;       /* only the replacement assigns it */
+    bool used;
+    pattern__type type;
+    ind__attr number;         /* NUMBER */
+    ind__attr_kind attr_kind; /* ATTR */
+} pattern__name;
+
+typedef enum pattern__attr_form {
+    PATTERN__DEFAULT,
+    PATTERN__VALUE,
+    PATTERN__BOUND, /* a name */
+    PATTERN__SIZES  /* a list of sizes or integers */
+} pattern__attr_form;
+
+typedef struct pattern__attr {
+    pattern__attr_form form;
+    ind__attr value;
+    uint32_t name;
+    const pattern__size *size;
+    int count;
+} pattern__attr;
+
+/* One op of the first part. */
+typedef struct pattern__step {
+    ind_graph_op op;
+    const ind__function *function; /* CALL */
+    uint32_t *operand;             /* 1 + name; 0: absent */
+    uint32_t num_operands;
+    pattern__attr *attr; /* by position in the op's schema */
+    uint32_t num_attrs;
+    uint32_t first, num_results; /* names */
+    bool commutative;
+} pattern__step;
+
+typedef struct ind__pattern {
+    const struct ind__pattern *next; /* declared earlier */
+    const char *name, *text;
+    pattern__name names[IND__MAX_PATTERN_NAMES];
+    uint32_t num_names;
+    pattern__step step[IND__MAX_PATTERN_STEPS];
+    uint32_t num_steps, root;                    /* root: the last step with an output */
+    uint32_t guard[IND__MAX_PATTERN_CONDITIONS]; /* positions of the expressions */
+    uint32_t num_guards;
+    uint32_t made[IND__MAX_PATTERN_STEPS]; /* positions of the statements of the replacement */
+    uint32_t num_made;
+} ind__pattern;
+
+/* What a name stands for in one match. */
+typedef struct pattern__binding {
+    bool set;
+    uint32_t tensor; /* 0: absent */
+    ind_expr size;
+    ind_dtype dtype;
+    const ind__attr *attr;
+} pattern__binding;
+
+/* The users of every tensor of a graph, and what earlier applications replace. */
+typedef struct pattern__uses {
+    uint32_t *first, *user; /* users of tensor t: nodes user[first[t]] .. user[first[t + 1] - 1] */
+    bool *kept;             /* by tensor: an output, or the new value of an input */
+    uint32_t *taken;        /* by node: 1 + the application that replaces it */
+} pattern__uses;
+
+/* A match that is to be replaced. */
+typedef struct pattern__application {
+    const ind__pattern *pattern;
+    const pattern__binding *bound; /* by name; tensors of the matched graph */
+    const uint32_t *node;          /* by step */
+    uint32_t *made;                /* by name: tensors of the rewritten graph, once applied */
+    bool done, refused;
+} pattern__application;
+
 /* ============================================================================================= src/graph/op_table.c */
 /* ---------------------------------------------------------------------------------------------- >>op-table */
 
@@ -19467,6 +19587,18 @@ static void ind__print_mutations(ind__text *t, const ind_graph *g) {
         if (g->tensor[i].donated) ind__textf(t, "  donate %s\n", g->tensor[i].name);
 }
 
+/* Prints the patterns as they were written, the last of the list first. */
+static void ind__print_patterns(ind__text *t, const ind_graph *g) {
+    uint32_t num = 0;
+    for (const ind__pattern *p = g->patterns; p; p = p->next) num++;
+    while (num > 0) {
+        const ind__pattern *p = g->patterns;
+        for (uint32_t k = 1; k < num; k++) p = p->next;
+        ind__textf(t, "  %s\n", p->text);
+        num--;
+    }
+}
+
 static void ind__print_graph(ind__text *t, const ind_graph *g) {
     ind__textf(t, "graph %s {\n", g->name);
     for (uint32_t i = 0; i < g->sizes.num; i++) ind__print_size(t, ind_expr_symbol(g->sizes.symbol[i]));
@@ -19475,6 +19607,7 @@ static void ind__print_graph(ind__text *t, const ind_graph *g) {
                    g->conditions.condition[i].text);
     }
     for (uint32_t i = 0; i < g->functions.num; i++) ind__print_function(t, g->functions.function[i]);
+    ind__print_patterns(t, g);
     for (uint32_t i = 1; i < g->num_nodes; i++) ind__print_node(t, g, &g->node[i]);
     ind__print_mutations(t, g);
     ind__print_outputs(t, g);
@@ -21035,126 +21168,6 @@ ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, in
     ind__graph_leave_here(graph);
     return y;
 }
-
-/* ==================================================================================== src/graph/patterns/internal.h */
-/* ---- patterns: internal declarations */
-
-#define IND__MAX_PATTERN_NAMES      64
-#define IND__MAX_PATTERN_STEPS      48
-#define IND__MAX_PATTERN_CONDITIONS 16
-#define IND__PATTERN_NO_NAME        UINT32_MAX
-
-typedef enum pattern__kind {
-    PATTERN__TENSOR,
-    PATTERN__NUMBER, /* a literal, which has no name */
-    PATTERN__SIZE,
-    PATTERN__DTYPE,
-    PATTERN__ATTR /* the value of an attribute of another kind */
-} pattern__kind;
-
-/* A size expression in the pattern's text. */
-typedef struct pattern__size {
-    uint32_t at;   /* position in the text */
-    uint32_t name; /* a single name; IND__PATTERN_NO_NAME: any other expression */
-} pattern__size;
-
-typedef enum pattern__class {
-    PATTERN__ANY,
-    PATTERN__FLOAT,
-    PATTERN__INTEGER,
-    PATTERN__UNIFORM, /* "number" */
-    PATTERN__FIXED,   /* one dtype */
-    PATTERN__NAMED    /* a name for a dtype */
-} pattern__class;
-
-typedef struct pattern__type {
-    pattern__class class_of;
-    ind_dtype dtype;   /* FIXED */
-    uint32_t name;     /* NAMED */
-    bool shaped, rest; /* a shape is given; it begins with ".." */
-    const pattern__size *size;
-    int rank; /* without the dimensions of ".." */
-} pattern__type;
-
-typedef struct pattern__name {
-    const char *name;
-    pattern__kind kind;
-    uint32_t step;   /* 1 + the step of which it is a result; 0: an input */
-    uint32_t result; /* its number */
-    bool optional;   /* the operand may be absent */
-    bool output;     /* both parts assign it */
-    bool shared;     /* may have other users */
-    bool made;       /* only the replacement assigns it */
-    bool used;
-    pattern__type type;
-    ind__attr number;         /* NUMBER */
-    ind__attr_kind attr_kind; /* ATTR */
-} pattern__name;
-
-typedef enum pattern__attr_form {
-    PATTERN__DEFAULT,
-    PATTERN__VALUE,
-    PATTERN__BOUND, /* a name */
-    PATTERN__SIZES  /* a list of sizes or integers */
-} pattern__attr_form;
-
-typedef struct pattern__attr {
-    pattern__attr_form form;
-    ind__attr value;
-    uint32_t name;
-    const pattern__size *size;
-    int count;
-} pattern__attr;
-
-/* One op of the first part. */
-typedef struct pattern__step {
-    ind_graph_op op;
-    const ind__function *function; /* CALL */
-    uint32_t *operand;             /* 1 + name; 0: absent */
-    uint32_t num_operands;
-    pattern__attr *attr; /* by position in the op's schema */
-    uint32_t num_attrs;
-    uint32_t first, num_results; /* names */
-    bool commutative;
-} pattern__step;
-
-typedef struct ind__pattern {
-    const struct ind__pattern *next; /* declared earlier */
-    const char *name, *text;
-    pattern__name names[IND__MAX_PATTERN_NAMES];
-    uint32_t num_names;
-    pattern__step step[IND__MAX_PATTERN_STEPS];
-    uint32_t num_steps, root;                    /* root: the last step with an output */
-    uint32_t guard[IND__MAX_PATTERN_CONDITIONS]; /* positions of the expressions */
-    uint32_t num_guards;
-    uint32_t made[IND__MAX_PATTERN_STEPS]; /* positions of the statements of the replacement */
-    uint32_t num_made;
-} ind__pattern;
-
-/* What a name stands for in one match. */
-typedef struct pattern__binding {
-    bool set;
-    uint32_t tensor; /* 0: absent */
-    ind_expr size;
-    ind_dtype dtype;
-    const ind__attr *attr;
-} pattern__binding;
-
-/* The users of every tensor of a graph, and what earlier applications replace. */
-typedef struct pattern__uses {
-    uint32_t *first, *user; /* users of tensor t: nodes user[first[t]] .. user[first[t + 1] - 1] */
-    bool *kept;             /* by tensor: an output, or the new value of an input */
-    uint32_t *taken;        /* by node: 1 + the application that replaces it */
-} pattern__uses;
-
-/* A match that is to be replaced. */
-typedef struct pattern__application {
-    const ind__pattern *pattern;
-    const pattern__binding *bound; /* by name; tensors of the matched graph */
-    const uint32_t *node;          /* by step */
-    uint32_t *made;                /* by name: tensors of the rewritten graph, once applied */
-    bool done, refused;
-} pattern__application;
 
 /* ======================================================================================= src/graph/patterns/parse.c */
 /* ---- patterns: parser. The first part is recorded as steps; of the replacement, the text is kept and parsed again

@@ -95,6 +95,7 @@ extern "C" {
 #include <stdio.h>
 #include <string.h>
 
+//@ graph/patterns/internal.h
 //@ graph/op_table.c
 //@ graph/ops/implementation.c
 //@ graph/shapes/common.c
@@ -181,7 +182,6 @@ extern "C" {
 //@ graph/text/statements.c
 //@ graph/text/combine.c
 //@ graph/text/strings.c
-//@ graph/patterns/internal.h
 //@ graph/patterns/parse.c
 //@ graph/text/verify.c
 //@ graph/import.c

@@ -186,6 +186,18 @@ static void ind__print_mutations(ind__text *t, const ind_graph *g) {
         if (g->tensor[i].donated) ind__textf(t, "  donate %s\n", g->tensor[i].name);
 }
 
+/* Prints the patterns as they were written, the last of the list first. */
+static void ind__print_patterns(ind__text *t, const ind_graph *g) {
+    uint32_t num = 0;
+    for (const ind__pattern *p = g->patterns; p; p = p->next) num++;
+    while (num > 0) {
+        const ind__pattern *p = g->patterns;
+        for (uint32_t k = 1; k < num; k++) p = p->next;
+        ind__textf(t, "  %s\n", p->text);
+        num--;
+    }
+}
+
 static void ind__print_graph(ind__text *t, const ind_graph *g) {
     ind__textf(t, "graph %s {\n", g->name);
     for (uint32_t i = 0; i < g->sizes.num; i++) ind__print_size(t, ind_expr_symbol(g->sizes.symbol[i]));
@@ -194,6 +206,7 @@ static void ind__print_graph(ind__text *t, const ind_graph *g) {
                    g->conditions.condition[i].text);
     }
     for (uint32_t i = 0; i < g->functions.num; i++) ind__print_function(t, g->functions.function[i]);
+    ind__print_patterns(t, g);
     for (uint32_t i = 1; i < g->num_nodes; i++) ind__print_node(t, g, &g->node[i]);
     ind__print_mutations(t, g);
     ind__print_outputs(t, g);
