@@ -1959,6 +1959,70 @@ IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, i
    an error no pattern of the text is registered. */
 IND_API ind_status ind_pattern_register(ind_context *context, const char *text);
 
+/* ========================================================================================== src/graph/passes/user.h */
+/* ------------------------------------------------------------------------------------------ >>user-passes */
+
+/* When a pass of the user runs. */
+#define IND_PASS_POINTS(X)                                                                                             \
+    X(START, "start")         /* before the built-in passes */                                                         \
+    X(OPTIMISED, "optimised") /* after them; they run again if it changed anything */                                  \
+    X(LOWERING, "lowering")   /* last: only unused ops are removed after it */
+
+typedef enum ind_pass_point {
+#define X(name, text) IND_POINT_##name,
+    IND_PASS_POINTS(X)
+#undef X
+        IND_NUM_PASS_POINTS
+} ind_pass_point;
+
+/* An op that a pass visits. The pass rewrites a graph to a new one: operands are tensors of the new graph, results are
+   those of the old one, for ind_tensor_dtype, ind_tensor_size and the like. Valid during the visit. */
+typedef struct ind_visited_op {
+    ind_graph *graph; /* the new graph; builders called in the visit add to it */
+    ind_graph_op op;
+    const char *name;      /* "mul"; for ops of the user, their name */
+    const char *composite; /* the composite that it was expanded from; NULL: none */
+    const ind_tensor *operand;
+    int num_operands;
+    const ind_tensor *result;
+    int num_results;
+    int num_users; /* ops that read its results; an output of the graph counts as one */
+} ind_visited_op;
+
+/* Visits every op but inputs, constants and numbers, operands first. Returns IND_NO_TENSOR to keep the op, or the
+   tensor that replaces its first result: an operand, or a result of ops that the visit has built. If the op has several
+   results, those of that tensor's op replace the others. Types and shapes must be equal. */
+typedef ind_tensor (*ind_visit_fn)(const ind_visited_op *op, void *user);
+
+typedef struct ind_pass_desc {
+    const char *name; /* for IND_STAGE_PASSES and messages; copied */
+    ind_pass_point point;
+    ind_visit_fn visit;
+    void *user;
+} ind_pass_desc;
+
+/* Registers a pass for all graphs that are compiled in this context after the call. Passes of one point run in order of
+   registration, in the thread that compiles; the graph is verified after each. ind_compile fails with
+   IND_TYPE_MISMATCH if a replacement has another type or shape, and with the error of a builder if one fails in a
+   visit; the message names the pass.
+   Errors: IND_INVALID_ARGUMENT (NULL; no such point; the name is taken), IND_OUT_OF_MEMORY. */
+IND_API ind_status ind_pass_register(ind_context *context, const ind_pass_desc *desc);
+
+/* The op that x is a result of; IND_NUM_OPS: x is invalid. With these a visit follows operands to the ops before. */
+IND_API ind_graph_op ind_tensor_op(ind_tensor x);
+IND_API int ind_tensor_num_operands(ind_tensor x);
+IND_API ind_tensor ind_tensor_operand(ind_tensor x, int k); /* IND_NO_TENSOR: absent */
+/* True if all elements of x have one value that its op defines: a number, full, zeros, .. */
+IND_API bool ind_tensor_number(ind_tensor x, double *value);
+/* Reads an attribute of the op of x by its name. False: there is none, it is not given, or it has another kind. */
+IND_API bool ind_tensor_attr_int(ind_tensor x, const char *name,
+                                 int64_t *value); /* int, bool, ind_dtype, constant size */
+/* Returns a string; NULL: none. */
+IND_API const char *ind_tensor_attr_string(ind_tensor x, const char *name);
+IND_API bool ind_tensor_attr_float(ind_tensor x, const char *name, double *value);
+/* Copies up to `max` sizes of a list; returns its length, -1: there is none. */
+IND_API int ind_tensor_attr_list(ind_tensor x, const char *name, ind_expr *list, int max);
+
 /* ============================================================================================== src/graph/explain.h */
 /* ----------------------------------------------------------------------------------------------- >>explain */
 
@@ -22051,6 +22115,7 @@ static void ind__pass_log_json(ind__text *t, const ind__pass_log *log) {
    patterns (>>patterns) and replaces them in one more iteration; rounds repeat until no pattern matches. */
 #define IND__MAX_ITERATIONS 8
 #define GRAPH__MAX_ROUNDS   64
+#define IND__MAX_VISITED    64 /* operands of an op that passes of the user visit */
 
 typedef struct graph__seen {
     uint32_t node; /* 0: free */
@@ -22068,6 +22133,8 @@ typedef struct graph__rewrite {
     pattern__application *application; /* NULL: patterns are not applied in this iteration */
     uint32_t *application_of;          /* by node: 1 + the application that replaces an output; 0: none */
     uint32_t applied;
+    const ind_pass_desc *pass; /* a pass of the user, in place of the built-in ones; or NULL */
+    uint32_t *users;           /* for it: readers of every tensor of `from` */
     ind__pass_log *log;
     bool given; /* `from` is the graph of the caller */
     bool changed;
@@ -22076,6 +22143,16 @@ typedef struct graph__rewrite {
 /* Visits a node whose operands are tensors of r->to and whose results are tensors of r->from. Returns the tensor of
    r->to that replaces its first result (the others follow); 0: the node is kept. */
 typedef uint32_t (*graph__pass_fn)(graph__rewrite *r, const ind__node *n);
+
+/* Logs that a tensor of r->to replaces the first result of n. */
+static void graph__log_replaced(graph__rewrite *r, const char *pass, const ind__node *n, uint32_t by) {
+    const ind__node *m = graph__producer_of(r->to, by);
+    const char *name = r->to->tensor[by].name;
+    if (n->op == IND_OP_SCALAR) return;
+    graph__log(r->log, pass, false, "%s (%s) becomes %s (%s)", r->from->tensor[n->result].name,
+               n->name ? n->name : ind__op_name(n->op), name ? name : "a number",
+               m->name ? m->name : ind__op_name(m->op));
+}
 
 static bool graph__same_shape(const ind__tensor_info *a, const ind__tensor_info *b) {
     bool same = a->rank == b->rank;
@@ -23081,6 +23158,187 @@ static bool graph__apply(graph__rewrite *r, pattern__application *a) {
     return !r->to->status;
 }
 
+/* ========================================================================================== src/graph/passes/user.c */
+/* ---- passes of the user */
+
+typedef struct graph__user_pass {
+    const struct graph__user_pass *next; /* registered earlier */
+    ind_pass_desc desc;
+} graph__user_pass;
+
+static const graph__user_pass *graph__user_passes(const ind_context *c) {
+    ind__lists_lock(c->root);
+    const graph__user_pass *newest = c->root->passes;
+    ind__lists_unlock(c->root);
+    return newest;
+}
+
+ind_status ind_pass_register(ind_context *context, const ind_pass_desc *desc) {
+    if (!context) return IND_INVALID_ARGUMENT;
+    if (!desc || !desc->name || !desc->visit)
+        return ind__fail(context, IND_INVALID_ARGUMENT, "pass: the name or the function is NULL");
+    if ((unsigned)desc->point >= IND_NUM_PASS_POINTS)
+        return ind__fail(context, IND_INVALID_ARGUMENT, "pass %.100s: there is no point %d", desc->name,
+                         (int)desc->point);
+    const graph__user_pass *newest = graph__user_passes(context);
+    for (const graph__user_pass *p = newest; p; p = p->next)
+        if (!strcmp(p->desc.name, desc->name))
+            return ind__fail(context, IND_INVALID_ARGUMENT, "pass %.100s is already registered", desc->name);
+    ind__lists_lock(context->root);
+    graph__user_pass *pass = ind__arena_alloc(&context->root->names, sizeof *pass);
+    char *name = pass ? ind__arena_string(&context->root->names, desc->name, strlen(desc->name)) : NULL;
+    if (name) {
+        *pass = (graph__user_pass){newest, *desc};
+        pass->desc.name = name;
+        context->root->passes = pass;
+    }
+    ind__lists_unlock(context->root);
+    return name ? IND_OK : ind__failed(context);
+}
+
+/* ---- queries of the op before a tensor */
+
+static const ind__node *graph__op_of(ind_tensor x) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    return t ? &x.graph->node[t->node] : NULL;
+}
+
+ind_graph_op ind_tensor_op(ind_tensor x) {
+    const ind__node *n = graph__op_of(x);
+    return n ? n->op : IND_NUM_OPS;
+}
+
+int ind_tensor_num_operands(ind_tensor x) {
+    const ind__node *n = graph__op_of(x);
+    return n ? (int)n->num_operands : 0;
+}
+
+ind_tensor ind_tensor_operand(ind_tensor x, int k) {
+    const ind__node *n = graph__op_of(x);
+    if (!n || k < 0 || (uint32_t)k >= n->num_operands || !n->operand[k]) return ind_no_tensor();
+    return ind__graph_tensor(x.graph, n->operand[k]);
+}
+
+bool ind_tensor_number(ind_tensor x, double *value) {
+    graph__typed_number number;
+    if (!ind__tensor_of(x) || !value || !graph__uniform_of(x.graph, x.id, &number)) return false;
+    *value = pattern__value_of(number);
+    return true;
+}
+
+static const ind__attr *graph__attr_named(ind_tensor x, const char *name) {
+    const ind__node *n = graph__op_of(x);
+    const ind__schema *s = n ? &x.graph->schema[n->op] : NULL;
+    for (uint32_t i = 0; name && s && i < s->num_attrs && i < n->num_attrs; i++)
+        if (ind__same_name(s->attr[i].name, (size_t)s->attr[i].length, name, strlen(name))) return &n->attr[i];
+    return NULL;
+}
+
+bool ind_tensor_attr_int(ind_tensor x, const char *name, int64_t *value) {
+    const ind__attr *a = graph__attr_named(x, name);
+    if (!a || !value) return false;
+    if (a->kind == IND__ATTR_SIZE) return ind_expr_is_int(a->e, value);
+    const bool whole = a->kind == IND__ATTR_INT || a->kind == IND__ATTR_BOOL || a->kind == IND__ATTR_DTYPE ||
+                       (a->kind == IND__ATTR_SCALAR && a->is_int);
+    if (whole) *value = a->i;
+    return whole;
+}
+
+bool ind_tensor_attr_float(ind_tensor x, const char *name, double *value) {
+    const ind__attr *a = graph__attr_named(x, name);
+    if (!a || !value || (a->kind != IND__ATTR_FLOAT && a->kind != IND__ATTR_SCALAR)) return false;
+    *value = a->is_int ? (double)a->i : a->f;
+    return true;
+}
+
+const char *ind_tensor_attr_string(ind_tensor x, const char *name) {
+    const ind__attr *a = graph__attr_named(x, name);
+    return a && a->kind == IND__ATTR_STR ? a->s : NULL;
+}
+
+int ind_tensor_attr_list(ind_tensor x, const char *name, ind_expr *list, int max) {
+    const ind__attr *a = graph__attr_named(x, name);
+    if (!a || (a->kind != IND__ATTR_INTS && a->kind != IND__ATTR_SIZES)) return -1;
+    for (int k = 0; list && k < a->count && k < max; k++) list[k] = a->list[k];
+    return a->count;
+}
+
+/* ---- visits */
+
+/* Checks what a visit returned for result k; reports a failure as the new graph's. */
+static bool graph__check_replacement(graph__rewrite *r, const ind__tensor_info *want, ind_tensor y, uint32_t k) {
+    char wanted[160], given[160];
+    const ind__tensor_info *have = ind__tensor_of((ind_tensor){y.graph, y.id + k});
+    if (!have || y.graph != r->to || have->node != r->to->tensor[y.id].node) {
+        ind__graph_fail(r->to, IND_INVALID_ARGUMENT,
+                        "pass %.100s: the replacement of %s is not a tensor of the new graph", r->pass->name,
+                        want->name);
+        return false;
+    }
+    bool same = want->dtype == have->dtype && want->rank == have->rank && !have->weak;
+    for (int d = 0; same && d < want->rank; d++) same = ind_known_eq(want->size[d], have->size[d]);
+    if (same) return true;
+    ind__print_type(wanted, sizeof wanted, want->dtype, want->size, want->rank);
+    ind__print_type(given, sizeof given, have->dtype, have->size, have->rank);
+    ind__graph_fail(r->to, IND_TYPE_MISMATCH, "pass %.100s: %s is %s, its replacement is %s", r->pass->name, want->name,
+                    wanted, given);
+    return false;
+}
+
+/* Takes over the replacement and the names of the results. Returns the first result, 0 on failure. */
+static uint32_t graph__take_replacement(graph__rewrite *r, const ind__node *n, ind_tensor y, uint32_t first_new) {
+    for (uint32_t k = 0; k < n->num_results; k++) {
+        const ind__tensor_info *want = &r->from->tensor[n->result + k];
+        if (!graph__check_replacement(r, want, y, k)) return 0;
+        if (y.id + k >= first_new && !r->to->tensor[y.id + k].named) {
+            if (!ind__vacate_name(r->to, want->name)) ind__graph_no_memory(r->to, want->name);
+            ind_named((ind_tensor){r->to, y.id + k}, want->name);
+        }
+    }
+    graph__log_replaced(r, r->pass->name, n, y.id);
+    r->changed = true;
+    return r->to->status ? 0 : y.id;
+}
+
+/* Lets the user's pass visit a node, whose operands are tensors of r->to. Returns its replacement or its copy; 0: the
+   new graph failed. */
+static uint32_t graph__visit(graph__rewrite *r, const ind__node *n) {
+    ind_tensor operand[IND__MAX_VISITED], result[IND_MAX_RANK];
+    const uint32_t first_new = r->to->num_tensors;
+    const bool fits = n->num_operands <= IND__MAX_VISITED && n->num_results <= IND_MAX_RANK;
+    if (n->op == IND_OP_INPUT || n->op == IND_OP_CONST || n->op == IND_OP_SCALAR || !fits)
+        return graph__rewrite_add(r, n);
+    ind_visited_op op = {.graph = r->to, .op = n->op, .composite = n->composite, .operand = operand, .result = result};
+    op.name = n->name ? n->name : ind__op_name(n->op);
+    op.num_operands = (int)n->num_operands;
+    op.num_results = (int)n->num_results;
+    for (uint32_t k = 0; k < n->num_operands; k++)
+        operand[k] = n->operand[k] ? ind__graph_tensor(r->to, n->operand[k]) : ind_no_tensor();
+    for (uint32_t k = 0; k < n->num_results; k++) {
+        result[k] = ind__graph_tensor((ind_graph *)r->from, n->result + k);
+        op.num_users += (int)r->users[n->result + k];
+    }
+    const ind_tensor y = r->pass->visit(&op, r->pass->user);
+    if (r->to->status) {
+        char why[sizeof r->to->error];
+        memcpy(why, r->to->error, sizeof why);
+        snprintf(r->to->error, sizeof r->to->error, "pass %.100s: %.800s", r->pass->name, why);
+        ind__fail(r->to->context, r->to->status, "%s", r->to->error);
+        return 0;
+    }
+    return y.id ? graph__take_replacement(r, n, y, first_new) : graph__rewrite_add(r, n);
+}
+
+/* Counts the readers of every tensor; an output counts as one. */
+static uint32_t *graph__count_readers(const ind_graph *g) {
+    uint32_t *users = ind__alloc(g->context, (g->num_tensors + (size_t)1) * sizeof *users);
+    for (uint32_t i = 1; users && i < g->num_nodes; i++)
+        for (uint32_t k = 0; k < g->node[i].num_operands; k++) users[g->node[i].operand[k]]++;
+    for (uint32_t i = 0; users && i < g->outputs.num; i++) users[g->outputs.output[i].tensor]++;
+    for (uint32_t i = 0; users && i < g->in_place.num; i++) users[g->in_place.mutation[i].value]++;
+    return users;
+}
+
 /* =========================================================================================== src/graph/passes/run.c */
 /* ---- iterations ---- */
 
@@ -23167,17 +23425,12 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
     return made.id;
 }
 
-static const char *graph__name_of(const ind_graph *g, uint32_t tensor) {
-    return g->tensor[tensor].name ? g->tensor[tensor].name : "a number";
-}
-
 static uint32_t graph__rewrite_node(graph__rewrite *r, const ind__node *n) {
+    if (r->pass) return graph__visit(r, n);
     for (int p = 0; p < IND_NUM_PASSES; p++) {
         uint32_t x = graph__pass_table[p] && (r->enabled >> p & 1) ? graph__pass_table[p](r, n) : 0;
         if (x) {
-            if (n->op != IND_OP_SCALAR)
-                graph__log(r->log, graph__pass_name[p], false, "%s (%s) becomes %s", r->from->tensor[n->result].name,
-                           n->name ? n->name : ind__op_name(n->op), graph__name_of(r->to, x));
+            graph__log_replaced(r, graph__pass_name[p], n, x);
             r->changed = true;
             return x;
         }
@@ -23369,16 +23622,54 @@ static ind_status graph__apply_round(const ind_graph **g, const ind_graph *first
     return status;
 }
 
+/* Runs the user's passes of a point, each with one visit of all ops. *changed: one of them replaced an op. */
+static ind_status graph__run_user_passes(const ind_graph **g, const ind_graph *first, ind_pass_point point,
+                                         ind__pass_log *log, bool *changed) {
+    const graph__user_pass *newest = graph__user_passes(first->context);
+    uint32_t num = 0;
+    ind_status status = IND_OK;
+    *changed = false;
+    for (const graph__user_pass *p = newest; p; p = p->next) num++;
+    for (; num > 0 && !status; num--) { /* the oldest first */
+        const graph__user_pass *pass = newest;
+        for (uint32_t k = 1; k < num; k++) pass = pass->next;
+        if (pass->desc.point != point) continue;
+        graph__rewrite r = {.from = *g, .enabled = 1u << IND_PASS_DCE, .log = log, .pass = &pass->desc};
+        r.users = graph__count_readers(*g);
+        status = r.users ? graph__rewrite_once(&r) : ind__failed(first->context);
+        ind__free(first->context, r.users);
+        if (!status) graph__advance(g, first, &r);
+        if (!status) status = ind__graph_verify(*g);
+        *changed = *changed || r.changed;
+    }
+    return status;
+}
+
+/* Alternates the passes on single nodes and rounds of patterns until nothing changes. */
+static ind_status graph__run_passes(const ind_graph **g, const ind_graph *first, uint32_t enabled, ind__pass_log *log) {
+    uint32_t applied = enabled >> IND_PASS_PATTERNS & 1;
+    ind_status status = graph__settle(g, first, enabled, log);
+    for (int round = 0; !status && applied && round < GRAPH__MAX_ROUNDS; round++) {
+        status = graph__apply_round(g, first, enabled, log, &applied);
+        if (!status && applied) status = graph__settle(g, first, enabled, log);
+    }
+    return status;
+}
+
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind__pass_log *log, ind_graph **out) {
     const uint32_t enabled = ~disabled_passes;
     const ind_graph *now = g;
+    bool changed = true;
     *out = NULL;
-    ind_status status = graph__settle(&now, g, enabled, log);
-    uint32_t applied = enabled >> IND_PASS_PATTERNS & 1;
-    for (int round = 0; !status && applied && round < GRAPH__MAX_ROUNDS; round++) {
-        status = graph__apply_round(&now, g, enabled, log, &applied);
-        if (!status && applied) status = graph__settle(&now, g, enabled, log);
+    ind_status status = log ? graph__run_user_passes(&now, g, IND_POINT_START, log, &changed) : IND_OK;
+    changed = true;
+    for (int round = 0; !status && changed && round < IND__MAX_ITERATIONS; round++) {
+        changed = false;
+        status = graph__run_passes(&now, g, enabled, log);
+        if (!status && log) status = graph__run_user_passes(&now, g, IND_POINT_OPTIMISED, log, &changed);
     }
+    if (!status && log) status = graph__run_user_passes(&now, g, IND_POINT_LOWERING, log, &changed);
+    if (!status && log && changed) status = graph__settle(&now, g, enabled & 1u << IND_PASS_DCE, log);
     if (!status && log && log->failed) status = ind__failed(g->context);
     if (!status)
         *out = (ind_graph *)now;

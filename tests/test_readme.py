@@ -55,7 +55,7 @@ def test_table_of_the_benchmarks(monkeypatch):
     assert new.partition(table.BEGIN)[0] == README.partition(table.BEGIN)[0] and new.partition(table.END)[2] == README.partition(table.END)[2] != ""
 
 
-@pytest.mark.parametrize("name", ["02_custom_op", "03_dynamic_sizes", "04_other_kernels", "05_pattern"])
+@pytest.mark.parametrize("name", ["02_custom_op", "03_dynamic_sizes", "04_other_kernels", "05_pattern", "06_pass"])
 def test_examples_run(name, tmp_path, device):
     """Each checks its own results; the first one is the quickstart, which `make demo` runs."""
     if device != "host":

@@ -76,6 +76,7 @@ extern "C" {
 //@ graph/text.h
 //@ graph/compile.h
 //@ graph/patterns/patterns.h
+//@ graph/passes/user.h
 //@ graph/explain.h
 //@ graph/formula.h
 //@ graph/internal.h
@@ -193,6 +194,7 @@ extern "C" {
 //@ graph/patterns/match.c
 //@ graph/patterns/find.c
 //@ graph/patterns/apply.c
+//@ graph/passes/user.c
 //@ graph/passes/run.c
 //@ graph/lowerings/run.c
 //@ graph/compile.c

@@ -12,6 +12,7 @@
    patterns (>>patterns) and replaces them in one more iteration; rounds repeat until no pattern matches. */
 #define IND__MAX_ITERATIONS 8
 #define GRAPH__MAX_ROUNDS   64
+#define IND__MAX_VISITED    64 /* operands of an op that passes of the user visit */
 
 typedef struct graph__seen {
     uint32_t node; /* 0: free */
@@ -29,6 +30,8 @@ typedef struct graph__rewrite {
     pattern__application *application; /* NULL: patterns are not applied in this iteration */
     uint32_t *application_of;          /* by node: 1 + the application that replaces an output; 0: none */
     uint32_t applied;
+    const ind_pass_desc *pass; /* a pass of the user, in place of the built-in ones; or NULL */
+    uint32_t *users;           /* for it: readers of every tensor of `from` */
     ind__pass_log *log;
     bool given; /* `from` is the graph of the caller */
     bool changed;
@@ -37,6 +40,16 @@ typedef struct graph__rewrite {
 /* Visits a node whose operands are tensors of r->to and whose results are tensors of r->from. Returns the tensor of
    r->to that replaces its first result (the others follow); 0: the node is kept. */
 typedef uint32_t (*graph__pass_fn)(graph__rewrite *r, const ind__node *n);
+
+/* Logs that a tensor of r->to replaces the first result of n. */
+static void graph__log_replaced(graph__rewrite *r, const char *pass, const ind__node *n, uint32_t by) {
+    const ind__node *m = graph__producer_of(r->to, by);
+    const char *name = r->to->tensor[by].name;
+    if (n->op == IND_OP_SCALAR) return;
+    graph__log(r->log, pass, false, "%s (%s) becomes %s (%s)", r->from->tensor[n->result].name,
+               n->name ? n->name : ind__op_name(n->op), name ? name : "a number",
+               m->name ? m->name : ind__op_name(m->op));
+}
 
 static bool graph__same_shape(const ind__tensor_info *a, const ind__tensor_info *b) {
     bool same = a->rank == b->rank;

@@ -83,17 +83,12 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
     return made.id;
 }
 
-static const char *graph__name_of(const ind_graph *g, uint32_t tensor) {
-    return g->tensor[tensor].name ? g->tensor[tensor].name : "a number";
-}
-
 static uint32_t graph__rewrite_node(graph__rewrite *r, const ind__node *n) {
+    if (r->pass) return graph__visit(r, n);
     for (int p = 0; p < IND_NUM_PASSES; p++) {
         uint32_t x = graph__pass_table[p] && (r->enabled >> p & 1) ? graph__pass_table[p](r, n) : 0;
         if (x) {
-            if (n->op != IND_OP_SCALAR)
-                graph__log(r->log, graph__pass_name[p], false, "%s (%s) becomes %s", r->from->tensor[n->result].name,
-                           n->name ? n->name : ind__op_name(n->op), graph__name_of(r->to, x));
+            graph__log_replaced(r, graph__pass_name[p], n, x);
             r->changed = true;
             return x;
         }
@@ -285,16 +280,54 @@ static ind_status graph__apply_round(const ind_graph **g, const ind_graph *first
     return status;
 }
 
+/* Runs the user's passes of a point, each with one visit of all ops. *changed: one of them replaced an op. */
+static ind_status graph__run_user_passes(const ind_graph **g, const ind_graph *first, ind_pass_point point,
+                                         ind__pass_log *log, bool *changed) {
+    const graph__user_pass *newest = graph__user_passes(first->context);
+    uint32_t num = 0;
+    ind_status status = IND_OK;
+    *changed = false;
+    for (const graph__user_pass *p = newest; p; p = p->next) num++;
+    for (; num > 0 && !status; num--) { /* the oldest first */
+        const graph__user_pass *pass = newest;
+        for (uint32_t k = 1; k < num; k++) pass = pass->next;
+        if (pass->desc.point != point) continue;
+        graph__rewrite r = {.from = *g, .enabled = 1u << IND_PASS_DCE, .log = log, .pass = &pass->desc};
+        r.users = graph__count_readers(*g);
+        status = r.users ? graph__rewrite_once(&r) : ind__failed(first->context);
+        ind__free(first->context, r.users);
+        if (!status) graph__advance(g, first, &r);
+        if (!status) status = ind__graph_verify(*g);
+        *changed = *changed || r.changed;
+    }
+    return status;
+}
+
+/* Alternates the passes on single nodes and rounds of patterns until nothing changes. */
+static ind_status graph__run_passes(const ind_graph **g, const ind_graph *first, uint32_t enabled, ind__pass_log *log) {
+    uint32_t applied = enabled >> IND_PASS_PATTERNS & 1;
+    ind_status status = graph__settle(g, first, enabled, log);
+    for (int round = 0; !status && applied && round < GRAPH__MAX_ROUNDS; round++) {
+        status = graph__apply_round(g, first, enabled, log, &applied);
+        if (!status && applied) status = graph__settle(g, first, enabled, log);
+    }
+    return status;
+}
+
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind__pass_log *log, ind_graph **out) {
     const uint32_t enabled = ~disabled_passes;
     const ind_graph *now = g;
+    bool changed = true;
     *out = NULL;
-    ind_status status = graph__settle(&now, g, enabled, log);
-    uint32_t applied = enabled >> IND_PASS_PATTERNS & 1;
-    for (int round = 0; !status && applied && round < GRAPH__MAX_ROUNDS; round++) {
-        status = graph__apply_round(&now, g, enabled, log, &applied);
-        if (!status && applied) status = graph__settle(&now, g, enabled, log);
+    ind_status status = log ? graph__run_user_passes(&now, g, IND_POINT_START, log, &changed) : IND_OK;
+    changed = true;
+    for (int round = 0; !status && changed && round < IND__MAX_ITERATIONS; round++) {
+        changed = false;
+        status = graph__run_passes(&now, g, enabled, log);
+        if (!status && log) status = graph__run_user_passes(&now, g, IND_POINT_OPTIMISED, log, &changed);
     }
+    if (!status && log) status = graph__run_user_passes(&now, g, IND_POINT_LOWERING, log, &changed);
+    if (!status && log && changed) status = graph__settle(&now, g, enabled & 1u << IND_PASS_DCE, log);
     if (!status && log && log->failed) status = ind__failed(g->context);
     if (!status)
         *out = (ind_graph *)now;
