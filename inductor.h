@@ -2394,7 +2394,7 @@ typedef struct pattern__type {
 typedef struct pattern__name {
     const char *name;
     pattern__kind kind;
-    uint32_t step;   /* 1 + the step of which it is a result; 0: an input */
+    uint32_t step;   /* 1 + the first step of which it is a result; 0: an input */
     uint32_t result; /* its number */
     bool optional;   /* the operand may be absent */
     bool output;     /* both parts assign it */
@@ -2421,8 +2421,10 @@ typedef struct pattern__attr {
     int count;
 } pattern__attr;
 
-/* One op of the first part. */
+/* One op of the first part, or another name of a tensor. */
 typedef struct pattern__step {
+    uint32_t other; /* 1 + the next alternative for the same result; 0: none */
+    bool alias;     /* the result is operand 0 */
     ind_graph_op op;
     const ind__function *function; /* CALL */
     uint32_t *operand;             /* 1 + name; 0: absent */
@@ -2430,12 +2432,13 @@ typedef struct pattern__step {
     pattern__attr *attr; /* by position in the op's schema */
     uint32_t num_attrs;
     uint32_t first, num_results; /* names */
-    bool commutative;
+    bool commutative, root;      /* root: an output is a result of it */
 } pattern__step;
 
 typedef struct ind__pattern {
     const struct ind__pattern *next; /* declared earlier */
     const char *name, *text;
+    const char *off; /* why it is off by default; NULL: it is on */
     pattern__name names[IND__MAX_PATTERN_NAMES];
     uint32_t num_names;
     pattern__step step[IND__MAX_PATTERN_STEPS];
@@ -2445,6 +2448,12 @@ typedef struct ind__pattern {
     uint32_t made[IND__MAX_PATTERN_STEPS]; /* positions of the statements of the replacement */
     uint32_t num_made;
 } ind__pattern;
+
+/* Finds the number that a name stands for; false: it is not a name for a number. */
+typedef struct pattern__factor_fn {
+    bool (*value)(const void *user, const char *name, size_t length, double *value);
+    const void *user;
+} pattern__factor_fn;
 
 /* What a name stands for in one match. */
 typedef struct pattern__binding {
@@ -2466,7 +2475,7 @@ typedef struct pattern__uses {
 typedef struct pattern__application {
     const ind__pattern *pattern;
     const pattern__binding *bound; /* by name; tensors of the matched graph */
-    const uint32_t *node;          /* by step */
+    const uint32_t *node;          /* by step; 0: not matched, another alternative was */
     uint32_t *made;                /* by name: tensors of the rewritten graph, once applied */
     bool done, refused;
 } pattern__application;
@@ -21510,22 +21519,58 @@ static uint32_t pattern__attr_name(ind__parser *p, const ind__attr_schema *s) {
     return n;
 }
 
-/* A name for a number gives the value of a float or scalar in the replacement. */
-static bool pattern__number_as_attr(ind__parser *p, const ind__attr_schema *s) {
-    pattern__reader *r = pattern__reader_of(p);
-    const uint32_t n = pattern__find(r->pattern, p->at, ind__name_length(p->at));
-    if (!r->replacement || n == IND__PATTERN_NO_NAME || r->pattern->names[n].kind != PATTERN__TENSOR) return false;
-    if (r->pattern->names[n].type.class_of != PATTERN__UNIFORM) return false;
-    if (s->kind != IND__ATTR_FLOAT && s->kind != IND__ATTR_SCALAR) return false;
-    p->at += ind__name_length(p->at);
+/* Reads a factor of a product: a number, or a name for one. */
+static bool pattern__need_factor(ind__parser *p, const pattern__factor_fn *find, double *value) {
+    ind__attr number = {.kind = IND__ATTR_SCALAR};
+    bool whole;
+    ind__skip(p);
+    if (ind__number_length(p->at, &whole)) {
+        if (!ind__need_scalar(p, &number)) return false;
+        *value = number.is_int ? (double)number.i : number.f;
+        return true;
+    }
+    const size_t length = ind__name_length(p->at);
+    if (!length || !find->value(find->user, p->at, length, value)) return ind__expected(p, "a number of the pattern");
+    p->at += length;
     return true;
+}
+
+/* Reads factor { ("*" | "/") factor }, computed in double. */
+static bool pattern__need_product(ind__parser *p, const pattern__factor_fn *find, double *value) {
+    double factor;
+    if (!pattern__need_factor(p, find, value)) return false;
+    for (bool times = ind__take(p, '*'); times || ind__take(p, '/'); times = ind__take(p, '*')) {
+        if (!pattern__need_factor(p, find, &factor)) return false;
+        *value = times ? *value * factor : *value / factor;
+    }
+    return true;
+}
+
+static bool pattern__is_number_name(const void *user, const char *name, size_t length, double *value) {
+    const ind__pattern *pt = user;
+    const uint32_t n = pattern__find(pt, name, length);
+    *value = 1;
+    return n != IND__PATTERN_NO_NAME && pt->names[n].kind == PATTERN__TENSOR &&
+           pt->names[n].type.class_of == PATTERN__UNIFORM;
+}
+
+/* True at the value of a float or scalar that begins with a number or a name for one: a product in the replacement. */
+static bool pattern__at_product(ind__parser *p, const ind__pattern *pt, const ind__attr_schema *s) {
+    double one;
+    bool whole;
+    ind__skip(p);
+    if (s->kind != IND__ATTR_FLOAT && s->kind != IND__ATTR_SCALAR) return false;
+    const size_t length = ind__name_length(p->at);
+    return ind__number_length(p->at, &whole) || (length && pattern__is_number_name(pt, p->at, length, &one));
 }
 
 /* Reads attribute i: a name, a size or a list of sizes; anything else is left to the parser. */
 static bool pattern__read_attr(ind__parser *p, ind__parsed_call *call, uint32_t i) {
     const ind__attr_schema *s = &call->schema->attr[i];
     pattern__attr *a = pattern__reader_of(p)->step ? &pattern__reader_of(p)->step->attr[i] : &(pattern__attr){0};
+    const pattern__factor_fn find = {pattern__is_number_name, pattern__reader_of(p)->pattern};
     pattern__size one;
+    double value;
     const bool list = s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES;
     if (s->kind == IND__ATTR_EXPRS)
         return ind__parse_error(p, p->at, IND_NOT_SUPPORTED, "patterns have no ops with expressions"), true;
@@ -21534,9 +21579,11 @@ static bool pattern__read_attr(ind__parser *p, ind__parsed_call *call, uint32_t 
         pattern__need_sizes(p, &a->size, &a->count);
         return true;
     }
+    if (pattern__reader_of(p)->replacement && pattern__at_product(p, find.user, s))
+        return (void)pattern__need_product(p, &find, &value), true;
     if (!pattern__at_literal(p, s)) {
         a->form = PATTERN__BOUND;
-        if (!pattern__number_as_attr(p, s)) a->name = pattern__attr_name(p, s);
+        a->name = pattern__attr_name(p, s);
         return true;
     }
     if (!pattern__is_size(s->kind) && !list) return false;
@@ -21590,32 +21637,60 @@ static bool pattern__parse_call(ind__parser *p, pattern__step *step) {
     return ok;
 }
 
-/* name { "," name } "=" op(..), of the first part */
+/* Reads one alternative: op(..), or a name. Returns its step. */
+static pattern__step *pattern__parse_alternative(ind__parser *p, pattern__reader *r, uint32_t first,
+                                                 uint32_t num_results) {
+    ind__pattern *pt = r->pattern;
+    ind__parsed_call any = {.op = IND_OP_ADD};
+    if (pt->num_steps == IND__MAX_PATTERN_STEPS) {
+        ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d ops", IND__MAX_PATTERN_STEPS);
+        return NULL;
+    }
+    pattern__step *step = &pt->step[pt->num_steps];
+    step->first = first;
+    step->num_results = num_results;
+    r->step = step;
+    if (ind__at_call(p)) {
+        pattern__parse_call(p, step);
+    } else {
+        const uint32_t n = pattern__operand_name(p, &any, 0) + 1;
+        *step = (pattern__step){.alias = true, .first = first, .num_results = 1, .num_operands = 1};
+        step->operand = ind__arena_copy(&p->g->arena, &n, sizeof n);
+        if (!step->operand) ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    }
+    r->step = NULL;
+    pt->num_steps += !p->status;
+    return p->status ? NULL : step;
+}
+
+/* name [ ":" type ] { "," .. } "=" alternative { "|" alternative }, of the first part */
 static void pattern__parse_step(ind__parser *p, pattern__reader *r) {
     ind__pattern *pt = r->pattern;
     pattern__name *n;
-    if (pt->num_steps == IND__MAX_PATTERN_STEPS) {
-        ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d ops", IND__MAX_PATTERN_STEPS);
-        return;
-    }
-    pattern__step *step = &pt->step[pt->num_steps];
-    uint32_t result[IND_MAX_RANK];
+    uint32_t first = pt->num_names, num = 0, result[IND_MAX_RANK];
     do {
-        if (step->num_results == IND_MAX_RANK) {
+        if (num == IND_MAX_RANK) {
             ind__parse_error(p, p->at, IND_LIMIT, "at most %d results", IND_MAX_RANK);
             return;
         }
         if (!pattern__need_new_name(p, r, "input, shared, guard, or NAME = OP(..)", &n)) return;
-        result[step->num_results++] = (uint32_t)(n - pt->names);
+        result[num++] = (uint32_t)(n - pt->names);
     } while (ind__take(p, ','));
-    step->first = result[0];
+    for (uint32_t k = 0; num == 1 && ind__take(p, ':'); k++)
+        if (k || !pattern__need_type(p, &n->type)) return;
     if (!ind__need(p, '=')) return;
-    r->step = step;
-    if (!pattern__parse_call(p, step)) return;
-    r->step = NULL;
-    pt->num_steps++;
-    for (uint32_t k = 0; k < step->num_results; k++) {
-        pt->names[result[k]].step = pt->num_steps;
+    const uint32_t number = pt->num_steps + 1;
+    pattern__step *last = pattern__parse_alternative(p, r, first, num);
+    while (last && ind__take(p, '|')) {
+        if (num > 1) {
+            ind__parse_error(p, p->at, IND_PARSE, "only an op with one result has alternatives");
+            return;
+        }
+        last->other = pt->num_steps + 1;
+        last = pattern__parse_alternative(p, r, first, num);
+    }
+    for (uint32_t k = 0; last && k < num; k++) {
+        pt->names[result[k]].step = number;
         pt->names[result[k]].result = k;
     }
 }
@@ -21662,6 +21737,8 @@ static void pattern__parse_line(ind__parser *p, pattern__reader *r) {
         pattern__parse_shared(p, r);
     else if (ind__take_keyword(p, "guard"))
         pattern__parse_guard(p, r);
+    else if (ind__take_keyword(p, "off"))
+        r->pattern->off = ind__need_text(p);
     else
         pattern__parse_step(p, r);
     if (!ind__peek(p, '\n') && !ind__peek(p, '}')) ind__expected(p, "the end of the line");
@@ -21698,6 +21775,21 @@ static bool pattern__connected(const ind__pattern *pt) {
     return count == pt->num_steps;
 }
 
+/* Returns a step that no output needs, with its result's name; NULL: there is none. */
+static const char *pattern__unneeded(const ind__pattern *pt) {
+    bool needed[IND__MAX_PATTERN_NAMES] = {false};
+    for (uint32_t n = 0; n < pt->num_names; n++) needed[n] = pt->names[n].output;
+    for (uint32_t i = pt->num_steps; i-- > 0;) {
+        const pattern__step *s = &pt->step[i];
+        bool used = s->root;
+        for (uint32_t k = 0; k < s->num_results; k++) used = used || needed[s->first + k];
+        for (uint32_t k = 0; used && k < s->num_operands; k++)
+            if (s->operand[k]) needed[s->operand[k] - 1] = true;
+        if (!used) return pt->names[s->first].name;
+    }
+    return NULL;
+}
+
 static bool pattern__check(ind__parser *p, ind__pattern *pt, const char *at) {
     bool output = false;
     for (uint32_t n = 0; n < pt->num_names; n++) {
@@ -21706,12 +21798,20 @@ static bool pattern__check(ind__parser *p, ind__pattern *pt, const char *at) {
             return ind__parse_error(p, at, IND_PARSE, "pattern %s: no op of the first part reads input %s", pt->name,
                                     name->name);
         if (!name->output) continue;
+        if (pt->step[name->step - 1].other && output)
+            return ind__parse_error(p, at, IND_PARSE, "pattern %s: only a single output has alternatives", pt->name);
+        for (uint32_t i = name->step; i; i = pt->step[i - 1].other)
+            if (pt->step[i - 1].alias)
+                return ind__parse_error(p, at, IND_PARSE, "pattern %s: output %s may be no op", pt->name, name->name);
+        pt->step[name->step - 1].root = true;
         pt->root = output && pt->root > name->step - 1 ? pt->root : name->step - 1;
         output = true;
     }
     if (!output)
         return ind__parse_error(p, at, IND_PARSE, "pattern %s: the replacement assigns no result of the first part",
                                 pt->name);
+    const char *unneeded = pattern__unneeded(pt);
+    if (unneeded) return ind__parse_error(p, at, IND_PARSE, "pattern %s: no output needs %s", pt->name, unneeded);
     return pattern__connected(pt) ||
            ind__parse_error(p, at, IND_PARSE, "pattern %s: its ops are not connected by tensors", pt->name);
 }
@@ -22510,7 +22610,8 @@ static void pattern__unbind(pattern__match *m, uint32_t to) {
     while (m->num_trail > to) {
         const uint32_t name = m->trail[--m->num_trail];
         const pattern__name *n = &m->pattern->names[name];
-        if (n->kind == PATTERN__TENSOR && n->step) m->node[n->step - 1] = 0;
+        for (uint32_t step = n->kind == PATTERN__TENSOR ? n->step : 0; step; step = m->pattern->step[step - 1].other)
+            m->node[step - 1] = 0;
         memset(&m->bound[name], 0, sizeof m->bound[name]);
     }
 }
@@ -22583,6 +22684,14 @@ static bool pattern__step_is(pattern__match *m, uint32_t step, uint32_t node, bo
     return pattern__operands(m, s, n);
 }
 
+/* Returns the node that a name is a result of; 0: none, an input or another name of a tensor. */
+static uint32_t pattern__node_of(const ind__pattern *pattern, const uint32_t *node, uint32_t name) {
+    const pattern__name *n = &pattern->names[name];
+    for (uint32_t step = n->kind == PATTERN__TENSOR ? n->step : 0; step; step = pattern->step[step - 1].other)
+        if (node[step - 1]) return node[step - 1];
+    return 0;
+}
+
 /* ---- goals */
 
 static bool pattern__input_is(pattern__match *m, uint32_t name, uint32_t tensor) {
@@ -22595,7 +22704,34 @@ static bool pattern__input_is(pattern__match *m, uint32_t name, uint32_t tensor)
     return true;
 }
 
-/* Matches one step that no goal reaches: a user of a tensor that is bound already. */
+/* Lets a tensor be the result of a step, or the tensor of which it is another name. */
+static bool pattern__result_is(pattern__match *m, uint32_t step, uint32_t name, uint32_t tensor, bool *decided) {
+    const pattern__step *s = &m->pattern->step[step];
+    *decided = false;
+    if (s->alias) {
+        pattern__bind(m, name)->tensor = tensor;
+        return pattern__goal_add(m, s->operand[0] - 1, tensor);
+    }
+    const uint32_t node = m->g->tensor[tensor].node;
+    if (!tensor || tensor - m->g->node[node].result != m->pattern->names[name].result) return false;
+    return pattern__step_is(m, step, node, decided);
+}
+
+/* Tries the alternatives of a name in order, each with the rest of the match. */
+static bool pattern__alternatives(pattern__match *m, uint32_t name, uint32_t tensor) {
+    const uint32_t goals = m->num_goals, next = m->next_goal, trail = m->num_trail;
+    for (uint32_t step = m->pattern->names[name].step; step; step = m->pattern->step[step - 1].other) {
+        bool decided;
+        if (++m->attempts > PATTERN__MAX_ATTEMPTS) return false;
+        if (pattern__result_is(m, step - 1, name, tensor, &decided) && (decided || pattern__next(m))) return true;
+        pattern__unbind(m, trail);
+        m->num_goals = goals;
+        m->next_goal = next;
+    }
+    return false;
+}
+
+/* Matches one root that no goal reaches: a user of a tensor that is bound already. */
 static bool pattern__further_root(pattern__match *m, uint32_t step) {
     const pattern__step *s = &m->pattern->step[step];
     const uint32_t goals = m->num_goals, next = m->next_goal, trail = m->num_trail;
@@ -22626,10 +22762,10 @@ static bool pattern__next(pattern__match *m) {
             if (m->bound[goal.name].tensor != goal.tensor) return false;
         } else if (!n->step) {
             if (!pattern__input_is(m, goal.name, goal.tensor)) return false;
+        } else if (m->pattern->step[n->step - 1].other) {
+            return pattern__alternatives(m, goal.name, goal.tensor);
         } else {
-            if (!goal.tensor || goal.tensor - m->g->node[m->g->tensor[goal.tensor].node].result != n->result)
-                return false;
-            if (!pattern__step_is(m, n->step - 1, m->g->tensor[goal.tensor].node, &decided)) return false;
+            if (!pattern__result_is(m, n->step - 1, goal.name, goal.tensor, &decided)) return false;
             if (decided) return true;
         }
     }
@@ -22638,7 +22774,8 @@ static bool pattern__next(pattern__match *m) {
         bool reached = false;
         for (uint32_t k = 0; k < s->num_operands; k++)
             reached = reached || (s->operand[k] && m->bound[s->operand[k] - 1].set);
-        if (!m->node[step] && reached) return pattern__further_root(m, step);
+        if (s->root && reached && !pattern__node_of(m->pattern, m->node, s->first))
+            return pattern__further_root(m, step);
     }
     return pattern__all_checked(m);
 }
@@ -22699,7 +22836,7 @@ static bool pattern__types_fit(pattern__match *m) {
     for (uint32_t k = 0; k < m->pattern->num_names; k++) {
         const pattern__name *n = &m->pattern->names[k];
         const uint32_t tensor = m->bound[k].tensor;
-        if (n->kind != PATTERN__TENSOR || n->step || !tensor) continue;
+        if (n->kind != PATTERN__TENSOR || !tensor) continue;
         const ind__tensor_info *x = &m->g->tensor[tensor];
         if (pattern__class_is(m, &n->type, x) && pattern__shape_is(m, &n->type, x)) continue;
         ind__print_type(type, sizeof type, x->dtype, x->size, x->rank);
@@ -22797,6 +22934,7 @@ static bool pattern__attrs_fit(pattern__match *m) {
     for (uint32_t step = 0; step < m->pattern->num_steps; step++) {
         const pattern__step *s = &m->pattern->step[step];
         const ind__node *n = &m->g->node[m->node[step]];
+        if (!m->node[step]) continue;
         const ind__schema *schema = &m->g->schema[s->op];
         for (uint32_t i = 0; i < s->num_attrs && !s->function; i++) {
             const ind__attr_schema *a = &schema->attr[i];
@@ -22825,7 +22963,7 @@ static bool pattern__no_other_users(pattern__match *m) {
     for (uint32_t k = 0; k < m->pattern->num_names; k++) {
         const pattern__name *n = &m->pattern->names[k];
         const uint32_t t = m->bound[k].tensor;
-        if (n->kind != PATTERN__TENSOR || !n->step || n->output || n->shared) continue;
+        if (n->kind != PATTERN__TENSOR || n->output || n->shared || !pattern__node_of(m->pattern, m->node, k)) continue;
         if (m->uses->kept[t]) return pattern__miss(m, "%s is an output of the graph", m->g->tensor[t].name);
         for (uint32_t u = m->uses->first[t]; u < m->uses->first[t + 1]; u++) {
             bool inside = false;
@@ -22840,14 +22978,14 @@ static bool pattern__no_other_users(pattern__match *m) {
 
 static bool pattern__none_taken(pattern__match *m) {
     for (uint32_t s = 0; s < m->pattern->num_steps; s++)
-        if (m->uses->taken[m->node[s]]) return false;
+        if (m->node[s] && m->uses->taken[m->node[s]]) return false;
     return true;
 }
 
 static bool pattern__all_checked(pattern__match *m) {
     const uint32_t trail = m->num_trail;
     for (uint32_t s = 0; s < m->pattern->num_steps; s++)
-        if (!m->node[s]) return false;
+        if (m->pattern->step[s].root && !pattern__node_of(m->pattern, m->node, m->pattern->step[s].first)) return false;
     if (pattern__none_taken(m) && pattern__types_fit(m) && pattern__attrs_fit(m) && pattern__guards_hold(m) &&
         pattern__no_other_users(m))
         return true;
@@ -22855,12 +22993,18 @@ static bool pattern__all_checked(pattern__match *m) {
     return false;
 }
 
-/* Matches a pattern whose root is this node. On failure `why` has the reason if it was a near miss. */
+/* Matches a pattern whose root is this node: the first alternative of the root that fits. On failure `why` has the
+   reason if it was a near miss. */
 static bool pattern__matches(pattern__match *m, uint32_t node) {
     bool decided;
-    m->num_goals = m->next_goal = m->attempts = 0;
+    m->attempts = 0;
     m->why[0] = 0;
-    return pattern__step_is(m, m->pattern->root, node, &decided) && (decided || pattern__next(m));
+    for (uint32_t step = m->pattern->root + 1; step; step = m->pattern->step[step - 1].other) {
+        m->num_goals = m->next_goal = 0;
+        if (pattern__step_is(m, step - 1, node, &decided) && (decided || pattern__next(m))) return true;
+        pattern__unbind(m, 0);
+    }
+    return false;
 }
 
 /* ======================================================================================== src/graph/patterns/find.c */
@@ -22873,16 +23017,27 @@ typedef struct pattern__index {
     uint32_t first[IND_NUM_OPS + 1];
 } pattern__index;
 
-/* The lists of `lists` are tried in order; each has its last pattern first. */
+/* Counts or enters a pattern at the op of every alternative of its root. end: one after the next entry of each op. */
+static void pattern__enter(pattern__index *index, uint32_t *end, const ind__pattern *p) {
+    for (uint32_t step = p->root + 1; step; step = p->step[step - 1].other) {
+        const ind_graph_op op = p->step[step - 1].op;
+        if (!end)
+            index->first[op + 1]++;
+        else if (end[op] == index->first[op + 1] || index->pattern[end[op]] != p)
+            index->pattern[--end[op]] = p;
+    }
+}
+
+/* The lists are tried in order; each has its last pattern first. */
 static bool pattern__make_index(ind__arena *arena, const ind__pattern *const lists[2], pattern__index *index) {
     uint32_t end[IND_NUM_OPS];
     memset(index, 0, sizeof *index);
     for (int l = 0; l < 2; l++)
-        for (const ind__pattern *p = lists[l]; p; p = p->next) index->first[p->step[p->root].op + 1]++;
+        for (const ind__pattern *p = lists[l]; p; p = p->next) pattern__enter(index, NULL, p);
     for (int op = 0; op < IND_NUM_OPS; op++) end[op] = index->first[op + 1] += index->first[op];
     index->pattern = ind__arena_alloc(arena, (index->first[IND_NUM_OPS] + (size_t)1) * sizeof *index->pattern);
     for (int l = 2; l-- > 0 && index->pattern;)
-        for (const ind__pattern *p = lists[l]; p; p = p->next) index->pattern[--end[p->step[p->root].op]] = p;
+        for (const ind__pattern *p = lists[l]; p; p = p->next) pattern__enter(index, end, p);
     return index->pattern != NULL;
 }
 
@@ -22925,14 +23080,14 @@ static bool pattern__cyclic(pattern__search *s, uint32_t first, uint32_t last) {
     bool *seen = ind__alloc(s->g->context, last - first + (size_t)1), cyclic = false;
     if (!seen) return s->failed = true;
     for (uint32_t k = 0; k < m->pattern->num_names; k++) {
-        const pattern__name *n = &m->pattern->names[k];
-        if (n->kind != PATTERN__TENSOR || n->step || !m->bound[k].tensor) continue;
+        if (pattern__node_of(m->pattern, m->node, k) || !m->bound[k].tensor) continue;
         const uint32_t node = s->g->tensor[m->bound[k].tensor].node;
         if (node >= first && node <= last) seen[node - first] = true;
     }
     for (uint32_t i = last + 1; i-- > first && !cyclic;) {
         if (!seen[i - first]) continue;
-        for (uint32_t step = 0; step < m->pattern->num_steps; step++) cyclic = cyclic || m->node[step] == i;
+        for (uint32_t k = 0; k < m->pattern->num_names; k++)
+            cyclic = cyclic || (m->pattern->names[k].output && pattern__node_of(m->pattern, m->node, k) == i);
         for (uint32_t k = 0; k < s->g->node[i].num_operands; k++) {
             const uint32_t node = s->g->tensor[s->g->node[i].operand[k]].node;
             if (node >= first) seen[node - first] = true;
@@ -22948,7 +23103,7 @@ static bool pattern__placeable(pattern__search *s) {
     uint32_t first = UINT32_MAX, last = 0, outputs = 0;
     for (uint32_t k = 0; k < m->pattern->num_names; k++) {
         if (!m->pattern->names[k].output) continue;
-        const uint32_t node = m->node[m->pattern->names[k].step - 1];
+        const uint32_t node = pattern__node_of(m->pattern, m->node, k);
         first = node < first ? node : first;
         last = node > last ? node : last;
         outputs++;
@@ -22970,7 +23125,8 @@ static void pattern__record(pattern__search *s) {
         a->made = ind__arena_alloc(&s->arena, p->num_names * sizeof *a->made);
     }
     s->failed = s->failed || !a || !a->bound || !a->node || !a->made;
-    for (uint32_t k = 0; k < p->num_steps; k++) s->uses.taken[s->match.node[k]] = s->num_found;
+    for (uint32_t k = 0; k < p->num_steps; k++)
+        if (s->match.node[k]) s->uses.taken[s->match.node[k]] = s->num_found;
 }
 
 static void pattern__try(pattern__search *s, const ind__pattern *p, uint32_t node, ind__pass_log *log) {
@@ -23002,7 +23158,7 @@ static bool pattern__find_all(pattern__search *s, const ind_graph *g, const ind_
     for (uint32_t i = g->num_nodes; i-- > 1 && !s->failed;) {
         const ind_graph_op op = g->node[i].op;
         for (uint32_t k = s->index.first[op]; k < s->index.first[op + 1] && !s->uses.taken[i]; k++)
-            pattern__try(s, s->index.pattern[k], i, log);
+            if (s->index.pattern[k]) pattern__try(s, s->index.pattern[k], i, log);
     }
     return !s->failed;
 }
@@ -23042,20 +23198,26 @@ static ind_expr pattern__give_size(ind__parser *p, const char *name, size_t leng
     return n != IND__PATTERN_NO_NAME ? maker->a->bound[n].size : none;
 }
 
-/* The value of a "number" as an attribute. */
-static void pattern__give_number(const pattern__maker *k, uint32_t name, ind__attr *a, ind__attr_kind kind) {
-    graph__typed_number x = {IND_F64, 0, 0};
-    (void)graph__uniform_of(k->r->from, k->a->bound[name].tensor, &x);
-    *a = (ind__attr){.kind = kind, .is_int = kind == IND__ATTR_SCALAR && !ind_dtype_is_float(x.dtype)};
-    a->i = a->is_int ? x.i : 0;
-    a->f = a->is_int ? 0 : pattern__value_of(x);
+/* The value of a name for a number; 1 if its alternative was not matched. */
+static bool pattern__value_of_name(const void *user, const char *name, size_t length, double *value) {
+    const pattern__maker *k = user;
+    graph__typed_number x = {IND_F64, 0, 1};
+    const uint32_t n = pattern__find(k->a->pattern, name, length);
+    if (n == IND__PATTERN_NO_NAME) return false;
+    if (k->a->bound[n].tensor) (void)graph__uniform_of(k->r->from, k->a->bound[n].tensor, &x);
+    *value = pattern__value_of(x);
+    return true;
 }
 
 static bool pattern__give_attr(ind__parser *p, ind__parsed_call *call, uint32_t i) {
     const pattern__maker *k = p->scope->user;
     ind__attr *a = &call->attr[i];
     const ind__attr_kind kind = call->schema->attr[i].kind;
-    ind__skip(p);
+    if (pattern__at_product(p, k->a->pattern, &call->schema->attr[i])) {
+        const pattern__factor_fn find = {pattern__value_of_name, k};
+        a->kind = kind;
+        return (void)pattern__need_product(p, &find, &a->f), true;
+    }
     const size_t length = ind__name_length(p->at);
     const uint32_t n = length ? pattern__find(k->a->pattern, p->at, length) : IND__PATTERN_NO_NAME;
     if (n == IND__PATTERN_NO_NAME) return false;
@@ -23063,7 +23225,6 @@ static bool pattern__give_attr(ind__parser *p, ind__parsed_call *call, uint32_t 
     switch (k->a->pattern->names[n].kind) {
     case PATTERN__ATTR: *a = *b->attr; break;
     case PATTERN__DTYPE: *a = (ind__attr){.kind = IND__ATTR_DTYPE, .i = b->dtype}; break;
-    case PATTERN__TENSOR: pattern__give_number(k, n, a, kind); break;
     default: /* an integer must be a constant; an expression is the parser's */
         if (kind != IND__ATTR_INT || !ind_expr_is_int(b->size, &a->i)) return false;
         a->kind = IND__ATTR_INT;
@@ -23114,7 +23275,8 @@ static void pattern__log(const graph__rewrite *r, const pattern__application *a,
     ind__text t = {.context = r->to->context};
     for (uint32_t s = 0; s < a->pattern->num_steps; s++) {
         const ind__node *n = &r->from->node[a->node[s]];
-        ind__textf(&t, "%s%s (%s)", s ? ", " : "", r->from->tensor[n->result].name,
+        if (!a->node[s]) continue;
+        ind__textf(&t, "%s%s (%s)", t.data ? ", " : "", r->from->tensor[n->result].name,
                    n->name ? n->name : ind__op_name(n->op));
     }
     if (refused)
@@ -23471,13 +23633,13 @@ static bool graph__copy_inputs(graph__rewrite *r, const pattern__application *a,
     const ind_graph *g = r->from;
     uint32_t last = i;
     for (uint32_t n = 0; n < a->pattern->num_names; n++) {
-        const uint32_t node = a->pattern->names[n].step ? 0 : g->tensor[a->bound[n].tensor].node;
+        const uint32_t node = pattern__node_of(a->pattern, a->node, n) ? 0 : g->tensor[a->bound[n].tensor].node;
         last = node > last ? node : last;
     }
     if (last == i) return true;
     bool *needed = ind__alloc(g->context, last - i + (size_t)1), ok = needed != NULL;
     for (uint32_t n = 0; ok && n < a->pattern->num_names; n++) {
-        const uint32_t node = a->pattern->names[n].step ? 0 : g->tensor[a->bound[n].tensor].node;
+        const uint32_t node = pattern__node_of(a->pattern, a->node, n) ? 0 : g->tensor[a->bound[n].tensor].node;
         if (node > i) needed[node - i] = true;
     }
     for (uint32_t j = last; ok && j > i; j--) {
@@ -23611,7 +23773,7 @@ static ind_status graph__apply_round(const ind_graph **g, const ind_graph *first
         for (uint32_t a = 0; r.application_of && a < s.num_found; a++) {
             const ind__pattern *p = s.found[a].pattern;
             for (uint32_t n = 0; n < p->num_names; n++)
-                if (p->names[n].output) r.application_of[s.found[a].node[p->names[n].step - 1]] = a + 1;
+                if (p->names[n].output) r.application_of[pattern__node_of(p, s.found[a].node, n)] = a + 1;
         }
         status = r.application_of ? graph__rewrite_once(&r) : ind__failed(c);
         if (!status) graph__advance(g, first, &r);

@@ -129,13 +129,13 @@ static bool graph__copy_inputs(graph__rewrite *r, const pattern__application *a,
     const ind_graph *g = r->from;
     uint32_t last = i;
     for (uint32_t n = 0; n < a->pattern->num_names; n++) {
-        const uint32_t node = a->pattern->names[n].step ? 0 : g->tensor[a->bound[n].tensor].node;
+        const uint32_t node = pattern__node_of(a->pattern, a->node, n) ? 0 : g->tensor[a->bound[n].tensor].node;
         last = node > last ? node : last;
     }
     if (last == i) return true;
     bool *needed = ind__alloc(g->context, last - i + (size_t)1), ok = needed != NULL;
     for (uint32_t n = 0; ok && n < a->pattern->num_names; n++) {
-        const uint32_t node = a->pattern->names[n].step ? 0 : g->tensor[a->bound[n].tensor].node;
+        const uint32_t node = pattern__node_of(a->pattern, a->node, n) ? 0 : g->tensor[a->bound[n].tensor].node;
         if (node > i) needed[node - i] = true;
     }
     for (uint32_t j = last; ok && j > i; j--) {
@@ -269,7 +269,7 @@ static ind_status graph__apply_round(const ind_graph **g, const ind_graph *first
         for (uint32_t a = 0; r.application_of && a < s.num_found; a++) {
             const ind__pattern *p = s.found[a].pattern;
             for (uint32_t n = 0; n < p->num_names; n++)
-                if (p->names[n].output) r.application_of[s.found[a].node[p->names[n].step - 1]] = a + 1;
+                if (p->names[n].output) r.application_of[pattern__node_of(p, s.found[a].node, n)] = a + 1;
         }
         status = r.application_of ? graph__rewrite_once(&r) : ind__failed(c);
         if (!status) graph__advance(g, first, &r);

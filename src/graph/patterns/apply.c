@@ -32,20 +32,26 @@ static ind_expr pattern__give_size(ind__parser *p, const char *name, size_t leng
     return n != IND__PATTERN_NO_NAME ? maker->a->bound[n].size : none;
 }
 
-/* The value of a "number" as an attribute. */
-static void pattern__give_number(const pattern__maker *k, uint32_t name, ind__attr *a, ind__attr_kind kind) {
-    graph__typed_number x = {IND_F64, 0, 0};
-    (void)graph__uniform_of(k->r->from, k->a->bound[name].tensor, &x);
-    *a = (ind__attr){.kind = kind, .is_int = kind == IND__ATTR_SCALAR && !ind_dtype_is_float(x.dtype)};
-    a->i = a->is_int ? x.i : 0;
-    a->f = a->is_int ? 0 : pattern__value_of(x);
+/* The value of a name for a number; 1 if its alternative was not matched. */
+static bool pattern__value_of_name(const void *user, const char *name, size_t length, double *value) {
+    const pattern__maker *k = user;
+    graph__typed_number x = {IND_F64, 0, 1};
+    const uint32_t n = pattern__find(k->a->pattern, name, length);
+    if (n == IND__PATTERN_NO_NAME) return false;
+    if (k->a->bound[n].tensor) (void)graph__uniform_of(k->r->from, k->a->bound[n].tensor, &x);
+    *value = pattern__value_of(x);
+    return true;
 }
 
 static bool pattern__give_attr(ind__parser *p, ind__parsed_call *call, uint32_t i) {
     const pattern__maker *k = p->scope->user;
     ind__attr *a = &call->attr[i];
     const ind__attr_kind kind = call->schema->attr[i].kind;
-    ind__skip(p);
+    if (pattern__at_product(p, k->a->pattern, &call->schema->attr[i])) {
+        const pattern__factor_fn find = {pattern__value_of_name, k};
+        a->kind = kind;
+        return (void)pattern__need_product(p, &find, &a->f), true;
+    }
     const size_t length = ind__name_length(p->at);
     const uint32_t n = length ? pattern__find(k->a->pattern, p->at, length) : IND__PATTERN_NO_NAME;
     if (n == IND__PATTERN_NO_NAME) return false;
@@ -53,7 +59,6 @@ static bool pattern__give_attr(ind__parser *p, ind__parsed_call *call, uint32_t 
     switch (k->a->pattern->names[n].kind) {
     case PATTERN__ATTR: *a = *b->attr; break;
     case PATTERN__DTYPE: *a = (ind__attr){.kind = IND__ATTR_DTYPE, .i = b->dtype}; break;
-    case PATTERN__TENSOR: pattern__give_number(k, n, a, kind); break;
     default: /* an integer must be a constant; an expression is the parser's */
         if (kind != IND__ATTR_INT || !ind_expr_is_int(b->size, &a->i)) return false;
         a->kind = IND__ATTR_INT;
@@ -104,7 +109,8 @@ static void pattern__log(const graph__rewrite *r, const pattern__application *a,
     ind__text t = {.context = r->to->context};
     for (uint32_t s = 0; s < a->pattern->num_steps; s++) {
         const ind__node *n = &r->from->node[a->node[s]];
-        ind__textf(&t, "%s%s (%s)", s ? ", " : "", r->from->tensor[n->result].name,
+        if (!a->node[s]) continue;
+        ind__textf(&t, "%s%s (%s)", t.data ? ", " : "", r->from->tensor[n->result].name,
                    n->name ? n->name : ind__op_name(n->op));
     }
     if (refused)

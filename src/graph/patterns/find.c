@@ -7,16 +7,27 @@ typedef struct pattern__index {
     uint32_t first[IND_NUM_OPS + 1];
 } pattern__index;
 
-/* The lists of `lists` are tried in order; each has its last pattern first. */
+/* Counts or enters a pattern at the op of every alternative of its root. end: one after the next entry of each op. */
+static void pattern__enter(pattern__index *index, uint32_t *end, const ind__pattern *p) {
+    for (uint32_t step = p->root + 1; step; step = p->step[step - 1].other) {
+        const ind_graph_op op = p->step[step - 1].op;
+        if (!end)
+            index->first[op + 1]++;
+        else if (end[op] == index->first[op + 1] || index->pattern[end[op]] != p)
+            index->pattern[--end[op]] = p;
+    }
+}
+
+/* The lists are tried in order; each has its last pattern first. */
 static bool pattern__make_index(ind__arena *arena, const ind__pattern *const lists[2], pattern__index *index) {
     uint32_t end[IND_NUM_OPS];
     memset(index, 0, sizeof *index);
     for (int l = 0; l < 2; l++)
-        for (const ind__pattern *p = lists[l]; p; p = p->next) index->first[p->step[p->root].op + 1]++;
+        for (const ind__pattern *p = lists[l]; p; p = p->next) pattern__enter(index, NULL, p);
     for (int op = 0; op < IND_NUM_OPS; op++) end[op] = index->first[op + 1] += index->first[op];
     index->pattern = ind__arena_alloc(arena, (index->first[IND_NUM_OPS] + (size_t)1) * sizeof *index->pattern);
     for (int l = 2; l-- > 0 && index->pattern;)
-        for (const ind__pattern *p = lists[l]; p; p = p->next) index->pattern[--end[p->step[p->root].op]] = p;
+        for (const ind__pattern *p = lists[l]; p; p = p->next) pattern__enter(index, end, p);
     return index->pattern != NULL;
 }
 
@@ -59,14 +70,14 @@ static bool pattern__cyclic(pattern__search *s, uint32_t first, uint32_t last) {
     bool *seen = ind__alloc(s->g->context, last - first + (size_t)1), cyclic = false;
     if (!seen) return s->failed = true;
     for (uint32_t k = 0; k < m->pattern->num_names; k++) {
-        const pattern__name *n = &m->pattern->names[k];
-        if (n->kind != PATTERN__TENSOR || n->step || !m->bound[k].tensor) continue;
+        if (pattern__node_of(m->pattern, m->node, k) || !m->bound[k].tensor) continue;
         const uint32_t node = s->g->tensor[m->bound[k].tensor].node;
         if (node >= first && node <= last) seen[node - first] = true;
     }
     for (uint32_t i = last + 1; i-- > first && !cyclic;) {
         if (!seen[i - first]) continue;
-        for (uint32_t step = 0; step < m->pattern->num_steps; step++) cyclic = cyclic || m->node[step] == i;
+        for (uint32_t k = 0; k < m->pattern->num_names; k++)
+            cyclic = cyclic || (m->pattern->names[k].output && pattern__node_of(m->pattern, m->node, k) == i);
         for (uint32_t k = 0; k < s->g->node[i].num_operands; k++) {
             const uint32_t node = s->g->tensor[s->g->node[i].operand[k]].node;
             if (node >= first) seen[node - first] = true;
@@ -82,7 +93,7 @@ static bool pattern__placeable(pattern__search *s) {
     uint32_t first = UINT32_MAX, last = 0, outputs = 0;
     for (uint32_t k = 0; k < m->pattern->num_names; k++) {
         if (!m->pattern->names[k].output) continue;
-        const uint32_t node = m->node[m->pattern->names[k].step - 1];
+        const uint32_t node = pattern__node_of(m->pattern, m->node, k);
         first = node < first ? node : first;
         last = node > last ? node : last;
         outputs++;
@@ -104,7 +115,8 @@ static void pattern__record(pattern__search *s) {
         a->made = ind__arena_alloc(&s->arena, p->num_names * sizeof *a->made);
     }
     s->failed = s->failed || !a || !a->bound || !a->node || !a->made;
-    for (uint32_t k = 0; k < p->num_steps; k++) s->uses.taken[s->match.node[k]] = s->num_found;
+    for (uint32_t k = 0; k < p->num_steps; k++)
+        if (s->match.node[k]) s->uses.taken[s->match.node[k]] = s->num_found;
 }
 
 static void pattern__try(pattern__search *s, const ind__pattern *p, uint32_t node, ind__pass_log *log) {
@@ -136,7 +148,7 @@ static bool pattern__find_all(pattern__search *s, const ind_graph *g, const ind_
     for (uint32_t i = g->num_nodes; i-- > 1 && !s->failed;) {
         const ind_graph_op op = g->node[i].op;
         for (uint32_t k = s->index.first[op]; k < s->index.first[op + 1] && !s->uses.taken[i]; k++)
-            pattern__try(s, s->index.pattern[k], i, log);
+            if (s->index.pattern[k]) pattern__try(s, s->index.pattern[k], i, log);
     }
     return !s->failed;
 }

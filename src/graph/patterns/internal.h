@@ -40,7 +40,7 @@ typedef struct pattern__type {
 typedef struct pattern__name {
     const char *name;
     pattern__kind kind;
-    uint32_t step;   /* 1 + the step of which it is a result; 0: an input */
+    uint32_t step;   /* 1 + the first step of which it is a result; 0: an input */
     uint32_t result; /* its number */
     bool optional;   /* the operand may be absent */
     bool output;     /* both parts assign it */
@@ -67,8 +67,10 @@ typedef struct pattern__attr {
     int count;
 } pattern__attr;
 
-/* One op of the first part. */
+/* One op of the first part, or another name of a tensor. */
 typedef struct pattern__step {
+    uint32_t other; /* 1 + the next alternative for the same result; 0: none */
+    bool alias;     /* the result is operand 0 */
     ind_graph_op op;
     const ind__function *function; /* CALL */
     uint32_t *operand;             /* 1 + name; 0: absent */
@@ -76,12 +78,13 @@ typedef struct pattern__step {
     pattern__attr *attr; /* by position in the op's schema */
     uint32_t num_attrs;
     uint32_t first, num_results; /* names */
-    bool commutative;
+    bool commutative, root;      /* root: an output is a result of it */
 } pattern__step;
 
 typedef struct ind__pattern {
     const struct ind__pattern *next; /* declared earlier */
     const char *name, *text;
+    const char *off; /* why it is off by default; NULL: it is on */
     pattern__name names[IND__MAX_PATTERN_NAMES];
     uint32_t num_names;
     pattern__step step[IND__MAX_PATTERN_STEPS];
@@ -91,6 +94,12 @@ typedef struct ind__pattern {
     uint32_t made[IND__MAX_PATTERN_STEPS]; /* positions of the statements of the replacement */
     uint32_t num_made;
 } ind__pattern;
+
+/* Finds the number that a name stands for; false: it is not a name for a number. */
+typedef struct pattern__factor_fn {
+    bool (*value)(const void *user, const char *name, size_t length, double *value);
+    const void *user;
+} pattern__factor_fn;
 
 /* What a name stands for in one match. */
 typedef struct pattern__binding {
@@ -112,7 +121,7 @@ typedef struct pattern__uses {
 typedef struct pattern__application {
     const ind__pattern *pattern;
     const pattern__binding *bound; /* by name; tensors of the matched graph */
-    const uint32_t *node;          /* by step */
+    const uint32_t *node;          /* by step; 0: not matched, another alternative was */
     uint32_t *made;                /* by name: tensors of the rewritten graph, once applied */
     bool done, refused;
 } pattern__application;

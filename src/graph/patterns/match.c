@@ -42,7 +42,8 @@ static void pattern__unbind(pattern__match *m, uint32_t to) {
     while (m->num_trail > to) {
         const uint32_t name = m->trail[--m->num_trail];
         const pattern__name *n = &m->pattern->names[name];
-        if (n->kind == PATTERN__TENSOR && n->step) m->node[n->step - 1] = 0;
+        for (uint32_t step = n->kind == PATTERN__TENSOR ? n->step : 0; step; step = m->pattern->step[step - 1].other)
+            m->node[step - 1] = 0;
         memset(&m->bound[name], 0, sizeof m->bound[name]);
     }
 }
@@ -115,6 +116,14 @@ static bool pattern__step_is(pattern__match *m, uint32_t step, uint32_t node, bo
     return pattern__operands(m, s, n);
 }
 
+/* Returns the node that a name is a result of; 0: none, an input or another name of a tensor. */
+static uint32_t pattern__node_of(const ind__pattern *pattern, const uint32_t *node, uint32_t name) {
+    const pattern__name *n = &pattern->names[name];
+    for (uint32_t step = n->kind == PATTERN__TENSOR ? n->step : 0; step; step = pattern->step[step - 1].other)
+        if (node[step - 1]) return node[step - 1];
+    return 0;
+}
+
 /* ---- goals */
 
 static bool pattern__input_is(pattern__match *m, uint32_t name, uint32_t tensor) {
@@ -127,7 +136,34 @@ static bool pattern__input_is(pattern__match *m, uint32_t name, uint32_t tensor)
     return true;
 }
 
-/* Matches one step that no goal reaches: a user of a tensor that is bound already. */
+/* Lets a tensor be the result of a step, or the tensor of which it is another name. */
+static bool pattern__result_is(pattern__match *m, uint32_t step, uint32_t name, uint32_t tensor, bool *decided) {
+    const pattern__step *s = &m->pattern->step[step];
+    *decided = false;
+    if (s->alias) {
+        pattern__bind(m, name)->tensor = tensor;
+        return pattern__goal_add(m, s->operand[0] - 1, tensor);
+    }
+    const uint32_t node = m->g->tensor[tensor].node;
+    if (!tensor || tensor - m->g->node[node].result != m->pattern->names[name].result) return false;
+    return pattern__step_is(m, step, node, decided);
+}
+
+/* Tries the alternatives of a name in order, each with the rest of the match. */
+static bool pattern__alternatives(pattern__match *m, uint32_t name, uint32_t tensor) {
+    const uint32_t goals = m->num_goals, next = m->next_goal, trail = m->num_trail;
+    for (uint32_t step = m->pattern->names[name].step; step; step = m->pattern->step[step - 1].other) {
+        bool decided;
+        if (++m->attempts > PATTERN__MAX_ATTEMPTS) return false;
+        if (pattern__result_is(m, step - 1, name, tensor, &decided) && (decided || pattern__next(m))) return true;
+        pattern__unbind(m, trail);
+        m->num_goals = goals;
+        m->next_goal = next;
+    }
+    return false;
+}
+
+/* Matches one root that no goal reaches: a user of a tensor that is bound already. */
 static bool pattern__further_root(pattern__match *m, uint32_t step) {
     const pattern__step *s = &m->pattern->step[step];
     const uint32_t goals = m->num_goals, next = m->next_goal, trail = m->num_trail;
@@ -158,10 +194,10 @@ static bool pattern__next(pattern__match *m) {
             if (m->bound[goal.name].tensor != goal.tensor) return false;
         } else if (!n->step) {
             if (!pattern__input_is(m, goal.name, goal.tensor)) return false;
+        } else if (m->pattern->step[n->step - 1].other) {
+            return pattern__alternatives(m, goal.name, goal.tensor);
         } else {
-            if (!goal.tensor || goal.tensor - m->g->node[m->g->tensor[goal.tensor].node].result != n->result)
-                return false;
-            if (!pattern__step_is(m, n->step - 1, m->g->tensor[goal.tensor].node, &decided)) return false;
+            if (!pattern__result_is(m, n->step - 1, goal.name, goal.tensor, &decided)) return false;
             if (decided) return true;
         }
     }
@@ -170,7 +206,8 @@ static bool pattern__next(pattern__match *m) {
         bool reached = false;
         for (uint32_t k = 0; k < s->num_operands; k++)
             reached = reached || (s->operand[k] && m->bound[s->operand[k] - 1].set);
-        if (!m->node[step] && reached) return pattern__further_root(m, step);
+        if (s->root && reached && !pattern__node_of(m->pattern, m->node, s->first))
+            return pattern__further_root(m, step);
     }
     return pattern__all_checked(m);
 }
@@ -231,7 +268,7 @@ static bool pattern__types_fit(pattern__match *m) {
     for (uint32_t k = 0; k < m->pattern->num_names; k++) {
         const pattern__name *n = &m->pattern->names[k];
         const uint32_t tensor = m->bound[k].tensor;
-        if (n->kind != PATTERN__TENSOR || n->step || !tensor) continue;
+        if (n->kind != PATTERN__TENSOR || !tensor) continue;
         const ind__tensor_info *x = &m->g->tensor[tensor];
         if (pattern__class_is(m, &n->type, x) && pattern__shape_is(m, &n->type, x)) continue;
         ind__print_type(type, sizeof type, x->dtype, x->size, x->rank);
@@ -329,6 +366,7 @@ static bool pattern__attrs_fit(pattern__match *m) {
     for (uint32_t step = 0; step < m->pattern->num_steps; step++) {
         const pattern__step *s = &m->pattern->step[step];
         const ind__node *n = &m->g->node[m->node[step]];
+        if (!m->node[step]) continue;
         const ind__schema *schema = &m->g->schema[s->op];
         for (uint32_t i = 0; i < s->num_attrs && !s->function; i++) {
             const ind__attr_schema *a = &schema->attr[i];
@@ -357,7 +395,7 @@ static bool pattern__no_other_users(pattern__match *m) {
     for (uint32_t k = 0; k < m->pattern->num_names; k++) {
         const pattern__name *n = &m->pattern->names[k];
         const uint32_t t = m->bound[k].tensor;
-        if (n->kind != PATTERN__TENSOR || !n->step || n->output || n->shared) continue;
+        if (n->kind != PATTERN__TENSOR || n->output || n->shared || !pattern__node_of(m->pattern, m->node, k)) continue;
         if (m->uses->kept[t]) return pattern__miss(m, "%s is an output of the graph", m->g->tensor[t].name);
         for (uint32_t u = m->uses->first[t]; u < m->uses->first[t + 1]; u++) {
             bool inside = false;
@@ -372,14 +410,14 @@ static bool pattern__no_other_users(pattern__match *m) {
 
 static bool pattern__none_taken(pattern__match *m) {
     for (uint32_t s = 0; s < m->pattern->num_steps; s++)
-        if (m->uses->taken[m->node[s]]) return false;
+        if (m->node[s] && m->uses->taken[m->node[s]]) return false;
     return true;
 }
 
 static bool pattern__all_checked(pattern__match *m) {
     const uint32_t trail = m->num_trail;
     for (uint32_t s = 0; s < m->pattern->num_steps; s++)
-        if (!m->node[s]) return false;
+        if (m->pattern->step[s].root && !pattern__node_of(m->pattern, m->node, m->pattern->step[s].first)) return false;
     if (pattern__none_taken(m) && pattern__types_fit(m) && pattern__attrs_fit(m) && pattern__guards_hold(m) &&
         pattern__no_other_users(m))
         return true;
@@ -387,10 +425,16 @@ static bool pattern__all_checked(pattern__match *m) {
     return false;
 }
 
-/* Matches a pattern whose root is this node. On failure `why` has the reason if it was a near miss. */
+/* Matches a pattern whose root is this node: the first alternative of the root that fits. On failure `why` has the
+   reason if it was a near miss. */
 static bool pattern__matches(pattern__match *m, uint32_t node) {
     bool decided;
-    m->num_goals = m->next_goal = m->attempts = 0;
+    m->attempts = 0;
     m->why[0] = 0;
-    return pattern__step_is(m, m->pattern->root, node, &decided) && (decided || pattern__next(m));
+    for (uint32_t step = m->pattern->root + 1; step; step = m->pattern->step[step - 1].other) {
+        m->num_goals = m->next_goal = 0;
+        if (pattern__step_is(m, step - 1, node, &decided) && (decided || pattern__next(m))) return true;
+        pattern__unbind(m, 0);
+    }
+    return false;
 }

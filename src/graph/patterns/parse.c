@@ -274,22 +274,58 @@ static uint32_t pattern__attr_name(ind__parser *p, const ind__attr_schema *s) {
     return n;
 }
 
-/* A name for a number gives the value of a float or scalar in the replacement. */
-static bool pattern__number_as_attr(ind__parser *p, const ind__attr_schema *s) {
-    pattern__reader *r = pattern__reader_of(p);
-    const uint32_t n = pattern__find(r->pattern, p->at, ind__name_length(p->at));
-    if (!r->replacement || n == IND__PATTERN_NO_NAME || r->pattern->names[n].kind != PATTERN__TENSOR) return false;
-    if (r->pattern->names[n].type.class_of != PATTERN__UNIFORM) return false;
-    if (s->kind != IND__ATTR_FLOAT && s->kind != IND__ATTR_SCALAR) return false;
-    p->at += ind__name_length(p->at);
+/* Reads a factor of a product: a number, or a name for one. */
+static bool pattern__need_factor(ind__parser *p, const pattern__factor_fn *find, double *value) {
+    ind__attr number = {.kind = IND__ATTR_SCALAR};
+    bool whole;
+    ind__skip(p);
+    if (ind__number_length(p->at, &whole)) {
+        if (!ind__need_scalar(p, &number)) return false;
+        *value = number.is_int ? (double)number.i : number.f;
+        return true;
+    }
+    const size_t length = ind__name_length(p->at);
+    if (!length || !find->value(find->user, p->at, length, value)) return ind__expected(p, "a number of the pattern");
+    p->at += length;
     return true;
+}
+
+/* Reads factor { ("*" | "/") factor }, computed in double. */
+static bool pattern__need_product(ind__parser *p, const pattern__factor_fn *find, double *value) {
+    double factor;
+    if (!pattern__need_factor(p, find, value)) return false;
+    for (bool times = ind__take(p, '*'); times || ind__take(p, '/'); times = ind__take(p, '*')) {
+        if (!pattern__need_factor(p, find, &factor)) return false;
+        *value = times ? *value * factor : *value / factor;
+    }
+    return true;
+}
+
+static bool pattern__is_number_name(const void *user, const char *name, size_t length, double *value) {
+    const ind__pattern *pt = user;
+    const uint32_t n = pattern__find(pt, name, length);
+    *value = 1;
+    return n != IND__PATTERN_NO_NAME && pt->names[n].kind == PATTERN__TENSOR &&
+           pt->names[n].type.class_of == PATTERN__UNIFORM;
+}
+
+/* True at the value of a float or scalar that begins with a number or a name for one: a product in the replacement. */
+static bool pattern__at_product(ind__parser *p, const ind__pattern *pt, const ind__attr_schema *s) {
+    double one;
+    bool whole;
+    ind__skip(p);
+    if (s->kind != IND__ATTR_FLOAT && s->kind != IND__ATTR_SCALAR) return false;
+    const size_t length = ind__name_length(p->at);
+    return ind__number_length(p->at, &whole) || (length && pattern__is_number_name(pt, p->at, length, &one));
 }
 
 /* Reads attribute i: a name, a size or a list of sizes; anything else is left to the parser. */
 static bool pattern__read_attr(ind__parser *p, ind__parsed_call *call, uint32_t i) {
     const ind__attr_schema *s = &call->schema->attr[i];
     pattern__attr *a = pattern__reader_of(p)->step ? &pattern__reader_of(p)->step->attr[i] : &(pattern__attr){0};
+    const pattern__factor_fn find = {pattern__is_number_name, pattern__reader_of(p)->pattern};
     pattern__size one;
+    double value;
     const bool list = s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES;
     if (s->kind == IND__ATTR_EXPRS)
         return ind__parse_error(p, p->at, IND_NOT_SUPPORTED, "patterns have no ops with expressions"), true;
@@ -298,9 +334,11 @@ static bool pattern__read_attr(ind__parser *p, ind__parsed_call *call, uint32_t 
         pattern__need_sizes(p, &a->size, &a->count);
         return true;
     }
+    if (pattern__reader_of(p)->replacement && pattern__at_product(p, find.user, s))
+        return (void)pattern__need_product(p, &find, &value), true;
     if (!pattern__at_literal(p, s)) {
         a->form = PATTERN__BOUND;
-        if (!pattern__number_as_attr(p, s)) a->name = pattern__attr_name(p, s);
+        a->name = pattern__attr_name(p, s);
         return true;
     }
     if (!pattern__is_size(s->kind) && !list) return false;
@@ -354,32 +392,60 @@ static bool pattern__parse_call(ind__parser *p, pattern__step *step) {
     return ok;
 }
 
-/* name { "," name } "=" op(..), of the first part */
+/* Reads one alternative: op(..), or a name. Returns its step. */
+static pattern__step *pattern__parse_alternative(ind__parser *p, pattern__reader *r, uint32_t first,
+                                                 uint32_t num_results) {
+    ind__pattern *pt = r->pattern;
+    ind__parsed_call any = {.op = IND_OP_ADD};
+    if (pt->num_steps == IND__MAX_PATTERN_STEPS) {
+        ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d ops", IND__MAX_PATTERN_STEPS);
+        return NULL;
+    }
+    pattern__step *step = &pt->step[pt->num_steps];
+    step->first = first;
+    step->num_results = num_results;
+    r->step = step;
+    if (ind__at_call(p)) {
+        pattern__parse_call(p, step);
+    } else {
+        const uint32_t n = pattern__operand_name(p, &any, 0) + 1;
+        *step = (pattern__step){.alias = true, .first = first, .num_results = 1, .num_operands = 1};
+        step->operand = ind__arena_copy(&p->g->arena, &n, sizeof n);
+        if (!step->operand) ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    }
+    r->step = NULL;
+    pt->num_steps += !p->status;
+    return p->status ? NULL : step;
+}
+
+/* name [ ":" type ] { "," .. } "=" alternative { "|" alternative }, of the first part */
 static void pattern__parse_step(ind__parser *p, pattern__reader *r) {
     ind__pattern *pt = r->pattern;
     pattern__name *n;
-    if (pt->num_steps == IND__MAX_PATTERN_STEPS) {
-        ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d ops", IND__MAX_PATTERN_STEPS);
-        return;
-    }
-    pattern__step *step = &pt->step[pt->num_steps];
-    uint32_t result[IND_MAX_RANK];
+    uint32_t first = pt->num_names, num = 0, result[IND_MAX_RANK];
     do {
-        if (step->num_results == IND_MAX_RANK) {
+        if (num == IND_MAX_RANK) {
             ind__parse_error(p, p->at, IND_LIMIT, "at most %d results", IND_MAX_RANK);
             return;
         }
         if (!pattern__need_new_name(p, r, "input, shared, guard, or NAME = OP(..)", &n)) return;
-        result[step->num_results++] = (uint32_t)(n - pt->names);
+        result[num++] = (uint32_t)(n - pt->names);
     } while (ind__take(p, ','));
-    step->first = result[0];
+    for (uint32_t k = 0; num == 1 && ind__take(p, ':'); k++)
+        if (k || !pattern__need_type(p, &n->type)) return;
     if (!ind__need(p, '=')) return;
-    r->step = step;
-    if (!pattern__parse_call(p, step)) return;
-    r->step = NULL;
-    pt->num_steps++;
-    for (uint32_t k = 0; k < step->num_results; k++) {
-        pt->names[result[k]].step = pt->num_steps;
+    const uint32_t number = pt->num_steps + 1;
+    pattern__step *last = pattern__parse_alternative(p, r, first, num);
+    while (last && ind__take(p, '|')) {
+        if (num > 1) {
+            ind__parse_error(p, p->at, IND_PARSE, "only an op with one result has alternatives");
+            return;
+        }
+        last->other = pt->num_steps + 1;
+        last = pattern__parse_alternative(p, r, first, num);
+    }
+    for (uint32_t k = 0; last && k < num; k++) {
+        pt->names[result[k]].step = number;
         pt->names[result[k]].result = k;
     }
 }
@@ -426,6 +492,8 @@ static void pattern__parse_line(ind__parser *p, pattern__reader *r) {
         pattern__parse_shared(p, r);
     else if (ind__take_keyword(p, "guard"))
         pattern__parse_guard(p, r);
+    else if (ind__take_keyword(p, "off"))
+        r->pattern->off = ind__need_text(p);
     else
         pattern__parse_step(p, r);
     if (!ind__peek(p, '\n') && !ind__peek(p, '}')) ind__expected(p, "the end of the line");
@@ -462,6 +530,21 @@ static bool pattern__connected(const ind__pattern *pt) {
     return count == pt->num_steps;
 }
 
+/* Returns a step that no output needs, with its result's name; NULL: there is none. */
+static const char *pattern__unneeded(const ind__pattern *pt) {
+    bool needed[IND__MAX_PATTERN_NAMES] = {false};
+    for (uint32_t n = 0; n < pt->num_names; n++) needed[n] = pt->names[n].output;
+    for (uint32_t i = pt->num_steps; i-- > 0;) {
+        const pattern__step *s = &pt->step[i];
+        bool used = s->root;
+        for (uint32_t k = 0; k < s->num_results; k++) used = used || needed[s->first + k];
+        for (uint32_t k = 0; used && k < s->num_operands; k++)
+            if (s->operand[k]) needed[s->operand[k] - 1] = true;
+        if (!used) return pt->names[s->first].name;
+    }
+    return NULL;
+}
+
 static bool pattern__check(ind__parser *p, ind__pattern *pt, const char *at) {
     bool output = false;
     for (uint32_t n = 0; n < pt->num_names; n++) {
@@ -470,12 +553,20 @@ static bool pattern__check(ind__parser *p, ind__pattern *pt, const char *at) {
             return ind__parse_error(p, at, IND_PARSE, "pattern %s: no op of the first part reads input %s", pt->name,
                                     name->name);
         if (!name->output) continue;
+        if (pt->step[name->step - 1].other && output)
+            return ind__parse_error(p, at, IND_PARSE, "pattern %s: only a single output has alternatives", pt->name);
+        for (uint32_t i = name->step; i; i = pt->step[i - 1].other)
+            if (pt->step[i - 1].alias)
+                return ind__parse_error(p, at, IND_PARSE, "pattern %s: output %s may be no op", pt->name, name->name);
+        pt->step[name->step - 1].root = true;
         pt->root = output && pt->root > name->step - 1 ? pt->root : name->step - 1;
         output = true;
     }
     if (!output)
         return ind__parse_error(p, at, IND_PARSE, "pattern %s: the replacement assigns no result of the first part",
                                 pt->name);
+    const char *unneeded = pattern__unneeded(pt);
+    if (unneeded) return ind__parse_error(p, at, IND_PARSE, "pattern %s: no output needs %s", pt->name, unneeded);
     return pattern__connected(pt) ||
            ind__parse_error(p, at, IND_PARSE, "pattern %s: its ops are not connected by tensors", pt->name);
 }
