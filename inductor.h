@@ -1559,7 +1559,7 @@ IND_API ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias);
 
 #define IND_OPS_ATTENTION(X)                                                                                           \
     X(SCALED_DOT_PRODUCT_ATTENTION, "scaled_dot_product_attention", "query key value attn_mask?",                      \
-      "dropout_p:float=0 is_causal:bool=false scale:float=none enable_gqa:bool=false", 1, "C")
+      "dropout_p:float=0 is_causal:bool=false scale:float=none enable_gqa:bool=false nan_rows:bool=false", 1, "C")
 
 /* softmax(query @ key^T * scale + mask) @ value for query [.., L, E], key [.., S, E], value [.., S, V]; the leading
    dimensions broadcast. attn_mask (IND_NO_TENSOR: none) broadcasts to [.., L, S]: bool, false excludes a key; or floats
@@ -1568,6 +1568,7 @@ typedef struct ind_attention_desc {
     bool is_causal;  /* query i sees the keys 0 to i; not together with a mask */
     double scale;    /* 0: 1 / sqrt(E) */
     bool enable_gqa; /* heads (dimension -3): key and value may have fewer, each for several consecutive query heads */
+    bool nan_rows;   /* a row whose scores are all -inf is NaN, as of softmax, instead of 0 */
 } ind_attention_desc;
 IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, ind_tensor value,
                                                     ind_tensor attn_mask, const ind_attention_desc *desc);
@@ -1902,6 +1903,10 @@ typedef struct ind_compile_desc {
        them. */
     bool all_variants;
     uint32_t disabled_passes; /* one bit per ind_pass */
+    /* Names of patterns, separated by spaces; may be NULL. enabled: patterns that are off by default, because their
+       replacement is not faster yet, or because it changes results by more than rounding. IND_NOT_FOUND: no such
+       pattern. */
+    const char *enabled_patterns, *disabled_patterns;
     ind_realise_policy realise;
     ind_fusion_policy fusion;
 } ind_compile_desc;
@@ -2328,7 +2333,13 @@ ind_graph *ind__graph_import(ind_context *to, const ind_graph *g);
    patterns disabled. It uses g's
    facts: g must outlive it. */
 typedef struct ind__pass_log ind__pass_log;
-ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind__pass_log *log, ind_graph **out);
+typedef struct ind__pass_options {
+    uint32_t disabled;                                /* one bit per ind_pass */
+    const char *enabled_patterns, *disabled_patterns; /* of ind_compile_desc */
+    const struct ind__pattern *builtin;               /* NULL: none */
+    ind__pass_log *log;
+} ind__pass_options;
+ind_status ind__graph_optimise(const ind_graph *g, const ind__pass_options *options, ind_graph **out);
 /* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
 ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
                             ind__lowered *out);
@@ -17451,10 +17462,10 @@ ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, in
     ind_attention_desc d = {0};
     if (desc) d = *desc;
     ind_tensor operands[4] = {query, key, value, attn_mask};
-    ind__attr a[4] = {ind__attr_float(0), ind__attr_bool(d.is_causal), ind__attr_float(d.scale),
-                      ind__attr_bool(d.enable_gqa)};
+    ind__attr a[5] = {ind__attr_float(0), ind__attr_bool(d.is_causal), ind__attr_float(d.scale),
+                      ind__attr_bool(d.enable_gqa), ind__attr_bool(d.nan_rows)};
     if (d.scale == 0) a[2].kind = IND__ATTR_NONE;
-    return ind__call(IND_OP_SCALED_DOT_PRODUCT_ATTENTION, operands, 4, a, 4);
+    return ind__call(IND_OP_SCALED_DOT_PRODUCT_ATTENTION, operands, 4, a, 5);
 }
 
 /* ---- attention: lowerings */
@@ -17483,11 +17494,12 @@ static ind_value graph__attention_score(ind_ops *o, const ind_expr *index, int r
     return ind_op_add(o, x, graph__lower_cast(o, mask, l->compute));
 }
 
-/* softmax as of the op softmax, but 0 in a row of only -inf (all keys excluded). */
+/* softmax as of the op softmax, but 0 in a row of only -inf (all keys excluded), unless nan_rows is set. */
 static ind_value graph__attention_probability(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value m = graph__lower_row_part(o, l, 0, index);
     ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
     ind_value p = ind_op_exp(o, ind_op_sub(o, graph__attention_score(o, index, rank, l), m));
+    if (l->node->attr[4].i) return ind_op_div(o, p, sum);
     ind_value none = ind_op_eq(o, m, graph__lower_float(o, l, -INFINITY));
     return ind_op_where(o, none, graph__lower_float(o, l, 0), ind_op_div(o, p, sum));
 }
@@ -21854,6 +21866,91 @@ static void ind__parse_pattern(ind__parser *p, const char *begin) {
     p->g->patterns = pt;
 }
 
+/* =================================================================================== src/graph/patterns/builtin.ind */
+// The built-in patterns, in the order in which they are tried. ind_pattern_register has the grammar.
+/* clang-format off */
+static const char *const graph__builtin_patterns_text[] = {
+    "# Attention as exporters write it. The scale may be at the query, at the key, at both, or at the scores; a mask is added;\n",
+    "# the products may be of views with three dimensions; the softmax may be in another type than the products.\n",
+    "# A softmax that gives 0 in rows of only -inf, as PyTorch's decompositions write it:\n",
+    "pattern attention {\n",
+    "  off \"the scores are stored either way, so it is not faster yet\"\n",
+    "  input q : T[B, H, L, E], k : T[B, H, S, E], v : T[B, H, S, V]\n",
+    "  input mask optional\n",
+    "  input a : number, b : number, c : number, d : number\n",
+    "  qs = mul(q, a) | q\n",
+    "  kt = permute(k, dims=[0, 1, 3, 2]) | transpose(k, dim0=2, dim1=3)\n",
+    "  ks = mul(kt, b) | kt\n",
+    "  q3 : any[N, L, E] = view(qs, size=Q3)\n",
+    "  k3 : any[N, E, S] = view(ks, size=K3)\n",
+    "  p3 = bmm(q3, k3)\n",
+    "  p : any[B, H, L, S] = matmul(qs, ks) | view(p3, size=P4)\n",
+    "  ps = mul(p, c) | div(p, d) | p\n",
+    "  pc = cast(ps, dtype=C) | ps\n",
+    "  pm = add(pc, mask) | pc\n",
+    "  w = softmax(pm, dim=-1)\n",
+    "  is_low = eq(pm, -inf)\n",
+    "  is_key = logical_not(is_low)\n",
+    "  has_key = any(is_key, dim=[-1], keepdim=true)\n",
+    "  empty = logical_not(has_key)\n",
+    "  we = where(empty, 0, w)\n",
+    "  wc = cast(we, dtype=T) | we\n",
+    "  w3 : any[N, L, S] = view(wc, size=W3)\n",
+    "  v3 : any[N, S, V] = view(v, size=V3)\n",
+    "  y3 = bmm(w3, v3)\n",
+    "  y : any[B, H, L, V] = matmul(wc, v) | view(y3, size=Y4)\n",
+    "} => {\n",
+    "  y = scaled_dot_product_attention(q, k, v, mask, scale=1*a*b*c/d)\n",
+    "}\n",
+    "\n",
+    "# With a softmax that gives NaN in rows of only -inf:\n",
+    "pattern attention_nan {\n",
+    "  off \"the scores are stored either way, so it is not faster yet\"\n",
+    "  input q : T[B, H, L, E], k : T[B, H, S, E], v : T[B, H, S, V]\n",
+    "  input mask optional\n",
+    "  input a : number, b : number, c : number, d : number\n",
+    "  qs = mul(q, a) | div(q, d) | q\n",
+    "  kt = permute(k, dims=[0, 1, 3, 2]) | transpose(k, dim0=2, dim1=3)\n",
+    "  ks = mul(kt, b) | kt\n",
+    "  q3 : any[N, L, E] = view(qs, size=Q3)\n",
+    "  k3 : any[N, E, S] = view(ks, size=K3)\n",
+    "  p3 = bmm(q3, k3)\n",
+    "  p : any[B, H, L, S] = matmul(qs, ks) | view(p3, size=P4)\n",
+    "  ps = mul(p, c) | div(p, d) | p\n",
+    "  pc = cast(ps, dtype=C) | ps\n",
+    "  pm = add(pc, mask) | pc\n",
+    "  w = softmax(pm, dim=-1)\n",
+    "  wc = cast(w, dtype=T) | w\n",
+    "  w3 : any[N, L, S] = view(wc, size=W3)\n",
+    "  v3 : any[N, S, V] = view(v, size=V3)\n",
+    "  y3 = bmm(w3, v3)\n",
+    "  y : any[B, H, L, V] = matmul(wc, v) | view(y3, size=Y4)\n",
+    "} => {\n",
+    "  y = scaled_dot_product_attention(q, k, v, mask, scale=1*a*b*c/d, nan_rows=true)\n",
+    "}\n",
+    "\n",
+    "# Keys and values whose heads are repeated for groups of query heads.\n",
+    "pattern attention_groups {\n",
+    "  off \"the scores are stored either way, so it is not faster yet\"\n",
+    "  input q : T[B, H, L, E], k : T[B, K, S, E], v : T[B, K, S, V]\n",
+    "  input mask optional\n",
+    "  ku : any[B, K, 1, S, E] = unsqueeze(k, dim=2)\n",
+    "  ke : any[B, K, G, S, E] = expand(ku, size=K5)\n",
+    "  kr : any[B, H, S, E] = view(ke, size=K4)\n",
+    "  vu : any[B, K, 1, S, V] = unsqueeze(v, dim=2)\n",
+    "  ve : any[B, K, G, S, V] = expand(vu, size=V5)\n",
+    "  vr : any[B, H, S, V] = view(ve, size=V4)\n",
+    "  y = scaled_dot_product_attention(q, kr, vr, mask, is_causal=CAUSAL, scale=SCALE, nan_rows=NAN)\n",
+    "} => {\n",
+    "  y = scaled_dot_product_attention(q, k, v, mask, is_causal=CAUSAL, scale=SCALE, enable_gqa=true, nan_rows=NAN)\n",
+    "}\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ==================================================================================== src/graph/patterns/register.c */
+/* ---- patterns of a context: registered by the user, and built in */
+
 static const ind__pattern *pattern__registered(const ind_context *c) {
     ind__lists_lock(c->root);
     const ind__pattern *newest = c->root->patterns;
@@ -21878,28 +21975,77 @@ static ind_status pattern__register_all(ind_context *c, const ind_graph *g) {
     return IND_OK;
 }
 
-ind_status ind_pattern_register(ind_context *context, const char *text) {
-    if (!context) return IND_INVALID_ARGUMENT;
-    if (!text) return ind__fail(context, IND_INVALID_ARGUMENT, "pattern: the text is NULL");
-    ind__lock(context);
-    ind__parser p = {.text = text, .at = text};
-    const uint32_t refusals = ind__refusals(context);
-    ind_status status = IND_OK;
-    p.g = ind_graph_create(context, "patterns"); /* owns the memory of the patterns */
-    if (!p.g) status = ind__failed(context);
-    for (ind__skip_lines(&p); p.g && !p.status && *p.at; ind__skip_lines(&p)) {
+/* Reads all patterns of a text to a new graph, which owns their memory; NULL on failure. */
+static ind_graph *pattern__parse_all(ind_context *c, const char *text, const char *file) {
+    const uint32_t refusals = ind__refusals(c);
+    ind__parser p = {.text = text, .at = text, .g = ind_graph_create(c, "patterns")};
+    if (!p.g) return NULL;
+    for (ind__skip_lines(&p); !p.status && *p.at; ind__skip_lines(&p)) {
         const char *begin = p.at;
         if (ind__take_word(&p, "pattern"))
             ind__parse_pattern(&p, begin);
         else
             ind__expected(&p, "\"pattern\"");
     }
-    if (p.status) ind__report_position(context, &p, "<pattern>");
-    if (!status) status = p.status ? p.status : ind__refused_since(context, refusals);
-    if (!status) status = pattern__register_all(context, p.g);
-    if (status) ind_graph_destroy(p.g);
+    if (p.status) ind__report_position(c, &p, file);
+    if (!p.status && !ind__graph_refused(p.g, refusals, "pattern")) return p.g;
+    ind_graph_destroy(p.g);
+    return NULL;
+}
+
+ind_status ind_pattern_register(ind_context *context, const char *text) {
+    if (!context) return IND_INVALID_ARGUMENT;
+    if (!text) return ind__fail(context, IND_INVALID_ARGUMENT, "pattern: the text is NULL");
+    ind__lock(context);
+    ind_graph *g = pattern__parse_all(context, text, "<pattern>");
+    ind_status status = g ? pattern__register_all(context, g) : ind__failed(context);
+    if (status) ind_graph_destroy(g);
     ind__unlock(context);
     return status;
+}
+
+/* Returns the built-in patterns, which the first call parses; NULL: out of memory. */
+static const ind__pattern *pattern__builtin(ind_context *c) {
+    ind__lock(c->root);
+    if (!c->root->builtin_patterns) {
+        ind__text text = {.context = c->root};
+        for (const char *const *line = graph__builtin_patterns_text; *line; line++)
+            ind__text_raw(&text, *line, strlen(*line));
+        ind_graph *g = text.failed ? NULL : pattern__parse_all(c->root, text.data, "<built-in patterns>");
+        c->root->builtin_patterns = g ? g->patterns : NULL;
+        ind__text_free(&text);
+    }
+    const ind__pattern *newest = c->root->builtin_patterns;
+    ind__unlock(c->root);
+    return newest;
+}
+
+/* True if the name is one of these, which spaces separate. */
+static bool pattern__listed(const char *names, const char *name) {
+    const size_t length = strlen(name);
+    for (const char *at = names; at && *at; at += strcspn(at, " ")) {
+        at += strspn(at, " ");
+        if (strcspn(at, " ") == length && !memcmp(at, name, length)) return true;
+    }
+    return false;
+}
+
+static bool pattern__known(const ind__pattern *const lists[3], const char *name, size_t length) {
+    for (int l = 0; l < 3; l++)
+        for (const ind__pattern *p = lists[l]; p; p = p->next)
+            if (ind__same_name(p->name, strlen(p->name), name, length)) return true;
+    return false;
+}
+
+/* Fails if one of the names is no pattern. */
+static ind_status pattern__check_names(ind_context *c, const ind__pattern *const lists[3], const char *names) {
+    for (const char *at = names; at && *at; at += strcspn(at, " ")) {
+        at += strspn(at, " ");
+        const int length = (int)strcspn(at, " ");
+        if (length && !pattern__known(lists, at, (size_t)length))
+            return ind__fail(c, IND_NOT_FOUND, "compile: there is no pattern %.*s", length > 100 ? 100 : length, at);
+    }
+    return IND_OK;
 }
 
 /* ========================================================================================== src/graph/text/verify.c */
@@ -23028,16 +23174,24 @@ static void pattern__enter(pattern__index *index, uint32_t *end, const ind__patt
     }
 }
 
+static bool pattern__enabled(const ind__pattern *p, const ind__pass_options *o) {
+    return (!p->off || pattern__listed(o->enabled_patterns, p->name)) &&
+           !pattern__listed(o->disabled_patterns, p->name);
+}
+
 /* The lists are tried in order; each has its last pattern first. */
-static bool pattern__make_index(ind__arena *arena, const ind__pattern *const lists[2], pattern__index *index) {
+static bool pattern__make_index(ind__arena *arena, const ind__pattern *const lists[3], const ind__pass_options *o,
+                                pattern__index *index) {
     uint32_t end[IND_NUM_OPS];
     memset(index, 0, sizeof *index);
-    for (int l = 0; l < 2; l++)
-        for (const ind__pattern *p = lists[l]; p; p = p->next) pattern__enter(index, NULL, p);
+    for (int l = 0; l < 3; l++)
+        for (const ind__pattern *p = lists[l]; p; p = p->next)
+            if (pattern__enabled(p, o)) pattern__enter(index, NULL, p);
     for (int op = 0; op < IND_NUM_OPS; op++) end[op] = index->first[op + 1] += index->first[op];
     index->pattern = ind__arena_alloc(arena, (index->first[IND_NUM_OPS] + (size_t)1) * sizeof *index->pattern);
-    for (int l = 2; l-- > 0 && index->pattern;)
-        for (const ind__pattern *p = lists[l]; p; p = p->next) pattern__enter(index, end, p);
+    for (int l = 3; l-- > 0 && index->pattern;)
+        for (const ind__pattern *p = lists[l]; p; p = p->next)
+            if (pattern__enabled(p, o)) pattern__enter(index, end, p);
     return index->pattern != NULL;
 }
 
@@ -23145,20 +23299,26 @@ static void pattern__search_end(pattern__search *s) {
     ind__arena_free(&s->arena);
 }
 
-/* Finds the matches of all patterns; near misses go to the log unless that is NULL. False: out of memory. */
-static bool pattern__find_all(pattern__search *s, const ind_graph *g, const ind__pattern *const lists[2],
-                              ind__pass_log *log) {
+/* Finds the matches of the graph's own patterns, of those registered and of the built-in ones; near misses go to the
+   log. On failure the context has the reason. */
+static bool pattern__find_all(pattern__search *s, const ind_graph *g, const ind__pattern *own,
+                              const ind__pass_options *o) {
+    const ind__pattern *const lists[3] = {own, pattern__registered(g->context), o->builtin};
     memset(s, 0, sizeof *s);
     s->g = g;
     s->arena.context = g->context;
     s->low = UINT32_MAX;
     s->match.g = g;
     s->match.uses = &s->uses;
-    if (!pattern__make_index(&s->arena, lists, &s->index) || !pattern__make_uses(&s->arena, g, &s->uses)) return false;
+    if (pattern__check_names(g->context, lists, o->enabled_patterns)) return false;
+    if (pattern__check_names(g->context, lists, o->disabled_patterns)) return false;
+    if (!pattern__make_index(&s->arena, lists, o, &s->index)) return false;
+    if (!s->index.first[IND_NUM_OPS]) return true;
+    if (!pattern__make_uses(&s->arena, g, &s->uses)) return false;
     for (uint32_t i = g->num_nodes; i-- > 1 && !s->failed;) {
         const ind_graph_op op = g->node[i].op;
         for (uint32_t k = s->index.first[op]; k < s->index.first[op + 1] && !s->uses.taken[i]; k++)
-            if (s->index.pattern[k]) pattern__try(s, s->index.pattern[k], i, log);
+            if (s->index.pattern[k]) pattern__try(s, s->index.pattern[k], i, o->log);
     }
     return !s->failed;
 }
@@ -23736,58 +23896,84 @@ static void ind__graph_take_facts(ind_graph *copy, ind_graph *g) {
     }
 }
 
-/* Replaces *g by r->to. The first graph is the caller's. */
-static void graph__advance(const ind_graph **g, const ind_graph *first, graph__rewrite *r) {
-    if (*g != first) ind_graph_destroy((ind_graph *)*g);
-    *g = r->to;
+/* ====================================================================================== src/graph/passes/optimise.c */
+/* ---- the order of all passes */
+
+typedef struct graph__optimiser {
+    const ind_graph *given, *now;
+    const ind__pass_options *options;
+    uint32_t enabled; /* bit per ind_pass */
+} graph__optimiser;
+
+/* Replaces the graph by r->to. */
+static void graph__advance(graph__optimiser *o, const graph__rewrite *r) {
+    if (o->now != o->given) ind_graph_destroy((ind_graph *)o->now);
+    o->now = r->to;
 }
 
-/* Repeats the passes on single nodes until nothing changes. Copies the graph at least once. */
-static ind_status graph__settle(const ind_graph **g, const ind_graph *first, uint32_t enabled, ind__pass_log *log) {
+/* Repeats passes on single nodes until nothing changes. Copies the graph at least once. */
+static ind_status graph__settle(graph__optimiser *o, uint32_t enabled) {
     bool changed = true;
     ind_status status = IND_OK;
     for (int iteration = 0; !status && changed && iteration < IND__MAX_ITERATIONS; iteration++) {
-        graph__rewrite r = {.from = *g, .enabled = enabled, .log = log, .given = *g == first && iteration == 0};
+        graph__rewrite r = {.from = o->now, .enabled = enabled, .log = o->options->log};
+        r.given = o->now == o->given;
         status = graph__rewrite_once(&r);
-        if (!status) graph__advance(g, first, &r);
+        if (!status) graph__advance(o, &r);
         changed = r.changed;
     }
     return status;
 }
 
-/* One round: replaces all matches. *applied: the number of replacements that were not refused. */
-static ind_status graph__apply_round(const ind_graph **g, const ind_graph *first, uint32_t enabled, ind__pass_log *log,
-                                     uint32_t *applied) {
-    const ind__pattern *const lists[2] = {first->patterns, pattern__registered(first->context)};
+/* Replaces the matches in one iteration. *applied: the number of replacements that were not refused. */
+static ind_status graph__replace_matches(graph__optimiser *o, const pattern__search *s, uint32_t *applied) {
+    ind_context *c = o->given->context;
+    graph__rewrite r = {.from = o->now, .enabled = o->enabled, .log = o->options->log, .application = s->found};
+    r.application_of = ind__alloc(c, (o->now->num_nodes + (size_t)1) * sizeof *r.application_of);
+    for (uint32_t a = 0; r.application_of && a < s->num_found; a++) {
+        const ind__pattern *p = s->found[a].pattern;
+        for (uint32_t n = 0; n < p->num_names; n++)
+            if (p->names[n].output) r.application_of[pattern__node_of(p, s->found[a].node, n)] = a + 1;
+    }
+    ind_status status = r.application_of ? graph__rewrite_once(&r) : ind__failed(c);
+    if (!status) graph__advance(o, &r);
+    *applied = r.applied;
+    ind__free(c, r.application_of);
+    return status;
+}
+
+/* One round: finds the matches of all patterns and replaces them. The last round logs the near misses. */
+static ind_status graph__apply_patterns(graph__optimiser *o, uint32_t *applied) {
+    ind__pass_log *log = o->options->log;
     const uint32_t logged = log->num, missed = log->misses;
-    ind_context *c = (*g)->context;
     pattern__search s;
     *applied = 0;
-    if (!lists[0] && !lists[1]) return IND_OK;
-    ind_status status = pattern__find_all(&s, *g, lists, log) ? IND_OK : ind__failed(c);
+    ind_status status =
+        pattern__find_all(&s, o->now, o->given->patterns, o->options) ? IND_OK : ind__failed(log->context);
     if (!status && s.num_found) {
-        log->num = logged; /* the last round logs the near misses */
+        log->num = logged;
         log->misses = missed;
-        graph__rewrite r = {.from = *g, .enabled = enabled, .log = log, .application = s.found};
-        r.application_of = ind__alloc(c, ((*g)->num_nodes + (size_t)1) * sizeof *r.application_of);
-        for (uint32_t a = 0; r.application_of && a < s.num_found; a++) {
-            const ind__pattern *p = s.found[a].pattern;
-            for (uint32_t n = 0; n < p->num_names; n++)
-                if (p->names[n].output) r.application_of[pattern__node_of(p, s.found[a].node, n)] = a + 1;
-        }
-        status = r.application_of ? graph__rewrite_once(&r) : ind__failed(c);
-        if (!status) graph__advance(g, first, &r);
-        *applied = r.applied;
-        ind__free(c, r.application_of);
+        status = graph__replace_matches(o, &s, applied);
     }
     pattern__search_end(&s);
     return status;
 }
 
+/* Alternates the passes on single nodes and rounds of patterns until nothing changes. */
+static ind_status graph__run_passes(graph__optimiser *o) {
+    uint32_t applied = o->enabled >> IND_PASS_PATTERNS & 1;
+    ind_status status = graph__settle(o, o->enabled);
+    for (int round = 0; !status && applied && round < GRAPH__MAX_ROUNDS; round++) {
+        status = graph__apply_patterns(o, &applied);
+        if (!status && applied) status = graph__settle(o, o->enabled);
+    }
+    return status;
+}
+
 /* Runs the user's passes of a point, each with one visit of all ops. *changed: one of them replaced an op. */
-static ind_status graph__run_user_passes(const ind_graph **g, const ind_graph *first, ind_pass_point point,
-                                         ind__pass_log *log, bool *changed) {
-    const graph__user_pass *newest = graph__user_passes(first->context);
+static ind_status graph__run_user_passes(graph__optimiser *o, ind_pass_point point, bool *changed) {
+    ind_context *c = o->given->context;
+    const graph__user_pass *newest = graph__user_passes(c);
     uint32_t num = 0;
     ind_status status = IND_OK;
     *changed = false;
@@ -23796,47 +23982,39 @@ static ind_status graph__run_user_passes(const ind_graph **g, const ind_graph *f
         const graph__user_pass *pass = newest;
         for (uint32_t k = 1; k < num; k++) pass = pass->next;
         if (pass->desc.point != point) continue;
-        graph__rewrite r = {.from = *g, .enabled = 1u << IND_PASS_DCE, .log = log, .pass = &pass->desc};
-        r.users = graph__count_readers(*g);
-        status = r.users ? graph__rewrite_once(&r) : ind__failed(first->context);
-        ind__free(first->context, r.users);
-        if (!status) graph__advance(g, first, &r);
-        if (!status) status = ind__graph_verify(*g);
+        graph__rewrite r = {.from = o->now, .enabled = 1u << IND_PASS_DCE, .log = o->options->log, .pass = &pass->desc};
+        r.users = graph__count_readers(o->now);
+        status = r.users ? graph__rewrite_once(&r) : ind__failed(c);
+        ind__free(c, r.users);
+        if (!status) graph__advance(o, &r);
+        if (!status) status = ind__graph_verify(o->now);
         *changed = *changed || r.changed;
     }
     return status;
 }
 
-/* Alternates the passes on single nodes and rounds of patterns until nothing changes. */
-static ind_status graph__run_passes(const ind_graph **g, const ind_graph *first, uint32_t enabled, ind__pass_log *log) {
-    uint32_t applied = enabled >> IND_PASS_PATTERNS & 1;
-    ind_status status = graph__settle(g, first, enabled, log);
-    for (int round = 0; !status && applied && round < GRAPH__MAX_ROUNDS; round++) {
-        status = graph__apply_round(g, first, enabled, log, &applied);
-        if (!status && applied) status = graph__settle(g, first, enabled, log);
-    }
-    return status;
-}
-
-ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind__pass_log *log, ind_graph **out) {
-    const uint32_t enabled = ~disabled_passes;
-    const ind_graph *now = g;
-    bool changed = true;
-    *out = NULL;
-    ind_status status = log ? graph__run_user_passes(&now, g, IND_POINT_START, log, &changed) : IND_OK;
+/* The passes of a compile: of the user and of patterns, too. */
+static ind_status graph__run_all_passes(graph__optimiser *o) {
+    bool changed;
+    ind_status status = graph__run_user_passes(o, IND_POINT_START, &changed);
     changed = true;
     for (int round = 0; !status && changed && round < IND__MAX_ITERATIONS; round++) {
-        changed = false;
-        status = graph__run_passes(&now, g, enabled, log);
-        if (!status && log) status = graph__run_user_passes(&now, g, IND_POINT_OPTIMISED, log, &changed);
+        status = graph__run_passes(o);
+        if (!status) status = graph__run_user_passes(o, IND_POINT_OPTIMISED, &changed);
     }
-    if (!status && log) status = graph__run_user_passes(&now, g, IND_POINT_LOWERING, log, &changed);
-    if (!status && log && changed) status = graph__settle(&now, g, enabled & 1u << IND_PASS_DCE, log);
-    if (!status && log && log->failed) status = ind__failed(g->context);
+    if (!status) status = graph__run_user_passes(o, IND_POINT_LOWERING, &changed);
+    if (!status && changed) status = graph__settle(o, o->enabled & 1u << IND_PASS_DCE);
+    return !status && o->options->log->failed ? ind__failed(o->given->context) : status;
+}
+
+ind_status ind__graph_optimise(const ind_graph *g, const ind__pass_options *options, ind_graph **out) {
+    graph__optimiser o = {g, g, options, ~options->disabled};
+    *out = NULL;
+    ind_status status = options->log ? graph__run_all_passes(&o) : graph__settle(&o, o.enabled);
     if (!status)
-        *out = (ind_graph *)now;
-    else if (now != g)
-        ind_graph_destroy((ind_graph *)now);
+        *out = (ind_graph *)o.now;
+    else if (o.now != g)
+        ind_graph_destroy((ind_graph *)o.now);
     return status;
 }
 
@@ -24131,7 +24309,13 @@ static ind_status ind__compile_names(ind__compilation *k) {
 
 static ind_status ind__compile_passes(ind__compilation *k) {
     k->log.context = k->log.arena.context = k->context;
-    ind_status status = ind__graph_optimise(k->given, k->desc.disabled_passes, &k->log, &k->graph);
+    const ind__pass_options options = {.disabled = k->desc.disabled_passes,
+                                       .enabled_patterns = k->desc.enabled_patterns,
+                                       .disabled_patterns = k->desc.disabled_patterns,
+                                       .builtin = pattern__builtin(k->context),
+                                       .log = &k->log};
+    if (!options.builtin) return ind__failed(k->context);
+    ind_status status = ind__graph_optimise(k->given, &options, &k->graph);
     if (status) return status;
     ind__graph_take_facts(k->graph, k->given);
     ind_graph_destroy(k->given);
@@ -26006,9 +26190,10 @@ static bool graph__raise_rename(ind_graph *g) {
 
 /* Removes unused and duplicate nodes: returns a rewritten copy, with the conditions moved to it. */
 static ind_graph *graph__raise_tidy(ind_graph *g) {
+    const ind__pass_options options = {.disabled =
+                                           1u << IND_PASS_FOLD | 1u << IND_PASS_NOOP | 1u << IND_PASS_PATTERNS};
     ind_graph *out = NULL;
-    if (g->status ||
-        ind__graph_optimise(g, 1u << IND_PASS_FOLD | 1u << IND_PASS_NOOP | 1u << IND_PASS_PATTERNS, NULL, &out)) {
+    if (g->status || ind__graph_optimise(g, &options, &out)) {
         if (!g->status) ind__graph_fail(g, ind__failed(g->context), "%s", ind_error(g->context));
         return g;
     }

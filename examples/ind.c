@@ -11,7 +11,7 @@
  *     ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes: ind_size.h
  *
  * run, emit and bench take --deterministic: scatters that give the same bits on every run (ind_compile_desc); and
- * --disable PASS, once for each graph pass that is to be left out.
+ * --disable NAME, a graph pass or a pattern to be left out, and --enable NAME, a pattern that is off by default.
  * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not
  * given are random, the same for the same seed and name: floats uniform in [-1, 1), bool 0 or 1, integers in [0, n),
  * where n is 8 or, if smaller, the smallest dimension above 1 of any floating-point input or constant; so they are
@@ -39,7 +39,8 @@
 #include <sys/stat.h>
 #endif
 
-#define MAX_GIVEN 256 /* --size and --input options */
+#define MAX_GIVEN 256  /* --size and --input options */
+#define MAX_NAMES 1024 /* bytes of names of patterns */
 
 typedef struct options {
     const char *command, *file, *stage, *arch, *output, *weights;
@@ -51,6 +52,7 @@ typedef struct options {
     int repeat;
     ind_device device;
     uint32_t disabled; /* ind_compile_desc.disabled_passes */
+    char enabled_patterns[MAX_NAMES], disabled_patterns[MAX_NAMES];
     bool json, html, deterministic;
 } options;
 
@@ -94,7 +96,8 @@ static int find_word(const char *const *words, int count, const char *word) {
 static int usage(void) {
     return fail("usage: ind run|emit|bench FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] "
                 "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
-                "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable PASS]... [--arch sm_90a] "
+                "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable NAME]... [--enable "
+                "NAME]... [--arch sm_90a] "
                 "[--repeat N] [--json] [--deterministic]; or ind ops [--json]; or ind size EXPR... (ind size --help)");
 }
 
@@ -127,9 +130,17 @@ static int device_option(const char *value, options *o) {
     return 0;
 }
 
+/* Appends a name to a list separated by spaces. */
+static int list_name(const char *option, const char *name, char list[MAX_NAMES]) {
+    const size_t used = strlen(list);
+    const int more = snprintf(list + used, MAX_NAMES - used, " %s", name);
+    return more < 0 || (size_t)more >= MAX_NAMES - used ? fail("%s: too many names", option) : 0;
+}
+
+/* A graph pass, or a pattern. */
 static int disable_option(const char *value, options *o) {
     const int pass = find_word(pass_names, IND_NUM_PASSES, value);
-    if (pass < 0) return fail("--disable %s: allowed are dce, fold, noop, cse, patterns", value);
+    if (pass < 0) return list_name("--disable", value, o->disabled_patterns);
     o->disabled |= 1u << pass;
     return 0;
 }
@@ -141,6 +152,7 @@ static int read_option(const char *option, const char *value, options *o) {
     if (!strcmp(option, "--random")) return number_option(option, value, UINT64_MAX, &o->seed);
     if (!strcmp(option, "--device")) return device_option(value, o);
     if (!strcmp(option, "--disable")) return disable_option(value, o);
+    if (!strcmp(option, "--enable")) return list_name(option, value, o->enabled_patterns);
     if (!strcmp(option, "--repeat")) {
         if (number_option(option, value, 1000000, &number)) return 1;
         o->repeat = number ? (int)number : 1;
@@ -151,7 +163,7 @@ static int read_option(const char *option, const char *value, options *o) {
     if (!strcmp(option, "--arch")) return o->arch = value, 0;
     if (!strcmp(option, "--weights")) return o->weights = value, 0;
     return fail("unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
-                "--disable --html --repeat --json --deterministic",
+                "--disable --enable --html --repeat --json --deterministic",
                 option);
 }
 
@@ -260,7 +272,11 @@ static const char *page(ind_module *m, const options *o) {
 }
 
 static int emit(ind_context *ctx, ind_graph *g, const options *o) {
-    ind_compile_desc desc = {.emit_only = true, .deterministic = o->deterministic, .disabled_passes = o->disabled};
+    ind_compile_desc desc = {.emit_only = true,
+                             .deterministic = o->deterministic,
+                             .disabled_passes = o->disabled,
+                             .enabled_patterns = o->enabled_patterns,
+                             .disabled_patterns = o->disabled_patterns};
     ind_module *m;
     int stage = o->html ? 0 : find_word(stage_names, IND_NUM_STAGES, o->stage);
     if (stage < 0)
@@ -560,8 +576,11 @@ static int check_inputs(const session *s) {
 }
 
 static int open_session(session *s, ind_graph *g) {
-    ind_compile_desc desc = {
-        .device = s->o->device, .deterministic = s->o->deterministic, .disabled_passes = s->o->disabled};
+    ind_compile_desc desc = {.device = s->o->device,
+                             .deterministic = s->o->deterministic,
+                             .disabled_passes = s->o->disabled,
+                             .enabled_patterns = s->o->enabled_patterns,
+                             .disabled_patterns = s->o->disabled_patterns};
     if (ind_compile(g, &desc, &s->m)) return fail("%s: %s", s->o->file, ind_error(s->ctx));
     s->n = ind_module_num_bindings(s->m);
     s->t = calloc((size_t)s->n + 1, sizeof *s->t);

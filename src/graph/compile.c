@@ -99,7 +99,13 @@ static ind_status ind__compile_names(ind__compilation *k) {
 
 static ind_status ind__compile_passes(ind__compilation *k) {
     k->log.context = k->log.arena.context = k->context;
-    ind_status status = ind__graph_optimise(k->given, k->desc.disabled_passes, &k->log, &k->graph);
+    const ind__pass_options options = {.disabled = k->desc.disabled_passes,
+                                       .enabled_patterns = k->desc.enabled_patterns,
+                                       .disabled_patterns = k->desc.disabled_patterns,
+                                       .builtin = pattern__builtin(k->context),
+                                       .log = &k->log};
+    if (!options.builtin) return ind__failed(k->context);
+    ind_status status = ind__graph_optimise(k->given, &options, &k->graph);
     if (status) return status;
     ind__graph_take_facts(k->graph, k->given);
     ind_graph_destroy(k->given);

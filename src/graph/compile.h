@@ -55,6 +55,10 @@ typedef struct ind_compile_desc {
        them. */
     bool all_variants;
     uint32_t disabled_passes; /* one bit per ind_pass */
+    /* Names of patterns, separated by spaces; may be NULL. enabled: patterns that are off by default, because their
+       replacement is not faster yet, or because it changes results by more than rounding. IND_NOT_FOUND: no such
+       pattern. */
+    const char *enabled_patterns, *disabled_patterns;
     ind_realise_policy realise;
     ind_fusion_policy fusion;
 } ind_compile_desc;

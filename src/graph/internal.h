@@ -162,7 +162,13 @@ ind_graph *ind__graph_import(ind_context *to, const ind_graph *g);
    patterns disabled. It uses g's
    facts: g must outlive it. */
 typedef struct ind__pass_log ind__pass_log;
-ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind__pass_log *log, ind_graph **out);
+typedef struct ind__pass_options {
+    uint32_t disabled;                                /* one bit per ind_pass */
+    const char *enabled_patterns, *disabled_patterns; /* of ind_compile_desc */
+    const struct ind__pattern *builtin;               /* NULL: none */
+    ind__pass_log *log;
+} ind__pass_options;
+ind_status ind__graph_optimise(const ind_graph *g, const ind__pass_options *options, ind_graph **out);
 /* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
 ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
                             ind__lowered *out);

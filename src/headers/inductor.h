@@ -184,6 +184,8 @@ extern "C" {
 //@ graph/text/combine.c
 //@ graph/text/strings.c
 //@ graph/patterns/parse.c
+//@ graph__builtin_patterns = graph/patterns/builtin.ind
+//@ graph/patterns/register.c
 //@ graph/text/verify.c
 //@ graph/import.c
 //@ graph/passes/log.c
@@ -196,6 +198,7 @@ extern "C" {
 //@ graph/patterns/apply.c
 //@ graph/passes/user.c
 //@ graph/passes/run.c
+//@ graph/passes/optimise.c
 //@ graph/lowerings/run.c
 //@ graph/compile.c
 //@ graph/raise/raise.c

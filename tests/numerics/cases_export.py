@@ -28,7 +28,8 @@ for t in FLOATS:
     forms = FORMS if t == "f32" else ("plain", "mask", "bias", "heads")
     case(f"sdpa_{t}", "; ".join(attention(n, t, form) for n, form in enumerate(forms)) + "; output " + ", ".join(f"y{n}" for n in range(len(forms))))
 case("sdpa_unseen", "input q : f32[2, 4, 8]; input k : f32[2, 5, 8]; input v : f32[2, 5, 6]; input m : bool[4, 5]; input b : f32[4, 5]; "
-     "y = scaled_dot_product_attention(q, k, v, m); z = scaled_dot_product_attention(q, k, v, b); output y, z",
+     "y = scaled_dot_product_attention(q, k, v, m); z = scaled_dot_product_attention(q, k, v, b); "
+     "s = scaled_dot_product_attention(q, k, v, m, nan_rows=true); t = scaled_dot_product_attention(q, k, v, b, nan_rows=true); output y, z, s, t",
      m="values 1 0 1 1 0  0 0 0 0 0  0 0 1 0 0  1 1 1 1 1", b="values 0 -inf 1 -inf 2  -inf -inf -inf -inf -inf  1 2 3 4 5  -inf -inf -inf -inf 0")
 case("sdpa_layouts", "input x : f32[2, 7, 72]; q = slice(x, 2, 0, 24); k = slice(x, 2, 24, 48); v = slice(x, 2, 48, 72); "
      + "; ".join(f"{n}4 = view({n}, [2, 7, 3, 8]); {n}h = permute({n}4, [0, 2, 1, 3])" for n in "qkv")

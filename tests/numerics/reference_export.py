@@ -13,17 +13,19 @@ def heads(x, query):
     return Tensor(np.repeat(x.v, times, axis=-3), x.dtype, np.repeat(x.e, times, axis=-3))
 
 
-def probabilities(x):
+def probabilities(x, nan_rows=False):
     """softmax, but 0 in rows of -inf."""
     if not x.v.size:
         return x
     _, e, total = shifted_exponentials(x, -1)
     with np.errstate(all="ignore"):
         p = div(e, total)
+    if nan_rows:
+        return p
     return pick((x.v == -np.inf).all(axis=-1, keepdims=True), Tensor(np.zeros(x.v.shape), x.dtype), p, x.dtype)
 
 
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False, nan_rows=False):
     dtype = query.dtype
     if enable_gqa:
         key, value = heads(key, query), heads(value, query)
@@ -36,5 +38,5 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         scores = pick(attn_mask.v != 0, scores, lift(-math.inf), scores.dtype)
     elif attn_mask is not None:
         scores = plain_add(scores, Tensor(attn_mask.v, scores.dtype, attn_mask.e))
-    p = as_compute(stored(probabilities(scores), dtype))  # they may be stored between the products
+    p = as_compute(stored(probabilities(scores, nan_rows), dtype))  # they may be stored between the products
     return stored(product(p, value), dtype)

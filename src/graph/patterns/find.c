@@ -18,16 +18,24 @@ static void pattern__enter(pattern__index *index, uint32_t *end, const ind__patt
     }
 }
 
+static bool pattern__enabled(const ind__pattern *p, const ind__pass_options *o) {
+    return (!p->off || pattern__listed(o->enabled_patterns, p->name)) &&
+           !pattern__listed(o->disabled_patterns, p->name);
+}
+
 /* The lists are tried in order; each has its last pattern first. */
-static bool pattern__make_index(ind__arena *arena, const ind__pattern *const lists[2], pattern__index *index) {
+static bool pattern__make_index(ind__arena *arena, const ind__pattern *const lists[3], const ind__pass_options *o,
+                                pattern__index *index) {
     uint32_t end[IND_NUM_OPS];
     memset(index, 0, sizeof *index);
-    for (int l = 0; l < 2; l++)
-        for (const ind__pattern *p = lists[l]; p; p = p->next) pattern__enter(index, NULL, p);
+    for (int l = 0; l < 3; l++)
+        for (const ind__pattern *p = lists[l]; p; p = p->next)
+            if (pattern__enabled(p, o)) pattern__enter(index, NULL, p);
     for (int op = 0; op < IND_NUM_OPS; op++) end[op] = index->first[op + 1] += index->first[op];
     index->pattern = ind__arena_alloc(arena, (index->first[IND_NUM_OPS] + (size_t)1) * sizeof *index->pattern);
-    for (int l = 2; l-- > 0 && index->pattern;)
-        for (const ind__pattern *p = lists[l]; p; p = p->next) pattern__enter(index, end, p);
+    for (int l = 3; l-- > 0 && index->pattern;)
+        for (const ind__pattern *p = lists[l]; p; p = p->next)
+            if (pattern__enabled(p, o)) pattern__enter(index, end, p);
     return index->pattern != NULL;
 }
 
@@ -135,20 +143,26 @@ static void pattern__search_end(pattern__search *s) {
     ind__arena_free(&s->arena);
 }
 
-/* Finds the matches of all patterns; near misses go to the log unless that is NULL. False: out of memory. */
-static bool pattern__find_all(pattern__search *s, const ind_graph *g, const ind__pattern *const lists[2],
-                              ind__pass_log *log) {
+/* Finds the matches of the graph's own patterns, of those registered and of the built-in ones; near misses go to the
+   log. On failure the context has the reason. */
+static bool pattern__find_all(pattern__search *s, const ind_graph *g, const ind__pattern *own,
+                              const ind__pass_options *o) {
+    const ind__pattern *const lists[3] = {own, pattern__registered(g->context), o->builtin};
     memset(s, 0, sizeof *s);
     s->g = g;
     s->arena.context = g->context;
     s->low = UINT32_MAX;
     s->match.g = g;
     s->match.uses = &s->uses;
-    if (!pattern__make_index(&s->arena, lists, &s->index) || !pattern__make_uses(&s->arena, g, &s->uses)) return false;
+    if (pattern__check_names(g->context, lists, o->enabled_patterns)) return false;
+    if (pattern__check_names(g->context, lists, o->disabled_patterns)) return false;
+    if (!pattern__make_index(&s->arena, lists, o, &s->index)) return false;
+    if (!s->index.first[IND_NUM_OPS]) return true;
+    if (!pattern__make_uses(&s->arena, g, &s->uses)) return false;
     for (uint32_t i = g->num_nodes; i-- > 1 && !s->failed;) {
         const ind_graph_op op = g->node[i].op;
         for (uint32_t k = s->index.first[op]; k < s->index.first[op + 1] && !s->uses.taken[i]; k++)
-            if (s->index.pattern[k]) pattern__try(s, s->index.pattern[k], i, log);
+            if (s->index.pattern[k]) pattern__try(s, s->index.pattern[k], i, o->log);
     }
     return !s->failed;
 }

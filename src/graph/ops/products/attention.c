@@ -80,10 +80,10 @@ ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, in
     ind_attention_desc d = {0};
     if (desc) d = *desc;
     ind_tensor operands[4] = {query, key, value, attn_mask};
-    ind__attr a[4] = {ind__attr_float(0), ind__attr_bool(d.is_causal), ind__attr_float(d.scale),
-                      ind__attr_bool(d.enable_gqa)};
+    ind__attr a[5] = {ind__attr_float(0), ind__attr_bool(d.is_causal), ind__attr_float(d.scale),
+                      ind__attr_bool(d.enable_gqa), ind__attr_bool(d.nan_rows)};
     if (d.scale == 0) a[2].kind = IND__ATTR_NONE;
-    return ind__call(IND_OP_SCALED_DOT_PRODUCT_ATTENTION, operands, 4, a, 4);
+    return ind__call(IND_OP_SCALED_DOT_PRODUCT_ATTENTION, operands, 4, a, 5);
 }
 
 /* ---- attention: lowerings */
@@ -112,11 +112,12 @@ static ind_value graph__attention_score(ind_ops *o, const ind_expr *index, int r
     return ind_op_add(o, x, graph__lower_cast(o, mask, l->compute));
 }
 
-/* softmax as of the op softmax, but 0 in a row of only -inf (all keys excluded). */
+/* softmax as of the op softmax, but 0 in a row of only -inf (all keys excluded), unless nan_rows is set. */
 static ind_value graph__attention_probability(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value m = graph__lower_row_part(o, l, 0, index);
     ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
     ind_value p = ind_op_exp(o, ind_op_sub(o, graph__attention_score(o, index, rank, l), m));
+    if (l->node->attr[4].i) return ind_op_div(o, p, sum);
     ind_value none = ind_op_eq(o, m, graph__lower_float(o, l, -INFINITY));
     return ind_op_where(o, none, graph__lower_float(o, l, 0), ind_op_div(o, p, sum));
 }

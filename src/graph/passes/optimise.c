@@ -1,0 +1,120 @@
+/* ---- the order of all passes */
+
+typedef struct graph__optimiser {
+    const ind_graph *given, *now;
+    const ind__pass_options *options;
+    uint32_t enabled; /* bit per ind_pass */
+} graph__optimiser;
+
+/* Replaces the graph by r->to. */
+static void graph__advance(graph__optimiser *o, const graph__rewrite *r) {
+    if (o->now != o->given) ind_graph_destroy((ind_graph *)o->now);
+    o->now = r->to;
+}
+
+/* Repeats passes on single nodes until nothing changes. Copies the graph at least once. */
+static ind_status graph__settle(graph__optimiser *o, uint32_t enabled) {
+    bool changed = true;
+    ind_status status = IND_OK;
+    for (int iteration = 0; !status && changed && iteration < IND__MAX_ITERATIONS; iteration++) {
+        graph__rewrite r = {.from = o->now, .enabled = enabled, .log = o->options->log};
+        r.given = o->now == o->given;
+        status = graph__rewrite_once(&r);
+        if (!status) graph__advance(o, &r);
+        changed = r.changed;
+    }
+    return status;
+}
+
+/* Replaces the matches in one iteration. *applied: the number of replacements that were not refused. */
+static ind_status graph__replace_matches(graph__optimiser *o, const pattern__search *s, uint32_t *applied) {
+    ind_context *c = o->given->context;
+    graph__rewrite r = {.from = o->now, .enabled = o->enabled, .log = o->options->log, .application = s->found};
+    r.application_of = ind__alloc(c, (o->now->num_nodes + (size_t)1) * sizeof *r.application_of);
+    for (uint32_t a = 0; r.application_of && a < s->num_found; a++) {
+        const ind__pattern *p = s->found[a].pattern;
+        for (uint32_t n = 0; n < p->num_names; n++)
+            if (p->names[n].output) r.application_of[pattern__node_of(p, s->found[a].node, n)] = a + 1;
+    }
+    ind_status status = r.application_of ? graph__rewrite_once(&r) : ind__failed(c);
+    if (!status) graph__advance(o, &r);
+    *applied = r.applied;
+    ind__free(c, r.application_of);
+    return status;
+}
+
+/* One round: finds the matches of all patterns and replaces them. The last round logs the near misses. */
+static ind_status graph__apply_patterns(graph__optimiser *o, uint32_t *applied) {
+    ind__pass_log *log = o->options->log;
+    const uint32_t logged = log->num, missed = log->misses;
+    pattern__search s;
+    *applied = 0;
+    ind_status status =
+        pattern__find_all(&s, o->now, o->given->patterns, o->options) ? IND_OK : ind__failed(log->context);
+    if (!status && s.num_found) {
+        log->num = logged;
+        log->misses = missed;
+        status = graph__replace_matches(o, &s, applied);
+    }
+    pattern__search_end(&s);
+    return status;
+}
+
+/* Alternates the passes on single nodes and rounds of patterns until nothing changes. */
+static ind_status graph__run_passes(graph__optimiser *o) {
+    uint32_t applied = o->enabled >> IND_PASS_PATTERNS & 1;
+    ind_status status = graph__settle(o, o->enabled);
+    for (int round = 0; !status && applied && round < GRAPH__MAX_ROUNDS; round++) {
+        status = graph__apply_patterns(o, &applied);
+        if (!status && applied) status = graph__settle(o, o->enabled);
+    }
+    return status;
+}
+
+/* Runs the user's passes of a point, each with one visit of all ops. *changed: one of them replaced an op. */
+static ind_status graph__run_user_passes(graph__optimiser *o, ind_pass_point point, bool *changed) {
+    ind_context *c = o->given->context;
+    const graph__user_pass *newest = graph__user_passes(c);
+    uint32_t num = 0;
+    ind_status status = IND_OK;
+    *changed = false;
+    for (const graph__user_pass *p = newest; p; p = p->next) num++;
+    for (; num > 0 && !status; num--) { /* the oldest first */
+        const graph__user_pass *pass = newest;
+        for (uint32_t k = 1; k < num; k++) pass = pass->next;
+        if (pass->desc.point != point) continue;
+        graph__rewrite r = {.from = o->now, .enabled = 1u << IND_PASS_DCE, .log = o->options->log, .pass = &pass->desc};
+        r.users = graph__count_readers(o->now);
+        status = r.users ? graph__rewrite_once(&r) : ind__failed(c);
+        ind__free(c, r.users);
+        if (!status) graph__advance(o, &r);
+        if (!status) status = ind__graph_verify(o->now);
+        *changed = *changed || r.changed;
+    }
+    return status;
+}
+
+/* The passes of a compile: of the user and of patterns, too. */
+static ind_status graph__run_all_passes(graph__optimiser *o) {
+    bool changed;
+    ind_status status = graph__run_user_passes(o, IND_POINT_START, &changed);
+    changed = true;
+    for (int round = 0; !status && changed && round < IND__MAX_ITERATIONS; round++) {
+        status = graph__run_passes(o);
+        if (!status) status = graph__run_user_passes(o, IND_POINT_OPTIMISED, &changed);
+    }
+    if (!status) status = graph__run_user_passes(o, IND_POINT_LOWERING, &changed);
+    if (!status && changed) status = graph__settle(o, o->enabled & 1u << IND_PASS_DCE);
+    return !status && o->options->log->failed ? ind__failed(o->given->context) : status;
+}
+
+ind_status ind__graph_optimise(const ind_graph *g, const ind__pass_options *options, ind_graph **out) {
+    graph__optimiser o = {g, g, options, ~options->disabled};
+    *out = NULL;
+    ind_status status = options->log ? graph__run_all_passes(&o) : graph__settle(&o, o.enabled);
+    if (!status)
+        *out = (ind_graph *)o.now;
+    else if (o.now != g)
+        ind_graph_destroy((ind_graph *)o.now);
+    return status;
+}
