@@ -85,9 +85,9 @@ typedef struct ind__pattern {
     const struct ind__pattern *next; /* declared earlier */
     const char *name, *text;
     const char *off; /* why it is off by default; NULL: it is on */
-    pattern__name names[IND__MAX_PATTERN_NAMES];
+    pattern__name *names;
     uint32_t num_names;
-    pattern__step step[IND__MAX_PATTERN_STEPS];
+    pattern__step *step;
     uint32_t num_steps, root;                    /* root: the last step with an output */
     uint32_t guard[IND__MAX_PATTERN_CONDITIONS]; /* positions of the expressions */
     uint32_t num_guards;

@@ -571,31 +571,54 @@ static bool pattern__check(ind__parser *p, ind__pattern *pt, const char *at) {
            ind__parse_error(p, at, IND_PARSE, "pattern %s: its ops are not connected by tensors", pt->name);
 }
 
+/* first "=>" second */
+static bool pattern__parse_parts(ind__parser *p, pattern__reader *r) {
+    ind__parse_scope scope = {pattern__read_operand, pattern__read_attr, pattern__size_unknown, r};
+    p->scope = &scope;
+    bool ok = pattern__parse_part(p, r);
+    ind__skip_lines(p);
+    r->replacement = true;
+    if (ok && p->at[0] == '=' && p->at[1] == '>') {
+        p->at += 2;
+        ok = pattern__parse_part(p, r);
+    } else if (ok) {
+        ok = ind__expected(p, "\"=>\"");
+    }
+    p->scope = NULL;
+    return ok;
+}
+
+/* Moves names and steps, which were read to the largest arrays, to the arena. */
+static bool pattern__keep(ind__arena *arena, ind__pattern *pt, const char *begin, size_t length) {
+    pattern__name *names = ind__arena_copy(arena, pt->names, pt->num_names * sizeof *names);
+    pattern__step *step = ind__arena_copy(arena, pt->step, pt->num_steps * sizeof *step);
+    pt->names = names;
+    pt->step = step;
+    pt->text = ind__arena_string(arena, begin, length);
+    return names && step && pt->text;
+}
+
 /* Reads a pattern after its keyword; `begin`: the position of that. Its memory is the arena of p->g. */
 static ind__pattern *pattern__parse(ind__parser *p, const char *begin) {
     char name[IND__MAX_NAME + 1];
+    ind_context *c = p->g->context;
     if (!ind__need_name(p, "the name of the pattern", name)) return NULL;
+    pattern__name *names = ind__alloc(c, IND__MAX_PATTERN_NAMES * sizeof *names);
+    pattern__step *steps = ind__alloc(c, IND__MAX_PATTERN_STEPS * sizeof *steps);
     ind__pattern *pt = ind__arena_alloc(&p->g->arena, sizeof *pt);
     pattern__reader r = {.pattern = pt, .begin = begin};
-    ind__parse_scope scope = {pattern__read_operand, pattern__read_attr, pattern__size_unknown, &r};
-    if (pt) pt->name = ind__arena_string(&p->g->arena, name, strlen(name));
-    if (!pt || !pt->name) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory"), NULL;
-    p->scope = &scope;
-    if (pattern__parse_part(p, &r)) {
-        ind__skip_lines(p);
-        r.replacement = true;
-        if (p->at[0] == '=' && p->at[1] == '>') {
-            p->at += 2;
-            pattern__parse_part(p, &r);
-        } else {
-            ind__expected(p, "\"=>\"");
-        }
+    bool ok = names && steps && pt && (pt->name = ind__arena_string(&p->g->arena, name, strlen(name))) != NULL;
+    if (!ok) ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory");
+    if (ok) {
+        pt->names = names;
+        pt->step = steps;
+        ok = pattern__parse_parts(p, &r) && pattern__check(p, pt, begin);
     }
-    p->scope = NULL;
-    if (p->status || !pattern__check(p, pt, begin)) return NULL;
-    pt->text = ind__arena_string(&p->g->arena, begin, (size_t)(p->at - begin));
-    if (!pt->text) ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory");
-    return p->status ? NULL : pt;
+    if (ok && !pattern__keep(&p->g->arena, pt, begin, (size_t)(p->at - begin)))
+        ok = ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory");
+    ind__free(c, names);
+    ind__free(c, steps);
+    return ok ? pt : NULL;
 }
 
 /* "pattern" name ..: declares a pattern of the graph. */
