@@ -1907,6 +1907,9 @@ typedef struct ind_compile_desc {
        replacement is not faster yet, or because it changes results by more than rounding. IND_NOT_FOUND: no such
        pattern. */
     const char *enabled_patterns, *disabled_patterns;
+    /* Passes stop after this many changes; 0: no limit. With fusion.max_fusions it finds the change that gives a wrong
+       result: `ind bisect`. Removing unused ops is no change. */
+    uint32_t max_changes;
     ind_realise_policy realise;
     ind_fusion_policy fusion;
 } ind_compile_desc;
@@ -22317,14 +22320,21 @@ struct ind__pass_log {
     ind__arena arena;
     graph__change *change;
     uint32_t num, capacity;
-    uint32_t misses; /* including those that are not kept */
-    bool failed;     /* out of memory */
+    uint32_t misses;         /* including those that are not kept */
+    uint32_t changes, limit; /* changes so far, without the removal of unused ops; limit 0: none */
+    bool failed;             /* out of memory */
 };
+
+/* False: the limit of changes is reached. */
+static bool graph__may_change(const ind__pass_log *log) {
+    return !log || !log->limit || log->changes < log->limit;
+}
 
 static void graph__log(ind__pass_log *log, const char *pass, bool missed, const char *format, ...) IND__PRINTF(4, 5);
 static void graph__log(ind__pass_log *log, const char *pass, bool missed, const char *format, ...) {
     char text[600];
     if (!log) return;
+    if (!missed && strcmp(pass, "dce") != 0) log->changes++;
     if (missed && ++log->misses > GRAPH__MAX_MISSES) return;
     va_list args;
     va_start(args, format);
@@ -23771,8 +23781,9 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
 }
 
 static uint32_t graph__rewrite_node(graph__rewrite *r, const ind__node *n) {
-    if (r->pass) return graph__visit(r, n);
-    for (int p = 0; p < IND_NUM_PASSES; p++) {
+    const bool may = n->op == IND_OP_SCALAR || graph__may_change(r->log);
+    if (r->pass && may) return graph__visit(r, n);
+    for (int p = 0; may && !r->pass && p < IND_NUM_PASSES; p++) {
         uint32_t x = graph__pass_table[p] && (r->enabled >> p & 1) ? graph__pass_table[p](r, n) : 0;
         if (x) {
             graph__log_replaced(r, graph__pass_name[p], n, x);
@@ -23841,6 +23852,7 @@ static bool graph__copy_inputs(graph__rewrite *r, const pattern__application *a,
 static bool graph__replace(graph__rewrite *r, uint32_t i, uint32_t *operands) {
     pattern__application *a = &r->application[r->application_of[i] - 1];
     if (a->done) return true;
+    if (!graph__may_change(r->log)) return a->done = a->refused = true;
     if (!graph__copy_inputs(r, a, i, operands) || !graph__apply(r, a)) return false;
     if (a->refused) return true;
     for (uint32_t n = 0; n < a->pattern->num_names; n++)
@@ -24332,6 +24344,7 @@ static ind_status ind__compile_names(ind__compilation *k) {
 
 static ind_status ind__compile_passes(ind__compilation *k) {
     k->log.context = k->log.arena.context = k->context;
+    k->log.limit = k->desc.max_changes;
     const ind__pass_options options = {.disabled = k->desc.disabled_passes,
                                        .enabled_patterns = k->desc.enabled_patterns,
                                        .disabled_patterns = k->desc.disabled_patterns,
@@ -24345,6 +24358,7 @@ static ind_status ind__compile_passes(ind__compilation *k) {
     k->given = NULL;
     status = k->graph->status;
     if (!status && ind__verifying(k->context)) status = ind__graph_verify(k->graph);
+    k->stats.num_changes = (int)k->log.changes;
     if (!status) status = ind__compile_names(k);
     return ind__stage_end(k, status);
 }
@@ -24385,6 +24399,7 @@ static ind_status ind__compile_schedule(ind__compilation *k) {
     if (!status)
         status =
             ind__schedule_create(k->context, k->lowered, &k->desc.fusion, ind__compilation_origin, k, &k->schedule);
+    if (!status) k->stats.num_fusions = (int)k->schedule->num_fusions;
     ind__clock_stage(k, &k->stats.schedule_ms);
     return ind__stage_end(k, status);
 }

@@ -207,6 +207,7 @@ typedef struct ind_fusion_policy {
     bool disable_combo;            /* every kernel is a separate launch */
     bool disable_dependent_launch; /* no programmatic dependent launch */
     bool disable_finish;           /* a reduction of the results of a few rows is a separate launch */
+    uint32_t max_fusions;          /* fusion stops after this many pairs; 0: no limit. For bisection */
 #define X(type, field, value, scale, meaning, source) type field;
     IND_FUSION_FIGURES(X)
 #undef X
@@ -305,8 +306,10 @@ typedef struct ind_schedule {
     ind_combo_reason *combo; /* by kernel */
     ind_edge *edge;
     uint32_t num_edges, cap_edges;
-    uint32_t *kernel_of;            /* by loop: the kernel that runs it */
-    uint32_t *first_use, *last_use; /* by buffer: kernels; UINT32_MAX: it never reaches memory */
+    uint32_t fusion_limit;               /* max_fusions of the policy */
+    uint32_t num_fusions, last_fused[2]; /* pairs fused; a loop of each group of the last pair */
+    uint32_t *kernel_of;                 /* by loop: the kernel that runs it */
+    uint32_t *first_use, *last_use;      /* by buffer: kernels; UINT32_MAX: it never reaches memory */
     /* Memory plan, by buffer number. */
     ind_expr *offset;  /* bytes from the start of the arena, multiples of 256; invalid: not in the arena (inputs,
                           constants, outputs, and buffers that never reach memory) */
@@ -2768,6 +2771,16 @@ static void sched__concatenate_loops(sched__fuser *f, uint32_t a, uint32_t b) {
     f->group[a].head = head, f->group[a].tail = last;
 }
 
+/* True if the policy's limit is reached. Else counts a fusion of these groups. */
+static bool sched__limited(sched__fuser *f, uint32_t a, uint32_t b) {
+    ind_schedule *s = f->schedule;
+    if (f->policy.max_fusions && s->num_fusions >= f->policy.max_fusions) return true;
+    s->num_fusions++;
+    s->last_fused[0] = f->group[a].head;
+    s->last_fused[1] = f->group[b].head;
+    return false;
+}
+
 static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t round) {
     sched__group *x = &f->group[a], *y = &f->group[b];
     if (!sched__move_to(f, a, fit->map_a) || !sched__move_to(f, b, fit->map_b)) return false;
@@ -2801,7 +2814,7 @@ static bool sched__fuse_round(sched__fuser *f, sched__pairs *p, bool *changed) {
             uint32_t t = a;
             a = b, b = t;
         }
-        if (!sched__fused(sched__can_fuse(f, a, b, &fit))) continue;
+        if (!sched__fused(sched__can_fuse(f, a, b, &fit)) || sched__limited(f, a, b)) continue;
         if (!sched__fuse_pair(f, a, b, fit, p->round + 1)) return false;
         *changed = true;
     }
@@ -2816,7 +2829,8 @@ static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round)
         const sched__fit *fit;
         if (f->access[i].write || !f->access[i].operand || writer == IND__SCHED_NONE) continue;
         a = f->group_of[writer];
-        if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE) continue;
+        if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE || sched__limited(f, a, b))
+            continue;
         for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
             f->access[it.at - f->access].operand = true;
         if (!sched__fuse_pair(f, a, b, fit, round)) return false;
@@ -5469,6 +5483,13 @@ void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn 
     sched__print_formula(&p, " bytes; live at once, at most ", s->peak_bytes);
     sched__print_formula(&p, "; without fusion ", s->op_by_op_bytes);
     ind__textf(t, "\n");
+    if (s->fusion_limit && s->num_fusions) {
+        ind__textf(t, "last fusion: ");
+        sched__print_result(&p, s->last_fused[0], 0);
+        ind__textf(t, " with ");
+        sched__print_result(&p, s->last_fused[1], 0);
+        ind__textf(t, "\n");
+    }
     ind__free(s->context, first);
 }
 
@@ -5656,7 +5677,8 @@ static ind_status sched__create(const sched__fuser *f, ind_schedule **out) {
     ind_context *c = f->context;
     ind_schedule *s = *out = ind__alloc(c, sizeof *s);
     if (!s) return IND_OUT_OF_MEMORY;
-    *s = (ind_schedule){.context = c, .program = f->program, .arena = {.context = c}};
+    *s = (ind_schedule){
+        .context = c, .program = f->program, .arena = {.context = c}, .fusion_limit = f->policy.max_fusions};
     sched__fuser *run = ind__alloc(c, sizeof *run);
     ind_status status = run ? IND_OK : IND_OUT_OF_MEMORY;
     if (run) {

@@ -7,6 +7,8 @@
  *     ind emit  FILE.ind --html [--size B=4]... [--arch sm_90a]
  *                        one page about it all: redirect to a file, open it
  *     ind bench FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json]
+ *     ind bisect FILE.ind [as run] [--tolerance T]
+ *                        finds the first change of a pass, or the first fusion, that gives other results than none
  *     ind ops   [--json] the ops of the text form, and how each fuses
  *     ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes: ind_size.h
  *
@@ -53,7 +55,9 @@ typedef struct options {
     ind_device device;
     uint32_t disabled; /* ind_compile_desc.disabled_passes */
     char enabled_patterns[MAX_NAMES], disabled_patterns[MAX_NAMES];
-    bool json, html, deterministic;
+    uint32_t max_changes, max_fusions; /* limits of a bisection; 0: none */
+    double tolerance;                  /* of a bisection; negative: by element type */
+    bool json, html, deterministic, unfused, quiet;
 } options;
 
 /* One line: of a longer message, as NVRTC's with the source around an error, the first. */
@@ -94,11 +98,13 @@ static int find_word(const char *const *words, int count, const char *word) {
 }
 
 static int usage(void) {
-    return fail("usage: ind run|emit|bench FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] "
-                "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
-                "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable NAME]... [--enable "
-                "NAME]... [--arch sm_90a] "
-                "[--repeat N] [--json] [--deterministic]; or ind ops [--json]; or ind size EXPR... (ind size --help)");
+    return fail(
+        "usage: ind run|emit|bench|bisect FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] "
+        "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
+        "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable NAME]... [--enable "
+        "NAME]... [--arch sm_90a] "
+        "[--repeat N] [--tolerance T] [--json] [--deterministic]; or ind ops [--json]; or ind size EXPR... (ind size "
+        "--help)");
 }
 
 static int number_option(const char *option, const char *value, uint64_t most, uint64_t *out) {
@@ -152,6 +158,11 @@ static int read_option(const char *option, const char *value, options *o) {
     if (!strcmp(option, "--random")) return number_option(option, value, UINT64_MAX, &o->seed);
     if (!strcmp(option, "--device")) return device_option(value, o);
     if (!strcmp(option, "--disable")) return disable_option(value, o);
+    if (!strcmp(option, "--tolerance")) {
+        char *end;
+        o->tolerance = strtod(value, &end);
+        return *end || end == value || !(o->tolerance >= 0) ? fail("--tolerance %s: a number is needed", value) : 0;
+    }
     if (!strcmp(option, "--enable")) return list_name(option, value, o->enabled_patterns);
     if (!strcmp(option, "--repeat")) {
         if (number_option(option, value, 1000000, &number)) return 1;
@@ -163,7 +174,7 @@ static int read_option(const char *option, const char *value, options *o) {
     if (!strcmp(option, "--arch")) return o->arch = value, 0;
     if (!strcmp(option, "--weights")) return o->weights = value, 0;
     return fail("unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
-                "--disable --enable --html --repeat --json --deterministic",
+                "--disable --enable --tolerance --html --repeat --json --deterministic",
                 option);
 }
 
@@ -178,8 +189,9 @@ static int make_directory(const char *path) {
 }
 
 static int read_options(int argc, char **argv, options *o) {
-    static const char *const commands[] = {"run", "emit", "bench"};
-    if (argc < 3 || find_word(commands, 3, argv[1]) < 0) return usage();
+    static const char *const commands[] = {"run", "emit", "bench", "bisect"};
+    if (argc < 3 || find_word(commands, 4, argv[1]) < 0) return usage();
+    o->tolerance = -1;
     o->command = argv[1];
     o->file = argv[2];
     o->repeat = 20;
@@ -580,7 +592,9 @@ static int open_session(session *s, ind_graph *g) {
                              .deterministic = s->o->deterministic,
                              .disabled_passes = s->o->disabled,
                              .enabled_patterns = s->o->enabled_patterns,
-                             .disabled_patterns = s->o->disabled_patterns};
+                             .disabled_patterns = s->o->disabled_patterns,
+                             .max_changes = s->o->max_changes,
+                             .fusion = {.disable = s->o->unfused, .max_fusions = s->o->max_fusions}};
     if (ind_compile(g, &desc, &s->m)) return fail("%s: %s", s->o->file, ind_error(s->ctx));
     s->n = ind_module_num_bindings(s->m);
     s->t = calloc((size_t)s->n + 1, sizeof *s->t);
@@ -645,8 +659,8 @@ static int run(session *s) {
     free(desc.data_sizes);
     for (int i = 0; i < s->n && !failed; i++) {
         if (s->t[i].info->kind != IND_BINDING_OUTPUT && !s->t[i].info->mutated) continue;
-        if (s->o->output && write_tensor(&s->t[i], s->o->output)) failed = 1;
-        if (!s->o->output) print_tensor(&s->t[i]);
+        if (s->o->output && !s->o->quiet && write_tensor(&s->t[i], s->o->output)) failed = 1;
+        if (!s->o->output && !s->o->quiet) print_tensor(&s->t[i]);
     }
     return failed;
 }
@@ -707,6 +721,8 @@ static int bench(session *s) {
     free(times);
     return failed;
 }
+
+#include "ind_bisect.h"
 
 /* ---- ops */
 
@@ -803,6 +819,8 @@ int main(int argc, char **argv) {
     int failed = load_graph(ctx, &o, &g);
     if (!failed && !strcmp(o.command, "emit")) {
         failed = emit(ctx, g, &o);
+    } else if (!failed && !strcmp(o.command, "bisect")) {
+        failed = bisect(ctx, g, &o);
     } else if (!failed) {
         failed = open_session(&s, g);
         if (!failed) failed = !strcmp(o.command, "run") ? run(&s) : bench(&s);

@@ -99,6 +99,7 @@ static ind_status ind__compile_names(ind__compilation *k) {
 
 static ind_status ind__compile_passes(ind__compilation *k) {
     k->log.context = k->log.arena.context = k->context;
+    k->log.limit = k->desc.max_changes;
     const ind__pass_options options = {.disabled = k->desc.disabled_passes,
                                        .enabled_patterns = k->desc.enabled_patterns,
                                        .disabled_patterns = k->desc.disabled_patterns,
@@ -112,6 +113,7 @@ static ind_status ind__compile_passes(ind__compilation *k) {
     k->given = NULL;
     status = k->graph->status;
     if (!status && ind__verifying(k->context)) status = ind__graph_verify(k->graph);
+    k->stats.num_changes = (int)k->log.changes;
     if (!status) status = ind__compile_names(k);
     return ind__stage_end(k, status);
 }
@@ -152,6 +154,7 @@ static ind_status ind__compile_schedule(ind__compilation *k) {
     if (!status)
         status =
             ind__schedule_create(k->context, k->lowered, &k->desc.fusion, ind__compilation_origin, k, &k->schedule);
+    if (!status) k->stats.num_fusions = (int)k->schedule->num_fusions;
     ind__clock_stage(k, &k->stats.schedule_ms);
     return ind__stage_end(k, status);
 }

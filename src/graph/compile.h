@@ -59,6 +59,9 @@ typedef struct ind_compile_desc {
        replacement is not faster yet, or because it changes results by more than rounding. IND_NOT_FOUND: no such
        pattern. */
     const char *enabled_patterns, *disabled_patterns;
+    /* Passes stop after this many changes; 0: no limit. With fusion.max_fusions it finds the change that gives a wrong
+       result: `ind bisect`. Removing unused ops is no change. */
+    uint32_t max_changes;
     ind_realise_policy realise;
     ind_fusion_policy fusion;
 } ind_compile_desc;

@@ -100,6 +100,8 @@ typedef struct ind_module_stats {
     int num_sources;   /* sources compiled so far, variants counted */
     int num_from_pack; /* of these, found in the kernel pack or in memory */
     int num_late;      /* of the sources, variants compiled on demand by a launch */
+    int num_changes;   /* by graph passes; removing unused ops is none */
+    int num_fusions;   /* pairs of groups of loops that were fused */
     double lower_ms, schedule_ms, emit_ms, compile_ms, load_ms; /* wall clock of the stages */
     /* Time spent waiting for the driver context, and for NVRTC. Counted for the first module of a context that needs
        them, else 0. Not included in the stages. */

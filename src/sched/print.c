@@ -307,5 +307,12 @@ void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn 
     sched__print_formula(&p, " bytes; live at once, at most ", s->peak_bytes);
     sched__print_formula(&p, "; without fusion ", s->op_by_op_bytes);
     ind__textf(t, "\n");
+    if (s->fusion_limit && s->num_fusions) {
+        ind__textf(t, "last fusion: ");
+        sched__print_result(&p, s->last_fused[0], 0);
+        ind__textf(t, " with ");
+        sched__print_result(&p, s->last_fused[1], 0);
+        ind__textf(t, "\n");
+    }
     ind__free(s->context, first);
 }

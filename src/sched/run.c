@@ -44,7 +44,8 @@ static ind_status sched__create(const sched__fuser *f, ind_schedule **out) {
     ind_context *c = f->context;
     ind_schedule *s = *out = ind__alloc(c, sizeof *s);
     if (!s) return IND_OUT_OF_MEMORY;
-    *s = (ind_schedule){.context = c, .program = f->program, .arena = {.context = c}};
+    *s = (ind_schedule){
+        .context = c, .program = f->program, .arena = {.context = c}, .fusion_limit = f->policy.max_fusions};
     sched__fuser *run = ind__alloc(c, sizeof *run);
     ind_status status = run ? IND_OK : IND_OUT_OF_MEMORY;
     if (run) {

@@ -133,6 +133,7 @@ typedef struct ind_fusion_policy {
     bool disable_combo;            /* every kernel is a separate launch */
     bool disable_dependent_launch; /* no programmatic dependent launch */
     bool disable_finish;           /* a reduction of the results of a few rows is a separate launch */
+    uint32_t max_fusions;          /* fusion stops after this many pairs; 0: no limit. For bisection */
 #define X(type, field, value, scale, meaning, source) type field;
     IND_FUSION_FIGURES(X)
 #undef X
@@ -231,8 +232,10 @@ typedef struct ind_schedule {
     ind_combo_reason *combo; /* by kernel */
     ind_edge *edge;
     uint32_t num_edges, cap_edges;
-    uint32_t *kernel_of;            /* by loop: the kernel that runs it */
-    uint32_t *first_use, *last_use; /* by buffer: kernels; UINT32_MAX: it never reaches memory */
+    uint32_t fusion_limit;               /* max_fusions of the policy */
+    uint32_t num_fusions, last_fused[2]; /* pairs fused; a loop of each group of the last pair */
+    uint32_t *kernel_of;                 /* by loop: the kernel that runs it */
+    uint32_t *first_use, *last_use;      /* by buffer: kernels; UINT32_MAX: it never reaches memory */
     /* Memory plan, by buffer number. */
     ind_expr *offset;  /* bytes from the start of the arena, multiples of 256; invalid: not in the arena (inputs,
                           constants, outputs, and buffers that never reach memory) */

@@ -12,14 +12,21 @@ struct ind__pass_log {
     ind__arena arena;
     graph__change *change;
     uint32_t num, capacity;
-    uint32_t misses; /* including those that are not kept */
-    bool failed;     /* out of memory */
+    uint32_t misses;         /* including those that are not kept */
+    uint32_t changes, limit; /* changes so far, without the removal of unused ops; limit 0: none */
+    bool failed;             /* out of memory */
 };
+
+/* False: the limit of changes is reached. */
+static bool graph__may_change(const ind__pass_log *log) {
+    return !log || !log->limit || log->changes < log->limit;
+}
 
 static void graph__log(ind__pass_log *log, const char *pass, bool missed, const char *format, ...) IND__PRINTF(4, 5);
 static void graph__log(ind__pass_log *log, const char *pass, bool missed, const char *format, ...) {
     char text[600];
     if (!log) return;
+    if (!missed && strcmp(pass, "dce") != 0) log->changes++;
     if (missed && ++log->misses > GRAPH__MAX_MISSES) return;
     va_list args;
     va_start(args, format);

@@ -84,8 +84,9 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
 }
 
 static uint32_t graph__rewrite_node(graph__rewrite *r, const ind__node *n) {
-    if (r->pass) return graph__visit(r, n);
-    for (int p = 0; p < IND_NUM_PASSES; p++) {
+    const bool may = n->op == IND_OP_SCALAR || graph__may_change(r->log);
+    if (r->pass && may) return graph__visit(r, n);
+    for (int p = 0; may && !r->pass && p < IND_NUM_PASSES; p++) {
         uint32_t x = graph__pass_table[p] && (r->enabled >> p & 1) ? graph__pass_table[p](r, n) : 0;
         if (x) {
             graph__log_replaced(r, graph__pass_name[p], n, x);
@@ -154,6 +155,7 @@ static bool graph__copy_inputs(graph__rewrite *r, const pattern__application *a,
 static bool graph__replace(graph__rewrite *r, uint32_t i, uint32_t *operands) {
     pattern__application *a = &r->application[r->application_of[i] - 1];
     if (a->done) return true;
+    if (!graph__may_change(r->log)) return a->done = a->refused = true;
     if (!graph__copy_inputs(r, a, i, operands) || !graph__apply(r, a)) return false;
     if (a->refused) return true;
     for (uint32_t n = 0; n < a->pattern->num_names; n++)

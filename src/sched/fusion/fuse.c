@@ -62,6 +62,16 @@ static void sched__concatenate_loops(sched__fuser *f, uint32_t a, uint32_t b) {
     f->group[a].head = head, f->group[a].tail = last;
 }
 
+/* True if the policy's limit is reached. Else counts a fusion of these groups. */
+static bool sched__limited(sched__fuser *f, uint32_t a, uint32_t b) {
+    ind_schedule *s = f->schedule;
+    if (f->policy.max_fusions && s->num_fusions >= f->policy.max_fusions) return true;
+    s->num_fusions++;
+    s->last_fused[0] = f->group[a].head;
+    s->last_fused[1] = f->group[b].head;
+    return false;
+}
+
 static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t round) {
     sched__group *x = &f->group[a], *y = &f->group[b];
     if (!sched__move_to(f, a, fit->map_a) || !sched__move_to(f, b, fit->map_b)) return false;
@@ -95,7 +105,7 @@ static bool sched__fuse_round(sched__fuser *f, sched__pairs *p, bool *changed) {
             uint32_t t = a;
             a = b, b = t;
         }
-        if (!sched__fused(sched__can_fuse(f, a, b, &fit))) continue;
+        if (!sched__fused(sched__can_fuse(f, a, b, &fit)) || sched__limited(f, a, b)) continue;
         if (!sched__fuse_pair(f, a, b, fit, p->round + 1)) return false;
         *changed = true;
     }
@@ -110,7 +120,8 @@ static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round)
         const sched__fit *fit;
         if (f->access[i].write || !f->access[i].operand || writer == IND__SCHED_NONE) continue;
         a = f->group_of[writer];
-        if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE) continue;
+        if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE || sched__limited(f, a, b))
+            continue;
         for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it))
             f->access[it.at - f->access].operand = true;
         if (!sched__fuse_pair(f, a, b, fit, round)) return false;
