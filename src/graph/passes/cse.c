@@ -1,10 +1,22 @@
 /* ---- CSE ---- */
 
+/* The fields that an attribute of a kind has; the others differ between a value and the same value by default. */
+typedef struct graph__attr_key {
+    int64_t kind, is_int, i, count, e;
+    double f;
+} graph__attr_key;
+
+static graph__attr_key graph__attr_fields(const ind__attr *a) {
+    graph__attr_key key = {.kind = a->kind, .count = a->count};
+    key.is_int = a->kind == IND__ATTR_SCALAR && a->is_int;
+    if (key.is_int || a->kind == IND__ATTR_INT || a->kind == IND__ATTR_BOOL || a->kind == IND__ATTR_DTYPE) key.i = a->i;
+    if (a->kind == IND__ATTR_FLOAT || (a->kind == IND__ATTR_SCALAR && !a->is_int)) key.f = a->f;
+    if (a->kind == IND__ATTR_SIZE) key.e = a->e.id;
+    return key;
+}
+
 static uint64_t graph__attr_hash(const ind__attr *a, uint64_t h) {
-    struct {
-        int64_t kind, is_int, i, count, e;
-        double f;
-    } key = {a->kind, a->is_int, a->i, a->count, a->e.id, a->f};
+    const graph__attr_key key = graph__attr_fields(a);
     h = ind__hash(&key, sizeof key, h);
     if (a->s) h = ind__hash(a->s, strlen(a->s), h);
     for (int k = 0; a->list && k < a->count; k++) h = ind__hash(&a->list[k].id, sizeof a->list[k].id, h);
@@ -13,9 +25,8 @@ static uint64_t graph__attr_hash(const ind__attr *a, uint64_t h) {
 }
 
 static bool graph__attr_equal(const ind__attr *a, const ind__attr *b) {
-    if (a->kind != b->kind || a->is_int != b->is_int || a->i != b->i || a->count != b->count || a->e.id != b->e.id)
-        return false;
-    if (memcmp(&a->f, &b->f, sizeof a->f) != 0 || (a->s == NULL) != (b->s == NULL)) return false;
+    const graph__attr_key x = graph__attr_fields(a), y = graph__attr_fields(b);
+    if (memcmp(&x, &y, sizeof x) != 0 || (a->s == NULL) != (b->s == NULL)) return false;
     if (a->s && strcmp(a->s, b->s) != 0) return false;
     for (int k = 0; a->list && b->list && k < a->count; k++) {
         if (a->list[k].id != b->list[k].id) return false;
