@@ -14,7 +14,7 @@
    Optional macros, defined before the implementation
        IND_API        linkage of every public function (default: extern)
 
-   Contents: >>overview >>version >>graph >>ops >>text >>compile >>explain >>formula >>internal
+   Contents: >>overview >>version >>graph >>ops >>text >>compile >>patterns >>user-passes >>explain >>formula >>internal
    implementation: >>op-table >>shapes >>builder >>composites >>lowerings >>families >>conditions >>printer >>parser
    >>import >>passes >>pipeline >>raise >>explain >>page >>formula >>solve
 */

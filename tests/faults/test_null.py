@@ -28,6 +28,7 @@ GOOD = {
     "ind_formula": "ind_int(s.ctx, 2)",
     "ind_value": "s.value",
     "ind_value *": "&s.value",
+    "ind_pass_desc *": '&(ind_pass_desc){.name = "mine", .visit = good_visit}',
     "ind_function_desc *": '&(ind_function_desc){"f(x: f32) -> f32", "x", NULL, NULL}',
     "ind_extern_desc *": '&(ind_extern_desc){.name = "e", .host = good_call}',
     "ind_extern_args *": '&(ind_extern_args){.inputs = &s.x, .num_inputs = 1, .results = (const char *[]){"f32[2]"}, .num_results = 1}',
@@ -193,6 +194,11 @@ static const char *now;
 static ind_value good_fn(ind_ops *o, const ind_expr *index, int rank, void *user) {
     (void)index, (void)rank, (void)user;
     return ind_op_constant(o, 1, IND_F32);
+}
+
+static ind_tensor good_visit(const ind_visited_op *op, void *user) {
+    (void)op, (void)user;
+    return ind_no_tensor();
 }
 
 static void good_combine(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {

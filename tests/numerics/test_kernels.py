@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tests" / "export"))
 from test_export import GRAPHS as MODELS  # noqa: E402
 from test_export import arrays, assert_same  # noqa: E402
 
-STAGE_KERNELS = 3
+STAGE_KERNELS = 4
 ALL = os.environ.get("IND_KERNELS_ALL") == "1"
 FUNCTIONS = {"Min": min, "Max": max, "Where": lambda c, a, b: a if c else b, "CeilDiv": lambda a, b: -(-a // b)}
 SAFETENSORS = {"F32": "f32", "F64": "f64", "F16": "f16", "BF16": "bf16", "I64": "i64", "I32": "i32", "I16": "i16", "I8": "i8", "U8": "u8", "BOOL": "bool"}
