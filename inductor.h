@@ -26782,6 +26782,9 @@ static const char *const graph__page_body[] = {
     "first</small></h2><p><small id='reasons'></small></p><div id='edges'><table><thead><tr>\n",
     "<th class='num'>bytes<th>fused<th>from<th>to<th>buffer<th>kernels<th>reason</thead><tbody></tbody></table></div>\n",
     "</section>\n",
+    "<section class='wide'><h2>Passes <small>what each graph pass changed, in order; matches of patterns that failed late\n",
+    "are near misses</small></h2><div id='passes'><table><thead><tr><th>pass<th>change</thead><tbody></tbody></table></div>\n",
+    "</section>\n",
     NULL,
 };
 /* clang-format on */
@@ -26825,7 +26828,7 @@ static const char *const graph__page_style[] = {
     ".source { display: flex; padding: 4px 0; } .source pre { margin: 0; } .kernel { display: block; }\n",
     ".numbers { color: var(--dim); text-align: right; padding-right: 10px; user-select: none; }\n",
     ".prelude { color: var(--dim); } .wide { margin-bottom: 12px; }\n",
-    "#edges table { min-width: 680px; } #edges { max-height: 70vh; overflow: auto; }\n",
+    "#edges table { min-width: 680px; } #edges, #passes { max-height: 70vh; overflow: auto; }\n",
     "svg { display: block; font: 11px system-ui, sans-serif; } svg text { fill: var(--dim); }\n",
     "@media (max-width: 900px) { body { padding: 8px; } #panes, #right { display: block; height: auto; }\n",
     "  #panes section { margin-bottom: 10px; } .scroll { max-height: 60vh; } .wide-only { display: none; }\n",
@@ -27195,6 +27198,14 @@ static const char *const graph__page_script[] = {
     "  if (matchMedia('(max-width: 900px)').matches) $('detail').scrollIntoView();\n",
     "}\n",
     "\n",
+    "// ---- passes\n",
+    "D.passes.changes.forEach(c => {\n",
+    "  const row = add($('passes').querySelector('tbody'), 'tr');\n",
+    "  add(row, 'td', c.pass);\n",
+    "  add(row, 'td', (c.missed ? 'near miss: ' : '') + c.text);\n",
+    "});\n",
+    "if (!D.passes.changes.length) $('passes').closest('section').hidden = true;\n",
+    "\n",
     "// ---- the page\n",
     "const launches = P.kernels.filter((k, n) => k.launch === n).length;\n",
     "document.querySelector('h1').textContent = S.kernels.length + ' kernels' +\n",
@@ -27291,8 +27302,8 @@ static void graph__page_sizes(ind__text *t, ind_module *m, const int64_t *value)
 /* Prints all data of the page as one JSON object. */
 static ind_status graph__page_data(ind__text *t, ind_module *m, const int64_t *value) {
     const char *graph = ind_module_text(m, IND_STAGE_GRAPH), *schedule = ind_module_json(m, IND_STAGE_SCHEDULE),
-               *plan = ind_module_json(m, IND_STAGE_PLAN);
-    if (!graph || !schedule || !plan) return ind__failed(m->context);
+               *plan = ind_module_json(m, IND_STAGE_PLAN), *passes = ind_module_json(m, IND_STAGE_PASSES);
+    if (!graph || !schedule || !plan || !passes) return ind__failed(m->context);
     ind__textf(t, "{\"name\": ");
     ind__text_json(t, m->desc.name);
     ind__textf(t, ",\n\"graph\": ");
@@ -27303,7 +27314,7 @@ static ind_status graph__page_data(ind__text *t, ind_module *m, const int64_t *v
     graph__page_formula(t, "bytes_written", ind_module_bytes_written(m));
     graph__page_formula(t, "flops", ind_module_flops(m));
     graph__page_sources(t, m->desc.plan);
-    ind__textf(t, "\"schedule\": %s, \"plan\": %s}", schedule, plan);
+    ind__textf(t, "\"passes\": %s, \"schedule\": %s, \"plan\": %s}", passes, schedule, plan);
     return ind__text_status(t);
 }
 

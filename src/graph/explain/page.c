@@ -72,8 +72,8 @@ static void graph__page_sizes(ind__text *t, ind_module *m, const int64_t *value)
 /* Prints all data of the page as one JSON object. */
 static ind_status graph__page_data(ind__text *t, ind_module *m, const int64_t *value) {
     const char *graph = ind_module_text(m, IND_STAGE_GRAPH), *schedule = ind_module_json(m, IND_STAGE_SCHEDULE),
-               *plan = ind_module_json(m, IND_STAGE_PLAN);
-    if (!graph || !schedule || !plan) return ind__failed(m->context);
+               *plan = ind_module_json(m, IND_STAGE_PLAN), *passes = ind_module_json(m, IND_STAGE_PASSES);
+    if (!graph || !schedule || !plan || !passes) return ind__failed(m->context);
     ind__textf(t, "{\"name\": ");
     ind__text_json(t, m->desc.name);
     ind__textf(t, ",\n\"graph\": ");
@@ -84,7 +84,7 @@ static ind_status graph__page_data(ind__text *t, ind_module *m, const int64_t *v
     graph__page_formula(t, "bytes_written", ind_module_bytes_written(m));
     graph__page_formula(t, "flops", ind_module_flops(m));
     graph__page_sources(t, m->desc.plan);
-    ind__textf(t, "\"schedule\": %s, \"plan\": %s}", schedule, plan);
+    ind__textf(t, "\"passes\": %s, \"schedule\": %s, \"plan\": %s}", passes, schedule, plan);
     return ind__text_status(t);
 }
 

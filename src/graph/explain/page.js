@@ -356,6 +356,14 @@ function choose() {
   if (matchMedia('(max-width: 900px)').matches) $('detail').scrollIntoView();
 }
 
+// ---- passes
+D.passes.changes.forEach(c => {
+  const row = add($('passes').querySelector('tbody'), 'tr');
+  add(row, 'td', c.pass);
+  add(row, 'td', (c.missed ? 'near miss: ' : '') + c.text);
+});
+if (!D.passes.changes.length) $('passes').closest('section').hidden = true;
+
 // ---- the page
 const launches = P.kernels.filter((k, n) => k.launch === n).length;
 document.querySelector('h1').textContent = S.kernels.length + ' kernels' +
