@@ -31,7 +31,7 @@ static const char *const words[] = {
     "dim", "keepdim", "B", "S", "Min(", "Max(", "Where(", "ModularIndexing(", "CeilDiv(", "and", "not", "<=", "==", "\0", "\xff",
     "\xc3\xa9", "add", "view", "cat", "slice", "max", "layer_norm", "scalar", "custom", "expand", "x1", "x2", "((((((((((((((((",
     "[[[[[[[[[[[[[[[[", "- - - - - - - -", "approximate=\"tanh\"", "dtype=", "function f(x: f32) -> f32 = \"x\"", "f(", "extern(\"e\"", "workspace=", "mutates=[0]",
-    "y, z", "()", "[]",
+    "y, z", "()", "[]", "pattern p {", "} => {", "input x", ": any[.., K]", ": number", "optional", "shared a", "guard K % 4 == 0", "off \"\"", "|",
 };
 
 /* ---- damage: each edits text[0, n) in place, at most MAX_BYTES, and returns the new length */

@@ -139,7 +139,8 @@ def test_damaged_texts(tmp_path, device):
         pytest.skip("runs with make test")
     program = make(pathlib.Path("build/tests/fuzz/fuzz_text"))
     texts = write_graphs(tmp_path, SEED, 300, 14)
-    assert "of them graphs" in run([program, SECONDS, SEED, texts], tmp_path)
+    patterns = pathlib.Path(__file__).with_name("patterns.txt")
+    assert "of them graphs" in run([program, SECONDS, SEED, texts, patterns], tmp_path)
 
 
 # What no file of the corpus should hold: texts beyond the limits of the parser, and products that grow.
