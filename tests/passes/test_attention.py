@@ -101,7 +101,8 @@ MISSES = {
     "the mask is subtracted": (("add(ps, mask)", "sub(ps, mask)"), "y", None),
     "another op before the softmax": (("add(ps, mask)", "tanh(ps)"), "y", None),
     "log_softmax": (("w = softmax", "w = log_softmax"), "y", None),
-    "other values": (("matmul(w, v)", "matmul(w, k)"), "y", "k is also read by y"),
+    "a bool mask is added": (("pm = add(ps, mask)", "seen = gt(mask, 0); pm = add(ps, seen)"), "y", "mask is bool[5, 7]"),
+    "scores are rounded to f16": (("pm = add(ps, mask); w = softmax(pm, dim=-1)", "pm = cast(ps, dtype=f16); wh = softmax(pm, dim=-1); w = cast(wh, dtype=f32)"), "y", "dtype of pm"),
 }
 
 
@@ -111,10 +112,24 @@ def test_near_miss(name, tmp_path):
     path = tmp_path / "g.ind"
     path.write_text(graph(FULL.replace(*change) if change else FULL, outputs=outputs))
     applied, missed = passes(path, *ENABLED)
-    if name == "other values":  # keys as values are attention, too
-        assert applied == ["attention_nan"]
-    else:
-        assert not applied and (reason is None or any(reason in text for text in missed)), (applied, missed)
+    assert not applied and (reason is None or any(reason in text for text in missed)), (applied, missed)
+    assert_same(path, tmp_path)
+
+
+def test_keys_as_values(tmp_path):
+    path = tmp_path / "g.ind"
+    path.write_text(graph(FULL.replace("matmul(w, v)", "matmul(w, k)")))
+    assert passes(path, *ENABLED)[0] == ["attention_nan"]
+    assert_same(path, tmp_path)
+
+
+def test_one_number_scales_twice(tmp_path):
+    """The same number at the query, at the key and at the scores."""
+    path = tmp_path / "g.ind"
+    path.write_text(graph("kt = permute(k, dims=[0, 1, 3, 2]); qs = mul(q, 0.5); ks = mul(kt, 0.5); p = matmul(qs, ks); ps = mul(p, 0.5); w = softmax(ps, dim=-1); y = matmul(w, v)"))
+    assert passes(path, *ENABLED)[0] == ["attention_nan"] and "scale=0.125" in ind("emit", path, "--stage", "graph", *ENABLED)
+    assert_same(path, tmp_path)
+    path.write_text(graph("kt = permute(k, dims=[0, 1, 3, 2]); qs = div(q, 2); p = matmul(qs, kt); ps = div(p, 2); w = softmax(ps, dim=-1); y = matmul(w, v)"))
     assert_same(path, tmp_path)
 
 
