@@ -1939,32 +1939,40 @@ IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, i
    grammar (the rest as in ind_graph_parse):
      patterns    = { pattern }
      pattern     = "pattern" name "{" { line newline } "}" "=>" "{" { replacement newline } "}"
-     line        = "input" operand { "," operand } | "shared" name { "," name } | "guard" expr | assign
-     operand     = name [ ":" class [ "[" [ ".." ] { expr "," } "]" ] ] [ "optional" ]
+     line        = "input" operand { "," operand } | "shared" name { "," name } | "guard" expr | "off" string | assign
+     operand     = name [ ":" type ] [ "optional" ]
+     type        = class [ "[" [ ".." ] { expr "," } "]" ]
      class       = dtype | "any" | "float" | "integer" | "number" | name
-     assign      = name { "," name } "=" op "(" [ argument { "," argument } ] ")"
-     replacement = assign
+     assign      = name [ ":" type ] "=" alternative { "|" alternative } | name "," name { "," name } "=" call
+     alternative = call | name
+     replacement = name { "," name } "=" call
+     call        = op "(" [ argument { "," argument } ] ")"
 
    The first part is matched:
-   - An input stands for any tensor of its class and shape. "any" is the default. A name as class stands for a type, the
-     same one wherever it occurs. "number" is a tensor whose elements all have one known value, or a Python number.
-     "optional": the operand may be absent; it is also absent in the replacement.
+   - An input stands for any tensor of its class and shape. "any" is the default, and also takes a Python number. A name
+     as class stands for a type, the same one wherever it occurs. "number" is a tensor whose elements all have one known
+     value, or a Python number. "optional": the operand may be absent; then it is absent in the replacement, too.
    - In a shape, a name stands for a size, the same one wherever it occurs; ".." for any number of leading dimensions.
      Without a shape, any shape matches. Sizes are compared under the facts of the graph.
    - A number matches a number operand, and a tensor whose elements all have this value.
    - An attribute that is not written must have its default. A name as its value stands for any value. Dimensions count
-     from either end.
+     from either end; a name for one counts from the front.
+   - Alternatives are tried in order. `ps = mul(p, c) | p` matches with the product and without it. Without it, c is not
+     matched: as an operand it is absent, as a factor it is 1.
    - The operands of commutative ops match in either order.
    - A guard must be proven by the ranges and facts of the graph, for all sizes.
-   - Only ops that are nodes of a graph can be matched. Composites are expanded when a graph is built; the message lists
-     none of their ops, IND_STAGE_GRAPH does.
+   - An op that is expanded when a graph is built cannot be matched. IND_STAGE_GRAPH shows the ops of the expansion.
 
    The second part replaces it. A name that both parts assign is an output: its users get the new value, which must be
    proven to have the same type and shape. The other results of the first part must have no other users, unless they are
-   "shared". The names of the first part stand for what they matched: tensors, sizes, types, attribute values.
+   "shared". The names of the first part stand for what they matched: tensors, sizes, types, attribute values. An
+   attribute that is a number may be a product: scale=a*b/2.
 
-   ERRORS: IND_PARSE (file "<pattern>", line, column), IND_INVALID_ARGUMENT (NULL), IND_LIMIT, IND_OUT_OF_MEMORY. After
-   an error no pattern of the text is registered. */
+   "off" has the reason why the pattern is not applied unless ind_compile_desc.enabled_patterns names it.
+
+   ERRORS: IND_PARSE and IND_NOT_SUPPORTED (an op that cannot be matched), with file "<pattern>", line and column;
+   IND_INVALID_ARGUMENT (NULL; a name is registered already); IND_LIMIT; IND_OUT_OF_MEMORY. After an error no pattern of
+   the text is registered. */
 IND_API ind_status ind_pattern_register(ind_context *context, const char *text);
 
 /* ========================================================================================== src/graph/passes/user.h */
@@ -1973,7 +1981,7 @@ IND_API ind_status ind_pattern_register(ind_context *context, const char *text);
 /* When a pass of the user runs. */
 #define IND_PASS_POINTS(X)                                                                                             \
     X(START, "start")         /* before the built-in passes */                                                         \
-    X(OPTIMISED, "optimised") /* after them; they run again if it changed anything */                                  \
+    X(OPTIMISED, "optimised") /* after them; they run again if it changed anything, at most 7 times */                 \
     X(LOWERING, "lowering")   /* last: only unused ops are removed after it */
 
 typedef enum ind_pass_point {
@@ -2332,9 +2340,8 @@ void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *e
 ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t n);
 /* Returns a copy of the graph in another context of the same root; g is only read. NULL on failure. */
 ind_graph *ind__graph_import(ind_context *to, const ind_graph *g);
-/* Creates a new graph in the same context with the passes applied (>>passes) and logs what they changed; log: NULL with
-   patterns disabled. It uses g's
-   facts: g must outlive it. */
+/* Creates a new graph in the same context with the passes applied (>>passes) and logs what they changed. Without a log,
+   neither patterns nor passes of the user run. It uses g's facts: g must outlive it. */
 typedef struct ind__pass_log ind__pass_log;
 typedef struct ind__pass_options {
     uint32_t disabled;                                /* one bit per ind_pass */
@@ -2462,12 +2469,6 @@ typedef struct ind__pattern {
     uint32_t made[IND__MAX_PATTERN_STEPS]; /* positions of the statements of the replacement */
     uint32_t num_made;
 } ind__pattern;
-
-/* Finds the number that a name stands for; false: it is not a name for a number. */
-typedef struct pattern__factor_fn {
-    bool (*value)(const void *user, const char *name, size_t length, double *value);
-    const void *user;
-} pattern__factor_fn;
 
 /* What a name stands for in one match. */
 typedef struct pattern__binding {
@@ -4965,6 +4966,10 @@ static bool graph__typed_number_cast(graph__typed_number x, ind_dtype to, graph_
     }
     *out = y;
     return true;
+}
+
+static double graph__typed_number_value(graph__typed_number x) {
+    return ind_dtype_is_float(x.dtype) ? x.f : (double)x.i;
 }
 
 static graph__typed_number graph__typed_number_of(const ind__attr *a) {
@@ -21534,15 +21539,21 @@ static uint32_t pattern__attr_name(ind__parser *p, const ind__attr_schema *s) {
     return n;
 }
 
+/* Finds the number that a name stands for; false: it is not a name for a number. */
+typedef struct pattern__factor_fn {
+    bool (*value)(const void *user, const char *name, size_t length, graph__typed_number *value);
+    const void *user;
+} pattern__factor_fn;
+
 /* Reads a factor of a product: a number, or a name for one. */
-static bool pattern__need_factor(ind__parser *p, const pattern__factor_fn *find, double *value) {
+static bool pattern__need_factor(ind__parser *p, const pattern__factor_fn *find, graph__typed_number *value) {
     ind__attr number = {.kind = IND__ATTR_SCALAR};
     bool whole;
     ind__skip(p);
     if (ind__number_length(p->at, &whole)) {
-        if (!ind__need_scalar(p, &number)) return false;
-        *value = number.is_int ? (double)number.i : number.f;
-        return true;
+        *value = (graph__typed_number){IND_I64, 0, 0};
+        if (ind__need_scalar(p, &number)) *value = graph__typed_number_of(&number);
+        return !p->status;
     }
     const size_t length = ind__name_length(p->at);
     if (!length || !find->value(find->user, p->at, length, value)) return ind__expected(p, "a number of the pattern");
@@ -21550,28 +21561,29 @@ static bool pattern__need_factor(ind__parser *p, const pattern__factor_fn *find,
     return true;
 }
 
-/* Reads factor { ("*" | "/") factor }, computed in double. */
-static bool pattern__need_product(ind__parser *p, const pattern__factor_fn *find, double *value) {
-    double factor;
+/* Reads factor { ("*" | "/") factor }. One factor keeps its type; a product is computed in double. */
+static bool pattern__need_product(ind__parser *p, const pattern__factor_fn *find, graph__typed_number *value) {
+    graph__typed_number factor;
     if (!pattern__need_factor(p, find, value)) return false;
     for (bool times = ind__take(p, '*'); times || ind__take(p, '/'); times = ind__take(p, '*')) {
         if (!pattern__need_factor(p, find, &factor)) return false;
-        *value = times ? *value * factor : *value / factor;
+        const double a = graph__typed_number_value(*value), b = graph__typed_number_value(factor);
+        *value = (graph__typed_number){IND_F64, 0, times ? a * b : a / b};
     }
     return true;
 }
 
-static bool pattern__is_number_name(const void *user, const char *name, size_t length, double *value) {
+static bool pattern__is_number_name(const void *user, const char *name, size_t length, graph__typed_number *value) {
     const ind__pattern *pt = user;
     const uint32_t n = pattern__find(pt, name, length);
-    *value = 1;
+    *value = (graph__typed_number){IND_I64, 1, 0};
     return n != IND__PATTERN_NO_NAME && pt->names[n].kind == PATTERN__TENSOR &&
            pt->names[n].type.class_of == PATTERN__UNIFORM;
 }
 
 /* True at the value of a float or scalar that begins with a number or a name for one: a product in the replacement. */
 static bool pattern__at_product(ind__parser *p, const ind__pattern *pt, const ind__attr_schema *s) {
-    double one;
+    graph__typed_number one;
     bool whole;
     ind__skip(p);
     if (s->kind != IND__ATTR_FLOAT && s->kind != IND__ATTR_SCALAR) return false;
@@ -21585,7 +21597,7 @@ static bool pattern__read_attr(ind__parser *p, ind__parsed_call *call, uint32_t 
     pattern__attr *a = pattern__reader_of(p)->step ? &pattern__reader_of(p)->step->attr[i] : &(pattern__attr){0};
     const pattern__factor_fn find = {pattern__is_number_name, pattern__reader_of(p)->pattern};
     pattern__size one;
-    double value;
+    graph__typed_number value;
     const bool list = s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES;
     if (s->kind == IND__ATTR_EXPRS)
         return ind__parse_error(p, p->at, IND_NOT_SUPPORTED, "patterns have no ops with expressions"), true;
@@ -22347,6 +22359,15 @@ static void graph__log(ind__pass_log *log, const char *pass, bool missed, const 
     log->failed = log->failed || !copy;
 }
 
+/* Removes the near misses, which the next round of patterns finds again. */
+static void graph__forget_misses(ind__pass_log *log) {
+    uint32_t num = 0;
+    for (uint32_t i = 0; i < log->num; i++)
+        if (!log->change[i].missed) log->change[num++] = log->change[i];
+    log->num = num;
+    log->misses = 0;
+}
+
 static void ind__pass_log_free(ind__pass_log *log) {
     ind__free(log->context, log->change);
     ind__arena_free(&log->arena);
@@ -22395,7 +22416,6 @@ static void ind__pass_log_json(ind__text *t, const ind__pass_log *log) {
    patterns (>>patterns) and replaces them in one more iteration; rounds repeat until no pattern matches. */
 #define IND__MAX_ITERATIONS 8
 #define GRAPH__MAX_ROUNDS   64
-#define IND__MAX_VISITED    64 /* operands of an op that passes of the user visit */
 
 typedef struct graph__seen {
     uint32_t node; /* 0: free */
@@ -22415,6 +22435,7 @@ typedef struct graph__rewrite {
     uint32_t applied;
     const ind_pass_desc *pass; /* a pass of the user, in place of the built-in ones; or NULL */
     uint32_t *users;           /* for it: readers of every tensor of `from` */
+    ind_tensor *visited;       /* for it: room for the operands and results of an op */
     ind__pass_log *log;
     bool given; /* `from` is the graph of the caller */
     bool changed;
@@ -22423,6 +22444,19 @@ typedef struct graph__rewrite {
 /* Visits a node whose operands are tensors of r->to and whose results are tensors of r->from. Returns the tensor of
    r->to that replaces its first result (the others follow); 0: the node is kept. */
 typedef uint32_t (*graph__pass_fn)(graph__rewrite *r, const ind__node *n);
+
+/* True if a tensor is proven to have the type and shape of another. */
+static bool graph__same_type(const ind__tensor_info *a, const ind__tensor_info *b) {
+    bool same = a->dtype == b->dtype && a->rank == b->rank && a->weak == b->weak;
+    for (int d = 0; same && d < a->rank; d++) same = ind_known_eq(a->size[d], b->size[d]);
+    return same;
+}
+
+/* Gives a tensor of r->to a name of the old graph, which a tensor with a generated name may have. */
+static void graph__take_name(graph__rewrite *r, uint32_t tensor, const char *name) {
+    if (!ind__vacate_name(r->to, name)) ind__graph_no_memory(r->to, name);
+    ind_named((ind_tensor){r->to, tensor}, name);
+}
 
 /* Logs that a tensor of r->to replaces the first result of n. */
 static void graph__log_replaced(graph__rewrite *r, const char *pass, const ind__node *n, uint32_t by) {
@@ -22809,16 +22843,12 @@ static void pattern__unbind(pattern__match *m, uint32_t to) {
 
 /* ---- numbers */
 
-static double pattern__value_of(graph__typed_number x) {
-    return ind_dtype_is_float(x.dtype) ? x.f : (double)x.i;
-}
-
 /* True if every element of the tensor is this number, rounded to the tensor's type. */
 static bool pattern__is_number(const ind_graph *g, uint32_t tensor, const ind__attr *number) {
     graph__typed_number x;
     if (!tensor || !graph__uniform_of(g, tensor, &x)) return false;
-    const double want = pattern__value_of(graph__typed_number_of(number));
-    const double have = pattern__value_of(x);
+    const double want = graph__typed_number_value(graph__typed_number_of(number));
+    const double have = graph__typed_number_value(x);
     return have == (ind_dtype_is_float(x.dtype) ? graph__round_to_dtype(x.dtype, want) : want);
 }
 
@@ -23054,7 +23084,8 @@ static bool pattern__same_value(const ind__attr *a, const ind__attr *b) {
     case IND__ATTR_NONE: return true;
     case IND__ATTR_FLOAT: return a->f == b->f;
     case IND__ATTR_SCALAR:
-        return pattern__value_of(graph__typed_number_of(a)) == pattern__value_of(graph__typed_number_of(b));
+        return graph__typed_number_value(graph__typed_number_of(a)) ==
+               graph__typed_number_value(graph__typed_number_of(b));
     case IND__ATTR_STR: return a->s && b->s && !strcmp(a->s, b->s);
     case IND__ATTR_FLOATS:
         return a->count == b->count && (!a->count || !memcmp(a->floats, b->floats, (size_t)a->count * sizeof(double)));
@@ -23069,12 +23100,20 @@ static bool pattern__same_value(const ind__attr *a, const ind__attr *b) {
     }
 }
 
-static bool pattern__bind_attr(pattern__match *m, uint32_t name, const ind__attr_schema *s, const ind__attr *have) {
+/* Returns an integer or size of an attribute; a dimension counted from the front. */
+static ind_expr pattern__size_of(const pattern__match *m, const ind__node *n, const ind__attr_schema *s,
+                                 const ind__attr *have) {
+    const ind_expr e = have->kind == IND__ATTR_SIZE ? have->e : ind_int(m->g->context, have->i);
+    return pattern__counted(m, n, s, e);
+}
+
+static bool pattern__bind_attr(pattern__match *m, uint32_t name, const ind__node *n, const ind__attr_schema *s,
+                               const ind__attr *have) {
     pattern__binding *b = &m->bound[name];
     const bool set = b->set;
     if (!set) b = pattern__bind(m, name);
     if (m->pattern->names[name].kind == PATTERN__SIZE) {
-        const ind_expr e = have->kind == IND__ATTR_SIZE ? have->e : ind_int(m->g->context, have->i);
+        const ind_expr e = pattern__size_of(m, n, s, have);
         if (set) return ind_known_eq(b->size, e);
         b->size = e;
         return have->kind == s->kind;
@@ -23097,16 +23136,14 @@ static bool pattern__sizes_are(pattern__match *m, const pattern__attr *a, const 
     if (list && have->count != a->count) return false;
     for (int k = 0; k < a->count; k++) {
         const pattern__size *want = &a->size[k];
-        const ind_expr e = list                           ? have->list[k]
-                           : have->kind == IND__ATTR_SIZE ? have->e
-                                                          : ind_int(m->g->context, have->i);
+        const ind_expr e = list ? pattern__counted(m, n, s, have->list[k]) : pattern__size_of(m, n, s, have);
         if (want->name != IND__PATTERN_NO_NAME) {
             if (!pattern__size_is(m, want, e)) return false;
             continue;
         }
         const ind_expr value = pattern__size_at(m, want->at);
         if (!ind__ok(value)) return false;
-        if (!ind_known_eq(pattern__counted(m, n, s, value), pattern__counted(m, n, s, e))) return false;
+        if (!ind_known_eq(pattern__counted(m, n, s, value), e)) return false;
     }
     return true;
 }
@@ -23116,7 +23153,7 @@ static bool pattern__attr_fits(pattern__match *m, const pattern__attr *a, const 
     switch (a->form) {
     case PATTERN__DEFAULT: return pattern__same_value(have, &s->value);
     case PATTERN__VALUE: return pattern__same_value(have, &a->value);
-    case PATTERN__BOUND: return pattern__bind_attr(m, a->name, s, have);
+    case PATTERN__BOUND: return pattern__bind_attr(m, a->name, n, s, have);
     default: return pattern__sizes_are(m, a, n, s, have);
     }
 }
@@ -23204,7 +23241,7 @@ static bool pattern__matches(pattern__match *m, uint32_t node) {
 
 /* Patterns by the op of their root, in the order in which they are tried. */
 typedef struct pattern__index {
-    const ind__pattern **pattern;
+    const ind__pattern **pattern; /* NULL: an entry that is not used */
     uint32_t first[IND_NUM_OPS + 1];
 } pattern__index;
 
@@ -23279,7 +23316,7 @@ static bool pattern__cyclic(pattern__search *s, uint32_t first, uint32_t last) {
     bool *seen = ind__alloc(s->g->context, last - first + (size_t)1), cyclic = false;
     if (!seen) return s->failed = true;
     for (uint32_t k = 0; k < m->pattern->num_names; k++) {
-        if (pattern__node_of(m->pattern, m->node, k) || !m->bound[k].tensor) continue;
+        if (m->pattern->names[k].step || !m->bound[k].tensor) continue;
         const uint32_t node = s->g->tensor[m->bound[k].tensor].node;
         if (node >= first && node <= last) seen[node - first] = true;
     }
@@ -23299,13 +23336,12 @@ static bool pattern__cyclic(pattern__search *s, uint32_t first, uint32_t last) {
 /* Checks that the replacement can stand at the first output: its inputs must not need a later one. */
 static bool pattern__placeable(pattern__search *s) {
     const pattern__match *m = &s->match;
-    uint32_t first = UINT32_MAX, last = 0, outputs = 0;
+    uint32_t first = UINT32_MAX, last = 0;
     for (uint32_t k = 0; k < m->pattern->num_names; k++) {
         if (!m->pattern->names[k].output) continue;
         const uint32_t node = pattern__node_of(m->pattern, m->node, k);
         first = node < first ? node : first;
         last = node > last ? node : last;
-        outputs++;
     }
     if (first == last) return true;
     if (last >= s->low) return false; /* the next round finds it */
@@ -23404,13 +23440,12 @@ static ind_expr pattern__give_size(ind__parser *p, const char *name, size_t leng
 }
 
 /* The value of a name for a number; 1 if its alternative was not matched. */
-static bool pattern__value_of_name(const void *user, const char *name, size_t length, double *value) {
+static bool pattern__value_of_name(const void *user, const char *name, size_t length, graph__typed_number *value) {
     const pattern__maker *k = user;
-    graph__typed_number x = {IND_F64, 0, 1};
     const uint32_t n = pattern__find(k->a->pattern, name, length);
     if (n == IND__PATTERN_NO_NAME) return false;
-    if (k->a->bound[n].tensor) (void)graph__uniform_of(k->r->from, k->a->bound[n].tensor, &x);
-    *value = pattern__value_of(x);
+    *value = (graph__typed_number){IND_I64, 1, 0};
+    if (k->a->bound[n].tensor) (void)graph__uniform_of(k->r->from, k->a->bound[n].tensor, value);
     return true;
 }
 
@@ -23420,8 +23455,12 @@ static bool pattern__give_attr(ind__parser *p, ind__parsed_call *call, uint32_t 
     const ind__attr_kind kind = call->schema->attr[i].kind;
     if (pattern__at_product(p, k->a->pattern, &call->schema->attr[i])) {
         const pattern__factor_fn find = {pattern__value_of_name, k};
-        a->kind = kind;
-        return (void)pattern__need_product(p, &find, &a->f), true;
+        graph__typed_number x = {IND_I64, 0, 0};
+        if (!pattern__need_product(p, &find, &x)) return true;
+        *a = (ind__attr){.kind = kind, .is_int = kind == IND__ATTR_SCALAR && !ind_dtype_is_float(x.dtype)};
+        a->i = a->is_int ? x.i : 0;
+        a->f = a->is_int ? 0 : graph__typed_number_value(x);
+        return true;
     }
     const size_t length = ind__name_length(p->at);
     const uint32_t n = length ? pattern__find(k->a->pattern, p->at, length) : IND__PATTERN_NO_NAME;
@@ -23467,10 +23506,8 @@ static bool pattern__make(graph__rewrite *r, pattern__application *a, uint32_t a
 static const char *pattern__wrong_type(const graph__rewrite *r, const pattern__application *a) {
     for (uint32_t n = 0; n < a->pattern->num_names; n++) {
         if (!a->pattern->names[n].output) continue;
-        const ind__tensor_info *want = &r->from->tensor[a->bound[n].tensor], *have = &r->to->tensor[a->made[n]];
-        bool same = want->dtype == have->dtype && want->rank == have->rank && want->weak == have->weak;
-        for (int d = 0; same && d < want->rank; d++) same = ind_known_eq(want->size[d], have->size[d]);
-        if (!same) return want->name;
+        const ind__tensor_info *want = &r->from->tensor[a->bound[n].tensor];
+        if (!graph__same_type(want, &r->to->tensor[a->made[n]])) return want->name;
     }
     return NULL;
 }
@@ -23519,8 +23556,7 @@ static bool graph__apply(graph__rewrite *r, pattern__application *a) {
         return pattern__refuse(r, a, why);
     }
     for (uint32_t n = 0; n < a->pattern->num_names; n++)
-        if (a->pattern->names[n].output)
-            ind_named((ind_tensor){r->to, a->made[n]}, r->from->tensor[a->bound[n].tensor].name);
+        if (a->pattern->names[n].output) graph__take_name(r, a->made[n], r->from->tensor[a->bound[n].tensor].name);
     pattern__log(r, a, NULL);
     return !r->to->status;
 }
@@ -23540,6 +23576,23 @@ static const graph__user_pass *graph__user_passes(const ind_context *c) {
     return newest;
 }
 
+static ind_status graph__add_user_pass(ind_context *c, const ind_pass_desc *desc) {
+    const graph__user_pass *newest = graph__user_passes(c);
+    for (const graph__user_pass *p = newest; p; p = p->next)
+        if (!strcmp(p->desc.name, desc->name))
+            return ind__fail(c, IND_INVALID_ARGUMENT, "pass %.100s is already registered", desc->name);
+    ind__lists_lock(c);
+    graph__user_pass *pass = ind__arena_alloc(&c->root->names, sizeof *pass);
+    char *name = pass ? ind__arena_string(&c->root->names, desc->name, strlen(desc->name)) : NULL;
+    if (name) {
+        *pass = (graph__user_pass){newest, *desc};
+        pass->desc.name = name;
+        c->root->passes = pass;
+    }
+    ind__lists_unlock(c);
+    return name ? IND_OK : ind__failed(c);
+}
+
 ind_status ind_pass_register(ind_context *context, const ind_pass_desc *desc) {
     if (!context) return IND_INVALID_ARGUMENT;
     if (!desc || !desc->name || !desc->visit)
@@ -23547,20 +23600,10 @@ ind_status ind_pass_register(ind_context *context, const ind_pass_desc *desc) {
     if ((unsigned)desc->point >= IND_NUM_PASS_POINTS)
         return ind__fail(context, IND_INVALID_ARGUMENT, "pass %.100s: there is no point %d", desc->name,
                          (int)desc->point);
-    const graph__user_pass *newest = graph__user_passes(context);
-    for (const graph__user_pass *p = newest; p; p = p->next)
-        if (!strcmp(p->desc.name, desc->name))
-            return ind__fail(context, IND_INVALID_ARGUMENT, "pass %.100s is already registered", desc->name);
-    ind__lists_lock(context->root);
-    graph__user_pass *pass = ind__arena_alloc(&context->root->names, sizeof *pass);
-    char *name = pass ? ind__arena_string(&context->root->names, desc->name, strlen(desc->name)) : NULL;
-    if (name) {
-        *pass = (graph__user_pass){newest, *desc};
-        pass->desc.name = name;
-        context->root->passes = pass;
-    }
-    ind__lists_unlock(context->root);
-    return name ? IND_OK : ind__failed(context);
+    ind__lock(context);
+    ind_status status = graph__add_user_pass(context, desc);
+    ind__unlock(context);
+    return status;
 }
 
 /* ---- queries of the op before a tensor */
@@ -23589,7 +23632,7 @@ ind_tensor ind_tensor_operand(ind_tensor x, int k) {
 bool ind_tensor_number(ind_tensor x, double *value) {
     graph__typed_number number;
     if (!ind__tensor_of(x) || !value || !graph__uniform_of(x.graph, x.id, &number)) return false;
-    *value = pattern__value_of(number);
+    *value = graph__typed_number_value(number);
     return true;
 }
 
@@ -23642,9 +23685,7 @@ static bool graph__check_replacement(graph__rewrite *r, const ind__tensor_info *
                         want->name);
         return false;
     }
-    bool same = want->dtype == have->dtype && want->rank == have->rank && !have->weak;
-    for (int d = 0; same && d < want->rank; d++) same = ind_known_eq(want->size[d], have->size[d]);
-    if (same) return true;
+    if (graph__same_type(want, have)) return true;
     ind__print_type(wanted, sizeof wanted, want->dtype, want->size, want->rank);
     ind__print_type(given, sizeof given, have->dtype, have->size, have->rank);
     ind__graph_fail(r->to, IND_TYPE_MISMATCH, "pass %.100s: %s is %s, its replacement is %s", r->pass->name, want->name,
@@ -23657,10 +23698,7 @@ static uint32_t graph__take_replacement(graph__rewrite *r, const ind__node *n, i
     for (uint32_t k = 0; k < n->num_results; k++) {
         const ind__tensor_info *want = &r->from->tensor[n->result + k];
         if (!graph__check_replacement(r, want, y, k)) return 0;
-        if (y.id + k >= first_new && !r->to->tensor[y.id + k].named) {
-            if (!ind__vacate_name(r->to, want->name)) ind__graph_no_memory(r->to, want->name);
-            ind_named((ind_tensor){r->to, y.id + k}, want->name);
-        }
+        if (y.id + k >= first_new && !r->to->tensor[y.id + k].named) graph__take_name(r, y.id + k, want->name);
     }
     graph__log_replaced(r, r->pass->name, n, y.id);
     r->changed = true;
@@ -23670,11 +23708,9 @@ static uint32_t graph__take_replacement(graph__rewrite *r, const ind__node *n, i
 /* Lets the user's pass visit a node, whose operands are tensors of r->to. Returns its replacement or its copy; 0: the
    new graph failed. */
 static uint32_t graph__visit(graph__rewrite *r, const ind__node *n) {
-    ind_tensor operand[IND__MAX_VISITED], result[IND_MAX_RANK];
     const uint32_t first_new = r->to->num_tensors;
-    const bool fits = n->num_operands <= IND__MAX_VISITED && n->num_results <= IND_MAX_RANK;
-    if (n->op == IND_OP_INPUT || n->op == IND_OP_CONST || n->op == IND_OP_SCALAR || !fits)
-        return graph__rewrite_add(r, n);
+    ind_tensor *operand = r->visited, *result = r->visited + n->num_operands;
+    if (n->op == IND_OP_INPUT || n->op == IND_OP_CONST || n->op == IND_OP_SCALAR) return graph__rewrite_add(r, n);
     ind_visited_op op = {.graph = r->to, .op = n->op, .composite = n->composite, .operand = operand, .result = result};
     op.name = n->name ? n->name : ind__op_name(n->op);
     op.num_operands = (int)n->num_operands;
@@ -23694,6 +23730,16 @@ static uint32_t graph__visit(graph__rewrite *r, const ind__node *n) {
         return 0;
     }
     return y.id ? graph__take_replacement(r, n, y, first_new) : graph__rewrite_add(r, n);
+}
+
+/* Returns room for the operands and results of the op that has most of them. */
+static ind_tensor *graph__visited_room(const ind_graph *g) {
+    size_t most = 1;
+    for (uint32_t i = 1; i < g->num_nodes; i++) {
+        const size_t n = (size_t)g->node[i].num_operands + g->node[i].num_results;
+        most = n > most ? n : most;
+    }
+    return ind__alloc(g->context, most * sizeof(ind_tensor));
 }
 
 /* Counts the readers of every tensor; an output counts as one. */
@@ -23839,13 +23885,13 @@ static bool graph__copy_inputs(graph__rewrite *r, const pattern__application *a,
     const ind_graph *g = r->from;
     uint32_t last = i;
     for (uint32_t n = 0; n < a->pattern->num_names; n++) {
-        const uint32_t node = pattern__node_of(a->pattern, a->node, n) ? 0 : g->tensor[a->bound[n].tensor].node;
+        const uint32_t node = a->pattern->names[n].step ? 0 : g->tensor[a->bound[n].tensor].node;
         last = node > last ? node : last;
     }
     if (last == i) return true;
     bool *needed = ind__alloc(g->context, last - i + (size_t)1), ok = needed != NULL;
     for (uint32_t n = 0; ok && n < a->pattern->num_names; n++) {
-        const uint32_t node = pattern__node_of(a->pattern, a->node, n) ? 0 : g->tensor[a->bound[n].tensor].node;
+        const uint32_t node = a->pattern->names[n].step ? 0 : g->tensor[a->bound[n].tensor].node;
         if (node > i) needed[node - i] = true;
     }
     for (uint32_t j = last; ok && j > i; j--) {
@@ -23860,7 +23906,7 @@ static bool graph__copy_inputs(graph__rewrite *r, const pattern__application *a,
     return ok;
 }
 
-/* Applies a pattern at its first output. If it is refused, the map of the outputs stays empty. */
+/* Applies a pattern at its first output. If it is refused, its outputs are not mapped. */
 static bool graph__replace(graph__rewrite *r, uint32_t i, uint32_t *operands) {
     pattern__application *a = &r->application[r->application_of[i] - 1];
     if (a->done) return true;
@@ -23989,19 +24035,15 @@ static ind_status graph__replace_matches(graph__optimiser *o, const pattern__sea
     return status;
 }
 
-/* One round: finds the matches of all patterns and replaces them. The last round logs the near misses. */
+/* One round: finds the matches of all patterns and replaces them. The log has the near misses of the last round. */
 static ind_status graph__apply_patterns(graph__optimiser *o, uint32_t *applied) {
     ind__pass_log *log = o->options->log;
-    const uint32_t logged = log->num, missed = log->misses;
     pattern__search s;
     *applied = 0;
+    graph__forget_misses(log);
     ind_status status =
         pattern__find_all(&s, o->now, o->given->patterns, o->options) ? IND_OK : ind__failed(log->context);
-    if (!status && s.num_found) {
-        log->num = logged;
-        log->misses = missed;
-        status = graph__replace_matches(o, &s, applied);
-    }
+    if (!status && s.num_found) status = graph__replace_matches(o, &s, applied);
     pattern__search_end(&s);
     return status;
 }
@@ -24031,8 +24073,10 @@ static ind_status graph__run_user_passes(graph__optimiser *o, ind_pass_point poi
         if (pass->desc.point != point) continue;
         graph__rewrite r = {.from = o->now, .enabled = 1u << IND_PASS_DCE, .log = o->options->log, .pass = &pass->desc};
         r.users = graph__count_readers(o->now);
-        status = r.users ? graph__rewrite_once(&r) : ind__failed(c);
+        r.visited = graph__visited_room(o->now);
+        status = r.users && r.visited ? graph__rewrite_once(&r) : ind__failed(c);
         ind__free(c, r.users);
+        ind__free(c, r.visited);
         if (!status) graph__advance(o, &r);
         if (!status) status = ind__graph_verify(o->now);
         *changed = *changed || r.changed;

@@ -158,9 +158,8 @@ void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *e
 ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t n);
 /* Returns a copy of the graph in another context of the same root; g is only read. NULL on failure. */
 ind_graph *ind__graph_import(ind_context *to, const ind_graph *g);
-/* Creates a new graph in the same context with the passes applied (>>passes) and logs what they changed; log: NULL with
-   patterns disabled. It uses g's
-   facts: g must outlive it. */
+/* Creates a new graph in the same context with the passes applied (>>passes) and logs what they changed. Without a log,
+   neither patterns nor passes of the user run. It uses g's facts: g must outlive it. */
 typedef struct ind__pass_log ind__pass_log;
 typedef struct ind__pass_options {
     uint32_t disabled;                                /* one bit per ind_pass */

@@ -95,6 +95,17 @@ MATCHES = {
     ),
 }
 
+MATCHES["a name for a dimension, from both ends"] = (
+    "\n  pattern centred {\n    input x\n    m = mean(x, dim=[D], keepdim=true)\n    c = sub(x, m)\n    y = softmax(c, dim=D)\n  } => {\n    y = softmax(x, dim=D)\n  }",
+    X,
+    "m = mean(x, dim=[1], keepdim=true); c = sub(x, m); y = softmax(c, dim=-1)",
+)
+MATCHES["a whole number as an attribute"] = (
+    "\n  pattern alpha {\n    input x\n    input c : number\n    t = mul(x, c)\n    y = sub(x, t)\n  } => {\n    y = sub(x, x, alpha=c)\n  }",
+    "  input x : i64[B, K]\n",
+    "t = mul(x, 3); y = sub(x, t)",
+)
+
 # Pattern, inputs, ops, outputs, the reason in the log; None: no near miss, since the ops differ.
 MISSES = {
     "another number": (GELU, X, "s = mul(x, 1.7); t = sigmoid(s); y = mul(x, t)", "y", None),
@@ -205,3 +216,19 @@ def test_patterns_can_be_disabled(tmp_path):
     text = graph(GELU, X, "s = mul(x, 1.702); t = sigmoid(s); y = mul(x, t)")
     done = ind("emit", "--stage", "passes", "--disable", "patterns", text=text, tmp_path=tmp_path)
     assert done.returncode == 0 and done.stdout == "changes: 0\n", done.stdout + done.stderr
+
+
+def test_unknown_pattern(tmp_path):
+    text = graph(GELU, X, "s = mul(x, 1.702); t = sigmoid(s); y = mul(x, t)")
+    for option in ("--enable", "--disable"):
+        done = ind("emit", "--stage", "passes", option, "nothing", text=text, tmp_path=tmp_path)
+        assert done.returncode == 1 and "there is no pattern nothing" in done.stderr, done.stderr
+    done = ind("emit", "--stage", "passes", "--disable", "quick_gelu_op", text=text, tmp_path=tmp_path)
+    assert done.returncode == 0 and done.stdout == "changes: 0\n", done.stdout + done.stderr
+
+
+def test_a_refusal_is_logged_once(tmp_path):
+    """Rounds repeat while other patterns match."""
+    chain = "".join(f"  pattern p{k} {{\n    input x\n    y = {a}(x)\n  }} => {{\n    y = {b}(x)\n  }}\n" for k, (a, b) in enumerate([("exp", "sin"), ("sin", "tan")]))
+    _, missed = passes(graph(chain + FUNCTION, "  input x : f64[B, K]\n", "z = exp(x); s = mul(z, 1.702); t = sigmoid(s); y = mul(z, t)"), tmp_path)
+    assert len(missed) == 1 and "refused" in missed[0], missed

@@ -154,6 +154,23 @@ static void check_queries(void) {
     ind_context_destroy(c);
 }
 
+/* Ops with any number of operands are visited. */
+static void check_many_operands(void) {
+    ind_context *c;
+    ind_module *m;
+    ind_tensor x[200];
+    record r = {.replace = "cat", .how = KEEP};
+    ind_pass_desc pass = {.name = "mine", .visit = visit, .user = &r};
+    ind_compile_desc desc = {.emit_only = true};
+    CHECK(!ind_context_create(NULL, &c) && !ind_pass_register(c, &pass), "pass");
+    ind_graph *g = ind_graph_create(c, "g");
+    x[0] = ind_input(g, "x", "f32[2]");
+    for (int i = 1; i < 200; i++) x[i] = x[0];
+    ind_output(g, "y", ind_cat(x, 200, 0));
+    CHECK(!ind_compile(g, &desc, &m) && !strcmp(r.seen, "cat:200/1/1"), "%s", r.seen);
+    ind_context_destroy(c);
+}
+
 static bool pass_under_faults(check_heap *heap, long fail_at) {
     *heap = (check_heap){.fail_at = fail_at};
     ind_context_desc desc = {.allocator = {check_alloc, check_free, heap}};
@@ -177,6 +194,7 @@ int main(void) {
     check_replacements();
     check_registration();
     check_queries();
+    check_many_operands();
     CHECK(pass_under_faults(&heap, 0), "no fault");
     const long calls = heap.calls;
     for (long n = 1; n <= calls; n++) pass_under_faults(&heap, n);

@@ -34,6 +34,10 @@ static bool graph__typed_number_cast(graph__typed_number x, ind_dtype to, graph_
     return true;
 }
 
+static double graph__typed_number_value(graph__typed_number x) {
+    return ind_dtype_is_float(x.dtype) ? x.f : (double)x.i;
+}
+
 static graph__typed_number graph__typed_number_of(const ind__attr *a) {
     graph__typed_number x = {a->is_int ? IND_I64 : IND_F64, a->is_int ? a->i : 0, a->is_int ? 0 : a->f};
     return x;

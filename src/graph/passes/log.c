@@ -38,6 +38,15 @@ static void graph__log(ind__pass_log *log, const char *pass, bool missed, const 
     log->failed = log->failed || !copy;
 }
 
+/* Removes the near misses, which the next round of patterns finds again. */
+static void graph__forget_misses(ind__pass_log *log) {
+    uint32_t num = 0;
+    for (uint32_t i = 0; i < log->num; i++)
+        if (!log->change[i].missed) log->change[num++] = log->change[i];
+    log->num = num;
+    log->misses = 0;
+}
+
 static void ind__pass_log_free(ind__pass_log *log) {
     ind__free(log->context, log->change);
     ind__arena_free(&log->arena);

@@ -43,19 +43,15 @@ static ind_status graph__replace_matches(graph__optimiser *o, const pattern__sea
     return status;
 }
 
-/* One round: finds the matches of all patterns and replaces them. The last round logs the near misses. */
+/* One round: finds the matches of all patterns and replaces them. The log has the near misses of the last round. */
 static ind_status graph__apply_patterns(graph__optimiser *o, uint32_t *applied) {
     ind__pass_log *log = o->options->log;
-    const uint32_t logged = log->num, missed = log->misses;
     pattern__search s;
     *applied = 0;
+    graph__forget_misses(log);
     ind_status status =
         pattern__find_all(&s, o->now, o->given->patterns, o->options) ? IND_OK : ind__failed(log->context);
-    if (!status && s.num_found) {
-        log->num = logged;
-        log->misses = missed;
-        status = graph__replace_matches(o, &s, applied);
-    }
+    if (!status && s.num_found) status = graph__replace_matches(o, &s, applied);
     pattern__search_end(&s);
     return status;
 }
@@ -85,8 +81,10 @@ static ind_status graph__run_user_passes(graph__optimiser *o, ind_pass_point poi
         if (pass->desc.point != point) continue;
         graph__rewrite r = {.from = o->now, .enabled = 1u << IND_PASS_DCE, .log = o->options->log, .pass = &pass->desc};
         r.users = graph__count_readers(o->now);
-        status = r.users ? graph__rewrite_once(&r) : ind__failed(c);
+        r.visited = graph__visited_room(o->now);
+        status = r.users && r.visited ? graph__rewrite_once(&r) : ind__failed(c);
         ind__free(c, r.users);
+        ind__free(c, r.visited);
         if (!status) graph__advance(o, &r);
         if (!status) status = ind__graph_verify(o->now);
         *changed = *changed || r.changed;

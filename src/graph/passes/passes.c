@@ -12,7 +12,6 @@
    patterns (>>patterns) and replaces them in one more iteration; rounds repeat until no pattern matches. */
 #define IND__MAX_ITERATIONS 8
 #define GRAPH__MAX_ROUNDS   64
-#define IND__MAX_VISITED    64 /* operands of an op that passes of the user visit */
 
 typedef struct graph__seen {
     uint32_t node; /* 0: free */
@@ -32,6 +31,7 @@ typedef struct graph__rewrite {
     uint32_t applied;
     const ind_pass_desc *pass; /* a pass of the user, in place of the built-in ones; or NULL */
     uint32_t *users;           /* for it: readers of every tensor of `from` */
+    ind_tensor *visited;       /* for it: room for the operands and results of an op */
     ind__pass_log *log;
     bool given; /* `from` is the graph of the caller */
     bool changed;
@@ -40,6 +40,19 @@ typedef struct graph__rewrite {
 /* Visits a node whose operands are tensors of r->to and whose results are tensors of r->from. Returns the tensor of
    r->to that replaces its first result (the others follow); 0: the node is kept. */
 typedef uint32_t (*graph__pass_fn)(graph__rewrite *r, const ind__node *n);
+
+/* True if a tensor is proven to have the type and shape of another. */
+static bool graph__same_type(const ind__tensor_info *a, const ind__tensor_info *b) {
+    bool same = a->dtype == b->dtype && a->rank == b->rank && a->weak == b->weak;
+    for (int d = 0; same && d < a->rank; d++) same = ind_known_eq(a->size[d], b->size[d]);
+    return same;
+}
+
+/* Gives a tensor of r->to a name of the old graph, which a tensor with a generated name may have. */
+static void graph__take_name(graph__rewrite *r, uint32_t tensor, const char *name) {
+    if (!ind__vacate_name(r->to, name)) ind__graph_no_memory(r->to, name);
+    ind_named((ind_tensor){r->to, tensor}, name);
+}
 
 /* Logs that a tensor of r->to replaces the first result of n. */
 static void graph__log_replaced(graph__rewrite *r, const char *pass, const ind__node *n, uint32_t by) {

@@ -130,13 +130,13 @@ static bool graph__copy_inputs(graph__rewrite *r, const pattern__application *a,
     const ind_graph *g = r->from;
     uint32_t last = i;
     for (uint32_t n = 0; n < a->pattern->num_names; n++) {
-        const uint32_t node = pattern__node_of(a->pattern, a->node, n) ? 0 : g->tensor[a->bound[n].tensor].node;
+        const uint32_t node = a->pattern->names[n].step ? 0 : g->tensor[a->bound[n].tensor].node;
         last = node > last ? node : last;
     }
     if (last == i) return true;
     bool *needed = ind__alloc(g->context, last - i + (size_t)1), ok = needed != NULL;
     for (uint32_t n = 0; ok && n < a->pattern->num_names; n++) {
-        const uint32_t node = pattern__node_of(a->pattern, a->node, n) ? 0 : g->tensor[a->bound[n].tensor].node;
+        const uint32_t node = a->pattern->names[n].step ? 0 : g->tensor[a->bound[n].tensor].node;
         if (node > i) needed[node - i] = true;
     }
     for (uint32_t j = last; ok && j > i; j--) {
@@ -151,7 +151,7 @@ static bool graph__copy_inputs(graph__rewrite *r, const pattern__application *a,
     return ok;
 }
 
-/* Applies a pattern at its first output. If it is refused, the map of the outputs stays empty. */
+/* Applies a pattern at its first output. If it is refused, its outputs are not mapped. */
 static bool graph__replace(graph__rewrite *r, uint32_t i, uint32_t *operands) {
     pattern__application *a = &r->application[r->application_of[i] - 1];
     if (a->done) return true;

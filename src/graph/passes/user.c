@@ -12,6 +12,23 @@ static const graph__user_pass *graph__user_passes(const ind_context *c) {
     return newest;
 }
 
+static ind_status graph__add_user_pass(ind_context *c, const ind_pass_desc *desc) {
+    const graph__user_pass *newest = graph__user_passes(c);
+    for (const graph__user_pass *p = newest; p; p = p->next)
+        if (!strcmp(p->desc.name, desc->name))
+            return ind__fail(c, IND_INVALID_ARGUMENT, "pass %.100s is already registered", desc->name);
+    ind__lists_lock(c);
+    graph__user_pass *pass = ind__arena_alloc(&c->root->names, sizeof *pass);
+    char *name = pass ? ind__arena_string(&c->root->names, desc->name, strlen(desc->name)) : NULL;
+    if (name) {
+        *pass = (graph__user_pass){newest, *desc};
+        pass->desc.name = name;
+        c->root->passes = pass;
+    }
+    ind__lists_unlock(c);
+    return name ? IND_OK : ind__failed(c);
+}
+
 ind_status ind_pass_register(ind_context *context, const ind_pass_desc *desc) {
     if (!context) return IND_INVALID_ARGUMENT;
     if (!desc || !desc->name || !desc->visit)
@@ -19,20 +36,10 @@ ind_status ind_pass_register(ind_context *context, const ind_pass_desc *desc) {
     if ((unsigned)desc->point >= IND_NUM_PASS_POINTS)
         return ind__fail(context, IND_INVALID_ARGUMENT, "pass %.100s: there is no point %d", desc->name,
                          (int)desc->point);
-    const graph__user_pass *newest = graph__user_passes(context);
-    for (const graph__user_pass *p = newest; p; p = p->next)
-        if (!strcmp(p->desc.name, desc->name))
-            return ind__fail(context, IND_INVALID_ARGUMENT, "pass %.100s is already registered", desc->name);
-    ind__lists_lock(context->root);
-    graph__user_pass *pass = ind__arena_alloc(&context->root->names, sizeof *pass);
-    char *name = pass ? ind__arena_string(&context->root->names, desc->name, strlen(desc->name)) : NULL;
-    if (name) {
-        *pass = (graph__user_pass){newest, *desc};
-        pass->desc.name = name;
-        context->root->passes = pass;
-    }
-    ind__lists_unlock(context->root);
-    return name ? IND_OK : ind__failed(context);
+    ind__lock(context);
+    ind_status status = graph__add_user_pass(context, desc);
+    ind__unlock(context);
+    return status;
 }
 
 /* ---- queries of the op before a tensor */
@@ -61,7 +68,7 @@ ind_tensor ind_tensor_operand(ind_tensor x, int k) {
 bool ind_tensor_number(ind_tensor x, double *value) {
     graph__typed_number number;
     if (!ind__tensor_of(x) || !value || !graph__uniform_of(x.graph, x.id, &number)) return false;
-    *value = pattern__value_of(number);
+    *value = graph__typed_number_value(number);
     return true;
 }
 
@@ -114,9 +121,7 @@ static bool graph__check_replacement(graph__rewrite *r, const ind__tensor_info *
                         want->name);
         return false;
     }
-    bool same = want->dtype == have->dtype && want->rank == have->rank && !have->weak;
-    for (int d = 0; same && d < want->rank; d++) same = ind_known_eq(want->size[d], have->size[d]);
-    if (same) return true;
+    if (graph__same_type(want, have)) return true;
     ind__print_type(wanted, sizeof wanted, want->dtype, want->size, want->rank);
     ind__print_type(given, sizeof given, have->dtype, have->size, have->rank);
     ind__graph_fail(r->to, IND_TYPE_MISMATCH, "pass %.100s: %s is %s, its replacement is %s", r->pass->name, want->name,
@@ -129,10 +134,7 @@ static uint32_t graph__take_replacement(graph__rewrite *r, const ind__node *n, i
     for (uint32_t k = 0; k < n->num_results; k++) {
         const ind__tensor_info *want = &r->from->tensor[n->result + k];
         if (!graph__check_replacement(r, want, y, k)) return 0;
-        if (y.id + k >= first_new && !r->to->tensor[y.id + k].named) {
-            if (!ind__vacate_name(r->to, want->name)) ind__graph_no_memory(r->to, want->name);
-            ind_named((ind_tensor){r->to, y.id + k}, want->name);
-        }
+        if (y.id + k >= first_new && !r->to->tensor[y.id + k].named) graph__take_name(r, y.id + k, want->name);
     }
     graph__log_replaced(r, r->pass->name, n, y.id);
     r->changed = true;
@@ -142,11 +144,9 @@ static uint32_t graph__take_replacement(graph__rewrite *r, const ind__node *n, i
 /* Lets the user's pass visit a node, whose operands are tensors of r->to. Returns its replacement or its copy; 0: the
    new graph failed. */
 static uint32_t graph__visit(graph__rewrite *r, const ind__node *n) {
-    ind_tensor operand[IND__MAX_VISITED], result[IND_MAX_RANK];
     const uint32_t first_new = r->to->num_tensors;
-    const bool fits = n->num_operands <= IND__MAX_VISITED && n->num_results <= IND_MAX_RANK;
-    if (n->op == IND_OP_INPUT || n->op == IND_OP_CONST || n->op == IND_OP_SCALAR || !fits)
-        return graph__rewrite_add(r, n);
+    ind_tensor *operand = r->visited, *result = r->visited + n->num_operands;
+    if (n->op == IND_OP_INPUT || n->op == IND_OP_CONST || n->op == IND_OP_SCALAR) return graph__rewrite_add(r, n);
     ind_visited_op op = {.graph = r->to, .op = n->op, .composite = n->composite, .operand = operand, .result = result};
     op.name = n->name ? n->name : ind__op_name(n->op);
     op.num_operands = (int)n->num_operands;
@@ -166,6 +166,16 @@ static uint32_t graph__visit(graph__rewrite *r, const ind__node *n) {
         return 0;
     }
     return y.id ? graph__take_replacement(r, n, y, first_new) : graph__rewrite_add(r, n);
+}
+
+/* Returns room for the operands and results of the op that has most of them. */
+static ind_tensor *graph__visited_room(const ind_graph *g) {
+    size_t most = 1;
+    for (uint32_t i = 1; i < g->num_nodes; i++) {
+        const size_t n = (size_t)g->node[i].num_operands + g->node[i].num_results;
+        most = n > most ? n : most;
+    }
+    return ind__alloc(g->context, most * sizeof(ind_tensor));
 }
 
 /* Counts the readers of every tensor; an output counts as one. */

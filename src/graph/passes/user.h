@@ -3,7 +3,7 @@
 /* When a pass of the user runs. */
 #define IND_PASS_POINTS(X)                                                                                             \
     X(START, "start")         /* before the built-in passes */                                                         \
-    X(OPTIMISED, "optimised") /* after them; they run again if it changed anything */                                  \
+    X(OPTIMISED, "optimised") /* after them; they run again if it changed anything, at most 7 times */                 \
     X(LOWERING, "lowering")   /* last: only unused ops are removed after it */
 
 typedef enum ind_pass_point {

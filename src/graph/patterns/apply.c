@@ -33,13 +33,12 @@ static ind_expr pattern__give_size(ind__parser *p, const char *name, size_t leng
 }
 
 /* The value of a name for a number; 1 if its alternative was not matched. */
-static bool pattern__value_of_name(const void *user, const char *name, size_t length, double *value) {
+static bool pattern__value_of_name(const void *user, const char *name, size_t length, graph__typed_number *value) {
     const pattern__maker *k = user;
-    graph__typed_number x = {IND_F64, 0, 1};
     const uint32_t n = pattern__find(k->a->pattern, name, length);
     if (n == IND__PATTERN_NO_NAME) return false;
-    if (k->a->bound[n].tensor) (void)graph__uniform_of(k->r->from, k->a->bound[n].tensor, &x);
-    *value = pattern__value_of(x);
+    *value = (graph__typed_number){IND_I64, 1, 0};
+    if (k->a->bound[n].tensor) (void)graph__uniform_of(k->r->from, k->a->bound[n].tensor, value);
     return true;
 }
 
@@ -49,8 +48,12 @@ static bool pattern__give_attr(ind__parser *p, ind__parsed_call *call, uint32_t 
     const ind__attr_kind kind = call->schema->attr[i].kind;
     if (pattern__at_product(p, k->a->pattern, &call->schema->attr[i])) {
         const pattern__factor_fn find = {pattern__value_of_name, k};
-        a->kind = kind;
-        return (void)pattern__need_product(p, &find, &a->f), true;
+        graph__typed_number x = {IND_I64, 0, 0};
+        if (!pattern__need_product(p, &find, &x)) return true;
+        *a = (ind__attr){.kind = kind, .is_int = kind == IND__ATTR_SCALAR && !ind_dtype_is_float(x.dtype)};
+        a->i = a->is_int ? x.i : 0;
+        a->f = a->is_int ? 0 : graph__typed_number_value(x);
+        return true;
     }
     const size_t length = ind__name_length(p->at);
     const uint32_t n = length ? pattern__find(k->a->pattern, p->at, length) : IND__PATTERN_NO_NAME;
@@ -96,10 +99,8 @@ static bool pattern__make(graph__rewrite *r, pattern__application *a, uint32_t a
 static const char *pattern__wrong_type(const graph__rewrite *r, const pattern__application *a) {
     for (uint32_t n = 0; n < a->pattern->num_names; n++) {
         if (!a->pattern->names[n].output) continue;
-        const ind__tensor_info *want = &r->from->tensor[a->bound[n].tensor], *have = &r->to->tensor[a->made[n]];
-        bool same = want->dtype == have->dtype && want->rank == have->rank && want->weak == have->weak;
-        for (int d = 0; same && d < want->rank; d++) same = ind_known_eq(want->size[d], have->size[d]);
-        if (!same) return want->name;
+        const ind__tensor_info *want = &r->from->tensor[a->bound[n].tensor];
+        if (!graph__same_type(want, &r->to->tensor[a->made[n]])) return want->name;
     }
     return NULL;
 }
@@ -148,8 +149,7 @@ static bool graph__apply(graph__rewrite *r, pattern__application *a) {
         return pattern__refuse(r, a, why);
     }
     for (uint32_t n = 0; n < a->pattern->num_names; n++)
-        if (a->pattern->names[n].output)
-            ind_named((ind_tensor){r->to, a->made[n]}, r->from->tensor[a->bound[n].tensor].name);
+        if (a->pattern->names[n].output) graph__take_name(r, a->made[n], r->from->tensor[a->bound[n].tensor].name);
     pattern__log(r, a, NULL);
     return !r->to->status;
 }

@@ -3,7 +3,7 @@
 
 /* Patterns by the op of their root, in the order in which they are tried. */
 typedef struct pattern__index {
-    const ind__pattern **pattern;
+    const ind__pattern **pattern; /* NULL: an entry that is not used */
     uint32_t first[IND_NUM_OPS + 1];
 } pattern__index;
 
@@ -78,7 +78,7 @@ static bool pattern__cyclic(pattern__search *s, uint32_t first, uint32_t last) {
     bool *seen = ind__alloc(s->g->context, last - first + (size_t)1), cyclic = false;
     if (!seen) return s->failed = true;
     for (uint32_t k = 0; k < m->pattern->num_names; k++) {
-        if (pattern__node_of(m->pattern, m->node, k) || !m->bound[k].tensor) continue;
+        if (m->pattern->names[k].step || !m->bound[k].tensor) continue;
         const uint32_t node = s->g->tensor[m->bound[k].tensor].node;
         if (node >= first && node <= last) seen[node - first] = true;
     }
@@ -98,13 +98,12 @@ static bool pattern__cyclic(pattern__search *s, uint32_t first, uint32_t last) {
 /* Checks that the replacement can stand at the first output: its inputs must not need a later one. */
 static bool pattern__placeable(pattern__search *s) {
     const pattern__match *m = &s->match;
-    uint32_t first = UINT32_MAX, last = 0, outputs = 0;
+    uint32_t first = UINT32_MAX, last = 0;
     for (uint32_t k = 0; k < m->pattern->num_names; k++) {
         if (!m->pattern->names[k].output) continue;
         const uint32_t node = pattern__node_of(m->pattern, m->node, k);
         first = node < first ? node : first;
         last = node > last ? node : last;
-        outputs++;
     }
     if (first == last) return true;
     if (last >= s->low) return false; /* the next round finds it */

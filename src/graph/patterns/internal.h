@@ -95,12 +95,6 @@ typedef struct ind__pattern {
     uint32_t num_made;
 } ind__pattern;
 
-/* Finds the number that a name stands for; false: it is not a name for a number. */
-typedef struct pattern__factor_fn {
-    bool (*value)(const void *user, const char *name, size_t length, double *value);
-    const void *user;
-} pattern__factor_fn;
-
 /* What a name stands for in one match. */
 typedef struct pattern__binding {
     bool set;

@@ -50,16 +50,12 @@ static void pattern__unbind(pattern__match *m, uint32_t to) {
 
 /* ---- numbers */
 
-static double pattern__value_of(graph__typed_number x) {
-    return ind_dtype_is_float(x.dtype) ? x.f : (double)x.i;
-}
-
 /* True if every element of the tensor is this number, rounded to the tensor's type. */
 static bool pattern__is_number(const ind_graph *g, uint32_t tensor, const ind__attr *number) {
     graph__typed_number x;
     if (!tensor || !graph__uniform_of(g, tensor, &x)) return false;
-    const double want = pattern__value_of(graph__typed_number_of(number));
-    const double have = pattern__value_of(x);
+    const double want = graph__typed_number_value(graph__typed_number_of(number));
+    const double have = graph__typed_number_value(x);
     return have == (ind_dtype_is_float(x.dtype) ? graph__round_to_dtype(x.dtype, want) : want);
 }
 
@@ -295,7 +291,8 @@ static bool pattern__same_value(const ind__attr *a, const ind__attr *b) {
     case IND__ATTR_NONE: return true;
     case IND__ATTR_FLOAT: return a->f == b->f;
     case IND__ATTR_SCALAR:
-        return pattern__value_of(graph__typed_number_of(a)) == pattern__value_of(graph__typed_number_of(b));
+        return graph__typed_number_value(graph__typed_number_of(a)) ==
+               graph__typed_number_value(graph__typed_number_of(b));
     case IND__ATTR_STR: return a->s && b->s && !strcmp(a->s, b->s);
     case IND__ATTR_FLOATS:
         return a->count == b->count && (!a->count || !memcmp(a->floats, b->floats, (size_t)a->count * sizeof(double)));
@@ -310,12 +307,20 @@ static bool pattern__same_value(const ind__attr *a, const ind__attr *b) {
     }
 }
 
-static bool pattern__bind_attr(pattern__match *m, uint32_t name, const ind__attr_schema *s, const ind__attr *have) {
+/* Returns an integer or size of an attribute; a dimension counted from the front. */
+static ind_expr pattern__size_of(const pattern__match *m, const ind__node *n, const ind__attr_schema *s,
+                                 const ind__attr *have) {
+    const ind_expr e = have->kind == IND__ATTR_SIZE ? have->e : ind_int(m->g->context, have->i);
+    return pattern__counted(m, n, s, e);
+}
+
+static bool pattern__bind_attr(pattern__match *m, uint32_t name, const ind__node *n, const ind__attr_schema *s,
+                               const ind__attr *have) {
     pattern__binding *b = &m->bound[name];
     const bool set = b->set;
     if (!set) b = pattern__bind(m, name);
     if (m->pattern->names[name].kind == PATTERN__SIZE) {
-        const ind_expr e = have->kind == IND__ATTR_SIZE ? have->e : ind_int(m->g->context, have->i);
+        const ind_expr e = pattern__size_of(m, n, s, have);
         if (set) return ind_known_eq(b->size, e);
         b->size = e;
         return have->kind == s->kind;
@@ -338,16 +343,14 @@ static bool pattern__sizes_are(pattern__match *m, const pattern__attr *a, const 
     if (list && have->count != a->count) return false;
     for (int k = 0; k < a->count; k++) {
         const pattern__size *want = &a->size[k];
-        const ind_expr e = list                           ? have->list[k]
-                           : have->kind == IND__ATTR_SIZE ? have->e
-                                                          : ind_int(m->g->context, have->i);
+        const ind_expr e = list ? pattern__counted(m, n, s, have->list[k]) : pattern__size_of(m, n, s, have);
         if (want->name != IND__PATTERN_NO_NAME) {
             if (!pattern__size_is(m, want, e)) return false;
             continue;
         }
         const ind_expr value = pattern__size_at(m, want->at);
         if (!ind__ok(value)) return false;
-        if (!ind_known_eq(pattern__counted(m, n, s, value), pattern__counted(m, n, s, e))) return false;
+        if (!ind_known_eq(pattern__counted(m, n, s, value), e)) return false;
     }
     return true;
 }
@@ -357,7 +360,7 @@ static bool pattern__attr_fits(pattern__match *m, const pattern__attr *a, const 
     switch (a->form) {
     case PATTERN__DEFAULT: return pattern__same_value(have, &s->value);
     case PATTERN__VALUE: return pattern__same_value(have, &a->value);
-    case PATTERN__BOUND: return pattern__bind_attr(m, a->name, s, have);
+    case PATTERN__BOUND: return pattern__bind_attr(m, a->name, n, s, have);
     default: return pattern__sizes_are(m, a, n, s, have);
     }
 }

@@ -274,15 +274,21 @@ static uint32_t pattern__attr_name(ind__parser *p, const ind__attr_schema *s) {
     return n;
 }
 
+/* Finds the number that a name stands for; false: it is not a name for a number. */
+typedef struct pattern__factor_fn {
+    bool (*value)(const void *user, const char *name, size_t length, graph__typed_number *value);
+    const void *user;
+} pattern__factor_fn;
+
 /* Reads a factor of a product: a number, or a name for one. */
-static bool pattern__need_factor(ind__parser *p, const pattern__factor_fn *find, double *value) {
+static bool pattern__need_factor(ind__parser *p, const pattern__factor_fn *find, graph__typed_number *value) {
     ind__attr number = {.kind = IND__ATTR_SCALAR};
     bool whole;
     ind__skip(p);
     if (ind__number_length(p->at, &whole)) {
-        if (!ind__need_scalar(p, &number)) return false;
-        *value = number.is_int ? (double)number.i : number.f;
-        return true;
+        *value = (graph__typed_number){IND_I64, 0, 0};
+        if (ind__need_scalar(p, &number)) *value = graph__typed_number_of(&number);
+        return !p->status;
     }
     const size_t length = ind__name_length(p->at);
     if (!length || !find->value(find->user, p->at, length, value)) return ind__expected(p, "a number of the pattern");
@@ -290,28 +296,29 @@ static bool pattern__need_factor(ind__parser *p, const pattern__factor_fn *find,
     return true;
 }
 
-/* Reads factor { ("*" | "/") factor }, computed in double. */
-static bool pattern__need_product(ind__parser *p, const pattern__factor_fn *find, double *value) {
-    double factor;
+/* Reads factor { ("*" | "/") factor }. One factor keeps its type; a product is computed in double. */
+static bool pattern__need_product(ind__parser *p, const pattern__factor_fn *find, graph__typed_number *value) {
+    graph__typed_number factor;
     if (!pattern__need_factor(p, find, value)) return false;
     for (bool times = ind__take(p, '*'); times || ind__take(p, '/'); times = ind__take(p, '*')) {
         if (!pattern__need_factor(p, find, &factor)) return false;
-        *value = times ? *value * factor : *value / factor;
+        const double a = graph__typed_number_value(*value), b = graph__typed_number_value(factor);
+        *value = (graph__typed_number){IND_F64, 0, times ? a * b : a / b};
     }
     return true;
 }
 
-static bool pattern__is_number_name(const void *user, const char *name, size_t length, double *value) {
+static bool pattern__is_number_name(const void *user, const char *name, size_t length, graph__typed_number *value) {
     const ind__pattern *pt = user;
     const uint32_t n = pattern__find(pt, name, length);
-    *value = 1;
+    *value = (graph__typed_number){IND_I64, 1, 0};
     return n != IND__PATTERN_NO_NAME && pt->names[n].kind == PATTERN__TENSOR &&
            pt->names[n].type.class_of == PATTERN__UNIFORM;
 }
 
 /* True at the value of a float or scalar that begins with a number or a name for one: a product in the replacement. */
 static bool pattern__at_product(ind__parser *p, const ind__pattern *pt, const ind__attr_schema *s) {
-    double one;
+    graph__typed_number one;
     bool whole;
     ind__skip(p);
     if (s->kind != IND__ATTR_FLOAT && s->kind != IND__ATTR_SCALAR) return false;
@@ -325,7 +332,7 @@ static bool pattern__read_attr(ind__parser *p, ind__parsed_call *call, uint32_t 
     pattern__attr *a = pattern__reader_of(p)->step ? &pattern__reader_of(p)->step->attr[i] : &(pattern__attr){0};
     const pattern__factor_fn find = {pattern__is_number_name, pattern__reader_of(p)->pattern};
     pattern__size one;
-    double value;
+    graph__typed_number value;
     const bool list = s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES;
     if (s->kind == IND__ATTR_EXPRS)
         return ind__parse_error(p, p->at, IND_NOT_SUPPORTED, "patterns have no ops with expressions"), true;
