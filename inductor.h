@@ -3547,6 +3547,42 @@ static bool ind__put_name(ind_graph *g, uint32_t tensor, const char *name, bool 
     return true;
 }
 
+/* Gives a tensor without a name a valid one, with one look-up. False: the name is taken, or out of memory. */
+static bool ind__put_free_name(ind_graph *g, uint32_t tensor, const char *name) {
+    if (!ind__grow_names(g, 0)) return false;
+    const size_t length = strlen(name);
+    struct ind__name *slot = ind__find_slot(g, name, length);
+    if (slot->name && slot->tensor) return false;
+    char *copy = ind__arena_string(&g->arena, name, length);
+    if (!copy) return false;
+    if (!slot->name) g->names.num++;
+    *slot = (struct ind__name){copy, tensor, ind__name_hash(copy, length)};
+    g->tensor[tensor].name = copy;
+    g->tensor[tensor].named = true;
+    return true;
+}
+
+/* Makes the tables large enough for so many nodes and tensors. */
+static bool ind__reserve_nodes(ind_graph *g, uint32_t nodes, uint32_t tensors) {
+    ind_context *c = g->context;
+    size_t bytes;
+    if (nodes > g->cap_nodes) {
+        if (!ind__size_mul(nodes, sizeof *g->node, &bytes)) return false;
+        ind__node *node = ind__resize(c, g->node, g->num_nodes * sizeof *node, bytes);
+        if (!node) return false;
+        g->node = node;
+        g->cap_nodes = nodes;
+    }
+    if (tensors > g->cap_tensors) {
+        if (!ind__size_mul(tensors, sizeof *g->tensor, &bytes)) return false;
+        ind__tensor_info *tensor = ind__resize(c, g->tensor, g->num_tensors * sizeof *tensor, bytes);
+        if (!tensor) return false;
+        g->tensor = tensor;
+        g->cap_tensors = tensors;
+    }
+    return true;
+}
+
 /* Frees the old name, if any. Then takes `name` or, if that is taken, the first free one of name_1, name_2, .. */
 static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool named) {
     char unique[IND__MAX_NAME + 16];
@@ -22430,6 +22466,8 @@ typedef struct graph__rewrite {
     bool *live;        /* by node of `from` */
     graph__seen *seen; /* CSE: open addressing, nodes of `to` by hash */
     uint32_t seen_size;
+    const ind__node *hashed; /* CSE: the node that `hash` is of */
+    uint32_t hash;
     pattern__application *application; /* NULL: patterns are not applied in this iteration */
     uint32_t *application_of;          /* by node: 1 + the application that replaces an output; 0: none */
     uint32_t applied;
@@ -22786,7 +22824,9 @@ static graph__seen *graph__seen_slot(graph__rewrite *r, const ind__node *n, uint
 /* Same op, same operands, same attributes: one result. */
 static uint32_t graph__pass_cse(graph__rewrite *r, const ind__node *n) {
     if (!graph__mergeable(n->op)) return 0;
-    uint32_t node = graph__seen_slot(r, n, graph__node_hash(n))->node;
+    r->hashed = n;
+    r->hash = graph__node_hash(n);
+    const uint32_t node = graph__seen_slot(r, n, r->hash)->node;
     return node ? r->to->node[node].result : 0;
 }
 
@@ -23824,15 +23864,14 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
         made = ind__graph_source(r->to, n->op, x->name, x->dtype, x->size, x->rank);
         if (made.id) r->to->tensor[made.id].donated = x->donated;
     } else {
-        if (x->name && !ind__vacate_name(r->to, x->name)) ind__graph_no_memory(r->to, x->name);
         made = ind__add_unnamed(r->to, n->op, n->operand, n->num_operands, n->attr, n->num_attrs, body, n->name);
-        for (uint32_t k = 0; made.id && n->op != IND_OP_SCALAR && k < n->num_results; k++) {
-            ind_named((ind_tensor){r->to, made.id + k}, x[k].name);
-        }
+        for (uint32_t k = 0; made.id && n->op != IND_OP_SCALAR && k < n->num_results; k++)
+            if (!ind__put_free_name(r->to, made.id + k, x[k].name)) graph__take_name(r, made.id + k, x[k].name);
     }
     if (made.id) r->to->node[r->to->tensor[made.id].node].composite = n->composite;
     if (made.id && graph__mergeable(n->op)) {
-        const uint32_t node = r->to->tensor[made.id].node, hash = graph__node_hash(&r->to->node[node]);
+        const uint32_t node = r->to->tensor[made.id].node;
+        const uint32_t hash = r->hashed == n ? r->hash : graph__node_hash(&r->to->node[node]);
         *graph__seen_slot(r, &r->to->node[node], hash) = (graph__seen){node, hash};
     }
     return made.id;
@@ -23840,6 +23879,7 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
 
 static uint32_t graph__rewrite_node(graph__rewrite *r, const ind__node *n) {
     const bool may = n->op == IND_OP_SCALAR || graph__may_change(r->log);
+    r->hashed = NULL;
     if (r->pass && may) return graph__visit(r, n);
     for (int p = 0; may && !r->pass && p < IND_NUM_PASSES; p++) {
         uint32_t x = graph__pass_table[p] && (r->enabled >> p & 1) ? graph__pass_table[p](r, n) : 0;
@@ -23962,7 +24002,9 @@ static ind_status graph__rewrite_once(graph__rewrite *r) {
     r->live = ind__alloc(c, (g->num_nodes + (size_t)1) * sizeof *r->live);
     r->seen = ind__alloc(c, r->seen_size * sizeof *r->seen);
     r->to = operands && r->map && r->live && r->seen ? ind_graph_create(c, g->name) : NULL;
-    ind_status status = r->to && ind__grow_names(r->to, g->num_tensors) ? IND_OK : ind__failed(c);
+    const bool room = r->to && ind__grow_names(r->to, g->num_tensors) &&
+                      ind__reserve_nodes(r->to, g->num_nodes, g->num_tensors);
+    ind_status status = room ? IND_OK : ind__failed(c);
     if (status == IND_OK) {
         graph__mark_live_nodes(r);
         status = graph__copy_nodes(r, operands);

@@ -1,11 +1,15 @@
 """How the time from a graph to CUDA text grows with the graph: chains, wide graphs and layered transformers.
 
     make build/ind && build/python tests/schedule/growth.py [--most 100000] [--runs 3]
+    make build/plain/schedule/passes_time && build/python tests/schedule/growth.py --passes
 
 Prints a table: processor seconds (user and system, the least of some runs, less what a graph of one op takes),
-microseconds per op, that beside the smallest graph's, and the memory of the process at its peak."""
+microseconds per op, that beside the smallest graph's, and the memory of the process at its peak. --passes: seconds of
+all graph passes, with the built-in patterns and with 200 more, and the exponent of the growth."""
 
 import argparse
+import itertools
+import math
 import os
 import pathlib
 import subprocess
@@ -100,12 +104,49 @@ def per_op(ind, kind, count, runs):
     return (seconds - measure(ind, chain(1), runs)[0]) / count, memory
 
 
+UNARY = ["exp", "tanh", "sin", "cos", "sigmoid", "relu", "neg", "sqrt", "log", "abs", "gelu", "silu", "square", "erf", "floor"]
+
+
+def patterns(count):
+    """Patterns of three ops, whose last one is frequent."""
+    texts = []
+    for k, (a, b) in zip(range(count), itertools.product(UNARY, UNARY)):
+        root = ["mul({}, x)", "add({}, x)", "matmul({}, x)", "softmax({}, dim=-1)"][k % 4]
+        texts.append(f"pattern p{k} {{\n  input x\n  s = {a}(x)\n  t = {b}(s)\n  y = {root.format('t')}\n}} => {{\n  z = {b}(x)\n  y = {root.format('z')}\n}}\n")
+    return "".join(texts)
+
+
+def passes_seconds(program, text, runs, more_patterns=0):
+    """Processor seconds of all passes, the least of some runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, list_path = pathlib.Path(folder) / "g.ind", pathlib.Path(folder) / "patterns.txt"
+        path.write_text(text, encoding="utf-8")
+        list_path.write_text(patterns(more_patterns), encoding="utf-8")
+        out = subprocess.run([program, path, str(runs), list_path], capture_output=True, text=True, check=True).stdout
+    return float(out.split()[0])
+
+
+def print_passes(program, most, runs):
+    print(f"{'':12}{'ops':>8}{'s':>8}{'us/op':>8}{'exponent':>10}{'s, 200 patterns more':>22}")
+    for kind in KINDS:
+        before = None
+        for count in (n for n in (1000, 10000, 100000) if n <= most):
+            text = kind(count)
+            s, t = (passes_seconds(program, text, runs * (10 if count < 10000 else 1), n) for n in (0, 200))
+            exponent = f"{math.log10(s / before):10.3f}" if before else " " * 10
+            before = s
+            print(f"{kind.__name__:12}{count:8}{s:8.3f}{s / count * 1e6:8.2f}{exponent}{t:22.3f}")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--ind", default=ROOT / "build/ind")
     p.add_argument("--most", type=int, default=100000)
     p.add_argument("--runs", type=int, default=3, help="of the largest; smaller graphs run more often")
+    p.add_argument("--passes", action="store_true")
     args = p.parse_args()
+    if args.passes:
+        return print_passes(ROOT / "build/plain/schedule/passes_time", args.most, args.runs)
     print(f"{'':12}{'ops':>8}{'s':>8}{'us/op':>8}{'growth':>8}{'MB':>8}")
     for kind in KINDS:
         least = None

@@ -124,6 +124,42 @@ static bool ind__put_name(ind_graph *g, uint32_t tensor, const char *name, bool 
     return true;
 }
 
+/* Gives a tensor without a name a valid one, with one look-up. False: the name is taken, or out of memory. */
+static bool ind__put_free_name(ind_graph *g, uint32_t tensor, const char *name) {
+    if (!ind__grow_names(g, 0)) return false;
+    const size_t length = strlen(name);
+    struct ind__name *slot = ind__find_slot(g, name, length);
+    if (slot->name && slot->tensor) return false;
+    char *copy = ind__arena_string(&g->arena, name, length);
+    if (!copy) return false;
+    if (!slot->name) g->names.num++;
+    *slot = (struct ind__name){copy, tensor, ind__name_hash(copy, length)};
+    g->tensor[tensor].name = copy;
+    g->tensor[tensor].named = true;
+    return true;
+}
+
+/* Makes the tables large enough for so many nodes and tensors. */
+static bool ind__reserve_nodes(ind_graph *g, uint32_t nodes, uint32_t tensors) {
+    ind_context *c = g->context;
+    size_t bytes;
+    if (nodes > g->cap_nodes) {
+        if (!ind__size_mul(nodes, sizeof *g->node, &bytes)) return false;
+        ind__node *node = ind__resize(c, g->node, g->num_nodes * sizeof *node, bytes);
+        if (!node) return false;
+        g->node = node;
+        g->cap_nodes = nodes;
+    }
+    if (tensors > g->cap_tensors) {
+        if (!ind__size_mul(tensors, sizeof *g->tensor, &bytes)) return false;
+        ind__tensor_info *tensor = ind__resize(c, g->tensor, g->num_tensors * sizeof *tensor, bytes);
+        if (!tensor) return false;
+        g->tensor = tensor;
+        g->cap_tensors = tensors;
+    }
+    return true;
+}
+
 /* Frees the old name, if any. Then takes `name` or, if that is taken, the first free one of name_1, name_2, .. */
 static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool named) {
     char unique[IND__MAX_NAME + 16];

@@ -65,6 +65,8 @@ static graph__seen *graph__seen_slot(graph__rewrite *r, const ind__node *n, uint
 /* Same op, same operands, same attributes: one result. */
 static uint32_t graph__pass_cse(graph__rewrite *r, const ind__node *n) {
     if (!graph__mergeable(n->op)) return 0;
-    uint32_t node = graph__seen_slot(r, n, graph__node_hash(n))->node;
+    r->hashed = n;
+    r->hash = graph__node_hash(n);
+    const uint32_t node = graph__seen_slot(r, n, r->hash)->node;
     return node ? r->to->node[node].result : 0;
 }

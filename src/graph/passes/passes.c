@@ -26,6 +26,8 @@ typedef struct graph__rewrite {
     bool *live;        /* by node of `from` */
     graph__seen *seen; /* CSE: open addressing, nodes of `to` by hash */
     uint32_t seen_size;
+    const ind__node *hashed; /* CSE: the node that `hash` is of */
+    uint32_t hash;
     pattern__application *application; /* NULL: patterns are not applied in this iteration */
     uint32_t *application_of;          /* by node: 1 + the application that replaces an output; 0: none */
     uint32_t applied;

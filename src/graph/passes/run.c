@@ -69,15 +69,14 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
         made = ind__graph_source(r->to, n->op, x->name, x->dtype, x->size, x->rank);
         if (made.id) r->to->tensor[made.id].donated = x->donated;
     } else {
-        if (x->name && !ind__vacate_name(r->to, x->name)) ind__graph_no_memory(r->to, x->name);
         made = ind__add_unnamed(r->to, n->op, n->operand, n->num_operands, n->attr, n->num_attrs, body, n->name);
-        for (uint32_t k = 0; made.id && n->op != IND_OP_SCALAR && k < n->num_results; k++) {
-            ind_named((ind_tensor){r->to, made.id + k}, x[k].name);
-        }
+        for (uint32_t k = 0; made.id && n->op != IND_OP_SCALAR && k < n->num_results; k++)
+            if (!ind__put_free_name(r->to, made.id + k, x[k].name)) graph__take_name(r, made.id + k, x[k].name);
     }
     if (made.id) r->to->node[r->to->tensor[made.id].node].composite = n->composite;
     if (made.id && graph__mergeable(n->op)) {
-        const uint32_t node = r->to->tensor[made.id].node, hash = graph__node_hash(&r->to->node[node]);
+        const uint32_t node = r->to->tensor[made.id].node;
+        const uint32_t hash = r->hashed == n ? r->hash : graph__node_hash(&r->to->node[node]);
         *graph__seen_slot(r, &r->to->node[node], hash) = (graph__seen){node, hash};
     }
     return made.id;
@@ -85,6 +84,7 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
 
 static uint32_t graph__rewrite_node(graph__rewrite *r, const ind__node *n) {
     const bool may = n->op == IND_OP_SCALAR || graph__may_change(r->log);
+    r->hashed = NULL;
     if (r->pass && may) return graph__visit(r, n);
     for (int p = 0; may && !r->pass && p < IND_NUM_PASSES; p++) {
         uint32_t x = graph__pass_table[p] && (r->enabled >> p & 1) ? graph__pass_table[p](r, n) : 0;
@@ -207,7 +207,9 @@ static ind_status graph__rewrite_once(graph__rewrite *r) {
     r->live = ind__alloc(c, (g->num_nodes + (size_t)1) * sizeof *r->live);
     r->seen = ind__alloc(c, r->seen_size * sizeof *r->seen);
     r->to = operands && r->map && r->live && r->seen ? ind_graph_create(c, g->name) : NULL;
-    ind_status status = r->to && ind__grow_names(r->to, g->num_tensors) ? IND_OK : ind__failed(c);
+    const bool room = r->to && ind__grow_names(r->to, g->num_tensors) &&
+                      ind__reserve_nodes(r->to, g->num_nodes, g->num_tensors);
+    ind_status status = room ? IND_OK : ind__failed(c);
     if (status == IND_OK) {
         graph__mark_live_nodes(r);
         status = graph__copy_nodes(r, operands);
