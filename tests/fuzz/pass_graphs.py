@@ -7,7 +7,7 @@ input, chains of casts and of views, slices of cat, .. with a part drawn wrong n
 pattern_graphs.py draws the ops of each built-in pattern.
 
 Each graph has comments for the checker: `# sizes B=5, S=7; B=1, S=2` (what to run it at) and `# bound NAME X`: the most
-that an output may differ. The bound is from forward error analysis, op by op: a tensor has a bound of its magnitude and
+that an output may differ. The bound is from forward error analysis, for each op: a tensor has a bound of its magnitude and
 one of its error; 0 where all ways give the same bits. `# tolerance X` is one for all outputs, times their largest
 magnitude. The first letter of an input tells what it holds: x from -1 to 1,
 v from 0.5 to 1.5, m 0 or -inf, z as x with some inf and NaN, iN_L integers below L, pN_L different ones, b bool. After a
