@@ -24218,9 +24218,10 @@ static bool graph__depends_on_constants(const graph__prepare *p, const ind__node
     return graph__is_static(p->g, n);
 }
 
-/* True for functions of libm or of the user, and random bits. */
+/* True for functions of libm or of the user, and random bits; rounding to an integer is one instruction. */
 static bool graph__is_function(ind_loop_op op) {
     const char class = ind__loop_op_class(op);
+    if (op == IND_LOOP_FLOOR || op == IND_LOOP_CEIL || op == IND_LOOP_TRUNC || op == IND_LOOP_RINT) return false;
     return class == 'f' || class == 'u' || class == 'r' || op == IND_LOOP_POW;
 }
 
@@ -24408,8 +24409,9 @@ static bool graph__log_prepared(graph__prepare *p, ind__pass_log *log, int64_t b
         const graph__choice choice = graph__choose(p, t);
         if (choice == GRAPH__WIDER) {
             graph__measure_value(g, t, &m);
-            graph__log(log, "prepare", true, "%s (%s): %lld bytes would be read in place of %lld", g->tensor[t].name, op,
-                       bytes, (long long)m.bytes);
+            if (!m.reads) continue; /* indices and the like */
+            graph__log(log, "prepare", true, "%s (%s) is computed by its readers: prepared, %lld bytes would be read in "
+                       "place of %lld", g->tensor[t].name, op, bytes, (long long)m.bytes);
         } else if (choice != GRAPH__STAYS) {
             graph__log(log, "prepare", true, "%s (%s): %lld bytes exceed the budget of %lld", g->tensor[t].name, op,
                        bytes, (long long)budget);
@@ -27067,6 +27069,12 @@ static const ind__variant *ind__distinct_source(const ind_plan *plan, int index)
     return NULL;
 }
 
+static int ind__num_sources(const ind_plan *plan) {
+    int num = 0;
+    while (ind__distinct_source(plan, num)) num++;
+    return num;
+}
+
 static ind_status ind__compile_variant(ind_module *m, const ind__variant *v, ind_cubin *cubin) {
     ind_status status = ind__module_cubin(m, v, &cubin->data, &cubin->bytes);
     if (!status) ind__cubin_resources(cubin->data, cubin->bytes, &cubin->registers, &cubin->local_bytes);
@@ -27080,6 +27088,8 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
     ind_status status = ind__query_end(&q, ind__need_plan(module));
     if (status) return status;
     const ind__variant *v = index >= 0 ? ind__distinct_source(module->desc.plan, index) : NULL;
+    ind_module *prepare = v ? NULL : ind_module_prepare_module(module);
+    if (prepare && index >= 0) return ind_module_cubin(prepare, index - ind__num_sources(module->desc.plan), cubin);
     if (!v) return ind__fail(module->context, IND_NOT_FOUND, "cubin: there is no source %d", index);
     cubin->name = v->source.entry;
     status = ind__compile_variant(module, v, cubin);
@@ -27226,6 +27236,33 @@ static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage)
     return IND_OK;
 }
 
+/* Adds the stage of the prepare module, in a section of its own. A comment in CUDA C. */
+static ind_status ind__print_prepare(ind__text *t, ind_module *m, ind_stage stage) {
+    ind_module *prepare = ind_module_prepare_module(m);
+    if (!prepare || stage < IND_STAGE_LOOPS) return IND_OK;
+    const char *text = ind_module_text(prepare, stage);
+    if (!text) return ind__failed(m->context);
+    ind__textf(t, "%sprepared constants: %d, ", stage == IND_STAGE_CUDA || stage == IND_STAGE_PTX ? "// " : "",
+               m->desc.stats.num_prepared);
+    ind__text_expr(t, ind_module_prepared_bytes(m));
+    ind__textf(t, " bytes, computed once\n%s", text);
+    return IND_OK;
+}
+
+/* Adds the JSON of the prepare module as a further key of the object at the end of t. */
+static ind_status ind__add_json_prepare(ind__text *t, ind_module *m, ind_stage stage) {
+    ind_module *prepare = ind_module_prepare_module(m);
+    if (!prepare) return IND_OK;
+    const char *json = ind_module_json(prepare, stage);
+    if (!json) return ind__failed(m->context);
+    while (t->size && t->data[t->size - 1] != '}') t->size--;
+    if (t->size) t->size--;
+    ind__textf(t, ", \"prepared_bytes\": ");
+    ind__text_expr(t, ind_module_prepared_bytes(m));
+    ind__textf(t, ", \"prepare\": %s}\n", json);
+    return IND_OK;
+}
+
 /* Stages without a JSON form return their text as one JSON string. */
 static ind_status ind__print_stage_json(ind__text *t, ind_module *m, ind_stage stage) {
     ind_status status = stage == IND_STAGE_PLAN ? ind__need_plan(m) : IND_OK;
@@ -27241,8 +27278,9 @@ static ind_status ind__print_stage_json(ind__text *t, ind_module *m, ind_stage s
         ind__text_json(t, text);
         ind__textf(t, "}\n");
     }
-    if (stage == IND_STAGE_SCHEDULE || stage == IND_STAGE_PLAN) ind__add_json_validity(t, m);
-    return IND_OK;
+    if (stage != IND_STAGE_SCHEDULE && stage != IND_STAGE_PLAN) return IND_OK;
+    ind__add_json_validity(t, m);
+    return ind__add_json_prepare(t, m, stage);
 }
 
 static const char *ind__stage_text(ind_module *m, ind_stage stage, bool json) {
@@ -27255,6 +27293,7 @@ static const char *ind__stage_text(ind_module *m, ind_stage stage, bool json) {
     char **cached = &m->stage_text[(int)stage + (json ? IND_NUM_STAGES : 0)];
     ind__text t = {.context = m->context};
     ind_status status = *cached ? IND_OK : json ? ind__print_stage_json(&t, m, stage) : ind__print_stage(&t, m, stage);
+    if (!status && !*cached && !json) status = ind__print_prepare(&t, m, stage);
     if (!status) status = ind__text_status(&t);
     if (!status) status = ind__refused_since(m->context, q.refusals);
     if (!status && t.data)

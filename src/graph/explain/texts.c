@@ -17,6 +17,33 @@ static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage)
     return IND_OK;
 }
 
+/* Adds the stage of the prepare module, in a section of its own. A comment in CUDA C. */
+static ind_status ind__print_prepare(ind__text *t, ind_module *m, ind_stage stage) {
+    ind_module *prepare = ind_module_prepare_module(m);
+    if (!prepare || stage < IND_STAGE_LOOPS) return IND_OK;
+    const char *text = ind_module_text(prepare, stage);
+    if (!text) return ind__failed(m->context);
+    ind__textf(t, "%sprepared constants: %d, ", stage == IND_STAGE_CUDA || stage == IND_STAGE_PTX ? "// " : "",
+               m->desc.stats.num_prepared);
+    ind__text_expr(t, ind_module_prepared_bytes(m));
+    ind__textf(t, " bytes, computed once\n%s", text);
+    return IND_OK;
+}
+
+/* Adds the JSON of the prepare module as a further key of the object at the end of t. */
+static ind_status ind__add_json_prepare(ind__text *t, ind_module *m, ind_stage stage) {
+    ind_module *prepare = ind_module_prepare_module(m);
+    if (!prepare) return IND_OK;
+    const char *json = ind_module_json(prepare, stage);
+    if (!json) return ind__failed(m->context);
+    while (t->size && t->data[t->size - 1] != '}') t->size--;
+    if (t->size) t->size--;
+    ind__textf(t, ", \"prepared_bytes\": ");
+    ind__text_expr(t, ind_module_prepared_bytes(m));
+    ind__textf(t, ", \"prepare\": %s}\n", json);
+    return IND_OK;
+}
+
 /* Stages without a JSON form return their text as one JSON string. */
 static ind_status ind__print_stage_json(ind__text *t, ind_module *m, ind_stage stage) {
     ind_status status = stage == IND_STAGE_PLAN ? ind__need_plan(m) : IND_OK;
@@ -32,8 +59,9 @@ static ind_status ind__print_stage_json(ind__text *t, ind_module *m, ind_stage s
         ind__text_json(t, text);
         ind__textf(t, "}\n");
     }
-    if (stage == IND_STAGE_SCHEDULE || stage == IND_STAGE_PLAN) ind__add_json_validity(t, m);
-    return IND_OK;
+    if (stage != IND_STAGE_SCHEDULE && stage != IND_STAGE_PLAN) return IND_OK;
+    ind__add_json_validity(t, m);
+    return ind__add_json_prepare(t, m, stage);
 }
 
 static const char *ind__stage_text(ind_module *m, ind_stage stage, bool json) {
@@ -46,6 +74,7 @@ static const char *ind__stage_text(ind_module *m, ind_stage stage, bool json) {
     char **cached = &m->stage_text[(int)stage + (json ? IND_NUM_STAGES : 0)];
     ind__text t = {.context = m->context};
     ind_status status = *cached ? IND_OK : json ? ind__print_stage_json(&t, m, stage) : ind__print_stage(&t, m, stage);
+    if (!status && !*cached && !json) status = ind__print_prepare(&t, m, stage);
     if (!status) status = ind__text_status(&t);
     if (!status) status = ind__refused_since(m->context, q.refusals);
     if (!status && t.data)

@@ -67,9 +67,10 @@ static bool graph__depends_on_constants(const graph__prepare *p, const ind__node
     return graph__is_static(p->g, n);
 }
 
-/* True for functions of libm or of the user, and random bits. */
+/* True for functions of libm or of the user, and random bits; rounding to an integer is one instruction. */
 static bool graph__is_function(ind_loop_op op) {
     const char class = ind__loop_op_class(op);
+    if (op == IND_LOOP_FLOOR || op == IND_LOOP_CEIL || op == IND_LOOP_TRUNC || op == IND_LOOP_RINT) return false;
     return class == 'f' || class == 'u' || class == 'r' || op == IND_LOOP_POW;
 }
 
@@ -257,8 +258,9 @@ static bool graph__log_prepared(graph__prepare *p, ind__pass_log *log, int64_t b
         const graph__choice choice = graph__choose(p, t);
         if (choice == GRAPH__WIDER) {
             graph__measure_value(g, t, &m);
-            graph__log(log, "prepare", true, "%s (%s): %lld bytes would be read in place of %lld", g->tensor[t].name, op,
-                       bytes, (long long)m.bytes);
+            if (!m.reads) continue; /* indices and the like */
+            graph__log(log, "prepare", true, "%s (%s) is computed by its readers: prepared, %lld bytes would be read in "
+                       "place of %lld", g->tensor[t].name, op, bytes, (long long)m.bytes);
         } else if (choice != GRAPH__STAYS) {
             graph__log(log, "prepare", true, "%s (%s): %lld bytes exceed the budget of %lld", g->tensor[t].name, op,
                        bytes, (long long)budget);
