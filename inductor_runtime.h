@@ -150,13 +150,13 @@ IND_API ind_expr ind_module_peak(const ind_module *module);
 
 typedef struct ind_module_stats {
     ind_device device;
-    int num_kernels;   /* launches per run */
-    int num_distinct;  /* kernels compiled (variants of one kernel count once) */
-    int num_sources;   /* sources compiled so far, variants counted */
-    int num_from_pack; /* of these, found in the kernel pack or in memory */
-    int num_late;      /* of the sources, variants compiled on demand by a launch */
-    int num_changes;   /* by graph passes; removing unused ops is none */
-    int num_fusions;   /* pairs of groups of loops that were fused */
+    int num_kernels;         /* launches per run */
+    int num_distinct;        /* kernels compiled (variants of one kernel count once) */
+    int num_sources;         /* sources compiled so far, variants counted */
+    int num_from_pack;       /* of these, found in the kernel pack or in memory */
+    int num_late;            /* of the sources, variants compiled on demand by a launch */
+    int num_changes;         /* by graph passes; removing unused ops is none */
+    int num_fusions;         /* pairs of groups of loops that were fused */
     int num_prepared;        /* prepared constants */
     int num_prepare_kernels; /* launches that compute them, not counted in num_kernels */
     int num_prepares;        /* number of times they were computed for all instances */
@@ -370,10 +370,10 @@ struct ind_module {
     ind_facts *facts; /* all its conditions; NULL if it has none */
     ind_binding_info *binding;
     uint32_t num_bindings, num_inputs, num_consts;
-    uint32_t num_public; /* bindings of the caller; the prepared constants follow */
+    uint32_t num_public;           /* bindings of the caller; the prepared constants follow */
     struct rt__prepared *prepared; /* NULL: no prepared constants */
-    void **constant;       /* per binding: device pointer set by ind_module_constant, or NULL */
-    void **constant_block; /* per binding: its allocation if the module owns it, or NULL */
+    void **constant;               /* per binding: device pointer set by ind_module_constant, or NULL */
+    void **constant_block;         /* per binding: its allocation if the module owns it, or NULL */
     /* Created on demand by inductor.h; freed with the module. */
     char *stage_text[24]; /* by stage; then the JSON of each */
     char *html;
@@ -2173,8 +2173,7 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     x->memory.buffer_binding[buffer] = at;
     static const char *const kinds[] = {"input", "constant", "output", "prepared constant"};
     ind__text t = {.context = m->context};
-    ind__textf(&t, "%s \"%s\" %s[", kinds[at < m->num_public ? (int)info->kind : 3], b->name,
-               ind_dtype_name(b->dtype));
+    ind__textf(&t, "%s \"%s\" %s[", kinds[at < m->num_public ? (int)info->kind : 3], b->name, ind_dtype_name(b->dtype));
     for (int d = 0; d < b->layout.rank; d++) {
         if (d) ind__textf(&t, ", ");
         ind__text_expr(&t, b->layout.size[d]);
@@ -6224,8 +6223,8 @@ static ind_status rt__prepared_offsets(ind_module *m, rt__prepared *p) {
     const ind_expr unit = ind_int(m->context, RT__PREPARED_ALIGNMENT);
     for (uint32_t v = 0; v < rt__num_prepared(m); v++) {
         const ind_binding_info *b = &m->binding[m->num_public + v];
-        ind_expr bytes =
-            ind_expr_mul(ind_expr_product(m->context, b->size, b->rank), ind_int(m->context, ind_dtype_bytes(b->dtype)));
+        ind_expr bytes = ind_expr_mul(ind_expr_product(m->context, b->size, b->rank),
+                                      ind_int(m->context, ind_dtype_bytes(b->dtype)));
         int64_t at;
         if (!ind_expr_is_int(total, &at) || at < 0 || (uint64_t)at > SIZE_MAX / 2)
             return ind__fail(m->context, IND_OVERFLOW, "prepared constants: the size of \"%s\" is no number", b->name);
@@ -6303,8 +6302,7 @@ static ind_status rt__prepared_check(const ind_module *m, void *const *constant)
 /* Pointers for a launch of the prepare module: its constants, then the values from `data` on. */
 static void rt__prepared_pointers(const ind_module *m, void *data, void **pointer) {
     const rt__prepared *p = m->prepared;
-    for (uint32_t v = 0; v < rt__num_prepared(m); v++)
-        pointer[p->module->num_consts + v] = (char *)data + p->offset[v];
+    for (uint32_t v = 0; v < rt__num_prepared(m); v++) pointer[p->module->num_consts + v] = (char *)data + p->offset[v];
 }
 
 /* A stream of its own: the caller may capture the default one. */
@@ -6542,7 +6540,8 @@ ind_status ind_replay(ind_instance *n, void *stream) {
     n->prepared.own = n->captured.own;
     if (n->captured.own) n->prepared.instance->launch.stream = stream;
     if (m->prepared && !n->captured.own) status = rt__prepare_before(m, stream);
-    if (!status) status = IND__CUDA_CALL(m->context, m->executable->runtime, cuGraphLaunch, (n->captured.executable, stream));
+    if (!status)
+        status = IND__CUDA_CALL(m->context, m->executable->runtime, cuGraphLaunch, (n->captured.executable, stream));
     rt__module_leave(m);
     return rt__instance_failed(n, status);
 }

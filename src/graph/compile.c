@@ -6,13 +6,13 @@ typedef struct ind__compilation {
     ind_compile_desc desc;
     ind_device device;
     ind_target target;
-    uint32_t refusals; /* at the start */
-    ind_graph *given;  /* the input graph, in the module's context */
-    ind_graph *graph;  /* after the passes, without the prepared constants */
+    uint32_t refusals;        /* at the start */
+    ind_graph *given;         /* the input graph, in the module's context */
+    ind_graph *graph;         /* after the passes, without the prepared constants */
     ind_graph *prepare_graph; /* computes these; NULL: there are none */
     ind_module *prepare;      /* compiled from it */
     bool is_prepare;          /* compiles a prepare graph, whose passes have run */
-    char *graph_text; /* after the passes, with the prepared constants */
+    char *graph_text;         /* after the passes, with the prepared constants */
     ind__lowered *lowered;
     ind_schedule *schedule;
     ind_plan *plan;

@@ -23,7 +23,7 @@ typedef enum ind_stage {
     X(FOLD, "fold")         /* constant folding */                                                                     \
     X(NOOP, "noop")         /* identities: x + 0, x * 1, cast to the same type, identity views */                      \
     X(CSE, "cse")           /* common subexpressions */                                                                \
-    X(PATTERNS, "patterns") /* matches of patterns: ind_pattern_register */                                           \
+    X(PATTERNS, "patterns") /* matches of patterns: ind_pattern_register */                                            \
     X(PREPARE, "prepare")   /* what depends on constants alone is computed once: ind_module_prepare */
 
 typedef enum ind_pass {
@@ -44,7 +44,7 @@ typedef struct ind_prepare_policy {
     int64_t budget;
     double constants_factor; /* 0: 1, so weights and their prepared form take at most twice the memory */
     int64_t extra_bytes;     /* 0: 64 MiB, for tables and masks, which are computed from few constants or none */
-    int inline_ops; /* 0: 30, as ind_realise_policy.max_ops: so many pointwise ops are cheap beside a load */
+    int inline_ops;          /* 0: 30, as ind_realise_policy.max_ops: so many pointwise ops are cheap beside a load */
 } ind_prepare_policy;
 
 typedef struct ind_compile_desc {

@@ -65,7 +65,8 @@ ind_status ind_replay(ind_instance *n, void *stream) {
     n->prepared.own = n->captured.own;
     if (n->captured.own) n->prepared.instance->launch.stream = stream;
     if (m->prepared && !n->captured.own) status = rt__prepare_before(m, stream);
-    if (!status) status = IND__CUDA_CALL(m->context, m->executable->runtime, cuGraphLaunch, (n->captured.executable, stream));
+    if (!status)
+        status = IND__CUDA_CALL(m->context, m->executable->runtime, cuGraphLaunch, (n->captured.executable, stream));
     rt__module_leave(m);
     return rt__instance_failed(n, status);
 }

@@ -40,10 +40,10 @@ struct ind_module {
     ind_facts *facts; /* all its conditions; NULL if it has none */
     ind_binding_info *binding;
     uint32_t num_bindings, num_inputs, num_consts;
-    uint32_t num_public; /* bindings of the caller; the prepared constants follow */
+    uint32_t num_public;           /* bindings of the caller; the prepared constants follow */
     struct rt__prepared *prepared; /* NULL: no prepared constants */
-    void **constant;       /* per binding: device pointer set by ind_module_constant, or NULL */
-    void **constant_block; /* per binding: its allocation if the module owns it, or NULL */
+    void **constant;               /* per binding: device pointer set by ind_module_constant, or NULL */
+    void **constant_block;         /* per binding: its allocation if the module owns it, or NULL */
     /* Created on demand by inductor.h; freed with the module. */
     char *stage_text[24]; /* by stage; then the JSON of each */
     char *html;

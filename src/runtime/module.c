@@ -212,8 +212,7 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     x->memory.buffer_binding[buffer] = at;
     static const char *const kinds[] = {"input", "constant", "output", "prepared constant"};
     ind__text t = {.context = m->context};
-    ind__textf(&t, "%s \"%s\" %s[", kinds[at < m->num_public ? (int)info->kind : 3], b->name,
-               ind_dtype_name(b->dtype));
+    ind__textf(&t, "%s \"%s\" %s[", kinds[at < m->num_public ? (int)info->kind : 3], b->name, ind_dtype_name(b->dtype));
     for (int d = 0; d < b->layout.rank; d++) {
         if (d) ind__textf(&t, ", ");
         ind__text_expr(&t, b->layout.size[d]);

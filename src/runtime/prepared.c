@@ -37,8 +37,8 @@ static ind_status rt__prepared_offsets(ind_module *m, rt__prepared *p) {
     const ind_expr unit = ind_int(m->context, RT__PREPARED_ALIGNMENT);
     for (uint32_t v = 0; v < rt__num_prepared(m); v++) {
         const ind_binding_info *b = &m->binding[m->num_public + v];
-        ind_expr bytes =
-            ind_expr_mul(ind_expr_product(m->context, b->size, b->rank), ind_int(m->context, ind_dtype_bytes(b->dtype)));
+        ind_expr bytes = ind_expr_mul(ind_expr_product(m->context, b->size, b->rank),
+                                      ind_int(m->context, ind_dtype_bytes(b->dtype)));
         int64_t at;
         if (!ind_expr_is_int(total, &at) || at < 0 || (uint64_t)at > SIZE_MAX / 2)
             return ind__fail(m->context, IND_OVERFLOW, "prepared constants: the size of \"%s\" is no number", b->name);
@@ -116,8 +116,7 @@ static ind_status rt__prepared_check(const ind_module *m, void *const *constant)
 /* Pointers for a launch of the prepare module: its constants, then the values from `data` on. */
 static void rt__prepared_pointers(const ind_module *m, void *data, void **pointer) {
     const rt__prepared *p = m->prepared;
-    for (uint32_t v = 0; v < rt__num_prepared(m); v++)
-        pointer[p->module->num_consts + v] = (char *)data + p->offset[v];
+    for (uint32_t v = 0; v < rt__num_prepared(m); v++) pointer[p->module->num_consts + v] = (char *)data + p->offset[v];
 }
 
 /* A stream of its own: the caller may capture the default one. */

@@ -118,13 +118,13 @@ IND_API ind_expr ind_module_peak(const ind_module *module);
 
 typedef struct ind_module_stats {
     ind_device device;
-    int num_kernels;   /* launches per run */
-    int num_distinct;  /* kernels compiled (variants of one kernel count once) */
-    int num_sources;   /* sources compiled so far, variants counted */
-    int num_from_pack; /* of these, found in the kernel pack or in memory */
-    int num_late;      /* of the sources, variants compiled on demand by a launch */
-    int num_changes;   /* by graph passes; removing unused ops is none */
-    int num_fusions;   /* pairs of groups of loops that were fused */
+    int num_kernels;         /* launches per run */
+    int num_distinct;        /* kernels compiled (variants of one kernel count once) */
+    int num_sources;         /* sources compiled so far, variants counted */
+    int num_from_pack;       /* of these, found in the kernel pack or in memory */
+    int num_late;            /* of the sources, variants compiled on demand by a launch */
+    int num_changes;         /* by graph passes; removing unused ops is none */
+    int num_fusions;         /* pairs of groups of loops that were fused */
     int num_prepared;        /* prepared constants */
     int num_prepare_kernels; /* launches that compute them, not counted in num_kernels */
     int num_prepares;        /* number of times they were computed for all instances */

@@ -113,7 +113,8 @@ static void test_bindings(ind_context *c) {
     CHECK(ind_module_num_bindings(m) == 6, "%d bindings", ind_module_num_bindings(m));
     for (int i = 0; i < 6; i++) {
         const ind_binding_info *b = ind_module_query_binding(m, i);
-        CHECK(b && !strcmp(b->name, name[i]) && b->prepare_only == only[i], "binding %d is %s", i, b ? b->name : "none");
+        CHECK(b && !strcmp(b->name, name[i]) && b->prepare_only == only[i], "binding %d is %s", i,
+              b ? b->name : "none");
     }
     CHECK(!ind_module_query_binding(m, 6), "there is a binding 6");
     const ind_module_stats stats = ind_module_query_stats(m);
@@ -134,7 +135,8 @@ static void test_once(ind_context *c) {
     ind_instance *one = NULL, *two = NULL;
     values v, w;
     fill(&v, 1), fill(&w, 2);
-    memcpy(w.a, v.a, sizeof w.a), memcpy(w.b, v.b, sizeof w.b), memcpy(w.s, v.s, sizeof w.s), memcpy(w.k, v.k, sizeof w.k);
+    memcpy(w.a, v.a, sizeof w.a), memcpy(w.b, v.b, sizeof w.b), memcpy(w.s, v.s, sizeof w.s),
+        memcpy(w.k, v.k, sizeof w.k);
     CHECK(!ind_instance_create(m, NULL, &one) && !ind_instance_create(m, NULL, &two), "%s", ind_error(c));
     CHECK(launch(one, &v) == IND_INVALID_ARGUMENT && strstr(ind_instance_error(one), "constant \"a\""), "%s",
           ind_instance_error(one));

@@ -7,7 +7,7 @@ typedef struct graph__prepare {
     const ind_graph *g;
     ind_prepare_policy policy;
     bool *constant;               /* by node: depends on constants alone, in sizes that are numbers */
-    bool *stays;                  /* by node: computed by the main graph */
+    bool *in_main;                /* by node: computed by the main graph */
     bool *needed, *outer;         /* by tensor: an op that stays reads it; one that is not constant reads it */
     bool *prepared, *allowed;     /* by tensor; allowed: within the limit of changes */
     bool fixed;                   /* prepares the allowed values only */
@@ -124,14 +124,14 @@ static bool graph__is_packing(const graph__prepare *p, const ind__node *n, int64
 
 /* Why a value is prepared or not. */
 typedef enum graph__choice {
-    GRAPH__STAYS,    /* nothing to prepare: a constant, a number, a view of either */
+    GRAPH__NOTHING,  /* nothing to prepare: a constant, a number, a view of either */
     GRAPH__PREPARES, /* it costs less to read */
     GRAPH__WIDER,    /* it costs less to compute */
     GRAPH__TOO_LARGE /* exceeds the budget */
 } graph__choice;
 
 /* A view stays with its readers, unless it drops elements that nobody else reads. */
-static bool graph__view_stays(const graph__prepare *p, const ind__node *n, int64_t bytes) {
+static bool graph__view_is_free(const graph__prepare *p, const ind__node *n, int64_t bytes) {
     const uint32_t x = n->operand[0];
     if (graph__is_packing(p, n, bytes)) return false;
     return p->readers[x] > 1 || bytes >= graph__static_bytes(&p->g->tensor[x]);
@@ -143,10 +143,10 @@ static graph__choice graph__choose(const graph__prepare *p, uint32_t tensor) {
     const int64_t bytes = graph__static_bytes(t);
     const bool view = ind__op_has(n->op, 'V');
     graph__measure m;
-    if (t->weak || bytes == 0 || ind__op_has(n->op, 'S')) return GRAPH__STAYS;
-    if (view && graph__view_stays(p, n, bytes)) return GRAPH__STAYS;
+    if (t->weak || bytes == 0 || ind__op_has(n->op, 'S')) return GRAPH__NOTHING;
+    if (view && graph__view_is_free(p, n, bytes)) return GRAPH__NOTHING;
     graph__measure_value(p->g, tensor, &m);
-    if (!m.hard && !m.ops && !(view && graph__is_packing(p, n, bytes))) return GRAPH__STAYS;
+    if (!m.hard && !m.ops && !(view && graph__is_packing(p, n, bytes))) return GRAPH__NOTHING;
     const bool stored = p->products[tensor] > 1; /* one product computes it while it loads; several store it */
     if (!m.hard && m.ops <= p->policy.inline_ops && (!m.reads || bytes > m.bytes) && !(stored && m.reads))
         return GRAPH__WIDER;
@@ -164,12 +164,12 @@ static void graph__prepare_node(graph__prepare *p, uint32_t i) {
     for (uint32_t r = 0; r < n->num_results; r++) {
         const uint32_t t = n->result + r;
         if (!p->needed[t]) continue;
-        const graph__choice choice = p->fixed ? GRAPH__STAYS : graph__choose(p, t);
+        const graph__choice choice = p->fixed ? GRAPH__NOTHING : graph__choose(p, t);
         p->prepared[t] = choice == GRAPH__PREPARES || (p->fixed && p->allowed[t]);
         if (p->prepared[t])
             p->left -= graph__static_bytes(&p->g->tensor[t]);
         else
-            p->stays[i] = true;
+            p->in_main[i] = true;
     }
 }
 
@@ -180,7 +180,7 @@ static int64_t graph__prepare_all(graph__prepare *p, int64_t largest, int64_t bu
     p->left = budget;
     memset(p->needed, 0, (g->num_tensors + (size_t)1) * sizeof *p->needed);
     memset(p->prepared, 0, (g->num_tensors + (size_t)1) * sizeof *p->prepared);
-    memset(p->stays, 0, (g->num_nodes + (size_t)1) * sizeof *p->stays);
+    memset(p->in_main, 0, (g->num_nodes + (size_t)1) * sizeof *p->in_main);
     for (uint32_t i = 0; i < g->outputs.num; i++) graph__need(p, g->outputs.output[i].tensor, true);
     for (uint32_t i = 0; i < g->in_place.num; i++) graph__need(p, g->in_place.mutation[i].value, true);
     for (uint32_t i = g->num_nodes; i-- > 1;) {
@@ -188,9 +188,8 @@ static int64_t graph__prepare_all(graph__prepare *p, int64_t largest, int64_t bu
         if (p->constant[i])
             graph__prepare_node(p, i);
         else
-            p->stays[i] = true;
-        for (uint32_t k = 0; p->stays[i] && k < n->num_operands; k++)
-            graph__need(p, n->operand[k], !p->constant[i]);
+            p->in_main[i] = true;
+        for (uint32_t k = 0; p->in_main[i] && k < n->num_operands; k++) graph__need(p, n->operand[k], !p->constant[i]);
     }
     return budget - p->left;
 }
@@ -225,8 +224,8 @@ static void graph__print_sources(const ind_graph *g, uint32_t tensor, char *text
     for (uint32_t i = 0; i < num && at + 100 < capacity; i++) {
         const ind__node *n = graph__producer_of(g, seen[i]);
         if (n->op == IND_OP_CONST)
-            at += (size_t)ind__format(text + at, capacity - at, "%s %.80s", at ? "," : " from",
-                                      g->tensor[seen[i]].name);
+            at +=
+                (size_t)ind__format(text + at, capacity - at, "%s %.80s", at ? "," : " from", g->tensor[seen[i]].name);
         for (uint32_t k = 0; k < n->num_operands && num < GRAPH__MAX_MEASURED; k++) {
             bool known = !n->operand[k];
             for (uint32_t s = 0; s < num && !known; s++) known = seen[s] == n->operand[k];
@@ -251,7 +250,8 @@ static bool graph__log_prepared(graph__prepare *p, ind__pass_log *log, int64_t b
             all = all && p->allowed[t];
             graph__print_sources(g, t, from, sizeof from);
             if (p->allowed[t])
-                graph__log(log, "prepare", false, "%s (%s) is prepared: %lld bytes%s", g->tensor[t].name, op, bytes, from);
+                graph__log(log, "prepare", false, "%s (%s) is prepared: %lld bytes%s", g->tensor[t].name, op, bytes,
+                           from);
             continue;
         }
         if (!p->outer[t] || !p->needed[t] || !p->constant[g->tensor[t].node]) continue;
@@ -259,9 +259,11 @@ static bool graph__log_prepared(graph__prepare *p, ind__pass_log *log, int64_t b
         if (choice == GRAPH__WIDER) {
             graph__measure_value(g, t, &m);
             if (!m.reads) continue; /* indices and the like */
-            graph__log(log, "prepare", true, "%s (%s) is computed by its readers: prepared, %lld bytes would be read in "
-                       "place of %lld", g->tensor[t].name, op, bytes, (long long)m.bytes);
-        } else if (choice != GRAPH__STAYS) {
+            graph__log(log, "prepare", true,
+                       "%s (%s) is computed by its readers: prepared, %lld bytes would be read in "
+                       "place of %lld",
+                       g->tensor[t].name, op, bytes, (long long)m.bytes);
+        } else if (choice != GRAPH__NOTHING) {
             graph__log(log, "prepare", true, "%s (%s): %lld bytes exceed the budget of %lld", g->tensor[t].name, op,
                        bytes, (long long)budget);
         }
@@ -336,9 +338,19 @@ static ind_status graph__copy_prepared(graph__rewrite *r, const graph__prepare *
     return status;
 }
 
+/* Names a prepared constant: as its tensor, unless an output has that name. */
+static void graph__hidden_name(const ind_graph *g, const char *tensor, char *name, size_t capacity) {
+    bool output = false;
+    for (uint32_t i = 0; i < g->outputs.num; i++) output |= !strcmp(g->outputs.output[i].name, tensor);
+    ind__format(name, capacity, "%.250s%s", tensor, output ? ".prepared" : "");
+    for (uint32_t k = 1; output && ind__find_tensor(g, name, strlen(name)); k++)
+        ind__format(name, capacity, "%.250s.prepared_%u", tensor, (unsigned)k);
+}
+
 /* Copies inputs and constants, then the prepared values as further constants, then the ops that stay. */
 static ind_status graph__copy_main(graph__rewrite *r, const graph__prepare *p, uint32_t *operands) {
     const ind_graph *g = p->g;
+    char name[300];
     ind_status status = graph__copy_declarations(r);
     for (uint32_t i = 1; i < g->num_nodes && !status; i++)
         if ((g->node[i].op == IND_OP_INPUT || g->node[i].op == IND_OP_CONST) && !graph__copy_node(r, i, operands))
@@ -346,11 +358,12 @@ static ind_status graph__copy_main(graph__rewrite *r, const graph__prepare *p, u
     for (uint32_t t = 1; t < g->num_tensors && !status; t++) {
         const ind__tensor_info *x = &g->tensor[t];
         if (!p->prepared[t]) continue;
-        r->map[t] = ind__graph_source(r->to, IND_OP_CONST, x->name, x->dtype, x->size, x->rank).id;
+        graph__hidden_name(g, x->name, name, sizeof name);
+        r->map[t] = ind__graph_source(r->to, IND_OP_CONST, name, x->dtype, x->size, x->rank).id;
         if (!r->map[t]) status = graph__rewrite_status(r);
     }
     for (uint32_t i = 1; i < g->num_nodes && !status; i++)
-        if (p->stays[i] && !r->map[g->node[i].result] && !graph__copy_node(r, i, operands))
+        if (p->in_main[i] && !r->map[g->node[i].result] && !graph__copy_node(r, i, operands))
             status = graph__rewrite_status(r);
     return status ? status : graph__copy_results(r);
 }
@@ -384,18 +397,18 @@ static bool graph__prepare_begin(graph__prepare *p) {
     ind_context *c = p->g->context;
     const size_t tensors = p->g->num_tensors + (size_t)1, nodes = p->g->num_nodes + (size_t)1;
     p->constant = ind__alloc(c, nodes * sizeof *p->constant);
-    p->stays = ind__alloc(c, nodes * sizeof *p->stays);
+    p->in_main = ind__alloc(c, nodes * sizeof *p->in_main);
     p->needed = ind__alloc(c, tensors * sizeof *p->needed);
     p->outer = ind__alloc(c, tensors * sizeof *p->outer);
     p->prepared = ind__alloc(c, tensors * sizeof *p->prepared);
     p->allowed = ind__alloc(c, tensors * sizeof *p->allowed);
     p->readers = ind__alloc(c, tensors * sizeof *p->readers);
     p->products = ind__alloc(c, tensors * sizeof *p->products);
-    return p->constant && p->stays && p->needed && p->outer && p->prepared && p->allowed && p->readers && p->products;
+    return p->constant && p->in_main && p->needed && p->outer && p->prepared && p->allowed && p->readers && p->products;
 }
 
 static void graph__prepare_end(const graph__prepare *p) {
-    void *const owned[] = {p->constant, p->stays,   p->needed,  p->outer,
+    void *const owned[] = {p->constant, p->in_main, p->needed,  p->outer,
                            p->prepared, p->allowed, p->readers, p->products};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(p->g->context, owned[i]);
 }
