@@ -17,16 +17,17 @@ static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage)
     return IND_OK;
 }
 
-/* Adds the stage of the prepare module, in a section of its own. A comment in CUDA C. */
-static ind_status ind__print_prepare(ind__text *t, ind_module *m, ind_stage stage) {
+/* Prints the stage of the prepare module, in a section of its own: before the kernels as graphs, whose order is that of
+   execution, else last. */
+static ind_status ind__print_prepare(ind__text *t, ind_module *m, ind_stage stage, bool first) {
     ind_module *prepare = ind_module_prepare_module(m);
-    if (!prepare || stage < IND_STAGE_LOOPS) return IND_OK;
+    if (!prepare || stage < IND_STAGE_LOOPS || first != (stage == IND_STAGE_KERNELS)) return IND_OK;
     const char *text = ind_module_text(prepare, stage);
     if (!text) return ind__failed(m->context);
-    ind__textf(t, "%sprepared constants: %d, ", stage == IND_STAGE_CUDA || stage == IND_STAGE_PTX ? "// " : "",
-               m->desc.stats.num_prepared);
+    const bool code = stage == IND_STAGE_CUDA || stage == IND_STAGE_PTX;
+    ind__textf(t, "%sprepared constants: %d, ", code ? "// " : first ? "# " : "", m->desc.stats.num_prepared);
     ind__text_expr(t, ind_module_prepared_bytes(m));
-    ind__textf(t, " bytes, computed once\n%s", text);
+    ind__textf(t, " bytes, computed once\n%s%s", text, first ? "\n" : "");
     return IND_OK;
 }
 
@@ -73,8 +74,9 @@ static const char *ind__stage_text(ind_module *m, ind_stage stage, bool json) {
     const ind__query q = ind__query_begin(m);
     char **cached = &m->stage_text[(int)stage + (json ? IND_NUM_STAGES : 0)];
     ind__text t = {.context = m->context};
-    ind_status status = *cached ? IND_OK : json ? ind__print_stage_json(&t, m, stage) : ind__print_stage(&t, m, stage);
-    if (!status && !*cached && !json) status = ind__print_prepare(&t, m, stage);
+    ind_status status = *cached || json ? IND_OK : ind__print_prepare(&t, m, stage, true);
+    if (!status && !*cached) status = json ? ind__print_stage_json(&t, m, stage) : ind__print_stage(&t, m, stage);
+    if (!status && !*cached && !json) status = ind__print_prepare(&t, m, stage, false);
     if (!status) status = ind__text_status(&t);
     if (!status) status = ind__refused_since(m->context, q.refusals);
     if (!status && t.data)
