@@ -77,6 +77,7 @@ typedef struct ind_binding_info {
     bool mutated;                /* an input that every run mutates in place (ind_mutate) */
     bool donated;                /* an input whose memory runs may overwrite (ind_donate) */
     int takes_over;              /* the donated input whose pointer this output may be bound to; -1: none */
+    bool prepare_only;           /* a constant that only prepared constants depend on (ind_module_prepare) */
 } ind_binding_info;
 IND_API int ind_module_num_bindings(const ind_module *module);
 IND_API const ind_binding_info *ind_module_query_binding(const ind_module *module,
@@ -109,10 +110,32 @@ IND_API const char *ind_module_query_condition(const ind_module *module, int ind
 
 /* Sets a constant once for all runs (weights). With IND_MEMORY_HOST, the data are copied to the device now. Otherwise
    the pointer is stored and the memory stays the caller's. Not allowed while the module runs. bytes must be the
-   constant's exact size, which may not depend on symbolic sizes. Errors: IND_NOT_FOUND (no such constant),
-   IND_INVALID_ARGUMENT (size, NULL). */
+   constant's exact size, which may not depend on symbolic sizes. If prepared constants depend on it, they are computed
+   again by the next launch or ind_module_prepare: a caller that writes to the memory later calls this function again.
+   Errors: IND_NOT_FOUND (no such constant), IND_INVALID_ARGUMENT (size, NULL). */
 IND_API ind_status ind_module_constant(ind_module *module, const char *name, const void *data, size_t bytes,
                                        ind_memory memory);
+
+/* Prepared constants: values that depend on constants alone, such as concatenated or rounded weights. They are computed
+   once and kept in memory of the module, which all its instances share (ind_compile_desc.prepare,
+   docs/prepared-constants.md). The first launch computes them, or this function, which an engine calls after it has set
+   the constants. Both wait until they are computed. If they are up to date, this function does nothing. Replays of
+   captured graphs use the same memory, so call it also before a replay after a constant was set anew. Not allowed while
+   the module runs and a constant was set since the last call. A launch that binds one of the constants to other memory
+   than was set computes the values on its own stream, in memory of its instance.
+   Errors: IND_INVALID_ARGUMENT (a constant is not set, or was released), IND_OUT_OF_MEMORY, those of a launch. After a
+   failure the module is usable, and the next call or launch tries again. */
+IND_API ind_status ind_module_prepare(ind_module *module);
+/* Bytes of the prepared constants of a module: a formula without sizes, 0 if it has none. */
+IND_API ind_expr ind_module_prepared_bytes(const ind_module *module);
+/* Releases a constant that is set and that the kernels of the module do not read (ind_binding_info.prepare_only), after
+   computing the prepared constants if needed. The module frees its copy; the caller may free his memory. If another
+   constant of these values is set later, the released one must be set again, too.
+   Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (it is not prepare_only), those of ind_module_prepare. */
+IND_API ind_status ind_module_release(ind_module *module, const char *name);
+/* The module that computes the prepared constants: its constants are those that it reads, its outputs the prepared
+   ones. NULL if there is none. It belongs to the module. It may be queried and printed, but not launched. */
+IND_API ind_module *ind_module_prepare_module(const ind_module *module);
 
 /* Memory of the module's device, for callers without an allocator. It is aligned to 256 bytes. Free it with
    ind_module_free before the module is destroyed. Copies are synchronous. */
@@ -127,13 +150,16 @@ IND_API ind_expr ind_module_peak(const ind_module *module);
 
 typedef struct ind_module_stats {
     ind_device device;
-    int num_kernels;   /* launches per run */
-    int num_distinct;  /* kernels compiled (variants of one kernel count once) */
-    int num_sources;   /* sources compiled so far, variants counted */
-    int num_from_pack; /* of these, found in the kernel pack or in memory */
-    int num_late;      /* of the sources, variants compiled on demand by a launch */
-    int num_changes;   /* by graph passes; removing unused ops is none */
-    int num_fusions;   /* pairs of groups of loops that were fused */
+    int num_kernels;         /* launches per run */
+    int num_distinct;        /* kernels compiled (variants of one kernel count once) */
+    int num_sources;         /* sources compiled so far, variants counted */
+    int num_from_pack;       /* of these, found in the kernel pack or in memory */
+    int num_late;            /* of the sources, variants compiled on demand by a launch */
+    int num_changes;         /* by graph passes; removing unused ops is none */
+    int num_fusions;         /* pairs of groups of loops that were fused */
+    int num_prepared;        /* prepared constants */
+    int num_prepare_kernels; /* launches that compute them, not counted in num_kernels */
+    int num_prepares;        /* number of times they were computed for all instances */
     double lower_ms, schedule_ms, emit_ms, compile_ms, load_ms; /* wall clock of the stages */
     /* Time spent waiting for the driver context, and for NVRTC. Counted for the first module of a context that needs
        them, else 0. Not included in the stages. */
@@ -224,7 +250,9 @@ typedef struct ind_launch_desc {
    reads constants that are not the module's own copies, as the earlier launch may write them.
    ind_compile_desc.fusion.disable_dependent_launch disables it.
    Bindings are checked as by ind_run whenever a pointer or a size differs from the previous launch. The memory of
-   `pointers` has no byte count. */
+   `pointers` has no byte count.
+   The first launch computes the prepared constants and waits for them (ind_module_prepare). On a stream that is being
+   captured this is IND_INVALID_ARGUMENT: call ind_module_prepare before. */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
 /* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. An index
    is checked when its op computes an element with it. A result without elements checks no index. */
@@ -309,13 +337,14 @@ typedef struct ind__condition {
     const char *text; /* as written by the user */
 } ind__condition;
 
-/* The parts of a module. The module takes ownership of lowered (an ind__alloc block), schedule and plan, also on
-   failure. Names and arrays are copied. */
+/* The parts of a module. The module takes ownership of lowered (an ind__alloc block), schedule, plan and prepare, also
+   on failure. Names and arrays are copied. */
 typedef struct ind__module_desc {
     ind_device device; /* HOST or CUDA, not AUTO */
     ind__lowered *lowered;
     ind_schedule *schedule;
-    ind_plan *plan; /* NULL for the host device */
+    ind_plan *plan;      /* NULL for the host device */
+    ind_module *prepare; /* computes the last constants of lowered, as its outputs in this order; NULL: none */
     const char *name;
     const ind_expr *sizes; /* the declared size symbols in order */
     uint32_t num_sizes;
@@ -341,8 +370,10 @@ struct ind_module {
     ind_facts *facts; /* all its conditions; NULL if it has none */
     ind_binding_info *binding;
     uint32_t num_bindings, num_inputs, num_consts;
-    void **constant;       /* per binding: device pointer set by ind_module_constant, or NULL */
-    void **constant_block; /* per binding: its allocation if the module owns it, or NULL */
+    uint32_t num_public;           /* bindings of the caller; the prepared constants follow */
+    struct rt__prepared *prepared; /* NULL: no prepared constants */
+    void **constant;               /* per binding: device pointer set by ind_module_constant, or NULL */
+    void **constant_block;         /* per binding: its allocation if the module owns it, or NULL */
     /* Created on demand by inductor.h; freed with the module. */
     char *stage_text[24]; /* by stage; then the JSON of each */
     char *html;
@@ -2088,6 +2119,24 @@ struct rt__host_kernel {
     } product;
 };
 
+/* Prepared constants: the outputs of desc.prepare. */
+typedef struct rt__prepared {
+    ind_module *module;
+    uint32_t *constant; /* by constant of `module`: the binding of the main module */
+    bool *released;     /* likewise: ind_module_release was called */
+    size_t *offset;     /* by value, in the block */
+    size_t bytes;
+    ind_expr formula; /* bytes */
+    rt__mutex mutex;  /* held while the values are computed */
+    bool has_mutex;
+    /* Number of times that a constant was set, and its value when the values were computed. They are valid if both are
+       equal. */
+    _Atomic(uint32_t) wanted, done;
+    void *data, *block; /* NULL: not allocated */
+} rt__prepared;
+
+static ind_status rt__prepared_init(ind_module *m);
+static void rt__prepared_free(ind_module *m);
 static ind_status rt__host_prepare(ind_module *m);
 static void rt__host_free(ind_module *m);
 static ind_status rt__cuda_prepare(ind_module *m);
@@ -2122,9 +2171,9 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     info->donated = b->donated;
     info->takes_over = -1;
     x->memory.buffer_binding[buffer] = at;
-    static const char *const kinds[] = {"input", "constant", "output"};
+    static const char *const kinds[] = {"input", "constant", "output", "prepared constant"};
     ind__text t = {.context = m->context};
-    ind__textf(&t, "%s \"%s\" %s[", kinds[info->kind], b->name, ind_dtype_name(b->dtype));
+    ind__textf(&t, "%s \"%s\" %s[", kinds[at < m->num_public ? (int)info->kind : 3], b->name, ind_dtype_name(b->dtype));
     for (int d = 0; d < b->layout.rank; d++) {
         if (d) ind__textf(&t, ", ");
         ind__text_expr(&t, b->layout.size[d]);
@@ -2147,16 +2196,20 @@ static void rt__module_take_over(ind_module *m) {
     }
 }
 
-/* Inputs and constants in order of declaration, outputs by their position. */
+/* Inputs and constants in order of declaration, outputs by their position, then the prepared constants. */
 static ind_status rt__module_bindings(ind_module *m) {
     ind__executable *x = m->executable;
     const ind__lowered *p = m->desc.lowered;
     uint32_t count[3] = {0};
     for (uint32_t i = 1; i < p->num_buffers; i++)
         if (rt__binding_kind(&p->buffer[i]) >= 0) count[rt__binding_kind(&p->buffer[i])]++;
+    const uint32_t prepared = m->desc.prepare ? m->desc.prepare->num_public - m->desc.prepare->num_consts : 0;
+    if (prepared > count[1]) return ind__fail(m->context, IND_VERIFY, "graph \"%s\" lacks a constant", m->desc.name);
+    count[1] -= prepared;
     m->num_inputs = count[0];
     m->num_consts = count[1];
-    m->num_bindings = count[0] + count[1] + count[2];
+    m->num_public = count[0] + count[1] + count[2];
+    m->num_bindings = m->num_public + prepared;
     m->binding = (ind_binding_info *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->binding);
     m->constant = (void **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->constant);
     m->constant_block = (void **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->constant_block);
@@ -2172,6 +2225,7 @@ static ind_status rt__module_bindings(ind_module *m) {
         int kind = rt__binding_kind(&p->buffer[i]);
         if (kind < 0) continue;
         uint32_t at = kind < 2 ? next[kind]++ : count[0] + count[1] + p->buffer[i].output - 1;
+        if (kind == 1 && at >= count[0] + count[1]) at += count[2];
         if (at >= m->num_bindings || m->binding[at].name)
             return ind__fail(m->context, IND_VERIFY, "output position %u of \"%s\" is not one of %u",
                              p->buffer[i].output, p->buffer[i].name, count[2]);
@@ -2418,6 +2472,7 @@ static ind_status rt__module_prepare(ind_module *m) {
     if (!status) status = rt__module_bindings(m);
     if (!status) status = rt__module_buffers(m);
     if (!status) status = rt__module_conditions(m);
+    if (!status && m->desc.prepare) status = rt__prepared_init(m);
     for (uint32_t i = 0; i < x->launches.num_steps && !status; i++) status = rt__module_call(m, i);
     for (uint32_t i = 0; i < x->launches.num_steps && !status; i++)
         x->launches.checked |= rt__body_checked(m->desc.schedule->kernel[i].body);
@@ -2436,6 +2491,7 @@ static void rt__desc_destroy(ind_context *c, const ind__module_desc *d) {
     if (d->plan) ind__plan_free(d->plan);
     if (d->schedule) ind__schedule_free(d->schedule);
     rt__lowered_destroy(c, d->lowered);
+    ind_module_destroy(d->prepare);
 }
 
 /* Frees everything except the context. */
@@ -2456,6 +2512,7 @@ static void rt__module_clear(ind_module *m) {
                 (void)x->runtime->driver.cuMemFree_v2((rt__cuda_ptr)(uintptr_t)m->constant_block[i]);
         }
         if (inside) rt__cuda_leave(x->runtime);
+        rt__prepared_free(m);
         rt__host_free(m);
         ind__program_free(&x->sizes.program);
         ind__program_free(&x->conditions.check);
@@ -2526,11 +2583,11 @@ void ind_module_destroy(ind_module *m) {
 }
 
 int ind_module_num_bindings(const ind_module *m) {
-    return m ? (int)m->num_bindings : 0;
+    return m ? (int)m->num_public : 0;
 }
 
 const ind_binding_info *ind_module_query_binding(const ind_module *m, int index) {
-    return m && index >= 0 && (uint32_t)index < m->num_bindings ? &m->binding[index] : NULL;
+    return m && index >= 0 && (uint32_t)index < m->num_public ? &m->binding[index] : NULL;
 }
 
 int ind_module_num_sizes(const ind_module *m) {
@@ -2585,7 +2642,7 @@ static bool rt__shape_value(const ind_symbol *s, void *user, int64_t *out) {
 
 ind_status ind_module_shape(ind_module *m, int index, const char *sizes, const int64_t *data_sizes, int64_t *shape) {
     if (!m) return IND_INVALID_ARGUMENT;
-    if (index < 0 || (uint32_t)index >= m->num_bindings || !shape)
+    if (index < 0 || (uint32_t)index >= m->num_public || !shape)
         return ind__fail(m->context, IND_INVALID_ARGUMENT, "shape: there is no binding %d, or shape is NULL", index);
     const ind__lowered *p = m->desc.lowered;
     const ind_binding_info *b = &m->binding[index];
@@ -2670,6 +2727,8 @@ static ind_status rt__module_enter(ind_module *m) {
 static void rt__module_leave(ind_module *m) {
     if (m->desc.device == IND_DEVICE_CUDA) rt__cuda_leave(m->executable->runtime);
 }
+
+static void rt__prepared_changed(ind_module *m, uint32_t binding);
 
 static ind_status rt__constant_upload(ind_module *m, uint32_t at, const void *data, size_t bytes) {
     ind_context *c = m->context;
@@ -2775,6 +2834,7 @@ ind_status ind_module_constant(ind_module *m, const char *name, const void *data
             m->constant_block[i] = NULL;
             m->constant[i] = (void *)(uintptr_t)data;
         }
+        if (!status) rt__prepared_changed(m, i);
         rt__module_leave(m);
         return status;
     }
@@ -2954,7 +3014,7 @@ typedef struct rt__host_worker {
 } rt__host_worker;
 
 typedef struct rt__captured {
-    bool valid;
+    bool valid, own; /* own: computes its own prepared constants */
     void *graph, *executable;
     void **pointer; /* host: arguments of a replay */
     int64_t *size;
@@ -3014,6 +3074,11 @@ struct ind_instance {
         ind_extern_tensor *tensor; /* operands of extern calls, and their sizes and strides */
         int64_t *dim;
     } calls;
+    struct rt__instance_prepared {
+        bool own;               /* the last launch computes its own prepared constants, from constants that it binds */
+        ind_instance *instance; /* of the prepare module; NULL: no launch has needed it */
+        void **pointer, *data, *block; /* its bindings; memory of the values */
+    } prepared;
     struct rt__instance_host { /* device host */
         ind__eval_buffer *buffer;
         rt__host_worker *worker;
@@ -3151,6 +3216,8 @@ static void rt__instance_clear(ind_instance *n) {
     ind_context *c = n->module->context;
     rt__captured_clear(n);
     rt__device_free(n->module, n->workspace.block);
+    ind_instance_destroy(n->prepared.instance);
+    rt__device_free(n->module, n->prepared.block);
     if (n->index_errors.device) rt__device_free(n->module, n->index_errors.device);
     rt__device_free(n->module, n->counters_block);
     for (int i = 0; i < n->lookback.num_blocks; i++) rt__device_free(n->module, n->lookback.block[i]);
@@ -3162,7 +3229,7 @@ static void rt__instance_clear(ind_instance *n) {
                            n->bindings.pointer, n->bindings.next,     n->bindings.address, n->launch.cell,
                            n->launch.param,     n->launch.chosen,     n->launch.grid,      n->host.buffer,
                            n->host.worker,      n->index_errors.host, n->calls.tensor,     n->calls.dim,
-                           n->bindings.range};
+                           n->bindings.range,   n->prepared.pointer};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
 
@@ -3246,7 +3313,7 @@ static ind_status rt__instance_sizes(ind_instance *n, const char *text, const in
 }
 
 static uint32_t rt__binding_find(const ind_module *m, const char *name) {
-    for (uint32_t i = 0; i < m->num_bindings; i++)
+    for (uint32_t i = 0; i < m->num_public; i++)
         if (!strcmp(m->binding[i].name, name)) return i;
     return IND__RT_NONE;
 }
@@ -3280,12 +3347,20 @@ static ind_status rt__bind_names(ind_instance *n, const ind_binding *list, int n
     return IND_OK;
 }
 
+/* True if a launch needs memory for the binding. Constants that only prepared constants depend on are checked when
+   these are computed. */
+static bool rt__binding_needed(const ind_instance *n, uint32_t binding) {
+    const ind_module *m = n->module;
+    return binding < m->num_public && !m->binding[binding].prepare_only &&
+           n->sizes.slot[m->executable->memory.binding_bytes[binding]];
+}
+
 /* Fills in the module's constants. A pointer that is then still NULL is missing, unless the binding is empty. */
 static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
     ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
         if (!pointer[i]) pointer[i] = m->constant[i];
-        if (!pointer[i] && n->sizes.slot[m->executable->memory.binding_bytes[i]])
+        if (!pointer[i] && rt__binding_needed(n, i))
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
                              m->executable->memory.binding_text[i]);
     }
@@ -3385,6 +3460,9 @@ static ind_status rt__check_overlaps(ind_instance *n, void *const *pointer) {
     rt__sort_ranges(n->bindings.range, num);
     return rt__check_ranges(n, n->bindings.range, num);
 }
+
+static ind_status rt__bind_prepared(ind_instance *n, void *stream);
+static ind_status rt__launch_prepared(ind_instance *n, void *stream);
 
 static ind_status rt__instance_workspace(ind_instance *n) {
     ind_module *m = n->module;
@@ -3567,9 +3645,10 @@ static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *st
 }
 
 /* Binds the pointers in next_pointer if they or the sizes changed since the last launch. */
-static ind_status rt__instance_bind(ind_instance *n) {
+static ind_status rt__instance_bind(ind_instance *n, void *stream) {
     ind_module *m = n->module;
-    ind_status status = rt__bind_complete(n, n->bindings.next);
+    ind_status status = rt__bind_prepared(n, stream);
+    if (!status) status = rt__bind_complete(n, n->bindings.next);
     if (!status) status = rt__instance_workspace(n);
     if (!status) status = rt__instance_lookback(n);
     if (status) return status;
@@ -3597,10 +3676,10 @@ static ind_status rt__instance_prepare(ind_instance *n, const ind_launch_desc *d
     ind_status status = rt__instance_sizes(n, d->sizes, d->sizes_v);
     if (status) return status;
     if (d->pointers)
-        memcpy(n->bindings.next, d->pointers, m->num_bindings * sizeof *n->bindings.next);
+        memcpy(n->bindings.next, d->pointers, m->num_public * sizeof *n->bindings.next);
     else
         status = rt__bind_names(n, d->bindings, d->num_bindings, n->bindings.next);
-    return status ? status : rt__instance_bind(n);
+    return status ? status : rt__instance_bind(n, d->stream);
 }
 
 static ind_status rt__launch_steps(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
@@ -3610,12 +3689,18 @@ static ind_status rt__launch_steps(ind_instance *n, uint32_t first, uint32_t cou
                                                      : rt__host_launch(n, first, count);
 }
 
+/* Enqueues a whole run. */
+static ind_status rt__launch_all(ind_instance *n, void *stream) {
+    ind_status status = rt__launch_prepared(n, stream);
+    return status ? status : rt__launch_steps(n, 0, n->module->executable->launches.num_steps, stream);
+}
+
 ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
     if (!n) return IND_INVALID_ARGUMENT;
     ind_status status = rt__module_enter(n->module);
     if (status) return rt__instance_failed(n, status);
     status = rt__instance_prepare(n, desc);
-    if (!status) status = rt__launch_steps(n, 0, n->module->executable->launches.num_steps, desc->stream);
+    if (!status) status = rt__launch_all(n, desc->stream);
     rt__module_leave(n->module);
     return rt__instance_failed(n, status);
 }
@@ -3653,7 +3738,8 @@ static ind_status rt__instance_check(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     if (!n->launch.launched) return IND_OK;
-    ind_status status = m->desc.device == IND_DEVICE_CUDA ? rt__cuda_fetch_errors(n) : IND_OK;
+    ind_status status = n->prepared.own ? rt__instance_check(n->prepared.instance) : IND_OK;
+    if (!status && m->desc.device == IND_DEVICE_CUDA) status = rt__cuda_fetch_errors(n);
     for (uint32_t i = 0; x->launches.checked && !status && i < x->launches.num_steps; i++) {
         const uint64_t *e = n->index_errors.host + (size_t)i * 4;
         if (!e[0]) continue;
@@ -3762,8 +3848,8 @@ static ind_status rt__run_staged(ind_instance *n, void *stream) {
     void **host = (void **)ind__alloc(m->context, m->num_bindings * sizeof *host);
     ind_status status = host ? rt__check_overlaps(n, n->bindings.next) : IND_OUT_OF_MEMORY;
     if (!status) status = rt__run_stage_in(n, stream, host, &block);
-    if (!status) status = rt__instance_bind(n);
-    if (!status) status = rt__launch_steps(n, 0, m->executable->launches.num_steps, stream);
+    if (!status) status = rt__instance_bind(n, stream);
+    if (!status) status = rt__launch_all(n, stream);
     if (!status) status = rt__instance_check(n);
     if (!status) status = rt__run_stage_out(n, stream, host);
     rt__device_free(m, block);
@@ -3777,12 +3863,12 @@ static ind_status rt__run_once(ind_instance *n, const ind_run_desc *d) {
     if (!status) status = rt__bind_names(n, d->bindings, d->num_bindings, n->bindings.next);
     if (status) return status;
     for (uint32_t i = 0; i < m->num_bindings; i++) /* report missing bindings before any copy */
-        if (!n->bindings.next[i] && !m->constant[i] && n->sizes.slot[m->executable->memory.binding_bytes[i]])
+        if (!n->bindings.next[i] && !m->constant[i] && rt__binding_needed(n, i))
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
                              m->executable->memory.binding_text[i]);
     if (d->memory == IND_MEMORY_HOST && m->desc.device == IND_DEVICE_CUDA) return rt__run_staged(n, d->stream);
-    status = rt__instance_bind(n);
-    if (!status) status = rt__launch_steps(n, 0, m->executable->launches.num_steps, d->stream);
+    status = rt__instance_bind(n, d->stream);
+    if (!status) status = rt__launch_all(n, d->stream);
     return status ? status : rt__instance_check(n);
 }
 
@@ -6059,11 +6145,12 @@ static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_varia
     return d->cuLaunchKernelEx(&config, v->function, params, NULL);
 }
 
-/* True if all constants are the module's own copies, which no other launch writes. */
+/* True if all constants that kernels read are the module's own copies, which no other launch writes. */
 static bool rt__owns_constants(const ind_instance *n) {
     const ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
-        const bool own = m->constant_block[i] && n->bindings.pointer[i] == m->constant[i];
+        const bool copy = m->constant_block[i] && n->bindings.pointer[i] == m->constant[i];
+        const bool own = i < m->num_public ? copy || m->binding[i].prepare_only : !n->prepared.own;
         if (m->binding[i].kind == IND_BINDING_CONST && !own) return false;
     }
     return true;
@@ -6096,6 +6183,295 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
     return IND_OK;
 }
 
+/* =========================================================================================== src/runtime/prepared.c */
+/* ---------------------------------------------------------------------------------------------- >>prepared */
+
+/* The values that depend on constants alone are outputs of a module of their own, which runs once. The main module sees
+   them as constants whose bindings follow those of the caller. */
+
+#define RT__PREPARED_ALIGNMENT 256
+
+static uint32_t rt__num_prepared(const ind_module *m) {
+    return m->num_bindings - m->num_public;
+}
+
+/* True if a kernel of the module reads the binding. */
+static bool rt__module_reads(const ind_module *m, uint32_t binding) {
+    const ind_schedule *s = m->desc.schedule;
+    for (uint32_t k = 0; k < s->num_kernels; k++)
+        for (uint32_t a = 0; a < s->kernel[k].num_args; a++)
+            if (m->executable->memory.buffer_binding[s->kernel[k].arg[a]] == binding) return true;
+    return false;
+}
+
+/* Finds the constants of the prepare module among those of the main one. */
+static ind_status rt__prepared_constants(ind_module *m, rt__prepared *p) {
+    for (uint32_t k = 0; k < p->module->num_consts; k++) {
+        const uint32_t at = rt__binding_find(m, p->module->binding[k].name);
+        if (at == IND__RT_NONE || m->binding[at].kind != IND_BINDING_CONST)
+            return ind__fail(m->context, IND_VERIFY, "graph \"%s\" has no constant \"%s\" to prepare from",
+                             m->desc.name, p->module->binding[k].name);
+        p->constant[k] = at;
+        m->binding[at].prepare_only = !rt__module_reads(m, at);
+    }
+    return IND_OK;
+}
+
+/* Assigns each value an offset in the block. */
+static ind_status rt__prepared_offsets(ind_module *m, rt__prepared *p) {
+    ind_expr total = ind_int(m->context, 0);
+    const ind_expr unit = ind_int(m->context, RT__PREPARED_ALIGNMENT);
+    for (uint32_t v = 0; v < rt__num_prepared(m); v++) {
+        const ind_binding_info *b = &m->binding[m->num_public + v];
+        ind_expr bytes = ind_expr_mul(ind_expr_product(m->context, b->size, b->rank),
+                                      ind_int(m->context, ind_dtype_bytes(b->dtype)));
+        int64_t at;
+        if (!ind_expr_is_int(total, &at) || at < 0 || (uint64_t)at > SIZE_MAX / 2)
+            return ind__fail(m->context, IND_OVERFLOW, "prepared constants: the size of \"%s\" is no number", b->name);
+        p->offset[v] = (size_t)at;
+        total = ind_expr_add(total, ind_expr_mul(ind_expr_ceildiv(bytes, unit), unit));
+    }
+    int64_t all;
+    if (!ind_expr_is_int(total, &all) || all < 0 || (uint64_t)all > SIZE_MAX / 2)
+        return ind__fail(m->context, IND_OVERFLOW, "prepared constants: too many bytes");
+    p->bytes = (size_t)all;
+    p->formula = total;
+    return IND_OK;
+}
+
+static ind_status rt__prepared_init(ind_module *m) {
+    rt__prepared *p = m->prepared = (rt__prepared *)ind__arena_alloc(&m->arena, sizeof *p);
+    if (!p) return IND_OUT_OF_MEMORY;
+    p->module = m->desc.prepare;
+    p->constant = (uint32_t *)ind__arena_alloc(&m->arena, (p->module->num_consts + (size_t)1) * sizeof *p->constant);
+    p->released = (bool *)ind__arena_alloc(&m->arena, (p->module->num_consts + (size_t)1) * sizeof *p->released);
+    p->offset = (size_t *)ind__arena_alloc(&m->arena, (rt__num_prepared(m) + (size_t)1) * sizeof *p->offset);
+    if (!p->constant || !p->released || !p->offset) return IND_OUT_OF_MEMORY;
+    atomic_init(&p->wanted, 1);
+    atomic_init(&p->done, 0);
+    p->has_mutex = rt__mutex_init(&p->mutex);
+    if (!p->has_mutex) return ind__fail(m->context, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
+    m->desc.stats.num_prepared = (int)rt__num_prepared(m);
+    m->desc.stats.num_prepare_kernels = p->module->desc.stats.num_kernels;
+    ind_status status = rt__prepared_constants(m, p);
+    return status ? status : rt__prepared_offsets(m, p);
+}
+
+/* Frees the values. The prepare module belongs to the module's desc. */
+static void rt__prepared_free(ind_module *m) {
+    rt__prepared *p = m->prepared;
+    if (!p) return;
+    if (p->block && !rt__module_enter(m)) {
+        rt__device_free(m, p->block);
+        rt__module_leave(m);
+    }
+    if (p->has_mutex) rt__mutex_destroy(&p->mutex);
+}
+
+static bool rt__prepared_valid(const rt__prepared *p) {
+    return atomic_load_explicit(&p->done, memory_order_acquire) ==
+           atomic_load_explicit(&p->wanted, memory_order_relaxed);
+}
+
+/* Notes that a constant was set. */
+static void rt__prepared_changed(ind_module *m, uint32_t binding) {
+    rt__prepared *p = m->prepared;
+    for (uint32_t k = 0; p && k < p->module->num_consts; k++) {
+        if (p->constant[k] != binding) continue;
+        p->released[k] = false;
+        atomic_fetch_add_explicit(&p->wanted, 1, memory_order_relaxed);
+    }
+}
+
+/* Checks that the constants of the prepare module have memory. */
+static ind_status rt__prepared_check(const ind_module *m, void *const *constant) {
+    const rt__prepared *p = m->prepared;
+    for (uint32_t k = 0; k < p->module->num_consts; k++) {
+        const uint32_t at = p->constant[k];
+        int64_t size;
+        bool empty = false;
+        for (int d = 0; d < m->binding[at].rank; d++)
+            empty |= ind_expr_is_int(m->binding[at].size[d], &size) && size == 0;
+        if (!constant[k] && !empty)
+            return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s %s", m->executable->memory.binding_text[at],
+                             p->released[k] ? "was released and is needed again: set it" : "has no binding");
+    }
+    return IND_OK;
+}
+
+/* Pointers for a launch of the prepare module: its constants, then the values from `data` on. */
+static void rt__prepared_pointers(const ind_module *m, void *data, void **pointer) {
+    const rt__prepared *p = m->prepared;
+    for (uint32_t v = 0; v < rt__num_prepared(m); v++) pointer[p->module->num_consts + v] = (char *)data + p->offset[v];
+}
+
+/* A stream of its own: the caller may capture the default one. */
+static ind_status rt__prepare_launch(ind_module *m, void **pointer) {
+    ind_context *c = m->context;
+    const int64_t no_sizes = 0;
+    rt__runtime *r = m->executable->runtime;
+    const bool cuda = m->desc.device == IND_DEVICE_CUDA;
+    ind_instance *n = NULL;
+    ind_launch_desc d = {.pointers = pointer, .sizes_v = &no_sizes};
+    ind_status status = ind_instance_create(m->prepared->module, NULL, &n);
+    if (!status && cuda) status = IND__CUDA_CALL(c, r, cuStreamCreate, (&d.stream, IND__CUDA_STREAM_NON_BLOCKING_));
+    if (!status) status = ind_launch(n, &d);
+    if (!status) status = ind_instance_check(n);
+    if (d.stream) (void)r->driver.cuStreamDestroy_v2(d.stream);
+    ind_instance_destroy(n);
+    return status;
+}
+
+/* Computes the values. The caller has the mutex and is inside the device's context. */
+static ind_status rt__prepare_values(ind_module *m) {
+    rt__prepared *p = m->prepared;
+    const uint32_t wanted = atomic_load_explicit(&p->wanted, memory_order_relaxed);
+    void **pointer = (void **)ind__alloc(m->context, (p->module->num_bindings + (size_t)1) * sizeof *pointer);
+    if (!pointer) return IND_OUT_OF_MEMORY;
+    for (uint32_t k = 0; k < p->module->num_consts; k++) pointer[k] = m->constant[p->constant[k]];
+    ind_status status = rt__prepared_check(m, pointer);
+    if (!status && !p->block) status = rt__device_alloc(m, p->bytes, &p->data, &p->block);
+    if (!status) {
+        rt__prepared_pointers(m, p->data, pointer);
+        status = rt__prepare_launch(m, pointer);
+    }
+    ind__free(m->context, pointer);
+    if (status) return status;
+    atomic_store_explicit(&p->done, wanted, memory_order_release);
+    ind__lists_lock(m->context);
+    m->desc.stats.num_prepares++;
+    ind__lists_unlock(m->context);
+    return IND_OK;
+}
+
+/* Computes the values if a constant was set since. Later launches take no lock. */
+static ind_status rt__prepare_shared(ind_module *m) {
+    rt__prepared *p = m->prepared;
+    if (rt__prepared_valid(p)) return IND_OK;
+    rt__mutex_lock(&p->mutex);
+    ind_status status = rt__prepared_valid(p) ? IND_OK : rt__prepare_values(m);
+    rt__mutex_unlock(&p->mutex);
+    return status;
+}
+
+/* ---- values of one launch, which binds constants of its own */
+
+/* Creates the instance of the prepare module and the memory of the values. */
+static ind_status rt__prepare_own_memory(ind_instance *n) {
+    ind_module *m = n->module;
+    struct rt__instance_prepared *own = &n->prepared;
+    ind_status status = IND_OK;
+    if (!own->pointer)
+        own->pointer =
+            (void **)ind__alloc(m->context, (m->prepared->module->num_bindings + (size_t)1) * sizeof *own->pointer);
+    if (!own->pointer) return IND_OUT_OF_MEMORY;
+    if (!own->instance) status = ind_instance_create(m->prepared->module, NULL, &own->instance);
+    if (!status && !own->block) status = rt__device_alloc(m, m->prepared->bytes, &own->data, &own->block);
+    return status;
+}
+
+/* Binds an own instance of the prepare module, whose constants are those of this launch. */
+static ind_status rt__prepare_own(ind_instance *n) {
+    const rt__prepared *p = n->module->prepared;
+    const int64_t no_sizes = 0;
+    ind_status status = rt__prepare_own_memory(n);
+    if (status) return status;
+    for (uint32_t k = 0; k < p->module->num_consts; k++) {
+        void *given = n->bindings.next[p->constant[k]];
+        n->prepared.pointer[k] = given ? given : n->module->constant[p->constant[k]];
+    }
+    status = rt__prepared_check(n->module, n->prepared.pointer);
+    if (status) return status;
+    rt__prepared_pointers(n->module, n->prepared.data, n->prepared.pointer);
+    return rt__instance_prepare(n->prepared.instance,
+                                &(ind_launch_desc){.pointers = n->prepared.pointer, .sizes_v = &no_sizes});
+}
+
+/* True if the launch binds a constant of the prepared values to other memory than was set. */
+static bool rt__binds_own_constants(const ind_instance *n) {
+    const ind_module *m = n->module;
+    for (uint32_t k = 0; k < m->prepared->module->num_consts; k++) {
+        const uint32_t at = m->prepared->constant[k];
+        if (n->bindings.next[at] && n->bindings.next[at] != m->constant[at]) return true;
+    }
+    return false;
+}
+
+/* Makes the values of the module valid for work on the stream. */
+static ind_status rt__prepare_before(ind_module *m, void *stream) {
+    rt__recorded last;
+    if (rt__prepared_valid(m->prepared)) return IND_OK;
+    if (m->desc.device == IND_DEVICE_CUDA && rt__cuda_captured(&m->executable->runtime->driver, stream, &last))
+        return ind__fail(m->context, IND_INVALID_ARGUMENT,
+                         "run: the prepared constants of graph \"%s\" are not computed: call ind_module_prepare before "
+                         "the capture",
+                         m->desc.name);
+    return rt__prepare_shared(m);
+}
+
+/* Binds the prepared constants of a launch on the stream: those of the module, which are computed if needed, or own
+   ones. */
+static ind_status rt__bind_prepared(ind_instance *n, void *stream) {
+    ind_module *m = n->module;
+    if (!m->prepared) return IND_OK;
+    n->prepared.own = rt__binds_own_constants(n);
+    ind_status status = n->prepared.own ? rt__prepare_own(n) : rt__prepare_before(m, stream);
+    if (status) return status;
+    char *data = (char *)(n->prepared.own ? n->prepared.data : m->prepared->data);
+    for (uint32_t v = 0; v < rt__num_prepared(m); v++)
+        n->bindings.next[m->num_public + v] = data + m->prepared->offset[v];
+    return IND_OK;
+}
+
+/* Enqueues the computation of own prepared constants. */
+static ind_status rt__launch_prepared(ind_instance *n, void *stream) {
+    if (!n->module->prepared || !n->prepared.own) return IND_OK;
+    ind_instance *own = n->prepared.instance;
+    return rt__launch_steps(own, 0, own->module->executable->launches.num_steps, stream);
+}
+
+/* ---- public */
+
+ind_status ind_module_prepare(ind_module *m) {
+    if (!m) return IND_INVALID_ARGUMENT;
+    if (!m->prepared) return IND_OK;
+    ind_status status = rt__module_enter(m);
+    if (status) return status;
+    status = rt__prepare_shared(m);
+    rt__module_leave(m);
+    return status;
+}
+
+ind_status ind_module_release(ind_module *m, const char *name) {
+    if (!m) return IND_INVALID_ARGUMENT;
+    if (!name) return ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_module_release: name is NULL");
+    const uint32_t at = rt__binding_find(m, name);
+    if (at == IND__RT_NONE || m->binding[at].kind != IND_BINDING_CONST)
+        return ind__fail(m->context, IND_NOT_FOUND, "graph \"%s\" has no constant \"%s\"", m->desc.name, name);
+    if (!m->binding[at].prepare_only)
+        return ind__fail(m->context, IND_INVALID_ARGUMENT, "%s cannot be released: kernels read it",
+                         m->executable->memory.binding_text[at]);
+    ind_status status = ind_module_prepare(m);
+    if (!status) status = rt__module_enter(m);
+    if (status) return status;
+    rt__device_free(m, m->constant_block[at]);
+    m->constant_block[at] = NULL;
+    m->constant[at] = NULL;
+    for (uint32_t k = 0; k < m->prepared->module->num_consts; k++)
+        if (m->prepared->constant[k] == at) m->prepared->released[k] = true;
+    rt__module_leave(m);
+    return IND_OK;
+}
+
+ind_expr ind_module_prepared_bytes(const ind_module *m) {
+    if (!m) return (ind_expr){0};
+    return m->prepared ? m->prepared->formula : ind_int(m->context, 0);
+}
+
+ind_module *ind_module_prepare_module(const ind_module *m) {
+    return m && m->prepared ? m->prepared->module : NULL;
+}
+
 /* ============================================================================================ src/runtime/capture.c */
 /* ----------------------------------------------------------------------------------------------- >>capture */
 
@@ -6108,7 +6484,7 @@ static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     if (status) return status;
     status = IND__CUDA_CALL(c, r, cuStreamBeginCapture_v2, (stream, IND__CUDA_CAPTURE_THREAD_LOCAL));
     if (!status) {
-        status = rt__cuda_launch(n, 0, n->module->executable->launches.num_steps, stream);
+        status = rt__launch_all(n, stream);
         int result = r->driver.cuStreamEndCapture(stream, &out->graph); /* also after a failure, to end the capture */
         if (!status) status = rt__cuda_check(c, &r->driver, result, "cuStreamEndCapture");
     }
@@ -6118,14 +6494,15 @@ static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     return status;
 }
 
-/* Stores the arguments that were just prepared. */
+/* Stores the arguments that were just prepared; NULL for constants of the module, which may be set anew. */
 static ind_status rt__host_capture(ind_instance *n, rt__captured *out) {
     ind_module *m = n->module;
     bool ok = true;
     out->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *out->pointer, &ok);
     out->size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *out->size, &ok);
     if (!ok) return IND_OUT_OF_MEMORY;
-    memcpy(out->pointer, n->bindings.pointer, m->num_bindings * sizeof *out->pointer);
+    for (uint32_t i = 0; i < m->num_public; i++)
+        out->pointer[i] = n->bindings.pointer[i] == m->constant[i] ? NULL : n->bindings.pointer[i];
     memcpy(out->size, n->sizes.value, m->desc.num_sizes * sizeof *out->size);
     out->valid = true;
     return IND_OK;
@@ -6142,6 +6519,7 @@ ind_status ind_capture(ind_instance *n, const ind_launch_desc *desc) {
         bool cuda = m->desc.device == IND_DEVICE_CUDA;
         status = cuda ? rt__cuda_capture(n, &n->captured) : rt__host_capture(n, &n->captured);
         if (status) rt__captured_clear(n);
+        n->captured.own = n->prepared.own;
     }
     rt__module_leave(m);
     return rt__instance_failed(n, status);
@@ -6159,7 +6537,11 @@ ind_status ind_replay(ind_instance *n, void *stream) {
     if (status) return rt__instance_failed(n, status);
     n->launch.stream = stream;
     n->launch.launched = true;
-    status = IND__CUDA_CALL(m->context, m->executable->runtime, cuGraphLaunch, (n->captured.executable, stream));
+    n->prepared.own = n->captured.own;
+    if (n->captured.own) n->prepared.instance->launch.stream = stream;
+    if (m->prepared && !n->captured.own) status = rt__prepare_before(m, stream);
+    if (!status)
+        status = IND__CUDA_CALL(m->context, m->executable->runtime, cuGraphLaunch, (n->captured.executable, stream));
     rt__module_leave(m);
     return rt__instance_failed(n, status);
 }
@@ -6279,6 +6661,7 @@ static ind_status rt__profile_run(ind_instance *n, const ind_launch_desc *desc, 
     ind_status status = sample ? rt__instance_prepare(n, desc) : IND_OUT_OF_MEMORY;
     for (int i = 0; i < 2 && !status && m->desc.device == IND_DEVICE_CUDA; i++)
         status = IND__CUDA_CALL(m->context, r, cuEventCreate, (&w.event[i], 0));
+    if (!status) status = rt__launch_prepared(n, desc->stream);
     if (!status) status = rt__profile_all(n, &w, desc->stream, repeats, sample, times, max_times, total_ms);
     for (int i = 0; i < 2; i++)
         if (w.event[i]) (void)r->driver.cuEventDestroy_v2(w.event[i]);
@@ -6528,6 +6911,7 @@ ind_status ind_tune(ind_instance *n, const ind_launch_desc *desc, int repeats, i
     const ind__query q = ind__query_begin(m);
     ind_facts *before = ind_facts_enter(m->context, m->facts);
     status = rt__instance_prepare(n, desc); /* may build variants */
+    if (!status) status = rt__launch_prepared(n, desc->stream);
     rt__mutex_lock(&m->executable->runtime->mutex);
     if (!status) status = rt__tune_run(n, desc, repeats, tuned, max_tuned, &num);
     rt__mutex_unlock(&m->executable->runtime->mutex);

@@ -24,7 +24,8 @@ class BindingInfo(C.Structure):
 
 
 class Stats(C.Structure):
-    _fields_ = [(n, C.c_int) for n in ("device", "num_kernels", "num_distinct", "num_sources", "num_from_pack", "num_late", "num_changes", "num_fusions")] + \
+    _fields_ = [(n, C.c_int) for n in ("device", "num_kernels", "num_distinct", "num_sources", "num_from_pack", "num_late", "num_changes", "num_fusions",
+                                   "num_prepared", "num_prepare_kernels", "num_prepares")] + \
                [(n, C.c_double) for n in ("lower_ms", "schedule_ms", "emit_ms", "compile_ms", "load_ms", "device_ms", "library_ms", "late_ms")]
 
 

@@ -416,6 +416,7 @@ typedef struct tensor {
     npy_array given; /* of --input, until its elements are in data */
     void *data;      /* host */
     void *device;    /* bench: memory of the device */
+    bool set;        /* a constant of the module, not bound by each run */
 } tensor;
 
 static size_t tensor_bytes(const tensor *t) {
@@ -587,6 +588,16 @@ static int check_inputs(const session *s) {
     return 0;
 }
 
+/* Sets a constant whose sizes are numbers, as an engine does with its weights; the others are bound in each run. */
+static int set_constant(session *s, tensor *t) {
+    int64_t size;
+    t->set = t->info->kind == IND_BINDING_CONST;
+    for (int d = 0; d < t->info->rank; d++) t->set &= ind_expr_is_int(t->info->size[d], &size);
+    if (t->set && ind_module_constant(s->m, t->info->name, t->data, tensor_bytes(t), IND_MEMORY_HOST))
+        return fail("%s", ind_error(s->ctx));
+    return 0;
+}
+
 static int open_session(session *s, ind_graph *g) {
     ind_compile_desc desc = {.device = s->o->device,
                              .deterministic = s->o->deterministic,
@@ -607,8 +618,8 @@ static int open_session(session *s, ind_graph *g) {
     }
     int64_t below = index_range(s);
     for (int i = 0; i < s->n; i++) {
-        if (fill_tensor(s, &s->t[i], below)) return 1;
-        s->binding[i] = (ind_binding){s->t[i].info->name, s->t[i].data, tensor_bytes(&s->t[i])};
+        if (fill_tensor(s, &s->t[i], below) || set_constant(s, &s->t[i])) return 1;
+        s->binding[i] = (ind_binding){s->t[i].info->name, s->t[i].set ? NULL : s->t[i].data, tensor_bytes(&s->t[i])};
     }
     return 0;
 }
@@ -671,6 +682,7 @@ static int upload(session *s) {
     for (int i = 0; i < s->n; i++) {
         tensor *t = &s->t[i];
         size_t bytes = tensor_bytes(t);
+        if (t->set) continue;
         if (ind_module_alloc(s->m, bytes, &t->device)) return fail("%s", ind_error(s->ctx));
         if (ind_module_upload(s->m, t->device, t->data, bytes)) return fail("%s", ind_error(s->ctx));
         s->binding[i].data = t->device;

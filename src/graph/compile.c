@@ -6,9 +6,13 @@ typedef struct ind__compilation {
     ind_compile_desc desc;
     ind_device device;
     ind_target target;
-    uint32_t refusals; /* at the start */
-    ind_graph *given;  /* the input graph, in the module's context */
-    ind_graph *graph;  /* after the passes */
+    uint32_t refusals;        /* at the start */
+    ind_graph *given;         /* the input graph, in the module's context */
+    ind_graph *graph;         /* after the passes, without the prepared constants */
+    ind_graph *prepare_graph; /* computes these; NULL: there are none */
+    ind_module *prepare;      /* compiled from it */
+    bool is_prepare;          /* compiles a prepare graph, whose passes have run */
+    char *graph_text;         /* after the passes, with the prepared constants */
     ind__lowered *lowered;
     ind_schedule *schedule;
     ind_plan *plan;
@@ -113,6 +117,25 @@ static ind_status ind__compile_passes(ind__compilation *k) {
     k->given = NULL;
     status = k->graph->status;
     if (!status && ind__verifying(k->context)) status = ind__graph_verify(k->graph);
+    return ind__stage_end(k, status);
+}
+
+/* Keeps the text of the whole graph, then moves what depends on constants alone to a graph of its own. */
+static ind_status ind__compile_split(ind__compilation *k) {
+    ind_graph *rest = NULL;
+    if (!ind_graph_text(k->graph)) return ind__failed(k->context);
+    k->graph_text = k->graph->text.data;
+    memset(&k->graph->text, 0, sizeof k->graph->text);
+    ind_status status = IND_OK;
+    if (!k->is_prepare && !(k->desc.disabled_passes >> IND_PASS_PREPARE & 1))
+        status = ind__graph_split(k->graph, &k->desc.prepare, &k->log, &k->prepare_graph, &rest);
+    if (!status && rest) {
+        ind__graph_take_facts(rest, k->graph);
+        ind_graph_destroy(k->graph);
+        k->graph = rest;
+        status = rest->status;
+        if (!status && ind__verifying(k->context)) status = ind__graph_verify(rest);
+    }
     k->stats.num_changes = (int)k->log.changes;
     if (!status) status = ind__compile_names(k);
     return ind__stage_end(k, status);
@@ -178,6 +201,17 @@ static ind_status ind__keep_log(ind__compilation *k) {
     return text.failed || json.failed ? ind__failed(k->context) : IND_OK;
 }
 
+/* Adds the times of the prepare module's stages, as the caller waits for both. */
+static void ind__add_times(ind_module_stats *to, const ind_module_stats *part) {
+    to->lower_ms += part->lower_ms;
+    to->schedule_ms += part->schedule_ms;
+    to->emit_ms += part->emit_ms;
+    to->compile_ms += part->compile_ms;
+    to->load_ms += part->load_ms;
+    to->device_ms += part->device_ms;
+    to->library_ms += part->library_ms;
+}
+
 /* Creates the module and stores the text of the graph. The module takes ownership of lowered, schedule and plan, even
    on failure, and of its context from here on. */
 static ind_status ind__compile_module(ind__compilation *k) {
@@ -192,20 +226,23 @@ static ind_status ind__compile_module(ind__compilation *k) {
         .condition = k->graph->conditions.condition,
         .num_conditions = k->graph->conditions.num,
         .all_variants = k->desc.all_variants,
+        .prepare = k->prepare,
         .origin_name = k->origin_name,
         .called_name = k->called_name,
         .result_name = k->result_name,
         .num_origins = k->graph->num_nodes,
         .stats = k->stats,
     };
-    if (!ind_graph_text(k->graph)) return ind__failed(k->context);
     k->lowered = NULL;
+    k->prepare = NULL;
     k->schedule = NULL;
     k->plan = NULL;
+    const ind_module_stats before = d.prepare ? d.prepare->desc.stats : (ind_module_stats){0};
     ind_status status = ind__module_create(k->context, &d, &k->module);
     if (status) return status;
-    k->module->stage_text[IND_STAGE_GRAPH] = k->graph->text.data;
-    memset(&k->graph->text, 0, sizeof k->graph->text);
+    ind__add_times(&k->module->desc.stats, &before);
+    k->module->stage_text[IND_STAGE_GRAPH] = k->graph_text;
+    k->graph_text = NULL;
     return ind__keep_log(k);
 }
 
@@ -216,11 +253,14 @@ static ind_status ind__compile_end(ind__compilation *k, ind_status status) {
     ind__schedule_free(k->schedule);
     if (k->lowered) ind__lowered_free(k->lowered);
     ind__free(k->context, k->lowered);
+    ind__free(k->context, k->graph_text);
+    ind_module_destroy(k->prepare);
     ind__arena_free(&k->names);
     if (k->log.context) ind__pass_log_free(&k->log);
     (void)ind_facts_enter(k->context, NULL);
     ind_graph_destroy(k->graph);
     ind_graph_destroy(k->given);
+    ind_graph_destroy(k->prepare_graph);
     status = ind__stage_end(k, status);
     if (!status) return status;
     ind__device_settle(k->context);
@@ -232,6 +272,32 @@ static ind_status ind__compile_end(ind__compilation *k, ind_status status) {
     return status;
 }
 
+/* Lowers and compiles the graph after its passes. */
+static ind_status ind__compile_stages(ind__compilation *k) {
+    ind_status status = ind__compile_lower(k);
+    if (!status) status = ind__compile_schedule(k);
+    if (!status) status = ind__compile_plan(k);
+    return status ? status : ind__compile_module(k);
+}
+
+/* Compiles the prepare graph to a module that belongs to the main one. */
+static ind_status ind__compile_prepare(ind__compilation *k) {
+    if (!k->prepare_graph) return IND_OK;
+    ind__compilation p = {.refusals = k->refusals, .desc = k->desc, .is_prepare = true};
+    p.desc.target = k->target;
+    ind_status status = ind__compile_begin(&p, k->prepare_graph);
+    p.log.context = p.log.arena.context = p.context;
+    p.graph = p.given;
+    p.given = NULL;
+    if (!status) status = ind__compile_split(&p);
+    if (!status) status = ind__compile_stages(&p);
+    status = ind__compile_end(&p, status);
+    k->prepare = p.module;
+    if (k->prepare) ind__disown(k->context->root, &k->prepare->owned);
+    k->since = ind__now_ms();
+    return ind__stage_end(k, status);
+}
+
 ind_status ind_target_named(ind_context *context, const char *arch, ind_target *target) {
     if (!context) return IND_INVALID_ARGUMENT;
     if (!arch || !target) return ind__fail(context, IND_INVALID_ARGUMENT, "target: arch or target is NULL");
@@ -240,7 +306,7 @@ ind_status ind_target_named(ind_context *context, const char *arch, ind_target *
 
 /* Compiles a graph, one stage per line:
 
-     ops on tensors      verify, passes           inductor.h
+     ops on tensors      verify, passes, prepare  inductor.h
        |
      loops over elements lower                    inductor.h onto inductor_ir.h
        |
@@ -258,10 +324,9 @@ ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_modul
 
     ind_status status = ind__compile_begin(&k, graph);
     if (!status) status = ind__compile_passes(&k);
-    if (!status) status = ind__compile_lower(&k);
-    if (!status) status = ind__compile_schedule(&k);
-    if (!status) status = ind__compile_plan(&k);
-    if (!status) status = ind__compile_module(&k);
+    if (!status) status = ind__compile_split(&k);
+    if (!status) status = ind__compile_prepare(&k); /* the stages below, for the prepared constants */
+    if (!status) status = ind__compile_stages(&k);
 
     status = ind__compile_end(&k, status);
     *module = k.module;

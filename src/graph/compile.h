@@ -23,7 +23,8 @@ typedef enum ind_stage {
     X(FOLD, "fold")         /* constant folding */                                                                     \
     X(NOOP, "noop")         /* identities: x + 0, x * 1, cast to the same type, identity views */                      \
     X(CSE, "cse")           /* common subexpressions */                                                                \
-    X(PATTERNS, "patterns") /* matches of patterns: ind_pattern_register */
+    X(PATTERNS, "patterns") /* matches of patterns: ind_pattern_register */                                            \
+    X(PREPARE, "prepare")   /* what depends on constants alone is computed once: ind_module_prepare */
 
 typedef enum ind_pass {
 #define X(name, text) IND_PASS_##name,
@@ -31,6 +32,20 @@ typedef enum ind_pass {
 #undef X
         IND_NUM_PASSES
 } ind_pass;
+
+/* Which values that depend on constants alone are prepared (ind_module_prepare). A value is prepared if it costs a run
+   more to compute it than to read it: it has ops that cannot be repeated by every reader (reductions, products, scans,
+   concatenations, functions such as exp), or more pointwise ops than inline_ops, or it has at most as many bytes as the
+   constants that it is computed from. Views stay with the reader. A cast of a weight to a wider type is not prepared if
+   its one reader converts it while it loads: reading the prepared value would move more bytes in every run. */
+typedef struct ind_prepare_policy {
+    /* Bytes of all prepared constants of a module. 0: the bytes of the graph's constants times constants_factor, plus
+       extra_bytes. Negative: no value is prepared. If the budget does not suffice, the smallest values are. */
+    int64_t budget;
+    double constants_factor; /* 0: 1, so weights and their prepared form take at most twice the memory */
+    int64_t extra_bytes;     /* 0: 64 MiB, for tables and masks, which are computed from few constants or none */
+    int inline_ops;          /* 0: 30, as ind_realise_policy.max_ops: so many pointwise ops are cheap beside a load */
+} ind_prepare_policy;
 
 typedef struct ind_compile_desc {
     ind_device device; /* IND_DEVICE_AUTO: the device of the context */
@@ -62,6 +77,7 @@ typedef struct ind_compile_desc {
     /* Passes stop after this many changes; 0: no limit. With fusion.max_fusions it finds the change that gives a wrong
        result: `ind bisect`. Removing unused ops is no change. */
     uint32_t max_changes;
+    ind_prepare_policy prepare;
     ind_realise_policy realise;
     ind_fusion_policy fusion;
 } ind_compile_desc;

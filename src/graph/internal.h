@@ -168,6 +168,11 @@ typedef struct ind__pass_options {
     ind__pass_log *log;
 } ind__pass_options;
 ind_status ind__graph_optimise(const ind_graph *g, const ind__pass_options *options, ind_graph **out);
+/* Splits a graph in two (IND_PASS_PREPARE), if anything is worth preparing; else both are NULL. prepare computes what
+   depends on constants alone. rest has its outputs as further constants, after those of g, in the order of the outputs;
+   it uses g's facts. */
+ind_status ind__graph_split(const ind_graph *g, const ind_prepare_policy *policy, ind__pass_log *log,
+                            ind_graph **prepare, ind_graph **rest);
 /* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
 ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
                             ind__lowered *out);

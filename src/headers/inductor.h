@@ -94,6 +94,7 @@ extern "C" {
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 //@ graph/patterns/internal.h
@@ -199,6 +200,7 @@ extern "C" {
 //@ graph/passes/user.c
 //@ graph/passes/run.c
 //@ graph/passes/optimise.c
+//@ graph/passes/prepare.c
 //@ graph/lowerings/run.c
 //@ graph/compile.c
 //@ graph/raise/raise.c

@@ -91,6 +91,9 @@ static ind_status rt__check_overlaps(ind_instance *n, void *const *pointer) {
     return rt__check_ranges(n, n->bindings.range, num);
 }
 
+static ind_status rt__bind_prepared(ind_instance *n, void *stream);
+static ind_status rt__launch_prepared(ind_instance *n, void *stream);
+
 static ind_status rt__instance_workspace(ind_instance *n) {
     ind_module *m = n->module;
     int64_t need = n->sizes.slot[m->executable->memory.arena_slot];
@@ -272,9 +275,10 @@ static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *st
 }
 
 /* Binds the pointers in next_pointer if they or the sizes changed since the last launch. */
-static ind_status rt__instance_bind(ind_instance *n) {
+static ind_status rt__instance_bind(ind_instance *n, void *stream) {
     ind_module *m = n->module;
-    ind_status status = rt__bind_complete(n, n->bindings.next);
+    ind_status status = rt__bind_prepared(n, stream);
+    if (!status) status = rt__bind_complete(n, n->bindings.next);
     if (!status) status = rt__instance_workspace(n);
     if (!status) status = rt__instance_lookback(n);
     if (status) return status;
@@ -302,10 +306,10 @@ static ind_status rt__instance_prepare(ind_instance *n, const ind_launch_desc *d
     ind_status status = rt__instance_sizes(n, d->sizes, d->sizes_v);
     if (status) return status;
     if (d->pointers)
-        memcpy(n->bindings.next, d->pointers, m->num_bindings * sizeof *n->bindings.next);
+        memcpy(n->bindings.next, d->pointers, m->num_public * sizeof *n->bindings.next);
     else
         status = rt__bind_names(n, d->bindings, d->num_bindings, n->bindings.next);
-    return status ? status : rt__instance_bind(n);
+    return status ? status : rt__instance_bind(n, d->stream);
 }
 
 static ind_status rt__launch_steps(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
@@ -315,12 +319,18 @@ static ind_status rt__launch_steps(ind_instance *n, uint32_t first, uint32_t cou
                                                      : rt__host_launch(n, first, count);
 }
 
+/* Enqueues a whole run. */
+static ind_status rt__launch_all(ind_instance *n, void *stream) {
+    ind_status status = rt__launch_prepared(n, stream);
+    return status ? status : rt__launch_steps(n, 0, n->module->executable->launches.num_steps, stream);
+}
+
 ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
     if (!n) return IND_INVALID_ARGUMENT;
     ind_status status = rt__module_enter(n->module);
     if (status) return rt__instance_failed(n, status);
     status = rt__instance_prepare(n, desc);
-    if (!status) status = rt__launch_steps(n, 0, n->module->executable->launches.num_steps, desc->stream);
+    if (!status) status = rt__launch_all(n, desc->stream);
     rt__module_leave(n->module);
     return rt__instance_failed(n, status);
 }
@@ -358,7 +368,8 @@ static ind_status rt__instance_check(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     if (!n->launch.launched) return IND_OK;
-    ind_status status = m->desc.device == IND_DEVICE_CUDA ? rt__cuda_fetch_errors(n) : IND_OK;
+    ind_status status = n->prepared.own ? rt__instance_check(n->prepared.instance) : IND_OK;
+    if (!status && m->desc.device == IND_DEVICE_CUDA) status = rt__cuda_fetch_errors(n);
     for (uint32_t i = 0; x->launches.checked && !status && i < x->launches.num_steps; i++) {
         const uint64_t *e = n->index_errors.host + (size_t)i * 4;
         if (!e[0]) continue;

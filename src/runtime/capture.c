@@ -9,7 +9,7 @@ static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     if (status) return status;
     status = IND__CUDA_CALL(c, r, cuStreamBeginCapture_v2, (stream, IND__CUDA_CAPTURE_THREAD_LOCAL));
     if (!status) {
-        status = rt__cuda_launch(n, 0, n->module->executable->launches.num_steps, stream);
+        status = rt__launch_all(n, stream);
         int result = r->driver.cuStreamEndCapture(stream, &out->graph); /* also after a failure, to end the capture */
         if (!status) status = rt__cuda_check(c, &r->driver, result, "cuStreamEndCapture");
     }
@@ -19,14 +19,15 @@ static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     return status;
 }
 
-/* Stores the arguments that were just prepared. */
+/* Stores the arguments that were just prepared; NULL for constants of the module, which may be set anew. */
 static ind_status rt__host_capture(ind_instance *n, rt__captured *out) {
     ind_module *m = n->module;
     bool ok = true;
     out->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *out->pointer, &ok);
     out->size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *out->size, &ok);
     if (!ok) return IND_OUT_OF_MEMORY;
-    memcpy(out->pointer, n->bindings.pointer, m->num_bindings * sizeof *out->pointer);
+    for (uint32_t i = 0; i < m->num_public; i++)
+        out->pointer[i] = n->bindings.pointer[i] == m->constant[i] ? NULL : n->bindings.pointer[i];
     memcpy(out->size, n->sizes.value, m->desc.num_sizes * sizeof *out->size);
     out->valid = true;
     return IND_OK;
@@ -43,6 +44,7 @@ ind_status ind_capture(ind_instance *n, const ind_launch_desc *desc) {
         bool cuda = m->desc.device == IND_DEVICE_CUDA;
         status = cuda ? rt__cuda_capture(n, &n->captured) : rt__host_capture(n, &n->captured);
         if (status) rt__captured_clear(n);
+        n->captured.own = n->prepared.own;
     }
     rt__module_leave(m);
     return rt__instance_failed(n, status);
@@ -60,7 +62,11 @@ ind_status ind_replay(ind_instance *n, void *stream) {
     if (status) return rt__instance_failed(n, status);
     n->launch.stream = stream;
     n->launch.launched = true;
-    status = IND__CUDA_CALL(m->context, m->executable->runtime, cuGraphLaunch, (n->captured.executable, stream));
+    n->prepared.own = n->captured.own;
+    if (n->captured.own) n->prepared.instance->launch.stream = stream;
+    if (m->prepared && !n->captured.own) status = rt__prepare_before(m, stream);
+    if (!status)
+        status = IND__CUDA_CALL(m->context, m->executable->runtime, cuGraphLaunch, (n->captured.executable, stream));
     rt__module_leave(m);
     return rt__instance_failed(n, status);
 }

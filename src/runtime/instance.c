@@ -15,7 +15,7 @@ typedef struct rt__host_worker {
 } rt__host_worker;
 
 typedef struct rt__captured {
-    bool valid;
+    bool valid, own; /* own: computes its own prepared constants */
     void *graph, *executable;
     void **pointer; /* host: arguments of a replay */
     int64_t *size;
@@ -75,6 +75,11 @@ struct ind_instance {
         ind_extern_tensor *tensor; /* operands of extern calls, and their sizes and strides */
         int64_t *dim;
     } calls;
+    struct rt__instance_prepared {
+        bool own;               /* the last launch computes its own prepared constants, from constants that it binds */
+        ind_instance *instance; /* of the prepare module; NULL: no launch has needed it */
+        void **pointer, *data, *block; /* its bindings; memory of the values */
+    } prepared;
     struct rt__instance_host { /* device host */
         ind__eval_buffer *buffer;
         rt__host_worker *worker;
@@ -212,6 +217,8 @@ static void rt__instance_clear(ind_instance *n) {
     ind_context *c = n->module->context;
     rt__captured_clear(n);
     rt__device_free(n->module, n->workspace.block);
+    ind_instance_destroy(n->prepared.instance);
+    rt__device_free(n->module, n->prepared.block);
     if (n->index_errors.device) rt__device_free(n->module, n->index_errors.device);
     rt__device_free(n->module, n->counters_block);
     for (int i = 0; i < n->lookback.num_blocks; i++) rt__device_free(n->module, n->lookback.block[i]);
@@ -223,7 +230,7 @@ static void rt__instance_clear(ind_instance *n) {
                            n->bindings.pointer, n->bindings.next,     n->bindings.address, n->launch.cell,
                            n->launch.param,     n->launch.chosen,     n->launch.grid,      n->host.buffer,
                            n->host.worker,      n->index_errors.host, n->calls.tensor,     n->calls.dim,
-                           n->bindings.range};
+                           n->bindings.range,   n->prepared.pointer};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
 

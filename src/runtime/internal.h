@@ -7,13 +7,14 @@ typedef struct ind__condition {
     const char *text; /* as written by the user */
 } ind__condition;
 
-/* The parts of a module. The module takes ownership of lowered (an ind__alloc block), schedule and plan, also on
-   failure. Names and arrays are copied. */
+/* The parts of a module. The module takes ownership of lowered (an ind__alloc block), schedule, plan and prepare, also
+   on failure. Names and arrays are copied. */
 typedef struct ind__module_desc {
     ind_device device; /* HOST or CUDA, not AUTO */
     ind__lowered *lowered;
     ind_schedule *schedule;
-    ind_plan *plan; /* NULL for the host device */
+    ind_plan *plan;      /* NULL for the host device */
+    ind_module *prepare; /* computes the last constants of lowered, as its outputs in this order; NULL: none */
     const char *name;
     const ind_expr *sizes; /* the declared size symbols in order */
     uint32_t num_sizes;
@@ -39,8 +40,10 @@ struct ind_module {
     ind_facts *facts; /* all its conditions; NULL if it has none */
     ind_binding_info *binding;
     uint32_t num_bindings, num_inputs, num_consts;
-    void **constant;       /* per binding: device pointer set by ind_module_constant, or NULL */
-    void **constant_block; /* per binding: its allocation if the module owns it, or NULL */
+    uint32_t num_public;           /* bindings of the caller; the prepared constants follow */
+    struct rt__prepared *prepared; /* NULL: no prepared constants */
+    void **constant;               /* per binding: device pointer set by ind_module_constant, or NULL */
+    void **constant_block;         /* per binding: its allocation if the module owns it, or NULL */
     /* Created on demand by inductor.h; freed with the module. */
     char *stage_text[24]; /* by stage; then the JSON of each */
     char *html;

@@ -29,7 +29,7 @@ static ind_status rt__instance_sizes(ind_instance *n, const char *text, const in
 }
 
 static uint32_t rt__binding_find(const ind_module *m, const char *name) {
-    for (uint32_t i = 0; i < m->num_bindings; i++)
+    for (uint32_t i = 0; i < m->num_public; i++)
         if (!strcmp(m->binding[i].name, name)) return i;
     return IND__RT_NONE;
 }
@@ -63,12 +63,20 @@ static ind_status rt__bind_names(ind_instance *n, const ind_binding *list, int n
     return IND_OK;
 }
 
+/* True if a launch needs memory for the binding. Constants that only prepared constants depend on are checked when
+   these are computed. */
+static bool rt__binding_needed(const ind_instance *n, uint32_t binding) {
+    const ind_module *m = n->module;
+    return binding < m->num_public && !m->binding[binding].prepare_only &&
+           n->sizes.slot[m->executable->memory.binding_bytes[binding]];
+}
+
 /* Fills in the module's constants. A pointer that is then still NULL is missing, unless the binding is empty. */
 static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
     ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
         if (!pointer[i]) pointer[i] = m->constant[i];
-        if (!pointer[i] && n->sizes.slot[m->executable->memory.binding_bytes[i]])
+        if (!pointer[i] && rt__binding_needed(n, i))
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
                              m->executable->memory.binding_text[i]);
     }

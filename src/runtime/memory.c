@@ -35,6 +35,8 @@ static void rt__module_leave(ind_module *m) {
     if (m->desc.device == IND_DEVICE_CUDA) rt__cuda_leave(m->executable->runtime);
 }
 
+static void rt__prepared_changed(ind_module *m, uint32_t binding);
+
 static ind_status rt__constant_upload(ind_module *m, uint32_t at, const void *data, size_t bytes) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
@@ -139,6 +141,7 @@ ind_status ind_module_constant(ind_module *m, const char *name, const void *data
             m->constant_block[i] = NULL;
             m->constant[i] = (void *)(uintptr_t)data;
         }
+        if (!status) rt__prepared_changed(m, i);
         rt__module_leave(m);
         return status;
     }

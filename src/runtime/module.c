@@ -158,6 +158,24 @@ struct rt__host_kernel {
     } product;
 };
 
+/* Prepared constants: the outputs of desc.prepare. */
+typedef struct rt__prepared {
+    ind_module *module;
+    uint32_t *constant; /* by constant of `module`: the binding of the main module */
+    bool *released;     /* likewise: ind_module_release was called */
+    size_t *offset;     /* by value, in the block */
+    size_t bytes;
+    ind_expr formula; /* bytes */
+    rt__mutex mutex;  /* held while the values are computed */
+    bool has_mutex;
+    /* Number of times that a constant was set, and its value when the values were computed. They are valid if both are
+       equal. */
+    _Atomic(uint32_t) wanted, done;
+    void *data, *block; /* NULL: not allocated */
+} rt__prepared;
+
+static ind_status rt__prepared_init(ind_module *m);
+static void rt__prepared_free(ind_module *m);
 static ind_status rt__host_prepare(ind_module *m);
 static void rt__host_free(ind_module *m);
 static ind_status rt__cuda_prepare(ind_module *m);
@@ -192,9 +210,9 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     info->donated = b->donated;
     info->takes_over = -1;
     x->memory.buffer_binding[buffer] = at;
-    static const char *const kinds[] = {"input", "constant", "output"};
+    static const char *const kinds[] = {"input", "constant", "output", "prepared constant"};
     ind__text t = {.context = m->context};
-    ind__textf(&t, "%s \"%s\" %s[", kinds[info->kind], b->name, ind_dtype_name(b->dtype));
+    ind__textf(&t, "%s \"%s\" %s[", kinds[at < m->num_public ? (int)info->kind : 3], b->name, ind_dtype_name(b->dtype));
     for (int d = 0; d < b->layout.rank; d++) {
         if (d) ind__textf(&t, ", ");
         ind__text_expr(&t, b->layout.size[d]);
@@ -217,16 +235,20 @@ static void rt__module_take_over(ind_module *m) {
     }
 }
 
-/* Inputs and constants in order of declaration, outputs by their position. */
+/* Inputs and constants in order of declaration, outputs by their position, then the prepared constants. */
 static ind_status rt__module_bindings(ind_module *m) {
     ind__executable *x = m->executable;
     const ind__lowered *p = m->desc.lowered;
     uint32_t count[3] = {0};
     for (uint32_t i = 1; i < p->num_buffers; i++)
         if (rt__binding_kind(&p->buffer[i]) >= 0) count[rt__binding_kind(&p->buffer[i])]++;
+    const uint32_t prepared = m->desc.prepare ? m->desc.prepare->num_public - m->desc.prepare->num_consts : 0;
+    if (prepared > count[1]) return ind__fail(m->context, IND_VERIFY, "graph \"%s\" lacks a constant", m->desc.name);
+    count[1] -= prepared;
     m->num_inputs = count[0];
     m->num_consts = count[1];
-    m->num_bindings = count[0] + count[1] + count[2];
+    m->num_public = count[0] + count[1] + count[2];
+    m->num_bindings = m->num_public + prepared;
     m->binding = (ind_binding_info *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->binding);
     m->constant = (void **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->constant);
     m->constant_block = (void **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->constant_block);
@@ -242,6 +264,7 @@ static ind_status rt__module_bindings(ind_module *m) {
         int kind = rt__binding_kind(&p->buffer[i]);
         if (kind < 0) continue;
         uint32_t at = kind < 2 ? next[kind]++ : count[0] + count[1] + p->buffer[i].output - 1;
+        if (kind == 1 && at >= count[0] + count[1]) at += count[2];
         if (at >= m->num_bindings || m->binding[at].name)
             return ind__fail(m->context, IND_VERIFY, "output position %u of \"%s\" is not one of %u",
                              p->buffer[i].output, p->buffer[i].name, count[2]);
@@ -488,6 +511,7 @@ static ind_status rt__module_prepare(ind_module *m) {
     if (!status) status = rt__module_bindings(m);
     if (!status) status = rt__module_buffers(m);
     if (!status) status = rt__module_conditions(m);
+    if (!status && m->desc.prepare) status = rt__prepared_init(m);
     for (uint32_t i = 0; i < x->launches.num_steps && !status; i++) status = rt__module_call(m, i);
     for (uint32_t i = 0; i < x->launches.num_steps && !status; i++)
         x->launches.checked |= rt__body_checked(m->desc.schedule->kernel[i].body);
@@ -506,6 +530,7 @@ static void rt__desc_destroy(ind_context *c, const ind__module_desc *d) {
     if (d->plan) ind__plan_free(d->plan);
     if (d->schedule) ind__schedule_free(d->schedule);
     rt__lowered_destroy(c, d->lowered);
+    ind_module_destroy(d->prepare);
 }
 
 /* Frees everything except the context. */
@@ -526,6 +551,7 @@ static void rt__module_clear(ind_module *m) {
                 (void)x->runtime->driver.cuMemFree_v2((rt__cuda_ptr)(uintptr_t)m->constant_block[i]);
         }
         if (inside) rt__cuda_leave(x->runtime);
+        rt__prepared_free(m);
         rt__host_free(m);
         ind__program_free(&x->sizes.program);
         ind__program_free(&x->conditions.check);
@@ -596,11 +622,11 @@ void ind_module_destroy(ind_module *m) {
 }
 
 int ind_module_num_bindings(const ind_module *m) {
-    return m ? (int)m->num_bindings : 0;
+    return m ? (int)m->num_public : 0;
 }
 
 const ind_binding_info *ind_module_query_binding(const ind_module *m, int index) {
-    return m && index >= 0 && (uint32_t)index < m->num_bindings ? &m->binding[index] : NULL;
+    return m && index >= 0 && (uint32_t)index < m->num_public ? &m->binding[index] : NULL;
 }
 
 int ind_module_num_sizes(const ind_module *m) {
@@ -655,7 +681,7 @@ static bool rt__shape_value(const ind_symbol *s, void *user, int64_t *out) {
 
 ind_status ind_module_shape(ind_module *m, int index, const char *sizes, const int64_t *data_sizes, int64_t *shape) {
     if (!m) return IND_INVALID_ARGUMENT;
-    if (index < 0 || (uint32_t)index >= m->num_bindings || !shape)
+    if (index < 0 || (uint32_t)index >= m->num_public || !shape)
         return ind__fail(m->context, IND_INVALID_ARGUMENT, "shape: there is no binding %d, or shape is NULL", index);
     const ind__lowered *p = m->desc.lowered;
     const ind_binding_info *b = &m->binding[index];

@@ -108,6 +108,7 @@ static ind_status rt__profile_run(ind_instance *n, const ind_launch_desc *desc, 
     ind_status status = sample ? rt__instance_prepare(n, desc) : IND_OUT_OF_MEMORY;
     for (int i = 0; i < 2 && !status && m->desc.device == IND_DEVICE_CUDA; i++)
         status = IND__CUDA_CALL(m->context, r, cuEventCreate, (&w.event[i], 0));
+    if (!status) status = rt__launch_prepared(n, desc->stream);
     if (!status) status = rt__profile_all(n, &w, desc->stream, repeats, sample, times, max_times, total_ms);
     for (int i = 0; i < 2; i++)
         if (w.event[i]) (void)r->driver.cuEventDestroy_v2(w.event[i]);

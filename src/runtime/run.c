@@ -51,8 +51,8 @@ static ind_status rt__run_staged(ind_instance *n, void *stream) {
     void **host = (void **)ind__alloc(m->context, m->num_bindings * sizeof *host);
     ind_status status = host ? rt__check_overlaps(n, n->bindings.next) : IND_OUT_OF_MEMORY;
     if (!status) status = rt__run_stage_in(n, stream, host, &block);
-    if (!status) status = rt__instance_bind(n);
-    if (!status) status = rt__launch_steps(n, 0, m->executable->launches.num_steps, stream);
+    if (!status) status = rt__instance_bind(n, stream);
+    if (!status) status = rt__launch_all(n, stream);
     if (!status) status = rt__instance_check(n);
     if (!status) status = rt__run_stage_out(n, stream, host);
     rt__device_free(m, block);
@@ -66,12 +66,12 @@ static ind_status rt__run_once(ind_instance *n, const ind_run_desc *d) {
     if (!status) status = rt__bind_names(n, d->bindings, d->num_bindings, n->bindings.next);
     if (status) return status;
     for (uint32_t i = 0; i < m->num_bindings; i++) /* report missing bindings before any copy */
-        if (!n->bindings.next[i] && !m->constant[i] && n->sizes.slot[m->executable->memory.binding_bytes[i]])
+        if (!n->bindings.next[i] && !m->constant[i] && rt__binding_needed(n, i))
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
                              m->executable->memory.binding_text[i]);
     if (d->memory == IND_MEMORY_HOST && m->desc.device == IND_DEVICE_CUDA) return rt__run_staged(n, d->stream);
-    status = rt__instance_bind(n);
-    if (!status) status = rt__launch_steps(n, 0, m->executable->launches.num_steps, d->stream);
+    status = rt__instance_bind(n, d->stream);
+    if (!status) status = rt__launch_all(n, d->stream);
     return status ? status : rt__instance_check(n);
 }
 

@@ -45,6 +45,7 @@ typedef struct ind_binding_info {
     bool mutated;                /* an input that every run mutates in place (ind_mutate) */
     bool donated;                /* an input whose memory runs may overwrite (ind_donate) */
     int takes_over;              /* the donated input whose pointer this output may be bound to; -1: none */
+    bool prepare_only;           /* a constant that only prepared constants depend on (ind_module_prepare) */
 } ind_binding_info;
 IND_API int ind_module_num_bindings(const ind_module *module);
 IND_API const ind_binding_info *ind_module_query_binding(const ind_module *module,
@@ -77,10 +78,32 @@ IND_API const char *ind_module_query_condition(const ind_module *module, int ind
 
 /* Sets a constant once for all runs (weights). With IND_MEMORY_HOST, the data are copied to the device now. Otherwise
    the pointer is stored and the memory stays the caller's. Not allowed while the module runs. bytes must be the
-   constant's exact size, which may not depend on symbolic sizes. Errors: IND_NOT_FOUND (no such constant),
-   IND_INVALID_ARGUMENT (size, NULL). */
+   constant's exact size, which may not depend on symbolic sizes. If prepared constants depend on it, they are computed
+   again by the next launch or ind_module_prepare: a caller that writes to the memory later calls this function again.
+   Errors: IND_NOT_FOUND (no such constant), IND_INVALID_ARGUMENT (size, NULL). */
 IND_API ind_status ind_module_constant(ind_module *module, const char *name, const void *data, size_t bytes,
                                        ind_memory memory);
+
+/* Prepared constants: values that depend on constants alone, such as concatenated or rounded weights. They are computed
+   once and kept in memory of the module, which all its instances share (ind_compile_desc.prepare,
+   docs/prepared-constants.md). The first launch computes them, or this function, which an engine calls after it has set
+   the constants. Both wait until they are computed. If they are up to date, this function does nothing. Replays of
+   captured graphs use the same memory, so call it also before a replay after a constant was set anew. Not allowed while
+   the module runs and a constant was set since the last call. A launch that binds one of the constants to other memory
+   than was set computes the values on its own stream, in memory of its instance.
+   Errors: IND_INVALID_ARGUMENT (a constant is not set, or was released), IND_OUT_OF_MEMORY, those of a launch. After a
+   failure the module is usable, and the next call or launch tries again. */
+IND_API ind_status ind_module_prepare(ind_module *module);
+/* Bytes of the prepared constants of a module: a formula without sizes, 0 if it has none. */
+IND_API ind_expr ind_module_prepared_bytes(const ind_module *module);
+/* Releases a constant that is set and that the kernels of the module do not read (ind_binding_info.prepare_only), after
+   computing the prepared constants if needed. The module frees its copy; the caller may free his memory. If another
+   constant of these values is set later, the released one must be set again, too.
+   Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (it is not prepare_only), those of ind_module_prepare. */
+IND_API ind_status ind_module_release(ind_module *module, const char *name);
+/* The module that computes the prepared constants: its constants are those that it reads, its outputs the prepared
+   ones. NULL if there is none. It belongs to the module. It may be queried and printed, but not launched. */
+IND_API ind_module *ind_module_prepare_module(const ind_module *module);
 
 /* Memory of the module's device, for callers without an allocator. It is aligned to 256 bytes. Free it with
    ind_module_free before the module is destroyed. Copies are synchronous. */
@@ -95,13 +118,16 @@ IND_API ind_expr ind_module_peak(const ind_module *module);
 
 typedef struct ind_module_stats {
     ind_device device;
-    int num_kernels;   /* launches per run */
-    int num_distinct;  /* kernels compiled (variants of one kernel count once) */
-    int num_sources;   /* sources compiled so far, variants counted */
-    int num_from_pack; /* of these, found in the kernel pack or in memory */
-    int num_late;      /* of the sources, variants compiled on demand by a launch */
-    int num_changes;   /* by graph passes; removing unused ops is none */
-    int num_fusions;   /* pairs of groups of loops that were fused */
+    int num_kernels;         /* launches per run */
+    int num_distinct;        /* kernels compiled (variants of one kernel count once) */
+    int num_sources;         /* sources compiled so far, variants counted */
+    int num_from_pack;       /* of these, found in the kernel pack or in memory */
+    int num_late;            /* of the sources, variants compiled on demand by a launch */
+    int num_changes;         /* by graph passes; removing unused ops is none */
+    int num_fusions;         /* pairs of groups of loops that were fused */
+    int num_prepared;        /* prepared constants */
+    int num_prepare_kernels; /* launches that compute them, not counted in num_kernels */
+    int num_prepares;        /* number of times they were computed for all instances */
     double lower_ms, schedule_ms, emit_ms, compile_ms, load_ms; /* wall clock of the stages */
     /* Time spent waiting for the driver context, and for NVRTC. Counted for the first module of a context that needs
        them, else 0. Not included in the stages. */
@@ -192,7 +218,9 @@ typedef struct ind_launch_desc {
    reads constants that are not the module's own copies, as the earlier launch may write them.
    ind_compile_desc.fusion.disable_dependent_launch disables it.
    Bindings are checked as by ind_run whenever a pointer or a size differs from the previous launch. The memory of
-   `pointers` has no byte count. */
+   `pointers` has no byte count.
+   The first launch computes the prepared constants and waits for them (ind_module_prepare). On a stream that is being
+   captured this is IND_INVALID_ARGUMENT: call ind_module_prepare before. */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
 /* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. An index
    is checked when its op computes an element with it. A result without elements checks no index. */

@@ -222,6 +222,7 @@ ind_status ind_tune(ind_instance *n, const ind_launch_desc *desc, int repeats, i
     const ind__query q = ind__query_begin(m);
     ind_facts *before = ind_facts_enter(m->context, m->facts);
     status = rt__instance_prepare(n, desc); /* may build variants */
+    if (!status) status = rt__launch_prepared(n, desc->stream);
     rt__mutex_lock(&m->executable->runtime->mutex);
     if (!status) status = rt__tune_run(n, desc, repeats, tuned, max_tuned, &num);
     rt__mutex_unlock(&m->executable->runtime->mutex);

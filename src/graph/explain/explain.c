@@ -39,6 +39,12 @@ static const ind__variant *ind__distinct_source(const ind_plan *plan, int index)
     return NULL;
 }
 
+static int ind__num_sources(const ind_plan *plan) {
+    int num = 0;
+    while (ind__distinct_source(plan, num)) num++;
+    return num;
+}
+
 static ind_status ind__compile_variant(ind_module *m, const ind__variant *v, ind_cubin *cubin) {
     ind_status status = ind__module_cubin(m, v, &cubin->data, &cubin->bytes);
     if (!status) ind__cubin_resources(cubin->data, cubin->bytes, &cubin->registers, &cubin->local_bytes);
@@ -52,6 +58,8 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
     ind_status status = ind__query_end(&q, ind__need_plan(module));
     if (status) return status;
     const ind__variant *v = index >= 0 ? ind__distinct_source(module->desc.plan, index) : NULL;
+    ind_module *prepare = v ? NULL : ind_module_prepare_module(module);
+    if (prepare && index >= 0) return ind_module_cubin(prepare, index - ind__num_sources(module->desc.plan), cubin);
     if (!v) return ind__fail(module->context, IND_NOT_FOUND, "cubin: there is no source %d", index);
     cubin->name = v->source.entry;
     status = ind__compile_variant(module, v, cubin);

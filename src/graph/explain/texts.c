@@ -17,6 +17,34 @@ static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage)
     return IND_OK;
 }
 
+/* Prints the stage of the prepare module, in a section of its own: before the kernels as graphs, whose order is that of
+   execution, else last. */
+static ind_status ind__print_prepare(ind__text *t, ind_module *m, ind_stage stage, bool first) {
+    ind_module *prepare = ind_module_prepare_module(m);
+    if (!prepare || stage < IND_STAGE_LOOPS || first != (stage == IND_STAGE_KERNELS)) return IND_OK;
+    const char *text = ind_module_text(prepare, stage);
+    if (!text) return ind__failed(m->context);
+    const bool code = stage == IND_STAGE_CUDA || stage == IND_STAGE_PTX;
+    ind__textf(t, "%sprepared constants: %d, ", code ? "// " : first ? "# " : "", m->desc.stats.num_prepared);
+    ind__text_expr(t, ind_module_prepared_bytes(m));
+    ind__textf(t, " bytes, computed once\n%s%s", text, first ? "\n" : "");
+    return IND_OK;
+}
+
+/* Adds the JSON of the prepare module as a further key of the object at the end of t. */
+static ind_status ind__add_json_prepare(ind__text *t, ind_module *m, ind_stage stage) {
+    ind_module *prepare = ind_module_prepare_module(m);
+    if (!prepare) return IND_OK;
+    const char *json = ind_module_json(prepare, stage);
+    if (!json) return ind__failed(m->context);
+    while (t->size && t->data[t->size - 1] != '}') t->size--;
+    if (t->size) t->size--;
+    ind__textf(t, ", \"prepared_bytes\": ");
+    ind__text_expr(t, ind_module_prepared_bytes(m));
+    ind__textf(t, ", \"prepare\": %s}\n", json);
+    return IND_OK;
+}
+
 /* Stages without a JSON form return their text as one JSON string. */
 static ind_status ind__print_stage_json(ind__text *t, ind_module *m, ind_stage stage) {
     ind_status status = stage == IND_STAGE_PLAN ? ind__need_plan(m) : IND_OK;
@@ -32,8 +60,9 @@ static ind_status ind__print_stage_json(ind__text *t, ind_module *m, ind_stage s
         ind__text_json(t, text);
         ind__textf(t, "}\n");
     }
-    if (stage == IND_STAGE_SCHEDULE || stage == IND_STAGE_PLAN) ind__add_json_validity(t, m);
-    return IND_OK;
+    if (stage != IND_STAGE_SCHEDULE && stage != IND_STAGE_PLAN) return IND_OK;
+    ind__add_json_validity(t, m);
+    return ind__add_json_prepare(t, m, stage);
 }
 
 static const char *ind__stage_text(ind_module *m, ind_stage stage, bool json) {
@@ -45,7 +74,9 @@ static const char *ind__stage_text(ind_module *m, ind_stage stage, bool json) {
     const ind__query q = ind__query_begin(m);
     char **cached = &m->stage_text[(int)stage + (json ? IND_NUM_STAGES : 0)];
     ind__text t = {.context = m->context};
-    ind_status status = *cached ? IND_OK : json ? ind__print_stage_json(&t, m, stage) : ind__print_stage(&t, m, stage);
+    ind_status status = *cached || json ? IND_OK : ind__print_prepare(&t, m, stage, true);
+    if (!status && !*cached) status = json ? ind__print_stage_json(&t, m, stage) : ind__print_stage(&t, m, stage);
+    if (!status && !*cached && !json) status = ind__print_prepare(&t, m, stage, false);
     if (!status) status = ind__text_status(&t);
     if (!status) status = ind__refused_since(m->context, q.refusals);
     if (!status && t.data)

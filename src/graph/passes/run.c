@@ -6,6 +6,7 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_NOOP] = graph__pass_noop,
     [IND_PASS_CSE] = graph__pass_cse,
     [IND_PASS_PATTERNS] = NULL, /* replaces several nodes: graph__apply */
+    [IND_PASS_PREPARE] = NULL,  /* splits the graph, last: ind__graph_split */
 };
 
 static const char *const graph__pass_name[IND_NUM_PASSES] = {
@@ -165,22 +166,26 @@ static bool graph__replace(graph__rewrite *r, uint32_t i, uint32_t *operands) {
     return true;
 }
 
-static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
+static ind_status graph__copy_functions(graph__rewrite *r) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; i < r->from->functions.num && !status; i++)
+        status = ind__graph_add_function(r->to, r->from->functions.function[i]);
+    return status;
+}
+
+/* Copies sizes, facts and functions. */
+static ind_status graph__copy_declarations(graph__rewrite *r) {
     const ind_graph *g = r->from;
     for (uint32_t i = 0; i < g->sizes.num; i++) {
         ind_status status = ind__graph_declare(r->to, g->sizes.symbol[i]);
         if (status) return status;
     }
-    if (!graph__borrow_facts(r->to, g)) return ind__failed(g->context);
-    for (uint32_t i = 0; i < g->functions.num; i++) {
-        ind_status status = ind__graph_add_function(r->to, g->functions.function[i]);
-        if (status) return status;
-    }
-    for (uint32_t i = 1; i < g->num_nodes; i++) {
-        if (!r->live[i] || r->map[g->node[i].result]) continue;
-        if (r->application && r->application_of[i] && !graph__replace(r, i, operands)) return graph__rewrite_status(r);
-        if (!r->map[g->node[i].result] && !graph__copy_node(r, i, operands)) return graph__rewrite_status(r);
-    }
+    return graph__borrow_facts(r->to, g) ? graph__copy_functions(r) : ind__failed(g->context);
+}
+
+/* Copies outputs and mutations. */
+static ind_status graph__copy_results(graph__rewrite *r) {
+    const ind_graph *g = r->from;
     for (uint32_t i = 0; i < g->outputs.num; i++) {
         ind_status status =
             ind_output(r->to, g->outputs.output[i].name, (ind_tensor){r->to, r->map[g->outputs.output[i].tensor]});
@@ -192,6 +197,18 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
         if (status) return status;
     }
     return IND_OK;
+}
+
+static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
+    const ind_graph *g = r->from;
+    ind_status status = graph__copy_declarations(r);
+    if (status) return status;
+    for (uint32_t i = 1; i < g->num_nodes; i++) {
+        if (!r->live[i] || r->map[g->node[i].result]) continue;
+        if (r->application && r->application_of[i] && !graph__replace(r, i, operands)) return graph__rewrite_status(r);
+        if (!r->map[g->node[i].result] && !graph__copy_node(r, i, operands)) return graph__rewrite_status(r);
+    }
+    return graph__copy_results(r);
 }
 
 /* One iteration: r->to is a rewritten copy of r->from. */

@@ -132,11 +132,12 @@ static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_varia
     return d->cuLaunchKernelEx(&config, v->function, params, NULL);
 }
 
-/* True if all constants are the module's own copies, which no other launch writes. */
+/* True if all constants that kernels read are the module's own copies, which no other launch writes. */
 static bool rt__owns_constants(const ind_instance *n) {
     const ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
-        const bool own = m->constant_block[i] && n->bindings.pointer[i] == m->constant[i];
+        const bool copy = m->constant_block[i] && n->bindings.pointer[i] == m->constant[i];
+        const bool own = i < m->num_public ? copy || m->binding[i].prepare_only : !n->prepared.own;
         if (m->binding[i].kind == IND_BINDING_CONST && !own) return false;
     }
     return true;
