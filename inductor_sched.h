@@ -323,9 +323,10 @@ typedef struct ind_schedule {
     /* Both count intermediates, each rounded up to 256 bytes; the caller owns the memory of outputs. */
     ind_expr peak_bytes;     /* largest sum of live intermediates; <= arena_bytes */
     ind_expr op_by_op_bytes; /* unfused peak: every loop runs alone in the program's order, each result freed after its
-                                last reader. The plan must not exceed it. Partial results of a two-stage reduction are
-                                live from stage to stage; those of columns of the same data, which one kernel reduces,
-                                are all live at the same time */
+                                last reader. The plan must not exceed it. Partial results of a two-stage reduction along
+                                rows are live from the beginning to the second stage, as any kernel over the rows may
+                                compute them; those of columns of the same data, which one kernel reduces, are all live
+                                at the same time */
 } ind_schedule;
 
 /* Splits suitable reductions of the program into two stages. The first stage then shares the rows that another loop
@@ -898,9 +899,17 @@ static bool sched__splits_by_runs(const ind_body *b) {
     return reduce && ind__can_scatter((ind_reduction)b->inst[reduce].reduction);
 }
 
-/* True if another loop reduces the same data over the same dimensions and cannot be split, by runs of rows or along
-   rows. It reads the data anyway, and both fuse unsplit. */
-static bool sched__reduced_unsplit_too(const sched__splitter *s, uint32_t l, bool runs) {
+static bool sched__splits_never(const ind_body *b) {
+    (void)b;
+    return false;
+}
+
+static bool sched__splits_along_rows(const ind_body *b) {
+    return ind__body_splits(b) != 0;
+}
+
+/* True if another loop reduces the same data over the same dimensions and does not split. Both fuse unsplit. */
+static bool sched__reduced_too(const sched__splitter *s, uint32_t l, bool (*splits)(const ind_body *)) {
     const ind_body *b = s->program->loop[l].body;
     int64_t points = sched__points_hint(b, b->rank, b->rank + b->rrank);
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -911,7 +920,7 @@ static bool sched__reduced_unsplit_too(const sched__splitter *s, uint32_t l, boo
             tried++;
             if (other == b || other->rank != b->rank || other->rrank != b->rrank) continue;
             if (sched__points_hint(other, b->rank, b->rank + b->rrank) != points) continue;
-            if (runs ? !sched__splits_by_runs(other) : !ind__body_splits(other)) return true;
+            if (!splits(other)) return true;
         }
     }
     return false;
@@ -1016,10 +1025,14 @@ static ind_fusion_reason sched__check_split(const sched__relatives *x, uint32_t 
         sched__needs_kernel_between(s, l, r, number, length))
         return IND_FUSION_SPLIT_ORDER;
     if (x->of[k].makes && sched__few_long_rows(policy, number, length)) return IND_FUSION_SPLIT_FEW_ROWS;
-    if (sched__reduced_unsplit_too(s, l, false)) return IND_FUSION_SPLIT_SHARED;
+    const int64_t shared = sched__shared_bytes(x, 0);
+    /* small kernels share a launch if none of them has a second stage */
+    const bool small = !x->of[k].makes && shared < policy->launch_bytes;
+    if (sched__reduced_too(s, l, small ? sched__splits_never : sched__splits_along_rows))
+        return IND_FUSION_SPLIT_SHARED;
     const int64_t state = ind_dtype_bytes((ind_dtype)x->whole->inst[reduce].dtype) *
                           ind__reduction_results((ind_reduction)x->whole->inst[reduce].reduction);
-    if (sched__shared_bytes(x, 0) / policy->split_share / state < number) return IND_FUSION_SPLIT_PARTIALS;
+    if (shared / policy->split_share / state < number) return IND_FUSION_SPLIT_PARTIALS;
     const bool kept = !x->of[k].makes || !sched__few_long_rows(policy, outputs, outputs ? all / outputs : 0);
     return kept && sched__data_read_after(s, l) ? IND_FUSION_SPLIT_READ_AGAIN : IND_FUSION_FUSED_HORIZONTAL;
 }
@@ -1219,7 +1232,7 @@ static int64_t sched__mix(const sched__splitter *s, uint32_t l) {
     if (s->policy.disable_mix || !splits || b->rank + b->rrank > IND_MAX_RANK || s->has_first_stage[l]) return 0;
     if (ind__body_unbacked(s->program, b)) return 0;
     if (!sched__contiguous_in_columns(s, b) || !sched__rows_fit_registers(s, b) ||
-        sched__reduced_unsplit_too(s, l, true))
+        sched__reduced_too(s, l, sched__splits_by_runs))
         return 0;
     for (uint32_t i = 1; i < b->num_inst && !run; i++)
         if (b->inst[i].op == IND_LOOP_LOAD) run = sched__mix_over(s, l, b->inst[i].source);
@@ -3893,9 +3906,14 @@ static uint32_t sched__last_reader(const sched__fuser *f, uint32_t buffer, uint3
     return last > least ? last : least;
 }
 
-/* Extends the lifetime of partial results of the same data: all of them are live until the last one is reduced. That
-   saves reading the data for each. */
-static void sched__extend_partial_lifetime(const sched__fuser *f, uint32_t writer, sched__lifetime *life) {
+/* Extends the lifetime of partial results. Those of columns of the same data are all live until the last one is
+   reduced; that saves reading the data for each. Those of rows are live from the beginning, as any kernel over the rows
+   may compute them. */
+static void sched__extend_partial_lifetime(const sched__fuser *f, uint32_t b, uint32_t writer, sched__lifetime *life) {
+    if (!f->program->buffer[b].run) {
+        life->begin = 0;
+        return;
+    }
     for (uint32_t i = f->first_access[writer]; i < f->first_access[writer + 1]; i++) {
         if (f->access[i].write) continue;
         uint32_t at = f->buffers.first_reader[f->access[i].buffer],
@@ -3903,7 +3921,7 @@ static void sched__extend_partial_lifetime(const sched__fuser *f, uint32_t write
         while (at < end && f->buffers.reader[at] + IND__SCHED_NEIGHBOURS < writer) at++;
         for (; at < end && f->buffers.reader[at] <= writer + IND__SCHED_NEIGHBOURS; at++) {
             uint32_t l = f->buffers.reader[at], other = f->program->loop[l].output[0];
-            if (!f->program->buffer[other].partial) continue;
+            if (!f->program->buffer[other].run) continue;
             if (l < life->begin) life->begin = l;
             life->end = sched__last_reader(f, other, life->end);
         }
@@ -3927,7 +3945,7 @@ static bool sched__find_unfused_peak(sched__fuser *f) {
         if (sched__is_size(f->program, b)) end = loops - 1; /* read back after a run */
         life[n] = (sched__lifetime){b, writer, end, ind__align_up(f->buffers.bytes[b], IND__ALIGNMENT),
                                     f->buffers.bytes_hint[b]};
-        if (f->program->buffer[b].partial) sched__extend_partial_lifetime(f, writer, &life[n]);
+        if (f->program->buffer[b].partial) sched__extend_partial_lifetime(f, b, writer, &life[n]);
         n++;
     }
     f->schedule->op_by_op_bytes = sched__peak(f, life, n, loops);

@@ -128,7 +128,7 @@ static int64_t sched__mix(const sched__splitter *s, uint32_t l) {
     if (s->policy.disable_mix || !splits || b->rank + b->rrank > IND_MAX_RANK || s->has_first_stage[l]) return 0;
     if (ind__body_unbacked(s->program, b)) return 0;
     if (!sched__contiguous_in_columns(s, b) || !sched__rows_fit_registers(s, b) ||
-        sched__reduced_unsplit_too(s, l, true))
+        sched__reduced_too(s, l, sched__splits_by_runs))
         return 0;
     for (uint32_t i = 1; i < b->num_inst && !run; i++)
         if (b->inst[i].op == IND_LOOP_LOAD) run = sched__mix_over(s, l, b->inst[i].source);

@@ -197,9 +197,17 @@ static bool sched__splits_by_runs(const ind_body *b) {
     return reduce && ind__can_scatter((ind_reduction)b->inst[reduce].reduction);
 }
 
-/* True if another loop reduces the same data over the same dimensions and cannot be split, by runs of rows or along
-   rows. It reads the data anyway, and both fuse unsplit. */
-static bool sched__reduced_unsplit_too(const sched__splitter *s, uint32_t l, bool runs) {
+static bool sched__splits_never(const ind_body *b) {
+    (void)b;
+    return false;
+}
+
+static bool sched__splits_along_rows(const ind_body *b) {
+    return ind__body_splits(b) != 0;
+}
+
+/* True if another loop reduces the same data over the same dimensions and does not split. Both fuse unsplit. */
+static bool sched__reduced_too(const sched__splitter *s, uint32_t l, bool (*splits)(const ind_body *)) {
     const ind_body *b = s->program->loop[l].body;
     int64_t points = sched__points_hint(b, b->rank, b->rank + b->rrank);
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -210,7 +218,7 @@ static bool sched__reduced_unsplit_too(const sched__splitter *s, uint32_t l, boo
             tried++;
             if (other == b || other->rank != b->rank || other->rrank != b->rrank) continue;
             if (sched__points_hint(other, b->rank, b->rank + b->rrank) != points) continue;
-            if (runs ? !sched__splits_by_runs(other) : !ind__body_splits(other)) return true;
+            if (!splits(other)) return true;
         }
     }
     return false;
@@ -315,10 +323,14 @@ static ind_fusion_reason sched__check_split(const sched__relatives *x, uint32_t 
         sched__needs_kernel_between(s, l, r, number, length))
         return IND_FUSION_SPLIT_ORDER;
     if (x->of[k].makes && sched__few_long_rows(policy, number, length)) return IND_FUSION_SPLIT_FEW_ROWS;
-    if (sched__reduced_unsplit_too(s, l, false)) return IND_FUSION_SPLIT_SHARED;
+    const int64_t shared = sched__shared_bytes(x, 0);
+    /* small kernels share a launch if none of them has a second stage */
+    const bool small = !x->of[k].makes && shared < policy->launch_bytes;
+    if (sched__reduced_too(s, l, small ? sched__splits_never : sched__splits_along_rows))
+        return IND_FUSION_SPLIT_SHARED;
     const int64_t state = ind_dtype_bytes((ind_dtype)x->whole->inst[reduce].dtype) *
                           ind__reduction_results((ind_reduction)x->whole->inst[reduce].reduction);
-    if (sched__shared_bytes(x, 0) / policy->split_share / state < number) return IND_FUSION_SPLIT_PARTIALS;
+    if (shared / policy->split_share / state < number) return IND_FUSION_SPLIT_PARTIALS;
     const bool kept = !x->of[k].makes || !sched__few_long_rows(policy, outputs, outputs ? all / outputs : 0);
     return kept && sched__data_read_after(s, l) ? IND_FUSION_SPLIT_READ_AGAIN : IND_FUSION_FUSED_HORIZONTAL;
 }
