@@ -88,15 +88,31 @@ static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, i
     return rows / run >= p->fill_blocks / 4 && shared / p->split_share / bytes / columns >= rows / run ? run : 0;
 }
 
+/* Rows and columns that loop `whole` reduces, by the hints. */
+typedef struct sched__grid {
+    const ind__lowered *program;
+    int64_t rows, columns;
+} sched__grid;
+
+/* True if the loop computes rows of this number and length, or per-row values. */
+static bool sched__on_rows(const void *grid, uint32_t loop) {
+    const sched__grid *g = grid;
+    const ind_body *b = g->program->loop[loop].body;
+    int64_t points = sched__points_hint(b, 0, b->rank), reduced = sched__points_hint(b, b->rank, b->rank + b->rrank);
+    if (b->rrank) return points == g->rows && reduced == g->columns;
+    return points == g->rows || points / (g->columns ? g->columns : 1) == g->rows;
+}
+
 /* The run for loop l with row loop r, if r reduces rows of the same data; 0: none. made: the loop body that computes
    l's input from r's result (may be NULL). */
 static int64_t sched__mix_with(const sched__splitter *s, uint32_t l, uint32_t r, const ind_body *made) {
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     ind_expr to[IND__SCHED_DIMS];
+    const sched__grid grid = {s->program, sched__points_hint(whole, whole->rank, whole->rank + whole->rrank),
+                              sched__points_hint(whole, 0, whole->rank)};
     bool split = s->split[r].outer || s->split[r].run;
     if (r == l || split || !rows->rrank || !sched__reduces_columns_of(whole, rows, to) ||
-        sched__needs_kernel_between(s, l, r, sched__points_hint(whole, whole->rank, whole->rank + whole->rrank),
-                                    sched__points_hint(whole, 0, whole->rank)))
+        sched__needs_kernel_between(s, l, r, sched__on_rows, &grid))
         return 0;
     int64_t shared = sched__shared_column_bytes(s, whole, rows);
     if (made) shared = sched__add_hint(shared, sched__shared_column_bytes(s, whole, made));

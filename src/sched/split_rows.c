@@ -108,31 +108,55 @@ static bool sched__same_points(const ind_body *whole, const ind_body *b, ind_exp
     return true;
 }
 
-/* Adds loop l to the relatives, if it is one. */
-static void sched__relate(sched__relatives *x, uint32_t l, bool makes) {
+/* True if the loop accesses this element of the buffer at the same point. at: its variables, in those of the
+   reduction. */
+static bool sched__accesses_at(const ind_body *b, const ind_expr *at, uint32_t buffer, ind_expr index) {
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        if (!sched__is_access(&b->inst[i]) || b->inst[i].source != buffer) continue;
+        ind_expr mine = ind__substitute(b->index[b->inst[i].index], b->var, at, b->rank + b->rrank);
+        if (ind_expr_same(mine, index)) return true;
+    }
+    return false;
+}
+
+/* The index of access i of relative k, in the variables of the reduction. */
+static ind_expr sched__relative_index(const sched__relatives *x, uint32_t k, uint32_t i) {
+    const ind_body *b = x->s->program->loop[x->of[k].loop].body;
+    return ind__substitute(b->index[b->inst[i].index], b->var, x->of[k].at, b->rank + b->rrank);
+}
+
+/* Adds loop l to the relatives, if it is one: it accesses the same element as access i of relative k at the same point,
+   or it computes values for fewer points. */
+static void sched__relate(sched__relatives *x, uint32_t l, bool makes, uint32_t k, uint32_t i) {
     const ind__lowered *p = x->s->program;
     const ind__loop *loop = &p->loop[l];
     const uint32_t whole = x->of[0].loop, distance = l < whole ? whole - l : l - whole;
-    for (uint32_t k = 0; k < x->num; k++)
-        if (x->of[k].loop == l) return;
+    for (uint32_t n = 0; n < x->num; n++)
+        if (x->of[n].loop == l) return;
     if (x->num == IND__SCHED_RELATED || loop->body->call || distance >= IND__SCHED_WINDOW) return;
     for (uint32_t o = 0; o < loop->num_outputs; o++)
         if (p->buffer[loop->output[o]].mutates) return;
     sched__related *r = &x->of[x->num];
     *r = (sched__related){.loop = l, .makes = makes};
     r->same = sched__same_points(x->whole, loop->body, r->at);
-    bool values = makes && !loop->body->rrank &&
-                  sched__points_hint(loop->body, 0, loop->body->rank) <
-                      sched__points_hint(x->whole, 0, x->whole->rank + x->whole->rrank);
-    x->num += r->same || values;
+    if (r->same && x->of[k].same) {
+        const uint32_t buffer = p->loop[x->of[k].loop].body->inst[i].source;
+        x->num += sched__accesses_at(loop->body, r->at, buffer, sched__relative_index(x, k, i));
+        return;
+    }
+    const int64_t points = sched__points_hint(loop->body, 0, loop->body->rank);
+    const int64_t all = sched__points_hint(x->whole, 0, x->whole->rank + x->whole->rrank);
+    x->num += makes && (r->same || (!loop->body->rrank && points < all));
 }
 
-/* Adds the loops that read buffer b and are near the reduction. */
-static void sched__relate_readers(sched__relatives *x, uint32_t b) {
+/* Adds the loops near the reduction that read what access i of relative k accesses. */
+static void sched__relate_readers(sched__relatives *x, uint32_t k, uint32_t i) {
     const sched__splitter *s = x->s;
+    const uint32_t b = s->program->loop[x->of[k].loop].body->inst[i].source;
     uint32_t at = s->readers.first[b], end = s->readers.first[b + 1];
     while (at < end && s->readers.loop[at] + IND__SCHED_NEIGHBOURS < x->of[0].loop) at++;
-    for (uint32_t n = 0; at < end && n < IND__SCHED_NEIGHBOURS; at++, n++) sched__relate(x, s->readers.loop[at], false);
+    for (uint32_t n = 0; at < end && n < IND__SCHED_NEIGHBOURS; at++, n++)
+        sched__relate(x, s->readers.loop[at], false, k, i);
 }
 
 /* Finds first the loops that the reduction's data depends on, then the other readers and writers of the same data. */
@@ -149,39 +173,37 @@ static void sched__find_relatives(sched__relatives *x, const sched__splitter *s,
                 const uint32_t buffer = b->inst[i].source;
                 if (!sched__is_access(&b->inst[i]) || (readers && !x->of[k].same)) continue;
                 if (readers)
-                    sched__relate_readers(x, buffer);
+                    sched__relate_readers(x, k, i);
                 else if (b->inst[i].op == IND_LOOP_LOAD && p->buffer[buffer].kind == IND__BUFFER_COMPUTED)
-                    sched__relate(x, p->buffer[buffer].loop, true);
+                    sched__relate(x, p->buffer[buffer].loop, true, k, i);
             }
         }
     }
 }
 
-/* True if the relative accesses this element of the buffer at the same point. */
-static bool sched__accesses_at(const sched__relatives *x, const sched__related *r, uint32_t buffer, ind_expr at) {
-    const ind_body *b = x->s->program->loop[r->loop].body;
-    for (uint32_t i = 1; i < b->num_inst; i++) {
-        if (!sched__is_access(&b->inst[i]) || b->inst[i].source != buffer) continue;
-        ind_expr index = ind__substitute(b->index[b->inst[i].index], b->var, r->at, b->rank + b->rrank);
-        if (ind_expr_same(index, at)) return true;
-    }
-    return false;
-}
-
 /* Bytes of the elements that relative k accesses at points at which another one accesses them. */
 static int64_t sched__shared_bytes(const sched__relatives *x, uint32_t k) {
-    const ind_body *b = x->s->program->loop[x->of[k].loop].body;
+    const ind__lowered *p = x->s->program;
+    const ind_body *b = p->loop[x->of[k].loop].body;
     int64_t bytes = 0;
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *in = &b->inst[i];
         if (!sched__is_access(in) || (in->op == IND_LOOP_STORE && !k)) continue;
-        ind_expr at = ind__substitute(b->index[in->index], b->var, x->of[k].at, b->rank + b->rrank);
+        const ind_expr index = sched__relative_index(x, k, i);
         bool shared = false;
-        for (uint32_t other = 0; other < x->num && !shared && !ind__expr_has_kind(at, IND_SYMBOL_INDIRECT); other++)
-            shared = other != k && x->of[other].same && sched__accesses_at(x, &x->of[other], in->source, at);
-        if (shared) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(&x->s->program->buffer[in->source])));
+        for (uint32_t n = 0; n < x->num && !shared && !ind__expr_has_kind(index, IND_SYMBOL_INDIRECT); n++)
+            shared = n != k && x->of[n].same &&
+                     sched__accesses_at(p->loop[x->of[n].loop].body, x->of[n].at, in->source, index);
+        if (shared) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(&p->buffer[in->source])));
     }
     return bytes;
+}
+
+static bool sched__is_relative(const void *relatives, uint32_t loop) {
+    const sched__relatives *x = relatives;
+    for (uint32_t k = 0; k < x->num; k++)
+        if (x->of[k].loop == loop) return true;
+    return false;
 }
 
 static bool sched__loads_changing(const sched__splitter *s, const ind_body *b) {
@@ -244,16 +266,10 @@ static bool sched__data_read_after(const sched__splitter *s, uint32_t l) {
     return false;
 }
 
-/* True if the loop computes `rows` rows of `columns` elements, or per-row values. */
-static bool sched__on_rows(const ind_body *b, int64_t rows, int64_t columns) {
-    int64_t points = sched__points_hint(b, 0, b->rank), reduced = sched__points_hint(b, b->rank, b->rank + b->rrank);
-    return b->rrank ? points == rows && reduced == columns : points == rows || points / (columns ? columns : 1) == rows;
-}
-
 /* True if a kernel of loops l and r and the loops on the same rows between them would depend on another kernel in
    between. */
-static bool sched__needs_kernel_between(const sched__splitter *s, uint32_t l, uint32_t r, int64_t rows,
-                                        int64_t columns) {
+static bool sched__needs_kernel_between(const sched__splitter *s, uint32_t l, uint32_t r,
+                                        bool (*on_rows)(const void *rows, uint32_t loop), const void *rows) {
     enum {
         FOLLOWS = 1,
         OUTSIDE = 2
@@ -270,7 +286,7 @@ static bool sched__needs_kernel_between(const sched__splitter *s, uint32_t l, ui
             if (b->inst[i].op != IND_LOOP_LOAD || x->kind != IND__BUFFER_COMPUTED || x->loop < first || x->loop >= m)
                 continue;
             uint8_t how = from[x->loop - first];
-            if (how && x->loop != first && !sched__on_rows(p->loop[x->loop].body, rows, columns)) how = OUTSIDE;
+            if (how && x->loop != first && !on_rows(rows, x->loop)) how = OUTSIDE;
             from[m - first] = how > from[m - first] ? how : from[m - first];
         }
     }
@@ -320,7 +336,7 @@ static ind_fusion_reason sched__check_split(const sched__relatives *x, uint32_t 
                   length = sched__points_hint(rows, rows->rank, rows->rank + rows->rrank),
                   outputs = sched__points_hint(x->whole, 0, x->whole->rank), all = number * length;
     if (sched__loads_changing(s, x->whole) || sched__loads_changing(s, rows) ||
-        sched__needs_kernel_between(s, l, r, number, length))
+        sched__needs_kernel_between(s, l, r, sched__is_relative, x))
         return IND_FUSION_SPLIT_ORDER;
     if (x->of[k].makes && sched__few_long_rows(policy, number, length)) return IND_FUSION_SPLIT_FEW_ROWS;
     const int64_t shared = sched__shared_bytes(x, 0);
