@@ -183,6 +183,7 @@ typedef struct ind_kernel {
       "0.4 us: 4096 k of an 8-bit operand took 45 us, against 19 us after a 13 us kernel that converts it")            \
     X(int, few_rows, 64, SMS, "a kernel over fewer long rows than this leaves most of a GPU idle", "132 SMs")          \
     X(int, long_row, 16384, NONE, "elements of a long row", "batch_norm")                                              \
+    X(int, block_row, 65536, NONE, "elements of the longest row that one block reduces alone", "register_row")         \
     X(int, kept_row, 25600, SHARED, "elements of a row that a block has in shared memory", "two f32 rows in 200 KiB")  \
     X(int, max_scans, 4, NONE, "most scans of a kernel, at most 16", "each needs registers for its thread's segment")  \
     X(int, max_parts, 64, NONE, "most kernels of a launch", "their arguments fit into the 4 KiB of any launch")        \
@@ -226,6 +227,7 @@ typedef struct ind_fusion_policy {
     X(SPLIT_DISABLED, "a two-stage reduction could share its rows: two-stage reductions are disabled")                 \
     X(SPLIT_KIND, "a two-stage reduction could share its rows: this kind of reduction has one stage")                  \
     X(SPLIT_ORDER, "a two-stage reduction could share its rows: fusion would create a dependency cycle")               \
+    X(SPLIT_FEW_ROWS, "a two-stage reduction could share its rows: few long rows would leave multiprocessors idle")    \
     X(SPLIT_SHARED, "a two-stage reduction could share its rows: it shares its data with another reduction")           \
     X(SPLIT_PARTIALS, "a two-stage reduction could share its rows: its partial results are too large")                 \
     X(SPLIT_READ_AGAIN, "a two-stage reduction could share its rows: a later kernel reads the data again")             \
@@ -321,9 +323,10 @@ typedef struct ind_schedule {
     /* Both count intermediates, each rounded up to 256 bytes; the caller owns the memory of outputs. */
     ind_expr peak_bytes;     /* largest sum of live intermediates; <= arena_bytes */
     ind_expr op_by_op_bytes; /* unfused peak: every loop runs alone in the program's order, each result freed after its
-                                last reader. The plan must not exceed it. Partial results of a two-stage reduction are
-                                live from stage to stage; those of columns of the same data, which one kernel reduces,
-                                are all live at the same time */
+                                last reader. The plan must not exceed it. Partial results of a two-stage reduction along
+                                rows are live from the beginning to the second stage, as any kernel over the rows may
+                                compute them; those of columns of the same data, which one kernel reduces, are all live
+                                at the same time */
 } ind_schedule;
 
 /* Splits suitable reductions of the program into two stages. The first stage then shares the rows that another loop
@@ -681,18 +684,39 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->max_scans > IND__MAX_SCANS) p->max_scans = IND__MAX_SCANS;
 }
 
-/* ================================================================================================ src/sched/split.c */
+/* True if the blocks that share a row have it in shared memory, so that few long rows are still read only once. There
+   must be two waves of them on a GPU that runs twice few_rows blocks at a time, as the next row is loaded while one is
+   combined. (batch_norm of 32 and 16 channels of 401408 f32 by clusters of 16: 76 and 79 % of copy bandwidth, in two
+   kernels 53 and 51; rows read again in each pass: 50, in two kernels 62.) */
+static bool sched__rows_fit_shared(const ind_fusion_policy *p, int64_t rows, int64_t length) {
+    const int64_t most = p->row_blocks, parts = length / p->long_row, blocks = parts < most ? parts : most;
+    return length <= most * p->kept_row && rows * blocks >= 4 * p->few_rows;
+}
+
+/* True if one kernel over so many rows of this length leaves multiprocessors idle if it has work after their
+   reduction. */
+static bool sched__few_long_rows(const ind_fusion_policy *p, int64_t rows, int64_t length) {
+    return rows < p->few_rows && length > p->long_row && !sched__rows_fit_shared(p, rows, length);
+}
+
+/* =========================================================================================== src/sched/split_rows.c */
 /* ================================================================================================== >>split */
+
+/* Loops that load values of each buffer, ascending. */
+typedef struct sched__readers {
+    uint32_t *loop;
+    uint32_t *first; /* by buffer, one more than buffers */
+} sched__readers;
 
 /* Splits are decided before any fusion. A first stage is created for another loop's rows only if both are certain to
    fuse: neither depends on the other except at the same point. */
 typedef struct sched__splitter {
     const ind__lowered *program;
     ind_fusion_policy policy;
-    ind__split *split;        /* by loop: as for ind__lowered_split */
+    ind__split *split;        /* by loop: as for ind__lowered_split; NULL while edges are explained */
     uint8_t *has_first_stage; /* by loop: a first stage was created for its rows */
-    uint32_t *reader;         /* loops that reduce values loaded from a buffer, ascending */
-    uint32_t *first_reader;   /* by buffer, one more than buffers */
+    sched__readers readers;   /* all */
+    sched__readers reducers;  /* those that reduce the values */
 } sched__splitter;
 
 static bool sched__reduces_rows(const ind__loop *l) {
@@ -726,20 +750,6 @@ static int sched__long_vars(const ind_body *b, int var[IND__SCHED_DIMS], int *p)
     return n;
 }
 
-/* If the points of `whole` are those of `rows` in the same order, but with more dimensions reduced, returns the number
-   of its R dimensions that are in rows' P; else 0. to: its variables expressed in those of `rows`. */
-static int sched__rows_within(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
-    int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
-    int n = sched__long_vars(whole, mine, &my_p), m = sched__long_vars(rows, theirs, &their_p);
-    if (n != m || their_p <= my_p || their_p == n) return 0;
-    for (int v = 0; v < whole->rank + whole->rrank; v++) to[v] = ind_int(whole->context, 0);
-    for (int k = 0; k < n; k++) {
-        if (!ind_expr_same(sched__extent(whole->var[mine[k]]), sched__extent(rows->var[theirs[k]]))) return 0;
-        to[mine[k]] = rows->var[theirs[k]];
-    }
-    return mine[their_p - 1] + 1 - whole->rank;
-}
-
 /* An index with the variables of extent 1 set to 0. */
 static ind_expr sched__plain_index(const ind_body *b, ind_expr index) {
     ind_expr to[IND__SCHED_DIMS];
@@ -758,64 +768,184 @@ static bool sched__has_access(const ind_body *rows, ind_loop_op op, uint32_t buf
     return false;
 }
 
-/* Bytes that `whole` reads at the same points as `rows`; -1: they are not certain to fuse. */
-static int64_t sched__shared_load_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows,
-                                        const ind_expr *to) {
-    int64_t bytes = 0;
-    for (uint32_t i = 1; i < whole->num_inst; i++) {
-        const ind__inst *in = &whole->inst[i];
-        if (in->op != IND_LOOP_LOAD) continue;
-        const ind__buffer *x = &s->program->buffer[in->source];
-        ind_expr at = ind__substitute(whole->index[in->index], whole->var, to, whole->rank + whole->rrank);
-        bool loaded = sched__has_access(rows, IND_LOOP_LOAD, in->source, at);
-        bool made = sched__has_access(rows, IND_LOOP_STORE, in->source, at);
-        if (x->mutates || x->mutated_by) return -1;
-        if (x->kind == IND__BUFFER_COMPUTED && !made && !sched__loads(rows, in->source)) return -1;
-        if (loaded || made) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(x)));
+/* ---- related loops: those that the fuser would bring into one kernel with a reduction if it had their rows. They have
+   the same points and access common data there, or compute values per row of them. */
+
+enum { IND__SCHED_RELATED = 32 };
+
+typedef struct sched__related {
+    uint32_t loop;
+    bool makes;                   /* the reduction's data depends on it */
+    bool same;                    /* it has the points of the reduction, in the same order */
+    ind_expr at[IND__SCHED_DIMS]; /* same: its variables, in those of the reduction */
+} sched__related;
+
+/* The reduction comes first. */
+typedef struct sched__relatives {
+    const sched__splitter *s;
+    const ind_body *whole;
+    sched__related of[IND__SCHED_RELATED];
+    uint32_t num;
+} sched__relatives;
+
+/* True if both have the same points in row-major order. at: the variables of `b` expressed in those of `whole`. */
+static bool sched__same_points(const ind_body *whole, const ind_body *b, ind_expr at[IND__SCHED_DIMS]) {
+    ind_expr size[IND__SCHED_DIMS], other[IND__SCHED_DIMS], var[IND__SCHED_DIMS], digit[IND__SCHED_DIMS];
+    int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], p;
+    const int n = sched__long_vars(whole, mine, &p), m = sched__long_vars(b, theirs, &p);
+    if (sched__points_hint(whole, 0, whole->rank + whole->rrank) != sched__points_hint(b, 0, b->rank + b->rrank))
+        return false;
+    bool equal = n == m;
+    for (int k = 0; k < n; k++) var[k] = whole->var[mine[k]], size[k] = sched__extent(var[k]);
+    for (int k = 0; k < m; k++) {
+        other[k] = sched__extent(b->var[theirs[k]]);
+        equal = equal && ind_expr_same(size[k], other[k]);
     }
-    for (uint32_t i = 1; i < rows->num_inst; i++) { /* both read only data computed before either */
-        const ind__inst *in = &rows->inst[i];
-        if (in->op != IND_LOOP_LOAD) continue;
-        const ind__buffer *x = &s->program->buffer[in->source];
-        if (x->mutates || x->mutated_by) return -1;
-        if (x->kind == IND__BUFFER_COMPUTED && !sched__loads(whole, in->source)) return -1;
+    for (int v = 0; v < b->rank + b->rrank; v++) at[v] = ind_int(b->context, 0);
+    if (!equal) {
+        if (!ind_known_eq(ind_expr_product(b->context, size, n), ind_expr_product(b->context, other, m))) return false;
+        ind__delinearise(b->context, ind__linearise(b->context, var, size, n), other, m, digit);
+    }
+    for (int k = 0; k < m; k++) at[theirs[k]] = equal ? var[k] : digit[k];
+    return true;
+}
+
+/* True if the loop accesses this element of the buffer at the same point. at: its variables, in those of the
+   reduction. */
+static bool sched__accesses_at(const ind_body *b, const ind_expr *at, uint32_t buffer, ind_expr index) {
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        if (!sched__is_access(&b->inst[i]) || b->inst[i].source != buffer) continue;
+        ind_expr mine = ind__substitute(b->index[b->inst[i].index], b->var, at, b->rank + b->rrank);
+        if (ind_expr_same(mine, index)) return true;
+    }
+    return false;
+}
+
+/* The index of access i of relative k, in the variables of the reduction. */
+static ind_expr sched__relative_index(const sched__relatives *x, uint32_t k, uint32_t i) {
+    const ind_body *b = x->s->program->loop[x->of[k].loop].body;
+    return ind__substitute(b->index[b->inst[i].index], b->var, x->of[k].at, b->rank + b->rrank);
+}
+
+/* Adds loop l to the relatives, if it is one: it accesses the same element as access i of relative k at the same point,
+   or it computes values for fewer points. */
+static void sched__relate(sched__relatives *x, uint32_t l, bool makes, uint32_t k, uint32_t i) {
+    const ind__lowered *p = x->s->program;
+    const ind__loop *loop = &p->loop[l];
+    const uint32_t whole = x->of[0].loop, distance = l < whole ? whole - l : l - whole;
+    for (uint32_t n = 0; n < x->num; n++)
+        if (x->of[n].loop == l) return;
+    if (x->num == IND__SCHED_RELATED || loop->body->call || distance >= IND__SCHED_WINDOW) return;
+    for (uint32_t o = 0; o < loop->num_outputs; o++)
+        if (p->buffer[loop->output[o]].mutates) return;
+    sched__related *r = &x->of[x->num];
+    *r = (sched__related){.loop = l, .makes = makes};
+    r->same = sched__same_points(x->whole, loop->body, r->at);
+    if (r->same && x->of[k].same) {
+        const uint32_t buffer = p->loop[x->of[k].loop].body->inst[i].source;
+        x->num += sched__accesses_at(loop->body, r->at, buffer, sched__relative_index(x, k, i));
+        return;
+    }
+    const int64_t points = sched__points_hint(loop->body, 0, loop->body->rank);
+    const int64_t all = sched__points_hint(x->whole, 0, x->whole->rank + x->whole->rrank);
+    x->num += makes && (r->same || (!loop->body->rrank && points < all));
+}
+
+/* Adds the loops near the reduction that read what access i of relative k accesses. */
+static void sched__relate_readers(sched__relatives *x, uint32_t k, uint32_t i) {
+    const sched__splitter *s = x->s;
+    const uint32_t b = s->program->loop[x->of[k].loop].body->inst[i].source;
+    uint32_t at = s->readers.first[b], end = s->readers.first[b + 1];
+    while (at < end && s->readers.loop[at] + IND__SCHED_NEIGHBOURS < x->of[0].loop) at++;
+    for (uint32_t n = 0; at < end && n < IND__SCHED_NEIGHBOURS; at++, n++)
+        sched__relate(x, s->readers.loop[at], false, k, i);
+}
+
+/* Finds first the loops that the reduction's data depends on, then the other readers and writers of the same data. */
+static void sched__find_relatives(sched__relatives *x, const sched__splitter *s, uint32_t l) {
+    const ind__lowered *p = s->program;
+    x->s = s, x->whole = p->loop[l].body;
+    x->of[0] = (sched__related){.loop = l, .makes = true, .same = true};
+    sched__same_points(x->whole, x->whole, x->of[0].at);
+    x->num = 1;
+    for (int readers = 0; readers < 2; readers++) {
+        for (uint32_t k = 0; k < x->num; k++) {
+            const ind_body *b = p->loop[x->of[k].loop].body;
+            for (uint32_t i = 1; i < b->num_inst; i++) {
+                const uint32_t buffer = b->inst[i].source;
+                if (!sched__is_access(&b->inst[i]) || (readers && !x->of[k].same)) continue;
+                if (readers)
+                    sched__relate_readers(x, k, i);
+                else if (b->inst[i].op == IND_LOOP_LOAD && p->buffer[buffer].kind == IND__BUFFER_COMPUTED)
+                    sched__relate(x, p->buffer[buffer].loop, true, k, i);
+            }
+        }
+    }
+}
+
+/* Bytes of the elements that relative k accesses at points at which another one accesses them. */
+static int64_t sched__shared_bytes(const sched__relatives *x, uint32_t k) {
+    const ind__lowered *p = x->s->program;
+    const ind_body *b = p->loop[x->of[k].loop].body;
+    int64_t bytes = 0;
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__inst *in = &b->inst[i];
+        if (!sched__is_access(in) || (in->op == IND_LOOP_STORE && !k)) continue;
+        const ind_expr index = sched__relative_index(x, k, i);
+        bool shared = false;
+        for (uint32_t n = 0; n < x->num && !shared && !ind__expr_has_kind(index, IND_SYMBOL_INDIRECT); n++)
+            shared = n != k && x->of[n].same &&
+                     sched__accesses_at(p->loop[x->of[n].loop].body, x->of[n].at, in->source, index);
+        if (shared) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(&p->buffer[in->source])));
     }
     return bytes;
 }
 
-/* True if another loop reduces the same data over the same dimensions, so that both fuse unsplit. Unless `any`, only
-   loops that cannot be split count. */
-static bool sched__reduced_unsplit_too(const sched__splitter *s, uint32_t l, bool any) {
+static bool sched__is_relative(const void *relatives, uint32_t loop) {
+    const sched__relatives *x = relatives;
+    for (uint32_t k = 0; k < x->num; k++)
+        if (x->of[k].loop == loop) return true;
+    return false;
+}
+
+static bool sched__loads_changing(const sched__splitter *s, const ind_body *b) {
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__buffer *x = &s->program->buffer[b->inst[i].source];
+        if (b->inst[i].op == IND_LOOP_LOAD && (x->mutates || x->mutated_by)) return true;
+    }
+    return false;
+}
+
+static bool sched__splits_by_runs(const ind_body *b) {
+    const uint32_t reduce = ind__body_splits(b);
+    return reduce && ind__can_scatter((ind_reduction)b->inst[reduce].reduction);
+}
+
+static bool sched__splits_never(const ind_body *b) {
+    (void)b;
+    return false;
+}
+
+static bool sched__splits_along_rows(const ind_body *b) {
+    return ind__body_splits(b) != 0;
+}
+
+/* True if another loop reduces the same data over the same dimensions and does not split. Both fuse unsplit. */
+static bool sched__reduced_too(const sched__splitter *s, uint32_t l, bool (*splits)(const ind_body *)) {
     const ind_body *b = s->program->loop[l].body;
     int64_t points = sched__points_hint(b, b->rank, b->rank + b->rrank);
     for (uint32_t i = 1; i < b->num_inst; i++) {
         uint32_t x = b->inst[i].source, tried = 0;
         if (b->inst[i].op != IND_LOOP_LOAD) continue;
-        for (uint32_t at = s->first_reader[x]; at < s->first_reader[x + 1] && tried < IND__SCHED_NEIGHBOURS; at++) {
-            const ind_body *other = s->program->loop[s->reader[at]].body;
+        for (uint32_t at = s->reducers.first[x]; at < s->reducers.first[x + 1] && tried < IND__SCHED_NEIGHBOURS; at++) {
+            const ind_body *other = s->program->loop[s->reducers.loop[at]].body;
             tried++;
             if (other == b || other->rank != b->rank || other->rrank != b->rrank) continue;
             if (sched__points_hint(other, b->rank, b->rank + b->rrank) != points) continue;
-            if (any || !ind__body_splits(other)) return true;
+            if (!splits(other)) return true;
         }
     }
     return false;
-}
-
-/* Number of R dimensions of loop l to move out so that its first stage shares loop r's rows; 0: do not split. */
-static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
-    ind_expr to[IND__SCHED_DIMS];
-    const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
-    uint32_t distance = l < r ? r - l : l - r;
-    if (r == l || s->split[r].outer || distance > (uint32_t)s->policy.max_distance) return 0;
-    int outer = sched__rows_within(whole, rows, to);
-    if (!outer) return 0;
-    int64_t partials = sched__points_hint(whole, 0, whole->rank + outer),
-            shared = sched__shared_load_bytes(s, whole, rows, to);
-    int bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
-    /* loops that would share a kernel then have a second stage each */
-    if (shared < s->policy.launch_bytes && sched__reduced_unsplit_too(s, l, true)) return 0;
-    return shared / s->policy.split_share / bytes >= partials ? outer : 0;
 }
 
 /* True if a user of the result reads the loop's data again, as a normalisation does. Then one unsplit kernel is better,
@@ -838,34 +968,156 @@ static bool sched__data_read_after(const sched__splitter *s, uint32_t l) {
     return false;
 }
 
-/* Tries the loops that reduce data that loop l reads. */
-static int sched__split_for_rows(sched__splitter *s, uint32_t l) {
-    const ind_body *b = s->program->loop[l].body;
-    for (uint32_t i = 1; i < b->num_inst; i++) {
-        uint32_t x = b->inst[i].source;
-        if (b->inst[i].op != IND_LOOP_LOAD) continue;
-        uint32_t at = s->first_reader[x], end = s->first_reader[x + 1];
-        while (at < end && s->reader[at] + IND__SCHED_NEIGHBOURS < l) at++;
-        for (uint32_t n = 0; at < end && n < IND__SCHED_NEIGHBOURS; at++, n++) {
-            int outer = sched__split_for(s, l, s->reader[at]);
-            if (!outer) continue;
-            if (sched__data_read_after(s, l)) return 0;
-            s->has_first_stage[s->reader[at]] = 1;
-            return outer;
+/* True if a kernel of loops l and r and the loops on the same rows between them would depend on another kernel in
+   between. */
+static bool sched__needs_kernel_between(const sched__splitter *s, uint32_t l, uint32_t r,
+                                        bool (*on_rows)(const void *rows, uint32_t loop), const void *rows) {
+    enum {
+        FOLLOWS = 1,
+        OUTSIDE = 2
+    }; /* it depends on the first loop's result; through a loop that does not work on
+          these rows */
+    const ind__lowered *p = s->program;
+    uint32_t first = l < r ? l : r, last = l < r ? r : l;
+    uint8_t from[IND__SCHED_WINDOW] = {FOLLOWS};
+    if (last - first >= IND__SCHED_WINDOW) return true;
+    for (uint32_t m = first + 1; m <= last; m++) {
+        const ind_body *b = p->loop[m].body;
+        for (uint32_t i = 1; i < b->num_inst; i++) {
+            const ind__buffer *x = &p->buffer[b->inst[i].source];
+            if (b->inst[i].op != IND_LOOP_LOAD || x->kind != IND__BUFFER_COMPUTED || x->loop < first || x->loop >= m)
+                continue;
+            uint8_t how = from[x->loop - first];
+            if (how && x->loop != first && !on_rows(rows, x->loop)) how = OUTSIDE;
+            from[m - first] = how > from[m - first] ? how : from[m - first];
         }
     }
-    return 0;
+    return first == r ? from[last - first] == OUTSIDE : from[last - first] != 0;
+}
+
+/* ---- a reduction of several rows: its first stage has the rows of another kernel, and stores a partial result per
+   row */
+
+/* True if the loop has rows: it reduces or scans them. */
+static bool sched__has_rows(const sched__splitter *s, uint32_t l) {
+    const ind__loop *loop = &s->program->loop[l];
+    if (sched__reduces_rows(loop)) return true;
+    return !s->policy.disable_scans && loop->body->rrank && ind__body_scan(loop->body) && !ind__body_sort(loop->body);
+}
+
+/* Sets how `whole` is split along the rows of relative k; false: its points are not those of several rows. If the
+   dimensions differ, `size` has those of the rows; then `whole` must have no P dimensions. */
+static bool sched__rows_within(const sched__relatives *x, uint32_t k, ind__split *split,
+                               ind_expr size[IND__SCHED_DIMS]) {
+    const ind_body *whole = x->whole, *rows = x->s->program->loop[x->of[k].loop].body;
+    int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
+    const int n = sched__long_vars(whole, mine, &my_p), m = sched__long_vars(rows, theirs, &their_p);
+    bool equal = n == m;
+    if (!x->of[k].same || their_p <= my_p || their_p == m) return false;
+    for (int v = 0; v < m; v++) {
+        size[v] = sched__extent(rows->var[theirs[v]]);
+        equal = equal && ind_expr_same(size[v], sched__extent(whole->var[mine[v]]));
+    }
+    *split = (ind__split){.outer = equal ? mine[their_p - 1] + 1 - whole->rank : their_p};
+    if (!equal) split->size = size, split->num_sizes = m;
+    return equal || (!my_p && whole->rank + m <= IND_MAX_RANK);
+}
+
+/* Why the first stage of loop l, of[0], does not share the rows of relative k. FUSED_HORIZONTAL: it does. */
+static ind_fusion_reason sched__check_split(const sched__relatives *x, uint32_t k) {
+    const sched__splitter *s = x->s;
+    const ind_fusion_policy *policy = &s->policy;
+    const uint32_t l = x->of[0].loop, r = x->of[k].loop, distance = l < r ? r - l : l - r;
+    const ind_body *rows = s->program->loop[r].body;
+    const uint32_t reduce = ind__body_splits(x->whole);
+    if (!sched__shared_bytes(x, k)) return IND_FUSION_DOMAINS_DIFFER; /* equal sizes of other data */
+    if (policy->disable_split) return IND_FUSION_SPLIT_DISABLED;
+    if (!reduce) return IND_FUSION_SPLIT_KIND;
+    if (distance > (uint32_t)policy->max_distance) return IND_FUSION_TOO_FAR;
+    const int64_t number = sched__points_hint(rows, 0, rows->rank),
+                  length = sched__points_hint(rows, rows->rank, rows->rank + rows->rrank),
+                  outputs = sched__points_hint(x->whole, 0, x->whole->rank), all = number * length;
+    if (sched__loads_changing(s, x->whole) || sched__loads_changing(s, rows) ||
+        sched__needs_kernel_between(s, l, r, sched__is_relative, x))
+        return IND_FUSION_SPLIT_ORDER;
+    if (x->of[k].makes && sched__few_long_rows(policy, number, length)) return IND_FUSION_SPLIT_FEW_ROWS;
+    const int64_t shared = sched__shared_bytes(x, 0);
+    /* small kernels share a launch if none of them has a second stage */
+    const bool small = !x->of[k].makes && shared < policy->launch_bytes;
+    if (sched__reduced_too(s, l, small ? sched__splits_never : sched__splits_along_rows))
+        return IND_FUSION_SPLIT_SHARED;
+    const int64_t state = ind_dtype_bytes((ind_dtype)x->whole->inst[reduce].dtype) *
+                          ind__reduction_results((ind_reduction)x->whole->inst[reduce].reduction);
+    if (shared / policy->split_share / state < number) return IND_FUSION_SPLIT_PARTIALS;
+    const bool kept = !x->of[k].makes || !sched__few_long_rows(policy, outputs, outputs ? all / outputs : 0);
+    return kept && sched__data_read_after(s, l) ? IND_FUSION_SPLIT_READ_AGAIN : IND_FUSION_FUSED_HORIZONTAL;
 }
 
 static bool sched__may_split(const sched__splitter *s, uint32_t l) {
     const ind__loop *loop = &s->program->loop[l];
+    const ind_body *b = loop->body;
     int var[IND__SCHED_DIMS], p;
-    if (!sched__reduces_rows(loop) || loop->body->rank + loop->body->rrank > IND_MAX_RANK) return false;
-    int n = sched__long_vars(loop->body, var, &p);
-    if (n - p < 2 || !ind__body_splits(loop->body)) return false;
-    return !s->has_first_stage[l] && !ind__body_unbacked(s->program, loop->body);
+    if (!sched__reduces_rows(loop) || b->rank + b->rrank > IND_MAX_RANK) return false;
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_LOAD && s->program->buffer[b->inst[i].source].partial) return false;
+    return sched__long_vars(b, var, &p) > p && !ind__body_unbacked(s->program, b);
 }
 
+/* True if rows k are better for the first stage than rows `best`: those that the data is computed from, the nearest
+   first; then the shortest. */
+static bool sched__better_rows(const sched__relatives *x, uint32_t k, uint32_t best) {
+    const ind__loop *loop = x->s->program->loop;
+    const ind_body *a = loop[x->of[k].loop].body, *b = loop[x->of[best].loop].body;
+    if (x->of[k].makes || x->of[best].makes) return false; /* these are listed first, by distance */
+    return sched__points_hint(a, 0, a->rank) > sched__points_hint(b, 0, b->rank);
+}
+
+/* Finds the rows that the first stage of loop l shares. only: a loop that must be related, UINT32_MAX: any. Returns
+   FUSED_HORIZONTAL and sets *split and *rows; or the reason against the first rows that come into question;
+   DOMAINS_DIFFER if none do. size: memory for the split. */
+static ind_fusion_reason sched__split_along_rows(const sched__splitter *s, uint32_t l, uint32_t only, ind__split *split,
+                                                 ind_expr size[IND__SCHED_DIMS], uint32_t *rows) {
+    sched__relatives x;
+    ind_fusion_reason why = IND_FUSION_DOMAINS_DIFFER;
+    uint32_t best = 0;
+    bool found = only == UINT32_MAX;
+    if (!sched__may_split(s, l)) return why;
+    sched__find_relatives(&x, s, l);
+    for (uint32_t k = 1; k < x.num; k++) {
+        const uint32_t r = x.of[k].loop;
+        ind__split along;
+        ind_expr dims[IND__SCHED_DIMS];
+        found = found || r == only;
+        if (!sched__has_rows(s, r) || (s->split && (s->split[r].outer || s->split[r].run))) continue;
+        if (!sched__rows_within(&x, k, &along, dims)) continue;
+        ind_fusion_reason reason = sched__check_split(&x, k);
+        if (reason != IND_FUSION_FUSED_HORIZONTAL && why == IND_FUSION_DOMAINS_DIFFER) why = reason;
+        if (reason == IND_FUSION_FUSED_HORIZONTAL && (!best || sched__better_rows(&x, k, best))) best = k;
+    }
+    if (!found) return IND_FUSION_DOMAINS_DIFFER;
+    if (!best) return why;
+    *rows = x.of[best].loop;
+    sched__rows_within(&x, best, split, size);
+    return IND_FUSION_FUSED_HORIZONTAL;
+}
+
+/* Splits loop l along the rows of another loop, if that moves fewer bytes. False on failure. */
+static bool sched__split_rows(sched__splitter *s, uint32_t l, ind__arena *memory) {
+    ind_expr size[IND__SCHED_DIMS];
+    ind__split split;
+    uint32_t rows;
+    if (s->has_first_stage[l] || !ind__body_splits(s->program->loop[l].body)) return true;
+    if (sched__split_along_rows(s, l, UINT32_MAX, &split, size, &rows) != IND_FUSION_FUSED_HORIZONTAL) return true;
+    if (split.size) {
+        split.size = ind__arena_copy(memory, size, (size_t)split.num_sizes * sizeof *size);
+        if (!split.size) return false;
+    }
+    s->split[l] = split;
+    s->has_first_stage[rows] = 1;
+    return true;
+}
+
+/* ================================================================================================ src/sched/split.c */
 /* ---- columns: their reduction is fused into a kernel over the rows. Each of its blocks iterates over a run of rows
    and stores a partial result per column, which a second stage reduces. An unfused first stage reads and combines like
    a separate reduction of columns. */
@@ -899,41 +1151,6 @@ static int64_t sched__shared_column_bytes(const sched__splitter *s, const ind_bo
         if (shared) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(&s->program->buffer[in->source])));
     }
     return bytes;
-}
-
-/* True if the loop computes `rows` rows of `columns` elements, or per-row values. */
-static bool sched__on_rows(const ind_body *b, int64_t rows, int64_t columns) {
-    int64_t points = sched__points_hint(b, 0, b->rank), reduced = sched__points_hint(b, b->rank, b->rank + b->rrank);
-    return b->rrank ? points == rows && reduced == columns : points == rows || points / (columns ? columns : 1) == rows;
-}
-
-/* True if a kernel of column loop l, row loop r and the loops on the same rows between them would depend on another
-   kernel in between. */
-static bool sched__needs_kernel_between(const sched__splitter *s, uint32_t l, uint32_t r) {
-    enum {
-        FOLLOWS = 1,
-        OUTSIDE = 2
-    }; /* it depends on the first loop's result; through a loop that does not work on
-          these rows */
-    const ind__lowered *p = s->program;
-    const ind_body *whole = p->loop[l].body;
-    uint32_t first = l < r ? l : r, last = l < r ? r : l;
-    uint8_t from[IND__SCHED_WINDOW] = {FOLLOWS};
-    int64_t columns = sched__points_hint(whole, 0, whole->rank);
-    int64_t rows = sched__points_hint(whole, whole->rank, whole->rank + whole->rrank);
-    if (last - first >= IND__SCHED_WINDOW) return true;
-    for (uint32_t m = first + 1; m <= last; m++) {
-        const ind_body *b = p->loop[m].body;
-        for (uint32_t i = 1; i < b->num_inst; i++) {
-            const ind__buffer *x = &p->buffer[b->inst[i].source];
-            if (b->inst[i].op != IND_LOOP_LOAD || x->kind != IND__BUFFER_COMPUTED || x->loop < first || x->loop >= m)
-                continue;
-            uint8_t how = from[x->loop - first];
-            if (how && x->loop != first && !sched__on_rows(p->loop[x->loop].body, rows, columns)) how = OUTSIDE;
-            from[m - first] = how > from[m - first] ? how : from[m - first];
-        }
-    }
-    return first == r ? from[last - first] == OUTSIDE : from[last - first] != 0;
 }
 
 /* True if every load that varies along the columns is contiguous along the last of them, and none of the loaded buffers
@@ -991,14 +1208,31 @@ static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, i
     return rows / run >= p->fill_blocks / 4 && shared / p->split_share / bytes / columns >= rows / run ? run : 0;
 }
 
+/* Rows and columns that loop `whole` reduces, by the hints. */
+typedef struct sched__grid {
+    const ind__lowered *program;
+    int64_t rows, columns;
+} sched__grid;
+
+/* True if the loop computes rows of this number and length, or per-row values. */
+static bool sched__on_rows(const void *grid, uint32_t loop) {
+    const sched__grid *g = grid;
+    const ind_body *b = g->program->loop[loop].body;
+    int64_t points = sched__points_hint(b, 0, b->rank), reduced = sched__points_hint(b, b->rank, b->rank + b->rrank);
+    if (b->rrank) return points == g->rows && reduced == g->columns;
+    return points == g->rows || points / (g->columns ? g->columns : 1) == g->rows;
+}
+
 /* The run for loop l with row loop r, if r reduces rows of the same data; 0: none. made: the loop body that computes
    l's input from r's result (may be NULL). */
 static int64_t sched__mix_with(const sched__splitter *s, uint32_t l, uint32_t r, const ind_body *made) {
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     ind_expr to[IND__SCHED_DIMS];
+    const sched__grid grid = {s->program, sched__points_hint(whole, whole->rank, whole->rank + whole->rrank),
+                              sched__points_hint(whole, 0, whole->rank)};
     bool split = s->split[r].outer || s->split[r].run;
     if (r == l || split || !rows->rrank || !sched__reduces_columns_of(whole, rows, to) ||
-        sched__needs_kernel_between(s, l, r))
+        sched__needs_kernel_between(s, l, r, sched__on_rows, &grid))
         return 0;
     int64_t shared = sched__shared_column_bytes(s, whole, rows);
     if (made) shared = sched__add_hint(shared, sched__shared_column_bytes(s, whole, made));
@@ -1009,11 +1243,11 @@ static int64_t sched__mix_with(const sched__splitter *s, uint32_t l, uint32_t r,
 static int64_t sched__mix_over(const sched__splitter *s, uint32_t l, uint32_t x) {
     const ind__lowered *p = s->program;
     const ind_body *made = p->buffer[x].kind == IND__BUFFER_COMPUTED ? p->loop[p->buffer[x].loop].body : NULL;
-    uint32_t at = s->first_reader[x], end = s->first_reader[x + 1];
+    uint32_t at = s->reducers.first[x], end = s->reducers.first[x + 1];
     int64_t run = 0;
-    while (at < end && s->reader[at] + IND__SCHED_NEIGHBOURS < l) at++;
+    while (at < end && s->reducers.loop[at] + IND__SCHED_NEIGHBOURS < l) at++;
     for (uint32_t n = 0; !run && at < end && n < IND__SCHED_NEIGHBOURS; at++, n++)
-        run = sched__mix_with(s, l, s->reader[at], NULL);
+        run = sched__mix_with(s, l, s->reducers.loop[at], NULL);
     for (uint32_t i = 1; made && !made->rrank && !run && i < made->num_inst; i++) {
         const ind__buffer *value = &p->buffer[made->inst[i].source];
         if (made->inst[i].op != IND_LOOP_LOAD || value->kind != IND__BUFFER_COMPUTED) continue;
@@ -1025,42 +1259,49 @@ static int64_t sched__mix_over(const sched__splitter *s, uint32_t l, uint32_t x)
 static int64_t sched__mix(const sched__splitter *s, uint32_t l) {
     const ind__loop *loop = &s->program->loop[l];
     const ind_body *b = loop->body;
-    uint32_t reduce = sched__reduces_rows(loop) ? ind__body_splits(b) : 0;
+    bool splits = sched__reduces_rows(loop) && sched__splits_by_runs(b);
     int64_t run = 0;
-    if (s->policy.disable_mix || !reduce || b->rank + b->rrank > IND_MAX_RANK || s->has_first_stage[l]) return 0;
-    if (!ind__can_scatter((ind_reduction)b->inst[reduce].reduction) || ind__body_unbacked(s->program, b)) return 0;
+    if (s->policy.disable_mix || !splits || b->rank + b->rrank > IND_MAX_RANK || s->has_first_stage[l]) return 0;
+    if (ind__body_unbacked(s->program, b)) return 0;
     if (!sched__contiguous_in_columns(s, b) || !sched__rows_fit_registers(s, b) ||
-        sched__reduced_unsplit_too(s, l, false))
+        sched__reduced_too(s, l, sched__splits_by_runs))
         return 0;
     for (uint32_t i = 1; i < b->num_inst && !run; i++)
         if (b->inst[i].op == IND_LOOP_LOAD) run = sched__mix_over(s, l, b->inst[i].source);
     return run;
 }
 
-/* Lists the loops that reduce values of each buffer: the first pass counts, the second one fills. */
-static bool sched__find_reducers(sched__splitter *s, ind__arena *memory) {
-    const ind__lowered *p = s->program;
+/* Lists the loops that load values of each buffer, or only those that reduce them: the first pass counts, the second
+   one fills. */
+static bool sched__list_readers(const ind__lowered *p, ind__arena *memory, bool reducing, sched__readers *list) {
     uint32_t n = 0;
+    list->first = ind__arena_alloc(memory, ((size_t)p->num_buffers + 1) * sizeof *list->first);
+    if (!list->first) return false;
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t l = 0; l < p->num_loops; l++) {
             const ind_body *b = p->loop[l].body;
-            for (uint32_t i = 1; i < b->num_inst && sched__reduces_rows(&p->loop[l]); i++) {
+            if (reducing && !sched__reduces_rows(&p->loop[l])) continue;
+            for (uint32_t i = 1; i < b->num_inst; i++) {
                 if (b->inst[i].op != IND_LOOP_LOAD) continue;
-                uint32_t *at = &s->first_reader[b->inst[i].source + (pass ? 0u : 1u)];
-                if (pass) s->reader[*at] = l;
+                uint32_t *at = &list->first[b->inst[i].source + (pass ? 0u : 1u)];
+                if (pass) list->loop[*at] = l;
                 ++*at, n++;
             }
         }
         if (!pass) {
-            for (uint32_t b = 0; b < p->num_buffers; b++) s->first_reader[b + 1] += s->first_reader[b];
-            s->reader = ind__arena_alloc(memory, ((size_t)n + 1) * sizeof *s->reader);
-            if (!s->reader) return false;
+            for (uint32_t b = 0; b < p->num_buffers; b++) list->first[b + 1] += list->first[b];
+            list->loop = ind__arena_alloc(memory, ((size_t)n + 1) * sizeof *list->loop);
+            if (!list->loop) return false;
         }
     }
-    for (uint32_t b = p->num_buffers; b-- > 0;)
-        s->first_reader[b + 1] = s->first_reader[b]; /* each offset is at its end */
-    s->first_reader[0] = 0;
+    for (uint32_t b = p->num_buffers; b-- > 0;) list->first[b + 1] = list->first[b]; /* each offset is at its end */
+    list->first[0] = 0;
     return true;
+}
+
+static bool sched__find_readers(sched__splitter *s, ind__arena *memory) {
+    return sched__list_readers(s->program, memory, false, &s->readers) &&
+           sched__list_readers(s->program, memory, true, &s->reducers);
 }
 
 ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *policy) {
@@ -1071,11 +1312,10 @@ ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *polic
     if (s.policy.disable || s.policy.disable_split) return IND_OK;
     s.split = ind__arena_alloc(&memory, ((size_t)p->num_loops + 1) * sizeof *s.split);
     s.has_first_stage = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
-    s.first_reader = ind__arena_alloc(&memory, ((size_t)p->num_buffers + 1) * sizeof *s.first_reader);
-    bool ok = s.split && s.has_first_stage && s.first_reader && sched__find_reducers(&s, &memory);
+    bool ok = s.split && s.has_first_stage && sched__find_readers(&s, &memory);
     for (uint32_t l = 0; ok && l < p->num_loops; l++) {
-        int outer = sched__may_split(&s, l) ? sched__split_for_rows(&s, l) : 0;
-        s.split[l] = (ind__split){.outer = outer, .run = outer ? 0 : sched__mix(&s, l)};
+        ok = sched__split_rows(&s, l, &memory);
+        if (ok && !s.split[l].outer) s.split[l].run = sched__mix(&s, l);
     }
     ind_status status = ok ? ind__lowered_split(p, s.split) : ind__failed(p->context);
     ind__arena_free(&memory);
@@ -1840,23 +2080,31 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     return args > f->policy.max_args;
 }
 
-/* True if the blocks that share a row have it in shared memory, so that few long rows are still read only once. There
-   must be two waves of them on a GPU that runs twice few_rows blocks at a time, as the next row is loaded while one is
-   combined. (batch_norm of 32 and 16 channels of 401408 f32 by clusters of 16: 76 and 79 % of copy bandwidth, in two
-   kernels 53 and 51; rows read again in each pass: 50, in two kernels 62.) */
-static bool sched__rows_fit_shared(const sched__fuser *f, int64_t rows, int64_t length) {
-    const int64_t most = f->policy.row_blocks, parts = length / f->policy.long_row,
-                  blocks = parts < most ? parts : most;
-    return length <= most * f->policy.kept_row && rows * blocks >= 4 * f->policy.few_rows;
+/* True if no reduction or per-element value of the two groups depends on a reduction of them: one pass over the rows
+   computes all. */
+static bool sched__one_pass(sched__fuser *f, uint32_t a, uint32_t b, int64_t rows) {
+    f->visits.epoch++;
+    for (int half = 0; half < 2; half++) {
+        for (uint32_t l = f->group[half ? b : a].head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
+            const ind__loop *loop = &f->program->loop[l];
+            bool after = false;
+            for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++)
+                after |= !f->access[i].write && f->visits.mark[f->access[i].buffer] == f->visits.epoch;
+            if (after && (loop->body->rrank || sched__points_hint(loop->body, 0, loop->body->rank) > rows))
+                return false;
+            for (uint32_t o = 0; o < loop->num_outputs && (after || loop->body->rrank); o++)
+                f->visits.mark[loop->output[o]] = f->visits.epoch;
+        }
+    }
+    return true;
 }
 
 /* True if fusing an elementwise loop with a few very long rows leaves multiprocessors idle and does not save its store.
-   The saved launch is worth less. */
-static bool sched__underfills_gpu(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+   The saved launch is worth less. Blocks share a row longer than one block reduces alone, if one pass computes all. */
+static bool sched__underfills_gpu(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *flat = &f->group[fit->a->rrank ? b : a];
-    if (!fit->elementwise || fit->domain->hint >= f->policy.few_rows || fit->domain->rhint <= f->policy.long_row ||
-        sched__rows_fit_shared(f, fit->domain->hint, fit->domain->rhint))
-        return false;
+    if (!fit->elementwise || !sched__few_long_rows(&f->policy, fit->domain->hint, fit->domain->rhint)) return false;
+    if (fit->domain->rhint > f->policy.block_row && sched__one_pass(f, a, b, fit->domain->hint)) return false;
     for (uint32_t l = flat->head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
         const ind__loop *loop = &f->program->loop[l];
         for (uint32_t o = 0; o < loop->num_outputs; o++) {
@@ -1974,14 +2222,15 @@ static uint8_t sched__memory_scarcity(const sched__fuser *f, uint32_t a, uint32_
     return f->group[a].care > f->group[b].care ? f->group[a].care : f->group[b].care;
 }
 
-/* Group whose partial results of runs this group reduces; SCHED_NONE: none. */
+/* Group whose partial results this group reduces; SCHED_NONE: none. */
 static uint32_t sched__first_stage_of(sched__fuser *f, uint32_t g) {
     for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it))
-        if (!it.at->write && f->program->buffer[it.at->buffer].run) return f->group_of[sched__writer(f, it.at->buffer)];
+        if (!it.at->write && f->program->buffer[it.at->buffer].partial)
+            return f->group_of[sched__writer(f, it.at->buffer)];
     return IND__SCHED_NONE;
 }
 
-/* Second stages of the same kernel's columns share no reads, but fusing them saves a launch. */
+/* Second stages of one kernel's partial results share no reads, but fusing them saves a launch. */
 static bool sched__are_second_stages(sched__fuser *f, uint32_t a, uint32_t b) {
     uint32_t first = sched__first_stage_of(f, a);
     return first != IND__SCHED_NONE && first == sched__first_stage_of(f, b);
@@ -2649,24 +2898,25 @@ static bool sched__add_pair(sched__fuser *f, sched__pairs *p, uint32_t x, uint32
     return (!sched__changed(f, p, a) && !sched__changed(f, p, b)) || sched__put_pair(f, p, a, b);
 }
 
-/* Adds the second stages of one kernel's columns as neighbours; they share no buffer. */
+/* Adds the second stages of one kernel's partial results as neighbours; they share no buffer. */
 static bool sched__add_second_stages(sched__fuser *f, sched__pairs *p, uint32_t buffer) {
-    uint32_t writer = sched__writer(f, buffer);
-    uint32_t l = writer == IND__SCHED_NONE ? writer : f->next_loop[writer],
-             read = f->buffers.reader[f->buffers.first_reader[buffer]];
+    const uint32_t writer = sched__writer(f, buffer), found = p->num;
+    uint32_t l = writer == IND__SCHED_NONE ? writer : f->next_loop[writer];
+    uint32_t read = f->buffers.reader[f->buffers.first_reader[buffer]];
     if (l == IND__SCHED_NONE || !sched__changed(f, p, f->group_of[writer])) return true;
-    for (; l != IND__SCHED_NONE; l = f->next_loop[l]) {
+    for (; l != IND__SCHED_NONE && p->num == found; l = f->next_loop[l]) {
         uint32_t other = f->program->loop[l].output[0];
-        if (!f->program->buffer[other].run || !sched__num_readers(f, other)) continue;
-        return sched__put_pair(f, p, f->group_of[read], f->group_of[f->buffers.reader[f->buffers.first_reader[other]]]);
+        if (!f->program->buffer[other].partial || !sched__num_readers(f, other)) continue;
+        uint32_t reader = f->buffers.reader[f->buffers.first_reader[other]];
+        if (!sched__put_pair(f, p, f->group_of[read], f->group_of[reader])) return false;
     }
     return true;
 }
 
 static bool sched__add_neighbours(sched__fuser *f, sched__pairs *p, uint32_t buffer) {
     uint32_t writer = sched__writer(f, buffer), end = f->buffers.first_reader[buffer + 1];
-    bool run = f->program->buffer[buffer].run && sched__num_readers(f, buffer);
-    if (run && !sched__add_second_stages(f, p, buffer)) return false;
+    bool partial = f->program->buffer[buffer].partial && sched__num_readers(f, buffer);
+    if (partial && !sched__add_second_stages(f, p, buffer)) return false;
     for (uint32_t r = f->buffers.first_reader[buffer]; r < end; r++) {
         if (writer != IND__SCHED_NONE && !sched__add_pair(f, p, writer, f->buffers.reader[r])) return false;
         for (uint32_t q = r + 1; q < end && q - r <= IND__SCHED_NEIGHBOURS; q++) {
@@ -2862,25 +3112,14 @@ static ind_edge *sched__add_edge(sched__fuser *f, uint32_t from, uint32_t to, ui
     return e;
 }
 
-/* The reason why loop l is not a two-stage reduction whose first stage shares the rows of loop r; DOMAINS_DIFFER: not
-   applicable. Applies the checks of ind__split_reductions to the current program. */
+/* The reason why loop l is not a two-stage reduction whose first stage shares rows with the kernel of loop r;
+   DOMAINS_DIFFER: not applicable. Applies the checks of ind__split_reductions to the current program. */
 static ind_fusion_reason sched__why_unsplit(const sched__splitter *s, uint32_t l, uint32_t r) {
-    const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
-    ind_expr to[IND__SCHED_DIMS];
-    bool reduce = sched__reduces_rows(&s->program->loop[l]) && sched__reduces_rows(&s->program->loop[r]);
-    int outer = reduce ? sched__rows_within(whole, rows, to) : 0;
-    uint32_t distance = l < r ? r - l : l - r, dot = outer ? ind__body_splits(whole) : 0;
-    if (!outer) return IND_FUSION_DOMAINS_DIFFER;
-    if (s->policy.disable_split) return IND_FUSION_SPLIT_DISABLED;
-    if (!dot) return IND_FUSION_SPLIT_KIND;
-    if (distance > (uint32_t)s->policy.max_distance) return IND_FUSION_TOO_FAR;
-    int64_t shared = sched__shared_load_bytes(s, whole, rows, to),
-            partials = sched__points_hint(whole, 0, whole->rank + outer);
-    if (shared < 0) return IND_FUSION_SPLIT_ORDER;
-    if (shared < s->policy.launch_bytes && sched__reduced_unsplit_too(s, l, true)) return IND_FUSION_SPLIT_SHARED;
-    if (shared / s->policy.split_share / ind_dtype_bytes((ind_dtype)whole->inst[dot].dtype) < partials)
-        return IND_FUSION_SPLIT_PARTIALS;
-    return sched__data_read_after(s, l) ? IND_FUSION_SPLIT_READ_AGAIN : IND_FUSION_DOMAINS_DIFFER;
+    ind_expr size[IND__SCHED_DIMS];
+    ind__split split;
+    uint32_t rows;
+    ind_fusion_reason why = sched__split_along_rows(s, l, r, &split, size, &rows);
+    return why == IND_FUSION_FUSED_HORIZONTAL ? IND_FUSION_DOMAINS_DIFFER : why;
 }
 
 static ind_fusion_reason sched__why_unfused(sched__fuser *f, uint32_t from, uint32_t to) {
@@ -2934,10 +3173,8 @@ static bool sched__explain_horizontal(sched__fuser *f, uint32_t buffer) {
 }
 
 static bool sched__explain(sched__fuser *f) {
-    const size_t buffers = f->program->num_buffers;
     sched__splitter splitter = {.program = f->program, .policy = f->policy};
-    splitter.first_reader = ind__arena_alloc(&f->scratch, (buffers + 1) * sizeof *splitter.first_reader);
-    if (!splitter.first_reader || !sched__find_reducers(&splitter, &f->scratch)) return sched__fail(f);
+    if (!sched__find_readers(&splitter, &f->scratch)) return sched__fail(f);
     f->splitter = &splitter;
     for (uint32_t b = 1; b < f->program->num_buffers && !f->failed; b++) {
         sched__explain_vertical(f, b);
@@ -3701,9 +3938,14 @@ static uint32_t sched__last_reader(const sched__fuser *f, uint32_t buffer, uint3
     return last > least ? last : least;
 }
 
-/* Extends the lifetime of partial results of columns of the same data: all of them are live until the last one is
-   reduced. That saves reading the data for each. */
-static void sched__extend_run_lifetime(const sched__fuser *f, uint32_t writer, sched__lifetime *life) {
+/* Extends the lifetime of partial results. Those of columns of the same data are all live until the last one is
+   reduced; that saves reading the data for each. Those of rows are live from the beginning, as any kernel over the rows
+   may compute them. */
+static void sched__extend_partial_lifetime(const sched__fuser *f, uint32_t b, uint32_t writer, sched__lifetime *life) {
+    if (!f->program->buffer[b].run) {
+        life->begin = 0;
+        return;
+    }
     for (uint32_t i = f->first_access[writer]; i < f->first_access[writer + 1]; i++) {
         if (f->access[i].write) continue;
         uint32_t at = f->buffers.first_reader[f->access[i].buffer],
@@ -3735,7 +3977,7 @@ static bool sched__find_unfused_peak(sched__fuser *f) {
         if (sched__is_size(f->program, b)) end = loops - 1; /* read back after a run */
         life[n] = (sched__lifetime){b, writer, end, ind__align_up(f->buffers.bytes[b], IND__ALIGNMENT),
                                     f->buffers.bytes_hint[b]};
-        if (f->program->buffer[b].run) sched__extend_run_lifetime(f, writer, &life[n]);
+        if (f->program->buffer[b].partial) sched__extend_partial_lifetime(f, b, writer, &life[n]);
         n++;
     }
     f->schedule->op_by_op_bytes = sched__peak(f, life, n, loops);

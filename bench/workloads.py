@@ -110,6 +110,46 @@ def add_layer_norm(rows, cols):
                     ("h", "out"))
 
 
+def scaled_layer_norm(rows, cols):
+    """A layer_norm whose result is scaled, and its largest magnitude: what dynamic scaling to fp8 needs."""
+    text = graph("scaled_layer_norm", [f"input x : bf16[B, {cols}]", f"const w : bf16[{cols}]", f"const b : bf16[{cols}]",
+                                       f"h = layer_norm(x, w, b, normalized_shape=[{cols}])", "a = abs(h)", "largest = amax(a)", "out = mul(h, 2)",
+                                       "output largest", "output out"], rows)
+    bf16 = torch.bfloat16
+
+    def forward(x, w, b):
+        h = F.layer_norm(x, (cols,), w, b)
+        return h.abs().amax(), h * 2
+
+    return Workload(f"layer_norm scaled, and amax of all, bf16 {rows} x {cols}", text, forward,
+                    lambda: {"x": randn(rows, cols, dtype=bf16), **{k: randn(cols, dtype=bf16) for k in "wb"}}, [rows], 4 * (rows * cols + cols),
+                    ("largest", "out"))
+
+
+def softmax_gradient_norm(rows, cols):
+    text = graph("softmax_gradient_norm", [f"input g : bf16[B, {cols}]", f"input y : bf16[B, {cols}]", "p = mul(g, y)", "s = sum(p, dim=[1], keepdim=true)",
+                                           "u = sub(g, s)", "out = mul(y, u)", "f = cast(out, dtype=f32)", "q = square(f)", "t = sum(q)", "norm = sqrt(t)",
+                                           "output out", "output norm"], rows)
+
+    def forward(g, y):
+        d = y * (g - (g * y).sum(1, keepdim=True))
+        return d, d.float().square().sum().sqrt()
+
+    return Workload(f"softmax backward, and the norm of all, bf16 {rows} x {cols}", text, forward,
+                    lambda: {k: randn(rows, cols, dtype=torch.bfloat16) for k in "gy"}, [rows], 6 * rows * cols, ("out", "norm"))
+
+
+def gradient_norm(n):
+    text = graph("gradient_norm", ["input g : f32[B]", "input x : f32[B]", "s = silu(x)", "out = mul(g, s)", "q = square(out)", "t = sum(q)",
+                                   "norm = sqrt(t)", "output out", "output norm"], n)
+
+    def forward(g, x):
+        d = g * F.silu(x)
+        return d, d.square().sum().sqrt()
+
+    return Workload(f"g * silu(x), and its norm, f32 {n >> 20} Mi", text, forward, lambda: {k: randn(n) for k in "gx"}, [n], 12 * n, ("out", "norm"))
+
+
 def column_sum(rows, cols):
     text = graph("column_sum", [f"input x : f32[B, {cols}]", "out = sum(x, dim=[0])", "output out"], rows)
     return Workload(f"column sum f32 {rows} x {cols}", text, lambda x: x.sum(0), lambda: {"x": randn(rows, cols)}, [rows], 4 * rows * cols)
@@ -241,6 +281,7 @@ def minilm(batch, length, attention, name):
 WORKLOADS = [minilm(32, 128, attention_plain, "torch: explicit softmax"), minilm(32, 128, attention_library, "torch: SDPA"), pointwise(),
              softmax(8192, 4096), softmax(4096, 65536), add_layer_norm(16384, 4096), column_sum(16384, 4096), sum_squares(256 << 20),
              cross_entropy(8192, 128256), transpose_add(8192), embedding_norm(16384, 2048), index_add(65536, 512, 32768), cumsum(4096, 16384),
+             scaled_layer_norm(16384, 4096), softmax_gradient_norm(16384, 4096), gradient_norm(64 << 20), cross_entropy(16384, 4096),
              rotary(4, 4096, 32, 8, 128), matmul_gelu(4096, 4096, 4096), quantised_product(1, 4096, 4096)]
 
 SWEEP_BYTES = 256 << 20

@@ -86,6 +86,7 @@ extern "C" {
 #include <string.h>
 
 //@ sched/fuser.c
+//@ sched/split_rows.c
 //@ sched/split.c
 //@ sched/accesses.c
 //@ sched/loop_order.c

@@ -109,6 +109,7 @@ typedef struct ind_kernel {
       "0.4 us: 4096 k of an 8-bit operand took 45 us, against 19 us after a 13 us kernel that converts it")            \
     X(int, few_rows, 64, SMS, "a kernel over fewer long rows than this leaves most of a GPU idle", "132 SMs")          \
     X(int, long_row, 16384, NONE, "elements of a long row", "batch_norm")                                              \
+    X(int, block_row, 65536, NONE, "elements of the longest row that one block reduces alone", "register_row")         \
     X(int, kept_row, 25600, SHARED, "elements of a row that a block has in shared memory", "two f32 rows in 200 KiB")  \
     X(int, max_scans, 4, NONE, "most scans of a kernel, at most 16", "each needs registers for its thread's segment")  \
     X(int, max_parts, 64, NONE, "most kernels of a launch", "their arguments fit into the 4 KiB of any launch")        \
@@ -152,6 +153,7 @@ typedef struct ind_fusion_policy {
     X(SPLIT_DISABLED, "a two-stage reduction could share its rows: two-stage reductions are disabled")                 \
     X(SPLIT_KIND, "a two-stage reduction could share its rows: this kind of reduction has one stage")                  \
     X(SPLIT_ORDER, "a two-stage reduction could share its rows: fusion would create a dependency cycle")               \
+    X(SPLIT_FEW_ROWS, "a two-stage reduction could share its rows: few long rows would leave multiprocessors idle")    \
     X(SPLIT_SHARED, "a two-stage reduction could share its rows: it shares its data with another reduction")           \
     X(SPLIT_PARTIALS, "a two-stage reduction could share its rows: its partial results are too large")                 \
     X(SPLIT_READ_AGAIN, "a two-stage reduction could share its rows: a later kernel reads the data again")             \
@@ -247,9 +249,10 @@ typedef struct ind_schedule {
     /* Both count intermediates, each rounded up to 256 bytes; the caller owns the memory of outputs. */
     ind_expr peak_bytes;     /* largest sum of live intermediates; <= arena_bytes */
     ind_expr op_by_op_bytes; /* unfused peak: every loop runs alone in the program's order, each result freed after its
-                                last reader. The plan must not exceed it. Partial results of a two-stage reduction are
-                                live from stage to stage; those of columns of the same data, which one kernel reduces,
-                                are all live at the same time */
+                                last reader. The plan must not exceed it. Partial results of a two-stage reduction along
+                                rows are live from the beginning to the second stage, as any kernel over the rows may
+                                compute them; those of columns of the same data, which one kernel reduces, are all live
+                                at the same time */
 } ind_schedule;
 
 /* Splits suitable reductions of the program into two stages. The first stage then shares the rows that another loop

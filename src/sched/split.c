@@ -1,187 +1,3 @@
-/* ================================================================================================== >>split */
-
-/* Splits are decided before any fusion. A first stage is created for another loop's rows only if both are certain to
-   fuse: neither depends on the other except at the same point. */
-typedef struct sched__splitter {
-    const ind__lowered *program;
-    ind_fusion_policy policy;
-    ind__split *split;        /* by loop: as for ind__lowered_split */
-    uint8_t *has_first_stage; /* by loop: a first stage was created for its rows */
-    uint32_t *reader;         /* loops that reduce values loaded from a buffer, ascending */
-    uint32_t *first_reader;   /* by buffer, one more than buffers */
-} sched__splitter;
-
-static bool sched__reduces_rows(const ind__loop *l) {
-    return l->reduction != IND_REDUCE_NONE && l->reduction != IND_REDUCE_DOT && !l->body->call;
-}
-
-static bool sched__loads(const ind_body *b, uint32_t buffer) {
-    for (uint32_t i = 1; i < b->num_inst; i++)
-        if (b->inst[i].op == IND_LOOP_LOAD && b->inst[i].source == buffer) return true;
-    return false;
-}
-
-static int64_t sched__points_hint(const ind_body *b, int from, int to) {
-    int64_t n = 1;
-    for (int v = from; v < to; v++) {
-        int64_t size = sched__hint(sched__extent(b->var[v]));
-        n = size && n > INT64_MAX / size ? INT64_MAX : n * size;
-    }
-    return n;
-}
-
-/* Finds the variables of `b` whose extent is not 1; returns their number; *p: how many of them are in P. */
-static int sched__long_vars(const ind_body *b, int var[IND__SCHED_DIMS], int *p) {
-    int n = 0;
-    *p = 0;
-    for (int v = 0; v < b->rank + b->rrank; v++) {
-        if (sched__is_one(sched__extent(b->var[v]))) continue;
-        *p += v < b->rank;
-        var[n++] = v;
-    }
-    return n;
-}
-
-/* If the points of `whole` are those of `rows` in the same order, but with more dimensions reduced, returns the number
-   of its R dimensions that are in rows' P; else 0. to: its variables expressed in those of `rows`. */
-static int sched__rows_within(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
-    int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
-    int n = sched__long_vars(whole, mine, &my_p), m = sched__long_vars(rows, theirs, &their_p);
-    if (n != m || their_p <= my_p || their_p == n) return 0;
-    for (int v = 0; v < whole->rank + whole->rrank; v++) to[v] = ind_int(whole->context, 0);
-    for (int k = 0; k < n; k++) {
-        if (!ind_expr_same(sched__extent(whole->var[mine[k]]), sched__extent(rows->var[theirs[k]]))) return 0;
-        to[mine[k]] = rows->var[theirs[k]];
-    }
-    return mine[their_p - 1] + 1 - whole->rank;
-}
-
-/* An index with the variables of extent 1 set to 0. */
-static ind_expr sched__plain_index(const ind_body *b, ind_expr index) {
-    ind_expr to[IND__SCHED_DIMS];
-    for (int v = 0; v < b->rank + b->rrank; v++)
-        to[v] = sched__is_one(sched__extent(b->var[v])) ? ind_int(b->context, 0) : b->var[v];
-    return ind__substitute(index, b->var, to, b->rank + b->rrank);
-}
-
-/* True if `rows` loads (or stores) this element of the buffer at the same point. */
-static bool sched__has_access(const ind_body *rows, ind_loop_op op, uint32_t buffer, ind_expr index) {
-    for (uint32_t i = 1; i < rows->num_inst; i++) {
-        const ind__inst *in = &rows->inst[i];
-        if (in->op != op || in->source != buffer) continue;
-        if (ind_expr_same(sched__plain_index(rows, rows->index[in->index]), index)) return true;
-    }
-    return false;
-}
-
-/* Bytes that `whole` reads at the same points as `rows`; -1: they are not certain to fuse. */
-static int64_t sched__shared_load_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows,
-                                        const ind_expr *to) {
-    int64_t bytes = 0;
-    for (uint32_t i = 1; i < whole->num_inst; i++) {
-        const ind__inst *in = &whole->inst[i];
-        if (in->op != IND_LOOP_LOAD) continue;
-        const ind__buffer *x = &s->program->buffer[in->source];
-        ind_expr at = ind__substitute(whole->index[in->index], whole->var, to, whole->rank + whole->rrank);
-        bool loaded = sched__has_access(rows, IND_LOOP_LOAD, in->source, at);
-        bool made = sched__has_access(rows, IND_LOOP_STORE, in->source, at);
-        if (x->mutates || x->mutated_by) return -1;
-        if (x->kind == IND__BUFFER_COMPUTED && !made && !sched__loads(rows, in->source)) return -1;
-        if (loaded || made) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(x)));
-    }
-    for (uint32_t i = 1; i < rows->num_inst; i++) { /* both read only data computed before either */
-        const ind__inst *in = &rows->inst[i];
-        if (in->op != IND_LOOP_LOAD) continue;
-        const ind__buffer *x = &s->program->buffer[in->source];
-        if (x->mutates || x->mutated_by) return -1;
-        if (x->kind == IND__BUFFER_COMPUTED && !sched__loads(whole, in->source)) return -1;
-    }
-    return bytes;
-}
-
-/* True if another loop reduces the same data over the same dimensions, so that both fuse unsplit. Unless `any`, only
-   loops that cannot be split count. */
-static bool sched__reduced_unsplit_too(const sched__splitter *s, uint32_t l, bool any) {
-    const ind_body *b = s->program->loop[l].body;
-    int64_t points = sched__points_hint(b, b->rank, b->rank + b->rrank);
-    for (uint32_t i = 1; i < b->num_inst; i++) {
-        uint32_t x = b->inst[i].source, tried = 0;
-        if (b->inst[i].op != IND_LOOP_LOAD) continue;
-        for (uint32_t at = s->first_reader[x]; at < s->first_reader[x + 1] && tried < IND__SCHED_NEIGHBOURS; at++) {
-            const ind_body *other = s->program->loop[s->reader[at]].body;
-            tried++;
-            if (other == b || other->rank != b->rank || other->rrank != b->rrank) continue;
-            if (sched__points_hint(other, b->rank, b->rank + b->rrank) != points) continue;
-            if (any || !ind__body_splits(other)) return true;
-        }
-    }
-    return false;
-}
-
-/* Number of R dimensions of loop l to move out so that its first stage shares loop r's rows; 0: do not split. */
-static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
-    ind_expr to[IND__SCHED_DIMS];
-    const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
-    uint32_t distance = l < r ? r - l : l - r;
-    if (r == l || s->split[r].outer || distance > (uint32_t)s->policy.max_distance) return 0;
-    int outer = sched__rows_within(whole, rows, to);
-    if (!outer) return 0;
-    int64_t partials = sched__points_hint(whole, 0, whole->rank + outer),
-            shared = sched__shared_load_bytes(s, whole, rows, to);
-    int bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
-    /* loops that would share a kernel then have a second stage each */
-    if (shared < s->policy.launch_bytes && sched__reduced_unsplit_too(s, l, true)) return 0;
-    return shared / s->policy.split_share / bytes >= partials ? outer : 0;
-}
-
-/* True if a user of the result reads the loop's data again, as a normalisation does. Then one unsplit kernel is better,
-   as it still has the data. */
-static bool sched__data_read_after(const sched__splitter *s, uint32_t l) {
-    const ind__lowered *p = s->program;
-    uint8_t follows[IND__SCHED_WINDOW] = {1}; /* by loop, from l on: it depends on the result */
-    for (uint32_t m = l + 1; m < p->num_loops && m - l < IND__SCHED_WINDOW; m++) {
-        const ind_body *b = p->loop[m].body;
-        bool shares = false;
-        for (uint32_t i = 1; i < b->num_inst; i++) {
-            const ind__buffer *x = &p->buffer[b->inst[i].source];
-            if (b->inst[i].op != IND_LOOP_LOAD) continue;
-            bool within = x->kind == IND__BUFFER_COMPUTED && x->loop >= l && x->loop < m;
-            follows[m - l] |= within && follows[x->loop - l];
-            shares = shares || sched__loads(p->loop[l].body, b->inst[i].source);
-        }
-        if (shares && follows[m - l]) return true;
-    }
-    return false;
-}
-
-/* Tries the loops that reduce data that loop l reads. */
-static int sched__split_for_rows(sched__splitter *s, uint32_t l) {
-    const ind_body *b = s->program->loop[l].body;
-    for (uint32_t i = 1; i < b->num_inst; i++) {
-        uint32_t x = b->inst[i].source;
-        if (b->inst[i].op != IND_LOOP_LOAD) continue;
-        uint32_t at = s->first_reader[x], end = s->first_reader[x + 1];
-        while (at < end && s->reader[at] + IND__SCHED_NEIGHBOURS < l) at++;
-        for (uint32_t n = 0; at < end && n < IND__SCHED_NEIGHBOURS; at++, n++) {
-            int outer = sched__split_for(s, l, s->reader[at]);
-            if (!outer) continue;
-            if (sched__data_read_after(s, l)) return 0;
-            s->has_first_stage[s->reader[at]] = 1;
-            return outer;
-        }
-    }
-    return 0;
-}
-
-static bool sched__may_split(const sched__splitter *s, uint32_t l) {
-    const ind__loop *loop = &s->program->loop[l];
-    int var[IND__SCHED_DIMS], p;
-    if (!sched__reduces_rows(loop) || loop->body->rank + loop->body->rrank > IND_MAX_RANK) return false;
-    int n = sched__long_vars(loop->body, var, &p);
-    if (n - p < 2 || !ind__body_splits(loop->body)) return false;
-    return !s->has_first_stage[l] && !ind__body_unbacked(s->program, loop->body);
-}
-
 /* ---- columns: their reduction is fused into a kernel over the rows. Each of its blocks iterates over a run of rows
    and stores a partial result per column, which a second stage reduces. An unfused first stage reads and combines like
    a separate reduction of columns. */
@@ -215,41 +31,6 @@ static int64_t sched__shared_column_bytes(const sched__splitter *s, const ind_bo
         if (shared) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(&s->program->buffer[in->source])));
     }
     return bytes;
-}
-
-/* True if the loop computes `rows` rows of `columns` elements, or per-row values. */
-static bool sched__on_rows(const ind_body *b, int64_t rows, int64_t columns) {
-    int64_t points = sched__points_hint(b, 0, b->rank), reduced = sched__points_hint(b, b->rank, b->rank + b->rrank);
-    return b->rrank ? points == rows && reduced == columns : points == rows || points / (columns ? columns : 1) == rows;
-}
-
-/* True if a kernel of column loop l, row loop r and the loops on the same rows between them would depend on another
-   kernel in between. */
-static bool sched__needs_kernel_between(const sched__splitter *s, uint32_t l, uint32_t r) {
-    enum {
-        FOLLOWS = 1,
-        OUTSIDE = 2
-    }; /* it depends on the first loop's result; through a loop that does not work on
-          these rows */
-    const ind__lowered *p = s->program;
-    const ind_body *whole = p->loop[l].body;
-    uint32_t first = l < r ? l : r, last = l < r ? r : l;
-    uint8_t from[IND__SCHED_WINDOW] = {FOLLOWS};
-    int64_t columns = sched__points_hint(whole, 0, whole->rank);
-    int64_t rows = sched__points_hint(whole, whole->rank, whole->rank + whole->rrank);
-    if (last - first >= IND__SCHED_WINDOW) return true;
-    for (uint32_t m = first + 1; m <= last; m++) {
-        const ind_body *b = p->loop[m].body;
-        for (uint32_t i = 1; i < b->num_inst; i++) {
-            const ind__buffer *x = &p->buffer[b->inst[i].source];
-            if (b->inst[i].op != IND_LOOP_LOAD || x->kind != IND__BUFFER_COMPUTED || x->loop < first || x->loop >= m)
-                continue;
-            uint8_t how = from[x->loop - first];
-            if (how && x->loop != first && !sched__on_rows(p->loop[x->loop].body, rows, columns)) how = OUTSIDE;
-            from[m - first] = how > from[m - first] ? how : from[m - first];
-        }
-    }
-    return first == r ? from[last - first] == OUTSIDE : from[last - first] != 0;
 }
 
 /* True if every load that varies along the columns is contiguous along the last of them, and none of the loaded buffers
@@ -307,14 +88,31 @@ static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, i
     return rows / run >= p->fill_blocks / 4 && shared / p->split_share / bytes / columns >= rows / run ? run : 0;
 }
 
+/* Rows and columns that loop `whole` reduces, by the hints. */
+typedef struct sched__grid {
+    const ind__lowered *program;
+    int64_t rows, columns;
+} sched__grid;
+
+/* True if the loop computes rows of this number and length, or per-row values. */
+static bool sched__on_rows(const void *grid, uint32_t loop) {
+    const sched__grid *g = grid;
+    const ind_body *b = g->program->loop[loop].body;
+    int64_t points = sched__points_hint(b, 0, b->rank), reduced = sched__points_hint(b, b->rank, b->rank + b->rrank);
+    if (b->rrank) return points == g->rows && reduced == g->columns;
+    return points == g->rows || points / (g->columns ? g->columns : 1) == g->rows;
+}
+
 /* The run for loop l with row loop r, if r reduces rows of the same data; 0: none. made: the loop body that computes
    l's input from r's result (may be NULL). */
 static int64_t sched__mix_with(const sched__splitter *s, uint32_t l, uint32_t r, const ind_body *made) {
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     ind_expr to[IND__SCHED_DIMS];
+    const sched__grid grid = {s->program, sched__points_hint(whole, whole->rank, whole->rank + whole->rrank),
+                              sched__points_hint(whole, 0, whole->rank)};
     bool split = s->split[r].outer || s->split[r].run;
     if (r == l || split || !rows->rrank || !sched__reduces_columns_of(whole, rows, to) ||
-        sched__needs_kernel_between(s, l, r))
+        sched__needs_kernel_between(s, l, r, sched__on_rows, &grid))
         return 0;
     int64_t shared = sched__shared_column_bytes(s, whole, rows);
     if (made) shared = sched__add_hint(shared, sched__shared_column_bytes(s, whole, made));
@@ -325,11 +123,11 @@ static int64_t sched__mix_with(const sched__splitter *s, uint32_t l, uint32_t r,
 static int64_t sched__mix_over(const sched__splitter *s, uint32_t l, uint32_t x) {
     const ind__lowered *p = s->program;
     const ind_body *made = p->buffer[x].kind == IND__BUFFER_COMPUTED ? p->loop[p->buffer[x].loop].body : NULL;
-    uint32_t at = s->first_reader[x], end = s->first_reader[x + 1];
+    uint32_t at = s->reducers.first[x], end = s->reducers.first[x + 1];
     int64_t run = 0;
-    while (at < end && s->reader[at] + IND__SCHED_NEIGHBOURS < l) at++;
+    while (at < end && s->reducers.loop[at] + IND__SCHED_NEIGHBOURS < l) at++;
     for (uint32_t n = 0; !run && at < end && n < IND__SCHED_NEIGHBOURS; at++, n++)
-        run = sched__mix_with(s, l, s->reader[at], NULL);
+        run = sched__mix_with(s, l, s->reducers.loop[at], NULL);
     for (uint32_t i = 1; made && !made->rrank && !run && i < made->num_inst; i++) {
         const ind__buffer *value = &p->buffer[made->inst[i].source];
         if (made->inst[i].op != IND_LOOP_LOAD || value->kind != IND__BUFFER_COMPUTED) continue;
@@ -341,42 +139,49 @@ static int64_t sched__mix_over(const sched__splitter *s, uint32_t l, uint32_t x)
 static int64_t sched__mix(const sched__splitter *s, uint32_t l) {
     const ind__loop *loop = &s->program->loop[l];
     const ind_body *b = loop->body;
-    uint32_t reduce = sched__reduces_rows(loop) ? ind__body_splits(b) : 0;
+    bool splits = sched__reduces_rows(loop) && sched__splits_by_runs(b);
     int64_t run = 0;
-    if (s->policy.disable_mix || !reduce || b->rank + b->rrank > IND_MAX_RANK || s->has_first_stage[l]) return 0;
-    if (!ind__can_scatter((ind_reduction)b->inst[reduce].reduction) || ind__body_unbacked(s->program, b)) return 0;
+    if (s->policy.disable_mix || !splits || b->rank + b->rrank > IND_MAX_RANK || s->has_first_stage[l]) return 0;
+    if (ind__body_unbacked(s->program, b)) return 0;
     if (!sched__contiguous_in_columns(s, b) || !sched__rows_fit_registers(s, b) ||
-        sched__reduced_unsplit_too(s, l, false))
+        sched__reduced_too(s, l, sched__splits_by_runs))
         return 0;
     for (uint32_t i = 1; i < b->num_inst && !run; i++)
         if (b->inst[i].op == IND_LOOP_LOAD) run = sched__mix_over(s, l, b->inst[i].source);
     return run;
 }
 
-/* Lists the loops that reduce values of each buffer: the first pass counts, the second one fills. */
-static bool sched__find_reducers(sched__splitter *s, ind__arena *memory) {
-    const ind__lowered *p = s->program;
+/* Lists the loops that load values of each buffer, or only those that reduce them: the first pass counts, the second
+   one fills. */
+static bool sched__list_readers(const ind__lowered *p, ind__arena *memory, bool reducing, sched__readers *list) {
     uint32_t n = 0;
+    list->first = ind__arena_alloc(memory, ((size_t)p->num_buffers + 1) * sizeof *list->first);
+    if (!list->first) return false;
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t l = 0; l < p->num_loops; l++) {
             const ind_body *b = p->loop[l].body;
-            for (uint32_t i = 1; i < b->num_inst && sched__reduces_rows(&p->loop[l]); i++) {
+            if (reducing && !sched__reduces_rows(&p->loop[l])) continue;
+            for (uint32_t i = 1; i < b->num_inst; i++) {
                 if (b->inst[i].op != IND_LOOP_LOAD) continue;
-                uint32_t *at = &s->first_reader[b->inst[i].source + (pass ? 0u : 1u)];
-                if (pass) s->reader[*at] = l;
+                uint32_t *at = &list->first[b->inst[i].source + (pass ? 0u : 1u)];
+                if (pass) list->loop[*at] = l;
                 ++*at, n++;
             }
         }
         if (!pass) {
-            for (uint32_t b = 0; b < p->num_buffers; b++) s->first_reader[b + 1] += s->first_reader[b];
-            s->reader = ind__arena_alloc(memory, ((size_t)n + 1) * sizeof *s->reader);
-            if (!s->reader) return false;
+            for (uint32_t b = 0; b < p->num_buffers; b++) list->first[b + 1] += list->first[b];
+            list->loop = ind__arena_alloc(memory, ((size_t)n + 1) * sizeof *list->loop);
+            if (!list->loop) return false;
         }
     }
-    for (uint32_t b = p->num_buffers; b-- > 0;)
-        s->first_reader[b + 1] = s->first_reader[b]; /* each offset is at its end */
-    s->first_reader[0] = 0;
+    for (uint32_t b = p->num_buffers; b-- > 0;) list->first[b + 1] = list->first[b]; /* each offset is at its end */
+    list->first[0] = 0;
     return true;
+}
+
+static bool sched__find_readers(sched__splitter *s, ind__arena *memory) {
+    return sched__list_readers(s->program, memory, false, &s->readers) &&
+           sched__list_readers(s->program, memory, true, &s->reducers);
 }
 
 ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *policy) {
@@ -387,11 +192,10 @@ ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *polic
     if (s.policy.disable || s.policy.disable_split) return IND_OK;
     s.split = ind__arena_alloc(&memory, ((size_t)p->num_loops + 1) * sizeof *s.split);
     s.has_first_stage = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
-    s.first_reader = ind__arena_alloc(&memory, ((size_t)p->num_buffers + 1) * sizeof *s.first_reader);
-    bool ok = s.split && s.has_first_stage && s.first_reader && sched__find_reducers(&s, &memory);
+    bool ok = s.split && s.has_first_stage && sched__find_readers(&s, &memory);
     for (uint32_t l = 0; ok && l < p->num_loops; l++) {
-        int outer = sched__may_split(&s, l) ? sched__split_for_rows(&s, l) : 0;
-        s.split[l] = (ind__split){.outer = outer, .run = outer ? 0 : sched__mix(&s, l)};
+        ok = sched__split_rows(&s, l, &memory);
+        if (ok && !s.split[l].outer) s.split[l].run = sched__mix(&s, l);
     }
     ind_status status = ok ? ind__lowered_split(p, s.split) : ind__failed(p->context);
     ind__arena_free(&memory);

@@ -1,5 +1,6 @@
-"""Numerics cases of reductions in two stages (inductor_sched.h, >>split): the first stage joins the rows of another loop, or spreads
-what few outputs reduce over the GPU; and of values of rows that are stored before they are reduced (a mean of losses)."""
+"""Numerics cases of reductions in two stages (inductor_sched.h, >>split): the first stage shares the rows of another loop, also of one
+that its data is computed from; of reductions of what the same pass stores; and of values of rows that are stored before they are reduced
+(a mean of losses)."""
 
 from table import *  # noqa: F403
 
@@ -23,3 +24,46 @@ case("stages_cross_entropy",
 case("stages_row_values_kept",
      "size B in [1, 100]; input x : f32[B, 33]; m = amax(x, [1]); s = sum(x, [1]); q = mul(m, s); d = sum(q); output d, m",
      ({"B": 7}, {"B": 1}, {"B": 65}))
+
+# Reductions of what a kernel computes from its rows.
+ANY_ROWS = ROWS.replace("B in [1,", "B in [0,")
+SOME = ({"B": 0, "S": 5}, *SHAPES)
+for t in ("f16", "bf16", "f32", "f64"):
+    case(f"stages_made_scaled_{t}",
+         f"{ROWS}input x : {t}[B, S]; input w : {t}[S]; input b : {t}[S]; h = layer_norm(x, w, b, [S]); a = abs(h); m = amax(a); s = mul(h, 2); output m, s", SHAPES)
+    case(f"stages_made_variance_{t}",
+         f"{ANY_ROWS}input x : {t}[B, S]; h = softmax(x, -1); v, m = var_mean(h); d = std(x, [0, 1], correction=0); u = var(x); "
+         "output h, v, m, d, u", SOME[:4])
+for how in ("rare", "special", "infinities"):
+    case(f"stages_made_extremes_{how}",
+         f"{ROWS}input x : f32[B, S]; h = softmax(x, -1); a = amax(h); b = amin(h); c = isnan(x); d = any(c); e = isfinite(x); f = all(e); "
+         "output h, a, b, d, f", SHAPES[2:], x=how)
+    case(f"stages_made_variance_{how}",
+         f"{ROWS}input x : f32[B, S]; r = amax(x, [1]); v, m = var_mean(x); output r, v, m", SHAPES[2:], x=how)
+case("stages_made_sums",
+     f"{ANY_ROWS}input x : f32[B, S]; h = softmax(x, -1); s = sum(h); m = mean(h); q = square(h); r = sum(q); n = sqrt(r); output h, s, m, n", SOME)
+case("stages_made_chain",
+     f"{ROWS}input x : bf16[B, S]; input w : bf16[S]; input b : bf16[S]; h = layer_norm(x, w, b, [S]); g = gelu(h); a = abs(g); m = amax(a); output h, g, m", SHAPES)
+case("stages_made_view",
+     "size B in [1, 4096] hint 4096; input x : f32[B, 96]; input w : f32[96]; input b : f32[96]; h = layer_norm(x, w, b, [96]); v = view(h, [B * 96]); m = amax(v); "
+     "u = view(h, [B * 4, 24]); s = sum(u); output h, m, s", ({"B": 7}, {"B": 1}, {"B": 65}))
+case("stages_made_groups",
+     "size B in [1, 64] hint 64; input x : f32[B, 8, 6, 5]; h = group_norm(x, 4); a = abs(h); m = amax(a); s = sum(h); output h, m, s",
+     ({"B": 7}, {"B": 1}, {"B": 33}))
+case("stages_made_scanned",
+     f"{ROWS}input x : f32[B, S]; c = cumsum(x, 1); m = amax(c); n = amin(c); output c, m, n", SHAPES)
+case("stages_made_counts",
+     f"{ANY_ROWS}input x : i64[B, S]; c = cumsum(x, 1); s = sum(c); z = gt(c, 3000000000000); n = sum(z); a = any(z); b = all(z); "
+     "output c, s, n, a, b", SOME, x="ints 0 1000000000000")
+case("stages_made_inner_dims",
+     f"{ROWS}input x : f32[B, 3, S]; h = softmax(x, -1); m = amax(h, [1, 2]); n = amax(h); s = sum(h, [1, 2], true); output h, m, n, s", SHAPES)
+case("stages_made_read_again", f"{ROWS}input x : f32[B, S]; input w : f32[S]; input b : f32[S]; h = layer_norm(x, w, b, [S]); a = abs(h); m = amax(a); y = div(h, m); output m, y", SHAPES)
+case("stages_made_centred", f"{ROWS}input x : f32[B, S]; r = amax(x, [1], true); h = sub(x, r); m = mean(h); q = square(h); v = mean(q); output r, m, v",
+     SHAPES)
+# One pass over a long row reduces and stores.
+LONG = "size N in [0, 10000000] hint 4000000; "
+LONG_RUNS = ({"N": 0}, {"N": 1}, {"N": 1027}, {"N": 9001})
+for t in ("bf16", "f32"):
+    case(f"stages_long_stored_{t}",
+         f"{LONG}input x : {t}[N]; input y : {t}[N]; z = add(x, y); q = square(z); s = sum(q); n = sqrt(s); c = gt(x, 1.0); output z, n, c", LONG_RUNS)
+case("stages_long_stored_rare", f"{LONG.replace('[0,', '[1,')}input x : f32[N]; z = neg(x); m = amax(z); output z, m", LONG_RUNS[1:], x="rare")

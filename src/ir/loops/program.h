@@ -109,8 +109,10 @@ ind_status ind__lowered_fix_layouts(ind__lowered *p);
 uint32_t ind__body_splits(const ind_body *b);
 /* How one loop is split into two stages. */
 typedef struct ind__split {
-    int outer;   /* the first stage reduces over all R dimensions but the first `outer`; 0: see run */
-    int64_t run; /* the first stage swaps R and P and combines runs of `run` points of its P */
+    int outer;            /* the first stage reduces over all R dimensions but the first `outer`; 0: see run */
+    int64_t run;          /* the first stage swaps R and P and combines runs of `run` points of its P */
+    const ind_expr *size; /* with outer: R has these dimensions instead, with the same points; NULL: the body's */
+    int num_sizes;
 } ind__split;
 /* Splits each loop whose split is not zero and whose body splits into two: the second reduces the results of the first.
    Requires fixed layouts. */

@@ -146,12 +146,14 @@ static ind_status ir__verify_unbacked(const ind__lowered *p, uint32_t loop) {
     return IND_OK;
 }
 
-/* True if a second stage combines all that the first stored, in the same way. */
+/* True if a second stage combines all that the first stored, in the same way; the sums of WELFORD are added up. */
 static bool ir__combines_partials(const ind__lowered *p, const ind__loop *second, const ind__buffer *partial) {
     ind_expr size[2 * IND_MAX_RANK];
     int n = second->body->rank + second->body->rrank;
     ir__extents(second->body, 0, n, size);
-    return p->loop[partial->loop].reduction == second->reduction && ind__body_splits(second->body) &&
+    const ind_reduction first = p->loop[partial->loop].reduction;
+    const bool sums = first == IND_REDUCE_WELFORD && second->reduction == IND_REDUCE_SUM;
+    return (first == second->reduction || sums) && ind__body_splits(second->body) &&
            ind_known_eq(ind_expr_product(p->context, size, n), ind__buffer_numel(partial));
 }
 

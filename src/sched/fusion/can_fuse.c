@@ -182,23 +182,31 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     return args > f->policy.max_args;
 }
 
-/* True if the blocks that share a row have it in shared memory, so that few long rows are still read only once. There
-   must be two waves of them on a GPU that runs twice few_rows blocks at a time, as the next row is loaded while one is
-   combined. (batch_norm of 32 and 16 channels of 401408 f32 by clusters of 16: 76 and 79 % of copy bandwidth, in two
-   kernels 53 and 51; rows read again in each pass: 50, in two kernels 62.) */
-static bool sched__rows_fit_shared(const sched__fuser *f, int64_t rows, int64_t length) {
-    const int64_t most = f->policy.row_blocks, parts = length / f->policy.long_row,
-                  blocks = parts < most ? parts : most;
-    return length <= most * f->policy.kept_row && rows * blocks >= 4 * f->policy.few_rows;
+/* True if no reduction or per-element value of the two groups depends on a reduction of them: one pass over the rows
+   computes all. */
+static bool sched__one_pass(sched__fuser *f, uint32_t a, uint32_t b, int64_t rows) {
+    f->visits.epoch++;
+    for (int half = 0; half < 2; half++) {
+        for (uint32_t l = f->group[half ? b : a].head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
+            const ind__loop *loop = &f->program->loop[l];
+            bool after = false;
+            for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++)
+                after |= !f->access[i].write && f->visits.mark[f->access[i].buffer] == f->visits.epoch;
+            if (after && (loop->body->rrank || sched__points_hint(loop->body, 0, loop->body->rank) > rows))
+                return false;
+            for (uint32_t o = 0; o < loop->num_outputs && (after || loop->body->rrank); o++)
+                f->visits.mark[loop->output[o]] = f->visits.epoch;
+        }
+    }
+    return true;
 }
 
 /* True if fusing an elementwise loop with a few very long rows leaves multiprocessors idle and does not save its store.
-   The saved launch is worth less. */
-static bool sched__underfills_gpu(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+   The saved launch is worth less. Blocks share a row longer than one block reduces alone, if one pass computes all. */
+static bool sched__underfills_gpu(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *flat = &f->group[fit->a->rrank ? b : a];
-    if (!fit->elementwise || fit->domain->hint >= f->policy.few_rows || fit->domain->rhint <= f->policy.long_row ||
-        sched__rows_fit_shared(f, fit->domain->hint, fit->domain->rhint))
-        return false;
+    if (!fit->elementwise || !sched__few_long_rows(&f->policy, fit->domain->hint, fit->domain->rhint)) return false;
+    if (fit->domain->rhint > f->policy.block_row && sched__one_pass(f, a, b, fit->domain->hint)) return false;
     for (uint32_t l = flat->head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
         const ind__loop *loop = &f->program->loop[l];
         for (uint32_t o = 0; o < loop->num_outputs; o++) {
@@ -316,14 +324,15 @@ static uint8_t sched__memory_scarcity(const sched__fuser *f, uint32_t a, uint32_
     return f->group[a].care > f->group[b].care ? f->group[a].care : f->group[b].care;
 }
 
-/* Group whose partial results of runs this group reduces; SCHED_NONE: none. */
+/* Group whose partial results this group reduces; SCHED_NONE: none. */
 static uint32_t sched__first_stage_of(sched__fuser *f, uint32_t g) {
     for (sched__access_iter it = sched__first_access(f, g); it.at; sched__next_access(f, &it))
-        if (!it.at->write && f->program->buffer[it.at->buffer].run) return f->group_of[sched__writer(f, it.at->buffer)];
+        if (!it.at->write && f->program->buffer[it.at->buffer].partial)
+            return f->group_of[sched__writer(f, it.at->buffer)];
     return IND__SCHED_NONE;
 }
 
-/* Second stages of the same kernel's columns share no reads, but fusing them saves a launch. */
+/* Second stages of one kernel's partial results share no reads, but fusing them saves a launch. */
 static bool sched__are_second_stages(sched__fuser *f, uint32_t a, uint32_t b) {
     uint32_t first = sched__first_stage_of(f, a);
     return first != IND__SCHED_NONE && first == sched__first_stage_of(f, b);

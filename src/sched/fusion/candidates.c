@@ -34,24 +34,25 @@ static bool sched__add_pair(sched__fuser *f, sched__pairs *p, uint32_t x, uint32
     return (!sched__changed(f, p, a) && !sched__changed(f, p, b)) || sched__put_pair(f, p, a, b);
 }
 
-/* Adds the second stages of one kernel's columns as neighbours; they share no buffer. */
+/* Adds the second stages of one kernel's partial results as neighbours; they share no buffer. */
 static bool sched__add_second_stages(sched__fuser *f, sched__pairs *p, uint32_t buffer) {
-    uint32_t writer = sched__writer(f, buffer);
-    uint32_t l = writer == IND__SCHED_NONE ? writer : f->next_loop[writer],
-             read = f->buffers.reader[f->buffers.first_reader[buffer]];
+    const uint32_t writer = sched__writer(f, buffer), found = p->num;
+    uint32_t l = writer == IND__SCHED_NONE ? writer : f->next_loop[writer];
+    uint32_t read = f->buffers.reader[f->buffers.first_reader[buffer]];
     if (l == IND__SCHED_NONE || !sched__changed(f, p, f->group_of[writer])) return true;
-    for (; l != IND__SCHED_NONE; l = f->next_loop[l]) {
+    for (; l != IND__SCHED_NONE && p->num == found; l = f->next_loop[l]) {
         uint32_t other = f->program->loop[l].output[0];
-        if (!f->program->buffer[other].run || !sched__num_readers(f, other)) continue;
-        return sched__put_pair(f, p, f->group_of[read], f->group_of[f->buffers.reader[f->buffers.first_reader[other]]]);
+        if (!f->program->buffer[other].partial || !sched__num_readers(f, other)) continue;
+        uint32_t reader = f->buffers.reader[f->buffers.first_reader[other]];
+        if (!sched__put_pair(f, p, f->group_of[read], f->group_of[reader])) return false;
     }
     return true;
 }
 
 static bool sched__add_neighbours(sched__fuser *f, sched__pairs *p, uint32_t buffer) {
     uint32_t writer = sched__writer(f, buffer), end = f->buffers.first_reader[buffer + 1];
-    bool run = f->program->buffer[buffer].run && sched__num_readers(f, buffer);
-    if (run && !sched__add_second_stages(f, p, buffer)) return false;
+    bool partial = f->program->buffer[buffer].partial && sched__num_readers(f, buffer);
+    if (partial && !sched__add_second_stages(f, p, buffer)) return false;
     for (uint32_t r = f->buffers.first_reader[buffer]; r < end; r++) {
         if (writer != IND__SCHED_NONE && !sched__add_pair(f, p, writer, f->buffers.reader[r])) return false;
         for (uint32_t q = r + 1; q < end && q - r <= IND__SCHED_NEIGHBOURS; q++) {

@@ -8,25 +8,14 @@ static ind_edge *sched__add_edge(sched__fuser *f, uint32_t from, uint32_t to, ui
     return e;
 }
 
-/* The reason why loop l is not a two-stage reduction whose first stage shares the rows of loop r; DOMAINS_DIFFER: not
-   applicable. Applies the checks of ind__split_reductions to the current program. */
+/* The reason why loop l is not a two-stage reduction whose first stage shares rows with the kernel of loop r;
+   DOMAINS_DIFFER: not applicable. Applies the checks of ind__split_reductions to the current program. */
 static ind_fusion_reason sched__why_unsplit(const sched__splitter *s, uint32_t l, uint32_t r) {
-    const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
-    ind_expr to[IND__SCHED_DIMS];
-    bool reduce = sched__reduces_rows(&s->program->loop[l]) && sched__reduces_rows(&s->program->loop[r]);
-    int outer = reduce ? sched__rows_within(whole, rows, to) : 0;
-    uint32_t distance = l < r ? r - l : l - r, dot = outer ? ind__body_splits(whole) : 0;
-    if (!outer) return IND_FUSION_DOMAINS_DIFFER;
-    if (s->policy.disable_split) return IND_FUSION_SPLIT_DISABLED;
-    if (!dot) return IND_FUSION_SPLIT_KIND;
-    if (distance > (uint32_t)s->policy.max_distance) return IND_FUSION_TOO_FAR;
-    int64_t shared = sched__shared_load_bytes(s, whole, rows, to),
-            partials = sched__points_hint(whole, 0, whole->rank + outer);
-    if (shared < 0) return IND_FUSION_SPLIT_ORDER;
-    if (shared < s->policy.launch_bytes && sched__reduced_unsplit_too(s, l, true)) return IND_FUSION_SPLIT_SHARED;
-    if (shared / s->policy.split_share / ind_dtype_bytes((ind_dtype)whole->inst[dot].dtype) < partials)
-        return IND_FUSION_SPLIT_PARTIALS;
-    return sched__data_read_after(s, l) ? IND_FUSION_SPLIT_READ_AGAIN : IND_FUSION_DOMAINS_DIFFER;
+    ind_expr size[IND__SCHED_DIMS];
+    ind__split split;
+    uint32_t rows;
+    ind_fusion_reason why = sched__split_along_rows(s, l, r, &split, size, &rows);
+    return why == IND_FUSION_FUSED_HORIZONTAL ? IND_FUSION_DOMAINS_DIFFER : why;
 }
 
 static ind_fusion_reason sched__why_unfused(sched__fuser *f, uint32_t from, uint32_t to) {
@@ -80,10 +69,8 @@ static bool sched__explain_horizontal(sched__fuser *f, uint32_t buffer) {
 }
 
 static bool sched__explain(sched__fuser *f) {
-    const size_t buffers = f->program->num_buffers;
     sched__splitter splitter = {.program = f->program, .policy = f->policy};
-    splitter.first_reader = ind__arena_alloc(&f->scratch, (buffers + 1) * sizeof *splitter.first_reader);
-    if (!splitter.first_reader || !sched__find_reducers(&splitter, &f->scratch)) return sched__fail(f);
+    if (!sched__find_readers(&splitter, &f->scratch)) return sched__fail(f);
     f->splitter = &splitter;
     for (uint32_t b = 1; b < f->program->num_buffers && !f->failed; b++) {
         sched__explain_vertical(f, b);

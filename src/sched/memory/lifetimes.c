@@ -76,9 +76,14 @@ static uint32_t sched__last_reader(const sched__fuser *f, uint32_t buffer, uint3
     return last > least ? last : least;
 }
 
-/* Extends the lifetime of partial results of columns of the same data: all of them are live until the last one is
-   reduced. That saves reading the data for each. */
-static void sched__extend_run_lifetime(const sched__fuser *f, uint32_t writer, sched__lifetime *life) {
+/* Extends the lifetime of partial results. Those of columns of the same data are all live until the last one is
+   reduced; that saves reading the data for each. Those of rows are live from the beginning, as any kernel over the rows
+   may compute them. */
+static void sched__extend_partial_lifetime(const sched__fuser *f, uint32_t b, uint32_t writer, sched__lifetime *life) {
+    if (!f->program->buffer[b].run) {
+        life->begin = 0;
+        return;
+    }
     for (uint32_t i = f->first_access[writer]; i < f->first_access[writer + 1]; i++) {
         if (f->access[i].write) continue;
         uint32_t at = f->buffers.first_reader[f->access[i].buffer],
@@ -110,7 +115,7 @@ static bool sched__find_unfused_peak(sched__fuser *f) {
         if (sched__is_size(f->program, b)) end = loops - 1; /* read back after a run */
         life[n] = (sched__lifetime){b, writer, end, ind__align_up(f->buffers.bytes[b], IND__ALIGNMENT),
                                     f->buffers.bytes_hint[b]};
-        if (f->program->buffer[b].run) sched__extend_run_lifetime(f, writer, &life[n]);
+        if (f->program->buffer[b].partial) sched__extend_partial_lifetime(f, b, writer, &life[n]);
         n++;
     }
     f->schedule->op_by_op_bytes = sched__peak(f, life, n, loops);
