@@ -183,8 +183,10 @@ extern "C" {
 //@ graph/text/statements.c
 //@ graph/text/combine.c
 //@ graph/text/strings.c
+//@ graph/patterns/conditions.c
 //@ graph/patterns/parse.c
 //@ graph__builtin_patterns = graph/patterns/builtin.ind
+//@ graph__convolution_patterns = graph/patterns/convolutions.ind
 //@ graph/patterns/register.c
 //@ graph/text/verify.c
 //@ graph/import.c
@@ -193,6 +195,7 @@ extern "C" {
 //@ graph/passes/fold.c
 //@ graph/passes/noop.c
 //@ graph/passes/cse.c
+//@ graph/passes/canonical.c
 //@ graph/patterns/match.c
 //@ graph/patterns/find.c
 //@ graph/patterns/apply.c
