@@ -5400,6 +5400,7 @@ typedef struct graph__lowering {
     uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input contains it after the run */
+    bool *channels_last;    /* by tensor: stored with channels last; NULL: none is */
     bool deterministic;     /* scatters combine the points of an element in the order of the points */
 } graph__lowering;
 
@@ -5445,6 +5446,7 @@ struct graph__lower_ctx {
     struct {
         ind__conv shape;
         ind_expr channels, outputs; /* of one group: of the operand, of the result */
+        bool channels_inner;        /* sums run over windows, then channels */
     } conv;
     struct { /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
@@ -15542,8 +15544,8 @@ static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const i
     at.out = index[next++];
     at.position = index + next;
     next += l->conv.shape.window.rank;
-    at.in = index[next++];
-    at.window = index + next;
+    at.in = index[next + (l->conv.channels_inner ? l->conv.shape.window.rank : 0)];
+    at.window = index + next + !l->conv.channels_inner;
     at.channel = ind_expr_add(ind_expr_mul(at.group, l->conv.channels), at.in);
     return at;
 }
@@ -15612,9 +15614,10 @@ static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank,
 
 /* Sums over channels and windows, with sizes l->product.size. */
 static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
-    ind_expr range[4] = {l->conv.channels};
-    int n = 1 + l->conv.shape.window.rank;
-    for (int s = 0; s < l->conv.shape.window.rank; s++) range[1 + s] = l->conv.shape.window.kernel[s];
+    ind_expr range[4];
+    const int n = 1 + l->conv.shape.window.rank, inner = l->conv.channels_inner;
+    range[inner ? n - 1 : 0] = l->conv.channels;
+    for (int s = 0; s < l->conv.shape.window.rank; s++) range[s + !inner] = l->conv.shape.window.kernel[s];
     ind_expr count = ind_expr_product(l->context, range, n);
     graph__typed_number zero = {l->result->dtype, 0, 0};
     if (graph__size_is_zero(count) || graph__size_is_one(count)) {
@@ -15660,6 +15663,7 @@ static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t 
         size[rank++] = d == channel ? l->conv.outputs : y->size[d];
     }
     l->product.rank = rank;
+    l->conv.channels_inner = l->w->channels_last && l->w->channels_last[l->node->operand[a]];
     return graph__conv_sums(l, out);
 }
 
@@ -15668,6 +15672,9 @@ static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **resul
     (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 1), &l->conv.shape);
     ind_status status = graph__conv_product(l, 0, 1, y, results);
     if (status == IND_OK && graph__lower_has_operand(l, 2)) {
+        const int channel = y->rank - l->conv.shape.window.rank - 1;
+        if (l->w->channels_last && l->w->channels_last[l->node->result])
+            ind__box_put_last(l->w->program, results[0], channel, l->conv.shape.groups > 1 ? 2 : 1);
         l->part[0] = results[0];
         status = graph__lower_loop(l, y->dtype, l->product.size, l->product.rank, graph__conv_biased, results);
     }
@@ -24789,6 +24796,118 @@ ind_status ind__graph_optimise(const ind_graph *g, const ind__pass_options *opti
     return status;
 }
 
+/* ==================================================================================== src/graph/lowerings/layouts.c */
+/* ---- layouts: which results are stored with channels last. Such memory begins at a convolution, and goes on through
+   pools, norms, pads, resampling and pointwise ops. Inputs and outputs of the graph have the strides that the user gave. */
+
+typedef enum graph__layout_role {
+    GRAPH__LAYOUT_NONE,
+    GRAPH__LAYOUT_BEGINS,  /* a convolution */
+    GRAPH__LAYOUT_FOLLOWS, /* the result has the layout of operand 0 */
+    GRAPH__LAYOUT_MERGES   /* the result has the layout of any operand of its shape */
+} graph__layout_role;
+
+static graph__layout_role graph__layout_role_of(ind_graph_op op) {
+    switch (op) {
+    case IND_OP_CONVOLUTION:
+    case IND_OP_CONV1D:
+    case IND_OP_CONV2D:
+    case IND_OP_CONV3D:
+    case IND_OP_CONV_TRANSPOSE1D:
+    case IND_OP_CONV_TRANSPOSE2D:
+    case IND_OP_CONV_TRANSPOSE3D: return GRAPH__LAYOUT_BEGINS;
+    case IND_OP_AVG_POOL1D:
+    case IND_OP_AVG_POOL2D:
+    case IND_OP_AVG_POOL3D:
+    case IND_OP_MAX_POOL1D:
+    case IND_OP_MAX_POOL2D:
+    case IND_OP_MAX_POOL3D:
+    case IND_OP_MAX_POOL1D_WITH_INDICES:
+    case IND_OP_MAX_POOL2D_WITH_INDICES:
+    case IND_OP_MAX_POOL3D_WITH_INDICES:
+    case IND_OP_ADAPTIVE_AVG_POOL1D:
+    case IND_OP_ADAPTIVE_AVG_POOL2D:
+    case IND_OP_ADAPTIVE_AVG_POOL3D:
+    case IND_OP_ADAPTIVE_AVG_POOL2D_CORE:
+    case IND_OP_ADAPTIVE_AVG_POOL3D_CORE:
+    case IND_OP_ADAPTIVE_MAX_POOL1D:
+    case IND_OP_ADAPTIVE_MAX_POOL2D:
+    case IND_OP_ADAPTIVE_MAX_POOL3D:
+    case IND_OP_BATCH_NORM:
+    case IND_OP_NATIVE_BATCH_NORM_LEGIT:
+    case IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING:
+    case IND_OP_NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL:
+    case IND_OP_INSTANCE_NORM:
+    case IND_OP_GROUP_NORM:
+    case IND_OP_NATIVE_GROUP_NORM:
+    case IND_OP_UPSAMPLE_NEAREST1D:
+    case IND_OP_UPSAMPLE_NEAREST2D:
+    case IND_OP_UPSAMPLE_NEAREST3D:
+    case IND_OP_UPSAMPLE_NEAREST_EXACT1D:
+    case IND_OP_UPSAMPLE_NEAREST_EXACT2D:
+    case IND_OP_UPSAMPLE_NEAREST_EXACT3D:
+    case IND_OP_UPSAMPLE_LINEAR1D:
+    case IND_OP_UPSAMPLE_BILINEAR2D:
+    case IND_OP_UPSAMPLE_TRILINEAR3D:
+    case IND_OP_UPSAMPLE_BICUBIC2D:
+    case IND_OP_CONSTANT_PAD_ND:
+    case IND_OP_CAT: return GRAPH__LAYOUT_FOLLOWS;
+    default: return ind__op_has(op, 'P') ? GRAPH__LAYOUT_MERGES : GRAPH__LAYOUT_NONE;
+    }
+}
+
+/* True for a batch of images with channels, of any number of dimensions. */
+static bool graph__has_channels(const ind__tensor_info *t) {
+    return t->rank >= 3 && !t->weak;
+}
+
+/* True if an operand has the shape of the result: it is not broadcast. */
+static bool graph__covers(const ind__tensor_info *x, const ind__tensor_info *y) {
+    bool same = x->rank == y->rank;
+    for (int d = 0; same && d < y->rank; d++) same = ind_known_eq(x->size[d], y->size[d]);
+    return same;
+}
+
+/* True if an operand of this op gives its result channels-last memory. */
+static bool graph__takes_layout(const graph__lowering *w, const ind__node *n, graph__layout_role role) {
+    const ind__tensor_info *y = &w->graph->tensor[n->result];
+    for (uint32_t k = 0; k < n->num_operands; k++) {
+        const uint32_t x = n->operand[k];
+        if (!x || !w->channels_last[x]) continue;
+        if (role == GRAPH__LAYOUT_FOLLOWS) return w->graph->tensor[x].rank == y->rank;
+        if (role == GRAPH__LAYOUT_MERGES && graph__covers(&w->graph->tensor[x], y)) return true;
+    }
+    return false;
+}
+
+/* True if a convolution has a batch; then the tensor that it reads is to have channels last, too. */
+static bool graph__begins_layout(const graph__lowering *w, const ind__node *n) {
+    return graph__layout_role_of(n->op) == GRAPH__LAYOUT_BEGINS &&
+           w->graph->tensor[n->operand[0]].rank == w->graph->tensor[n->operand[1]].rank;
+}
+
+static void graph__choose_layouts(graph__lowering *w) {
+    const ind_graph *g = w->graph;
+    for (uint32_t i = 1; i < g->num_nodes; i++)
+        if (graph__begins_layout(w, &g->node[i])) w->channels_last[g->node[i].operand[0]] = true;
+    for (uint32_t i = 1; i < g->num_nodes; i++) {
+        const ind__node *n = &g->node[i];
+        const graph__layout_role role = graph__layout_role_of(n->op);
+        const bool source = n->op == IND_OP_INPUT || n->op == IND_OP_CONST;
+        const bool last = graph__begins_layout(w, n) || graph__takes_layout(w, n, role);
+        for (uint32_t k = 0; k < n->num_results; k++) {
+            bool *of = &w->channels_last[n->result + k];
+            *of = !source && !w->first_output[n->result + k] && (last || *of) &&
+                  graph__has_channels(&g->tensor[n->result + k]);
+        }
+    }
+}
+
+/* Applies the choice to a result. */
+static void graph__apply_layout(const graph__lowering *w, uint32_t tensor, ind__box *x) {
+    if (w->channels_last && w->channels_last[tensor]) ind__box_put_last(w->program, x, 1, 1);
+}
+
 /* ======================================================================================== src/graph/lowerings/run.c */
 /* ---- lowering of all nodes ---- */
 
@@ -24850,10 +24969,12 @@ static ind_status graph__lower_node(graph__lowering *w, uint32_t number) {
     l.result = &w->graph->tensor[n->result];
     l.compute = ind_dtype_compute(l.result->dtype);
     w->program->origin = number;
+    w->program->channels_last = w->channels_last && w->channels_last[n->result] ? l.result->rank : 0;
     ind_status status = l.row->lower(&l, results);
     for (uint32_t k = 0; status == IND_OK && k < n->num_results; k++) {
         uint32_t users = w->users[n->result + k];
         w->box[n->result + k] = results[k];
+        graph__apply_layout(w, n->result + k, results[k]);
         if (results[k] && w->last_user[n->result + k] > results[k]->storage->last_reader)
             results[k]->storage->last_reader = w->last_user[n->result + k];
         if (!ind__op_has(n->op, 'S')) {
@@ -24945,6 +25066,7 @@ static ind_status graph__lower_all(graph__lowering *w) {
     ind_status status = IND_OK;
     graph__count_users(w);
     graph__link_outputs(w);
+    if (w->channels_last) graph__choose_layouts(w);
     for (uint32_t i = 1; status == IND_OK && i < g->num_nodes; i++) status = graph__lower_node(w, i);
     for (uint32_t i = 0; status == IND_OK && i < g->outputs.num; i++) {
         uint32_t tensor = g->outputs.output[i].tensor;
@@ -24966,13 +25088,16 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     w.first_output = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.first_output);
     w.next_output = ind__alloc(c, (g->outputs.num + (size_t)1) * sizeof *w.next_output);
     w.last_user = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.last_user);
-    bool ready = w.box && w.users && w.first_output && w.next_output && w.last_user;
+    const bool layouts = policy && policy->channels_last;
+    if (layouts) w.channels_last = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.channels_last);
+    bool ready = (w.channels_last || !layouts) && w.box && w.users && w.first_output && w.next_output && w.last_user;
     status = ready ? graph__lower_all(&w) : ind__failed(c);
     ind__free(c, w.box);
     ind__free(c, w.users);
     ind__free(c, w.first_output);
     ind__free(c, w.next_output);
     ind__free(c, w.last_user);
+    ind__free(c, w.channels_last);
     ind__lowered_free_boxes(out);
     if (status) ind__lowered_free(out);
     return status;

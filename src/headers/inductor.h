@@ -202,6 +202,7 @@ extern "C" {
 //@ graph/passes/user.c
 //@ graph/passes/run.c
 //@ graph/passes/optimise.c
+//@ graph/lowerings/layouts.c
 //@ graph/lowerings/run.c
 //@ graph/compile.c
 //@ graph/raise/raise.c
