@@ -1869,6 +1869,7 @@ typedef enum ind_stage {
 #define IND_PASSES(X)                                                                                                  \
     X(DCE, "dce")           /* dead code */                                                                            \
     X(FOLD, "fold")         /* constant folding */                                                                     \
+    X(CANONICAL, "canonical") /* one form for ops with several: conv2d becomes convolution */ \
     X(NOOP, "noop")         /* identities: x + 0, x * 1, cast to the same type, identity views */                      \
     X(CSE, "cse")           /* common subexpressions */                                                                \
     X(PATTERNS, "patterns") /* matches of patterns: ind_pattern_register */                                            \
@@ -1956,18 +1957,21 @@ IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, i
      patterns    = { pattern }
      pattern     = "pattern" name "{" { line newline } "}" "=>" "{" { replacement newline } "}"
      line        = "input" operand { "," operand } | "shared" name { "," name } | "guard" expr | "off" string | assign
-     operand     = name [ ":" type ] [ "optional" ]
+                 | "where" condition { "," condition }
+     operand     = name [ ":" type ] [ "const" ] [ "optional" ]
      type        = class [ "[" [ ".." ] { expr "," } "]" ]
      class       = dtype | "any" | "float" | "integer" | "number" | name
      assign      = name [ ":" type ] "=" alternative { "|" alternative } | name "," name { "," name } "=" call
      alternative = call | name
-     replacement = name { "," name } "=" call
+     replacement = name { "," name } "=" alternative { "|" alternative }
+     condition   = test "(" name { "," name } ")"
      call        = op "(" [ argument { "," argument } ] ")"
 
    The first part is matched:
    - An input stands for any tensor of its class and shape. "any" is the default, and also takes a Python number. A name
      as class stands for a type, the same one wherever it occurs. "number" is a tensor whose elements all have one known
-     value, or a Python number. "optional": the operand may be absent; then it is absent in the replacement, too.
+     value, or a Python number. "const" is a tensor that depends on constants of the graph alone. "optional": the
+     operand may be absent; then it is absent in the replacement, too.
    - In a shape, a name stands for a size, the same one wherever it occurs; ".." for any number of leading dimensions.
      Without a shape, any shape matches. Sizes are compared under the facts of the graph.
    - A number matches a number operand, and a tensor whose elements all have this value.
@@ -1977,12 +1981,17 @@ IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, i
      matched: as an operand it is absent, as a factor it is 1.
    - The operands of commutative ops match in either order.
    - A guard must be proven by the ranges and facts of the graph, for all sizes.
+   - "where" has conditions on what is no size: constant(x): x is absent or depends on constants alone; same_rank(x, y);
+     per_channel(s, x): s, broadcast with x, has one number for each element of dimension 1 of x; positive(a): the value
+     of an attribute is greater than 0; long_float(T): T is f32 or f64; computed_as_f32(T): T is f32, f16 or bf16.
    - An op that is expanded when a graph is built cannot be matched. IND_STAGE_GRAPH shows the ops of the expansion.
 
    The second part replaces it. A name that both parts assign is an output: its users get the new value, which must be
    proven to have the same type and shape. The other results of the first part must have no other users, unless they are
-   "shared". The names of the first part stand for what they matched: tensors, sizes, types, attribute values. An
-   attribute that is a number may be a product: scale=a*b/2.
+   "shared". Of alternatives, the first one is made whose op has all operands that it requires; if there is none, its name
+   is an absent operand. The names of the first part stand for what they matched: tensors, sizes, types, attribute values. An
+   attribute that is a number may be a product: scale=a*b/2. The value of an attribute may be an operand that is a
+   number.
 
    "off" has the reason why the pattern is not applied unless ind_compile_desc.enabled_patterns names it.
 
@@ -2399,7 +2408,7 @@ ind_status ind__graph_verify(const ind_graph *g);
 
 #define IND__MAX_PATTERN_NAMES      64
 #define IND__MAX_PATTERN_STEPS      48
-#define IND__MAX_PATTERN_CONDITIONS 16
+#define IND__MAX_PATTERN_CONDITIONS 16 /* guards; conditions on values */
 #define IND__PATTERN_NO_NAME        UINT32_MAX
 
 typedef enum pattern__kind {
@@ -2440,6 +2449,7 @@ typedef struct pattern__name {
     uint32_t step;   /* 1 + the first step of which it is a result; 0: an input */
     uint32_t result; /* its number */
     bool optional;   /* the operand may be absent */
+    bool constant;   /* the operand depends on constants alone */
     bool output;     /* both parts assign it */
     bool shared;     /* may have other users */
     bool made;       /* only the replacement assigns it */
@@ -2478,6 +2488,12 @@ typedef struct pattern__step {
     bool commutative, root;      /* root: an output is a result of it */
 } pattern__step;
 
+/* "where": a condition that is not on sizes. */
+typedef struct pattern__condition {
+    uint32_t test; /* position in pattern__tests */
+    uint32_t name[2];
+} pattern__condition;
+
 typedef struct ind__pattern {
     const struct ind__pattern *next; /* declared earlier */
     const char *name, *text;
@@ -2488,6 +2504,8 @@ typedef struct ind__pattern {
     uint32_t num_steps, root;                    /* root: the last step with an output */
     uint32_t guard[IND__MAX_PATTERN_CONDITIONS]; /* positions of the expressions */
     uint32_t num_guards;
+    pattern__condition condition[IND__MAX_PATTERN_CONDITIONS];
+    uint32_t num_conditions;
     uint32_t made[IND__MAX_PATTERN_STEPS]; /* positions of the statements of the replacement */
     uint32_t num_made;
 } ind__pattern;
@@ -2505,6 +2523,7 @@ typedef struct pattern__binding {
 typedef struct pattern__uses {
     uint32_t *first, *user; /* users of tensor t: nodes user[first[t]] .. user[first[t + 1] - 1] */
     bool *kept;             /* by tensor: an output, or the new value of an input */
+    bool *constant;         /* by tensor: depends on constants alone */
     uint32_t *taken;        /* by node: 1 + the application that replaces it */
 } pattern__uses;
 
@@ -5439,6 +5458,7 @@ typedef struct graph__lowering {
     uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input contains it after the run */
+    bool *channels_last;    /* by tensor: stored with channels last; NULL: none is */
     bool deterministic;     /* scatters combine the points of an element in the order of the points */
 } graph__lowering;
 
@@ -5484,6 +5504,7 @@ struct graph__lower_ctx {
     struct {
         ind__conv shape;
         ind_expr channels, outputs; /* of one group: of the operand, of the result */
+        bool channels_inner;        /* sums run over windows, then channels */
     } conv;
     struct { /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
@@ -15581,8 +15602,8 @@ static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const i
     at.out = index[next++];
     at.position = index + next;
     next += l->conv.shape.window.rank;
-    at.in = index[next++];
-    at.window = index + next;
+    at.in = index[next + (l->conv.channels_inner ? l->conv.shape.window.rank : 0)];
+    at.window = index + next + !l->conv.channels_inner;
     at.channel = ind_expr_add(ind_expr_mul(at.group, l->conv.channels), at.in);
     return at;
 }
@@ -15651,9 +15672,10 @@ static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank,
 
 /* Sums over channels and windows, with sizes l->product.size. */
 static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
-    ind_expr range[4] = {l->conv.channels};
-    int n = 1 + l->conv.shape.window.rank;
-    for (int s = 0; s < l->conv.shape.window.rank; s++) range[1 + s] = l->conv.shape.window.kernel[s];
+    ind_expr range[4];
+    const int n = 1 + l->conv.shape.window.rank, inner = l->conv.channels_inner;
+    range[inner ? n - 1 : 0] = l->conv.channels;
+    for (int s = 0; s < l->conv.shape.window.rank; s++) range[s + !inner] = l->conv.shape.window.kernel[s];
     ind_expr count = ind_expr_product(l->context, range, n);
     graph__typed_number zero = {l->result->dtype, 0, 0};
     if (graph__size_is_zero(count) || graph__size_is_one(count)) {
@@ -15699,6 +15721,7 @@ static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t 
         size[rank++] = d == channel ? l->conv.outputs : y->size[d];
     }
     l->product.rank = rank;
+    l->conv.channels_inner = l->w->channels_last && l->w->channels_last[l->node->operand[a]];
     return graph__conv_sums(l, out);
 }
 
@@ -15707,6 +15730,9 @@ static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **resul
     (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 1), &l->conv.shape);
     ind_status status = graph__conv_product(l, 0, 1, y, results);
     if (status == IND_OK && graph__lower_has_operand(l, 2)) {
+        const int channel = y->rank - l->conv.shape.window.rank - 1;
+        if (l->w->channels_last && l->w->channels_last[l->node->result])
+            ind__box_put_last(l->w->program, results[0], channel, l->conv.shape.groups > 1 ? 2 : 1);
         l->part[0] = results[0];
         status = graph__lower_loop(l, y->dtype, l->product.size, l->product.rank, graph__conv_biased, results);
     }
@@ -21320,6 +21346,118 @@ ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, in
     return y;
 }
 
+/* ================================================================================== src/graph/patterns/conditions.c */
+/* ---- patterns: conditions on values that are no sizes, and what depends on constants alone */
+
+/* True for the value of an attribute that is a number: the replacement may use it as an operand. */
+static bool pattern__is_real(const pattern__name *n) {
+    return n->kind == PATTERN__ATTR && (n->attr_kind == IND__ATTR_FLOAT || n->attr_kind == IND__ATTR_SCALAR);
+}
+
+/* What a test of "where" looks at. */
+typedef struct pattern__tested {
+    const ind_graph *g;
+    const bool *constant;         /* by tensor: depends on constants alone */
+    const pattern__binding *b[2]; /* what its names stand for */
+} pattern__tested;
+
+static bool pattern__positive(const pattern__tested *t) {
+    return t->b[0]->attr && graph__typed_number_value(graph__typed_number_of(t->b[0]->attr)) > 0;
+}
+
+/* f32 and f64, which are not rounded to fewer bits than they are computed in. */
+static bool pattern__long_float(const pattern__tested *t) {
+    return t->b[0]->dtype == IND_F32 || t->b[0]->dtype == IND_F64;
+}
+
+static bool pattern__computed_as_f32(const pattern__tested *t) {
+    return ind_dtype_is_float(t->b[0]->dtype) && ind_dtype_compute(t->b[0]->dtype) == IND_F32;
+}
+
+static bool pattern__same_rank(const pattern__tested *t) {
+    return t->g->tensor[t->b[0]->tensor].rank == t->g->tensor[t->b[1]->tensor].rank;
+}
+
+/* True if an absent operand, or one that depends on constants alone. */
+static bool pattern__constant(const pattern__tested *t) {
+    return !t->b[0]->tensor || t->constant[t->b[0]->tensor];
+}
+
+/* True if the first tensor, broadcast with the second, has one number for each element of its dimension 1. */
+static bool pattern__per_channel(const pattern__tested *t) {
+    const ind__tensor_info *s = &t->g->tensor[t->b[0]->tensor], *x = &t->g->tensor[t->b[1]->tensor];
+    const int channel = s->rank - x->rank + 1;
+    if (s->weak || channel < 0 || s->rank > x->rank) return false;
+    for (int d = 0; d < s->rank; d++)
+        if (!ind_known_eq(s->size[d], d == channel ? x->size[1] : ind_int(t->g->context, 1))) return false;
+    return true;
+}
+
+/* The tests: name, number of names, their kind, and how an error describes that. */
+#define PATTERN__TESTS(X)                                                                                              \
+    X(positive, 1, PATTERN__ATTR, "a name for an attribute that is a number")                                          \
+    X(long_float, 1, PATTERN__DTYPE, "a name for an element type")                                                     \
+    X(computed_as_f32, 1, PATTERN__DTYPE, "a name for an element type")                                                \
+    X(constant, 1, PATTERN__TENSOR, "a tensor")                                                                        \
+    X(same_rank, 2, PATTERN__TENSOR, "a tensor")                                                                       \
+    X(per_channel, 2, PATTERN__TENSOR, "a tensor")
+
+typedef struct pattern__test {
+    const char *name;
+    bool (*holds)(const pattern__tested *t);
+    uint32_t num;
+    pattern__kind kind;
+    const char *wanted;
+} pattern__test;
+
+static const pattern__test pattern__tests[] = {
+#define X(name, num, kind, wanted) {#name, pattern__##name, num, kind, wanted},
+    PATTERN__TESTS(X)
+#undef X
+};
+#define PATTERN__NUM_TESTS (uint32_t)(sizeof pattern__tests / sizeof *pattern__tests)
+
+static uint32_t pattern__find_test(const char *name, size_t length) {
+    uint32_t t = 0;
+    for (; t < PATTERN__NUM_TESTS; t++)
+        if (ind__same_name(pattern__tests[t].name, strlen(pattern__tests[t].name), name, length)) break;
+    return t;
+}
+
+static bool pattern__testable(uint32_t test, const pattern__name *n) {
+    return n->kind == pattern__tests[test].kind && (n->kind != PATTERN__ATTR || pattern__is_real(n));
+}
+
+static bool pattern__condition_holds(const ind_graph *g, const bool *constant, const pattern__condition *c,
+                                     const pattern__binding *bound) {
+    const pattern__tested t = {g, constant, {&bound[c->name[0]], &bound[c->name[1]]}};
+    return t.b[0]->set && t.b[1]->set && pattern__tests[c->test].holds(&t);
+}
+
+/* True if a run always gives this node the same results, from the contents of constants alone. */
+static bool pattern__node_is_constant(const ind_graph *g, const ind__node *n, const bool *constant) {
+    if (n->op == IND_OP_CONST) return true;
+    if (n->op == IND_OP_INPUT || n->op == IND_OP_EXTERN || ind__op_has(n->op, 'N') || ind__op_has(n->op, 'Z'))
+        return false;
+    for (uint32_t k = 0; k < n->num_operands; k++)
+        if (n->operand[k] && !constant[n->operand[k]]) return false;
+    for (uint32_t r = 0; r < n->num_results; r++) {
+        const ind__tensor_info *t = &g->tensor[n->result + r];
+        for (int d = 0; d < t->rank; d++)
+            if (!ind_expr_is_int(t->size[d], NULL)) return false;
+    }
+    return true;
+}
+
+/* Marks the tensors that depend on constants alone. Their sizes are known numbers. */
+static void pattern__mark_constants(const ind_graph *g, bool *constant) {
+    for (uint32_t i = 1; i < g->num_nodes; i++) {
+        const ind__node *n = &g->node[i];
+        const bool is = pattern__node_is_constant(g, n, constant);
+        for (uint32_t r = 0; r < n->num_results; r++) constant[n->result + r] = is;
+    }
+}
+
 /* ======================================================================================= src/graph/patterns/parse.c */
 /* ---- patterns: parser. The first part is recorded as steps; of the replacement, the text is kept and parsed again
    each time it is applied. Both are checked here. */
@@ -21491,6 +21629,7 @@ static void pattern__parse_inputs(ind__parser *p, pattern__reader *r) {
     do {
         if (!pattern__need_new_name(p, r, "the name of an input", &n)) return;
         if (ind__take(p, ':') && !pattern__need_type(p, &n->type)) return;
+        n->constant = ind__take_word(p, "const");
         n->optional = ind__take_word(p, "optional");
     } while (ind__take(p, ','));
 }
@@ -21521,6 +21660,37 @@ static void pattern__parse_guard(ind__parser *p, pattern__reader *r) {
     ind__need_expr(p, &e);
 }
 
+/* test "(" name { "," name } ")" */
+static bool pattern__parse_condition(ind__parser *p, pattern__reader *r) {
+    ind__pattern *pt = r->pattern;
+    ind__skip(p);
+    const uint32_t test = pattern__find_test(p->at, ind__name_length(p->at));
+    if (pt->num_conditions == IND__MAX_PATTERN_CONDITIONS)
+        return ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d conditions",
+                                IND__MAX_PATTERN_CONDITIONS);
+    if (test == PATTERN__NUM_TESTS) return ind__expected(p, "the name of a condition");
+    const pattern__test *t = &pattern__tests[test];
+    pattern__condition *c = &pt->condition[pt->num_conditions++];
+    c->test = test;
+    p->at += strlen(t->name);
+    for (uint32_t k = 0; k < t->num; k++) {
+        if (!ind__need(p, k ? ',' : '(')) return false;
+        ind__skip(p);
+        const uint32_t n = pattern__find(pt, p->at, ind__name_length(p->at));
+        if (n == IND__PATTERN_NO_NAME || !pattern__testable(test, &pt->names[n])) return ind__expected(p, t->wanted);
+        p->at += ind__name_length(p->at);
+        c->name[k] = n;
+        if (t->num == 1) c->name[1] = n;
+    }
+    return ind__need(p, ')');
+}
+
+/* "where" condition { "," condition } */
+static void pattern__parse_where(ind__parser *p, pattern__reader *r) {
+    while (pattern__parse_condition(p, r) && ind__take(p, ','))
+        ;
+}
+
 /* ---- ops */
 
 static uint32_t pattern__operand_name(ind__parser *p, const ind__parsed_call *call, uint32_t k) {
@@ -21537,7 +21707,8 @@ static uint32_t pattern__operand_name(ind__parser *p, const ind__parsed_call *ca
                          r->replacement ? "there is no tensor \"%.*s\" in the pattern"
                                         : "there is no tensor \"%.*s\" above this line; \"input %.*s\" declares one",
                          (int)length, at, (int)length, at);
-    } else if (r->pattern->names[n].kind != PATTERN__TENSOR) {
+    } else if (r->pattern->names[n].kind != PATTERN__TENSOR &&
+               !(r->replacement && ind__number_allowed(call->op, k) && pattern__is_real(&r->pattern->names[n]))) {
         pattern__wrong_kind(p, at, &r->pattern->names[n], wanted);
     } else {
         p->at += length;
@@ -21780,6 +21951,14 @@ static void pattern__parse_step(ind__parser *p, pattern__reader *r) {
     }
 }
 
+/* op(..), or the name of a tensor. */
+static bool pattern__parse_made_alternative(ind__parser *p) {
+    const ind__parsed_call any = {.op = IND_OP_CAT}; /* takes no numbers */
+    if (ind__at_call(p)) return pattern__parse_call(p, NULL);
+    pattern__operand_name(p, &any, 0);
+    return !p->status;
+}
+
 /* A statement of the replacement. Results that the first part assigns are outputs. */
 static void pattern__parse_made(ind__parser *p, pattern__reader *r) {
     ind__pattern *pt = r->pattern;
@@ -21805,7 +21984,10 @@ static void pattern__parse_made(ind__parser *p, pattern__reader *r) {
         }
         result[num++] = n;
     } while (ind__take(p, ','));
-    if (!ind__need(p, '=') || !pattern__parse_call(p, NULL)) return;
+    if (!ind__need(p, '=')) return;
+    do {
+        if (!pattern__parse_made_alternative(p)) return;
+    } while (num == 1 && ind__take(p, '|'));
     for (uint32_t k = 0; k < num; k++) {
         pattern__name *n = &pt->names[result[k]];
         n->made = !n->step;
@@ -21822,6 +22004,8 @@ static void pattern__parse_line(ind__parser *p, pattern__reader *r) {
         pattern__parse_shared(p, r);
     else if (ind__take_keyword(p, "guard"))
         pattern__parse_guard(p, r);
+    else if (ind__take_keyword(p, "where"))
+        pattern__parse_where(p, r);
     else if (ind__take_keyword(p, "off"))
         r->pattern->off = ind__need_text(p);
     else
@@ -22190,6 +22374,337 @@ static const char *const graph__builtin_patterns_text[] = {
 };
 /* clang-format on */
 
+/* ============================================================================== src/graph/patterns/convolutions.ind */
+// Patterns of convolutions, pools and batch norm. ind_pattern_register has the grammar.
+/* clang-format off */
+static const char *const graph__convolution_patterns_text[] = {
+    "# Batch norm with given statistics computes x * s + t with s = weight / sqrt(var + eps), t = bias - mean * s. After a\n",
+    "# convolution, s goes into its weights and t into its bias. Both depend on constants alone, so they are computed once; a\n",
+    "# weight that is an input of the graph would be scaled in every run and is not taken. f16 and bf16 are not folded: the\n",
+    "# scaled weights would be rounded again, an error as large as the rounding of the result or, where the products cancel,\n",
+    "# larger. There, x * s + t in f32 is part of the convolution's kernel. Constants are taken as finite. eps keeps s finite\n",
+    "# where a variance is 0.\n",
+    "pattern convolution_batch_norm {\n",
+    "  input x : T, w : T, b : T[O] optional\n",
+    "  input weight : T[O] optional\n",
+    "  input bias : T[O] optional\n",
+    "  input mean : T[O], var : T[O]\n",
+    "  c = convolution(x, w, b, stride=stride, padding=padding, dilation=dilation, transposed=false, output_padding=extra, groups=groups)\n",
+    "  y = _native_batch_norm_legit_no_training(c, weight, bias, mean, var, momentum=momentum, eps=eps) | _native_batch_norm_legit(c, weight, bias, mean, var, training=false, momentum=momentum, eps=eps) | batch_norm(c, weight, bias, mean, var, training=false, momentum=momentum, eps=eps)\n",
+    "  where long_float(T), same_rank(c, w), positive(eps), constant(w), constant(b), constant(weight), constant(bias), constant(mean), constant(var)\n",
+    "} => {\n",
+    "  e = add(var, eps)\n",
+    "  r = rsqrt(e)\n",
+    "  s = mul(r, weight) | r\n",
+    "  w2 = flatten(w, start_dim=1)\n",
+    "  s2 = unsqueeze(s, dim=1)\n",
+    "  p2 = mul(w2, s2)\n",
+    "  p = view_as(p2, w)\n",
+    "  d = sub(b, mean) | neg(mean)\n",
+    "  m = mul(d, s)\n",
+    "  t = add(m, bias) | m\n",
+    "  y = convolution(x, p, t, stride=stride, padding=padding, dilation=dilation, transposed=false, output_padding=extra, groups=groups)\n",
+    "}\n",
+    "\n",
+    "# The weights of a transposed convolution are [in, out, ..].\n",
+    "pattern transposed_convolution_batch_norm {\n",
+    "  input x : T, w : T, b : T[O] optional\n",
+    "  input weight : T[O] optional\n",
+    "  input bias : T[O] optional\n",
+    "  input mean : T[O], var : T[O]\n",
+    "  c = convolution(x, w, b, stride=stride, padding=padding, dilation=dilation, transposed=true, output_padding=extra, groups=1)\n",
+    "  y = _native_batch_norm_legit_no_training(c, weight, bias, mean, var, momentum=momentum, eps=eps) | _native_batch_norm_legit(c, weight, bias, mean, var, training=false, momentum=momentum, eps=eps) | batch_norm(c, weight, bias, mean, var, training=false, momentum=momentum, eps=eps)\n",
+    "  where long_float(T), same_rank(c, w), positive(eps), constant(w), constant(b), constant(weight), constant(bias), constant(mean), constant(var)\n",
+    "} => {\n",
+    "  e = add(var, eps)\n",
+    "  r = rsqrt(e)\n",
+    "  s = mul(r, weight) | r\n",
+    "  w2 = flatten(w, start_dim=2)\n",
+    "  s2 = unsqueeze(s, dim=1)\n",
+    "  p2 = mul(w2, s2)\n",
+    "  p = view_as(p2, w)\n",
+    "  d = sub(b, mean) | neg(mean)\n",
+    "  m = mul(d, s)\n",
+    "  t = add(m, bias) | m\n",
+    "  y = convolution(x, p, t, stride=stride, padding=padding, dilation=dilation, transposed=true, output_padding=extra, groups=1)\n",
+    "}\n",
+    "\n",
+    "# Sums and products with one number per channel, as batch norm is written out.\n",
+    "pattern convolution_mul {\n",
+    "  input x : T, w : T, b : T optional\n",
+    "  input s : T const\n",
+    "  c = convolution(x, w, b, stride=stride, padding=padding, dilation=dilation, transposed=false, output_padding=extra, groups=groups)\n",
+    "  y = mul(c, s)\n",
+    "  where long_float(T), same_rank(c, w), per_channel(s, c), constant(w), constant(b)\n",
+    "} => {\n",
+    "  s1 = flatten(s)\n",
+    "  w2 = flatten(w, start_dim=1)\n",
+    "  s2 = unsqueeze(s1, dim=1)\n",
+    "  p2 = mul(w2, s2)\n",
+    "  p = view_as(p2, w)\n",
+    "  t = mul(b, s1)\n",
+    "  y = convolution(x, p, t, stride=stride, padding=padding, dilation=dilation, transposed=false, output_padding=extra, groups=groups)\n",
+    "}\n",
+    "\n",
+    "pattern convolution_div {\n",
+    "  input x : T, w : T, b : T optional\n",
+    "  input s : T const\n",
+    "  c = convolution(x, w, b, stride=stride, padding=padding, dilation=dilation, transposed=false, output_padding=extra, groups=groups)\n",
+    "  y = div(c, s)\n",
+    "  where long_float(T), same_rank(c, w), per_channel(s, c), constant(w), constant(b)\n",
+    "} => {\n",
+    "  s1 = flatten(s)\n",
+    "  w2 = flatten(w, start_dim=1)\n",
+    "  s2 = unsqueeze(s1, dim=1)\n",
+    "  p2 = div(w2, s2)\n",
+    "  p = view_as(p2, w)\n",
+    "  t = div(b, s1)\n",
+    "  y = convolution(x, p, t, stride=stride, padding=padding, dilation=dilation, transposed=false, output_padding=extra, groups=groups)\n",
+    "}\n",
+    "\n",
+    "pattern transposed_convolution_mul {\n",
+    "  input x : T, w : T, b : T optional\n",
+    "  input s : T const\n",
+    "  c = convolution(x, w, b, stride=stride, padding=padding, dilation=dilation, transposed=true, output_padding=extra, groups=1)\n",
+    "  y = mul(c, s)\n",
+    "  where long_float(T), same_rank(c, w), per_channel(s, c), constant(w), constant(b)\n",
+    "} => {\n",
+    "  s1 = flatten(s)\n",
+    "  w2 = flatten(w, start_dim=2)\n",
+    "  s2 = unsqueeze(s1, dim=1)\n",
+    "  p2 = mul(w2, s2)\n",
+    "  p = view_as(p2, w)\n",
+    "  t = mul(b, s1)\n",
+    "  y = convolution(x, p, t, stride=stride, padding=padding, dilation=dilation, transposed=true, output_padding=extra, groups=1)\n",
+    "}\n",
+    "\n",
+    "pattern transposed_convolution_div {\n",
+    "  input x : T, w : T, b : T optional\n",
+    "  input s : T const\n",
+    "  c = convolution(x, w, b, stride=stride, padding=padding, dilation=dilation, transposed=true, output_padding=extra, groups=1)\n",
+    "  y = div(c, s)\n",
+    "  where long_float(T), same_rank(c, w), per_channel(s, c), constant(w), constant(b)\n",
+    "} => {\n",
+    "  s1 = flatten(s)\n",
+    "  w2 = flatten(w, start_dim=2)\n",
+    "  s2 = unsqueeze(s1, dim=1)\n",
+    "  p2 = div(w2, s2)\n",
+    "  p = view_as(p2, w)\n",
+    "  t = div(b, s1)\n",
+    "  y = convolution(x, p, t, stride=stride, padding=padding, dilation=dilation, transposed=true, output_padding=extra, groups=1)\n",
+    "}\n",
+    "\n",
+    "pattern convolution_add {\n",
+    "  input x : T, w, b : T optional\n",
+    "  input s : T const\n",
+    "  c = convolution(x, w, b, stride=stride, padding=padding, dilation=dilation, transposed=transposed, output_padding=extra, groups=groups)\n",
+    "  y = add(c, s)\n",
+    "  where long_float(T), same_rank(c, w), per_channel(s, c), constant(b)\n",
+    "} => {\n",
+    "  s1 = flatten(s)\n",
+    "  t = add(b, s1) | s1\n",
+    "  y = convolution(x, w, t, stride=stride, padding=padding, dilation=dilation, transposed=transposed, output_padding=extra, groups=groups)\n",
+    "}\n",
+    "\n",
+    "pattern convolution_sub {\n",
+    "  input x : T, w, b : T optional\n",
+    "  input s : T const\n",
+    "  c = convolution(x, w, b, stride=stride, padding=padding, dilation=dilation, transposed=transposed, output_padding=extra, groups=groups)\n",
+    "  y = sub(c, s)\n",
+    "  where long_float(T), same_rank(c, w), per_channel(s, c), constant(b)\n",
+    "} => {\n",
+    "  s1 = flatten(s)\n",
+    "  t = sub(b, s1) | neg(s1)\n",
+    "  y = convolution(x, w, t, stride=stride, padding=padding, dilation=dilation, transposed=transposed, output_padding=extra, groups=groups)\n",
+    "}\n",
+    "\n",
+    "# Other batch norm: x * s + t, by number of dimensions.\n",
+    "pattern batch_norm_2d {\n",
+    "  input x : T[B, C]\n",
+    "  input weight : float optional\n",
+    "  input bias : float optional\n",
+    "  input mean : float, var : float\n",
+    "  y = _native_batch_norm_legit_no_training(x, weight, bias, mean, var, momentum=momentum, eps=eps) | _native_batch_norm_legit(x, weight, bias, mean, var, training=false, momentum=momentum, eps=eps) | batch_norm(x, weight, bias, mean, var, training=false, momentum=momentum, eps=eps)\n",
+    "  where computed_as_f32(T), positive(eps), constant(weight), constant(bias), constant(mean), constant(var)\n",
+    "} => {\n",
+    "  var32 = cast(var, dtype=f32)\n",
+    "  mean32 = cast(mean, dtype=f32)\n",
+    "  weight32 = cast(weight, dtype=f32)\n",
+    "  bias32 = cast(bias, dtype=f32)\n",
+    "  e = add(var32, eps)\n",
+    "  r = rsqrt(e)\n",
+    "  s = mul(r, weight32) | r\n",
+    "  m = mul(mean32, s)\n",
+    "  t = sub(bias32, m) | neg(m)\n",
+    "  s2 = view(s, size=[C])\n",
+    "  t2 = view(t, size=[C])\n",
+    "  x32 = cast(x, dtype=f32)\n",
+    "  p = mul(x32, s2)\n",
+    "  y32 = add(p, t2)\n",
+    "  y = cast(y32, dtype=T)\n",
+    "}\n",
+    "\n",
+    "pattern batch_norm_3d {\n",
+    "  input x : T[B, C, L]\n",
+    "  input weight : float optional\n",
+    "  input bias : float optional\n",
+    "  input mean : float, var : float\n",
+    "  y = _native_batch_norm_legit_no_training(x, weight, bias, mean, var, momentum=momentum, eps=eps) | _native_batch_norm_legit(x, weight, bias, mean, var, training=false, momentum=momentum, eps=eps) | batch_norm(x, weight, bias, mean, var, training=false, momentum=momentum, eps=eps)\n",
+    "  where computed_as_f32(T), positive(eps), constant(weight), constant(bias), constant(mean), constant(var)\n",
+    "} => {\n",
+    "  var32 = cast(var, dtype=f32)\n",
+    "  mean32 = cast(mean, dtype=f32)\n",
+    "  weight32 = cast(weight, dtype=f32)\n",
+    "  bias32 = cast(bias, dtype=f32)\n",
+    "  e = add(var32, eps)\n",
+    "  r = rsqrt(e)\n",
+    "  s = mul(r, weight32) | r\n",
+    "  m = mul(mean32, s)\n",
+    "  t = sub(bias32, m) | neg(m)\n",
+    "  s2 = view(s, size=[C, 1])\n",
+    "  t2 = view(t, size=[C, 1])\n",
+    "  x32 = cast(x, dtype=f32)\n",
+    "  p = mul(x32, s2)\n",
+    "  y32 = add(p, t2)\n",
+    "  y = cast(y32, dtype=T)\n",
+    "}\n",
+    "\n",
+    "pattern batch_norm_4d {\n",
+    "  input x : T[B, C, H, W]\n",
+    "  input weight : float optional\n",
+    "  input bias : float optional\n",
+    "  input mean : float, var : float\n",
+    "  y = _native_batch_norm_legit_no_training(x, weight, bias, mean, var, momentum=momentum, eps=eps) | _native_batch_norm_legit(x, weight, bias, mean, var, training=false, momentum=momentum, eps=eps) | batch_norm(x, weight, bias, mean, var, training=false, momentum=momentum, eps=eps)\n",
+    "  where computed_as_f32(T), positive(eps), constant(weight), constant(bias), constant(mean), constant(var)\n",
+    "} => {\n",
+    "  var32 = cast(var, dtype=f32)\n",
+    "  mean32 = cast(mean, dtype=f32)\n",
+    "  weight32 = cast(weight, dtype=f32)\n",
+    "  bias32 = cast(bias, dtype=f32)\n",
+    "  e = add(var32, eps)\n",
+    "  r = rsqrt(e)\n",
+    "  s = mul(r, weight32) | r\n",
+    "  m = mul(mean32, s)\n",
+    "  t = sub(bias32, m) | neg(m)\n",
+    "  s2 = view(s, size=[C, 1, 1])\n",
+    "  t2 = view(t, size=[C, 1, 1])\n",
+    "  x32 = cast(x, dtype=f32)\n",
+    "  p = mul(x32, s2)\n",
+    "  y32 = add(p, t2)\n",
+    "  y = cast(y32, dtype=T)\n",
+    "}\n",
+    "\n",
+    "pattern batch_norm_5d {\n",
+    "  input x : T[B, C, D, H, W]\n",
+    "  input weight : float optional\n",
+    "  input bias : float optional\n",
+    "  input mean : float, var : float\n",
+    "  y = _native_batch_norm_legit_no_training(x, weight, bias, mean, var, momentum=momentum, eps=eps) | _native_batch_norm_legit(x, weight, bias, mean, var, training=false, momentum=momentum, eps=eps) | batch_norm(x, weight, bias, mean, var, training=false, momentum=momentum, eps=eps)\n",
+    "  where computed_as_f32(T), positive(eps), constant(weight), constant(bias), constant(mean), constant(var)\n",
+    "} => {\n",
+    "  var32 = cast(var, dtype=f32)\n",
+    "  mean32 = cast(mean, dtype=f32)\n",
+    "  weight32 = cast(weight, dtype=f32)\n",
+    "  bias32 = cast(bias, dtype=f32)\n",
+    "  e = add(var32, eps)\n",
+    "  r = rsqrt(e)\n",
+    "  s = mul(r, weight32) | r\n",
+    "  m = mul(mean32, s)\n",
+    "  t = sub(bias32, m) | neg(m)\n",
+    "  s2 = view(s, size=[C, 1, 1, 1])\n",
+    "  t2 = view(t, size=[C, 1, 1, 1])\n",
+    "  x32 = cast(x, dtype=f32)\n",
+    "  p = mul(x32, s2)\n",
+    "  y32 = add(p, t2)\n",
+    "  y = cast(y32, dtype=T)\n",
+    "}\n",
+    "\n",
+    "# Zeros around the input of a convolution or average, and -inf around that of a maximum, are padding of the op itself. It\n",
+    "# pads both sides alike. The padding of a pool is at most half of its window.\n",
+    "pattern pad_convolution_1d {\n",
+    "  input x : T[B, C, W], w, b optional\n",
+    "  p = constant_pad_nd(x, pad=[L, R])\n",
+    "  y = convolution(p, w, b, stride=stride, padding=[P], dilation=dilation, transposed=false, output_padding=extra, groups=groups)\n",
+    "  guard L == R and L >= 0\n",
+    "} => {\n",
+    "  y = convolution(x, w, b, stride=stride, padding=[P + L], dilation=dilation, transposed=false, output_padding=extra, groups=groups)\n",
+    "}\n",
+    "\n",
+    "pattern pad_max_pool_1d {\n",
+    "  input x : float[B, C, W]\n",
+    "  p = constant_pad_nd(x, pad=[L, R], value=-inf)\n",
+    "  y = max_pool1d(p, kernel_size=[K], stride=stride, padding=[P], dilation=dilation) | max_pool1d_with_indices(p, kernel_size=[K], stride=stride, padding=[P], dilation=dilation)\n",
+    "  guard L == R and L >= 0 and 2 * (P + L) <= K\n",
+    "} => {\n",
+    "  y = max_pool1d(x, kernel_size=[K], stride=stride, padding=[P + L], dilation=dilation)\n",
+    "}\n",
+    "\n",
+    "pattern pad_avg_pool_1d {\n",
+    "  input x : float[B, C, W]\n",
+    "  p = constant_pad_nd(x, pad=[L, R])\n",
+    "  y = avg_pool1d(p, kernel_size=[K], stride=stride, padding=[P])\n",
+    "  guard L == R and L >= 0 and 2 * (P + L) <= K\n",
+    "} => {\n",
+    "  y = avg_pool1d(x, kernel_size=[K], stride=stride, padding=[P + L])\n",
+    "}\n",
+    "\n",
+    "pattern pad_convolution_2d {\n",
+    "  input x : T[B, C, H, W], w, b optional\n",
+    "  p = constant_pad_nd(x, pad=[L, R, U, V])\n",
+    "  y = convolution(p, w, b, stride=stride, padding=[P, Q], dilation=dilation, transposed=false, output_padding=extra, groups=groups)\n",
+    "  guard L == R and L >= 0 and U == V and U >= 0\n",
+    "} => {\n",
+    "  y = convolution(x, w, b, stride=stride, padding=[P + U, Q + L], dilation=dilation, transposed=false, output_padding=extra, groups=groups)\n",
+    "}\n",
+    "\n",
+    "pattern pad_max_pool_2d {\n",
+    "  input x : float[B, C, H, W]\n",
+    "  p = constant_pad_nd(x, pad=[L, R, U, V], value=-inf)\n",
+    "  y = max_pool2d(p, kernel_size=[K, M], stride=stride, padding=[P, Q], dilation=dilation) | max_pool2d_with_indices(p, kernel_size=[K, M], stride=stride, padding=[P, Q], dilation=dilation)\n",
+    "  guard L == R and L >= 0 and U == V and U >= 0 and 2 * (P + U) <= K and 2 * (Q + L) <= M\n",
+    "} => {\n",
+    "  y = max_pool2d(x, kernel_size=[K, M], stride=stride, padding=[P + U, Q + L], dilation=dilation)\n",
+    "}\n",
+    "\n",
+    "pattern pad_avg_pool_2d {\n",
+    "  input x : float[B, C, H, W]\n",
+    "  p = constant_pad_nd(x, pad=[L, R, U, V])\n",
+    "  y = avg_pool2d(p, kernel_size=[K, M], stride=stride, padding=[P, Q])\n",
+    "  guard L == R and L >= 0 and U == V and U >= 0 and 2 * (P + U) <= K and 2 * (Q + L) <= M\n",
+    "} => {\n",
+    "  y = avg_pool2d(x, kernel_size=[K, M], stride=stride, padding=[P + U, Q + L])\n",
+    "}\n",
+    "\n",
+    "pattern pad_convolution_3d {\n",
+    "  input x : T[B, C, D, H, W], w, b optional\n",
+    "  p = constant_pad_nd(x, pad=[L, R, U, V, F, G])\n",
+    "  y = convolution(p, w, b, stride=stride, padding=[P, Q, S], dilation=dilation, transposed=false, output_padding=extra, groups=groups)\n",
+    "  guard L == R and L >= 0 and U == V and U >= 0 and F == G and F >= 0\n",
+    "} => {\n",
+    "  y = convolution(x, w, b, stride=stride, padding=[P + F, Q + U, S + L], dilation=dilation, transposed=false, output_padding=extra, groups=groups)\n",
+    "}\n",
+    "\n",
+    "pattern pad_max_pool_3d {\n",
+    "  input x : float[B, C, D, H, W]\n",
+    "  p = constant_pad_nd(x, pad=[L, R, U, V, F, G], value=-inf)\n",
+    "  y = max_pool3d(p, kernel_size=[K, M, N], stride=stride, padding=[P, Q, S], dilation=dilation) | max_pool3d_with_indices(p, kernel_size=[K, M, N], stride=stride, padding=[P, Q, S], dilation=dilation)\n",
+    "  guard L == R and L >= 0 and U == V and U >= 0 and F == G and F >= 0 and 2 * (P + F) <= K and 2 * (Q + U) <= M and 2 * (S + L) <= N\n",
+    "} => {\n",
+    "  y = max_pool3d(x, kernel_size=[K, M, N], stride=stride, padding=[P + F, Q + U, S + L], dilation=dilation)\n",
+    "}\n",
+    "\n",
+    "pattern pad_avg_pool_3d {\n",
+    "  input x : float[B, C, D, H, W]\n",
+    "  p = constant_pad_nd(x, pad=[L, R, U, V, F, G])\n",
+    "  y = avg_pool3d(p, kernel_size=[K, M, N], stride=stride, padding=[P, Q, S])\n",
+    "  guard L == R and L >= 0 and U == V and U >= 0 and F == G and F >= 0 and 2 * (P + F) <= K and 2 * (Q + U) <= M and 2 * (S + L) <= N\n",
+    "} => {\n",
+    "  y = avg_pool3d(x, kernel_size=[K, M, N], stride=stride, padding=[P + F, Q + U, S + L])\n",
+    "}\n",
+    NULL,
+};
+/* clang-format on */
+
 /* ==================================================================================== src/graph/patterns/register.c */
 /* ---- patterns of a context: registered by the user, and built in */
 
@@ -22251,8 +22766,9 @@ static const ind__pattern *pattern__builtin(ind_context *c) {
     ind__lock(c->root);
     if (!c->root->builtin_patterns) {
         ind__text text = {.context = c->root};
-        for (const char *const *line = graph__builtin_patterns_text; *line; line++)
-            ind__text_raw(&text, *line, strlen(*line));
+        const char *const *const files[] = {graph__builtin_patterns_text, graph__convolution_patterns_text};
+        for (int f = 0; f < 2; f++)
+            for (const char *const *line = files[f]; *line; line++) ind__text_raw(&text, *line, strlen(*line));
         ind_graph *g = text.failed ? NULL : pattern__parse_all(c->root, text.data, "<built-in patterns>");
         c->root->builtin_patterns = g ? g->patterns : NULL;
         ind__text_free(&text);
@@ -22997,6 +23513,118 @@ static uint32_t graph__pass_cse(graph__rewrite *r, const ind__node *n) {
     return node ? r->to->node[node].result : 0;
 }
 
+/* ===================================================================================== src/graph/passes/canonical.c */
+/* ---- CANONICAL: an op with several names or forms gets one, so that patterns and CSE need to know only one */
+
+typedef struct graph__window_lists {
+    ind_expr size[5][3];
+    uint32_t num;
+} graph__window_lists;
+
+/* Sets attribute `to` to a list of one number for each spatial dimension. */
+static void graph__full_list(graph__window_lists *lists, ind__attr *to, ind__attr_kind kind, const ind_expr *size,
+                             int rank) {
+    ind_expr *list = lists->size[lists->num++];
+    for (int s = 0; s < rank; s++) list[s] = size[s];
+    *to = (ind__attr){.kind = kind, .list = list, .count = rank};
+}
+
+/* conv1d and the like become convolution, with all attributes given. */
+static uint32_t graph__canonical_convolution(graph__rewrite *r, const ind__node *n) {
+    const ind_graph *g = r->to;
+    ind__conv c = {0};
+    graph__window_lists lists = {.num = 0};
+    ind__attr attr[6] = {{0}};
+    if (ind__conv_of(g, n->op, n->attr, &g->tensor[n->operand[1]], &c)) return 0;
+    graph__full_list(&lists, &attr[0], IND__ATTR_SIZES, c.window.stride, c.window.rank);
+    graph__full_list(&lists, &attr[1], IND__ATTR_SIZES, c.window.padding, c.window.rank);
+    graph__full_list(&lists, &attr[2], IND__ATTR_SIZES, c.window.dilation, c.window.rank);
+    attr[3] = (ind__attr){.kind = IND__ATTR_BOOL, .i = c.transposed};
+    graph__full_list(&lists, &attr[4], IND__ATTR_SIZES, c.output_padding, c.window.rank);
+    attr[5] = (ind__attr){.kind = IND__ATTR_INT, .i = c.groups};
+    bool same = n->op == IND_OP_CONVOLUTION;
+    for (int k = 0; k < 6 && same; k++) same = graph__attr_equal(&attr[k], &n->attr[k]);
+    if (same) return 0;
+    ind__node made = *n;
+    made.op = IND_OP_CONVOLUTION;
+    made.attr = attr;
+    made.num_attrs = 6;
+    return graph__rewrite_add(r, &made);
+}
+
+/* A pool gets its windows in full. */
+static uint32_t graph__canonical_pool(graph__rewrite *r, const ind__node *n) {
+    const ind__schema *s = &r->to->schema[n->op];
+    ind__window w = {.rank = ind__spatial_rank(n->op)};
+    graph__window_lists lists = {.num = 0};
+    ind__attr attr[6];
+    const struct {
+        const char *name;
+        const ind_expr *size;
+    } list[] = {{"kernel_size", w.kernel}, {"stride", w.stride}, {"padding", w.padding}, {"dilation", w.dilation}};
+    bool same = true;
+    if (n->num_attrs > 6 || ind__window_of(r->to, n->op, n->attr, NULL, &w)) return 0;
+    for (uint32_t i = 0; i < n->num_attrs; i++) {
+        attr[i] = n->attr[i];
+        for (int k = 0; k < 4; k++)
+            if (ind__same_name(s->attr[i].name, (size_t)s->attr[i].length, list[k].name, strlen(list[k].name)))
+                graph__full_list(&lists, &attr[i], s->attr[i].kind, list[k].size, w.rank);
+        same = same && graph__attr_equal(&attr[i], &n->attr[i]);
+    }
+    if (same) return 0;
+    ind__node made = *n;
+    made.attr = attr;
+    return graph__rewrite_add(r, &made);
+}
+
+/* pad with a constant becomes constant_pad_nd. */
+static uint32_t graph__canonical_pad(graph__rewrite *r, const ind__node *n) {
+    ind__attr attr[2] = {n->attr[0], n->attr[2]};
+    if (strcmp(n->attr[1].s, "constant") != 0) return 0;
+    if (attr[1].kind == IND__ATTR_NONE) attr[1] = r->to->schema[IND_OP_CONSTANT_PAD_ND].attr[1].value;
+    ind__node made = *n;
+    made.op = IND_OP_CONSTANT_PAD_ND;
+    made.attr = attr;
+    made.num_attrs = 2;
+    return graph__rewrite_add(r, &made);
+}
+
+/* view_as becomes view, which does not need the other operand. */
+static uint32_t graph__canonical_view(graph__rewrite *r, const ind__node *n) {
+    const ind__tensor_info *y = &r->from->tensor[n->result];
+    ind__attr attr[1] = {{.kind = IND__ATTR_SIZES, .list = y->size, .count = y->rank}};
+    ind__node made = *n;
+    made.op = IND_OP_VIEW;
+    made.num_operands = 1;
+    made.attr = attr;
+    made.num_attrs = 1;
+    return graph__rewrite_add(r, &made);
+}
+
+static uint32_t graph__pass_canonical(graph__rewrite *r, const ind__node *n) {
+    switch (n->op) {
+    case IND_OP_CONVOLUTION:
+    case IND_OP_CONV1D:
+    case IND_OP_CONV2D:
+    case IND_OP_CONV3D:
+    case IND_OP_CONV_TRANSPOSE1D:
+    case IND_OP_CONV_TRANSPOSE2D:
+    case IND_OP_CONV_TRANSPOSE3D: return graph__canonical_convolution(r, n);
+    case IND_OP_AVG_POOL1D:
+    case IND_OP_AVG_POOL2D:
+    case IND_OP_AVG_POOL3D:
+    case IND_OP_MAX_POOL1D:
+    case IND_OP_MAX_POOL2D:
+    case IND_OP_MAX_POOL3D:
+    case IND_OP_MAX_POOL1D_WITH_INDICES:
+    case IND_OP_MAX_POOL2D_WITH_INDICES:
+    case IND_OP_MAX_POOL3D_WITH_INDICES: return graph__canonical_pool(r, n);
+    case IND_OP_VIEW_AS: return graph__canonical_view(r, n);
+    case IND_OP_PAD: return graph__canonical_pad(r, n);
+    default: return 0;
+    }
+}
+
 /* ======================================================================================= src/graph/patterns/match.c */
 /* ---- patterns: matching. A goal is a name of the pattern and the tensor that it must stand for. Ops are matched from
    the root to the inputs; where an op is commutative or the pattern has a further root, the choices are tried one after
@@ -23128,6 +23756,8 @@ static bool pattern__input_is(pattern__match *m, uint32_t name, uint32_t tensor)
     if (n->kind == PATTERN__NUMBER) return pattern__is_number(m->g, tensor, &n->number);
     if (!tensor && !n->optional) return false;
     if (tensor && n->type.class_of == PATTERN__UNIFORM && !graph__uniform_of(m->g, tensor, &x)) return false;
+    if (tensor && n->constant && (!m->uses->constant[tensor] || m->g->tensor[tensor].weak)) return false;
+    if (tensor && n->type.shaped && !n->type.rest && m->g->tensor[tensor].rank != n->type.rank) return false;
     pattern__bind(m, name)->tensor = tensor;
     return true;
 }
@@ -23393,22 +24023,49 @@ static bool pattern__guards_hold(pattern__match *m) {
     return true;
 }
 
+static bool pattern__conditions_hold(pattern__match *m) {
+    for (uint32_t i = 0; i < m->pattern->num_conditions; i++) {
+        const pattern__condition *c = &m->pattern->condition[i];
+        if (!pattern__condition_holds(m->g, m->uses->constant, c, m->bound))
+            return pattern__miss(m, "%s(%s%s%s) does not hold", pattern__tests[c->test].name,
+                                 m->pattern->names[c->name[0]].name, c->name[0] == c->name[1] ? "" : ", ",
+                                 c->name[0] == c->name[1] ? "" : m->pattern->names[c->name[1]].name);
+    }
+    return true;
+}
+
+/* Returns whether every user of a tensor is part of the match. */
+static bool pattern__used_inside(pattern__match *m, uint32_t t) {
+    if (m->uses->kept[t]) return pattern__miss(m, "%s is an output of the graph", m->g->tensor[t].name);
+    for (uint32_t u = m->uses->first[t]; u < m->uses->first[t + 1]; u++) {
+        bool inside = false;
+        for (uint32_t s = 0; s < m->pattern->num_steps; s++) inside = inside || m->node[s] == m->uses->user[u];
+        if (inside) continue;
+        const ind__node *user = &m->g->node[m->uses->user[u]];
+        return pattern__miss(m, "%s is also read by %s", m->g->tensor[t].name, m->g->tensor[user->result].name);
+    }
+    return true;
+}
+
+/* Results that the pattern does not name disappear, too. */
+static bool pattern__unnamed_unused(pattern__match *m) {
+    for (uint32_t s = 0; s < m->pattern->num_steps; s++) {
+        const ind__node *n = &m->g->node[m->node[s]];
+        for (uint32_t k = m->pattern->step[s].num_results; m->node[s] && k < n->num_results; k++)
+            if (!pattern__used_inside(m, n->result + k)) return false;
+    }
+    return true;
+}
+
 /* Other users of a result that disappears would have to compute it again. */
 static bool pattern__no_other_users(pattern__match *m) {
     for (uint32_t k = 0; k < m->pattern->num_names; k++) {
         const pattern__name *n = &m->pattern->names[k];
         const uint32_t t = m->bound[k].tensor;
         if (n->kind != PATTERN__TENSOR || n->output || n->shared || !pattern__node_of(m->pattern, m->node, k)) continue;
-        if (m->uses->kept[t]) return pattern__miss(m, "%s is an output of the graph", m->g->tensor[t].name);
-        for (uint32_t u = m->uses->first[t]; u < m->uses->first[t + 1]; u++) {
-            bool inside = false;
-            for (uint32_t s = 0; s < m->pattern->num_steps; s++) inside = inside || m->node[s] == m->uses->user[u];
-            if (inside) continue;
-            const ind__node *user = &m->g->node[m->uses->user[u]];
-            return pattern__miss(m, "%s is also read by %s", m->g->tensor[t].name, m->g->tensor[user->result].name);
-        }
+        if (!pattern__used_inside(m, t)) return false;
     }
-    return true;
+    return pattern__unnamed_unused(m);
 }
 
 static bool pattern__none_taken(pattern__match *m) {
@@ -23422,7 +24079,7 @@ static bool pattern__all_checked(pattern__match *m) {
     for (uint32_t s = 0; s < m->pattern->num_steps; s++)
         if (m->pattern->step[s].root && !pattern__node_of(m->pattern, m->node, m->pattern->step[s].first)) return false;
     if (pattern__none_taken(m) && pattern__types_fit(m) && pattern__attrs_fit(m) && pattern__guards_hold(m) &&
-        pattern__no_other_users(m))
+        pattern__conditions_hold(m) && pattern__no_other_users(m))
         return true;
     pattern__unbind(m, trail);
     return false;
@@ -23491,7 +24148,9 @@ static bool pattern__make_uses(ind__arena *arena, const ind_graph *g, pattern__u
     u->user = ind__arena_alloc(arena, (total + (size_t)1) * sizeof *u->user);
     u->kept = ind__arena_alloc(arena, (g->num_tensors + (size_t)1) * sizeof *u->kept);
     u->taken = ind__arena_alloc(arena, (g->num_nodes + (size_t)1) * sizeof *u->taken);
-    if (!u->first || !u->user || !u->kept || !u->taken) return false;
+    u->constant = ind__arena_alloc(arena, (g->num_tensors + (size_t)1) * sizeof *u->constant);
+    if (!u->first || !u->user || !u->kept || !u->taken || !u->constant) return false;
+    pattern__mark_constants(g, u->constant);
     for (uint32_t i = 1; i < g->num_nodes; i++)
         for (uint32_t k = 0; k < g->node[i].num_operands; k++) u->first[g->node[i].operand[k] + 1]++;
     for (uint32_t t = 0; t < g->num_tensors; t++) u->first[t + 1] += u->first[t];
@@ -23617,6 +24276,7 @@ static bool pattern__find_all(pattern__search *s, const ind_graph *g, const ind_
 typedef struct pattern__maker {
     const graph__rewrite *r;
     const pattern__application *a;
+    bool absent; /* an op of the statement requires an operand that is absent */
 } pattern__maker;
 
 /* Returns the tensor of the rewritten graph that a name stands for; 0: absent. */
@@ -23627,14 +24287,23 @@ static uint32_t pattern__made_tensor(const pattern__maker *k, uint32_t name) {
 }
 
 static bool pattern__give_operand(ind__parser *p, const ind__parsed_call *call, uint32_t k, uint32_t *id) {
-    const pattern__maker *maker = p->scope->user;
+    pattern__maker *maker = p->scope->user;
     bool whole;
     ind__skip(p);
     const size_t length = ind__name_length(p->at);
     if (!length || (ind__number_length(p->at, &whole) && ind__number_allowed(call->op, k))) return false;
     const uint32_t n = pattern__find(maker->a->pattern, p->at, length);
     if (n == IND__PATTERN_NO_NAME) return false;
-    *id = pattern__made_tensor(maker, n);
+    if (pattern__is_real(&maker->a->pattern->names[n])) {
+        ind__attr number = *maker->a->bound[n].attr;
+        const bool given = number.kind != IND__ATTR_NONE;
+        number.is_int = number.kind == IND__ATTR_SCALAR && number.is_int;
+        number.kind = IND__ATTR_SCALAR;
+        *id = given ? ind__add_scalar(p->g, number).id : 0;
+    } else {
+        *id = pattern__made_tensor(maker, n);
+    }
+    maker->absent = maker->absent || (!*id && (call->function || !ind__operand_row(call->schema, k)->optional));
     p->at += length;
     return true;
 }
@@ -23684,28 +24353,45 @@ static bool pattern__give_attr(ind__parser *p, ind__parsed_call *call, uint32_t 
     return true;
 }
 
-/* Adds one statement's op; records its results under their names. */
-static bool pattern__make(graph__rewrite *r, pattern__application *a, uint32_t at) {
-    pattern__maker maker = {r, a};
-    ind__parse_scope scope = {pattern__give_operand, pattern__give_attr, pattern__give_size, &maker};
-    ind__parser p = {.g = r->to, .text = a->pattern->text, .at = a->pattern->text + at, .scope = &scope};
-    uint32_t name[IND_MAX_RANK], num = 0;
+/* Adds the op of one alternative, or refers to a tensor. *first: the first result; 0: it is absent. */
+static void pattern__make_alternative(ind__parser *p, uint32_t *first) {
+    pattern__maker *maker = p->scope->user;
     ind__parsed_call call;
     memset(&call, 0, sizeof call);
+    *first = 0;
+    maker->absent = false;
+    if (!ind__at_call(p)) {
+        call.op = IND_OP_ALIAS;
+        call.schema = &p->g->schema[call.op];
+        (void)pattern__give_operand(p, &call, 0, first);
+        p->g->last_results = 1;
+        return;
+    }
+    if (ind__need_op(p, &call) && ind__parse_arguments(p, &call) && !maker->absent)
+        *first = ind__add_call(p, &call, false).id;
+    ind__free(p->g->context, call.operand);
+}
+
+/* Makes one statement: the first alternative whose op has all operands that it requires. Records its results under
+   their names. */
+static bool pattern__make(graph__rewrite *r, pattern__application *a, uint32_t at) {
+    pattern__maker maker = {.r = r, .a = a};
+    ind__parse_scope scope = {pattern__give_operand, pattern__give_attr, pattern__give_size, &maker};
+    ind__parser p = {.g = r->to, .text = a->pattern->text, .at = a->pattern->text + at, .scope = &scope};
+    uint32_t name[IND_MAX_RANK], num = 0, first = 0;
     do {
         ind__skip(&p);
         name[num++] = pattern__find(a->pattern, p.at, ind__name_length(p.at));
         p.at += ind__name_length(p.at);
     } while (ind__take(&p, ','));
-    ind_tensor y = {r->to, 0};
-    if (ind__need(&p, '=') && ind__need_op(&p, &call) && ind__parse_arguments(&p, &call))
-        y = ind__add_call(&p, &call, false);
-    ind__free(r->to->context, call.operand);
+    if (ind__need(&p, '=')) do
+            pattern__make_alternative(&p, &first);
+        while (!p.status && !r->to->status && !first && ind__take(&p, '|'));
     if (p.status && !r->to->status) ind__graph_fail(r->to, p.status, "%s", p.error);
-    if (!r->to->status && num > r->to->last_results)
-        ind__graph_fail(r->to, IND_INVALID_ARGUMENT, "%s has %u results", ind__op_name(call.op),
+    if (!r->to->status && first && num > r->to->last_results)
+        ind__graph_fail(r->to, IND_INVALID_ARGUMENT, "%s has %u results", a->pattern->names[name[0]].name,
                         (unsigned)r->to->last_results);
-    for (uint32_t k = 0; k < num && !r->to->status; k++) a->made[name[k]] = y.id + k;
+    for (uint32_t k = 0; k < num && !r->to->status; k++) a->made[name[k]] = first ? first + k : 0;
     return !r->to->status;
 }
 
@@ -23714,7 +24400,7 @@ static const char *pattern__wrong_type(const graph__rewrite *r, const pattern__a
     for (uint32_t n = 0; n < a->pattern->num_names; n++) {
         if (!a->pattern->names[n].output) continue;
         const ind__tensor_info *want = &r->from->tensor[a->bound[n].tensor];
-        if (!graph__same_type(want, &r->to->tensor[a->made[n]])) return want->name;
+        if (!a->made[n] || !graph__same_type(want, &r->to->tensor[a->made[n]])) return want->name;
     }
     return NULL;
 }
@@ -23965,6 +24651,7 @@ static uint32_t *graph__count_readers(const ind_graph *g) {
 static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_DCE] = NULL, /* selects the nodes: mark_live_nodes */
     [IND_PASS_FOLD] = graph__pass_fold,
+    [IND_PASS_CANONICAL] = graph__pass_canonical,
     [IND_PASS_NOOP] = graph__pass_noop,
     [IND_PASS_CSE] = graph__pass_cse,
     [IND_PASS_PATTERNS] = NULL, /* replaces several nodes: graph__apply */
@@ -24784,6 +25471,118 @@ ind_status ind__graph_split(const ind_graph *g, const ind_prepare_policy *policy
     return status;
 }
 
+/* ==================================================================================== src/graph/lowerings/layouts.c */
+/* ---- layouts: which results are stored with channels last. Such memory begins at a convolution, and goes on through
+   pools, norms, pads, resampling and pointwise ops. Inputs and outputs of the graph have the strides that the user gave. */
+
+typedef enum graph__layout_role {
+    GRAPH__LAYOUT_NONE,
+    GRAPH__LAYOUT_BEGINS,  /* a convolution */
+    GRAPH__LAYOUT_FOLLOWS, /* the result has the layout of operand 0 */
+    GRAPH__LAYOUT_MERGES   /* the result has the layout of any operand of its shape */
+} graph__layout_role;
+
+static graph__layout_role graph__layout_role_of(ind_graph_op op) {
+    switch (op) {
+    case IND_OP_CONVOLUTION:
+    case IND_OP_CONV1D:
+    case IND_OP_CONV2D:
+    case IND_OP_CONV3D:
+    case IND_OP_CONV_TRANSPOSE1D:
+    case IND_OP_CONV_TRANSPOSE2D:
+    case IND_OP_CONV_TRANSPOSE3D: return GRAPH__LAYOUT_BEGINS;
+    case IND_OP_AVG_POOL1D:
+    case IND_OP_AVG_POOL2D:
+    case IND_OP_AVG_POOL3D:
+    case IND_OP_MAX_POOL1D:
+    case IND_OP_MAX_POOL2D:
+    case IND_OP_MAX_POOL3D:
+    case IND_OP_MAX_POOL1D_WITH_INDICES:
+    case IND_OP_MAX_POOL2D_WITH_INDICES:
+    case IND_OP_MAX_POOL3D_WITH_INDICES:
+    case IND_OP_ADAPTIVE_AVG_POOL1D:
+    case IND_OP_ADAPTIVE_AVG_POOL2D:
+    case IND_OP_ADAPTIVE_AVG_POOL3D:
+    case IND_OP_ADAPTIVE_AVG_POOL2D_CORE:
+    case IND_OP_ADAPTIVE_AVG_POOL3D_CORE:
+    case IND_OP_ADAPTIVE_MAX_POOL1D:
+    case IND_OP_ADAPTIVE_MAX_POOL2D:
+    case IND_OP_ADAPTIVE_MAX_POOL3D:
+    case IND_OP_BATCH_NORM:
+    case IND_OP_NATIVE_BATCH_NORM_LEGIT:
+    case IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING:
+    case IND_OP_NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL:
+    case IND_OP_INSTANCE_NORM:
+    case IND_OP_GROUP_NORM:
+    case IND_OP_NATIVE_GROUP_NORM:
+    case IND_OP_UPSAMPLE_NEAREST1D:
+    case IND_OP_UPSAMPLE_NEAREST2D:
+    case IND_OP_UPSAMPLE_NEAREST3D:
+    case IND_OP_UPSAMPLE_NEAREST_EXACT1D:
+    case IND_OP_UPSAMPLE_NEAREST_EXACT2D:
+    case IND_OP_UPSAMPLE_NEAREST_EXACT3D:
+    case IND_OP_UPSAMPLE_LINEAR1D:
+    case IND_OP_UPSAMPLE_BILINEAR2D:
+    case IND_OP_UPSAMPLE_TRILINEAR3D:
+    case IND_OP_UPSAMPLE_BICUBIC2D:
+    case IND_OP_CONSTANT_PAD_ND:
+    case IND_OP_CAT: return GRAPH__LAYOUT_FOLLOWS;
+    default: return ind__op_has(op, 'P') ? GRAPH__LAYOUT_MERGES : GRAPH__LAYOUT_NONE;
+    }
+}
+
+/* True for a batch of images with channels, of any number of dimensions. */
+static bool graph__has_channels(const ind__tensor_info *t) {
+    return t->rank >= 3 && !t->weak;
+}
+
+/* True if an operand has the shape of the result: it is not broadcast. */
+static bool graph__covers(const ind__tensor_info *x, const ind__tensor_info *y) {
+    bool same = x->rank == y->rank;
+    for (int d = 0; same && d < y->rank; d++) same = ind_known_eq(x->size[d], y->size[d]);
+    return same;
+}
+
+/* True if an operand of this op gives its result channels-last memory. */
+static bool graph__takes_layout(const graph__lowering *w, const ind__node *n, graph__layout_role role) {
+    const ind__tensor_info *y = &w->graph->tensor[n->result];
+    for (uint32_t k = 0; k < n->num_operands; k++) {
+        const uint32_t x = n->operand[k];
+        if (!x || !w->channels_last[x]) continue;
+        if (role == GRAPH__LAYOUT_FOLLOWS) return w->graph->tensor[x].rank == y->rank;
+        if (role == GRAPH__LAYOUT_MERGES && graph__covers(&w->graph->tensor[x], y)) return true;
+    }
+    return false;
+}
+
+/* True if a convolution has a batch; then the tensor that it reads is to have channels last, too. */
+static bool graph__begins_layout(const graph__lowering *w, const ind__node *n) {
+    return graph__layout_role_of(n->op) == GRAPH__LAYOUT_BEGINS &&
+           w->graph->tensor[n->operand[0]].rank == w->graph->tensor[n->operand[1]].rank;
+}
+
+static void graph__choose_layouts(graph__lowering *w) {
+    const ind_graph *g = w->graph;
+    for (uint32_t i = 1; i < g->num_nodes; i++)
+        if (graph__begins_layout(w, &g->node[i])) w->channels_last[g->node[i].operand[0]] = true;
+    for (uint32_t i = 1; i < g->num_nodes; i++) {
+        const ind__node *n = &g->node[i];
+        const graph__layout_role role = graph__layout_role_of(n->op);
+        const bool source = n->op == IND_OP_INPUT || n->op == IND_OP_CONST;
+        const bool last = graph__begins_layout(w, n) || graph__takes_layout(w, n, role);
+        for (uint32_t k = 0; k < n->num_results; k++) {
+            bool *of = &w->channels_last[n->result + k];
+            *of = !source && !w->first_output[n->result + k] && (last || *of) &&
+                  graph__has_channels(&g->tensor[n->result + k]);
+        }
+    }
+}
+
+/* Applies the choice to a result. */
+static void graph__apply_layout(const graph__lowering *w, uint32_t tensor, ind__box *x) {
+    if (w->channels_last && w->channels_last[tensor]) ind__box_put_last(w->program, x, 1, 1);
+}
+
 /* ======================================================================================== src/graph/lowerings/run.c */
 /* ---- lowering of all nodes ---- */
 
@@ -24845,10 +25644,12 @@ static ind_status graph__lower_node(graph__lowering *w, uint32_t number) {
     l.result = &w->graph->tensor[n->result];
     l.compute = ind_dtype_compute(l.result->dtype);
     w->program->origin = number;
+    w->program->channels_last = w->channels_last && w->channels_last[n->result] ? l.result->rank : 0;
     ind_status status = l.row->lower(&l, results);
     for (uint32_t k = 0; status == IND_OK && k < n->num_results; k++) {
         uint32_t users = w->users[n->result + k];
         w->box[n->result + k] = results[k];
+        graph__apply_layout(w, n->result + k, results[k]);
         if (results[k] && w->last_user[n->result + k] > results[k]->storage->last_reader)
             results[k]->storage->last_reader = w->last_user[n->result + k];
         if (!ind__op_has(n->op, 'S')) {
@@ -24940,6 +25741,7 @@ static ind_status graph__lower_all(graph__lowering *w) {
     ind_status status = IND_OK;
     graph__count_users(w);
     graph__link_outputs(w);
+    if (w->channels_last) graph__choose_layouts(w);
     for (uint32_t i = 1; status == IND_OK && i < g->num_nodes; i++) status = graph__lower_node(w, i);
     for (uint32_t i = 0; status == IND_OK && i < g->outputs.num; i++) {
         uint32_t tensor = g->outputs.output[i].tensor;
@@ -24961,13 +25763,16 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     w.first_output = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.first_output);
     w.next_output = ind__alloc(c, (g->outputs.num + (size_t)1) * sizeof *w.next_output);
     w.last_user = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.last_user);
-    bool ready = w.box && w.users && w.first_output && w.next_output && w.last_user;
+    const bool layouts = policy && policy->channels_last;
+    if (layouts) w.channels_last = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.channels_last);
+    bool ready = (w.channels_last || !layouts) && w.box && w.users && w.first_output && w.next_output && w.last_user;
     status = ready ? graph__lower_all(&w) : ind__failed(c);
     ind__free(c, w.box);
     ind__free(c, w.users);
     ind__free(c, w.first_output);
     ind__free(c, w.next_output);
     ind__free(c, w.last_user);
+    ind__free(c, w.channels_last);
     ind__lowered_free_boxes(out);
     if (status) ind__lowered_free(out);
     return status;

@@ -745,6 +745,11 @@ typedef struct ind_realise_policy {
                              bytes; default 64 MiB, the bytes moved in the time of the launches that it needs */
     bool disable_parts;   /* a concatenation is stored as a whole, never in parts by the loops that compute them */
     bool disable_rows; /* a reduction over the results of rows (a mean of losses) reads these, not one value per row */
+    /* Results of convolutions, and of the pools, norms and pointwise ops that follow, are stored with channels last:
+       [N, C, H, W] with strides [H*W*C, 1, W*C, C]. Inputs and outputs stay as they are; the first and last kernels
+       convert while they load and store. Off by default, as the kernels of convolutions gain nothing from it: they load
+       windows element by element either way, and weights [O, C, H, W] in vectors only without it. */
+    bool channels_last;
 } ind_realise_policy;
 
 /* -------------------------------------------------------------------------------------------------- >>text */
@@ -1349,6 +1354,7 @@ typedef struct ind__lowered {
     ind__arena boxes;   /* boxes and storages */
     void *storages;     /* every storage, newest first */
     uint32_t origin;    /* graph node being lowered now: recorded in new loops and storages */
+    int channels_last;  /* dimensions of its results, if these have channels last; 0: they do not */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
     uint32_t num_unbacked;
     const char *note; /* recorded in new loops */
@@ -1410,6 +1416,8 @@ typedef struct ind__storage {
     uint32_t *origin;
     uint32_t num_origins;
     const ind__parts *parts; /* NULL: none */
+    uint8_t order[IND_MAX_RANK]; /* unrealised: of the buffer to be, if ordered */
+    bool ordered;
 } ind__storage;
 
 typedef struct ind__box {
@@ -1497,6 +1505,9 @@ ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int 
 /* Row-major reshape. For a permuted view of a buffer whose order is not fixed, the order is chosen so that the reshape
    needs no division. */
 ind__box *ind__box_reshape(ind__lowered *p, ind__box *x, const ind_expr *size, int rank);
+/* Gives `count` dimensions of x from `first` on the smallest strides of the buffer of x, or of the buffer to be. Does
+   nothing if the layout is required otherwise already, or if x shows these dimensions mixed with others. */
+void ind__box_put_last(ind__lowered *p, ind__box *x, int first, int count);
 ind_status ind__box_realise(ind__lowered *p, ind__box *x);
 /* Applies the realise policy to a value that `users` later ops will read. */
 ind_status ind__box_mark_use(ind__lowered *p, ind__box *x, int users);
@@ -11549,6 +11560,11 @@ ind_value ind__body_replay(ind_ops *o, const ind__replay *r) {
 /* ============================================================================================= src/ir/loops/boxes.c */
 /* ------------------------------------------------------------------------------------------------- >>boxes */
 
+static void ir__set_order(ind_layout *l, const uint8_t *order) {
+    memcpy(l->order, order, sizeof l->order);
+    l->ordered = true;
+}
+
 /* Graph nodes whose computation was inlined into the body being recorded. */
 typedef struct ind__origins {
     ind_context *context;
@@ -11761,6 +11777,14 @@ static bool ir__add_stored(ind__lowered *p, ind__recorder *r, ind_reduction redu
     return ok;
 }
 
+/* Gives a buffer with the dimensions of the results of the node being lowered their order. */
+static void ir__order_result(const ind__lowered *p, ind_layout *l) {
+    uint8_t order[IND_MAX_RANK] = {0};
+    if (!p->channels_last || l->rank != p->channels_last) return;
+    for (int k = 1; k < l->rank; k++) order[k] = (uint8_t)(k + 1 < l->rank ? k + 1 : 1);
+    ir__set_order(l, order);
+}
+
 /* Records the reduction and the stores of its results into new buffers. */
 static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__reduction_desc *d, ind_value a,
                                  uint32_t *buffers) {
@@ -11774,6 +11798,7 @@ static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__r
         v = ind_op_cast(o, v, ind_dtype_compute(d->dtype));
         buffers[k] = v.id ? ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, d->dtype, d->size, d->rank) : 0;
         if (!buffers[k]) return false;
+        ir__order_result(p, &p->buffer[buffers[k]].layout);
         ind__emit_store(o, buffers[k], r->body->var, d->rank, v);
     }
     return r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE;
@@ -11953,6 +11978,40 @@ static void ir__box_symbols(ind_context *c, const ind__box *x, ind_expr *symbols
     for (int i = 0; i < x->rank; i++) symbols[i] = ind__index_symbol(c, 'i', i, x->size[i]);
 }
 
+/* Finds the storage's dimensions that show dimensions first .. first + count - 1 of a box, as bits; 0: none, all, or
+   one that shows others, too. */
+static uint32_t ir__storage_dims(ind_context *c, const ind__box *x, int first, int count) {
+    ind_expr symbol[IND_MAX_RANK];
+    ir__box_symbols(c, x, symbol);
+    uint32_t found = 0;
+    for (int k = 0; k < x->storage->rank; k++) {
+        bool inside = false, outside = false;
+        for (int d = 0; d < x->rank; d++) {
+            const bool shows = ind__expr_depends(x->map[k], symbol[d]);
+            inside = inside || (shows && d >= first && d < first + count);
+            outside = outside || (shows && (d < first || d >= first + count));
+        }
+        if (inside && outside) return 0;
+        found |= (uint32_t)inside << k;
+    }
+    return found == (1u << x->storage->rank) - 1 ? 0 : found;
+}
+
+void ind__box_put_last(ind__lowered *p, ind__box *x, int first, int count) {
+    ind__storage *s = x ? x->storage : NULL;
+    const uint32_t last = s ? ir__storage_dims(p->context, x, first, count) : 0;
+    ind__buffer *b = s && s->buffer ? &p->buffer[s->buffer] : NULL;
+    uint8_t order[IND_MAX_RANK];
+    int n = 0;
+    if (!last || (b && (b->kind != IND__BUFFER_COMPUTED || b->layout.ordered))) return;
+    for (uint32_t part = 0; part < 2; part++)
+        for (int k = 0; k < s->rank; k++)
+            if ((last >> k & 1) == part) order[n++] = (uint8_t)k;
+    if (b) ir__set_order(&b->layout, order);
+    memcpy(s->order, order, sizeof order);
+    s->ordered = true;
+}
+
 ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int rank, const ind_expr *map) {
     ind_context *c = p->context;
     ind__box *b = x ? (ind__box *)ind__arena_alloc(&p->boxes, sizeof *b) : NULL;
@@ -11993,8 +12052,7 @@ ind__box *ind__box_reshape(ind__lowered *p, ind__box *x, const ind_expr *size, i
     uint8_t order[IND_MAX_RANK];
     ind__buffer *b = x->storage->buffer ? &p->buffer[x->storage->buffer] : NULL;
     if (b && !b->layout.ordered && ir__is_permutation(c, x, order)) {
-        memcpy(b->layout.order, order, sizeof order);
-        b->layout.ordered = true;
+        ir__set_order(&b->layout, order);
     }
     ind_expr symbol[IND_MAX_RANK], map[IND_MAX_RANK];
     for (int i = 0; i < rank; i++) symbol[i] = ind__index_symbol(c, 'i', i, size[i]);
@@ -12036,6 +12094,7 @@ static ind_status ir__realise_storage(ind__lowered *p, ind__storage *s) {
     ind_body *b = s->body; /* the loop takes ownership */
     s->body = NULL;
     s->buffer = buffer;
+    if (s->ordered) ir__set_order(&p->buffer[buffer].layout, s->order);
     ind__recorder r = {.ops = {.context = p->context}, .body = b};
     ind__inst store = {.op = IND_LOOP_STORE, .dtype = b->inst[b->result].dtype, .arg = {b->result}};
     store.source = buffer;
@@ -12335,6 +12394,7 @@ ind_status ind__box_output(ind__lowered *p, ind__box *x, const char *name, uint3
     const ind__storage *s = x->storage;
     ind__buffer *b;
     bool direct = x->identity && (!s->buffer || ir__can_be_output(p, s->buffer));
+    if (!s->buffer) x->storage->ordered = false;
     if (!direct) x = ind__box_pointwise(p, s->dtype, x->size, x->rank, ir__copy_element, x);
     if (!x || ind__box_realise(p, x)) return ind__failed(p->context);
     b = &p->buffer[x->storage->buffer];

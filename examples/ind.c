@@ -12,8 +12,9 @@
  *     ind ops   [--json] the ops of the text form, and how each fuses
  *     ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes: ind_size.h
  *
- * run, emit and bench take --deterministic: scatters that give the same bits on every run (ind_compile_desc); and
- * --disable NAME, a graph pass or a pattern to be left out, and --enable NAME, a pattern that is off by default.
+ * run, emit and bench take --deterministic: scatters that give the same bits on every run (ind_compile_desc);
+ * --disable NAME, a graph pass or a pattern to be left out; --enable NAME, a pattern that is off by default; and
+ * --channels-last, strides of images in memory (ind_realise_policy).
  * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not
  * given are random, the same for the same seed and name: floats uniform in [-1, 1), bool 0 or 1, integers in [0, n),
  * where n is 8 or, if smaller, the smallest dimension above 1 of any floating-point input or constant; so they are
@@ -57,7 +58,7 @@ typedef struct options {
     char enabled_patterns[MAX_NAMES], disabled_patterns[MAX_NAMES];
     uint32_t max_changes, max_fusions; /* limits of a bisection; 0: none */
     double tolerance;                  /* of a bisection; negative: by element type */
-    bool json, html, deterministic, unfused, quiet;
+    bool json, html, deterministic, unfused, quiet, channels_last;
 } options;
 
 /* One line: of a longer message, as NVRTC's with the source around an error, the first. */
@@ -103,7 +104,8 @@ static int usage(void) {
         "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
         "graph|passes|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--disable NAME]... [--enable "
         "NAME]... [--arch sm_90a] "
-        "[--repeat N] [--tolerance T] [--json] [--deterministic]; or ind ops [--json]; or ind size EXPR... (ind size "
+        "[--repeat N] [--tolerance T] [--json] [--deterministic] [--channels-last]; or ind ops [--json]; or ind size "
+        "EXPR... (ind size "
         "--help)");
 }
 
@@ -174,7 +176,7 @@ static int read_option(const char *option, const char *value, options *o) {
     if (!strcmp(option, "--arch")) return o->arch = value, 0;
     if (!strcmp(option, "--weights")) return o->weights = value, 0;
     return fail("unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
-                "--disable --enable --tolerance --html --repeat --json --deterministic",
+                "--disable --enable --tolerance --html --repeat --json --deterministic --channels-last",
                 option);
 }
 
@@ -202,6 +204,8 @@ static int read_options(int argc, char **argv, options *o) {
             o->html = true;
         } else if (!strcmp(argv[i], "--deterministic")) {
             o->deterministic = true;
+        } else if (!strcmp(argv[i], "--channels-last")) {
+            o->channels_last = true;
         } else if (i + 1 == argc) {
             return fail("%s: a value must follow, or the option is unknown", argv[i]);
         } else if (read_option(argv[i], argv[i + 1], o)) {
@@ -288,7 +292,8 @@ static int emit(ind_context *ctx, ind_graph *g, const options *o) {
                              .deterministic = o->deterministic,
                              .disabled_passes = o->disabled,
                              .enabled_patterns = o->enabled_patterns,
-                             .disabled_patterns = o->disabled_patterns};
+                             .disabled_patterns = o->disabled_patterns,
+                             .realise = {.channels_last = o->channels_last}};
     ind_module *m;
     int stage = o->html ? 0 : find_word(stage_names, IND_NUM_STAGES, o->stage);
     if (stage < 0)
@@ -605,6 +610,7 @@ static int open_session(session *s, ind_graph *g) {
                              .enabled_patterns = s->o->enabled_patterns,
                              .disabled_patterns = s->o->disabled_patterns,
                              .max_changes = s->o->max_changes,
+                             .realise = {.channels_last = s->o->channels_last},
                              .fusion = {.disable = s->o->unfused, .max_fusions = s->o->max_fusions}};
     if (ind_compile(g, &desc, &s->m)) return fail("%s: %s", s->o->file, ind_error(s->ctx));
     s->n = ind_module_num_bindings(s->m);

@@ -21,6 +21,7 @@ typedef enum ind_stage {
 #define IND_PASSES(X)                                                                                                  \
     X(DCE, "dce")           /* dead code */                                                                            \
     X(FOLD, "fold")         /* constant folding */                                                                     \
+    X(CANONICAL, "canonical") /* one form for ops with several: conv2d becomes convolution */ \
     X(NOOP, "noop")         /* identities: x + 0, x * 1, cast to the same type, identity views */                      \
     X(CSE, "cse")           /* common subexpressions */                                                                \
     X(PATTERNS, "patterns") /* matches of patterns: ind_pattern_register */                                            \

@@ -184,8 +184,10 @@ extern "C" {
 //@ graph/text/statements.c
 //@ graph/text/combine.c
 //@ graph/text/strings.c
+//@ graph/patterns/conditions.c
 //@ graph/patterns/parse.c
 //@ graph__builtin_patterns = graph/patterns/builtin.ind
+//@ graph__convolution_patterns = graph/patterns/convolutions.ind
 //@ graph/patterns/register.c
 //@ graph/text/verify.c
 //@ graph/import.c
@@ -194,6 +196,7 @@ extern "C" {
 //@ graph/passes/fold.c
 //@ graph/passes/noop.c
 //@ graph/passes/cse.c
+//@ graph/passes/canonical.c
 //@ graph/patterns/match.c
 //@ graph/patterns/find.c
 //@ graph/patterns/apply.c
@@ -201,6 +204,7 @@ extern "C" {
 //@ graph/passes/run.c
 //@ graph/passes/optimise.c
 //@ graph/passes/prepare.c
+//@ graph/lowerings/layouts.c
 //@ graph/lowerings/run.c
 //@ graph/compile.c
 //@ graph/raise/raise.c

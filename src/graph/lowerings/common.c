@@ -15,6 +15,7 @@ typedef struct graph__lowering {
     uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input contains it after the run */
+    bool *channels_last;    /* by tensor: stored with channels last; NULL: none is */
     bool deterministic;     /* scatters combine the points of an element in the order of the points */
 } graph__lowering;
 
@@ -60,6 +61,7 @@ struct graph__lower_ctx {
     struct {
         ind__conv shape;
         ind_expr channels, outputs; /* of one group: of the operand, of the result */
+        bool channels_inner;        /* sums run over windows, then channels */
     } conv;
     struct { /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;

@@ -58,10 +58,12 @@ static ind_status graph__lower_node(graph__lowering *w, uint32_t number) {
     l.result = &w->graph->tensor[n->result];
     l.compute = ind_dtype_compute(l.result->dtype);
     w->program->origin = number;
+    w->program->channels_last = w->channels_last && w->channels_last[n->result] ? l.result->rank : 0;
     ind_status status = l.row->lower(&l, results);
     for (uint32_t k = 0; status == IND_OK && k < n->num_results; k++) {
         uint32_t users = w->users[n->result + k];
         w->box[n->result + k] = results[k];
+        graph__apply_layout(w, n->result + k, results[k]);
         if (results[k] && w->last_user[n->result + k] > results[k]->storage->last_reader)
             results[k]->storage->last_reader = w->last_user[n->result + k];
         if (!ind__op_has(n->op, 'S')) {
@@ -153,6 +155,7 @@ static ind_status graph__lower_all(graph__lowering *w) {
     ind_status status = IND_OK;
     graph__count_users(w);
     graph__link_outputs(w);
+    if (w->channels_last) graph__choose_layouts(w);
     for (uint32_t i = 1; status == IND_OK && i < g->num_nodes; i++) status = graph__lower_node(w, i);
     for (uint32_t i = 0; status == IND_OK && i < g->outputs.num; i++) {
         uint32_t tensor = g->outputs.output[i].tensor;
@@ -174,13 +177,16 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     w.first_output = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.first_output);
     w.next_output = ind__alloc(c, (g->outputs.num + (size_t)1) * sizeof *w.next_output);
     w.last_user = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.last_user);
-    bool ready = w.box && w.users && w.first_output && w.next_output && w.last_user;
+    const bool layouts = policy && policy->channels_last;
+    if (layouts) w.channels_last = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.channels_last);
+    bool ready = (w.channels_last || !layouts) && w.box && w.users && w.first_output && w.next_output && w.last_user;
     status = ready ? graph__lower_all(&w) : ind__failed(c);
     ind__free(c, w.box);
     ind__free(c, w.users);
     ind__free(c, w.first_output);
     ind__free(c, w.next_output);
     ind__free(c, w.last_user);
+    ind__free(c, w.channels_last);
     ind__lowered_free_boxes(out);
     if (status) ind__lowered_free(out);
     return status;

@@ -3,6 +3,7 @@
 static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_DCE] = NULL, /* selects the nodes: mark_live_nodes */
     [IND_PASS_FOLD] = graph__pass_fold,
+    [IND_PASS_CANONICAL] = graph__pass_canonical,
     [IND_PASS_NOOP] = graph__pass_noop,
     [IND_PASS_CSE] = graph__pass_cse,
     [IND_PASS_PATTERNS] = NULL, /* replaces several nodes: graph__apply */

@@ -3,6 +3,7 @@
 typedef struct pattern__maker {
     const graph__rewrite *r;
     const pattern__application *a;
+    bool absent; /* an op of the statement requires an operand that is absent */
 } pattern__maker;
 
 /* Returns the tensor of the rewritten graph that a name stands for; 0: absent. */
@@ -13,14 +14,23 @@ static uint32_t pattern__made_tensor(const pattern__maker *k, uint32_t name) {
 }
 
 static bool pattern__give_operand(ind__parser *p, const ind__parsed_call *call, uint32_t k, uint32_t *id) {
-    const pattern__maker *maker = p->scope->user;
+    pattern__maker *maker = p->scope->user;
     bool whole;
     ind__skip(p);
     const size_t length = ind__name_length(p->at);
     if (!length || (ind__number_length(p->at, &whole) && ind__number_allowed(call->op, k))) return false;
     const uint32_t n = pattern__find(maker->a->pattern, p->at, length);
     if (n == IND__PATTERN_NO_NAME) return false;
-    *id = pattern__made_tensor(maker, n);
+    if (pattern__is_real(&maker->a->pattern->names[n])) {
+        ind__attr number = *maker->a->bound[n].attr;
+        const bool given = number.kind != IND__ATTR_NONE;
+        number.is_int = number.kind == IND__ATTR_SCALAR && number.is_int;
+        number.kind = IND__ATTR_SCALAR;
+        *id = given ? ind__add_scalar(p->g, number).id : 0;
+    } else {
+        *id = pattern__made_tensor(maker, n);
+    }
+    maker->absent = maker->absent || (!*id && (call->function || !ind__operand_row(call->schema, k)->optional));
     p->at += length;
     return true;
 }
@@ -70,28 +80,45 @@ static bool pattern__give_attr(ind__parser *p, ind__parsed_call *call, uint32_t 
     return true;
 }
 
-/* Adds one statement's op; records its results under their names. */
-static bool pattern__make(graph__rewrite *r, pattern__application *a, uint32_t at) {
-    pattern__maker maker = {r, a};
-    ind__parse_scope scope = {pattern__give_operand, pattern__give_attr, pattern__give_size, &maker};
-    ind__parser p = {.g = r->to, .text = a->pattern->text, .at = a->pattern->text + at, .scope = &scope};
-    uint32_t name[IND_MAX_RANK], num = 0;
+/* Adds the op of one alternative, or refers to a tensor. *first: the first result; 0: it is absent. */
+static void pattern__make_alternative(ind__parser *p, uint32_t *first) {
+    pattern__maker *maker = p->scope->user;
     ind__parsed_call call;
     memset(&call, 0, sizeof call);
+    *first = 0;
+    maker->absent = false;
+    if (!ind__at_call(p)) {
+        call.op = IND_OP_ALIAS;
+        call.schema = &p->g->schema[call.op];
+        (void)pattern__give_operand(p, &call, 0, first);
+        p->g->last_results = 1;
+        return;
+    }
+    if (ind__need_op(p, &call) && ind__parse_arguments(p, &call) && !maker->absent)
+        *first = ind__add_call(p, &call, false).id;
+    ind__free(p->g->context, call.operand);
+}
+
+/* Makes one statement: the first alternative whose op has all operands that it requires. Records its results under
+   their names. */
+static bool pattern__make(graph__rewrite *r, pattern__application *a, uint32_t at) {
+    pattern__maker maker = {.r = r, .a = a};
+    ind__parse_scope scope = {pattern__give_operand, pattern__give_attr, pattern__give_size, &maker};
+    ind__parser p = {.g = r->to, .text = a->pattern->text, .at = a->pattern->text + at, .scope = &scope};
+    uint32_t name[IND_MAX_RANK], num = 0, first = 0;
     do {
         ind__skip(&p);
         name[num++] = pattern__find(a->pattern, p.at, ind__name_length(p.at));
         p.at += ind__name_length(p.at);
     } while (ind__take(&p, ','));
-    ind_tensor y = {r->to, 0};
-    if (ind__need(&p, '=') && ind__need_op(&p, &call) && ind__parse_arguments(&p, &call))
-        y = ind__add_call(&p, &call, false);
-    ind__free(r->to->context, call.operand);
+    if (ind__need(&p, '=')) do
+            pattern__make_alternative(&p, &first);
+        while (!p.status && !r->to->status && !first && ind__take(&p, '|'));
     if (p.status && !r->to->status) ind__graph_fail(r->to, p.status, "%s", p.error);
-    if (!r->to->status && num > r->to->last_results)
-        ind__graph_fail(r->to, IND_INVALID_ARGUMENT, "%s has %u results", ind__op_name(call.op),
+    if (!r->to->status && first && num > r->to->last_results)
+        ind__graph_fail(r->to, IND_INVALID_ARGUMENT, "%s has %u results", a->pattern->names[name[0]].name,
                         (unsigned)r->to->last_results);
-    for (uint32_t k = 0; k < num && !r->to->status; k++) a->made[name[k]] = y.id + k;
+    for (uint32_t k = 0; k < num && !r->to->status; k++) a->made[name[k]] = first ? first + k : 0;
     return !r->to->status;
 }
 
@@ -100,7 +127,7 @@ static const char *pattern__wrong_type(const graph__rewrite *r, const pattern__a
     for (uint32_t n = 0; n < a->pattern->num_names; n++) {
         if (!a->pattern->names[n].output) continue;
         const ind__tensor_info *want = &r->from->tensor[a->bound[n].tensor];
-        if (!graph__same_type(want, &r->to->tensor[a->made[n]])) return want->name;
+        if (!a->made[n] || !graph__same_type(want, &r->to->tensor[a->made[n]])) return want->name;
     }
     return NULL;
 }

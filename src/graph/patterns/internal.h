@@ -2,7 +2,7 @@
 
 #define IND__MAX_PATTERN_NAMES      64
 #define IND__MAX_PATTERN_STEPS      48
-#define IND__MAX_PATTERN_CONDITIONS 16
+#define IND__MAX_PATTERN_CONDITIONS 16 /* guards; conditions on values */
 #define IND__PATTERN_NO_NAME        UINT32_MAX
 
 typedef enum pattern__kind {
@@ -43,6 +43,7 @@ typedef struct pattern__name {
     uint32_t step;   /* 1 + the first step of which it is a result; 0: an input */
     uint32_t result; /* its number */
     bool optional;   /* the operand may be absent */
+    bool constant;   /* the operand depends on constants alone */
     bool output;     /* both parts assign it */
     bool shared;     /* may have other users */
     bool made;       /* only the replacement assigns it */
@@ -81,6 +82,12 @@ typedef struct pattern__step {
     bool commutative, root;      /* root: an output is a result of it */
 } pattern__step;
 
+/* "where": a condition that is not on sizes. */
+typedef struct pattern__condition {
+    uint32_t test; /* position in pattern__tests */
+    uint32_t name[2];
+} pattern__condition;
+
 typedef struct ind__pattern {
     const struct ind__pattern *next; /* declared earlier */
     const char *name, *text;
@@ -91,6 +98,8 @@ typedef struct ind__pattern {
     uint32_t num_steps, root;                    /* root: the last step with an output */
     uint32_t guard[IND__MAX_PATTERN_CONDITIONS]; /* positions of the expressions */
     uint32_t num_guards;
+    pattern__condition condition[IND__MAX_PATTERN_CONDITIONS];
+    uint32_t num_conditions;
     uint32_t made[IND__MAX_PATTERN_STEPS]; /* positions of the statements of the replacement */
     uint32_t num_made;
 } ind__pattern;
@@ -108,6 +117,7 @@ typedef struct pattern__binding {
 typedef struct pattern__uses {
     uint32_t *first, *user; /* users of tensor t: nodes user[first[t]] .. user[first[t + 1] - 1] */
     bool *kept;             /* by tensor: an output, or the new value of an input */
+    bool *constant;         /* by tensor: depends on constants alone */
     uint32_t *taken;        /* by node: 1 + the application that replaces it */
 } pattern__uses;
 

@@ -128,6 +128,8 @@ static bool pattern__input_is(pattern__match *m, uint32_t name, uint32_t tensor)
     if (n->kind == PATTERN__NUMBER) return pattern__is_number(m->g, tensor, &n->number);
     if (!tensor && !n->optional) return false;
     if (tensor && n->type.class_of == PATTERN__UNIFORM && !graph__uniform_of(m->g, tensor, &x)) return false;
+    if (tensor && n->constant && (!m->uses->constant[tensor] || m->g->tensor[tensor].weak)) return false;
+    if (tensor && n->type.shaped && !n->type.rest && m->g->tensor[tensor].rank != n->type.rank) return false;
     pattern__bind(m, name)->tensor = tensor;
     return true;
 }
@@ -393,22 +395,49 @@ static bool pattern__guards_hold(pattern__match *m) {
     return true;
 }
 
+static bool pattern__conditions_hold(pattern__match *m) {
+    for (uint32_t i = 0; i < m->pattern->num_conditions; i++) {
+        const pattern__condition *c = &m->pattern->condition[i];
+        if (!pattern__condition_holds(m->g, m->uses->constant, c, m->bound))
+            return pattern__miss(m, "%s(%s%s%s) does not hold", pattern__tests[c->test].name,
+                                 m->pattern->names[c->name[0]].name, c->name[0] == c->name[1] ? "" : ", ",
+                                 c->name[0] == c->name[1] ? "" : m->pattern->names[c->name[1]].name);
+    }
+    return true;
+}
+
+/* Returns whether every user of a tensor is part of the match. */
+static bool pattern__used_inside(pattern__match *m, uint32_t t) {
+    if (m->uses->kept[t]) return pattern__miss(m, "%s is an output of the graph", m->g->tensor[t].name);
+    for (uint32_t u = m->uses->first[t]; u < m->uses->first[t + 1]; u++) {
+        bool inside = false;
+        for (uint32_t s = 0; s < m->pattern->num_steps; s++) inside = inside || m->node[s] == m->uses->user[u];
+        if (inside) continue;
+        const ind__node *user = &m->g->node[m->uses->user[u]];
+        return pattern__miss(m, "%s is also read by %s", m->g->tensor[t].name, m->g->tensor[user->result].name);
+    }
+    return true;
+}
+
+/* Results that the pattern does not name disappear, too. */
+static bool pattern__unnamed_unused(pattern__match *m) {
+    for (uint32_t s = 0; s < m->pattern->num_steps; s++) {
+        const ind__node *n = &m->g->node[m->node[s]];
+        for (uint32_t k = m->pattern->step[s].num_results; m->node[s] && k < n->num_results; k++)
+            if (!pattern__used_inside(m, n->result + k)) return false;
+    }
+    return true;
+}
+
 /* Other users of a result that disappears would have to compute it again. */
 static bool pattern__no_other_users(pattern__match *m) {
     for (uint32_t k = 0; k < m->pattern->num_names; k++) {
         const pattern__name *n = &m->pattern->names[k];
         const uint32_t t = m->bound[k].tensor;
         if (n->kind != PATTERN__TENSOR || n->output || n->shared || !pattern__node_of(m->pattern, m->node, k)) continue;
-        if (m->uses->kept[t]) return pattern__miss(m, "%s is an output of the graph", m->g->tensor[t].name);
-        for (uint32_t u = m->uses->first[t]; u < m->uses->first[t + 1]; u++) {
-            bool inside = false;
-            for (uint32_t s = 0; s < m->pattern->num_steps; s++) inside = inside || m->node[s] == m->uses->user[u];
-            if (inside) continue;
-            const ind__node *user = &m->g->node[m->uses->user[u]];
-            return pattern__miss(m, "%s is also read by %s", m->g->tensor[t].name, m->g->tensor[user->result].name);
-        }
+        if (!pattern__used_inside(m, t)) return false;
     }
-    return true;
+    return pattern__unnamed_unused(m);
 }
 
 static bool pattern__none_taken(pattern__match *m) {
@@ -422,7 +451,7 @@ static bool pattern__all_checked(pattern__match *m) {
     for (uint32_t s = 0; s < m->pattern->num_steps; s++)
         if (m->pattern->step[s].root && !pattern__node_of(m->pattern, m->node, m->pattern->step[s].first)) return false;
     if (pattern__none_taken(m) && pattern__types_fit(m) && pattern__attrs_fit(m) && pattern__guards_hold(m) &&
-        pattern__no_other_users(m))
+        pattern__conditions_hold(m) && pattern__no_other_users(m))
         return true;
     pattern__unbind(m, trail);
     return false;

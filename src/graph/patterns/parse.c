@@ -168,6 +168,7 @@ static void pattern__parse_inputs(ind__parser *p, pattern__reader *r) {
     do {
         if (!pattern__need_new_name(p, r, "the name of an input", &n)) return;
         if (ind__take(p, ':') && !pattern__need_type(p, &n->type)) return;
+        n->constant = ind__take_word(p, "const");
         n->optional = ind__take_word(p, "optional");
     } while (ind__take(p, ','));
 }
@@ -198,6 +199,37 @@ static void pattern__parse_guard(ind__parser *p, pattern__reader *r) {
     ind__need_expr(p, &e);
 }
 
+/* test "(" name { "," name } ")" */
+static bool pattern__parse_condition(ind__parser *p, pattern__reader *r) {
+    ind__pattern *pt = r->pattern;
+    ind__skip(p);
+    const uint32_t test = pattern__find_test(p->at, ind__name_length(p->at));
+    if (pt->num_conditions == IND__MAX_PATTERN_CONDITIONS)
+        return ind__parse_error(p, p->at, IND_LIMIT, "a pattern has at most %d conditions",
+                                IND__MAX_PATTERN_CONDITIONS);
+    if (test == PATTERN__NUM_TESTS) return ind__expected(p, "the name of a condition");
+    const pattern__test *t = &pattern__tests[test];
+    pattern__condition *c = &pt->condition[pt->num_conditions++];
+    c->test = test;
+    p->at += strlen(t->name);
+    for (uint32_t k = 0; k < t->num; k++) {
+        if (!ind__need(p, k ? ',' : '(')) return false;
+        ind__skip(p);
+        const uint32_t n = pattern__find(pt, p->at, ind__name_length(p->at));
+        if (n == IND__PATTERN_NO_NAME || !pattern__testable(test, &pt->names[n])) return ind__expected(p, t->wanted);
+        p->at += ind__name_length(p->at);
+        c->name[k] = n;
+        if (t->num == 1) c->name[1] = n;
+    }
+    return ind__need(p, ')');
+}
+
+/* "where" condition { "," condition } */
+static void pattern__parse_where(ind__parser *p, pattern__reader *r) {
+    while (pattern__parse_condition(p, r) && ind__take(p, ','))
+        ;
+}
+
 /* ---- ops */
 
 static uint32_t pattern__operand_name(ind__parser *p, const ind__parsed_call *call, uint32_t k) {
@@ -214,7 +246,8 @@ static uint32_t pattern__operand_name(ind__parser *p, const ind__parsed_call *ca
                          r->replacement ? "there is no tensor \"%.*s\" in the pattern"
                                         : "there is no tensor \"%.*s\" above this line; \"input %.*s\" declares one",
                          (int)length, at, (int)length, at);
-    } else if (r->pattern->names[n].kind != PATTERN__TENSOR) {
+    } else if (r->pattern->names[n].kind != PATTERN__TENSOR &&
+               !(r->replacement && ind__number_allowed(call->op, k) && pattern__is_real(&r->pattern->names[n]))) {
         pattern__wrong_kind(p, at, &r->pattern->names[n], wanted);
     } else {
         p->at += length;
@@ -457,6 +490,14 @@ static void pattern__parse_step(ind__parser *p, pattern__reader *r) {
     }
 }
 
+/* op(..), or the name of a tensor. */
+static bool pattern__parse_made_alternative(ind__parser *p) {
+    const ind__parsed_call any = {.op = IND_OP_CAT}; /* takes no numbers */
+    if (ind__at_call(p)) return pattern__parse_call(p, NULL);
+    pattern__operand_name(p, &any, 0);
+    return !p->status;
+}
+
 /* A statement of the replacement. Results that the first part assigns are outputs. */
 static void pattern__parse_made(ind__parser *p, pattern__reader *r) {
     ind__pattern *pt = r->pattern;
@@ -482,7 +523,10 @@ static void pattern__parse_made(ind__parser *p, pattern__reader *r) {
         }
         result[num++] = n;
     } while (ind__take(p, ','));
-    if (!ind__need(p, '=') || !pattern__parse_call(p, NULL)) return;
+    if (!ind__need(p, '=')) return;
+    do {
+        if (!pattern__parse_made_alternative(p)) return;
+    } while (num == 1 && ind__take(p, '|'));
     for (uint32_t k = 0; k < num; k++) {
         pattern__name *n = &pt->names[result[k]];
         n->made = !n->step;
@@ -499,6 +543,8 @@ static void pattern__parse_line(ind__parser *p, pattern__reader *r) {
         pattern__parse_shared(p, r);
     else if (ind__take_keyword(p, "guard"))
         pattern__parse_guard(p, r);
+    else if (ind__take_keyword(p, "where"))
+        pattern__parse_where(p, r);
     else if (ind__take_keyword(p, "off"))
         r->pattern->off = ind__need_text(p);
     else

@@ -58,8 +58,9 @@ static const ind__pattern *pattern__builtin(ind_context *c) {
     ind__lock(c->root);
     if (!c->root->builtin_patterns) {
         ind__text text = {.context = c->root};
-        for (const char *const *line = graph__builtin_patterns_text; *line; line++)
-            ind__text_raw(&text, *line, strlen(*line));
+        const char *const *const files[] = {graph__builtin_patterns_text, graph__convolution_patterns_text};
+        for (int f = 0; f < 2; f++)
+            for (const char *const *line = files[f]; *line; line++) ind__text_raw(&text, *line, strlen(*line));
         ind_graph *g = text.failed ? NULL : pattern__parse_all(c->root, text.data, "<built-in patterns>");
         c->root->builtin_patterns = g ? g->patterns : NULL;
         ind__text_free(&text);

@@ -1,5 +1,10 @@
 /* ------------------------------------------------------------------------------------------------- >>boxes */
 
+static void ir__set_order(ind_layout *l, const uint8_t *order) {
+    memcpy(l->order, order, sizeof l->order);
+    l->ordered = true;
+}
+
 /* Graph nodes whose computation was inlined into the body being recorded. */
 typedef struct ind__origins {
     ind_context *context;
@@ -212,6 +217,14 @@ static bool ir__add_stored(ind__lowered *p, ind__recorder *r, ind_reduction redu
     return ok;
 }
 
+/* Gives a buffer with the dimensions of the results of the node being lowered their order. */
+static void ir__order_result(const ind__lowered *p, ind_layout *l) {
+    uint8_t order[IND_MAX_RANK] = {0};
+    if (!p->channels_last || l->rank != p->channels_last) return;
+    for (int k = 1; k < l->rank; k++) order[k] = (uint8_t)(k + 1 < l->rank ? k + 1 : 1);
+    ir__set_order(l, order);
+}
+
 /* Records the reduction and the stores of its results into new buffers. */
 static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__reduction_desc *d, ind_value a,
                                  uint32_t *buffers) {
@@ -225,6 +238,7 @@ static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__r
         v = ind_op_cast(o, v, ind_dtype_compute(d->dtype));
         buffers[k] = v.id ? ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, d->dtype, d->size, d->rank) : 0;
         if (!buffers[k]) return false;
+        ir__order_result(p, &p->buffer[buffers[k]].layout);
         ind__emit_store(o, buffers[k], r->body->var, d->rank, v);
     }
     return r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE;
@@ -404,6 +418,40 @@ static void ir__box_symbols(ind_context *c, const ind__box *x, ind_expr *symbols
     for (int i = 0; i < x->rank; i++) symbols[i] = ind__index_symbol(c, 'i', i, x->size[i]);
 }
 
+/* Finds the storage's dimensions that show dimensions first .. first + count - 1 of a box, as bits; 0: none, all, or
+   one that shows others, too. */
+static uint32_t ir__storage_dims(ind_context *c, const ind__box *x, int first, int count) {
+    ind_expr symbol[IND_MAX_RANK];
+    ir__box_symbols(c, x, symbol);
+    uint32_t found = 0;
+    for (int k = 0; k < x->storage->rank; k++) {
+        bool inside = false, outside = false;
+        for (int d = 0; d < x->rank; d++) {
+            const bool shows = ind__expr_depends(x->map[k], symbol[d]);
+            inside = inside || (shows && d >= first && d < first + count);
+            outside = outside || (shows && (d < first || d >= first + count));
+        }
+        if (inside && outside) return 0;
+        found |= (uint32_t)inside << k;
+    }
+    return found == (1u << x->storage->rank) - 1 ? 0 : found;
+}
+
+void ind__box_put_last(ind__lowered *p, ind__box *x, int first, int count) {
+    ind__storage *s = x ? x->storage : NULL;
+    const uint32_t last = s ? ir__storage_dims(p->context, x, first, count) : 0;
+    ind__buffer *b = s && s->buffer ? &p->buffer[s->buffer] : NULL;
+    uint8_t order[IND_MAX_RANK];
+    int n = 0;
+    if (!last || (b && (b->kind != IND__BUFFER_COMPUTED || b->layout.ordered))) return;
+    for (uint32_t part = 0; part < 2; part++)
+        for (int k = 0; k < s->rank; k++)
+            if ((last >> k & 1) == part) order[n++] = (uint8_t)k;
+    if (b) ir__set_order(&b->layout, order);
+    memcpy(s->order, order, sizeof order);
+    s->ordered = true;
+}
+
 ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int rank, const ind_expr *map) {
     ind_context *c = p->context;
     ind__box *b = x ? (ind__box *)ind__arena_alloc(&p->boxes, sizeof *b) : NULL;
@@ -444,8 +492,7 @@ ind__box *ind__box_reshape(ind__lowered *p, ind__box *x, const ind_expr *size, i
     uint8_t order[IND_MAX_RANK];
     ind__buffer *b = x->storage->buffer ? &p->buffer[x->storage->buffer] : NULL;
     if (b && !b->layout.ordered && ir__is_permutation(c, x, order)) {
-        memcpy(b->layout.order, order, sizeof order);
-        b->layout.ordered = true;
+        ir__set_order(&b->layout, order);
     }
     ind_expr symbol[IND_MAX_RANK], map[IND_MAX_RANK];
     for (int i = 0; i < rank; i++) symbol[i] = ind__index_symbol(c, 'i', i, size[i]);

@@ -89,6 +89,7 @@ typedef struct ind__lowered {
     ind__arena boxes;   /* boxes and storages */
     void *storages;     /* every storage, newest first */
     uint32_t origin;    /* graph node being lowered now: recorded in new loops and storages */
+    int channels_last;  /* dimensions of its results, if these have channels last; 0: they do not */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
     uint32_t num_unbacked;
     const char *note; /* recorded in new loops */
@@ -150,6 +151,8 @@ typedef struct ind__storage {
     uint32_t *origin;
     uint32_t num_origins;
     const ind__parts *parts; /* NULL: none */
+    uint8_t order[IND_MAX_RANK]; /* unrealised: of the buffer to be, if ordered */
+    bool ordered;
 } ind__storage;
 
 typedef struct ind__box {
@@ -237,6 +240,9 @@ ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int 
 /* Row-major reshape. For a permuted view of a buffer whose order is not fixed, the order is chosen so that the reshape
    needs no division. */
 ind__box *ind__box_reshape(ind__lowered *p, ind__box *x, const ind_expr *size, int rank);
+/* Gives `count` dimensions of x from `first` on the smallest strides of the buffer of x, or of the buffer to be. Does
+   nothing if the layout is required otherwise already, or if x shows these dimensions mixed with others. */
+void ind__box_put_last(ind__lowered *p, ind__box *x, int first, int count);
 ind_status ind__box_realise(ind__lowered *p, ind__box *x);
 /* Applies the realise policy to a value that `users` later ops will read. */
 ind_status ind__box_mark_use(ind__lowered *p, ind__box *x, int users);

@@ -7,6 +7,7 @@ static ind_status ir__realise_storage(ind__lowered *p, ind__storage *s) {
     ind_body *b = s->body; /* the loop takes ownership */
     s->body = NULL;
     s->buffer = buffer;
+    if (s->ordered) ir__set_order(&p->buffer[buffer].layout, s->order);
     ind__recorder r = {.ops = {.context = p->context}, .body = b};
     ind__inst store = {.op = IND_LOOP_STORE, .dtype = b->inst[b->result].dtype, .arg = {b->result}};
     store.source = buffer;
@@ -306,6 +307,7 @@ ind_status ind__box_output(ind__lowered *p, ind__box *x, const char *name, uint3
     const ind__storage *s = x->storage;
     ind__buffer *b;
     bool direct = x->identity && (!s->buffer || ir__can_be_output(p, s->buffer));
+    if (!s->buffer) x->storage->ordered = false;
     if (!direct) x = ind__box_pointwise(p, s->dtype, x->size, x->rank, ir__copy_element, x);
     if (!x || ind__box_realise(p, x)) return ind__failed(p->context);
     b = &p->buffer[x->storage->buffer];

@@ -249,8 +249,8 @@ static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const i
     at.out = index[next++];
     at.position = index + next;
     next += l->conv.shape.window.rank;
-    at.in = index[next++];
-    at.window = index + next;
+    at.in = index[next + (l->conv.channels_inner ? l->conv.shape.window.rank : 0)];
+    at.window = index + next + !l->conv.channels_inner;
     at.channel = ind_expr_add(ind_expr_mul(at.group, l->conv.channels), at.in);
     return at;
 }
@@ -319,9 +319,10 @@ static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank,
 
 /* Sums over channels and windows, with sizes l->product.size. */
 static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
-    ind_expr range[4] = {l->conv.channels};
-    int n = 1 + l->conv.shape.window.rank;
-    for (int s = 0; s < l->conv.shape.window.rank; s++) range[1 + s] = l->conv.shape.window.kernel[s];
+    ind_expr range[4];
+    const int n = 1 + l->conv.shape.window.rank, inner = l->conv.channels_inner;
+    range[inner ? n - 1 : 0] = l->conv.channels;
+    for (int s = 0; s < l->conv.shape.window.rank; s++) range[s + !inner] = l->conv.shape.window.kernel[s];
     ind_expr count = ind_expr_product(l->context, range, n);
     graph__typed_number zero = {l->result->dtype, 0, 0};
     if (graph__size_is_zero(count) || graph__size_is_one(count)) {
@@ -367,6 +368,7 @@ static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t 
         size[rank++] = d == channel ? l->conv.outputs : y->size[d];
     }
     l->product.rank = rank;
+    l->conv.channels_inner = l->w->channels_last && l->w->channels_last[l->node->operand[a]];
     return graph__conv_sums(l, out);
 }
 
@@ -375,6 +377,9 @@ static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **resul
     (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 1), &l->conv.shape);
     ind_status status = graph__conv_product(l, 0, 1, y, results);
     if (status == IND_OK && graph__lower_has_operand(l, 2)) {
+        const int channel = y->rank - l->conv.shape.window.rank - 1;
+        if (l->w->channels_last && l->w->channels_last[l->node->result])
+            ind__box_put_last(l->w->program, results[0], channel, l->conv.shape.groups > 1 ? 2 : 1);
         l->part[0] = results[0];
         status = graph__lower_loop(l, y->dtype, l->product.size, l->product.rank, graph__conv_biased, results);
     }
