@@ -1867,13 +1867,15 @@ typedef enum ind_stage {
 } ind_stage;
 
 #define IND_PASSES(X)                                                                                                  \
-    X(DCE, "dce")           /* dead code */                                                                            \
-    X(FOLD, "fold")         /* constant folding */                                                                     \
-    X(CANONICAL, "canonical") /* one form for ops with several: conv2d becomes convolution */ \
-    X(NOOP, "noop")         /* identities: x + 0, x * 1, cast to the same type, identity views */                      \
-    X(CSE, "cse")           /* common subexpressions */                                                                \
-    X(PATTERNS, "patterns") /* matches of patterns: ind_pattern_register */                                            \
-    X(PREPARE, "prepare")   /* what depends on constants alone is computed once: ind_module_prepare */
+    X(DCE, "dce")                       /* dead code */                                                                \
+    X(FOLD, "fold")                     /* constant folding */                                                         \
+    X(CANONICAL, "canonical")           /* one form for ops with several: conv2d becomes convolution */                \
+    X(NOOP, "noop")                     /* identities: x + 0, x * 1, cast to the same type, identity views */          \
+    X(CSE, "cse")                       /* common subexpressions */                                                    \
+    X(PATTERNS, "patterns")             /* matches of patterns: ind_pattern_register */                                \
+    X(MERGE_PRODUCTS, "merge_products") /* products of one tensor with weights */                                      \
+    X(BATCH_PRODUCTS, "batch_products") /* products of all matrices of a tensor; only if enabled_patterns names it */  \
+    X(PREPARE, "prepare")               /* what depends on constants alone is computed once: ind_module_prepare */
 
 typedef enum ind_pass {
 #define X(name, text) IND_PASS_##name,
@@ -1919,9 +1921,9 @@ typedef struct ind_compile_desc {
        them. */
     bool all_variants;
     uint32_t disabled_passes; /* one bit per ind_pass */
-    /* Names of patterns, separated by spaces; may be NULL. enabled: patterns that are off by default, because their
-       replacement is not faster yet, or because it changes results by more than rounding. IND_NOT_FOUND: no such
-       pattern. */
+    /* Names of patterns and passes, separated by spaces; may be NULL. enabled: patterns and passes that are off by
+       default, because their replacement is not faster yet, or because it changes results by more than rounding. A pass
+       that decides by cost is applied whatever it costs. IND_NOT_FOUND: no such pattern or pass. */
     const char *enabled_patterns, *disabled_patterns;
     /* Passes stop after this many changes; 0: no limit. With fusion.max_fusions it finds the change that gives a wrong
        result: `ind bisect`. Removing unused ops is no change. */
@@ -1958,7 +1960,7 @@ IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, i
      pattern     = "pattern" name "{" { line newline } "}" "=>" "{" { replacement newline } "}"
      line        = "input" operand { "," operand } | "shared" name { "," name } | "guard" expr | "off" string | assign
                  | "where" condition { "," condition }
-     operand     = name [ ":" type ] [ "const" ] [ "optional" ]
+     operand     = name [ ":" type ] [ "const" | "varying" ] [ "optional" ]
      type        = class [ "[" [ ".." ] { expr "," } "]" ]
      class       = dtype | "any" | "float" | "integer" | "number" | name
      assign      = name [ ":" type ] "=" alternative { "|" alternative } | name "," name { "," name } "=" call
@@ -1970,8 +1972,8 @@ IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, i
    The first part is matched:
    - An input stands for any tensor of its class and shape. "any" is the default, and also takes a Python number. A name
      as class stands for a type, the same one wherever it occurs. "number" is a tensor whose elements all have one known
-     value, or a Python number. "const" is a tensor that depends on constants of the graph alone. "optional": the
-     operand may be absent; then it is absent in the replacement, too.
+     value, or a Python number. "const" is a tensor that depends on constants of the graph alone, "varying" one that does
+     not. "optional": the operand may be absent; then it is absent in the replacement, too.
    - In a shape, a name stands for a size, the same one wherever it occurs; ".." for any number of leading dimensions.
      Without a shape, any shape matches. Sizes are compared under the facts of the graph.
    - A number matches a number operand, and a tensor whose elements all have this value.
@@ -2372,6 +2374,8 @@ typedef struct ind__pass_options {
     uint32_t disabled;                                /* one bit per ind_pass */
     const char *enabled_patterns, *disabled_patterns; /* of ind_compile_desc */
     const struct ind__pattern *builtin;               /* NULL: none */
+    bool prepared;       /* what depends on constants alone is computed once, not in every run */
+    double launch_bytes; /* memory traffic in the time of a launch */
     ind__pass_log *log;
 } ind__pass_options;
 ind_status ind__graph_optimise(const ind_graph *g, const ind__pass_options *options, ind_graph **out);
@@ -2450,6 +2454,7 @@ typedef struct pattern__name {
     uint32_t result; /* its number */
     bool optional;   /* the operand may be absent */
     bool constant;   /* the operand depends on constants alone */
+    bool varying;    /* it does not */
     bool output;     /* both parts assign it */
     bool shared;     /* may have other users */
     bool made;       /* only the replacement assigns it */
@@ -21434,6 +21439,21 @@ static bool pattern__condition_holds(const ind_graph *g, const bool *constant, c
     return t.b[0]->set && t.b[1]->set && pattern__tests[c->test].holds(&t);
 }
 
+/* True if neither results nor attributes have symbolic sizes. */
+static bool pattern__has_known_sizes(const ind_graph *g, const ind__node *n) {
+    bool known = true;
+    for (uint32_t r = 0; r < n->num_results; r++) {
+        const ind__tensor_info *t = &g->tensor[n->result + r];
+        for (int d = 0; d < t->rank; d++) known = known && ind_expr_is_int(t->size[d], NULL);
+    }
+    for (uint32_t k = 0; k < n->num_attrs; k++) {
+        const ind__attr *a = &n->attr[k];
+        if (a->kind == IND__ATTR_SIZE) known = known && ind_expr_is_int(a->e, NULL);
+        for (int i = 0; a->list && i < a->count; i++) known = known && ind_expr_is_int(a->list[i], NULL);
+    }
+    return known;
+}
+
 /* True if a run always gives this node the same results, from the contents of constants alone. */
 static bool pattern__node_is_constant(const ind_graph *g, const ind__node *n, const bool *constant) {
     if (n->op == IND_OP_CONST) return true;
@@ -21441,12 +21461,7 @@ static bool pattern__node_is_constant(const ind_graph *g, const ind__node *n, co
         return false;
     for (uint32_t k = 0; k < n->num_operands; k++)
         if (n->operand[k] && !constant[n->operand[k]]) return false;
-    for (uint32_t r = 0; r < n->num_results; r++) {
-        const ind__tensor_info *t = &g->tensor[n->result + r];
-        for (int d = 0; d < t->rank; d++)
-            if (!ind_expr_is_int(t->size[d], NULL)) return false;
-    }
-    return true;
+    return pattern__has_known_sizes(g, n);
 }
 
 /* Marks the tensors that depend on constants alone. Their sizes are known numbers. */
@@ -21630,6 +21645,7 @@ static void pattern__parse_inputs(ind__parser *p, pattern__reader *r) {
         if (!pattern__need_new_name(p, r, "the name of an input", &n)) return;
         if (ind__take(p, ':') && !pattern__need_type(p, &n->type)) return;
         n->constant = ind__take_word(p, "const");
+        n->varying = !n->constant && ind__take_word(p, "varying");
         n->optional = ind__take_word(p, "optional");
     } while (ind__take(p, ','));
 }
@@ -22705,6 +22721,241 @@ static const char *const graph__convolution_patterns_text[] = {
 };
 /* clang-format on */
 
+/* ================================================================================== src/graph/patterns/products.ind */
+// Patterns of products that are better as other ops.
+/* clang-format off */
+static const char *const graph__product_patterns_text[] = {
+    "# Products of depth one. They fuse as any pointwise op.\n",
+    "pattern outer_product {\n",
+    "  input a : any[.., M, 1], b : any[.., 1, N]\n",
+    "  y = mm(a, b) | bmm(a, b) | matmul(a, b)\n",
+    "} => {\n",
+    "  y = mul(a, b)\n",
+    "}\n",
+    "\n",
+    "# Products with one column are sums of rows, which fuse with what computes the rows. They accumulate in f32, as products do.\n",
+    "pattern column_product {\n",
+    "  input a : T[.., M, K], b : T[.., K, 1]\n",
+    "  where computed_as_f32(T)\n",
+    "  y = mm(a, b) | bmm(a, b) | matmul(a, b)\n",
+    "} => {\n",
+    "  af = cast(a, dtype=f32)\n",
+    "  bt = transpose(b, dim0=-2, dim1=-1)\n",
+    "  bf = cast(bt, dtype=f32)\n",
+    "  p = mul(af, bf)\n",
+    "  s = sum(p, dim=[-1], keepdim=true)\n",
+    "  y = cast(s, dtype=T)\n",
+    "}\n",
+    "\n",
+    "pattern vector_product {\n",
+    "  input a : T[.., M, K], b : T[K]\n",
+    "  where computed_as_f32(T)\n",
+    "  y = matmul(a, b)\n",
+    "} => {\n",
+    "  af = cast(a, dtype=f32)\n",
+    "  bf = cast(b, dtype=f32)\n",
+    "  p = mul(af, bf)\n",
+    "  s = sum(p, dim=[-1])\n",
+    "  y = cast(s, dtype=T)\n",
+    "}\n",
+    "\n",
+    "pattern column_addmm {\n",
+    "  input c : any, a : T[M, K], b : T[K, 1]\n",
+    "  where computed_as_f32(T)\n",
+    "  y = addmm(c, a, b)\n",
+    "} => {\n",
+    "  af = cast(a, dtype=f32)\n",
+    "  bt = transpose(b, dim0=0, dim1=1)\n",
+    "  bf = cast(bt, dtype=f32)\n",
+    "  p = mul(af, bf)\n",
+    "  s = sum(p, dim=[1], keepdim=true)\n",
+    "  cf = cast(c, dtype=f32)\n",
+    "  t = add(s, cf)\n",
+    "  y = cast(t, dtype=T)\n",
+    "}\n",
+    "\n",
+    "pattern column_linear {\n",
+    "  input a : T[.., M, K], b : T[1, K]\n",
+    "  where computed_as_f32(T)\n",
+    "  y = linear(a, b)\n",
+    "} => {\n",
+    "  af = cast(a, dtype=f32)\n",
+    "  bf = cast(b, dtype=f32)\n",
+    "  p = mul(af, bf)\n",
+    "  s = sum(p, dim=[-1], keepdim=true)\n",
+    "  y = cast(s, dtype=T)\n",
+    "}\n",
+    "\n",
+    "pattern column_linear_bias {\n",
+    "  input a : T[.., M, K], b : T[1, K], c : any\n",
+    "  where computed_as_f32(T)\n",
+    "  y = linear(a, b, c)\n",
+    "} => {\n",
+    "  af = cast(a, dtype=f32)\n",
+    "  bf = cast(b, dtype=f32)\n",
+    "  p = mul(af, bf)\n",
+    "  s = sum(p, dim=[-1], keepdim=true)\n",
+    "  cf = cast(c, dtype=f32)\n",
+    "  t = add(s, cf)\n",
+    "  y = cast(t, dtype=T)\n",
+    "}\n",
+    "\n",
+    "# Products with one row: the same of the second operand's columns.\n",
+    "pattern row_product {\n",
+    "  off \"not measured beside products of one row\"\n",
+    "  input a : T[.., 1, K], b : T[.., K, N]\n",
+    "  where computed_as_f32(T)\n",
+    "  y = mm(a, b) | bmm(a, b) | matmul(a, b)\n",
+    "} => {\n",
+    "  af = cast(a, dtype=f32)\n",
+    "  bt = transpose(b, dim0=-2, dim1=-1)\n",
+    "  bf = cast(bt, dtype=f32)\n",
+    "  p = mul(af, bf)\n",
+    "  s = sum(p, dim=[-1])\n",
+    "  u = unsqueeze(s, dim=-2)\n",
+    "  y = cast(u, dtype=T)\n",
+    "}\n",
+    "\n",
+    "pattern row_linear {\n",
+    "  off \"not measured beside products of one row\"\n",
+    "  input a : T[1, K], b : T[N, K]\n",
+    "  where computed_as_f32(T)\n",
+    "  y = linear(a, b)\n",
+    "} => {\n",
+    "  af = cast(a, dtype=f32)\n",
+    "  bf = cast(b, dtype=f32)\n",
+    "  p = mul(af, bf)\n",
+    "  s = sum(p, dim=[1])\n",
+    "  u = unsqueeze(s, dim=0)\n",
+    "  y = cast(u, dtype=T)\n",
+    "}\n",
+    "\n",
+    "# A batch of products with one matrix is one product of all rows.\n",
+    "pattern repeated_matrix {\n",
+    "  input a : any[B, M, K], w : any[K, N]\n",
+    "  e : any[B, K, N] = expand(w, size=S)\n",
+    "  shared e\n",
+    "  y = bmm(a, e) | matmul(a, e)\n",
+    "} => {\n",
+    "  y = matmul(a, w)\n",
+    "}\n",
+    "\n",
+    "pattern repeated_matrix_of_three {\n",
+    "  input a : any[B, M, K], w : any[1, K, N]\n",
+    "  e : any[B, K, N] = expand(w, size=S)\n",
+    "  shared e\n",
+    "  y = bmm(a, e) | matmul(a, e)\n",
+    "} => {\n",
+    "  v = squeeze(w, dim=[0])\n",
+    "  y = matmul(a, v)\n",
+    "}\n",
+    "\n",
+    "# Chains of products in the order with fewer multiplications. Sums are rounded in another order, so these are off.\n",
+    "pattern reassociate_right {\n",
+    "  off \"it changes results by more than rounding\"\n",
+    "  input a : T[.., M, K], b : T[K, N], c : T[N, P]\n",
+    "  p = mm(a, b) | matmul(a, b)\n",
+    "  y = mm(p, c) | matmul(p, c)\n",
+    "  guard M*K*N + M*N*P > K*N*P + M*K*P\n",
+    "} => {\n",
+    "  q = matmul(b, c)\n",
+    "  y = matmul(a, q)\n",
+    "}\n",
+    "\n",
+    "pattern reassociate_left {\n",
+    "  off \"it changes results by more than rounding\"\n",
+    "  input a : T[M, K], b : T[K, N] varying, c : T[N, P]\n",
+    "  q = mm(b, c) | matmul(b, c)\n",
+    "  y = mm(a, q) | matmul(a, q)\n",
+    "  guard K*N*P + M*K*P > M*K*N + M*N*P\n",
+    "} => {\n",
+    "  p = matmul(a, b)\n",
+    "  y = matmul(p, c)\n",
+    "}\n",
+    "\n",
+    "pattern reassociate_left_constant {\n",
+    "  off \"it changes results by more than rounding\"\n",
+    "  input a : T[M, K], b : T[K, N] const, c : T[N, P] varying\n",
+    "  q = mm(b, c) | matmul(b, c)\n",
+    "  y = mm(a, q) | matmul(a, q)\n",
+    "  guard K*N*P + M*K*P > M*K*N + M*N*P\n",
+    "} => {\n",
+    "  p = matmul(a, b)\n",
+    "  y = matmul(p, c)\n",
+    "}\n",
+    "\n",
+    "# The product of two constants is computed once.\n",
+    "pattern reassociate_constants {\n",
+    "  off \"it changes results by more than rounding\"\n",
+    "  input a : T[.., M, K], b : T[K, N] const, c : T[N, P] const\n",
+    "  p = mm(a, b) | matmul(a, b)\n",
+    "  y = mm(p, c) | matmul(p, c)\n",
+    "  guard K*N + N*P >= K*P\n",
+    "} => {\n",
+    "  q = matmul(b, c)\n",
+    "  y = matmul(a, q)\n",
+    "}\n",
+    "\n",
+    "pattern reassociate_linear {\n",
+    "  off \"it changes results by more than rounding\"\n",
+    "  input a : T[.., M, K], b : T[N, K] const, c : T[P, N] const\n",
+    "  p = linear(a, b)\n",
+    "  y = linear(p, c)\n",
+    "  guard K*N + N*P >= K*P\n",
+    "} => {\n",
+    "  q = matmul(c, b)\n",
+    "  y = linear(a, q)\n",
+    "}\n",
+    NULL,
+};
+/* clang-format on */
+
+/* =============================================================================== src/graph/patterns/written_out.ind */
+// Patterns of softmax and variance written out by simpler ops.
+/* clang-format off */
+static const char *const graph__written_patterns_text[] = {
+    "# Other activations and normalisations become the same kernels either way (tests/passes/test_written_out.py).\n",
+    "# The op finds maximum and sum in one pass over a row. Attention is recognised by it. Without the maximum, exp overflows for\n",
+    "# large scores, so that form stays as it is.\n",
+    "pattern written_softmax {\n",
+    "  input x : float\n",
+    "  m = amax(x, dim=[D], keepdim=true)\n",
+    "  s = sub(x, m)\n",
+    "  e = exp(s)\n",
+    "  t = sum(e, dim=[D], keepdim=true)\n",
+    "  r = reciprocal(t)\n",
+    "  y = div(e, t) | mul(e, r)\n",
+    "} => {\n",
+    "  y = softmax(x, dim=D)\n",
+    "}\n",
+    "\n",
+    "pattern written_log_softmax {\n",
+    "  input x : float\n",
+    "  m = amax(x, dim=[D], keepdim=true)\n",
+    "  s = sub(x, m)\n",
+    "  e = exp(s)\n",
+    "  t = sum(e, dim=[D], keepdim=true)\n",
+    "  l = log(t)\n",
+    "  y = sub(s, l)\n",
+    "} => {\n",
+    "  y = log_softmax(x, dim=D)\n",
+    "}\n",
+    "\n",
+    "# The mean of squared differences from the mean, as in layer norm and group norm. var computes both in one pass over a row.\n",
+    "pattern written_variance {\n",
+    "  input x : float\n",
+    "  m = mean(x, dim=DIMS, keepdim=true)\n",
+    "  d = sub(x, m)\n",
+    "  q = square(d) | pow(d, 2) | mul(d, d)\n",
+    "  v = mean(q, dim=DIMS, keepdim=KEEP)\n",
+    "  shared m, d\n",
+    "} => {\n",
+    "  v = var(x, dim=DIMS, correction=0, keepdim=KEEP)\n",
+    "}\n",
+    NULL,
+};
+/* clang-format on */
+
 /* ==================================================================================== src/graph/patterns/register.c */
 /* ---- patterns of a context: registered by the user, and built in */
 
@@ -22766,8 +23017,9 @@ static const ind__pattern *pattern__builtin(ind_context *c) {
     ind__lock(c->root);
     if (!c->root->builtin_patterns) {
         ind__text text = {.context = c->root};
-        const char *const *const files[] = {graph__builtin_patterns_text, graph__convolution_patterns_text};
-        for (int f = 0; f < 2; f++)
+        const char *const *const files[] = {graph__builtin_patterns_text, graph__convolution_patterns_text,
+                                            graph__product_patterns_text, graph__written_patterns_text};
+        for (int f = 0; f < 4; f++)
             for (const char *const *line = files[f]; *line; line++) ind__text_raw(&text, *line, strlen(*line));
         ind_graph *g = text.failed ? NULL : pattern__parse_all(c->root, text.data, "<built-in patterns>");
         c->root->builtin_patterns = g ? g->patterns : NULL;
@@ -22788,14 +23040,22 @@ static bool pattern__listed(const char *names, const char *name) {
     return false;
 }
 
+/* True for the name of a pattern or a pass. */
 static bool pattern__known(const ind__pattern *const lists[3], const char *name, size_t length) {
+    static const char *const passes[] = {
+#define X(id, text) text,
+        IND_PASSES(X)
+#undef X
+    };
+    for (int p = 0; p < IND_NUM_PASSES; p++)
+        if (ind__same_name(passes[p], strlen(passes[p]), name, length)) return true;
     for (int l = 0; l < 3; l++)
         for (const ind__pattern *p = lists[l]; p; p = p->next)
             if (ind__same_name(p->name, strlen(p->name), name, length)) return true;
     return false;
 }
 
-/* Fails if one of the names is no pattern. */
+/* Fails if one of the names is no pattern and no pass. */
 static ind_status pattern__check_names(ind_context *c, const ind__pattern *const lists[3], const char *names) {
     for (const char *at = names; at && *at; at += strcspn(at, " ")) {
         at += strspn(at, " ");
@@ -23141,6 +23401,9 @@ typedef struct graph__seen {
     uint32_t hash;
 } graph__seen;
 
+typedef struct graph__product_search graph__product_search;
+typedef struct graph__batch_search graph__batch_search;
+
 typedef struct graph__rewrite {
     const ind_graph *from;
     ind_graph *to;
@@ -23151,8 +23414,10 @@ typedef struct graph__rewrite {
     uint32_t seen_size;
     const ind__node *hashed; /* CSE: the node that `hash` is of */
     uint32_t hash;
-    pattern__application *application; /* NULL: patterns are not applied in this iteration */
-    uint32_t *application_of;          /* by node: 1 + the application that replaces an output; 0: none */
+    pattern__application *application;   /* NULL: patterns are not applied in this iteration */
+    uint32_t *application_of;            /* by node: 1 + the application that replaces an output; 0: none */
+    const graph__product_search *merged; /* NULL: products are not merged in this iteration */
+    const graph__batch_search *batched;  /* NULL: nor become batches */
     uint32_t applied;
     const ind_pass_desc *pass; /* a pass of the user, in place of the built-in ones; or NULL */
     uint32_t *users;           /* for it: readers of every tensor of `from` */
@@ -23757,6 +24022,7 @@ static bool pattern__input_is(pattern__match *m, uint32_t name, uint32_t tensor)
     if (!tensor && !n->optional) return false;
     if (tensor && n->type.class_of == PATTERN__UNIFORM && !graph__uniform_of(m->g, tensor, &x)) return false;
     if (tensor && n->constant && (!m->uses->constant[tensor] || m->g->tensor[tensor].weak)) return false;
+    if (tensor && n->varying && m->uses->constant[tensor]) return false;
     if (tensor && n->type.shaped && !n->type.rest && m->g->tensor[tensor].rank != n->type.rank) return false;
     pattern__bind(m, name)->tensor = tensor;
     return true;
@@ -23889,6 +24155,13 @@ static bool pattern__shape_is(pattern__match *m, const pattern__type *t, const i
     return true;
 }
 
+static uint32_t pattern__num_ops(const pattern__match *m) {
+    uint32_t num = 0;
+    for (uint32_t s = 0; s < m->pattern->num_steps; s++) num += m->node[s] != 0;
+    return num;
+}
+
+/* One op with operands of other types is no near miss. */
 static bool pattern__types_fit(pattern__match *m) {
     char type[160];
     for (uint32_t k = 0; k < m->pattern->num_names; k++) {
@@ -23897,6 +24170,7 @@ static bool pattern__types_fit(pattern__match *m) {
         if (n->kind != PATTERN__TENSOR || !tensor) continue;
         const ind__tensor_info *x = &m->g->tensor[tensor];
         if (pattern__class_is(m, &n->type, x) && pattern__shape_is(m, &n->type, x)) continue;
+        if (pattern__num_ops(m) == 1) return false;
         ind__print_type(type, sizeof type, x->dtype, x->size, x->rank);
         return pattern__miss(m, "%s is %s%s, which the pattern does not take", n->name, x->weak ? "a number, " : "",
                              type);
@@ -24645,6 +24919,610 @@ static uint32_t *graph__count_readers(const ind_graph *g) {
     return users;
 }
 
+/* ====================================================================================== src/graph/passes/products.c */
+/* ---- products that share an operand: finds those that may become one
+
+   x @ w1, x @ w2, .. become slices of x @ cat(w1, w2, ..) if the weights depend on constants alone: x is read once, and
+   one larger product fills the GPU better. The slices are views of the merged result, which products, reductions and
+   concatenations read in place. A pointwise op after a product is different. It is fused as the epilogue of the
+   product, but not as that of the merged one, as it reads a slice; its operand is then stored and read again. So a
+   product with an epilogue takes part only if the read of x that it saves costs more. */
+
+typedef struct graph__product {
+    uint32_t node, x, bias; /* bias 0: none */
+    uint32_t rows;          /* weights as [columns, depth]; 0: only w */
+    uint32_t w;             /* weights as [.., depth, columns]; 0: only rows */
+    int rank;               /* of the weights */
+    int64_t columns;
+    uint32_t wanted;     /* number of products on the way to the first product that needs the result */
+    const char *refusal; /* why it cannot be merged; NULL: it can */
+} graph__product;
+
+typedef struct graph__product_group {
+    const graph__product *product;
+    uint32_t num;
+    bool rows, biased, done; /* rows: all have them; biased: one has a bias */
+    double saved;            /* bytes at the hints */
+} graph__product_group;
+
+struct graph__product_search {
+    const ind_graph *g;
+    const ind__pass_options *options;
+    bool forced; /* whatever it costs */
+    ind__arena arena;
+    pattern__uses uses;
+    uint32_t *depth, *wanted; /* by node: products on the longest path to it, with it; the smallest depth of a product
+                                 that needs it */
+    graph__product *product;
+    uint32_t num;
+    graph__product_group *group;
+    uint32_t num_groups;
+    uint32_t *group_of; /* by node: 1 + its group; 0: none */
+};
+
+/* Results that are needed this many products later than others of x stay products of their own: merging would keep
+   them in memory until then. The values of attention are needed two products after x. */
+#define GRAPH__LATE_PRODUCTS 4
+/* Ops after a product that are looked at, so that long chains after many products take linear time. */
+#define GRAPH__MAX_EPILOGUE 64
+
+/* ---- what a product reads and who reads it */
+
+static uint32_t graph__num_uses(const graph__product_search *s, uint32_t tensor) {
+    return s->uses.first[tensor + 1] - s->uses.first[tensor] + (s->uses.kept[tensor] ? 1 : 0);
+}
+
+/* Finds the operands of a product of at least two dimensions each. */
+static bool graph__read_product(const graph__product_search *s, uint32_t node, graph__product *p) {
+    const ind_graph *g = s->g;
+    const ind__node *n = &g->node[node];
+    *p = (graph__product){.node = node};
+    switch (n->op) {
+    case IND_OP_LINEAR:
+        p->x = n->operand[0];
+        p->rows = n->operand[1];
+        p->bias = n->num_operands > 2 ? n->operand[2] : 0;
+        break;
+    case IND_OP_ADDMM:
+        p->bias = n->operand[0];
+        p->x = n->operand[1];
+        p->w = n->operand[2];
+        break;
+    case IND_OP_MM:
+    case IND_OP_BMM:
+    case IND_OP_MATMUL:
+        p->x = n->operand[0];
+        p->w = n->operand[1];
+        break;
+    default: return false;
+    }
+    const ind__node *before = p->w ? graph__producer_of(g, p->w) : NULL;
+    if (before && g->tensor[p->w].rank == 2 && graph__is_permute_op(before) && graph__permuted_dim(before, 2, 0) == 1)
+        p->rows = before->operand[0];
+    p->rank = g->tensor[p->w ? p->w : p->rows].rank;
+    return p->rank > 1 && g->tensor[p->x].rank > 1;
+}
+
+static bool graph__is_one(const ind__attr *a) {
+    return a->is_int ? a->i == 1 : a->f == 1;
+}
+
+/* Returns why a product cannot be merged with others of x; NULL: it can. Sets p->columns. */
+static const char *graph__refuse_product(const graph__product_search *s, graph__product *p) {
+    const ind_graph *g = s->g;
+    const ind__node *n = &g->node[p->node];
+    const ind__tensor_info *y = &g->tensor[n->result];
+    if (!s->uses.constant[p->w ? p->w : p->rows]) return "its weights do not depend on constants alone";
+    if (p->bias && !s->uses.constant[p->bias]) return "its bias does not depend on constants alone";
+    if (n->op == IND_OP_ADDMM && !(graph__is_one(&n->attr[0]) && graph__is_one(&n->attr[1])))
+        return "alpha or beta is not 1";
+    if (!ind_expr_is_int(y->size[y->rank - 1], &p->columns)) return "its number of columns is not a constant";
+    if (p->bias && (g->tensor[p->bias].rank != 1 || !ind__is_int(g->tensor[p->bias].size[0], p->columns)))
+        return "its bias is not one number per column";
+    if (p->columns * ind_dtype_bytes(y->dtype) % 16) return "its rows are not a multiple of 16 bytes";
+    if ((p->w && graph__num_uses(s, p->w) > 1) || (p->rows && graph__num_uses(s, p->rows) > 1))
+        return "its weights are read elsewhere, so that they would be in memory twice";
+    return NULL;
+}
+
+/* ---- epilogues that merging loses */
+
+static bool graph__is_pointwise(const ind__node *n) {
+    return ind__op_has(n->op, 'P') && n->op != IND_OP_CAT;
+}
+
+/* True for views that have all elements of their operand, each once. */
+static bool graph__is_reordering(ind_graph_op op) {
+    return op == IND_OP_VIEW || op == IND_OP_PERMUTE || op == IND_OP_TRANSPOSE || op == IND_OP_UNSQUEEZE ||
+           op == IND_OP_SQUEEZE;
+}
+
+/* Returns the last reader of a tensor if all readers are pointwise ops or views of all elements; else 0. */
+static uint32_t graph__last_reader(const graph__product_search *s, uint32_t tensor) {
+    uint32_t last = 0;
+    for (uint32_t u = s->uses.first[tensor]; u < s->uses.first[tensor + 1]; u++) {
+        const uint32_t node = s->uses.user[u];
+        const ind__node *n = &s->g->node[node];
+        if (!graph__is_pointwise(n) && !graph__is_reordering(n->op)) return 0;
+        last = node > last ? node : last;
+    }
+    return last;
+}
+
+/* Returns the last of the pointwise ops after a product that its epilogue computes; 0: none. A reduction after them
+   computes them instead. */
+static uint32_t graph__epilogue_of(const graph__product_search *s, uint32_t tensor) {
+    uint32_t end = 0, next;
+    for (int i = 0; i < GRAPH__MAX_EPILOGUE && !s->uses.kept[tensor]; i++) {
+        if (!(next = graph__last_reader(s, tensor))) break;
+        if (graph__is_pointwise(&s->g->node[next])) end = next;
+        tensor = s->g->node[next].result;
+    }
+    for (uint32_t u = s->uses.first[tensor]; u < s->uses.first[tensor + 1]; u++) {
+        const ind_graph_op op = s->g->node[s->uses.user[u]].op;
+        if (ind__op_has(op, 'R') || (ind__op_has(op, 'C') && op != IND_OP_SCALED_DOT_PRODUCT_ATTENTION)) return 0;
+    }
+    return end;
+}
+
+/* True if a product is an output of the graph, or all of it in another shape is. A slice would be copied. */
+static bool graph__is_output(const graph__product_search *s, uint32_t tensor) {
+    while (!s->uses.kept[tensor] && s->uses.first[tensor + 1] - s->uses.first[tensor] == 1) {
+        const ind__node *n = &s->g->node[s->uses.user[s->uses.first[tensor]]];
+        if (!graph__is_reordering(n->op)) break;
+        tensor = n->result;
+    }
+    return s->uses.kept[tensor];
+}
+
+/* ---- costs, in bytes at the hints of the sizes */
+
+static double graph__bytes_of(const ind_graph *g, uint32_t tensor) {
+    const ind__tensor_info *t = &g->tensor[tensor];
+    double bytes = ind_dtype_bytes(t->dtype);
+    for (int d = 0; d < t->rank; d++) bytes *= (double)ind_hint(t->size[d]);
+    return bytes;
+}
+
+/* Bytes that a product stores and reads in addition if it is merged: its epilogue becomes a kernel, which also costs a
+   launch. Products that end in the same op have one epilogue. */
+static double graph__lost_bytes(graph__product_search *s, const graph__product *p) {
+    const uint32_t y = s->g->node[p->node].result, end = graph__epilogue_of(s, y);
+    if (!graph__is_output(s, y) && (!end || s->uses.taken[end])) return 0;
+    s->uses.taken[end] = 1;
+    return 2 * graph__bytes_of(s->g, y) + s->options->launch_bytes;
+}
+
+/* Bytes of weights that each run concatenates, unless constants are prepared. */
+static double graph__weight_bytes(const graph__product_search *s, const graph__product *p) {
+    return s->options->prepared ? 0 : 2 * graph__bytes_of(s->g, p->w ? p->w : p->rows);
+}
+
+static void graph__miss_product(const graph__product_search *s, const graph__product *p, const char *why) {
+    const ind__node *n = &s->g->node[p->node];
+    graph__log(s->options->log, "merge_products", true, "%s (%s): not merged with other products of %s: %s",
+               s->g->tensor[n->result].name, ind__op_name(n->op), s->g->tensor[p->x].name, why);
+}
+
+/* Removes products that cost more than the read of x that they save. Returns the number left, which come first. */
+static uint32_t graph__choose_products(graph__product_search *s, graph__product *p, uint32_t num, double *saved) {
+    const double x = graph__bytes_of(s->g, p[0].x);
+    uint32_t left = 0;
+    *saved = -x;
+    for (uint32_t i = 0; i < num; i++) {
+        const double lost = graph__lost_bytes(s, &p[i]) + graph__weight_bytes(s, &p[i]);
+        if (lost >= x && !s->forced) {
+            char why[200];
+            snprintf(why, sizeof why, "it saves a read of %.0f bytes and costs %.0f bytes%s", x, lost,
+                     s->options->prepared ? ", as its epilogue becomes a kernel" : "");
+            graph__miss_product(s, &p[i], why);
+            continue;
+        }
+        *saved += x - lost;
+        p[left++] = p[i];
+    }
+    return left > 1 && (*saved > 0 || s->forced) ? left : 0;
+}
+
+/* ---- groups */
+
+/* Orders by operand, kind of weights, and by when the result is needed. */
+static int graph__compare_products(const void *one, const void *other) {
+    const graph__product *a = one, *b = other;
+    if (a->x != b->x) return a->x < b->x ? -1 : 1;
+    if (!a->refusal != !b->refusal) return a->refusal ? 1 : -1;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    if (!a->rows != !b->rows) return a->rows ? -1 : 1;
+    if (a->wanted != b->wanted) return a->wanted < b->wanted ? -1 : 1;
+    return a->node < b->node ? -1 : a->node > b->node;
+}
+
+/* True if two products of x may be merged: weights of the same kind, needed at about the same time. */
+static bool graph__fit_together(const graph__product_search *s, const graph__product *a, const graph__product *b) {
+    const ind__tensor_info *v = &s->g->tensor[a->w ? a->w : a->rows], *w = &s->g->tensor[b->w ? b->w : b->rows];
+    bool fit = a->rank == b->rank && !a->rows == !b->rows && b->wanted < a->wanted + GRAPH__LATE_PRODUCTS;
+    for (int d = 0; fit && d < a->rank - 2; d++) fit = ind_known_eq(v->size[d], w->size[d]);
+    return fit;
+}
+
+static void graph__add_product_group(graph__product_search *s, graph__product *p, uint32_t num) {
+    graph__product_group group = {.product = p, .rows = p->rows != 0};
+    group.num = graph__choose_products(s, p, num, &group.saved);
+    if (!group.num) return;
+    for (uint32_t i = 0; i < group.num; i++) {
+        group.biased = group.biased || p[i].bias;
+        s->group_of[p[i].node] = s->num_groups + 1;
+    }
+    s->group[s->num_groups++] = group;
+}
+
+/* Divides the products of one operand into groups. Those that cannot be merged come last. */
+static void graph__group_products(graph__product_search *s, graph__product *p, uint32_t num) {
+    uint32_t fit = 0;
+    while (fit < num && !p[fit].refusal) fit++;
+    for (uint32_t i = fit; i < num && num > 1; i++) graph__miss_product(s, &p[i], p[i].refusal);
+    for (uint32_t first = 0, i = 1; first < fit; i++) {
+        if (i < fit && graph__fit_together(s, &p[first], &p[i])) continue;
+        if (i - first > 1) graph__add_product_group(s, p + first, i - first);
+        if (i < fit && i - first == 1) graph__miss_product(s, &p[i], "its result is needed at another time");
+        first = i;
+    }
+}
+
+/* Counts the products on the way to every node, and on the way to the first product that needs it. */
+static void graph__count_products(graph__product_search *s) {
+    const ind_graph *g = s->g;
+    for (uint32_t i = 1; i < g->num_nodes; i++) {
+        const ind__node *n = &g->node[i];
+        for (uint32_t k = 0; k < n->num_operands; k++) {
+            const uint32_t before = s->depth[g->tensor[n->operand[k]].node];
+            s->depth[i] = before > s->depth[i] ? before : s->depth[i];
+        }
+        s->depth[i] += ind__op_has(n->op, 'M');
+        s->wanted[i] = UINT32_MAX;
+    }
+    for (uint32_t i = g->num_nodes; i-- > 1;) {
+        const ind__node *n = &g->node[i];
+        const uint32_t at = ind__op_has(n->op, 'M') ? s->depth[i] : s->wanted[i];
+        for (uint32_t k = 0; k < n->num_operands; k++) {
+            uint32_t *wanted = &s->wanted[g->tensor[n->operand[k]].node];
+            *wanted = at < *wanted ? at : *wanted;
+        }
+    }
+}
+
+static void graph__collect_products(graph__product_search *s) {
+    for (uint32_t i = 1; i < s->g->num_nodes; i++) {
+        graph__product p;
+        if (!ind__op_has(s->g->node[i].op, 'M') || s->uses.constant[s->g->node[i].result]) continue;
+        if (!graph__read_product(s, i, &p)) continue;
+        p.wanted = s->wanted[i] == UINT32_MAX ? s->depth[i] + 1 : s->wanted[i];
+        p.refusal = graph__refuse_product(s, &p);
+        s->product[s->num++] = p;
+    }
+}
+
+static uint32_t graph__count_product_ops(const ind_graph *g) {
+    uint32_t num = 0;
+    for (uint32_t i = 1; i < g->num_nodes; i++) num += ind__op_has(g->node[i].op, 'M');
+    return num;
+}
+
+static void graph__product_search_end(graph__product_search *s) {
+    ind__arena_free(&s->arena);
+}
+
+/* Finds the groups of a graph; near misses go to the log. False: out of memory. */
+static bool graph__find_products(graph__product_search *s, const ind_graph *g, const ind__pass_options *o) {
+    const uint32_t num = graph__count_product_ops(g);
+    memset(s, 0, sizeof *s);
+    s->g = g;
+    s->options = o;
+    s->arena.context = g->context;
+    s->forced = pattern__listed(o->enabled_patterns, "merge_products");
+    if (num < 2) return true;
+    s->depth = ind__arena_alloc(&s->arena, g->num_nodes * sizeof *s->depth);
+    s->wanted = ind__arena_alloc(&s->arena, g->num_nodes * sizeof *s->wanted);
+    s->group_of = ind__arena_alloc(&s->arena, g->num_nodes * sizeof *s->group_of);
+    s->product = ind__arena_alloc(&s->arena, num * sizeof *s->product);
+    s->group = ind__arena_alloc(&s->arena, num * sizeof *s->group);
+    const bool ok = s->depth && s->wanted && s->group_of && s->product && s->group;
+    if (!ok || !pattern__make_uses(&s->arena, g, &s->uses)) return false;
+    graph__count_products(s);
+    graph__collect_products(s);
+    qsort(s->product, s->num, sizeof *s->product, graph__compare_products);
+    for (uint32_t first = 0, i = 1; i <= s->num; i++) {
+        if (i < s->num && s->product[i].x == s->product[first].x) continue;
+        graph__group_products(s, s->product + first, i - first);
+        first = i;
+    }
+    return true;
+}
+
+/* ========================================================================================= src/graph/passes/merge.c */
+/* ---- products that share an operand: replaces a group by one product and its slices */
+
+/* Returns the tensor of the rewritten graph that is the concatenation of one operand of all products of a group. */
+static ind_tensor graph__cat_products(graph__rewrite *r, const graph__product_group *group, bool bias) {
+    const int dim = bias || group->rows ? 0 : group->product[0].rank - 1;
+    ind_tensor *part = ind__alloc(r->to->context, group->num * sizeof *part), y = {r->to, 0};
+    if (!part) ind__graph_no_memory(r->to, "cat");
+    for (uint32_t i = 0; part && i < group->num; i++) {
+        const graph__product *p = &group->product[i];
+        const uint32_t from = bias ? p->bias : group->rows ? p->rows : p->w;
+        const ind_expr columns = ind_int(r->to->context, p->columns);
+        part[i] =
+            from ? (ind_tensor){r->to, r->map[from]} : ind_zeros(r->to, &columns, 1, r->to->tensor[r->map[p->x]].dtype);
+    }
+    if (part) y = ind_cat(part, (int)group->num, dim);
+    ind__free(r->to->context, part);
+    return y;
+}
+
+static ind_tensor graph__merged_product(graph__rewrite *r, const graph__product_group *group) {
+    const ind_tensor x = {r->to, r->map[group->product[0].x]}, w = graph__cat_products(r, group, false);
+    const ind_tensor bias = group->biased ? graph__cat_products(r, group, true) : ind_no_tensor();
+    if (group->rows) return ind_linear(x, w, bias);
+    return group->biased ? ind_addmm(bias, x, w, 1, 1) : ind_matmul(x, w);
+}
+
+static bool graph__copy_needed(graph__rewrite *r, const uint32_t *tensor, uint32_t num, uint32_t i, uint32_t *operands);
+
+/* Copies the weights and biases, which may stand after the first product of the group. */
+static bool graph__copy_weights(graph__rewrite *r, const graph__product_group *group, uint32_t i, uint32_t *operands) {
+    uint32_t *needed = ind__alloc(r->to->context, (size_t)group->num * 2 * sizeof *needed), num = 0;
+    for (uint32_t k = 0; needed && k < group->num; k++) {
+        const graph__product *p = &group->product[k];
+        needed[num++] = group->rows ? p->rows : p->w;
+        if (p->bias) needed[num++] = p->bias;
+    }
+    const bool ok = needed && graph__copy_needed(r, needed, num, i, operands);
+    ind__free(r->to->context, needed);
+    return ok;
+}
+
+static void graph__log_merged(graph__rewrite *r, const graph__product_group *group) {
+    ind__text t = {.context = r->to->context};
+    int64_t columns = 0;
+    for (uint32_t k = 0; k < group->num; k++) {
+        const ind__node *n = &r->from->node[group->product[k].node];
+        ind__textf(&t, "%s%s (%s)", k ? ", " : "", r->from->tensor[n->result].name, ind__op_name(n->op));
+        columns += group->product[k].columns;
+    }
+    graph__log(r->log, "merge_products", false,
+               "%s become slices of one product of %s with %lld columns: %s %.0f bytes", t.data ? t.data : "",
+               r->from->tensor[group->product[0].x].name, (long long)columns, group->saved < 0 ? "costs" : "saves",
+               group->saved < 0 ? -group->saved : group->saved);
+    r->log->failed = r->log->failed || t.failed;
+    ind__text_free(&t);
+}
+
+/* Replaces the products of the group of node i, where the first of them stands. False: the new graph failed. */
+static bool graph__merge_products(graph__rewrite *r, uint32_t i, uint32_t *operands) {
+    graph__product_group *group = &r->merged->group[r->merged->group_of[i] - 1];
+    if (group->done || !graph__may_change(r->log)) return true;
+    group->done = true;
+    const ind__node *first = &r->from->node[i];
+    ind_here(r->to, first->file, first->line);
+    if (!graph__copy_weights(r, group, i, operands)) return false;
+    ind_context *c = r->to->context;
+    const ind_tensor y = graph__merged_product(r, group);
+    int64_t begin = 0;
+    for (uint32_t k = 0; k < group->num && !r->to->status; k++) {
+        const graph__product *p = &group->product[k];
+        const uint32_t result = r->from->node[p->node].result;
+        const ind_expr step = {NULL, 0};
+        const ind_tensor part =
+            ind_slice(y, ind_tensor_rank(y) - 1, ind_int(c, begin), ind_int(c, begin + p->columns), step);
+        if (r->to->status) break;
+        graph__take_name(r, part.id, r->from->tensor[result].name);
+        r->map[result] = part.id;
+        begin += p->columns;
+    }
+    if (r->to->status) return false;
+    graph__log_merged(r, group);
+    r->applied++;
+    r->changed = true;
+    return true;
+}
+
+/* ======================================================================================= src/graph/passes/batches.c */
+/* ---- products of equal shape: finds those that may become one batch of products
+
+   x[0] @ w0, x[1] @ w1, .. become matrices of bmm(x, stack([w0, w1, ..])) if they are products of all matrices of x.
+   Stacking must cost nothing: the second operands depend on constants alone, or are the matrices of one tensor. */
+
+/* One matrix of a tensor of three dimensions. */
+typedef struct graph__matrix {
+    uint32_t of; /* the tensor; 0: none */
+    int dim;
+    int64_t index, count;
+} graph__matrix;
+
+typedef struct graph__batched {
+    uint32_t node, w; /* w: the second operand, if it depends on constants alone; else 0 */
+    graph__matrix left, right;
+    bool rows; /* the second operand is [columns, depth] */
+} graph__batched;
+
+/* The products of all matrices of a tensor, in their order. */
+typedef struct graph__batch {
+    const graph__batched *product;
+    uint32_t num;
+    bool done;
+} graph__batch;
+
+struct graph__batch_search {
+    const ind_graph *g;
+    const ind__pass_options *options;
+    ind__arena arena;
+    pattern__uses uses;
+    graph__batched *product;
+    uint32_t num;
+    graph__batch *batch;
+    uint32_t num_batches;
+    uint32_t *batch_of; /* by node: 1 + its batch; 0: none */
+};
+
+/* Returns which matrix of which tensor t is. */
+static graph__matrix graph__matrix_of(const ind_graph *g, uint32_t t) {
+    const ind__node *n = graph__producer_of(g, t);
+    graph__matrix m = {0};
+    if (n->op == IND_OP_SELECT && ind_expr_is_int(n->attr[1].e, &m.index))
+        m.of = n->operand[0];
+    else if (n->op == IND_OP_UNBIND)
+        m = (graph__matrix){.of = n->operand[0], .index = t - n->result};
+    if (!m.of || g->tensor[m.of].rank != 3) return (graph__matrix){0};
+    m.dim = (int)(n->attr[0].i < 0 ? n->attr[0].i + 3 : n->attr[0].i);
+    if (!ind_expr_is_int(g->tensor[m.of].size[m.dim], &m.count)) return (graph__matrix){0};
+    if (m.index < 0) m.index += m.count;
+    return m;
+}
+
+/* Reads a product of two matrices. False: it is none, or its first operand is no matrix of a larger tensor. */
+static bool graph__read_batched(const graph__batch_search *s, uint32_t node, graph__batched *p) {
+    const ind_graph *g = s->g;
+    const ind__node *n = &g->node[node];
+    *p = (graph__batched){.node = node, .rows = n->op == IND_OP_LINEAR};
+    if (n->op != IND_OP_MM && n->op != IND_OP_MATMUL && n->op != IND_OP_LINEAR) return false;
+    if (n->num_operands > 2 && n->operand[2]) return false;
+    if (g->tensor[n->operand[0]].rank != 2 || g->tensor[n->operand[1]].rank != 2) return false;
+    p->left = graph__matrix_of(g, n->operand[0]);
+    p->right = graph__matrix_of(g, n->operand[1]);
+    if (s->uses.constant[n->operand[1]]) {
+        p->w = n->operand[1];
+        p->right = (graph__matrix){0};
+    }
+    return p->left.of && (p->w || p->right.of);
+}
+
+static int graph__compare_batched(const void *one, const void *other) {
+    const graph__batched *a = one, *b = other;
+    if (a->left.of != b->left.of) return a->left.of < b->left.of ? -1 : 1;
+    if (a->left.dim != b->left.dim) return a->left.dim - b->left.dim;
+    if (a->right.of != b->right.of) return a->right.of < b->right.of ? -1 : 1;
+    if (a->right.dim != b->right.dim) return a->right.dim - b->right.dim;
+    if (a->rows != b->rows) return a->rows ? 1 : -1;
+    if (a->left.index != b->left.index) return a->left.index < b->left.index ? -1 : 1;
+    return a->node < b->node ? -1 : a->node > b->node;
+}
+
+static bool graph__same_tensors(const graph__batched *a, const graph__batched *b) {
+    return a->left.of == b->left.of && a->left.dim == b->left.dim && a->right.of == b->right.of &&
+           a->right.dim == b->right.dim && a->rows == b->rows;
+}
+
+/* Returns why products are no batch; NULL: they are one. They are ordered by the matrix of the first operand. */
+static const char *graph__refuse_batch(const graph__batch_search *s, const graph__batched *p, uint32_t num) {
+    const ind_graph *g = s->g;
+    if (num != p->left.count) return "not every matrix has one product";
+    if (p->right.of && p->right.count != p->left.count) return "the other tensor has another number of matrices";
+    for (uint32_t i = 0; i < num; i++) {
+        if (p[i].left.index != i) return "not every matrix has one product";
+        if (p[i].right.of && p[i].right.index != i) return "the matrices of the other tensor are in another order";
+        if (p[i].w && !graph__same_type(&g->tensor[p[i].w], &g->tensor[p[0].w]))
+            return "the second operands have other types or shapes";
+    }
+    return NULL;
+}
+
+/* Makes a batch of products with the same tensors, or logs a near miss. */
+static void graph__add_batch(graph__batch_search *s, const graph__batched *p, uint32_t num) {
+    const ind__node *n = &s->g->node[p->node];
+    const char *why = graph__refuse_batch(s, p, num);
+    if (!why && num > 1) {
+        for (uint32_t i = 0; i < num; i++) s->batch_of[p[i].node] = s->num_batches + 1;
+        s->batch[s->num_batches++] = (graph__batch){.product = p, .num = num};
+    } else if (why && num > 1) {
+        graph__log(s->options->log, "batch_products", true, "%s (%s): no batch with other products of %s: %s",
+                   s->g->tensor[n->result].name, ind__op_name(n->op), s->g->tensor[p->left.of].name, why);
+    }
+}
+
+static void graph__batch_search_end(graph__batch_search *s) {
+    ind__arena_free(&s->arena);
+}
+
+/* Finds the batches of a graph; near misses go to the log. False: out of memory. */
+static bool graph__find_batches(graph__batch_search *s, const ind_graph *g, const ind__pass_options *o) {
+    const uint32_t num = graph__count_product_ops(g);
+    memset(s, 0, sizeof *s);
+    s->g = g;
+    s->options = o;
+    s->arena.context = g->context;
+    if (num < 2) return true;
+    s->product = ind__arena_alloc(&s->arena, num * sizeof *s->product);
+    s->batch = ind__arena_alloc(&s->arena, num * sizeof *s->batch);
+    s->batch_of = ind__arena_alloc(&s->arena, g->num_nodes * sizeof *s->batch_of);
+    if (!s->product || !s->batch || !s->batch_of || !pattern__make_uses(&s->arena, g, &s->uses)) return false;
+    for (uint32_t i = 1; i < g->num_nodes; i++)
+        if (ind__op_has(g->node[i].op, 'M') && graph__read_batched(s, i, &s->product[s->num])) s->num++;
+    qsort(s->product, s->num, sizeof *s->product, graph__compare_batched);
+    for (uint32_t first = 0, i = 1; i <= s->num; i++) {
+        if (i < s->num && graph__same_tensors(&s->product[first], &s->product[i])) continue;
+        graph__add_batch(s, s->product + first, i - first);
+        first = i;
+    }
+    return true;
+}
+
+/* ---- replaces a batch */
+
+/* Returns a tensor of the rewritten graph whose first dimension counts the matrices. */
+static ind_tensor graph__stacked_matrices(graph__rewrite *r, const graph__matrix *m) {
+    static const int order[3][3] = {{0, 1, 2}, {1, 0, 2}, {2, 0, 1}};
+    const ind_tensor x = {r->to, r->map[m->of]};
+    return m->dim ? ind_permute(x, order[m->dim], 3) : x;
+}
+
+static ind_tensor graph__stacked_weights(graph__rewrite *r, const graph__batch *b) {
+    ind_tensor *part = ind__alloc(r->to->context, b->num * sizeof *part), y = {r->to, 0};
+    if (!part) ind__graph_no_memory(r->to, "stack");
+    for (uint32_t i = 0; part && i < b->num; i++) part[i] = (ind_tensor){r->to, r->map[b->product[i].w]};
+    if (part) y = ind_stack(part, (int)b->num, 0);
+    ind__free(r->to->context, part);
+    return y;
+}
+
+/* Copies the constant operands, which may stand after the first product. */
+static bool graph__copy_batch_weights(graph__rewrite *r, const graph__batch *b, uint32_t i, uint32_t *operands) {
+    if (!b->product[0].w) return true;
+    uint32_t *needed = ind__alloc(r->to->context, b->num * sizeof *needed);
+    for (uint32_t k = 0; needed && k < b->num; k++) needed[k] = b->product[k].w;
+    const bool ok = needed && graph__copy_needed(r, needed, b->num, i, operands);
+    ind__free(r->to->context, needed);
+    return ok;
+}
+
+/* Replaces the products of the batch of node i, where the first of them stands. False: the new graph failed. */
+static bool graph__batch_products(graph__rewrite *r, uint32_t i, uint32_t *operands) {
+    graph__batch *b = &r->batched->batch[r->batched->batch_of[i] - 1];
+    if (b->done || !graph__may_change(r->log)) return true;
+    b->done = true;
+    if (!graph__copy_batch_weights(r, b, i, operands)) return false;
+    ind_here(r->to, r->from->node[i].file, r->from->node[i].line);
+    const graph__batched *p = b->product;
+    const ind_tensor x = graph__stacked_matrices(r, &p->left);
+    ind_tensor w = p->w ? graph__stacked_weights(r, b) : graph__stacked_matrices(r, &p->right);
+    if (p->rows) w = ind_transpose(w, 1, 2);
+    const ind_tensor y = ind_bmm(x, w);
+    for (uint32_t k = 0; k < b->num && !r->to->status; k++) {
+        const uint32_t result = r->from->node[p[k].node].result;
+        const ind_tensor part = ind_select(y, 0, ind_int(r->to->context, k));
+        if (r->to->status) break;
+        graph__take_name(r, part.id, r->from->tensor[result].name);
+        r->map[result] = part.id;
+    }
+    if (r->to->status) return false;
+    graph__log(r->log, "batch_products", false, "%u products of the matrices of %s become one bmm: %s .. %s",
+               (unsigned)b->num, r->from->tensor[p->left.of].name,
+               r->from->tensor[r->from->node[p[0].node].result].name,
+               r->from->tensor[r->from->node[p[b->num - 1].node].result].name);
+    r->applied++;
+    r->changed = true;
+    return true;
+}
+
 /* =========================================================================================== src/graph/passes/run.c */
 /* ---- iterations ---- */
 
@@ -24654,8 +25532,10 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_CANONICAL] = graph__pass_canonical,
     [IND_PASS_NOOP] = graph__pass_noop,
     [IND_PASS_CSE] = graph__pass_cse,
-    [IND_PASS_PATTERNS] = NULL, /* replaces several nodes: graph__apply */
-    [IND_PASS_PREPARE] = NULL,  /* splits the graph, last: ind__graph_split */
+    [IND_PASS_PATTERNS] = NULL,       /* replaces several nodes: graph__apply */
+    [IND_PASS_MERGE_PRODUCTS] = NULL, /* replaces several nodes: graph__merge_products */
+    [IND_PASS_BATCH_PRODUCTS] = NULL, /* replaces several nodes: graph__batch_products */
+    [IND_PASS_PREPARE] = NULL,        /* splits the graph, last: ind__graph_split */
 };
 
 static const char *const graph__pass_name[IND_NUM_PASSES] = {
@@ -24775,20 +25655,16 @@ static bool graph__copy_node(graph__rewrite *r, uint32_t i, uint32_t *operands) 
     return x != 0;
 }
 
-/* Copies the nodes behind node i that the inputs of an application need. */
-static bool graph__copy_inputs(graph__rewrite *r, const pattern__application *a, uint32_t i, uint32_t *operands) {
+/* Copies the nodes behind node i that some tensors need. */
+static bool graph__copy_needed(graph__rewrite *r, const uint32_t *tensor, uint32_t num, uint32_t i,
+                               uint32_t *operands) {
     const ind_graph *g = r->from;
     uint32_t last = i;
-    for (uint32_t n = 0; n < a->pattern->num_names; n++) {
-        const uint32_t node = a->pattern->names[n].step ? 0 : g->tensor[a->bound[n].tensor].node;
-        last = node > last ? node : last;
-    }
+    for (uint32_t n = 0; n < num; n++) last = g->tensor[tensor[n]].node > last ? g->tensor[tensor[n]].node : last;
     if (last == i) return true;
     bool *needed = ind__alloc(g->context, last - i + (size_t)1), ok = needed != NULL;
-    for (uint32_t n = 0; ok && n < a->pattern->num_names; n++) {
-        const uint32_t node = a->pattern->names[n].step ? 0 : g->tensor[a->bound[n].tensor].node;
-        if (node > i) needed[node - i] = true;
-    }
+    for (uint32_t n = 0; ok && n < num; n++)
+        if (g->tensor[tensor[n]].node > i) needed[g->tensor[tensor[n]].node - i] = true;
     for (uint32_t j = last; ok && j > i; j--) {
         for (uint32_t k = 0; needed[j - i] && k < g->node[j].num_operands; k++) {
             const uint32_t node = g->tensor[g->node[j].operand[k]].node;
@@ -24799,6 +25675,14 @@ static bool graph__copy_inputs(graph__rewrite *r, const pattern__application *a,
         if (needed[j - i] && !r->map[g->node[j].result]) ok = graph__copy_node(r, j, operands);
     ind__free(g->context, needed);
     return ok;
+}
+
+/* Copies the nodes behind node i that the inputs of an application need. */
+static bool graph__copy_inputs(graph__rewrite *r, const pattern__application *a, uint32_t i, uint32_t *operands) {
+    uint32_t input[IND__MAX_PATTERN_NAMES], num = 0;
+    for (uint32_t n = 0; n < a->pattern->num_names; n++)
+        if (!a->pattern->names[n].step) input[num++] = a->bound[n].tensor;
+    return graph__copy_needed(r, input, num, i, operands);
 }
 
 /* Applies a pattern at its first output. If it is refused, its outputs are not mapped. */
@@ -24855,6 +25739,10 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
     for (uint32_t i = 1; i < g->num_nodes; i++) {
         if (!r->live[i] || r->map[g->node[i].result]) continue;
         if (r->application && r->application_of[i] && !graph__replace(r, i, operands)) return graph__rewrite_status(r);
+        if (r->merged && r->merged->group_of[i] && !graph__merge_products(r, i, operands))
+            return graph__rewrite_status(r);
+        if (r->batched && r->batched->batch_of[i] && !graph__batch_products(r, i, operands))
+            return graph__rewrite_status(r);
         if (!r->map[g->node[i].result] && !graph__copy_node(r, i, operands)) return graph__rewrite_status(r);
     }
     return graph__copy_results(r);
@@ -24873,8 +25761,8 @@ static ind_status graph__rewrite_once(graph__rewrite *r) {
     r->live = ind__alloc(c, (g->num_nodes + (size_t)1) * sizeof *r->live);
     r->seen = ind__alloc(c, r->seen_size * sizeof *r->seen);
     r->to = operands && r->map && r->live && r->seen ? ind_graph_create(c, g->name) : NULL;
-    const bool room = r->to && ind__grow_names(r->to, g->num_tensors) &&
-                      ind__reserve_nodes(r->to, g->num_nodes, g->num_tensors);
+    const bool room =
+        r->to && ind__grow_names(r->to, g->num_tensors) && ind__reserve_nodes(r->to, g->num_nodes, g->num_tensors);
     ind_status status = room ? IND_OK : ind__failed(c);
     if (status == IND_OK) {
         graph__mark_live_nodes(r);
@@ -24953,7 +25841,6 @@ static ind_status graph__apply_patterns(graph__optimiser *o, uint32_t *applied) 
     ind__pass_log *log = o->options->log;
     pattern__search s;
     *applied = 0;
-    graph__forget_misses(log);
     ind_status status =
         pattern__find_all(&s, o->now, o->given->patterns, o->options) ? IND_OK : ind__failed(log->context);
     if (!status && s.num_found) status = graph__replace_matches(o, &s, applied);
@@ -24961,12 +25848,61 @@ static ind_status graph__apply_patterns(graph__optimiser *o, uint32_t *applied) 
     return status;
 }
 
-/* Alternates the passes on single nodes and rounds of patterns until nothing changes. */
+/* Merges products that share an operand. */
+static ind_status graph__apply_merges(graph__optimiser *o, uint32_t *applied) {
+    ind_context *c = o->given->context;
+    graph__product_search s;
+    ind_status status = graph__find_products(&s, o->now, o->options) ? IND_OK : ind__failed(c);
+    *applied = 0;
+    if (!status && s.num_groups) {
+        graph__rewrite r = {.from = o->now, .enabled = o->enabled, .log = o->options->log, .merged = &s};
+        status = graph__rewrite_once(&r);
+        if (!status) graph__advance(o, &r);
+        *applied = r.applied;
+    }
+    graph__product_search_end(&s);
+    return status;
+}
+
+/* Makes batches of products. */
+static ind_status graph__apply_batches(graph__optimiser *o, uint32_t *applied) {
+    ind_context *c = o->given->context;
+    graph__batch_search s;
+    ind_status status = graph__find_batches(&s, o->now, o->options) ? IND_OK : ind__failed(c);
+    *applied = 0;
+    if (!status && s.num_batches) {
+        graph__rewrite r = {.from = o->now, .enabled = o->enabled, .log = o->options->log, .batched = &s};
+        status = graph__rewrite_once(&r);
+        if (!status) graph__advance(o, &r);
+        *applied = r.applied;
+    }
+    graph__batch_search_end(&s);
+    return status;
+}
+
+static bool graph__runs(const graph__optimiser *o, ind_pass pass) {
+    return o->enabled >> pass & 1;
+}
+
+/* One round of what replaces several nodes: patterns, then, where none matches, the other rewrites. */
+static ind_status graph__run_round(graph__optimiser *o, uint32_t *applied) {
+    ind_status status = IND_OK;
+    *applied = 0;
+    graph__forget_misses(o->options->log);
+    if (graph__runs(o, IND_PASS_PATTERNS)) status = graph__apply_patterns(o, applied);
+    const bool batches = pattern__listed(o->options->enabled_patterns, "batch_products");
+    if (!status && !*applied && batches && graph__runs(o, IND_PASS_BATCH_PRODUCTS))
+        status = graph__apply_batches(o, applied);
+    if (!status && !*applied && graph__runs(o, IND_PASS_MERGE_PRODUCTS)) status = graph__apply_merges(o, applied);
+    return status;
+}
+
+/* Alternates the passes on single nodes and rounds of the others until nothing changes. */
 static ind_status graph__run_passes(graph__optimiser *o) {
-    uint32_t applied = o->enabled >> IND_PASS_PATTERNS & 1;
+    uint32_t applied = 1;
     ind_status status = graph__settle(o, o->enabled);
     for (int round = 0; !status && applied && round < GRAPH__MAX_ROUNDS; round++) {
-        status = graph__apply_patterns(o, &applied);
+        status = graph__run_round(o, &applied);
         if (!status && applied) status = graph__settle(o, o->enabled);
     }
     return status;
@@ -25885,10 +26821,15 @@ static ind_status ind__compile_names(ind__compilation *k) {
 static ind_status ind__compile_passes(ind__compilation *k) {
     k->log.context = k->log.arena.context = k->context;
     k->log.limit = k->desc.max_changes;
+    ind_fusion_policy figures = k->desc.fusion;
+    ind__target_fusion(&k->target, &figures);
     const ind__pass_options options = {.disabled = k->desc.disabled_passes,
                                        .enabled_patterns = k->desc.enabled_patterns,
                                        .disabled_patterns = k->desc.disabled_patterns,
                                        .builtin = pattern__builtin(k->context),
+                                       .prepared = !(k->desc.disabled_passes >> IND_PASS_PREPARE & 1) &&
+                                                   k->desc.prepare.budget >= 0,
+                                       .launch_bytes = (double)figures.launch_bytes,
                                        .log = &k->log};
     if (!options.builtin) return ind__failed(k->context);
     ind_status status = ind__graph_optimise(k->given, &options, &k->graph);

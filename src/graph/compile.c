@@ -104,10 +104,15 @@ static ind_status ind__compile_names(ind__compilation *k) {
 static ind_status ind__compile_passes(ind__compilation *k) {
     k->log.context = k->log.arena.context = k->context;
     k->log.limit = k->desc.max_changes;
+    ind_fusion_policy figures = k->desc.fusion;
+    ind__target_fusion(&k->target, &figures);
     const ind__pass_options options = {.disabled = k->desc.disabled_passes,
                                        .enabled_patterns = k->desc.enabled_patterns,
                                        .disabled_patterns = k->desc.disabled_patterns,
                                        .builtin = pattern__builtin(k->context),
+                                       .prepared = !(k->desc.disabled_passes >> IND_PASS_PREPARE & 1) &&
+                                                   k->desc.prepare.budget >= 0,
+                                       .launch_bytes = (double)figures.launch_bytes,
                                        .log = &k->log};
     if (!options.builtin) return ind__failed(k->context);
     ind_status status = ind__graph_optimise(k->given, &options, &k->graph);

@@ -19,13 +19,15 @@ typedef enum ind_stage {
 } ind_stage;
 
 #define IND_PASSES(X)                                                                                                  \
-    X(DCE, "dce")           /* dead code */                                                                            \
-    X(FOLD, "fold")         /* constant folding */                                                                     \
-    X(CANONICAL, "canonical") /* one form for ops with several: conv2d becomes convolution */ \
-    X(NOOP, "noop")         /* identities: x + 0, x * 1, cast to the same type, identity views */                      \
-    X(CSE, "cse")           /* common subexpressions */                                                                \
-    X(PATTERNS, "patterns") /* matches of patterns: ind_pattern_register */                                            \
-    X(PREPARE, "prepare")   /* what depends on constants alone is computed once: ind_module_prepare */
+    X(DCE, "dce")                       /* dead code */                                                                \
+    X(FOLD, "fold")                     /* constant folding */                                                         \
+    X(CANONICAL, "canonical")           /* one form for ops with several: conv2d becomes convolution */                \
+    X(NOOP, "noop")                     /* identities: x + 0, x * 1, cast to the same type, identity views */          \
+    X(CSE, "cse")                       /* common subexpressions */                                                    \
+    X(PATTERNS, "patterns")             /* matches of patterns: ind_pattern_register */                                \
+    X(MERGE_PRODUCTS, "merge_products") /* products of one tensor with weights */                                      \
+    X(BATCH_PRODUCTS, "batch_products") /* products of all matrices of a tensor; only if enabled_patterns names it */  \
+    X(PREPARE, "prepare")               /* what depends on constants alone is computed once: ind_module_prepare */
 
 typedef enum ind_pass {
 #define X(name, text) IND_PASS_##name,
@@ -71,9 +73,9 @@ typedef struct ind_compile_desc {
        them. */
     bool all_variants;
     uint32_t disabled_passes; /* one bit per ind_pass */
-    /* Names of patterns, separated by spaces; may be NULL. enabled: patterns that are off by default, because their
-       replacement is not faster yet, or because it changes results by more than rounding. IND_NOT_FOUND: no such
-       pattern. */
+    /* Names of patterns and passes, separated by spaces; may be NULL. enabled: patterns and passes that are off by
+       default, because their replacement is not faster yet, or because it changes results by more than rounding. A pass
+       that decides by cost is applied whatever it costs. IND_NOT_FOUND: no such pattern or pass. */
     const char *enabled_patterns, *disabled_patterns;
     /* Passes stop after this many changes; 0: no limit. With fusion.max_fusions it finds the change that gives a wrong
        result: `ind bisect`. Removing unused ops is no change. */

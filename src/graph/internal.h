@@ -165,6 +165,8 @@ typedef struct ind__pass_options {
     uint32_t disabled;                                /* one bit per ind_pass */
     const char *enabled_patterns, *disabled_patterns; /* of ind_compile_desc */
     const struct ind__pattern *builtin;               /* NULL: none */
+    bool prepared;       /* what depends on constants alone is computed once, not in every run */
+    double launch_bytes; /* memory traffic in the time of a launch */
     ind__pass_log *log;
 } ind__pass_options;
 ind_status ind__graph_optimise(const ind_graph *g, const ind__pass_options *options, ind_graph **out);

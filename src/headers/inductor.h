@@ -188,6 +188,8 @@ extern "C" {
 //@ graph/patterns/parse.c
 //@ graph__builtin_patterns = graph/patterns/builtin.ind
 //@ graph__convolution_patterns = graph/patterns/convolutions.ind
+//@ graph__product_patterns = graph/patterns/products.ind
+//@ graph__written_patterns = graph/patterns/written_out.ind
 //@ graph/patterns/register.c
 //@ graph/text/verify.c
 //@ graph/import.c
@@ -201,6 +203,9 @@ extern "C" {
 //@ graph/patterns/find.c
 //@ graph/patterns/apply.c
 //@ graph/passes/user.c
+//@ graph/passes/products.c
+//@ graph/passes/merge.c
+//@ graph/passes/batches.c
 //@ graph/passes/run.c
 //@ graph/passes/optimise.c
 //@ graph/passes/prepare.c

@@ -274,15 +274,20 @@ static bool sched__ends_before(ind_expr end, ind_expr begin) {
     return ind_known_true(ind_expr_le(end, begin));
 }
 
-/* True if the buffer ends within the arena. Also if another buffer starts at its end and ends inside, as sizes are
-   nonnegative. `chain`: most such steps. */
+static ind_expr sched__end_of(const sched__check *v, uint32_t b) {
+    return ind_expr_add(v->s->offset[b], v->life[b].size);
+}
+
+/* True if the buffer ends within the arena. Also if another buffer starts at its end or ends after it, and ends inside:
+   sizes are nonnegative, and the arena omits ends that others exceed. `chain`: most such steps. */
 static bool sched__ends_inside(const sched__check *v, uint32_t b, int chain) {
-    ind_expr end = ind_expr_add(v->s->offset[b], v->life[b].size);
+    ind_expr end = sched__end_of(v, b);
     if (ind__known_le_max(end, v->s->arena_bytes) || sched__ends_before(end, v->s->arena_bytes)) return true;
-    for (uint32_t next = 1; chain && next < v->s->program->num_buffers; next++)
-        if (next != b && ind__ok(v->s->offset[next]) && ind_expr_same(v->s->offset[next], end) &&
-            sched__ends_inside(v, next, chain - 1))
-            return true;
+    for (uint32_t next = 1; chain && next < v->s->program->num_buffers; next++) {
+        if (next == b || !ind__ok(v->s->offset[next])) continue;
+        const bool after = ind_expr_same(v->s->offset[next], end) || ind__known_le_max(end, sched__end_of(v, next));
+        if (after && sched__ends_inside(v, next, chain - 1)) return true;
+    }
     return false;
 }
 

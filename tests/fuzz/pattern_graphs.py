@@ -8,9 +8,9 @@ import re
 
 from graph_writer import Size, sizes
 
-BUILTIN = pathlib.Path(__file__).resolve().parents[2] / "src/graph/patterns/builtin.ind"
+FILES = sorted((pathlib.Path(__file__).resolve().parents[2] / "src/graph/patterns").glob("*.ind"))
 DTYPES = ("f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool")
-CLASSES = ("any", "float", "integer", "number", "const")
+CLASSES = ("any", "float", "integer", "number", "const", "varying")
 TOLERANCE = {"f64": 1e-4, "f32": 1e-4, "f16": 0.02, "bf16": 0.15}
 WORD = r"[A-Za-z_]\w*"
 # Values for attributes whose value is a name; others are left out.
@@ -18,7 +18,7 @@ GUESSES = {
     "dim": ("-1", "1"), "dims": ("[0, 2, 1]", "[0, 2, 1, 3]"), "keepdim": ("true", "false"), "eps": ("0.1", "1e-05"), "is_causal": ("false", "true"), "scale": ("0.5",),
     "nan_rows": ("false", "true"), "stride": ("[1, 1]", "[2, 2]"), "padding": ("[0, 0]", "[1, 1]"), "dilation": ("[1, 1]",), "groups": ("1",), "kernel_size": ("[2, 2]", "[3, 3]"),
     "pad": ("[1, 1, 1, 1]", "[1, 1]"), "num_groups": ("2",), "value": ("0", "1"), "approximate": ('"none"', '"tanh"'), "dtype": ("f32", "bf16"), "start": ("0", "1"), "end": ("2",),
-    "output_padding": ("[0, 0]",), "transposed": ("false",), "normalized_shape": ("[4]",), "alpha": ("1",), "beta": ("1",),
+    "output_padding": ("[0, 0]",), "transposed": ("false",), "normalized_shape": ("[4]",), "alpha": ("1",), "beta": ("1",), "DIMS": ("[-1]", "[1]", "[1, 2]"),
 }
 
 
@@ -36,10 +36,11 @@ def split(text, mark=","):
 
 
 class Pattern:
-    """inputs: {name: (type, optional)}; steps: [(names, type, alternatives)]; guards; outputs."""
+    """inputs: {name: (type, optional)}; steps: [(names, type, alternatives)]; guards; outputs; rounds."""
 
     def __init__(self, name, first, second):
         self.name, self.inputs, self.steps, self.guards = name, {}, [], []
+        self.rounds = "more than rounding" not in first  # results with and without it agree
         for line in filter(None, (re.sub(r"#.*", "", raw).strip() for raw in first.splitlines())):
             self.read(line)
         made = {w for line in second.splitlines() if "=" in line for w in re.findall(WORD, re.sub(r":[^=]*", "", line.partition("=")[0]))}
@@ -61,7 +62,7 @@ class Pattern:
 
 def builtin():
     """All built-in patterns."""
-    text = "\n".join(re.sub(r"^//.*", "", line) for line in BUILTIN.read_text(encoding="utf-8").splitlines())
+    text = "\n".join(re.sub(r"^//.*", "", line) for file in FILES for line in file.read_text(encoding="utf-8").splitlines())
     return [Pattern(*m.groups()) for m in re.finditer(rf"^pattern ({WORD}) \{{\n(.*?)^\}} => \{{\n(.*?)^\}}", text, re.M | re.S)]
 
 
@@ -91,7 +92,7 @@ class Drawn:
         return bool(eval(guard, {"Min": min, "Max": max}, {n: int(s) for n, s in self.size.items()}))
 
     def dtype(self, kind):
-        words = [w for w in re.findall(WORD, kind.partition("[")[0]) if w != "const"]
+        words = [w for w in re.findall(WORD, kind.partition("[")[0]) if w not in ("const", "varying")]
         name = words[0] if words else "any"
         if name in DTYPES:
             return name
@@ -123,13 +124,20 @@ class Drawn:
         shape = self.shape(kind) or beside or [self.g.fixed() for _ in range(3)]
         if shape is beside and beside and self.g.chance(0.4):
             shape = beside[self.g.random.randrange(len(beside)) :]
-        t = self.g.input([s or Size(2) for s in shape], self.dtype(kind), const=True if "const" in kind else None)
+        t = self.g.input([s or Size(2) for s in shape], self.dtype(kind), const=True if "const" in kind else False if "varying" in kind else None)
         self.tensor[name] = (t.name, t.shape)
+
+    def number(self, attribute, text):
+        """An element of a list: a size, or a guess for a name that is none."""
+        if not re.search(WORD, text):
+            return text
+        size = self.expression(text)
+        return size if size is not None else self.used.setdefault(text, self.g.pick(*GUESSES[attribute])) if attribute in GUESSES else text
 
     def attribute(self, name, value, kind, source):
         """The text of an attribute; None: it is left out."""
         if value.startswith("["):
-            parts = [(self.expression(p) if re.search(WORD, p) else None) or p for p in split(value[1:-1])]
+            parts = [self.number(name, p) for p in split(value[1:-1])]
             return f"{name}=[{', '.join(map(str, parts))}]"
         if not re.fullmatch(WORD, value) or value in ("true", "false", "none", "inf") or value in DTYPES:
             return f"{name}={value}"
@@ -138,7 +146,8 @@ class Drawn:
         if value in self.size:
             return f"{name}={self.size[value]}"
         if value not in self.used:
-            self.used[value] = self.view_size(kind, source) if name == "size" else self.g.pick(*GUESSES[name]) if name in GUESSES else None
+            guesses = GUESSES.get(value, GUESSES.get(name))
+            self.used[value] = self.view_size(kind, source) if name == "size" else self.g.pick(*guesses) if guesses else None
         return f"{name}={self.used[value]}" if self.used[value] else None
 
     def view_size(self, kind, source):

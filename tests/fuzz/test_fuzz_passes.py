@@ -41,7 +41,7 @@ def test_passes_on_and_off(device):
     if device != "host":
         pytest.skip("runs with make test")
     changes = check(PROGRAM, SEED, 3000)
-    never = [p.name for p in pattern_graphs.builtin() if p.name not in changes]
+    never = [p.name for p in pattern_graphs.builtin() if p.rounds and p.name not in changes]
     assert not never, f"patterns that no graph matched: {never}"
 
 

@@ -48,7 +48,6 @@ static ind_status graph__apply_patterns(graph__optimiser *o, uint32_t *applied) 
     ind__pass_log *log = o->options->log;
     pattern__search s;
     *applied = 0;
-    graph__forget_misses(log);
     ind_status status =
         pattern__find_all(&s, o->now, o->given->patterns, o->options) ? IND_OK : ind__failed(log->context);
     if (!status && s.num_found) status = graph__replace_matches(o, &s, applied);
@@ -56,12 +55,61 @@ static ind_status graph__apply_patterns(graph__optimiser *o, uint32_t *applied) 
     return status;
 }
 
-/* Alternates the passes on single nodes and rounds of patterns until nothing changes. */
+/* Merges products that share an operand. */
+static ind_status graph__apply_merges(graph__optimiser *o, uint32_t *applied) {
+    ind_context *c = o->given->context;
+    graph__product_search s;
+    ind_status status = graph__find_products(&s, o->now, o->options) ? IND_OK : ind__failed(c);
+    *applied = 0;
+    if (!status && s.num_groups) {
+        graph__rewrite r = {.from = o->now, .enabled = o->enabled, .log = o->options->log, .merged = &s};
+        status = graph__rewrite_once(&r);
+        if (!status) graph__advance(o, &r);
+        *applied = r.applied;
+    }
+    graph__product_search_end(&s);
+    return status;
+}
+
+/* Makes batches of products. */
+static ind_status graph__apply_batches(graph__optimiser *o, uint32_t *applied) {
+    ind_context *c = o->given->context;
+    graph__batch_search s;
+    ind_status status = graph__find_batches(&s, o->now, o->options) ? IND_OK : ind__failed(c);
+    *applied = 0;
+    if (!status && s.num_batches) {
+        graph__rewrite r = {.from = o->now, .enabled = o->enabled, .log = o->options->log, .batched = &s};
+        status = graph__rewrite_once(&r);
+        if (!status) graph__advance(o, &r);
+        *applied = r.applied;
+    }
+    graph__batch_search_end(&s);
+    return status;
+}
+
+static bool graph__runs(const graph__optimiser *o, ind_pass pass) {
+    return o->enabled >> pass & 1;
+}
+
+/* One round of what replaces several nodes: patterns, then, where none matches, the other rewrites. */
+static ind_status graph__run_round(graph__optimiser *o, uint32_t *applied) {
+    ind_status status = IND_OK;
+    *applied = 0;
+    graph__forget_misses(o->options->log);
+    if (graph__runs(o, IND_PASS_PATTERNS)) status = graph__apply_patterns(o, applied);
+    const bool batches = pattern__listed(o->options->enabled_patterns, "batch_products");
+    if (!status && !*applied && batches && graph__runs(o, IND_PASS_BATCH_PRODUCTS))
+        status = graph__apply_batches(o, applied);
+    if (!status && !*applied && graph__runs(o, IND_PASS_MERGE_PRODUCTS)) status = graph__apply_merges(o, applied);
+    return status;
+}
+
+/* Alternates the passes on single nodes and rounds of the others until nothing changes. */
 static ind_status graph__run_passes(graph__optimiser *o) {
-    uint32_t applied = o->enabled >> IND_PASS_PATTERNS & 1;
+    uint32_t applied = 1;
     ind_status status = graph__settle(o, o->enabled);
     for (int round = 0; !status && applied && round < GRAPH__MAX_ROUNDS; round++) {
-        status = graph__apply_patterns(o, &applied);
+        status = graph__run_round(o, &applied);
         if (!status && applied) status = graph__settle(o, o->enabled);
     }
     return status;

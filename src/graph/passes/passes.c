@@ -18,6 +18,9 @@ typedef struct graph__seen {
     uint32_t hash;
 } graph__seen;
 
+typedef struct graph__product_search graph__product_search;
+typedef struct graph__batch_search graph__batch_search;
+
 typedef struct graph__rewrite {
     const ind_graph *from;
     ind_graph *to;
@@ -28,8 +31,10 @@ typedef struct graph__rewrite {
     uint32_t seen_size;
     const ind__node *hashed; /* CSE: the node that `hash` is of */
     uint32_t hash;
-    pattern__application *application; /* NULL: patterns are not applied in this iteration */
-    uint32_t *application_of;          /* by node: 1 + the application that replaces an output; 0: none */
+    pattern__application *application;   /* NULL: patterns are not applied in this iteration */
+    uint32_t *application_of;            /* by node: 1 + the application that replaces an output; 0: none */
+    const graph__product_search *merged; /* NULL: products are not merged in this iteration */
+    const graph__batch_search *batched;  /* NULL: nor become batches */
     uint32_t applied;
     const ind_pass_desc *pass; /* a pass of the user, in place of the built-in ones; or NULL */
     uint32_t *users;           /* for it: readers of every tensor of `from` */

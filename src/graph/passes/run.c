@@ -6,8 +6,10 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_CANONICAL] = graph__pass_canonical,
     [IND_PASS_NOOP] = graph__pass_noop,
     [IND_PASS_CSE] = graph__pass_cse,
-    [IND_PASS_PATTERNS] = NULL, /* replaces several nodes: graph__apply */
-    [IND_PASS_PREPARE] = NULL,  /* splits the graph, last: ind__graph_split */
+    [IND_PASS_PATTERNS] = NULL,       /* replaces several nodes: graph__apply */
+    [IND_PASS_MERGE_PRODUCTS] = NULL, /* replaces several nodes: graph__merge_products */
+    [IND_PASS_BATCH_PRODUCTS] = NULL, /* replaces several nodes: graph__batch_products */
+    [IND_PASS_PREPARE] = NULL,        /* splits the graph, last: ind__graph_split */
 };
 
 static const char *const graph__pass_name[IND_NUM_PASSES] = {
@@ -127,20 +129,16 @@ static bool graph__copy_node(graph__rewrite *r, uint32_t i, uint32_t *operands) 
     return x != 0;
 }
 
-/* Copies the nodes behind node i that the inputs of an application need. */
-static bool graph__copy_inputs(graph__rewrite *r, const pattern__application *a, uint32_t i, uint32_t *operands) {
+/* Copies the nodes behind node i that some tensors need. */
+static bool graph__copy_needed(graph__rewrite *r, const uint32_t *tensor, uint32_t num, uint32_t i,
+                               uint32_t *operands) {
     const ind_graph *g = r->from;
     uint32_t last = i;
-    for (uint32_t n = 0; n < a->pattern->num_names; n++) {
-        const uint32_t node = a->pattern->names[n].step ? 0 : g->tensor[a->bound[n].tensor].node;
-        last = node > last ? node : last;
-    }
+    for (uint32_t n = 0; n < num; n++) last = g->tensor[tensor[n]].node > last ? g->tensor[tensor[n]].node : last;
     if (last == i) return true;
     bool *needed = ind__alloc(g->context, last - i + (size_t)1), ok = needed != NULL;
-    for (uint32_t n = 0; ok && n < a->pattern->num_names; n++) {
-        const uint32_t node = a->pattern->names[n].step ? 0 : g->tensor[a->bound[n].tensor].node;
-        if (node > i) needed[node - i] = true;
-    }
+    for (uint32_t n = 0; ok && n < num; n++)
+        if (g->tensor[tensor[n]].node > i) needed[g->tensor[tensor[n]].node - i] = true;
     for (uint32_t j = last; ok && j > i; j--) {
         for (uint32_t k = 0; needed[j - i] && k < g->node[j].num_operands; k++) {
             const uint32_t node = g->tensor[g->node[j].operand[k]].node;
@@ -151,6 +149,14 @@ static bool graph__copy_inputs(graph__rewrite *r, const pattern__application *a,
         if (needed[j - i] && !r->map[g->node[j].result]) ok = graph__copy_node(r, j, operands);
     ind__free(g->context, needed);
     return ok;
+}
+
+/* Copies the nodes behind node i that the inputs of an application need. */
+static bool graph__copy_inputs(graph__rewrite *r, const pattern__application *a, uint32_t i, uint32_t *operands) {
+    uint32_t input[IND__MAX_PATTERN_NAMES], num = 0;
+    for (uint32_t n = 0; n < a->pattern->num_names; n++)
+        if (!a->pattern->names[n].step) input[num++] = a->bound[n].tensor;
+    return graph__copy_needed(r, input, num, i, operands);
 }
 
 /* Applies a pattern at its first output. If it is refused, its outputs are not mapped. */
@@ -207,6 +213,10 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
     for (uint32_t i = 1; i < g->num_nodes; i++) {
         if (!r->live[i] || r->map[g->node[i].result]) continue;
         if (r->application && r->application_of[i] && !graph__replace(r, i, operands)) return graph__rewrite_status(r);
+        if (r->merged && r->merged->group_of[i] && !graph__merge_products(r, i, operands))
+            return graph__rewrite_status(r);
+        if (r->batched && r->batched->batch_of[i] && !graph__batch_products(r, i, operands))
+            return graph__rewrite_status(r);
         if (!r->map[g->node[i].result] && !graph__copy_node(r, i, operands)) return graph__rewrite_status(r);
     }
     return graph__copy_results(r);
@@ -225,8 +235,8 @@ static ind_status graph__rewrite_once(graph__rewrite *r) {
     r->live = ind__alloc(c, (g->num_nodes + (size_t)1) * sizeof *r->live);
     r->seen = ind__alloc(c, r->seen_size * sizeof *r->seen);
     r->to = operands && r->map && r->live && r->seen ? ind_graph_create(c, g->name) : NULL;
-    const bool room = r->to && ind__grow_names(r->to, g->num_tensors) &&
-                      ind__reserve_nodes(r->to, g->num_nodes, g->num_tensors);
+    const bool room =
+        r->to && ind__grow_names(r->to, g->num_tensors) && ind__reserve_nodes(r->to, g->num_nodes, g->num_tensors);
     ind_status status = room ? IND_OK : ind__failed(c);
     if (status == IND_OK) {
         graph__mark_live_nodes(r);

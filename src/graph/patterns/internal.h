@@ -44,6 +44,7 @@ typedef struct pattern__name {
     uint32_t result; /* its number */
     bool optional;   /* the operand may be absent */
     bool constant;   /* the operand depends on constants alone */
+    bool varying;    /* it does not */
     bool output;     /* both parts assign it */
     bool shared;     /* may have other users */
     bool made;       /* only the replacement assigns it */

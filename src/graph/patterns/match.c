@@ -129,6 +129,7 @@ static bool pattern__input_is(pattern__match *m, uint32_t name, uint32_t tensor)
     if (!tensor && !n->optional) return false;
     if (tensor && n->type.class_of == PATTERN__UNIFORM && !graph__uniform_of(m->g, tensor, &x)) return false;
     if (tensor && n->constant && (!m->uses->constant[tensor] || m->g->tensor[tensor].weak)) return false;
+    if (tensor && n->varying && m->uses->constant[tensor]) return false;
     if (tensor && n->type.shaped && !n->type.rest && m->g->tensor[tensor].rank != n->type.rank) return false;
     pattern__bind(m, name)->tensor = tensor;
     return true;
@@ -261,6 +262,13 @@ static bool pattern__shape_is(pattern__match *m, const pattern__type *t, const i
     return true;
 }
 
+static uint32_t pattern__num_ops(const pattern__match *m) {
+    uint32_t num = 0;
+    for (uint32_t s = 0; s < m->pattern->num_steps; s++) num += m->node[s] != 0;
+    return num;
+}
+
+/* One op with operands of other types is no near miss. */
 static bool pattern__types_fit(pattern__match *m) {
     char type[160];
     for (uint32_t k = 0; k < m->pattern->num_names; k++) {
@@ -269,6 +277,7 @@ static bool pattern__types_fit(pattern__match *m) {
         if (n->kind != PATTERN__TENSOR || !tensor) continue;
         const ind__tensor_info *x = &m->g->tensor[tensor];
         if (pattern__class_is(m, &n->type, x) && pattern__shape_is(m, &n->type, x)) continue;
+        if (pattern__num_ops(m) == 1) return false;
         ind__print_type(type, sizeof type, x->dtype, x->size, x->rank);
         return pattern__miss(m, "%s is %s%s, which the pattern does not take", n->name, x->weak ? "a number, " : "",
                              type);

@@ -169,6 +169,7 @@ static void pattern__parse_inputs(ind__parser *p, pattern__reader *r) {
         if (!pattern__need_new_name(p, r, "the name of an input", &n)) return;
         if (ind__take(p, ':') && !pattern__need_type(p, &n->type)) return;
         n->constant = ind__take_word(p, "const");
+        n->varying = !n->constant && ind__take_word(p, "varying");
         n->optional = ind__take_word(p, "optional");
     } while (ind__take(p, ','));
 }

@@ -17,7 +17,7 @@
      pattern     = "pattern" name "{" { line newline } "}" "=>" "{" { replacement newline } "}"
      line        = "input" operand { "," operand } | "shared" name { "," name } | "guard" expr | "off" string | assign
                  | "where" condition { "," condition }
-     operand     = name [ ":" type ] [ "const" ] [ "optional" ]
+     operand     = name [ ":" type ] [ "const" | "varying" ] [ "optional" ]
      type        = class [ "[" [ ".." ] { expr "," } "]" ]
      class       = dtype | "any" | "float" | "integer" | "number" | name
      assign      = name [ ":" type ] "=" alternative { "|" alternative } | name "," name { "," name } "=" call
@@ -29,8 +29,8 @@
    The first part is matched:
    - An input stands for any tensor of its class and shape. "any" is the default, and also takes a Python number. A name
      as class stands for a type, the same one wherever it occurs. "number" is a tensor whose elements all have one known
-     value, or a Python number. "const" is a tensor that depends on constants of the graph alone. "optional": the
-     operand may be absent; then it is absent in the replacement, too.
+     value, or a Python number. "const" is a tensor that depends on constants of the graph alone, "varying" one that does
+     not. "optional": the operand may be absent; then it is absent in the replacement, too.
    - In a shape, a name stands for a size, the same one wherever it occurs; ".." for any number of leading dimensions.
      Without a shape, any shape matches. Sizes are compared under the facts of the graph.
    - A number matches a number operand, and a tensor whose elements all have this value.

@@ -58,8 +58,9 @@ static const ind__pattern *pattern__builtin(ind_context *c) {
     ind__lock(c->root);
     if (!c->root->builtin_patterns) {
         ind__text text = {.context = c->root};
-        const char *const *const files[] = {graph__builtin_patterns_text, graph__convolution_patterns_text};
-        for (int f = 0; f < 2; f++)
+        const char *const *const files[] = {graph__builtin_patterns_text, graph__convolution_patterns_text,
+                                            graph__product_patterns_text, graph__written_patterns_text};
+        for (int f = 0; f < 4; f++)
             for (const char *const *line = files[f]; *line; line++) ind__text_raw(&text, *line, strlen(*line));
         ind_graph *g = text.failed ? NULL : pattern__parse_all(c->root, text.data, "<built-in patterns>");
         c->root->builtin_patterns = g ? g->patterns : NULL;
@@ -80,14 +81,22 @@ static bool pattern__listed(const char *names, const char *name) {
     return false;
 }
 
+/* True for the name of a pattern or a pass. */
 static bool pattern__known(const ind__pattern *const lists[3], const char *name, size_t length) {
+    static const char *const passes[] = {
+#define X(id, text) text,
+        IND_PASSES(X)
+#undef X
+    };
+    for (int p = 0; p < IND_NUM_PASSES; p++)
+        if (ind__same_name(passes[p], strlen(passes[p]), name, length)) return true;
     for (int l = 0; l < 3; l++)
         for (const ind__pattern *p = lists[l]; p; p = p->next)
             if (ind__same_name(p->name, strlen(p->name), name, length)) return true;
     return false;
 }
 
-/* Fails if one of the names is no pattern. */
+/* Fails if one of the names is no pattern and no pass. */
 static ind_status pattern__check_names(ind_context *c, const ind__pattern *const lists[3], const char *names) {
     for (const char *at = names; at && *at; at += strcspn(at, " ")) {
         at += strspn(at, " ");
