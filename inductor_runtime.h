@@ -6195,24 +6195,25 @@ static uint32_t rt__num_prepared(const ind_module *m) {
     return m->num_bindings - m->num_public;
 }
 
-/* True if a kernel of the module reads the binding. */
-static bool rt__module_reads(const ind_module *m, uint32_t binding) {
+/* Finds the constants of the prepare module among those of the main one, which are in the same order, and marks those
+   that no kernel of the main module reads. */
+static ind_status rt__prepared_constants(ind_module *m, const rt__prepared *p) {
     const ind_schedule *s = m->desc.schedule;
-    for (uint32_t k = 0; k < s->num_kernels; k++)
-        for (uint32_t a = 0; a < s->kernel[k].num_args; a++)
-            if (m->executable->memory.buffer_binding[s->kernel[k].arg[a]] == binding) return true;
-    return false;
-}
-
-/* Finds the constants of the prepare module among those of the main one. */
-static ind_status rt__prepared_constants(ind_module *m, rt__prepared *p) {
-    for (uint32_t k = 0; k < p->module->num_consts; k++) {
-        const uint32_t at = rt__binding_find(m, p->module->binding[k].name);
-        if (at == IND__RT_NONE || m->binding[at].kind != IND_BINDING_CONST)
+    uint32_t at = m->num_inputs;
+    for (uint32_t k = 0; k < p->module->num_consts; k++, at++) {
+        const char *name = p->module->binding[k].name;
+        while (at < m->num_inputs + m->num_consts && strcmp(m->binding[at].name, name) != 0) at++;
+        if (at == m->num_inputs + m->num_consts)
             return ind__fail(m->context, IND_VERIFY, "graph \"%s\" has no constant \"%s\" to prepare from",
-                             m->desc.name, p->module->binding[k].name);
+                             m->desc.name, name);
         p->constant[k] = at;
-        m->binding[at].prepare_only = !rt__module_reads(m, at);
+        m->binding[at].prepare_only = true;
+    }
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        for (uint32_t a = 0; a < s->kernel[k].num_args; a++) {
+            const uint32_t binding = m->executable->memory.buffer_binding[s->kernel[k].arg[a]];
+            if (binding != IND__RT_NONE) m->binding[binding].prepare_only = false;
+        }
     }
     return IND_OK;
 }
