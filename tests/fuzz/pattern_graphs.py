@@ -40,6 +40,8 @@ class Pattern:
 
     def __init__(self, name, first, second):
         self.name, self.inputs, self.steps, self.guards = name, {}, [], []
+        off = re.search(r'^\s*off "(.*)"', first, re.M)
+        self.exact = not off or "faster" in off[1]  # else it is off because results may change, with NaN for example
         for line in filter(None, (re.sub(r"#.*", "", raw).strip() for raw in first.splitlines())):
             self.read(line)
         made = {w for line in second.splitlines() if "=" in line for w in re.findall(WORD, re.sub(r":[^=]*", "", line.partition("=")[0]))}
@@ -144,6 +146,8 @@ class Drawn:
     def view_size(self, kind, source):
         """The shape of a result as its type states it; one unknown size follows from the number of elements."""
         shape = self.shape(kind)
+        if not shape and source and len(source) > 2:
+            shape = [source[0] * source[1], *source[2:]]
         if not shape or shape.count(None) > 1:
             return None
         if None in shape:
@@ -159,12 +163,16 @@ class Drawn:
                 self.size[names[at]] = shape[at]
         return sizes(shape)
 
+    def choose(self, kind, alternatives):
+        """An alternative; another name of a tensor only if it has the rank that the type states."""
+        shape = self.shape(kind)
+        fits = lambda a: not re.fullmatch(WORD, a) or not shape or a not in self.tensor or not self.tensor[a][1] or len(self.tensor[a][1]) == len(shape)
+        return self.g.pick(*([a for a in alternatives if fits(a)] or alternatives))
+
     def step(self, names, kind, alternatives):
-        for n in names:
-            alternative = self.g.pick(*alternatives)
+        alternative = self.choose(kind, alternatives)
         if re.fullmatch(WORD, alternative):
-            beside = None
-            self.operand(alternative, beside)
+            self.operand(alternative, None)
             self.tensor[names[0]] = self.tensor[alternative]
             return
         op, arguments = re.match(rf"({WORD})\((.*)\)$", alternative).groups()
@@ -182,7 +190,8 @@ class Drawn:
         call = f"{op}({', '.join(t for t in texts if t)})"
         needs = [self.tensor[w][0] for w in flat if w in self.tensor and not re.match(r"[-\d]", self.tensor[w][0])]
         self.g.lines.append((f"  {', '.join(made)} = {call}", made, needs))
-        shape = self.shape(kind)
+        stated = re.search(r"\bsize=\[([\d, ]+)\]", call)
+        shape = [Size(int(n)) for n in stated[1].split(",")] if stated else self.shape(kind)
         shape = shape if shape and None not in shape else max((s for s in [beside, source] if s), key=len, default=None)
         for n, name in zip(names, made):
             self.tensor[n] = (name, shape)
@@ -190,6 +199,7 @@ class Drawn:
 
 def text(g, pattern):
     """A graph of the ops of a pattern."""
+    g.special = g.special and pattern.exact
     d = Drawn(g, pattern)
     d.draw_sizes()
     for name, (kind, _) in pattern.inputs.items():
@@ -198,4 +208,5 @@ def text(g, pattern):
     for step in pattern.steps:
         d.step(*step)
     outputs = list(dict.fromkeys(d.tensor[n][0] for n in pattern.outputs))
-    return g.whole_text(outputs, [f"# tolerance {TOLERANCE.get(g.dtype, 1e-4)}", "# may be refused"])
+    tolerance = max(TOLERANCE[t] for t in TOLERANCE if t == "f64" or any(f" {t}[" in line or f"dtype={t}" in line for line in [*g.inputs, *[line[0] for line in g.lines]]))
+    return g.whole_text(outputs, [f"# tolerance {tolerance}", "# may be refused"])
