@@ -8,7 +8,7 @@ import re
 
 from graph_writer import Size, sizes
 
-BUILTIN = pathlib.Path(__file__).resolve().parents[2] / "src/graph/patterns/builtin.ind"
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "src/graph/patterns"
 DTYPES = ("f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool")
 CLASSES = ("any", "float", "integer", "number", "const")
 TOLERANCE = {"f64": 1e-4, "f32": 1e-4, "f16": 0.02, "bf16": 0.15}
@@ -53,6 +53,10 @@ class Pattern:
                 name, _, kind = one.partition(":")
                 words = name.split()
                 self.inputs[words[0]] = (kind.replace("optional", "").strip() or "any", "optional" in one)
+        elif line.startswith("where "):
+            for name in re.findall(rf"\bconstant\(({WORD})\)", line):
+                kind, optional = self.inputs[name]
+                self.inputs[name] = (kind + " const", optional)
         elif line.startswith("guard "):
             self.guards.append(line[6:])
         elif not re.match(r"(off|shared) ", line) and "=" in line:
@@ -63,7 +67,7 @@ class Pattern:
 
 def builtin():
     """All built-in patterns."""
-    text = "\n".join(re.sub(r"^//.*", "", line) for line in BUILTIN.read_text(encoding="utf-8").splitlines())
+    text = "\n".join(re.sub(r"^//.*", "", p.read_text(encoding="utf-8"), flags=re.M) for p in sorted(FOLDER.glob("*.ind")))
     return [Pattern(*m.groups()) for m in re.finditer(rf"^pattern ({WORD}) \{{\n(.*?)^\}} => \{{\n(.*?)^\}}", text, re.M | re.S)]
 
 
