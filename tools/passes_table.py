@@ -2,7 +2,7 @@
 
 For each model of tests/export: kernels, and bytes read and written by them at the hints of its sizes, without passes, by
 default, with one pass or pattern left out, and with one rewrite enabled that is off by default. Rows are left out if they
-are as the default and the rewrite changes nothing. Passes come from IND_PASSES, patterns from builtin.ind, rewrites that are off also from the tables
+are as the default and the rewrite changes nothing. Passes come from IND_PASSES, patterns from src/graph/patterns, rewrites that are off also from the tables
 of docs/passes.md. --check writes nothing and fails if the page is stale."""
 
 import argparse
@@ -28,7 +28,8 @@ def passes():
 
 def patterns():
     """Names of the built-in patterns: those that are on, those that are off."""
-    found = re.findall(r"^pattern (\w+) \{\n(.*?)^\}", (ROOT / "src/graph/patterns/builtin.ind").read_text(), re.M | re.S)
+    text = "\n".join(p.read_text() for p in sorted((ROOT / "src/graph/patterns").glob("*.ind")))
+    found = re.findall(r"^pattern (\w+) \{\n(.*?)^\} =>", text, re.M | re.S)
     off = [name for name, body in found if re.search(r"^\s*off ", body, re.M)]
     return [name for name, _ in found if name not in off], off
 

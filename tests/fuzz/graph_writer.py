@@ -101,13 +101,13 @@ class Graph:
 
     def input(self, shape, dtype=None, kind="x", const=None, limit=None):
         dtype = dtype or self.dtype
-        if kind == "x" and self.special and self.chance(0.4) and dtype in EPS:
-            kind = "z"
+        fixed = all(not isinstance(s, Size) or s.fixed for s in shape)
+        keyword = "const" if fixed and (self.chance(0.3) if const is None else const) else "input"
+        if kind == "x" and self.special and self.chance(0.4) and dtype in EPS and keyword == "input":
+            kind = "z"  # constants are finite
         if dtype == "bool":
             kind = "b"
         name = self.name(kind) + (f"_{limit}" if limit else "")
-        fixed = all(not isinstance(s, Size) or s.fixed for s in shape)
-        keyword = "const" if fixed and (self.chance(0.3) if const is None else const) else "input"
         self.inputs.append(f"  {keyword} {name} : {dtype}{sizes(shape)}")
         most = {"x": 1.0, "z": 1.0, "v": 1.5, "m": 1.0}.get(kind, float(limit or 8))
         t = Tensor(name, dtype, shape, most, 0.0)

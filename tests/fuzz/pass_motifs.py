@@ -126,26 +126,44 @@ def attention(g):
 # ---- convolutions
 
 
-def image(g):
-    return g.tensor(lambda t: t.rank == 4 and all(int(s) > 2 for s in t.shape[2:]) and t.shape[1].fixed, lambda: [g.size(), g.fixed(), g.pick(4, 6, 8), g.pick(4, 6)])
+def image(g, spatial=None):
+    n = spatial or g.pick(1, 2, 2, 2, 3)
+    fits = lambda t: t.rank == n + 2 and all(s.fixed and s > 2 for s in t.shape[2:]) and t.shape[1].fixed
+    return g.tensor(fits, lambda: [g.size() if n < 3 else Size(2), g.pick(Size(2), Size(4)) if n == 3 else g.fixed(), *(Size(g.pick(4, 6)) for _ in range(n))])
 
 
-def convolution(g, x, kernel=None, const=None):
-    c, o = x.shape[1], g.pick(Size(2), Size(4))
-    kernel = kernel or g.pick(1, 1, 3)
+def each(n, value):
+    return "[" + ", ".join([str(value)] * n) + "]"
+
+
+def convolution(g, x):
+    """Of 1 to 3 dimensions, maybe transposed; None: the image is too small."""
+    n, c, kernel = x.rank - 2, x.shape[1], g.pick(1, 1, 3)
     groups = g.pick(1, 1, 1, int(c) if int(c) in (2, 3, 4) else 1)
-    o = c if groups > 1 else o
-    w = g.input([o, Size(int(c) // groups), kernel, kernel], kind="x", const=g.chance(0.7) if const is None else const)
-    bias = [g.input([o], const=g.chance(0.7))] if g.chance(0.5) else []
-    padding, stride = g.pick(0, 0, 1), g.pick(1, 1, 2)
-    out = [Size((int(s) + 2 * padding - kernel) // stride + 1) for s in x.shape[2:]]
-    if not all(s.fixed for s in x.shape[2:]) or min(out) < 1:
+    transposed = groups == 1 and g.chance(0.2)
+    o = c if groups > 1 else g.pick(Size(2), Size(4))
+    const = g.chance(0.8)
+    w = g.input([c, o, *[kernel] * n] if transposed else [o, Size(int(c) // groups), *[kernel] * n], const=const)
+    bias = [g.input([o], const=const)] if g.chance(0.5) else []
+    padding, stride = (0 if kernel == 1 else g.pick(0, 0, 1)), g.pick(1, 1, 2)
+    out = [Size((int(s) - 1) * stride - 2 * padding + kernel if transposed else (int(s) + 2 * padding - kernel) // stride + 1) for s in x.shape[2:]]
+    if min(out) < 1:
         return None
-    k = int(c) // groups * kernel * kernel
-    call = f"conv2d({', '.join(t.name for t in [x, w, *bias])}, stride=[{stride}, {stride}], padding=[{padding}, {padding}], groups={groups})"
+    operands = ", ".join(t.name for t in [x, w, *bias])
+    form = f"stride={each(n, stride)}, padding={each(n, padding)}"
+    call = f"conv{'_transpose' if transposed else ''}{n}d({operands}, {form}, groups={groups})"
     if g.chance(0.3):
-        call = f"convolution({x.name}, {w.name}, {bias[0].name if bias else 'none'}, stride=[{stride}, {stride}], padding=[{padding}, {padding}], dilation=[1, 1], transposed=false, output_padding=[0, 0], groups={groups})"
-    return g.product(call, x, w, k, x.dtype, [x.shape[0], o, *out], bias)
+        none = "" if bias else ", none"
+        call = f"convolution({operands}{none}, {form}, dilation={each(n, 1)}, transposed={str(transposed).lower()}, output_padding={each(n, 0)}, groups={groups})"
+    return g.product(call, x, w, int(c) // groups * kernel**n, x.dtype, [x.shape[0], o, *out], bias)
+
+
+def channel_op(g, y):
+    """With one number for each channel, or what only looks so."""
+    shape = g.pick([1, y.shape[1]] + [1] * (y.rank - 2), [y.shape[1]] + [1] * (y.rank - 2), [1] * (y.rank - 1) + [y.shape[-1]], [1])
+    op, const = g.pick("add", "sub", "mul", "div"), g.chance(0.8)
+    other = g.input(shape, kind="v" if op == "div" else "x", const=const)
+    return g.binary(op, y, other) if op in ("div", "mul", "add") or g.chance(0.7) else g.binary(op, other, y)
 
 
 def batch_norm(g, x):
@@ -172,16 +190,23 @@ def conv_bn(g):
     y = convolution(g, padded(g, x, g.pick("0", "0", "1")) if g.chance(0.3) else x)
     if not y:
         return
-    if g.chance(0.8):
-        y = batch_norm(g, y)
+    for _ in range(g.pick(0, 1, 1, 2)):
+        y = channel_op(g, y) if g.chance(0.4) else batch_norm(g, y)
     if g.chance(0.3):
         y = g.add(y, g.input(y.shape))
     if g.chance(0.5):
         g.unary("relu", y, exact=True)
 
 
+def lone_batch_norm(g):
+    x = g.tensor(lambda t: t.rank > 1 and t.shape[1].fixed, lambda: [g.size(), g.fixed(), *([g.fixed()] * g.pick(0, 0, 1, 2, 3))])
+    if x.shape[1].fixed:
+        batch_norm(g, x)
+
+
 def padded(g, x, value):
-    before = g.pick([1, 1, 1, 1], [1, 1, 1, 1], [1, 0, 0, 1], [2, 2, 1, 1], [0, 0, 1, 1, 1, 1])
+    n = x.rank - 2
+    before = g.pick([1] * (2 * n), [1] * (2 * n), [1, 1, 2, 2, 0, 0][: 2 * n], [1, 0] * n, [0, 0] * n + [1, 1])
     shape = list(x.shape)
     for d in range(len(before) // 2):
         if before[2 * d] + before[2 * d + 1]:
@@ -192,17 +217,18 @@ def padded(g, x, value):
 
 def pooling(g):
     x = image(g)
-    kind = g.pick("max", "max", "avg")
+    n, kind = x.rank - 2, g.pick("max", "max", "avg")
     if g.chance(0.6):
         x = padded(g, x, g.pick("-inf", "-inf", "0") if kind == "max" else "0")
-    if x.most == float("inf") or not all(s.fixed for s in x.shape[2:]):
+    if not all(s.fixed for s in x.shape[2:]):
         return
-    k, stride, padding = g.pick(2, 3), g.pick(1, 2), g.pick(0, 0, 1)
+    k, stride = g.pick(2, 3, 4), g.pick(1, 2)
+    padding = g.pick(0, 0, 1)
     out = [Size((int(s) + 2 * padding - k) // stride + 1) for s in x.shape[2:]]
     if min(out) < 1:
         return
     more = ", count_include_pad=false" if kind == "avg" and g.chance(0.3) else ""
-    g.add_op(f"{kind}_pool2d({x.name}, kernel_size=[{k}, {k}], stride=[{stride}, {stride}], padding=[{padding}, {padding}]{more})", [x], x.dtype, x.shape[:2] + out,
+    g.add_op(f"{kind}_pool{n}d({x.name}, kernel_size={each(n, k)}, stride={each(n, stride)}, padding={each(n, padding)}{more})", [x], x.dtype, x.shape[:2] + out,
              x.most, x.error + (0 if kind == "max" else 4 * g.eps(x) * x.most))
 
 
@@ -701,6 +727,6 @@ def pointwise(g):
             x = g.reduce(g.pick("mean", "amax", "amin"), x, [g.random.randrange(x.rank)], keepdim=g.chance(0.5))
 
 
-MOTIFS = [attention, attention, attention, conv_bn, conv_bn, pooling, shared_products, shared_products, equal_products, thin_product, product_chain,
+MOTIFS = [attention, attention, attention, conv_bn, conv_bn, conv_bn, lone_batch_norm, pooling, pooling, shared_products, shared_products, equal_products, thin_product, product_chain,
           sum_of_products, cast_chain, view_chain, view_chain, slice_of_cat, cat_of_slices, stacked, selections, selections, norm, norm, activation,
           activation, rotary, identities, identities, constants, integers, dead_halves, duplicates, scatters, scatters, scaled, pointwise]

@@ -8,7 +8,7 @@ import re
 
 from graph_writer import Size, sizes
 
-FILES = sorted((pathlib.Path(__file__).resolve().parents[2] / "src/graph/patterns").glob("*.ind"))
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "src/graph/patterns"
 DTYPES = ("f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool")
 CLASSES = ("any", "float", "integer", "number", "const", "varying")
 TOLERANCE = {"f64": 1e-4, "f32": 1e-4, "f16": 0.02, "bf16": 0.15}
@@ -36,11 +36,12 @@ def split(text, mark=","):
 
 
 class Pattern:
-    """inputs: {name: (type, optional)}; steps: [(names, type, alternatives)]; guards; outputs; rounds."""
+    """inputs: {name: (type, optional)}; steps: [(names, type, alternatives)]; guards; outputs."""
 
     def __init__(self, name, first, second):
         self.name, self.inputs, self.steps, self.guards = name, {}, [], []
-        self.rounds = "more than rounding" not in first  # results with and without it agree
+        off = re.search(r'^\s*off "(.*)"', first, re.M)
+        self.exact = not off or "faster" in off[1]  # else it is off because results may change, with NaN for example
         for line in filter(None, (re.sub(r"#.*", "", raw).strip() for raw in first.splitlines())):
             self.read(line)
         made = {w for line in second.splitlines() if "=" in line for w in re.findall(WORD, re.sub(r":[^=]*", "", line.partition("=")[0]))}
@@ -52,6 +53,10 @@ class Pattern:
                 name, _, kind = one.partition(":")
                 words = name.split()
                 self.inputs[words[0]] = (kind.replace("optional", "").strip() or "any", "optional" in one)
+        elif line.startswith("where "):
+            for name in re.findall(rf"\bconstant\(({WORD})\)", line):
+                kind, optional = self.inputs[name]
+                self.inputs[name] = (kind + " const", optional)
         elif line.startswith("guard "):
             self.guards.append(line[6:])
         elif not re.match(r"(off|shared) ", line) and "=" in line:
@@ -62,7 +67,7 @@ class Pattern:
 
 def builtin():
     """All built-in patterns."""
-    text = "\n".join(re.sub(r"^//.*", "", line) for file in FILES for line in file.read_text(encoding="utf-8").splitlines())
+    text = "\n".join(re.sub(r"^//.*", "", p.read_text(encoding="utf-8"), flags=re.M) for p in sorted(FOLDER.glob("*.ind")))
     return [Pattern(*m.groups()) for m in re.finditer(rf"^pattern ({WORD}) \{{\n(.*?)^\}} => \{{\n(.*?)^\}}", text, re.M | re.S)]
 
 
@@ -92,7 +97,7 @@ class Drawn:
         return bool(eval(guard, {"Min": min, "Max": max}, {n: int(s) for n, s in self.size.items()}))
 
     def dtype(self, kind):
-        words = [w for w in re.findall(WORD, kind.partition("[")[0]) if w not in ("const", "varying")]
+        words = [w for w in re.findall(WORD, kind.partition("[")[0]) if w != "const"]
         name = words[0] if words else "any"
         if name in DTYPES:
             return name
@@ -124,20 +129,13 @@ class Drawn:
         shape = self.shape(kind) or beside or [self.g.fixed() for _ in range(3)]
         if shape is beside and beside and self.g.chance(0.4):
             shape = beside[self.g.random.randrange(len(beside)) :]
-        t = self.g.input([s or Size(2) for s in shape], self.dtype(kind), const=True if "const" in kind else False if "varying" in kind else None)
+        t = self.g.input([s or Size(2) for s in shape], self.dtype(kind), const=True if "const" in kind else None)
         self.tensor[name] = (t.name, t.shape)
-
-    def number(self, attribute, text):
-        """An element of a list: a size, or a guess for a name that is none."""
-        if not re.search(WORD, text):
-            return text
-        size = self.expression(text)
-        return size if size is not None else self.used.setdefault(text, self.g.pick(*GUESSES[attribute])) if attribute in GUESSES else text
 
     def attribute(self, name, value, kind, source):
         """The text of an attribute; None: it is left out."""
         if value.startswith("["):
-            parts = [self.number(name, p) for p in split(value[1:-1])]
+            parts = [(self.expression(p) if re.search(WORD, p) else None) or p for p in split(value[1:-1])]
             return f"{name}=[{', '.join(map(str, parts))}]"
         if not re.fullmatch(WORD, value) or value in ("true", "false", "none", "inf") or value in DTYPES:
             return f"{name}={value}"
@@ -146,13 +144,14 @@ class Drawn:
         if value in self.size:
             return f"{name}={self.size[value]}"
         if value not in self.used:
-            guesses = GUESSES.get(value, GUESSES.get(name))
-            self.used[value] = self.view_size(kind, source) if name == "size" else self.g.pick(*guesses) if guesses else None
+            self.used[value] = self.view_size(kind, source) if name == "size" else self.g.pick(*GUESSES[name]) if name in GUESSES else None
         return f"{name}={self.used[value]}" if self.used[value] else None
 
     def view_size(self, kind, source):
         """The shape of a result as its type states it; one unknown size follows from the number of elements."""
         shape = self.shape(kind)
+        if not shape and source and len(source) > 2:
+            shape = [source[0] * source[1], *source[2:]]
         if not shape or shape.count(None) > 1:
             return None
         if None in shape:
@@ -168,12 +167,16 @@ class Drawn:
                 self.size[names[at]] = shape[at]
         return sizes(shape)
 
+    def choose(self, kind, alternatives):
+        """An alternative; another name of a tensor only if it has the rank that the type states."""
+        shape = self.shape(kind)
+        fits = lambda a: not re.fullmatch(WORD, a) or not shape or a not in self.tensor or not self.tensor[a][1] or len(self.tensor[a][1]) == len(shape)
+        return self.g.pick(*([a for a in alternatives if fits(a)] or alternatives))
+
     def step(self, names, kind, alternatives):
-        for n in names:
-            alternative = self.g.pick(*alternatives)
+        alternative = self.choose(kind, alternatives)
         if re.fullmatch(WORD, alternative):
-            beside = None
-            self.operand(alternative, beside)
+            self.operand(alternative, None)
             self.tensor[names[0]] = self.tensor[alternative]
             return
         op, arguments = re.match(rf"({WORD})\((.*)\)$", alternative).groups()
@@ -191,7 +194,8 @@ class Drawn:
         call = f"{op}({', '.join(t for t in texts if t)})"
         needs = [self.tensor[w][0] for w in flat if w in self.tensor and not re.match(r"[-\d]", self.tensor[w][0])]
         self.g.lines.append((f"  {', '.join(made)} = {call}", made, needs))
-        shape = self.shape(kind)
+        stated = re.search(r"\bsize=\[([\d, ]+)\]", call)
+        shape = [Size(int(n)) for n in stated[1].split(",")] if stated else self.shape(kind)
         shape = shape if shape and None not in shape else max((s for s in [beside, source] if s), key=len, default=None)
         for n, name in zip(names, made):
             self.tensor[n] = (name, shape)
@@ -199,6 +203,7 @@ class Drawn:
 
 def text(g, pattern):
     """A graph of the ops of a pattern."""
+    g.special = g.special and pattern.exact
     d = Drawn(g, pattern)
     d.draw_sizes()
     for name, (kind, _) in pattern.inputs.items():
@@ -207,4 +212,5 @@ def text(g, pattern):
     for step in pattern.steps:
         d.step(*step)
     outputs = list(dict.fromkeys(d.tensor[n][0] for n in pattern.outputs))
-    return g.whole_text(outputs, [f"# tolerance {TOLERANCE.get(g.dtype, 1e-4)}", "# may be refused"])
+    tolerance = max(TOLERANCE[t] for t in TOLERANCE if t == "f64" or any(f" {t}[" in line or f"dtype={t}" in line for line in [*g.inputs, *[line[0] for line in g.lines]]))
+    return g.whole_text(outputs, [f"# tolerance {tolerance}", "# may be refused"])

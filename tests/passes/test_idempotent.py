@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT, make
 
 GRAPHS = sorted([*(ROOT / "tests/export").glob("*.ind"), *(ROOT / "tests/schedule").glob("*.ind")])
-PATTERNS = ("--enable", "attention attention_nan attention_groups")
+PATTERNS = ("--enable", " ".join(re.findall(r"^pattern (\w+) ", "".join(p.read_text() for p in (ROOT / "src/graph/patterns").glob("*.ind")), re.M)))
 
 
 def ind(path, stage, *options):

@@ -61,8 +61,7 @@ attention("test_sdpa_rewriter_1_freezing", "kt = permute(k, dims=[0, 1, 3, 2]); 
 attention("test_sdpa_rewriter_2", SCORES + "ps = mul(p, 0.17677669529663687); w = softmax(ps, dim=-1); y = matmul(w, v)", **NAN)
 attention("test_sdpa_rewriter_3", SCORES + "ps = div(p, 3.0); w = softmax(ps, dim=-1); y = matmul(w, v)", **NAN)
 attention("test_sdpa_rewriter_4", SCORES + "ps = mul(p, 0.4); w = softmax(ps, dim=-1); y = matmul(w, v)", **NAN)
-BOOL_ADDED = "a bool mask that is added counts 0 and 1; such a sum is no mask of the op"
-attention("test_sdpa_rewriter_5", SCORES + CAUSAL + "ps = div(p, 5.656854249492381); pm = add(ps, keep); w = softmax(pm, dim=-1); y = matmul(w, v)", why=BOOL_ADDED, near="mask is bool")
+attention("test_sdpa_rewriter_5", SCORES + CAUSAL + "ps = div(p, 5.656854249492381); pm = add(ps, keep); w = softmax(pm, dim=-1); y = matmul(w, v)", by="attention_counted")
 attention("_sfdp_pattern_5 (float mask)", SCORES + "ps = div(p, 5.656854249492381); pm = add(ps, mask); w = softmax(pm, dim=-1); y = matmul(w, v)", more="input mask : f32[16, 16]", **NAN)
 attention("_sfdp_pattern_6 (float mask, no dropout)", SCORES + "ps = div(p, 5.656854249492381); pm = add(mask, ps); w = softmax(pm, dim=-1); y = matmul(w, v)", more="input mask : f32[B, 1, 1, 16]", **NAN)
 attention("test_sdpa_rewriter_7", SCORES + "ps = div(p, 5.656854249492381); " + HALF, dtype="f16", rows=True, **NAN)
@@ -79,17 +78,17 @@ attention("test_sdpa_prev_15", SCORES + "ps = div(p, 5.656854249492381); wc = so
 THREE = "input q : {t}[B, 8, 16]; input k : {t}[B, 8, 16]; input v : {t}[B, 8, 16]"
 for dtype in ("f32", "f16"):
     case(ATTENTION_FILE, f"test_sdpa_rewriter_13 ({dtype})", THREE.format(t=dtype), "kt = permute(k, dims=[0, 2, 1]); p = bmm(q, kt); w = softmax(p, dim=-1); y = bmm(w, v)", "y", by="attention_3d")
-attention("test_sdpa_rewriter_14", SCORES + CAUSAL + "ps = div(p, 3.0); pm = add(ps, keep); w = softmax(pm, dim=-1); y = matmul(w, v)", rows=True, why=BOOL_ADDED, near="mask is bool")
+attention("test_sdpa_rewriter_14", SCORES + CAUSAL + "ps = div(p, 3.0); pm = add(ps, keep); w = softmax(pm, dim=-1); y = matmul(w, v)", rows=True, by="attention_counted")
 attention("_sfdp_pattern_14 (float mask)", SCORES + "ps = div(p, 3.0); pm = add(ps, mask); w = softmax(pm, dim=-1); y = matmul(w, v)", rows=True, more="input mask : f32[B, 1, 1, 16]", **NAN)
 DROPPED = "pm = masked_fill(ps, drop, -inf); w = softmax(pm, dim=-1); y = matmul(w, v)"
 attention("test_sdpa_rewriter_15", SCORES + "ps = div(p, 3.0); " + KEYS_SEEN + DROPPED, rows=True, more="input seen : bool[B, 16]", by="attention_dropped")
-attention("test_sdpa_rewriter_16", SCORES + CAUSAL + "ps = div(p, 3.0); pm = add(ps, keep); w = softmax(pm, dim=-1); y = matmul(w, v)", rows=True, why=BOOL_ADDED, near="mask is bool")
+attention("test_sdpa_rewriter_16", SCORES + CAUSAL + "ps = div(p, 3.0); pm = add(ps, keep); w = softmax(pm, dim=-1); y = matmul(w, v)", rows=True, by="attention_counted")
 attention("test_sdpa_rewriter_16_fp32_mask", SCORES + "lower = tril(mask); ps = div(p, 3.0); pm = add(ps, lower); w = softmax(pm, dim=-1); y = matmul(w, v)", rows=True, more="input mask : f32[16, 16]", **NAN)
 attention("test_sdpa_rewriter_17", SCORES + "ps = div(p, 3.0); " + KEYS_SEEN + DROPPED, rows=True, more="input seen : bool[B, 16]", by="attention_dropped")
 LOWEST = "low = full([], -3.4028234663852886e+38); pm = where(causal, ps, low); "
 attention("test_sdpa_rewriter_18", SCORES + "ps = div(p, 5.656854249492381); " + LOWEST + "w = softmax(pm, dim=-1); y = matmul(w, v)", "y, k, v", rows=True, more="input causal : bool[16, 16]", by="attention_lowest")
 attention("test_sdpa_rewriter_19", SCORES + "ps = div(p, 5.656854249492381); " + LOWEST + "pa = add(pm, mask); w = softmax(pa, dim=-1); y = matmul(w, v)", more="input causal : bool[16, 16]; input mask : f32[16, 16]",
-          why="the mask is added to the lowest number, which then is no longer the lowest: as one mask the sum would overflow")
+          by="attention_lowest_added")
 attention("test_sdpa_rewriter_20", SCALED_QUERY + KEYS_SEEN + DROPPED, rows=True, more="input seen : bool[B, 16]", by="attention_dropped")
 attention("test_sdpa_rewriter_21", SCORES + "pm = add(p, mask); pc = cast(pm, dtype=f32); wf = softmax(pc, dim=-1); w = cast(wf, dtype=f32); y = matmul(w, v)", rows=True, more="input mask : f32[1, 1, 1, 16]", **NAN)
 attention("test_sdpa_rewriter_22", SCORES + "pm = add(p, mask); w = softmax(pm, dim=-1); y = matmul(w, v)", "y, k, v", rows=True, more="input mask : f32[1, 1, 16, 16]", **NAN)
