@@ -67,10 +67,6 @@ BEHIND = dict.fromkeys(
 )  # fmt: skip
 
 
-# Patterns of TorchInductor's performance tests that move more elements here.
-ABOVE = dict.fromkeys(["neighbours of 4", "wish: neighbours of 8"], "no reduction of a few elements is computed per element of the next reduction")
-
-
 @pytest.mark.parametrize("name, text, least", PATTERNS, ids=[p[0] for p in PATTERNS])
 def test_pattern(name, text, least, tmp_path):
     plan, value = schedule(text, {}, tmp_path)
@@ -124,7 +120,7 @@ def test_perf(name, texts, asserted, tmp_path):
     """At most the elements that TorchInductor's own tests allow."""
     made = [of_statements(text, tmp_path) for text in texts]
     ours = sum(elements(plan, value) for plan, value in made)
-    assert (ours > asserted) == (name in ABOVE), f"ours {ours}, TorchInductor {asserted}"
+    assert ours <= asserted
 
 
 @pytest.mark.parametrize("name, text, least, number", COMBOS, ids=[p[0] for p in COMBOS])
