@@ -46,6 +46,15 @@
    (IND__INST_RUN). The second stage reduces the partial results of the runs. One block iterates over a run. If the
    first stage is not fused with rows, it is a separate kernel.
 
+   Reductions of several rows (the maximum of all elements of a layer_norm). They become two-stage reductions before
+   any fusion if their data is computed from the rows of another loop, or read by it. The first stage has that loop's
+   domain and stores a partial result per row, so it is fused by the ordinary rules. The data is then not read again,
+   and not stored if nothing else reads it. A variance stores mean and sum of squared deviations per row. The second
+   stage reduces the partial results, in a fixed order.
+
+   Few long rows. A reduction of a row that several blocks share may also store elements of the row, if one pass
+   computes all.
+
    Rows. A kernel makes one pass over its rows per level of dependent reductions. Scans run in every pass that
    needs them, after those whose results they scan. A sort ends a pass, and later passes read the sorted row. Work on
    the first elements of sorted rows (topk) is computed for all elements, but stored and reduced under a mask.
@@ -329,10 +338,9 @@ typedef struct ind_schedule {
                                 at the same time */
 } ind_schedule;
 
-/* Splits suitable reductions of the program into two stages. The first stage then shares the rows that another loop
-   reduces (a sum of all elements, or of each column, together with the maxima of the rows). Does so if that moves fewer
-   bytes, or if too few outputs would leave most of a GPU idle. Call it before ind__schedule_create. policy may be
-   NULL. */
+/* Splits suitable reductions of the program into two stages if that moves fewer bytes. The first stage then shares the
+   rows of another loop that reads the same data, or from which it is computed (a sum of all elements, or of each
+   column, of a layer_norm). Call it before ind__schedule_create. policy may be NULL. */
 ind_status ind__split_reductions(ind__lowered *program, const ind_fusion_policy *policy);
 
 /* Schedules the program (layouts must be fixed). policy may be NULL. origin_name returns the op name of a graph node,

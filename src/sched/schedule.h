@@ -255,10 +255,9 @@ typedef struct ind_schedule {
                                 at the same time */
 } ind_schedule;
 
-/* Splits suitable reductions of the program into two stages. The first stage then shares the rows that another loop
-   reduces (a sum of all elements, or of each column, together with the maxima of the rows). Does so if that moves fewer
-   bytes, or if too few outputs would leave most of a GPU idle. Call it before ind__schedule_create. policy may be
-   NULL. */
+/* Splits suitable reductions of the program into two stages if that moves fewer bytes. The first stage then shares the
+   rows of another loop that reads the same data, or from which it is computed (a sum of all elements, or of each
+   column, of a layer_norm). Call it before ind__schedule_create. policy may be NULL. */
 ind_status ind__split_reductions(ind__lowered *program, const ind_fusion_policy *policy);
 
 /* Schedules the program (layouts must be fixed). policy may be NULL. origin_name returns the op name of a graph node,

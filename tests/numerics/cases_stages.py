@@ -67,3 +67,16 @@ for t in ("bf16", "f32"):
     case(f"stages_long_stored_{t}",
          f"{LONG}input x : {t}[N]; input y : {t}[N]; z = add(x, y); q = square(z); s = sum(q); n = sqrt(s); c = gt(x, 1.0); output z, n, c", LONG_RUNS)
 case("stages_long_stored_rare", f"{LONG.replace('[0,', '[1,')}input x : f32[N]; z = neg(x); m = amax(z); output z, m", LONG_RUNS[1:], x="rare")
+
+# A reduction of a few elements is computed per element of the next one.
+for t in ("bf16", "f32"):
+    case(f"stages_few_elements_{t}",
+         f"size B in [1, 4096] hint 4096; input x : {t}[B, 2, 4]; s = sum(x, [1, 2]); a = amax(s); m = mean(x, [2], true); b = amin(m, [0, 1, 2]); "
+         "p = prod(x, 2); c = sum(p, [1]); output a, b, c", ({"B": 7}, {"B": 1}, {"B": 1100}))
+case("stages_few_elements_rare", "size B in [1, 4096]; input x : f32[B, 5]; m = amax(x, [1]); s = amin(m); n = amin(x, [1]); t = amax(n, [0], true); output s, t",
+     ({"B": 7}, {"B": 1}, {"B": 300}), x="rare")
+case("stages_few_elements_i8", "size B in [0, 4096] hint 100; input x : i8[B, 8]; m = sum(x, [1]); s = sum(m); p = prod(x, 1); q = count_nonzero(p); output s, q",
+     ({"B": 7}, {"B": 0}, {"B": 300}), x="ints -3 3")
+case("stages_nine_elements", "size B in [1, 4096]; input x : f32[B, 9]; m = sum(x, [1]); s = amin(m); output s", ({"B": 7},))
+case("stages_few_elements_of_rows", "size B in [1, 4096]; input x : f32[B, 8]; h = softmax(x, -1); m = amax(h, [1]); s = sum(m); output s", ({"B": 7}, {"B": 300}))
+case("stages_few_elements_kept", "size B in [1, 4096]; input x : f32[B, 8]; m = sum(x, [1]); s = amin(m); output m, s", ({"B": 7}, {"B": 300}))

@@ -1514,6 +1514,42 @@ output d, dw, db
     ),
 ]
 
+# Reductions of what a kernel computes from its rows: it takes a partial result per row, which a second kernel reduces. (name, statements, least,
+# elements of the partial results)
+LN = "input x: f32[512, 256]; input w: f32[256]; input b: f32[256]; h = layer_norm(x, [256], w, b); "
+N = 512 * 256
+STAGES = [
+    ("layer_norm scaled, amax of all", LN + "a = abs(h); m = amax(a); s = mul(h, 2); output m, s", 2 * N + 512 + 1, 512),
+    ("layer_norm, amax of all", LN + "a = abs(h); m = amax(a); output h, m", 2 * N + 512 + 1, 512),
+    ("bf16 layer_norm scaled, amax of all", "input x: bf16[512, 256]; input w: bf16[256]; h = layer_norm(x, [256], w); a = abs(h); m = amax(a); s = mul(h, 2); "
+     "output m, s", N + 128 + 0.5, 512),
+    ("layer_norm, mean, norm and extremes of all", LN + "m = mean(h); q = square(h); t = sum(q); n = sqrt(t); u = amax(h); l = amin(h); output h, m, n, u, l",
+     2 * N + 512 + 4, 4 * 512),
+    ("layer_norm, variance of all", LN + "v, m = var_mean(h); output h, v, m", 2 * N + 512 + 2, 2 * 512),
+    ("layer_norm, whether all is finite", LN + "f = isfinite(h); a = all(f); g = isnan(h); i = any(g); output h, a, i", 2 * N + 512 + 0.5, 2 * 128),
+    ("layer_norm, gelu, amax of all, both kept", LN + "g = gelu(h); m = amax(g); output h, g, m", 3 * N + 512 + 1, 512),
+    ("layer_norm, amax of its view", LN + "v = view(h, [131072]); m = amax(v); output h, m", 2 * N + 512 + 1, 512),
+    ("layer_norm, divided by amax of all", LN + "a = abs(h); m = amax(a); y = div(h, m); output y", 4 * N + 512 + 2, 512),
+    ("softmax, entropy of all", "input x: f32[512, 256]; p = softmax(x, -1); l = log(p); q = mul(p, l); s = sum(q); output p, s", 2 * N + 1, 512),
+    ("softmax backward, norm of all", "input g: f32[512, 256]; input y: f32[512, 256]; p = mul(g, y); s = sum(p, [1], true); u = sub(g, s); d = mul(y, u); "
+     "q = square(d); t = sum(q); n = sqrt(t); output d, n", 3 * N + 1, 512),
+    ("group_norm, amax of all", "input x: f32[64, 32, 8, 8]; h = group_norm(x, 8); m = amax(h); output h, m", 2 * N + 1, 512),
+    ("cumsum, amax of all", "input x: f32[512, 256]; c = cumsum(x, 1); m = amax(c); output c, m", 2 * N + 1, 512),
+    ("loss of all and maxima of rows", "input x: f32[1024, 1024]; input t: f32[1024, 1024]; l = mse_loss(x, t); r = amax(x, [1]); output l, r",
+     2 * 2**20 + 1024 + 1, 1024),
+    ("relu kept, its row sums, amax of all", "input x: f32[512, 256]; y = relu(x); r = sum(y, [1]); a = amax(x); output y, r, a", 2 * N + 512 + 1, 512),
+    ("symbolic rows: rms_norm, amax of all", "size B in [1, 100000] hint 512; input x: f32[B, 256]; s = square(x); m = mean(s, [1], true); e = add(m, 1e-6); "
+     "r = rsqrt(e); h = mul(x, r); a = amax(h); output h, a", 2 * N + 1, 512),
+]  # fmt: skip
+# One pass stores elements and reduces all of them, in one kernel. (name, statements, least)
+PASSES = [
+    ("sum of two kept, amax of all", "input x: f32[1000, 1000]; input y: f32[1000, 1000]; z = add(x, y); a = abs(z); m = amax(a); output z, m", 3 * 10**6 + 1),
+    ("gradient and its norm", "input g: f32[1000000]; input x: f32[1000000]; s = silu(x); d = mul(g, s); q = square(d); t = sum(q); n = sqrt(t); output d, n",
+     3 * 10**6 + 1),
+    ("exp and its variance", "input x: f32[1000000]; y = exp(x); v = var(y); output y, v", 2 * 10**6 + 1),
+]  # fmt: skip
+
+
 def each(text, n):
     """The lines once for each tensor: # is its number."""
     return "\n".join(text.replace("#", str(i)) for i in range(n))

@@ -12,7 +12,8 @@ import pytest
 from conftest import make
 
 from graphs import HERE, MODELS
-from patterns import COMBOS, MIXED, PATTERNS, PROLOGUES, ROWS
+from patterns import COMBOS, MIXED, PASSES, PATTERNS, PROLOGUES, ROWS, STAGES
+from perf_patterns import PERF
 
 TORCH = json.loads((HERE / "torch_counts.json").read_text())["graphs"]
 ALLOCATION = 512  # bytes that torch's allocator gives at the least, and in multiples of
@@ -94,6 +95,32 @@ def test_mixed(name, text, least, partial, tmp_path):
     ours = elements(plan, value)
     assert ours == least + 2 * partial and len(plan["kernels"]) == 2
     assert (ours > TORCH[name]["bytes"] / 4) == (name in BEHIND) and launches(plan) <= TORCH[name]["launches"], TORCH[name]
+
+
+def of_statements(text, tmp_path):
+    return schedule("graph p {\n" + text.replace("; ", "\n") + "\n}\n", {}, tmp_path)
+
+
+@pytest.mark.parametrize("name, text, least, partial", STAGES, ids=[p[0] for p in STAGES])
+def test_stages(name, text, least, partial, tmp_path):
+    """What the reduction reads is not read again, and not stored if nothing else reads it."""
+    plan, value = of_statements(text, tmp_path)
+    assert elements(plan, value) == least + 2 * partial
+    assert len(plan["kernels"]) == (3 if "divided" in name else 2)
+
+
+@pytest.mark.parametrize("name, text, least", PASSES, ids=[p[0] for p in PASSES])
+def test_passes(name, text, least, tmp_path):
+    plan, value = of_statements(text, tmp_path)
+    assert elements(plan, value) == least and len(plan["kernels"]) == 1
+
+
+@pytest.mark.parametrize("name, texts, asserted", PERF, ids=[p[0] for p in PERF])
+def test_perf(name, texts, asserted, tmp_path):
+    """At most the elements that TorchInductor's own tests allow."""
+    made = [of_statements(text, tmp_path) for text in texts]
+    ours = sum(elements(plan, value) for plan, value in made)
+    assert ours <= asserted
 
 
 @pytest.mark.parametrize("name, text, least, number", COMBOS, ids=[p[0] for p in COMBOS])

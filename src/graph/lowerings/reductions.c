@@ -80,12 +80,71 @@ static ind_status graph__lower_reduce_trivially(graph__lower_ctx *l, ind_reducti
     return IND_OK;
 }
 
+#define IND__UNROLLED_ELEMENTS 8 /* TorchInductor's unroll_reductions_threshold */
+
+/* The elements of a reduction that is computed per element of another one. */
+typedef struct graph__unrolled {
+    graph__lower_ctx *l;
+    ind_reduction type;
+    ind_dtype dtype;
+    int64_t count;
+} graph__unrolled;
+
+static ind_value graph__combine_two(ind_ops *o, ind_reduction type, ind_value a, ind_value b) {
+    if (type == IND_REDUCE_SUM) return ind_op_add(o, a, b);
+    if (type == IND_REDUCE_PROD) return ind_op_mul(o, a, b);
+    return type == IND_REDUCE_MAX ? ind_op_maximum(o, a, b) : ind_op_minimum(o, a, b);
+}
+
+static ind_value graph__unrolled_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__unrolled *u = user;
+    graph__lower_ctx *l = u->l;
+    ind_value v = {0};
+    for (int64_t i = 0; i < u->count; i++) {
+        ind_expr at[2 * IND_MAX_RANK];
+        for (int k = 0; k < rank; k++) at[k] = index[k];
+        ind__delinearise(l->context, ind_int(l->context, i), l->axes.range, l->axes.num_reduced, at + rank);
+        ind_value x = graph__reduced_element(o, at, rank + l->axes.num_reduced, l);
+        v = i ? graph__combine_two(o, u->type, v, x) : x;
+    }
+    return ind_op_cast(o, v, ind_dtype_compute(u->dtype));
+}
+
+/* True if no computed buffer is loaded: the kernel that computes it might take the reduction. */
+static bool graph__reads_inputs_only(const ind__lowered *p, const ind__box *x) {
+    const ind__storage *s = x->storage;
+    if (s->buffer) return p->buffer[s->buffer].kind != IND__BUFFER_COMPUTED;
+    for (uint32_t i = 1; i < s->body->num_inst; i++)
+        if (s->body->inst[i].op == IND_LOOP_LOAD && p->buffer[s->body->inst[i].source].kind == IND__BUFFER_COMPUTED)
+            return false;
+    return true;
+}
+
+/* True if the node reduces few elements, and only another reduction reads its result. That reduction then computes the
+   result for each of its elements, which saves its store and load. */
+static bool graph__unrolls(const graph__lower_ctx *l, ind_reduction type, int64_t *count) {
+    const graph__lowering *w = l->w;
+    const uint32_t result = l->node->result, user = w->last_user[result];
+    bool combines =
+        type == IND_REDUCE_SUM || type == IND_REDUCE_PROD || type == IND_REDUCE_MAX || type == IND_REDUCE_MIN;
+    if (!combines || l->node->num_results != 1 || !ind__op_has(l->node->op, 'R')) return false;
+    if (w->users[result] != 1 || w->first_output[result] || user == UINT32_MAX) return false;
+    return ind__op_has(w->graph->node[user].op, 'R') && ind_expr_is_int(l->axes.count, count) &&
+           *count <= IND__UNROLLED_ELEMENTS && graph__reads_inputs_only(w->program, w->box[l->node->operand[0]]);
+}
+
 /* Reduces element(index of operand 0) over the reduced axes. The results have the kept dimensions only. */
 static ind_status graph__lower_reduce(graph__lower_ctx *l, ind_reduction type, ind_dtype dtype,
                                       graph__lower_element_fn element, ind__box **results) {
     l->element = element;
     if (graph__size_is_one(l->axes.count) || graph__size_is_zero(l->axes.count))
         return graph__lower_reduce_trivially(l, type, dtype, results);
+    graph__unrolled u = {l, type, dtype, 0};
+    if (graph__unrolls(l, type, &u.count)) {
+        results[0] =
+            ind__box_pointwise(l->w->program, dtype, l->axes.size, l->axes.num_kept, graph__unrolled_element, &u);
+        return results[0] ? IND_OK : ind__failed(l->context);
+    }
     ind__reduction_desc d = {.type = type,
                              .dtype = dtype,
                              .size = l->axes.size,
