@@ -111,7 +111,8 @@ IND_API const char *ind_module_query_condition(const ind_module *module, int ind
 /* Sets a constant once for all runs (weights). With IND_MEMORY_HOST, the data are copied to the device now. Otherwise
    the pointer is stored and the memory stays the caller's. Not allowed while the module runs. bytes must be the
    constant's exact size, which may not depend on symbolic sizes. If prepared constants depend on it, they are computed
-   again by the next launch or ind_module_prepare: a caller that writes to the memory later calls this function again.
+   again by the next launch or ind_module_prepare, on a stream of the module: writes to the memory must be complete by
+   then, and a caller that writes to it later calls this function again.
    Errors: IND_NOT_FOUND (no such constant), IND_INVALID_ARGUMENT (size, NULL). */
 IND_API ind_status ind_module_constant(ind_module *module, const char *name, const void *data, size_t bytes,
                                        ind_memory memory);

@@ -272,11 +272,16 @@ static void test_off(ind_context *c) {
         CHECK(ind_module_release(m, "a") == IND_INVALID_ARGUMENT, "%s", ind_error(c));
         ind_module_destroy(m);
     }
-    const ind_compile_desc some = {.prepare.budget = 20}; /* r has 16 bytes, w 64 */
-    ind_module *m = compiled(c, text, &some);
-    CHECK(ind_module_query_stats(m).num_prepared == 1, "%d prepared", ind_module_query_stats(m).num_prepared);
-    CHECK(!run_bound(m, &v, IND_MEMORY_HOST) && right(&v), "%s", ind_error(c));
-    ind_module_destroy(m);
+    /* r has 16 bytes, w 64; each of them is a change */
+    const ind_compile_desc some[] = {{.prepare.budget = 20}, {.max_changes = 1}};
+    for (int i = 0; i < 2; i++) {
+        ind_module *m = compiled(c, text, &some[i]);
+        const ind_module_stats stats = ind_module_query_stats(m);
+        CHECK(stats.num_prepared == 1 && stats.num_changes == 1, "%d prepared, %d changes", stats.num_prepared,
+              stats.num_changes);
+        CHECK(!run_bound(m, &v, IND_MEMORY_HOST) && right(&v), "%s", ind_error(c));
+        ind_module_destroy(m);
+    }
     CHECK(ind_module_prepare(NULL) == IND_INVALID_ARGUMENT && !ind_module_prepare_module(NULL) &&
               ind_module_release(NULL, "a") == IND_INVALID_ARGUMENT && !ind_module_prepared_bytes(NULL).id,
           "NULL is refused");
