@@ -1818,6 +1818,7 @@ static const struct {
     REALISE(list_bytes, 'l', "-1099511627776|1|1099511627776"),
     REALISE(disable_parts, 'b', "1"),
     REALISE(disable_rows, 'b', "1"),
+    REALISE(channels_last, 'b', "1"),
     FUSION(disable, 'b', "1"),
     FUSION(max_loops, 'i', "1|2|3|5"),
     FUSION(max_args, 'i', "1|3|6|12"),

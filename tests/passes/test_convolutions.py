@@ -426,7 +426,8 @@ def test_1x1_is_a_product(name, tmp_path):
     x, w, size = PRODUCTS[name]
     inputs = f"  input x : {x}\n  input w : {w}\n"
     plans = []
-    for lines in ("y = conv2d(x, w)", f"u = flatten(w, 1); v = flatten(x, 2); p = matmul(u, v); y = view(p, size={size})"):
+    product = "v = flatten(x, 1); p = linear(v, u)" if name == "one position" else "v = flatten(x, 2); p = matmul(u, v)"
+    for lines in ("y = conv2d(x, w)", f"u = flatten(w, 1); {product}; y = view(p, size={size})"):
         plan = ind("emit", write(tmp_path, inputs, lines), "--stage", "plan", "--arch", "sm_90a")
         plans.append(sorted(re.findall(r"^    +(matmul, .*|tile .*|grid .*|predicted .*)", plan, re.M)))
     conv, product = ([re.sub("; .*", "", line) for line in p] for p in plans)

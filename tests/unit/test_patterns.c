@@ -87,10 +87,12 @@ static bool apply_under_faults(check_heap *heap, long fail_at) {
                                 "  b = slice(m, dim=1, start=N, end=2*N)\n}\n";
     static const char text[] =
         "graph g {\n  size B in [1, 8]\n  input x : f32[B, 4]\n  input v : f32[4, 6]\n  input w : f32[4, 6]\n"
-        "  a = matmul(x, v)\n  e = exp(a)\n  u = relu(w)\n  b = matmul(x, u)\n  y = add(e, b)\n  output y\n}\n";
+        "  a = matmul(x, v)\n  e = exp(a)\n  u = relu(w)\n  b = matmul(x, u)\n  y = add(e, b)\n"
+        "  input i : f32[1, 2, 3, 3]\n  const k : f32[2, 2, 1, 1]\n  const m : f32[2]\n  const n : f32[2]\n"
+        "  c = conv2d(i, k)\n  d = batch_norm(c, n, none, m, n)\n  z = conv2d(d, k)\n  output y, z\n}\n";
     *heap = (check_heap){.fail_at = fail_at};
     ind_context_desc desc = {.allocator = {check_alloc, check_free, heap}, .verify = 1};
-    ind_compile_desc compile = {.emit_only = true};
+    ind_compile_desc compile = {.emit_only = true, .realise = {.channels_last = true}};
     ind_context *c = NULL;
     ind_module *m = NULL;
     bool ok = !ind_context_create(&desc, &c) && !ind_pattern_register(c, merge);
@@ -98,7 +100,9 @@ static bool apply_under_faults(check_heap *heap, long fail_at) {
     ok = g && !ind_compile(g, &compile, &m);
     if (c) CHECK(ok || ind_error_status(c) == IND_OUT_OF_MEMORY, "allocation %ld: %s", fail_at, ind_error(c));
     if (ok)
-        CHECK(fail_at || strstr(ind_module_text(m, IND_STAGE_PASSES), "merge: replaces a (matmul), b (matmul)"),
+        CHECK(fail_at || (strstr(ind_module_text(m, IND_STAGE_PASSES), "merge: replaces a (matmul), b (matmul)") &&
+                          strstr(ind_module_text(m, IND_STAGE_PASSES),
+                                 "batch_norm: replaces c (convolution), d (batch_norm)")),
               "applied");
     ind_context_destroy(c);
     CHECK(heap->live == 0, "allocation %ld: %ld allocations are left", fail_at, heap->live);
