@@ -40,6 +40,7 @@ class Pattern:
 
     def __init__(self, name, first, second):
         self.name, self.inputs, self.steps, self.guards = name, {}, [], []
+        self.rounds = "more than rounding" not in first  # results with and without it agree
         off = re.search(r'^\s*off "(.*)"', first, re.M)
         self.exact = not off or "faster" in off[1]  # else it is off because results may change, with NaN for example
         for line in filter(None, (re.sub(r"#.*", "", raw).strip() for raw in first.splitlines())):

@@ -37,12 +37,15 @@ def check(program, seed, count):
     return {name: int(n) for name, n in re.findall(r"^(\w+) (\d+)$", out, re.M)}
 
 
+def never_matched(changes):
+    return [p.name for p in pattern_graphs.builtin() if p.rounds and p.name not in changes]
+
+
 def test_passes_on_and_off(device):
     if device != "host":
         pytest.skip("runs with make test")
-    changes = check(PROGRAM, SEED, 3000)
-    never = [p.name for p in pattern_graphs.builtin() if p.rounds and p.name not in changes]
-    assert not never, f"patterns that no graph matched: {never}"
+    never = never_matched(check(PROGRAM, SEED, 3000))
+    assert len(never) <= len(pattern_graphs.builtin()) / 10, f"patterns that no graph matched: {never}"
 
 
 def test_passes_with_sanitizers(device):
@@ -52,6 +55,7 @@ def test_passes_with_sanitizers(device):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 120))
+@pytest.mark.parametrize("seed", range(100, 110))
 def test_100000_graphs(seed):
-    check(PROGRAM, seed, 5000)
+    never = never_matched(check(PROGRAM, seed, 10000))
+    assert not never, f"patterns that no graph matched: {never}"

@@ -44,11 +44,13 @@ DATA = """graph data {
   output y, z
 }
 """
+# Weights that are inputs: the products of one tensor are not merged, but share a launch.
+MINILM = (ROOT / "tests/schedule/minilm.ind").read_text().replace("\n  const ", "\n  input ")
 # graph, sizes to begin with, other sizes
 GRAPHS = {
     "data": (DATA, {"N": 8}, {"N": 99}),
     "small": (SMALL, {"B": 4, "S": 32}, {"B": 16, "S": 63}),
-    "minilm": ("tests/schedule/minilm.ind", {"B": 32, "S": 128}, {"B": 3, "S": 509}),
+    "minilm": (MINILM, {"B": 32, "S": 128}, {"B": 3, "S": 509}),
     "llama": ("tests/export/llama.core.ind", {"s87": 2, "s85": 7}, {"s87": 16, "s85": 39}),
 }
 
@@ -307,6 +309,29 @@ def test_link(browser, page):
         browser.open(page.url + nonsense)
         assert browser.value("document.querySelectorAll('.mark').length") == 0
         assert browser.problems == []
+
+
+def test_passes(browser, page):
+    """Each change and near miss is a row; a button shows those of one pass; names of the graph lead to it."""
+    changes = page.json("passes")["changes"]
+    browser.open(page.url)
+    rows = "[...document.querySelectorAll('#passes tbody tr')]"
+    assert browser.value(f"{rows}.map(r => r.textContent)") == [c["pass"] + ("near miss: " if c["missed"] else "") + c["text"] for c in changes]
+    kinds = list(dict.fromkeys(c["pass"] for c in changes if not c["missed"]))
+    buttons = browser.value("[...document.querySelectorAll('#filters button')].map(b => b.textContent)")
+    assert [b.rpartition(" ")[0] for b in buttons[1:] if not b.startswith("near misses")] == kinds
+    for n, kind in enumerate(kinds, 1):
+        browser.click(f"#filters button:nth-of-type({n + 1})")
+        shown = browser.value(f"{rows}.filter(r => !r.hidden).map(r => r.firstChild.textContent)")
+        assert set(shown) == {kind} and buttons[n] == f"{kind} {len(shown)}"
+    linked = browser.value("document.querySelectorAll('#passes .link').length")
+    assert linked or not changes
+    if linked:
+        browser.click("#filters button")
+        name = browser.value("document.querySelector('#passes .link').textContent")
+        browser.click("#passes .link")
+        assert browser.value("document.querySelector('.op.mark').dataset.op") == name
+    assert browser.problems == []
 
 
 def test_view_has_no_kernel(browser, pages):

@@ -357,12 +357,38 @@ function choose() {
 }
 
 // ---- passes
-D.passes.changes.forEach(c => {
-  const row = add($('passes').querySelector('tbody'), 'tr');
-  add(row, 'td', c.pass);
-  add(row, 'td', (c.missed ? 'near miss: ' : '') + c.text);
+const log = D.passes.changes, logRows = [];
+// [what the button says, which rows it shows]: all, each pass in order of its first change, near misses.
+const filters = [['all', () => true]];
+[...new Set(log.filter(c => !c.missed).map(c => c.pass))].forEach(p => filters.push([p, c => c.pass === p && !c.missed]));
+if (log.some(c => c.missed)) filters.push(['near misses', c => c.missed]);
+function filterLog(pick) {
+  filters.forEach(f => f[2].classList.toggle('chosen', f === pick));
+  log.forEach((c, n) => { logRows[n].hidden = !pick[1](c); });
+}
+// Names of tensors that are left lead to their line of the graph; in brackets are ops.
+function addLogText(cell, text) {
+  text.split(/(\([\w.]+\)|[A-Za-z_][\w.]*)/).forEach(part => {
+    if (!lines.has(part)) return void cell.append(part);
+    add(cell, 'span', part, 'link').onclick = () => go('op=' + part);
+  });
+}
+log.forEach(c => {
+  const row = add($('passes').querySelector('tbody'), 'tr', undefined, c.missed ? 'missed' : '');
+  add(row, 'td', c.pass, 'line');
+  const cell = add(row, 'td', undefined, 'mono');
+  if (c.missed) add(cell, 'span', 'near miss: ', 'no');
+  addLogText(cell, c.text);
+  logRows.push(row);
 });
-if (!D.passes.changes.length) $('passes').closest('section').hidden = true;
+filters.forEach(f => {
+  f[2] = add($('filters'), 'button', f[0] + ' ' + log.filter(f[1]).length);
+  f[2].onclick = () => filterLog(f);
+});
+const unseen = D.passes.misses - log.filter(c => c.missed).length;
+if (unseen > 0) add($('filters'), 'small', 'and ' + unseen + ' more near misses');
+filterLog(filters[0]);
+if (!log.length) $('passes').closest('section').hidden = true;
 
 // ---- the page
 const launches = P.kernels.filter((k, n) => k.launch === n).length;
