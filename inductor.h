@@ -272,7 +272,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    random numbers, P pointwise, Q takes storage-only types (8-bit floats; V and D do, too), V view, D data movement, R
    reduction, M matrix product, G gather, S source (no operands), C composite (lowered through several loops), B result
    is bool, F integer operands are computed as floats (f32), T the first operand must be a tensor (other pointwise ops
-   take numbers too), U one value fills the result, Z a size of the result is data-dependent: the last attribute is its
+   take numbers too), U one value fills the result, W the result is the first operand with
+   some elements replaced, Z a size of the result is data-dependent: the last attribute is its
    symbol, which the text form shows only in the type of the result, _ has an in-place form (add_: the manual, IN
    PLACE), K commutative (with alpha 1), E expands to other ops (IND_COMPOSITES). Types that operands may promote to, as
    in PyTorch: f floats only, i integers and bool only, n not bool; o: all operands have the same type. */
@@ -1062,14 +1063,14 @@ IND_API ind_tensor ind_take(ind_tensor x, ind_tensor index); /* from x flattened
 /* ---- scatters */
 
 #define IND_OPS_SCATTERS(X)                                                                                            \
-    X(INDEX_PUT, "index_put", "self values indices*?", "accumulate:bool=false", 1, "G_")                               \
-    X(PUT, "put", "self index source", "accumulate:bool=false", 1, "G_")                                               \
-    X(SCATTER, "scatter", "self index src?", "dim:int value:scalar=none", 1, "G_")                                     \
-    X(SCATTER_ADD, "scatter_add", "self index src", "dim:int", 1, "G_")                                                \
-    X(SCATTER_REDUCE, "scatter_reduce", "self index src", "dim:int reduce:str include_self:bool=true", 1, "G_")        \
-    X(INDEX_ADD, "index_add", "self index source", "dim:int alpha:scalar=1", 1, "G_")                                  \
-    X(INDEX_COPY, "index_copy", "self index source", "dim:int", 1, "G_")                                               \
-    X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G_")
+    X(INDEX_PUT, "index_put", "self values indices*?", "accumulate:bool=false", 1, "GW_")                              \
+    X(PUT, "put", "self index source", "accumulate:bool=false", 1, "GW_")                                              \
+    X(SCATTER, "scatter", "self index src?", "dim:int value:scalar=none", 1, "GW_")                                    \
+    X(SCATTER_ADD, "scatter_add", "self index src", "dim:int", 1, "GW_")                                               \
+    X(SCATTER_REDUCE, "scatter_reduce", "self index src", "dim:int reduce:str include_self:bool=true", 1, "GW_")       \
+    X(INDEX_ADD, "index_add", "self index source", "dim:int alpha:scalar=1", 1, "GW_")                                 \
+    X(INDEX_COPY, "index_copy", "self index source", "dim:int", 1, "GW_")                                              \
+    X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "GW_")
 
 /* Scatters return x with some elements replaced or combined; x itself does not change (see ind_mutate). If an element
    is indexed twice, replacing keeps the last value on the host device and any of them on a GPU. On a GPU, sums of
@@ -1322,9 +1323,9 @@ IND_API ind_tensor ind_pad(ind_tensor x, const ind_expr *pad, int num_pad, ind_p
 /* ---- views written back: a tensor with a part replaced */
 
 #define IND_OPS_VIEW_SCATTERS(X)                                                                                       \
-    X(SELECT_SCATTER, "select_scatter", "self src", "dim:int index:size", 1, "D")                                      \
-    X(SLICE_SCATTER, "slice_scatter", "self src", "dim:int=0 start:size=none end:size=none step:size=1", 1, "D")       \
-    X(DIAGONAL_SCATTER, "diagonal_scatter", "self src", "offset:int=0 dim1:int=0 dim2:int=1", 1, "D")
+    X(SELECT_SCATTER, "select_scatter", "self src", "dim:int index:size", 1, "DW")                                     \
+    X(SLICE_SCATTER, "slice_scatter", "self src", "dim:int=0 start:size=none end:size=none step:size=1", 1, "DW")      \
+    X(DIAGONAL_SCATTER, "diagonal_scatter", "self src", "offset:int=0 dim1:int=0 dim2:int=1", 1, "DW")
 
 /* torch.<name>; src takes the element type of x. */
 IND_API ind_tensor ind_select_scatter(ind_tensor x, ind_tensor src, int dim, ind_expr index);
@@ -1872,9 +1873,11 @@ typedef enum ind_stage {
     X(CANONICAL, "canonical")           /* one form for ops with several: conv2d becomes convolution */                \
     X(NOOP, "noop")                     /* identities: x + 0, x * 1, cast to the same type, identity views */          \
     X(CSE, "cse")                       /* common subexpressions */                                                    \
+    X(ALGEBRA, "algebra")               /* parts of one tensor, dead updates */                                        \
     X(PATTERNS, "patterns")             /* matches of patterns: ind_pattern_register */                                \
     X(MERGE_PRODUCTS, "merge_products") /* products of one tensor with weights */                                      \
     X(BATCH_PRODUCTS, "batch_products") /* products of all matrices of a tensor; only if enabled_patterns names it */  \
+    X(REINPLACE, "reinplace")           /* the order in which updates can be written in place */                       \
     X(PREPARE, "prepare")               /* what depends on constants alone is computed once: ind_module_prepare */
 
 typedef enum ind_pass {
@@ -6025,15 +6028,37 @@ static bool graph__same_memory(const ind__box *a, const ind__box *b) {
     return a && b && (a->storage == b->storage || (a->storage->buffer && a->storage->buffer == b->storage->buffer));
 }
 
-/* True if the memory of the box may be overwritten: its buffer belongs to the program or to a mutated input. */
-static bool graph__may_overwrite(const graph__lowering *w, const ind__box *x) {
+/* True if the result, or what later updates make of it in place, is an output. Outputs are in memory of the caller, so
+   one in the memory of an input would be copied at the end. */
+static bool graph__ends_as_output(const graph__lowering *w, uint32_t tensor) {
+    for (;;) {
+        const uint32_t next = w->last_user[tensor];
+        if (w->first_output[tensor]) return true;
+        const ind__node *n = next && next < w->graph->num_nodes ? &w->graph->node[next] : NULL;
+        if (!n || !ind__op_has(n->op, 'W') || n->operand[0] != tensor) return false;
+        tensor = n->result;
+    }
+}
+
+/* True if the memory of the box may be overwritten: its buffer belongs to the program, or to a mutated or donated
+   input. */
+static bool graph__may_overwrite(const graph__lower_ctx *l, const ind__box *x) {
+    const graph__lowering *w = l->w;
     if (!x->identity) return false;
     if (!x->storage->buffer) return true;
     const ind__buffer *b = &w->program->buffer[x->storage->buffer];
     if (b->output || b->mutated_by || b->kind == IND__BUFFER_CONST) return false;
     if (b->kind == IND__BUFFER_COMPUTED) return true;
+    if (b->donated) return !graph__ends_as_output(w, l->node->result);
     uint32_t input = ind__find_tensor(w->graph, b->name, strlen(b->name));
     return ind__find_mutation(w->graph, input) != NULL;
+}
+
+/* Bytes of the elements at the hints. */
+static double graph__hinted_bytes(const ind__box *x) {
+    double bytes = (double)ind_dtype_bytes(x->storage->dtype);
+    for (int d = 0; d < x->rank; d++) bytes *= (double)ind_hint(x->size[d]);
+    return bytes;
 }
 
 /* True if this op is the last reader of operand 0, and reads it only as operand 0. A pending output, such as a
@@ -6042,18 +6067,26 @@ static bool graph__last_read(const graph__lower_ctx *l, const ind__box *x) {
     return x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
 }
 
-static bool graph__is_last_use(const graph__lower_ctx *l, const ind__box *x) {
-    if (!graph__may_overwrite(l->w, x)) return false;
-    for (uint32_t k = 1; k < l->node->num_operands; k++)
-        if (graph__same_memory(x, graph__lower_operand_box(l, k))) return false;
-    return graph__last_read(l, x);
+/* Copies the other operands that show the memory of operand 0, such as values that are a part of it. False: they are
+   not smaller together than a copy of operand 0 at the hints, or there is no memory for them. */
+static bool graph__copy_overlaps(const graph__lower_ctx *l, const ind__box *x) {
+    double bytes = 0, whole = graph__hinted_bytes(x);
+    for (uint32_t k = 1; k < l->node->num_operands; k++) {
+        const ind__box *other = graph__lower_operand_box(l, k);
+        bytes += graph__same_memory(x, other) ? graph__hinted_bytes(other) : 0;
+    }
+    for (uint32_t k = 1; bytes < whole && k < l->node->num_operands; k++) {
+        ind__box **other = &l->w->box[l->node->operand[k]];
+        if (graph__same_memory(x, *other) && !(*other = ind__box_copy(l->w->program, *other))) return false;
+    }
+    return bytes < whole;
 }
 
 /* Records, for the schedule's text, the reader that prevents a change of operand 0 in place. */
 static void graph__record_copy(const graph__lower_ctx *l, const ind__box *x) {
     ind__lowered *p = l->w->program;
     const uint32_t here = (uint32_t)(l->node - l->w->graph->node);
-    if (!x->storage->buffer || !graph__may_overwrite(l->w, x)) return;
+    if (!x->storage->buffer || !graph__may_overwrite(l, x)) return;
     ind__copied_whole *k =
         IND__PUSH(p->context, ind__copied_whole, p->copied_whole, p->num_copied_whole, p->cap_copied_whole);
     uint32_t reader = graph__last_read(l, x) ? here : x->storage->last_reader;
@@ -6064,7 +6097,8 @@ static void graph__record_copy(const graph__lower_ctx *l, const ind__box *x) {
 static ind__box *graph__lower_base(graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
     if (l->scatter.into) return l->scatter.into;
-    if (!graph__is_last_use(l, self)) {
+    const bool last = graph__may_overwrite(l, self) && graph__last_read(l, self);
+    if (!last || !graph__copy_overlaps(l, self)) {
         graph__record_copy(l, self);
         return ind__box_copy(l->w->program, self);
     }
@@ -14825,7 +14859,7 @@ static ind_status graph__lower_put_part(graph__lower_ctx *l, ind__box **results)
     const graph__lowering *w = l->w;
     graph__part p = {.src = l->node->operand[1]};
     ind_expr index[IND_MAX_RANK];
-    if (!self->storage->buffer || !graph__may_overwrite(w, self) || !graph__last_read(l, self)) {
+    if (!self->storage->buffer || !graph__may_overwrite(l, self) || !graph__last_read(l, self)) {
         graph__record_copy(l, self);
         return graph__lower_pointwise(l, results);
     }
@@ -14858,7 +14892,7 @@ static ind__box *graph__whole_buffer(const graph__lowering *w, const ind__node *
 static bool graph__lower_whole_write(graph__lower_ctx *l, ind__box **results, ind_status *status) {
     ind__box *self = graph__whole_buffer(l->w, l->node);
     graph__part p = {.src = l->node->result};
-    if (!self || !graph__may_overwrite(l->w, self) || !graph__last_read(l, self)) return false;
+    if (!self || !graph__may_overwrite(l, self) || !graph__last_read(l, self)) return false;
     graph__part_symbols(l->w, p.src, p.at);
     graph__narrow_part(l->w, self, &p);
     if (p.src == l->node->result) return false;
@@ -19216,7 +19250,7 @@ ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args 
 /* Returns operand k in a buffer that the call may overwrite: its own if nothing reads it later, else a copy. */
 static ind__box *graph__lower_overwritten(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__lower_operand_box(l, k);
-    bool dies = graph__may_overwrite(l->w, x) && x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
+    bool dies = graph__may_overwrite(l, x) && x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
     for (uint32_t i = 0; i < l->node->num_operands; i++)
         dies = dies && (i == k || !graph__same_memory(x, graph__lower_operand_box(l, i)));
     return dies ? x : ind__box_copy(l->w->program, x);
@@ -22506,6 +22540,46 @@ static const char *const graph__builtin_patterns_text[] = {
     "} => {\n",
     "  y = scaled_dot_product_attention(q, k, v, mask, is_causal=CAUSAL, scale=SCALE, enable_gqa=true, nan_rows=NAN)\n",
     "}\n",
+    "\n",
+    "# Results that nobody reads. A mean needs no variance.\n",
+    "pattern mean_of_var_mean {\n",
+    "  input x : float\n",
+    "  v, m = var_mean(x, dim=D, unbiased=U, keepdim=K, correction=C)\n",
+    "} => {\n",
+    "  m = mean(x, dim=D, keepdim=K)\n",
+    "}\n",
+    "\n",
+    "pattern mean_of_std_mean {\n",
+    "  input x : float\n",
+    "  s, m = std_mean(x, dim=D, unbiased=U, keepdim=K, correction=C)\n",
+    "} => {\n",
+    "  m = mean(x, dim=D, keepdim=K)\n",
+    "}\n",
+    "\n",
+    "# The largest element needs no sort. NaN is the largest in both; the index may be that of another equal element.\n",
+    "pattern largest {\n",
+    "  input x\n",
+    "  v, i = topk(x, k=1, dim=D)\n",
+    "} => {\n",
+    "  v, i = max(x, dim=D, keepdim=true)\n",
+    "}\n",
+    "\n",
+    "# Random numbers that are not used.\n",
+    "pattern no_dropout {\n",
+    "  input x, seed\n",
+    "  y, m = native_dropout(x, seed, p=0.0, train=T, stream=S)\n",
+    "} => {\n",
+    "  y = clone(x)\n",
+    "  m = ones_like(x, dtype=bool)\n",
+    "}\n",
+    "\n",
+    "pattern dropout_at_inference {\n",
+    "  input x, seed\n",
+    "  y, m = native_dropout(x, seed, p=P, train=false, stream=S)\n",
+    "} => {\n",
+    "  y = clone(x)\n",
+    "  m = ones_like(x, dtype=bool)\n",
+    "}\n",
     NULL,
 };
 /* clang-format on */
@@ -23458,13 +23532,21 @@ static void graph__log(ind__pass_log *log, const char *pass, bool missed, const 
     log->failed = log->failed || !copy;
 }
 
-/* Removes the near misses, which the next round of patterns finds again. */
-static void graph__forget_misses(ind__pass_log *log) {
+static bool graph__of_pass(const char *name, const char *pass) {
+    return !pass || !strcmp(name, pass);
+}
+
+/* Removes the near misses of a pass (NULL: of all), which its next round finds again. */
+static void graph__forget_misses(ind__pass_log *log, const char *pass) {
     uint32_t num = 0;
-    for (uint32_t i = 0; i < log->num; i++)
-        if (!log->change[i].missed) log->change[num++] = log->change[i];
+    for (uint32_t i = 0; i < log->num; i++) {
+        if (!log->change[i].missed || !graph__of_pass(log->change[i].pass, pass))
+            log->change[num++] = log->change[i];
+        else
+            log->misses--;
+    }
+    if (!pass) log->misses = 0;
     log->num = num;
-    log->misses = 0;
 }
 
 static void ind__pass_log_free(ind__pass_log *log) {
@@ -23510,6 +23592,7 @@ static void ind__pass_log_json(ind__text *t, const ind__pass_log *log) {
        NOOP   needs  nothing                                    keeps  dtype, shape and the value; -0 + 0 may stay -0
        CSE    needs  nothing                                    keeps  everything; custom ops and inputs are not merged
        DCE    needs  nothing (it chooses what is copied)        keeps  inputs and constants: they stay bindings
+       REINPLACE  after all others: changes the order           keeps  everything
 
    Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. Then a round finds the matches of all
    patterns (>>patterns) and replaces them in one more iteration; rounds repeat until no pattern matches. */
@@ -23539,9 +23622,10 @@ typedef struct graph__rewrite {
     const graph__product_search *merged; /* NULL: products are not merged in this iteration */
     const graph__batch_search *batched;  /* NULL: nor become batches */
     uint32_t applied;
-    const ind_pass_desc *pass; /* a pass of the user, in place of the built-in ones; or NULL */
-    uint32_t *users;           /* for it: readers of every tensor of `from` */
-    ind_tensor *visited;       /* for it: room for the operands and results of an op */
+    const ind_pass_desc *pass;           /* a pass of the user, in place of the built-in ones; or NULL */
+    uint32_t *users;                     /* readers of every tensor of `from`; NULL: not known */
+    ind_tensor *visited;                 /* for a pass of the user: room for the operands and results of an op */
+    const struct graph__reinplace *plan; /* the order of the nodes, and views that are read from elsewhere; or NULL */
     ind__pass_log *log;
     bool given; /* `from` is the graph of the caller */
     bool changed;
@@ -23592,6 +23676,96 @@ static bool graph__uniform_is(const ind_graph *g, uint32_t tensor, int64_t value
     graph__typed_number x;
     if (!graph__uniform_of(g, tensor, &x)) return false;
     return ind_dtype_is_float(x.dtype) ? x.f == (double)value : x.i == value;
+}
+
+/* ======================================================================================== src/graph/passes/bounds.c */
+/* ---- bounds of integer tensors ---- */
+
+#define GRAPH__BOUNDS_DEPTH 12                 /* ops on the way to a source */
+#define GRAPH__BOUNDS_MOST  ((int64_t)1 << 31) /* of numbers: sums of these and of sizes do not overflow */
+
+/* All elements of a tensor are in [least, most]; invalid: nothing is known. */
+typedef struct graph__bounds {
+    ind_expr least, most;
+} graph__bounds;
+
+static graph__bounds graph__no_bounds(const ind_graph *g) {
+    const ind_expr none = {g->context, 0};
+    return (graph__bounds){none, none};
+}
+
+static graph__bounds graph__bounds_of_number(const ind_graph *g, graph__typed_number x) {
+    const bool small = !ind_dtype_is_float(x.dtype) && x.i > -GRAPH__BOUNDS_MOST && x.i < GRAPH__BOUNDS_MOST;
+    return small ? (graph__bounds){ind_int(g->context, x.i), ind_int(g->context, x.i)} : graph__no_bounds(g);
+}
+
+/* arange: the steps are positive, and there is an element. */
+static graph__bounds graph__bounds_of_range(const ind_graph *g, const ind__node *n) {
+    const ind_expr one = ind_int(g->context, 1), size = g->tensor[n->result].size[0];
+    const ind_expr first = n->attr[0].e, step = n->attr[2].e;
+    if (ind_dtype_is_float(g->tensor[n->result].dtype) || !ind_known_lt(ind_int(g->context, 0), step))
+        return graph__no_bounds(g);
+    return (graph__bounds){first, ind_expr_add(first, ind_expr_mul(ind_expr_sub(size, one), step))};
+}
+
+static bool graph__bounds_fit(graph__bounds b, ind_dtype dtype) {
+    const int64_t most = ind_dtype_bytes(dtype) < 4 ? 127 : GRAPH__BOUNDS_MOST - 1;
+    const ind_context *c = b.least.context;
+    const int64_t least = dtype == IND_U8 ? 0 : -most;
+    return ind_dtype_is_integer(dtype) && ind_known_le(ind_int((ind_context *)c, least), b.least) &&
+           ind_known_le(b.most, ind_int((ind_context *)c, most));
+}
+
+/* x + alpha * y, with the number alpha 1. Bounds that fit i32 do not wrap around. */
+static graph__bounds graph__bounds_of_sum(const ind_graph *g, const ind__node *n, graph__bounds x, graph__bounds y) {
+    const bool once = n->attr[0].is_int && n->attr[0].i == 1, plus = n->op == IND_OP_ADD;
+    if (!once || !ind__ok(x.least) || !ind__ok(y.least)) return graph__no_bounds(g);
+    graph__bounds sum = {plus ? ind_expr_add(x.least, y.least) : ind_expr_sub(x.least, y.most),
+                         plus ? ind_expr_add(x.most, y.most) : ind_expr_sub(x.most, y.least)};
+    const ind_dtype dtype = g->tensor[n->result].dtype;
+    return dtype == IND_I64 || graph__bounds_fit(sum, dtype) ? sum : graph__no_bounds(g);
+}
+
+/* Follows views, casts and sums to ranges and numbers. */
+static graph__bounds graph__bounds_at(const ind_graph *g, uint32_t tensor, int depth) {
+    const ind__node *n = graph__producer_of(g, tensor);
+    graph__typed_number x;
+    if (!depth || !tensor) return graph__no_bounds(g);
+    if (graph__uniform_of(g, tensor, &x)) return graph__bounds_of_number(g, x);
+    if (n->op == IND_OP_ARANGE) return graph__bounds_of_range(g, n);
+    if (!ind_dtype_is_integer(g->tensor[tensor].dtype)) return graph__no_bounds(g);
+    if (ind__op_has(n->op, 'V') && n->num_operands == 1) return graph__bounds_at(g, n->operand[0], depth - 1);
+    if (n->op == IND_OP_CAST) {
+        const graph__bounds of = graph__bounds_at(g, n->operand[0], depth - 1);
+        const ind_dtype dtype = g->tensor[tensor].dtype;
+        return ind__ok(of.least) && (dtype == IND_I64 || graph__bounds_fit(of, dtype)) ? of : graph__no_bounds(g);
+    }
+    if (n->op != IND_OP_ADD && n->op != IND_OP_SUB) return graph__no_bounds(g);
+    const graph__bounds lhs = graph__bounds_at(g, n->operand[0], depth / 2);
+    const graph__bounds rhs = ind__ok(lhs.least) ? graph__bounds_at(g, n->operand[1], depth / 2) : lhs;
+    return graph__bounds_of_sum(g, n, lhs, rhs);
+}
+
+static graph__bounds graph__bounds_of(const ind_graph *g, uint32_t tensor) {
+    return graph__bounds_at(g, tensor, GRAPH__BOUNDS_DEPTH);
+}
+
+/* True if the comparison of integers has the same result for all elements and sizes: *result. */
+static bool graph__fold_bounds(const ind_graph *g, const ind__node *n, int64_t *result) {
+    const graph__bounds x = graph__bounds_of(g, n->operand[0]);
+    const graph__bounds y = ind__ok(x.least) ? graph__bounds_of(g, n->operand[1]) : x;
+    if (!ind__ok(x.least) || !ind__ok(y.least)) return false;
+    const bool less = ind_known_lt(x.most, y.least), greater = ind_known_lt(y.most, x.least);
+    const bool most = less || ind_known_le(x.most, y.least), least = greater || ind_known_le(y.most, x.least);
+    switch (n->op) {
+    case IND_OP_LT: *result = less; return less || least;
+    case IND_OP_LE: *result = most; return most || greater;
+    case IND_OP_GT: *result = greater; return greater || most;
+    case IND_OP_GE: *result = least; return least || less;
+    case IND_OP_EQ: *result = most && least; return (most && least) || less || greater;
+    case IND_OP_NE: *result = less || greater; return (most && least) || less || greater;
+    default: return false;
+    }
 }
 
 /* ========================================================================================== src/graph/passes/fold.c */
@@ -23688,11 +23862,19 @@ static bool graph__fold_value(const ind_graph *g, const ind__node *n, ind_dtype 
     if (n->op == IND_OP_FILL)
         return graph__uniform_of(g, n->operand[1], &x[0]) && graph__typed_number_cast(x[0], result, out);
     if (ind__is_rounded_div(n->op, n->attr)) return false;
+    if (ind__op_has(n->op, 'B') && n->num_operands == 2 && graph__fold_bounds(g, n, &out->i)) {
+        out->dtype = IND_BOOL;
+        return true;
+    }
     if (n->num_operands == 0 || n->num_operands > 3) return false;
     for (uint32_t k = 0; k < n->num_operands; k++) {
         if (n->operand[k] == 0 || !graph__uniform_of(g, n->operand[k], &x[k])) return false;
     }
     if (ind__op_has(n->op, 'V')) return graph__typed_number_cast(x[0], result, out);
+    if (n->op == IND_OP_LOGICAL_NOT) {
+        *out = (graph__typed_number){IND_BOOL, ind_dtype_is_float(x[0].dtype) ? x[0].f == 0 : x[0].i == 0, 0};
+        return true;
+    }
     if (n->op == IND_OP_WHERE) return graph__typed_number_cast(x[0].i != 0 || x[0].f != 0 ? x[1] : x[2], result, out);
     if (!ind__op_has(n->op, 'P') || n->op == IND_OP_CUSTOM || n->op == IND_OP_CALL || n->op == IND_OP_CAT) return false;
     ind_dtype t =
@@ -23726,102 +23908,6 @@ static uint32_t graph__pass_fold(graph__rewrite *r, const ind__node *n) {
     full.file = n->file;
     full.line = n->line;
     return graph__rewrite_add(r, &full);
-}
-
-/* ========================================================================================== src/graph/passes/noop.c */
-/* ---- NOOP ---- */
-
-/* True if a cast to `wide` and back is lossless. */
-static bool graph__lossless(ind_dtype narrow, ind_dtype wide) {
-    if (ind_dtype_is_float(narrow) && !ind_dtype_is_float(wide)) return false;
-    if (ind_dtype_is_integer(narrow) && ind_dtype_is_float(wide)) {
-        return wide == IND_F64 ? ind_dtype_bytes(narrow) <= 4 : wide == IND_F32 && ind_dtype_bytes(narrow) <= 2;
-    }
-    return narrow == IND_BOOL || ind_dtype_promote(narrow, wide) == wide;
-}
-
-/* Returns x if n, or n over another permutation, is the identity. */
-static uint32_t graph__unpermuted(const graph__rewrite *r, const ind__node *n) {
-    const ind__node *inner = graph__producer_of(r->to, n->operand[0]);
-    int rank = r->from->tensor[n->result].rank;
-    bool alone = true, pair = graph__is_permute_op(inner);
-    for (int d = 0; d < rank; d++) {
-        int from = graph__permuted_dim(n, rank, d);
-        alone = alone && from == d;
-        pair = pair && graph__permuted_dim(inner, rank, from) == d;
-    }
-    return alone ? n->operand[0] : pair ? inner->operand[0] : 0;
-}
-
-/* Returns the earliest input with the final shape: consecutive reshapes depend only on the first input and the last
-   shape. */
-static uint32_t graph__unreshaped(const graph__rewrite *r, const ind__node *n) {
-    const ind__tensor_info *result = &r->from->tensor[n->result];
-    uint32_t x = n->operand[0];
-    for (int depth = 0; depth < IND_MAX_RANK; depth++) {
-        if (graph__same_shape(&r->to->tensor[x], result)) return x;
-        const ind__node *inner = graph__producer_of(r->to, x);
-        if (inner->op != IND_OP_VIEW && inner->op != IND_OP_UNSQUEEZE && inner->op != IND_OP_SQUEEZE) return 0;
-        x = inner->operand[0];
-    }
-    return 0;
-}
-
-static uint32_t graph__same_as_inner(const graph__rewrite *r, const ind__node *n) {
-    const ind__node *inner = graph__producer_of(r->to, n->operand[0]);
-    if (n->op == IND_OP_NEG) return inner->op == IND_OP_NEG ? inner->operand[0] : 0;
-    if (n->op == IND_OP_RELU) return inner->op == IND_OP_RELU ? n->operand[0] : 0;
-    if (inner->op != IND_OP_CAST) return n->operand[0];
-    uint32_t x = inner->operand[0];
-    bool back = graph__lossless(r->to->tensor[x].dtype, r->to->tensor[n->operand[0]].dtype);
-    return back && r->to->tensor[x].dtype == (ind_dtype)n->attr[0].i ? x : n->operand[0];
-}
-
-/* Returns the operand that may replace n if its dtype and shape are the result's; 0: none. */
-static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *n) {
-    const ind_graph *g = r->to;
-    uint32_t a = n->num_operands > 0 ? n->operand[0] : 0, b = n->num_operands > 1 ? n->operand[1] : 0;
-    graph__typed_number condition;
-    switch (n->op) {
-    case IND_OP_ADD:
-        return graph__uniform_is(g, b, 0)                                             ? a
-               : graph__uniform_is(g, a, 0) && n->attr[0].is_int && n->attr[0].i == 1 ? b
-                                                                                      : 0;
-    case IND_OP_SUB: return graph__uniform_is(g, b, 0) ? a : 0;
-    case IND_OP_MUL: return graph__uniform_is(g, b, 1) ? a : graph__uniform_is(g, a, 1) ? b : 0;
-    case IND_OP_DIV: return graph__uniform_is(g, b, 1) && !ind__is_rounded_div(n->op, n->attr) ? a : 0;
-    case IND_OP_POW: return graph__uniform_is(g, b, 1) ? a : 0;
-    case IND_OP_CLONE:
-    case IND_OP_ALIAS: return a;
-    case IND_OP_COPY: return b;
-    case IND_OP_MAXIMUM:
-    case IND_OP_MINIMUM: return a == b ? a : 0;
-    case IND_OP_WHERE:
-        if (b == n->operand[2]) return b;
-        if (!graph__uniform_of(g, a, &condition)) return 0;
-        return condition.i != 0 || condition.f != 0 ? b : n->operand[2];
-    case IND_OP_NEG:
-    case IND_OP_RELU:
-    case IND_OP_CAST: return graph__same_as_inner(r, n);
-    case IND_OP_PERMUTE:
-    case IND_OP_TRANSPOSE: return graph__unpermuted(r, n);
-    case IND_OP_VIEW:
-    case IND_OP_UNSQUEEZE:
-    case IND_OP_SQUEEZE: return graph__unreshaped(r, n);
-    case IND_OP_SLICE: /* equal sizes imply the full range */
-    case IND_OP_EXPAND: return a;
-    case IND_OP_CAT: return n->num_operands == 1 ? a : 0;
-    default: return 0;
-    }
-}
-
-/* x + 0, x - 0, x * 1, x / 1, x ** 1, --x, relu(relu(x)), where with a constant condition or equal branches, copies,
-   and identity casts and views. A Python number never replaces a tensor: it would promote differently. */
-static uint32_t graph__pass_noop(graph__rewrite *r, const ind__node *n) {
-    uint32_t x = graph__noop_candidate(r, n);
-    if (x == 0) return 0;
-    const ind__tensor_info *have = &r->to->tensor[x], *want = &r->from->tensor[n->result];
-    return !have->weak && have->dtype == want->dtype && graph__same_shape(have, want) ? x : 0;
 }
 
 /* =========================================================================================== src/graph/passes/cse.c */
@@ -24008,6 +24094,688 @@ static uint32_t graph__pass_canonical(graph__rewrite *r, const ind__node *n) {
     case IND_OP_PAD: return graph__canonical_pad(r, n);
     default: return 0;
     }
+}
+
+/* ========================================================================================= src/graph/passes/views.c */
+/* ---- views, and the updates that write them back ---- */
+
+static const struct graph__written_view {
+    ind_graph_op update, view;
+} graph__written_views[] = {{IND_OP_SELECT_SCATTER, IND_OP_SELECT},
+                            {IND_OP_SLICE_SCATTER, IND_OP_SLICE},
+                            {IND_OP_DIAGONAL_SCATTER, IND_OP_DIAGONAL}};
+
+/* The dimensions of both ops count from the front or from the end. */
+static bool graph__same_view_attrs(const ind_graph *g, const ind__node *view, const ind__node *update) {
+    const int rank = g->tensor[update->result].rank;
+    const bool offset = update->op == IND_OP_DIAGONAL_SCATTER; /* attribute 0 is no dimension */
+    for (uint32_t k = 0; k < view->num_attrs; k++) {
+        ind__attr a = view->attr[k], b = update->attr[k];
+        const bool dim = a.kind == IND__ATTR_INT && (!offset || k > 0);
+        if (dim && a.i < 0) a.i += rank;
+        if (dim && b.i < 0) b.i += rank;
+        if (!graph__attr_equal(&a, &b)) return false;
+    }
+    return true;
+}
+
+/* True if tensor x is a view of the update's first operand, of the part that the update writes. */
+static bool graph__shows_written_part(const ind_graph *g, uint32_t x, const ind__node *update) {
+    const ind__node *view = graph__producer_of(g, x);
+    for (size_t i = 0; i < sizeof graph__written_views / sizeof *graph__written_views; i++)
+        if (graph__written_views[i].update == update->op && graph__written_views[i].view == view->op)
+            return view->operand[0] == update->operand[0] && graph__same_view_attrs(g, view, update);
+    return false;
+}
+
+/* ========================================================================================== src/graph/passes/noop.c */
+/* ---- NOOP ---- */
+
+/* True if a cast to `wide` and back is lossless. */
+static bool graph__lossless(ind_dtype narrow, ind_dtype wide) {
+    if (ind_dtype_is_float(narrow) && !ind_dtype_is_float(wide)) return false;
+    if (ind_dtype_is_integer(narrow) && ind_dtype_is_float(wide)) {
+        return wide == IND_F64 ? ind_dtype_bytes(narrow) <= 4 : wide == IND_F32 && ind_dtype_bytes(narrow) <= 2;
+    }
+    return narrow == IND_BOOL || ind_dtype_promote(narrow, wide) == wide;
+}
+
+/* Returns x if n, or n over another permutation, is the identity. */
+static uint32_t graph__unpermuted(const graph__rewrite *r, const ind__node *n) {
+    const ind__node *inner = graph__producer_of(r->to, n->operand[0]);
+    int rank = r->from->tensor[n->result].rank;
+    bool alone = true, pair = graph__is_permute_op(inner);
+    for (int d = 0; d < rank; d++) {
+        int from = graph__permuted_dim(n, rank, d);
+        alone = alone && from == d;
+        pair = pair && graph__permuted_dim(inner, rank, from) == d;
+    }
+    return alone ? n->operand[0] : pair ? inner->operand[0] : 0;
+}
+
+/* Returns the earliest input with the final shape: consecutive reshapes depend only on the first input and the last
+   shape. */
+static uint32_t graph__unreshaped(const graph__rewrite *r, const ind__node *n) {
+    const ind__tensor_info *result = &r->from->tensor[n->result];
+    uint32_t x = n->operand[0];
+    for (int depth = 0; depth < IND_MAX_RANK; depth++) {
+        if (graph__same_shape(&r->to->tensor[x], result)) return x;
+        const ind__node *inner = graph__producer_of(r->to, x);
+        if (inner->op != IND_OP_VIEW && inner->op != IND_OP_UNSQUEEZE && inner->op != IND_OP_SQUEEZE) return 0;
+        x = inner->operand[0];
+    }
+    return 0;
+}
+
+static uint32_t graph__same_as_inner(const graph__rewrite *r, const ind__node *n) {
+    const ind__node *inner = graph__producer_of(r->to, n->operand[0]);
+    if (n->op == IND_OP_NEG) return inner->op == IND_OP_NEG ? inner->operand[0] : 0;
+    if (n->op == IND_OP_LOGICAL_NOT) return inner->op == IND_OP_LOGICAL_NOT ? inner->operand[0] : 0;
+    if (n->op == IND_OP_RELU) return inner->op == IND_OP_RELU ? n->operand[0] : 0;
+    if (inner->op != IND_OP_CAST) return n->operand[0];
+    uint32_t x = inner->operand[0];
+    bool back = graph__lossless(r->to->tensor[x].dtype, r->to->tensor[n->operand[0]].dtype);
+    return back && r->to->tensor[x].dtype == (ind_dtype)n->attr[0].i ? x : n->operand[0];
+}
+
+/* and, or, xor of bools with a constant or with themselves. */
+static uint32_t graph__same_bool(const ind_graph *g, const ind__node *n) {
+    const uint32_t a = n->operand[0], b = n->operand[1];
+    const bool all = n->op == IND_OP_LOGICAL_AND || n->op == IND_OP_BITWISE_AND;
+    const bool exclusive = n->op == IND_OP_LOGICAL_XOR || n->op == IND_OP_BITWISE_XOR;
+    if (g->tensor[a].dtype != IND_BOOL || g->tensor[b].dtype != IND_BOOL) return 0;
+    if (a == b && !exclusive) return a;
+    if (graph__uniform_is(g, a, all)) return b; /* true is neutral for and, false for or and xor */
+    if (graph__uniform_is(g, b, all)) return a;
+    if (graph__uniform_is(g, a, !all) && !exclusive) return a;
+    return graph__uniform_is(g, b, !all) && !exclusive ? b : 0;
+}
+
+/* True if the triangle has all elements. */
+static bool graph__whole_triangle(const ind_graph *g, const ind__node *n) {
+    const ind__tensor_info *x = &g->tensor[n->operand[0]];
+    const ind_expr zero = ind_int(g->context, 0), one = ind_int(g->context, 1), at = n->attr[0].e;
+    if (x->rank < 2) return false;
+    if (n->op == IND_OP_TRIL) return ind_known_le(ind_expr_sub(x->size[x->rank - 1], one), at);
+    return ind_known_le(at, ind_expr_sub(zero, ind_expr_sub(x->size[x->rank - 2], one)));
+}
+
+static bool graph__pads_nothing(const ind__attr *pads) {
+    for (int k = 0; k < pads->count; k++)
+        if (!ind__is_int(pads->list[k], 0)) return false;
+    return true;
+}
+
+/* A view of x that is written back, or a source that covers x. */
+static uint32_t graph__unwritten(const ind_graph *g, const ind__node *n) {
+    if (graph__shows_written_part(g, n->operand[1], n)) return n->operand[0];
+    return n->op == IND_OP_SLICE_SCATTER ? n->operand[1] : 0; /* equal sizes imply the full range */
+}
+
+/* The same for ops that are less frequent. */
+static uint32_t graph__rare_candidate(const ind_graph *g, const ind__node *n) {
+    const uint32_t a = n->num_operands ? n->operand[0] : 0;
+    switch (n->op) {
+    case IND_OP_FLOOR:
+    case IND_OP_CEIL:
+    case IND_OP_TRUNC: return ind_dtype_is_integer(g->tensor[a].dtype) ? a : 0;
+    case IND_OP_ROUND: return ind_dtype_is_integer(g->tensor[a].dtype) && n->attr[0].i >= 0 ? a : 0;
+    case IND_OP_LOGICAL_AND:
+    case IND_OP_LOGICAL_OR:
+    case IND_OP_LOGICAL_XOR:
+    case IND_OP_BITWISE_AND:
+    case IND_OP_BITWISE_OR:
+    case IND_OP_BITWISE_XOR: return graph__same_bool(g, n);
+    case IND_OP_TRIL:
+    case IND_OP_TRIU: return graph__whole_triangle(g, n) ? a : 0;
+    case IND_OP_CONSTANT_PAD_ND:
+    case IND_OP_PAD: return graph__pads_nothing(&n->attr[0]) ? a : 0;
+    case IND_OP_SLICE_SCATTER:
+    case IND_OP_SELECT_SCATTER:
+    case IND_OP_DIAGONAL_SCATTER: return graph__unwritten(g, n);
+    case IND_OP_MASKED_FILL: return graph__uniform_is(g, n->operand[1], 0) ? a : 0;
+    case IND_OP_RESHAPE: /* equal sizes imply the same elements */
+    case IND_OP_FLATTEN:
+    case IND_OP_UNFLATTEN:
+    case IND_OP_VIEW_AS:
+    case IND_OP_REPEAT:
+    case IND_OP_TILE:
+    case IND_OP_EXPAND_AS:
+    case IND_OP_BROADCAST_TO: return a;
+    default: return 0;
+    }
+}
+
+/* Returns the operand that may replace n if its dtype and shape are the result's; 0: none. */
+static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *n) {
+    const ind_graph *g = r->to;
+    uint32_t a = n->num_operands > 0 ? n->operand[0] : 0, b = n->num_operands > 1 ? n->operand[1] : 0;
+    graph__typed_number condition;
+    switch (n->op) {
+    case IND_OP_ADD:
+        return graph__uniform_is(g, b, 0)                                             ? a
+               : graph__uniform_is(g, a, 0) && n->attr[0].is_int && n->attr[0].i == 1 ? b
+                                                                                      : 0;
+    case IND_OP_SUB: return graph__uniform_is(g, b, 0) ? a : 0;
+    case IND_OP_MUL: return graph__uniform_is(g, b, 1) ? a : graph__uniform_is(g, a, 1) ? b : 0;
+    case IND_OP_DIV: return graph__uniform_is(g, b, 1) && !ind__is_rounded_div(n->op, n->attr) ? a : 0;
+    case IND_OP_POW: return graph__uniform_is(g, b, 1) ? a : 0;
+    case IND_OP_CLONE:
+    case IND_OP_ALIAS: return a;
+    case IND_OP_COPY: return b;
+    case IND_OP_MAXIMUM:
+    case IND_OP_MINIMUM: return a == b ? a : 0;
+    case IND_OP_WHERE:
+        if (b == n->operand[2]) return b;
+        if (!graph__uniform_of(g, a, &condition)) return 0;
+        return condition.i != 0 || condition.f != 0 ? b : n->operand[2];
+    case IND_OP_NEG:
+    case IND_OP_LOGICAL_NOT:
+    case IND_OP_RELU:
+    case IND_OP_CAST: return graph__same_as_inner(r, n);
+    case IND_OP_PERMUTE:
+    case IND_OP_TRANSPOSE: return graph__unpermuted(r, n);
+    case IND_OP_VIEW:
+    case IND_OP_UNSQUEEZE:
+    case IND_OP_SQUEEZE: return graph__unreshaped(r, n);
+    case IND_OP_SLICE: /* equal sizes imply the full range */
+    case IND_OP_EXPAND: return a;
+    case IND_OP_CAT: return n->num_operands == 1 ? a : 0;
+    default: return graph__rare_candidate(g, n);
+    }
+}
+
+/* x + 0, x - 0, x * 1, x / 1, x ** 1, --x, relu(relu(x)), where with a constant condition or equal branches, copies,
+   identity casts and views, logic with constants, whole triangles, rounded integers, and updates that change nothing. A
+   Python number never replaces a tensor: it would promote differently. */
+static uint32_t graph__pass_noop(graph__rewrite *r, const ind__node *n) {
+    uint32_t x = graph__noop_candidate(r, n);
+    if (x == 0) return 0;
+    const ind__tensor_info *have = &r->to->tensor[x], *want = &r->from->tensor[n->result];
+    return !have->weak && have->dtype == want->dtype && graph__same_shape(have, want) ? x : 0;
+}
+
+/* ======================================================================================= src/graph/passes/algebra.c */
+/* ---- ALGEBRA ---- */
+
+/* Part [begin, end) of dimension dim of x; selected: one position of it, without the dimension. */
+typedef struct graph__cut {
+    uint32_t x;
+    int dim;
+    ind_expr begin, end;
+    bool selected;
+} graph__cut;
+
+/* The part that result k of a split, chunk or unbind shows: it begins where the results before it end. */
+static graph__cut graph__cut_of_split(const ind_graph *g, const ind__node *n, uint32_t tensor) {
+    const uint32_t k = tensor - n->result;
+    const bool selected = n->op == IND_OP_UNBIND;
+    graph__cut c = {.x = n->operand[0],
+                    .dim = graph__from_end(n->attr[selected ? 0 : 1].i, g->tensor[n->operand[0]].rank)};
+    c.selected = selected;
+    c.begin = ind_int(g->context, selected ? (int64_t)k : 0);
+    for (uint32_t i = 0; !selected && i < k; i++) c.begin = ind_expr_add(c.begin, g->tensor[n->result + i].size[c.dim]);
+    c.end = ind_expr_add(c.begin, selected ? ind_int(g->context, 1) : g->tensor[tensor].size[c.dim]);
+    return c;
+}
+
+/* Describes a tensor as a part of another one along dim; as the whole of itself if it is none. */
+static graph__cut graph__cut_of(const ind_graph *g, uint32_t tensor, int dim, bool selected) {
+    const ind__node *n = graph__producer_of(g, tensor);
+    graph__cut whole = {.x = tensor, .dim = dim, .begin = ind_int(g->context, 0)}, c = whole;
+    if (!selected) whole.end = g->tensor[tensor].size[dim];
+    const int rank = n->num_operands ? g->tensor[n->operand[0]].rank : 0;
+    switch (n->op) {
+    case IND_OP_SLICE:
+        c = (graph__cut){.x = n->operand[0], .dim = graph__from_end(n->attr[0].i, rank)};
+        ind__slice_bounds(g->tensor[c.x].size[c.dim], &n->attr[1], &n->attr[2], &c.begin, &c.end);
+        if (!ind__is_int(n->attr[3].e, 1)) return whole;
+        break;
+    case IND_OP_NARROW:
+        c = (graph__cut){.x = n->operand[0], .dim = graph__from_end(n->attr[0].i, rank)};
+        c.begin = ind__from_front(n->attr[1].e, g->tensor[c.x].size[c.dim]);
+        c.end = ind_expr_add(c.begin, n->attr[2].e);
+        break;
+    case IND_OP_SELECT:
+        c = (graph__cut){.x = n->operand[0], .dim = graph__from_end(n->attr[0].i, rank), .selected = true};
+        c.begin = ind__from_front(n->attr[1].e, g->tensor[c.x].size[c.dim]);
+        c.end = ind_expr_add(c.begin, ind_int(g->context, 1));
+        break;
+    case IND_OP_SPLIT:
+    case IND_OP_SPLIT_WITH_SIZES:
+    case IND_OP_CHUNK:
+    case IND_OP_UNBIND: c = graph__cut_of_split(g, n, tensor); break;
+    default: return whole;
+    }
+    return c.dim == dim && c.selected == selected ? c : whole;
+}
+
+/* Returns the tensor of r->to that is the part: x itself, or a new slice. 0: failure. n: the node that it replaces;
+   NULL: its name is generated. */
+static uint32_t graph__make_cut(graph__rewrite *r, const graph__cut *c, const ind__node *n) {
+    const ind__tensor_info *x = &r->to->tensor[c->x];
+    if (ind__is_int(c->begin, 0) && ind_known_eq(c->end, x->size[c->dim])) return c->x;
+    ind__attr a[4] = {{.kind = IND__ATTR_INT, .i = c->dim},
+                      ind__attr_size(c->begin),
+                      ind__attr_size(c->end),
+                      ind__attr_size(ind_int(r->to->context, 1))};
+    uint32_t operand = c->x;
+    if (!n) return ind__graph_add(r->to, IND_OP_SLICE, &operand, 1, a, 4, NULL, NULL).id;
+    ind__node slice = {.op = IND_OP_SLICE, .operand = &operand, .num_operands = 1, .attr = a, .num_attrs = 4};
+    slice.result = n->result;
+    slice.num_results = 1;
+    slice.file = n->file;
+    slice.line = n->line;
+    return graph__rewrite_add(r, &slice);
+}
+
+/* Combines adjacent parts of one tensor; returns the number of parts left. */
+static uint32_t graph__merge_cuts(const ind_graph *g, const ind__node *n, graph__cut *cut, int dim) {
+    uint32_t num = 0;
+    for (uint32_t k = 0; k < n->num_operands; k++) {
+        const graph__cut c = graph__cut_of(g, n->operand[k], dim, n->op == IND_OP_STACK);
+        if (num && cut[num - 1].x == c.x && ind__ok(c.end) && ind_known_eq(cut[num - 1].end, c.begin))
+            cut[num - 1].end = c.end;
+        else
+            cut[num++] = c;
+    }
+    return num;
+}
+
+/* The part may replace n: it has the same type, and the size that n has along dim. */
+static bool graph__cut_fits(const graph__rewrite *r, const ind__node *n, const graph__cut *c) {
+    const ind__tensor_info *x = &r->to->tensor[c->x], *want = &r->from->tensor[n->result];
+    if (x->weak || x->dtype != want->dtype || x->rank != want->rank || !ind__ok(c->end)) return false;
+    for (int d = 0; d < x->rank; d++)
+        if (!ind_known_eq(d == c->dim ? ind_expr_sub(c->end, c->begin) : x->size[d], want->size[d])) return false;
+    return true;
+}
+
+/* A concatenation of fewer parts. */
+static uint32_t graph__shorter_cat(graph__rewrite *r, const ind__node *n, const graph__cut *cut, uint32_t num) {
+    uint32_t *operand = ind__alloc(r->to->context, num * sizeof *operand), made = 0;
+    ind__node cat = *n;
+    if (!operand) return ind__graph_no_memory(r->to, "cat"), 0;
+    for (uint32_t k = 0; k < num; k++)
+        if (!(operand[k] = graph__make_cut(r, &cut[k], NULL))) break;
+    cat.operand = operand;
+    cat.num_operands = num;
+    if (operand[num - 1]) made = graph__rewrite_add(r, &cat);
+    ind__free(r->to->context, operand);
+    return made;
+}
+
+/* An update of the part that the last update wrote: the last one is not needed. Not if something else reads it: then
+   two updates would need the old values. */
+static uint32_t graph__overwrite(graph__rewrite *r, const ind__node *n) {
+    const ind__node *before = graph__producer_of(r->to, n->operand[0]);
+    const ind__node *given = &r->from->node[r->from->tensor[n->result].node];
+    if (before->op != n->op || !r->users || r->users[given->operand[0]] != 1) return 0;
+    if (!graph__same_view_attrs(r->to, before, n)) return 0;
+    uint32_t operand[2] = {before->operand[0], n->operand[1]};
+    ind__node update = *n;
+    update.operand = operand;
+    return graph__rewrite_add(r, &update);
+}
+
+/* A concatenation of adjacent parts of one tensor is a part of it: cat(split(x)) is x. Of a slice, all elements are
+   read without a condition. */
+static uint32_t graph__pass_algebra(graph__rewrite *r, const ind__node *n) {
+    if (graph__is_view_scatter(n)) return graph__overwrite(r, n);
+    if ((n->op != IND_OP_CAT && n->op != IND_OP_STACK) || n->num_operands < 2) return 0;
+    const int rank = r->from->tensor[n->result].rank, dim = graph__from_end(n->attr[0].i, rank);
+    for (uint32_t k = 0; k < n->num_operands; k++)
+        if (n->op == IND_OP_CAT && r->to->tensor[n->operand[k]].rank != rank) return 0;
+    graph__cut *cut = ind__alloc(r->to->context, n->num_operands * sizeof *cut);
+    if (!cut) return ind__graph_no_memory(r->to, "cat"), 0;
+    const uint32_t num = graph__merge_cuts(r->to, n, cut, dim);
+    uint32_t made = 0;
+    if (num == 1 && graph__cut_fits(r, n, &cut[0]))
+        made = graph__make_cut(r, &cut[0], n);
+    else if (num > 1 && num < n->num_operands && n->op == IND_OP_CAT)
+        made = graph__shorter_cat(r, n, cut, num);
+    ind__free(r->to->context, cut);
+    return made;
+}
+
+/* ===================================================================================== src/graph/passes/reinplace.c */
+/* ---- REINPLACE ---- */
+
+/* An update (flag W of the op table) may be written to the memory of its first operand if nothing reads the old values
+   later. This pass changes the graph so that this holds:
+
+   - Readers of the old values that do not need the update are moved before it.
+   - The new value of a view of c that a second update writes back to c is read from the result of the second one. Then
+     the first one has no other reader, and lowering writes it to the memory of c.
+
+   Lowering decides from the order of the nodes which updates are written in place, and records why others are not. */
+
+#define GRAPH__REINPLACE_ROUNDS 8  /* a view of a view takes one round per level */
+#define GRAPH__REINPLACE_STEPS  64 /* per node: bounds the work on long windows */
+
+typedef struct graph__reinplace {
+    const ind_graph *g;
+    ind__pass_log *log;
+    uint32_t *order, *position; /* node by position, position by node */
+    uint32_t *memory;           /* by tensor: the tensor whose memory it shows */
+    uint32_t *first, *reader;   /* by tensor: reader[first[t] .. first[t + 1]) read its memory */
+    uint8_t *pinned;            /* by tensor: its memory is an output, or the new value of an input */
+    uint8_t *leads;             /* by tensor: updates lead from it to the new value of the input that it updates */
+    uint32_t *after, *before;   /* by node: the last update that it needs; the last one that it is moved before */
+    uint32_t *in_place;         /* by node: the tensor whose memory it changes; 0: none */
+    uint32_t *forward;          /* by node: the tensor that is read from its result; 0: none */
+    uint64_t steps;             /* that may still be taken */
+    bool changed;
+} graph__reinplace;
+
+/* ---- what is where */
+
+static bool graph__is_update(const ind_graph *g, const ind__node *n) {
+    if (!ind__op_has(n->op, 'W')) return false;
+    if (n->op == IND_OP_SCATTER_REDUCE && !strcmp(n->attr[1].s, "mean")) return false; /* divides all elements */
+    const bool masked = n->op == IND_OP_INDEX_PUT && n->num_operands > 2 && n->operand[2];
+    return !masked || g->tensor[n->operand[2]].dtype != IND_BOOL;
+}
+
+/* Returns the operand whose memory result k of a view op shows. */
+static uint32_t graph__viewed_operand(const ind__node *n, uint32_t k) {
+    const bool each = n->op == IND_OP_BROADCAST_TENSORS || n->op == IND_OP_MESHGRID;
+    return n->operand[each ? k : 0];
+}
+
+static void graph__find_memory(graph__reinplace *p) {
+    const ind_graph *g = p->g;
+    for (uint32_t i = 1; i < g->num_nodes; i++) {
+        const ind__node *n = &g->node[i];
+        const bool view = ind__op_has(n->op, 'V');
+        for (uint32_t k = 0; k < n->num_results; k++)
+            p->memory[n->result + k] = view ? p->memory[graph__viewed_operand(n, k)] : n->result + k;
+    }
+    for (uint32_t i = 0; i < g->outputs.num; i++) {
+        const uint32_t t = g->outputs.output[i].tensor;
+        if (p->memory[t] == t && graph__producer_of(g, t)->op != IND_OP_INPUT) p->pinned[t] = 1;
+    }
+    for (uint32_t i = 0; i < g->in_place.num; i++) p->pinned[p->memory[g->in_place.mutation[i].value]] = 1;
+}
+
+static void graph__add_reader(const graph__reinplace *p, uint32_t tensor, uint32_t node, bool fill) {
+    const uint32_t t = p->memory[tensor];
+    if (!tensor) return;
+    if (fill)
+        p->reader[p->first[t]++] = node;
+    else
+        p->first[t + 1]++;
+}
+
+/* Lists the readers of each memory. A view reads nothing by itself, unless it is an output: then it is copied. */
+static void graph__find_readers(const graph__reinplace *p) {
+    const ind_graph *g = p->g;
+    for (int fill = 0; fill < 2; fill++) {
+        for (uint32_t i = 0; i < g->outputs.num; i++) {
+            const uint32_t t = g->outputs.output[i].tensor;
+            if (p->memory[t] != t) graph__add_reader(p, t, g->tensor[t].node, fill);
+        }
+        for (uint32_t i = 1; i < g->num_nodes; i++) {
+            const ind__node *n = &g->node[i];
+            for (uint32_t k = 0; !ind__op_has(n->op, 'V') && k < n->num_operands; k++)
+                graph__add_reader(p, n->operand[k], i, fill);
+        }
+        for (uint32_t t = 1; !fill && t <= g->num_tensors; t++) p->first[t] += p->first[t - 1];
+    }
+    for (uint32_t t = g->num_tensors; t > 0; t--) p->first[t] = p->first[t - 1]; /* filling has advanced them */
+    p->first[0] = 0;
+}
+
+/* Marks the updates of which an input's new value is the last. */
+static void graph__find_leading(const graph__reinplace *p) {
+    const ind_graph *g = p->g;
+    for (uint32_t i = 0; i < g->in_place.num; i++) {
+        const struct ind__mutation *m = &g->in_place.mutation[i];
+        for (int mark = 0; mark < 2; mark++) {
+            uint32_t t = m->value;
+            for (const ind__node *n = graph__producer_of(g, t); ind__op_has(n->op, 'V') || graph__is_update(g, n);
+                 n = graph__producer_of(g, t)) {
+                if (mark) p->leads[t] = 1;
+                t = n->operand[0];
+            }
+            if (t != m->input) break;
+        }
+    }
+}
+
+/* True if the memory may be changed by an update with this result, if nothing reads it later. */
+static bool graph__may_change_memory(const graph__reinplace *p, uint32_t t, uint32_t result) {
+    const ind__node *n = graph__producer_of(p->g, t);
+    if (p->pinned[t] || n->op == IND_OP_CONST) return false;
+    return n->op != IND_OP_INPUT || p->leads[result] || p->g->tensor[t].donated;
+}
+
+/* ---- moves */
+
+static bool graph__take_steps(graph__reinplace *p, uint64_t steps) {
+    if (p->steps < steps) return false;
+    p->steps -= steps;
+    return true;
+}
+
+/* Returns the last position at which a node other than n reads the memory. */
+static uint32_t graph__last_read_at(const graph__reinplace *p, uint32_t t, uint32_t n) {
+    uint32_t last = 0;
+    for (uint32_t r = p->first[t]; r < p->first[t + 1]; r++) {
+        const uint32_t at = p->position[p->reader[r]];
+        if (p->reader[r] != n && at > last) last = at;
+    }
+    return last;
+}
+
+/* Marks what needs node n, up to a position. An update in place needs the readers of the old values, too. */
+static void graph__mark_after(const graph__reinplace *p, uint32_t n, uint32_t last) {
+    const ind_graph *g = p->g;
+    p->after[n] = n;
+    for (uint32_t at = p->position[n] + 1; at <= last; at++) {
+        const uint32_t m = p->order[at], old = p->in_place[m];
+        bool needs = false;
+        for (uint32_t k = 0; !needs && k < g->node[m].num_operands; k++)
+            needs = g->node[m].operand[k] && p->after[g->tensor[g->node[m].operand[k]].node] == n;
+        for (uint32_t r = old ? p->first[old] : 0; old && !needs && r < p->first[old + 1]; r++)
+            needs = p->reader[r] != m && p->after[p->reader[r]] == n;
+        if (needs) p->after[m] = n;
+    }
+}
+
+/* True if node m needs n and reads the memory, but only to write what it got from n back. */
+static bool graph__writes_back(const graph__reinplace *p, uint32_t m, uint32_t t, uint32_t n) {
+    const ind__node *x = &p->g->node[m];
+    return p->after[m] == n && graph__is_update(p->g, x) && p->memory[x->operand[0]] == t;
+}
+
+/* Returns a reader of the memory behind node n that needs n (or does not); 0: none. */
+static uint32_t graph__reader_behind(const graph__reinplace *p, uint32_t t, uint32_t n, bool needs) {
+    for (uint32_t r = p->first[t]; r < p->first[t + 1]; r++) {
+        const uint32_t m = p->reader[r];
+        if (m == n || p->position[m] <= p->position[n] || graph__writes_back(p, m, t, n)) continue;
+        if ((p->after[m] == n) == needs) return m;
+    }
+    return 0;
+}
+
+/* Marks what is moved before node n: the readers of the memory behind it, and what these need. Inputs and constants
+   are moved too, so that their order remains. */
+static void graph__mark_before(const graph__reinplace *p, uint32_t t, uint32_t n, uint32_t last) {
+    const ind_graph *g = p->g;
+    for (uint32_t r = p->first[t]; r < p->first[t + 1]; r++)
+        if (p->position[p->reader[r]] > p->position[n] && p->after[p->reader[r]] != n) p->before[p->reader[r]] = n;
+    for (uint32_t at = last; at > p->position[n]; at--) {
+        const uint32_t m = p->order[at], old = p->in_place[m];
+        const ind__node *x = &g->node[m];
+        if (x->op == IND_OP_INPUT || x->op == IND_OP_CONST) p->before[m] = n;
+        if (p->before[m] != n) continue;
+        for (uint32_t k = 0; k < x->num_operands; k++)
+            if (x->operand[k]) p->before[g->tensor[x->operand[k]].node] = n;
+        for (uint32_t r = old ? p->first[old] : 0; old && r < p->first[old + 1]; r++)
+            if (p->reader[r] != m) p->before[p->reader[r]] = n;
+    }
+}
+
+/* Moves the marked nodes of the positions of n .. last before the others. */
+static bool graph__move_before(graph__reinplace *p, uint32_t n, uint32_t last) {
+    const uint32_t begin = p->position[n], num = last - begin + 1;
+    uint32_t *moved = ind__alloc(p->g->context, num * sizeof *moved), at = 0;
+    if (!moved) return false;
+    for (int marked = 1; marked >= 0; marked--)
+        for (uint32_t k = begin; k <= last; k++)
+            if ((p->before[p->order[k]] == n && p->order[k] != n) == marked) moved[at++] = p->order[k];
+    for (uint32_t k = 0; k < num; k++) {
+        p->order[begin + k] = moved[k];
+        p->position[moved[k]] = begin + k;
+    }
+    ind__free(p->g->context, moved);
+    p->changed = true;
+    return true;
+}
+
+static const char *graph__first_result_name(const ind_graph *g, uint32_t node) {
+    const char *name = g->tensor[g->node[node].result].name;
+    return name ? name : "?";
+}
+
+/* Moves the later readers of the memory that update n may change before n. False: out of memory. */
+static bool graph__place_update(graph__reinplace *p, uint32_t n) {
+    const ind_graph *g = p->g;
+    const ind__node *x = &g->node[n];
+    if (!graph__is_update(g, x)) return true;
+    const uint32_t t = p->memory[x->operand[0]], last = graph__last_read_at(p, t, n);
+    if (!graph__may_change_memory(p, t, x->result)) return true;
+    if (last <= p->position[n]) {
+        p->in_place[n] = t;
+        return true;
+    }
+    const bool computed = graph__producer_of(g, t)->op != IND_OP_INPUT;
+    for (uint32_t r = p->first[t]; computed && r < p->first[t + 1]; r++) /* one of several updates: the last one */
+        if (p->position[p->reader[r]] > p->position[n] && graph__is_update(g, &g->node[p->reader[r]])) return true;
+    if (!graph__take_steps(p, 2 * (uint64_t)(last - p->position[n]))) return true;
+    graph__mark_after(p, n, last);
+    const uint32_t blocked = graph__reader_behind(p, t, n, true), late = graph__reader_behind(p, t, n, false);
+    if (blocked) {
+        graph__log(
+            p->log, "reinplace", true, "%s (%s) does not change %s in place: %s (%s) reads the old values and needs %s",
+            graph__first_result_name(g, n), ind__op_name(x->op), g->tensor[t].name,
+            graph__first_result_name(g, blocked), ind__op_name(g->node[blocked].op), graph__first_result_name(g, n));
+        return true;
+    }
+    p->in_place[n] = t;
+    if (!late) return true;
+    if (!graph__may_change(p->log)) return true;
+    graph__mark_before(p, t, n, last);
+    graph__log(p->log, "reinplace", false, "%s (%s) reads %s before %s (%s) changes it in place",
+               graph__first_result_name(g, late), ind__op_name(g->node[late].op), g->tensor[t].name,
+               graph__first_result_name(g, n), ind__op_name(x->op));
+    return graph__move_before(p, n, last);
+}
+
+/* ---- updates of views */
+
+/* True if n writes an updated view of its first operand back. */
+static bool graph__writes_view_back(const ind_graph *g, const ind__node *n) {
+    const ind__node *inner = ind__op_has(n->op, 'W') ? graph__producer_of(g, n->operand[1]) : n;
+    return inner != n && graph__is_update(g, inner) && g->tensor[inner->result].dtype == g->tensor[n->result].dtype &&
+           graph__shows_written_part(g, inner->operand[0], n);
+}
+
+/* If n writes the updated view u back: moves n behind the update, and lets the other readers of u read the result of n.
+   False: out of memory. */
+static bool graph__forward_view(graph__reinplace *p, uint32_t n) {
+    const ind_graph *g = p->g;
+    const ind__node *x = &g->node[n];
+    if (!graph__writes_view_back(p->g, x)) return true;
+    const uint32_t u = x->operand[1], inner = g->tensor[u].node, c = p->memory[x->operand[0]];
+    if (!graph__last_read_at(p, u, n)) return true; /* nothing else reads it */
+    uint32_t last = graph__last_read_at(p, c, n);
+    last = last > p->position[n] ? last : p->position[n];
+    if (!graph__take_steps(p, last - p->position[inner])) return true;
+    graph__mark_after(p, inner, last);
+    const uint32_t blocked = graph__reader_behind(p, c, inner, true);
+    if (blocked) {
+        graph__log(p->log, "reinplace", true,
+                   "%s (%s) is not read from %s (%s): %s (%s) needs it and reads the old values of %s",
+                   g->tensor[u].name, ind__op_name(g->node[inner].op), g->tensor[x->result].name, ind__op_name(x->op),
+                   graph__first_result_name(g, blocked), ind__op_name(g->node[blocked].op), g->tensor[c].name);
+        return true;
+    }
+    if (!graph__may_change(p->log)) return true;
+    graph__log(p->log, "reinplace", false, "%s (%s) is read from %s (%s)", g->tensor[u].name,
+               ind__op_name(g->node[inner].op), g->tensor[x->result].name, ind__op_name(x->op));
+    for (uint32_t at = p->position[n]; at > p->position[inner] + 1; at--) {
+        p->order[at] = p->order[at - 1];
+        p->position[p->order[at]] = at;
+    }
+    p->position[n] = p->position[inner] + 1;
+    p->order[p->position[n]] = n;
+    p->forward[n] = u;
+    return p->changed = true;
+}
+
+/* ---- one round */
+
+static bool graph__reinplace_begin(graph__reinplace *p) {
+    const ind_graph *g = p->g;
+    ind_context *c = g->context;
+    const size_t nodes = g->num_nodes + (size_t)1, tensors = g->num_tensors + (size_t)2;
+    size_t reads = 1 + (size_t)g->outputs.num;
+    for (uint32_t i = 1; i < g->num_nodes; i++) reads += g->node[i].num_operands;
+    p->order = ind__alloc(c, nodes * sizeof *p->order);
+    p->position = ind__alloc(c, nodes * sizeof *p->position);
+    p->after = ind__alloc(c, nodes * sizeof *p->after);
+    p->before = ind__alloc(c, nodes * sizeof *p->before);
+    p->in_place = ind__alloc(c, nodes * sizeof *p->in_place);
+    p->forward = ind__alloc(c, nodes * sizeof *p->forward);
+    p->memory = ind__alloc(c, tensors * sizeof *p->memory);
+    p->first = ind__alloc(c, tensors * sizeof *p->first);
+    p->pinned = ind__alloc(c, tensors);
+    p->leads = ind__alloc(c, tensors);
+    p->reader = ind__alloc(c, reads * sizeof *p->reader);
+    p->steps = GRAPH__REINPLACE_STEPS * (uint64_t)nodes;
+    if (!p->order || !p->position || !p->after || !p->before || !p->in_place || !p->forward || !p->memory ||
+        !p->first || !p->pinned || !p->leads || !p->reader)
+        return false;
+    for (uint32_t i = 1; i < g->num_nodes; i++) p->order[i] = p->position[i] = i;
+    graph__find_memory(p);
+    graph__find_readers(p);
+    graph__find_leading(p);
+    return true;
+}
+
+static void graph__reinplace_end(const graph__reinplace *p) {
+    ind_context *c = p->g->context;
+    ind__free(c, p->order);
+    ind__free(c, p->position);
+    ind__free(c, p->after);
+    ind__free(c, p->before);
+    ind__free(c, p->in_place);
+    ind__free(c, p->forward);
+    ind__free(c, p->memory);
+    ind__free(c, p->first);
+    ind__free(c, p->pinned);
+    ind__free(c, p->leads);
+    ind__free(c, p->reader);
+}
+
+/* Plans a round: first the views; if none is left, the order. Sizes that depend on data have nodes that others need
+   without reading them: such graphs keep their order. */
+static bool graph__reinplace_plan(graph__reinplace *p) {
+    bool ok = true;
+    for (uint32_t i = 1; ok && i < p->g->num_nodes; i++) ok = graph__forward_view(p, i);
+    for (uint32_t i = 1; ok && !p->changed && i < p->g->num_nodes; i++) ok = graph__place_update(p, i);
+    return ok;
+}
+
+/* Adds the view of the result of an update that is read in place of its part. Returns 0 on failure. */
+static uint32_t graph__add_forwarded(graph__rewrite *r, const ind__node *update) {
+    const ind_graph *g = r->from;
+    const ind__node *inner = graph__producer_of(g, update->operand[1]),
+                    *view = graph__producer_of(g, inner->operand[0]);
+    uint32_t whole = r->map[update->result];
+    return ind__graph_add(r->to, view->op, &whole, 1, view->attr, view->num_attrs, NULL, NULL).id;
 }
 
 /* ======================================================================================= src/graph/patterns/match.c */
@@ -25652,10 +26420,12 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_CANONICAL] = graph__pass_canonical,
     [IND_PASS_NOOP] = graph__pass_noop,
     [IND_PASS_CSE] = graph__pass_cse,
+    [IND_PASS_ALGEBRA] = graph__pass_algebra,
     [IND_PASS_PATTERNS] = NULL,       /* replaces several nodes: graph__apply */
     [IND_PASS_MERGE_PRODUCTS] = NULL, /* replaces several nodes: graph__merge_products */
     [IND_PASS_BATCH_PRODUCTS] = NULL, /* replaces several nodes: graph__batch_products */
     [IND_PASS_PREPARE] = NULL,        /* splits the graph, last: ind__graph_split */
+    [IND_PASS_REINPLACE] = NULL,      /* chooses the order of the nodes: graph__reinplace_plan */
 };
 
 static const char *const graph__pass_name[IND_NUM_PASSES] = {
@@ -25772,7 +26542,9 @@ static bool graph__copy_node(graph__rewrite *r, uint32_t i, uint32_t *operands) 
     n.operand = operands;
     uint32_t x = graph__rewrite_node(r, &n);
     for (uint32_t k = 0; x && k < n.num_results; k++) r->map[n.result + k] = x + k;
-    return x != 0;
+    if (!x || !r->plan || !r->plan->forward[i]) return x != 0;
+    const uint32_t forwarded = r->plan->forward[i];
+    return (r->map[forwarded] = graph__add_forwarded(r, &r->from->node[i])) != 0;
 }
 
 /* Copies the nodes behind node i that some tensors need. */
@@ -25856,9 +26628,11 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
     const ind_graph *g = r->from;
     ind_status status = graph__copy_declarations(r);
     if (status) return status;
-    for (uint32_t i = 1; i < g->num_nodes; i++) {
+    for (uint32_t at = 1; at < g->num_nodes; at++) {
+        const uint32_t i = r->plan ? r->plan->order[at] : at, application = r->application ? r->application_of[i] : 0;
         if (!r->live[i] || r->map[g->node[i].result]) continue;
-        if (r->application && r->application_of[i] && !graph__replace(r, i, operands)) return graph__rewrite_status(r);
+        if (application && !graph__replace(r, i, operands)) return graph__rewrite_status(r);
+        if (application && !r->application[application - 1].refused) continue; /* other results have no readers */
         if (r->merged && r->merged->group_of[i] && !graph__merge_products(r, i, operands))
             return graph__rewrite_status(r);
         if (r->batched && r->batched->batch_of[i] && !graph__batch_products(r, i, operands))
@@ -25932,7 +26706,9 @@ static ind_status graph__settle(graph__optimiser *o, uint32_t enabled) {
     for (int iteration = 0; !status && changed && iteration < IND__MAX_ITERATIONS; iteration++) {
         graph__rewrite r = {.from = o->now, .enabled = enabled, .log = o->options->log};
         r.given = o->now == o->given;
-        status = graph__rewrite_once(&r);
+        r.users = graph__count_readers(o->now);
+        status = r.users ? graph__rewrite_once(&r) : ind__failed(o->now->context);
+        ind__free(o->now->context, r.users);
         if (!status) graph__advance(o, &r);
         changed = r.changed;
     }
@@ -26008,7 +26784,7 @@ static bool graph__runs(const graph__optimiser *o, ind_pass pass) {
 static ind_status graph__run_round(graph__optimiser *o, uint32_t *applied) {
     ind_status status = IND_OK;
     *applied = 0;
-    graph__forget_misses(o->options->log);
+    graph__forget_misses(o->options->log, NULL);
     if (graph__runs(o, IND_PASS_PATTERNS)) status = graph__apply_patterns(o, applied);
     const bool batches = pattern__listed(o->options->enabled_patterns, "batch_products");
     if (!status && !*applied && batches && graph__runs(o, IND_PASS_BATCH_PRODUCTS))
@@ -26053,6 +26829,24 @@ static ind_status graph__run_user_passes(graph__optimiser *o, ind_pass_point poi
     return status;
 }
 
+/* Repeats rounds of REINPLACE until nothing changes. */
+static ind_status graph__order_updates(graph__optimiser *o) {
+    ind_status status = IND_OK;
+    bool changed = o->enabled >> IND_PASS_REINPLACE & 1;
+    for (int round = 0; !status && changed && round < GRAPH__REINPLACE_ROUNDS; round++) {
+        if (o->now->data_sizes.num) return IND_OK;
+        graph__forget_misses(o->options->log, "reinplace");
+        graph__reinplace p = {.g = o->now, .log = o->options->log};
+        graph__rewrite r = {.from = o->now, .enabled = o->enabled, .log = o->options->log, .plan = &p};
+        status = graph__reinplace_begin(&p) && graph__reinplace_plan(&p) ? IND_OK : ind__failed(o->now->context);
+        changed = p.changed;
+        if (!status && changed) status = graph__rewrite_once(&r);
+        graph__reinplace_end(&p);
+        if (r.to) graph__advance(o, &r);
+    }
+    return status;
+}
+
 /* The passes of a compile: of the user and of patterns, too. */
 static ind_status graph__run_all_passes(graph__optimiser *o) {
     bool changed;
@@ -26062,6 +26856,7 @@ static ind_status graph__run_all_passes(graph__optimiser *o) {
         status = graph__run_passes(o);
         if (!status) status = graph__run_user_passes(o, IND_POINT_OPTIMISED, &changed);
     }
+    if (!status) status = graph__order_updates(o);
     if (!status) status = graph__run_user_passes(o, IND_POINT_LOWERING, &changed);
     if (!status && changed) status = graph__settle(o, o->enabled & 1u << IND_PASS_DCE);
     return !status && o->options->log->failed ? ind__failed(o->given->context) : status;
@@ -28890,8 +29685,8 @@ static bool graph__raise_rename(ind_graph *g) {
 
 /* Removes unused and duplicate nodes: returns a rewritten copy, with the conditions moved to it. */
 static ind_graph *graph__raise_tidy(ind_graph *g) {
-    const ind__pass_options options = {.disabled =
-                                           1u << IND_PASS_FOLD | 1u << IND_PASS_NOOP | 1u << IND_PASS_PATTERNS};
+    const ind__pass_options options = {.disabled = 1u << IND_PASS_FOLD | 1u << IND_PASS_NOOP | 1u << IND_PASS_ALGEBRA |
+                                                   1u << IND_PASS_PATTERNS};
     ind_graph *out = NULL;
     if (g->status || ind__graph_optimise(g, &options, &out)) {
         if (!g->status) ind__graph_fail(g, ind__failed(g->context), "%s", ind_error(g->context));

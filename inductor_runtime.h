@@ -2168,7 +2168,7 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     info->dtype = b->dtype;
     info->rank = b->layout.rank;
     memcpy(info->size, b->layout.size, sizeof info->size);
-    info->mutated = info->kind == IND_BINDING_INPUT && b->mutated_by;
+    info->mutated = info->kind == IND_BINDING_INPUT && b->mutated_by && !b->donated;
     info->donated = b->donated;
     info->takes_over = -1;
     x->memory.buffer_binding[buffer] = at;

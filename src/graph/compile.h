@@ -24,9 +24,11 @@ typedef enum ind_stage {
     X(CANONICAL, "canonical")           /* one form for ops with several: conv2d becomes convolution */                \
     X(NOOP, "noop")                     /* identities: x + 0, x * 1, cast to the same type, identity views */          \
     X(CSE, "cse")                       /* common subexpressions */                                                    \
+    X(ALGEBRA, "algebra")               /* parts of one tensor, dead updates */                                        \
     X(PATTERNS, "patterns")             /* matches of patterns: ind_pattern_register */                                \
     X(MERGE_PRODUCTS, "merge_products") /* products of one tensor with weights */                                      \
     X(BATCH_PRODUCTS, "batch_products") /* products of all matrices of a tensor; only if enabled_patterns names it */  \
+    X(REINPLACE, "reinplace")           /* the order in which updates can be written in place */                       \
     X(PREPARE, "prepare")               /* what depends on constants alone is computed once: ind_module_prepare */
 
 typedef enum ind_pass {

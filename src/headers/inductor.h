@@ -195,10 +195,14 @@ extern "C" {
 //@ graph/import.c
 //@ graph/passes/log.c
 //@ graph/passes/passes.c
+//@ graph/passes/bounds.c
 //@ graph/passes/fold.c
-//@ graph/passes/noop.c
 //@ graph/passes/cse.c
 //@ graph/passes/canonical.c
+//@ graph/passes/views.c
+//@ graph/passes/noop.c
+//@ graph/passes/algebra.c
+//@ graph/passes/reinplace.c
 //@ graph/patterns/match.c
 //@ graph/patterns/find.c
 //@ graph/patterns/apply.c

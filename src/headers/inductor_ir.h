@@ -25,7 +25,8 @@
    Contents (search for the anchor)
        >>config >>status >>context >>dtype >>expr >>ops >>body >>layout >>loops >>text >>eval >>internal
        implementation: >>threads >>memory >>string >>intern >>simplify >>facts >>assume >>import >>index >>expr-text
-       >>program >>record >>replay >>boxes >>realise >>verify >>print >>evaluate
+       >>program >>simplify >>record >>replay >>boxes >>realise >>verify >>print
+       >>evaluate
 */
 #ifndef INDUCTOR_IR_H
 #define INDUCTOR_IR_H
@@ -111,6 +112,7 @@ extern "C" {
 //@ ir/expr/print.c
 //@ ir/expr/parse.c
 //@ ir/loops/program.c
+//@ ir/loops/simplify.c
 //@ ir/loops/record.c
 //@ ir/loops/functions.c
 //@ ir/loops/replay.c

@@ -9,6 +9,7 @@ typedef struct sched__check {
     uint32_t *step;        /* by loop: 1 + kernel */
     uint32_t *made;        /* by buffer: 1 + kernel that stores it */
     uint32_t *last;        /* by kernel: the last one of its launch */
+    uint32_t *contents;    /* by buffer that owns memory: the buffer whose values the memory has */
     sched__lifetime *life; /* by buffer: lifetime in the arena; size invalid: not in the arena. From the first kernel of
                           the launch that writes it to the last kernel of the last launch that uses it */
     sched__range_values *number;    /* by buffer: bytes in the arena */
@@ -232,10 +233,39 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
     return true;
 }
 
+static uint32_t sched__memory_of(const ind_schedule *s, uint32_t b) {
+    return s->storage[b] ? s->storage[b] : ind__buffer_home(s->program, b);
+}
+
+/* Simulates the kernels in order, with what is in each memory; uses no dependency, and not which version changes which.
+   A kernel reads a buffer only while its memory has the buffer's values, and changes a memory that has those of the
+   version before. An output may be bound to the donated input that it takes over. */
+static bool sched__check_contents(sched__check *v) {
+    const ind_schedule *s = v->s;
+    for (uint32_t b = 1; b < s->program->num_buffers; b++)
+        if (s->program->buffer[b].kind != IND__BUFFER_COMPUTED) v->contents[sched__memory_of(s, b)] = b;
+    for (uint32_t k = v->kernel = 0; k < s->num_kernels; v->kernel = ++k) {
+        const ind_kernel *kernel = &s->kernel[k];
+        for (uint32_t i = 0; i < kernel->num_reads; i++) {
+            v->buffer = kernel->arg[i], v->other = v->contents[sched__memory_of(s, v->buffer)];
+            if (v->other != v->buffer) return false;
+        }
+        for (uint32_t i = kernel->num_reads; i < kernel->num_args; i++) {
+            const uint32_t b = v->buffer = kernel->arg[i], memory = sched__memory_of(s, b);
+            const uint32_t old = s->program->buffer[b].mutates;
+            v->other = v->contents[memory];
+            if (old && v->other != old) return false;
+            v->contents[memory] = b;
+            if (s->takes_over[b]) v->contents[s->takes_over[b]] = b;
+        }
+    }
+    return true;
+}
+
 /* The donated input whose memory the buffer uses or may be bound to; 0: none. */
 static uint32_t sched__donated_storage(const ind_schedule *s, uint32_t b) {
     if (s->takes_over[b]) return s->takes_over[b];
-    return b != s->storage[b] && s->program->buffer[s->storage[b]].donated ? s->storage[b] : 0;
+    return b != s->storage[b] && sched__is_donated(s->program, s->storage[b]) ? s->storage[b] : 0;
 }
 
 /* Also ends the lifetimes of old versions. */
@@ -403,7 +433,7 @@ static bool sched__check_donated(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t k = 0; k < v->s->num_kernels; k++)
         for (uint32_t i = 0; i < v->s->kernel[k].num_reads; i++)
-            if (p->buffer[v->s->kernel[k].arg[i]].donated) v->made[v->s->kernel[k].arg[i]] = 1;
+            if (sched__is_donated(p, v->s->kernel[k].arg[i])) v->made[v->s->kernel[k].arg[i]] = 1;
     for (uint32_t k = v->kernel = 0; k < v->s->num_kernels; v->kernel = ++k) {
         const ind_kernel *kernel = &v->s->kernel[k];
         for (uint32_t i = kernel->num_reads; i < kernel->num_args; i++) {
@@ -554,6 +584,7 @@ static const struct {
     {"the kernels of a launch are independent", sched__check_parts},
     {"each buffer that a kernel reads is an input or was written once, by an earlier kernel",
      sched__check_reads_follow_writes},
+    {"when a kernel reads a buffer, or changes it in place, its memory has the buffer's values", sched__check_contents},
     {"an old version is written before the in-place change, is not read after it, and shares its memory",
      sched__check_versions},
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
@@ -578,9 +609,11 @@ ind_status ind__schedule_verify(const ind_schedule *s) {
     v.step = ind__alloc(c, (s->program->num_loops + 1) * sizeof *v.step);
     v.made = ind__alloc(c, (buffers + 1) * sizeof *v.made);
     v.last = ind__alloc(c, ((size_t)s->num_kernels + 1) * sizeof *v.last);
+    v.contents = ind__alloc(c, (buffers + 1) * sizeof *v.contents);
     v.life = ind__alloc(c, (buffers + 1) * sizeof *v.life);
     v.number = ind__alloc(c, (buffers + 1) * sizeof *v.number);
-    ind_status status = v.step && v.made && v.last && v.life && v.number ? IND_OK : IND_OUT_OF_MEMORY;
+    const bool ready = v.step && v.made && v.last && v.contents && v.life && v.number;
+    ind_status status = ready ? IND_OK : IND_OUT_OF_MEMORY;
     for (size_t i = 0; !status && i < sizeof sched__rules / sizeof *sched__rules; i++) {
         if (sched__rules[i].holds(&v)) continue;
         status = IND_OUT_OF_MEMORY; /* a proof without memory proves nothing; the reason is recorded */
@@ -590,6 +623,7 @@ ind_status ind__schedule_verify(const ind_schedule *s) {
     }
     ind__free(c, v.number);
     ind__free(c, v.life);
+    ind__free(c, v.contents);
     ind__free(c, v.last);
     ind__free(c, v.made);
     ind__free(c, v.step);

@@ -389,6 +389,41 @@ static void swap_kernels(ind_schedule *s, uint32_t a, uint32_t b) {
     s->kernel[b] = k;
 }
 
+/* Without the link from the old version to the new one, the order of the loops says nothing about a reader of the old
+   values that runs too late: what is in the memory does. */
+static void test_contents(ind_context *ctx, ind_module *m, uint32_t old, uint32_t writer) {
+    static const char rule[] = "when a kernel reads a buffer, or changes it in place, its memory has the buffer's values";
+    ind_schedule *s = m->desc.schedule;
+    uint32_t reader = 0;
+    for (uint32_t k = 0; k < s->num_kernels; k++)
+        for (uint32_t i = 0; i < s->kernel[k].num_reads; i++) reader = s->kernel[k].arg[i] == old ? k : reader;
+    CHECK(reader < writer, "kernel %u reads the old values, kernel %u changes them", reader, writer);
+    swap_kernels(s, reader, writer);
+    CHECK(ind__schedule_verify(s) == IND_VERIFY && strstr(ind_error(ctx), rule), "%s", ind_error(ctx));
+    swap_kernels(s, reader, writer);
+}
+
+/* Two intermediates that are live at once in one memory, and an output in a donated input that is read again. */
+static void test_memory_contents(ind_context *ctx) {
+    static const char rule[] = "when a kernel reads a buffer, or changes it in place, its memory has the buffer's values";
+    ind_module *m = compile(ctx, "graph g {\n  input x : f32[8, 8]\n  input w : f32[8, 8]\n  a = matmul(x, w)\n"
+                                 "  b = matmul(a, w)\n  c = matmul(b, a)\n  d = matmul(c, a)\n  donate x\n  output d\n}\n");
+    if (!m) return;
+    ind_schedule *s = m->desc.schedule;
+    CHECK(s->num_kernels == 4 && !ind__schedule_verify(s), "%s", ind_error(ctx));
+    const uint32_t a = s->kernel[0].arg[s->kernel[0].num_args - 1], b = s->kernel[1].arg[s->kernel[1].num_args - 1];
+    const uint32_t x = s->kernel[0].arg[0], d = s->kernel[3].arg[s->kernel[3].num_args - 1], keep = s->storage[b];
+    s->storage[b] = s->storage[a];
+    expect_broken(ctx, m, rule);
+    s->storage[b] = keep;
+    s->takes_over[d] = 0;
+    CHECK(!ind__schedule_verify(s), "%s", ind_error(ctx));
+    s->kernel[3].arg[0] = x; /* fine: the memory has its old values .. */
+    s->takes_over[b] = x;    /* .. unless an earlier kernel may write there */
+    CHECK(ind__schedule_verify(s) == IND_VERIFY, "accepted");
+    ind_module_destroy(m);
+}
+
 static void test_verifiers(ind_context *ctx) {
     static const char rule[] = "an old version is written before the in-place change, is not read after it, and shares its memory";
     ind_module *m = compile(ctx, "graph g {\n  input x : f32[8, 6]\n  input u : f32[8, 6]\n  input i : i64[8, 6]\n"
@@ -419,6 +454,7 @@ static void test_verifiers(ind_context *ctx) {
     swap_kernels(s, reader, writer);
     p->buffer[old].mutated_by = 0;
     expect_broken(ctx, m, "the versions of a buffer differ in layout");
+    test_contents(ctx, m, old, writer);
     p->buffer[old].mutated_by = version;
     for (uint32_t l = 0; l < p->num_loops; l++) {
         for (uint32_t i = 1; i < p->loop[l].body->num_inst; i++) {
@@ -492,6 +528,7 @@ int main(void) {
     test_decode(ctx, true);
     test_schedule(ctx);
     test_verifiers(ctx);
+    test_memory_contents(ctx);
     test_out_of_range(ctx);
     ind_context_destroy(ctx);
     test_allocations();

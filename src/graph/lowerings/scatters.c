@@ -5,15 +5,37 @@ static bool graph__same_memory(const ind__box *a, const ind__box *b) {
     return a && b && (a->storage == b->storage || (a->storage->buffer && a->storage->buffer == b->storage->buffer));
 }
 
-/* True if the memory of the box may be overwritten: its buffer belongs to the program or to a mutated input. */
-static bool graph__may_overwrite(const graph__lowering *w, const ind__box *x) {
+/* True if the result, or what later updates make of it in place, is an output. Outputs are in memory of the caller, so
+   one in the memory of an input would be copied at the end. */
+static bool graph__ends_as_output(const graph__lowering *w, uint32_t tensor) {
+    for (;;) {
+        const uint32_t next = w->last_user[tensor];
+        if (w->first_output[tensor]) return true;
+        const ind__node *n = next && next < w->graph->num_nodes ? &w->graph->node[next] : NULL;
+        if (!n || !ind__op_has(n->op, 'W') || n->operand[0] != tensor) return false;
+        tensor = n->result;
+    }
+}
+
+/* True if the memory of the box may be overwritten: its buffer belongs to the program, or to a mutated or donated
+   input. */
+static bool graph__may_overwrite(const graph__lower_ctx *l, const ind__box *x) {
+    const graph__lowering *w = l->w;
     if (!x->identity) return false;
     if (!x->storage->buffer) return true;
     const ind__buffer *b = &w->program->buffer[x->storage->buffer];
     if (b->output || b->mutated_by || b->kind == IND__BUFFER_CONST) return false;
     if (b->kind == IND__BUFFER_COMPUTED) return true;
+    if (b->donated) return !graph__ends_as_output(w, l->node->result);
     uint32_t input = ind__find_tensor(w->graph, b->name, strlen(b->name));
     return ind__find_mutation(w->graph, input) != NULL;
+}
+
+/* Bytes of the elements at the hints. */
+static double graph__hinted_bytes(const ind__box *x) {
+    double bytes = (double)ind_dtype_bytes(x->storage->dtype);
+    for (int d = 0; d < x->rank; d++) bytes *= (double)ind_hint(x->size[d]);
+    return bytes;
 }
 
 /* True if this op is the last reader of operand 0, and reads it only as operand 0. A pending output, such as a
@@ -22,18 +44,26 @@ static bool graph__last_read(const graph__lower_ctx *l, const ind__box *x) {
     return x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
 }
 
-static bool graph__is_last_use(const graph__lower_ctx *l, const ind__box *x) {
-    if (!graph__may_overwrite(l->w, x)) return false;
-    for (uint32_t k = 1; k < l->node->num_operands; k++)
-        if (graph__same_memory(x, graph__lower_operand_box(l, k))) return false;
-    return graph__last_read(l, x);
+/* Copies the other operands that show the memory of operand 0, such as values that are a part of it. False: they are
+   not smaller together than a copy of operand 0 at the hints, or there is no memory for them. */
+static bool graph__copy_overlaps(const graph__lower_ctx *l, const ind__box *x) {
+    double bytes = 0, whole = graph__hinted_bytes(x);
+    for (uint32_t k = 1; k < l->node->num_operands; k++) {
+        const ind__box *other = graph__lower_operand_box(l, k);
+        bytes += graph__same_memory(x, other) ? graph__hinted_bytes(other) : 0;
+    }
+    for (uint32_t k = 1; bytes < whole && k < l->node->num_operands; k++) {
+        ind__box **other = &l->w->box[l->node->operand[k]];
+        if (graph__same_memory(x, *other) && !(*other = ind__box_copy(l->w->program, *other))) return false;
+    }
+    return bytes < whole;
 }
 
 /* Records, for the schedule's text, the reader that prevents a change of operand 0 in place. */
 static void graph__record_copy(const graph__lower_ctx *l, const ind__box *x) {
     ind__lowered *p = l->w->program;
     const uint32_t here = (uint32_t)(l->node - l->w->graph->node);
-    if (!x->storage->buffer || !graph__may_overwrite(l->w, x)) return;
+    if (!x->storage->buffer || !graph__may_overwrite(l, x)) return;
     ind__copied_whole *k =
         IND__PUSH(p->context, ind__copied_whole, p->copied_whole, p->num_copied_whole, p->cap_copied_whole);
     uint32_t reader = graph__last_read(l, x) ? here : x->storage->last_reader;
@@ -44,7 +74,8 @@ static void graph__record_copy(const graph__lower_ctx *l, const ind__box *x) {
 static ind__box *graph__lower_base(graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
     if (l->scatter.into) return l->scatter.into;
-    if (!graph__is_last_use(l, self)) {
+    const bool last = graph__may_overwrite(l, self) && graph__last_read(l, self);
+    if (!last || !graph__copy_overlaps(l, self)) {
         graph__record_copy(l, self);
         return ind__box_copy(l->w->program, self);
     }

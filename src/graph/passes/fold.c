@@ -91,11 +91,19 @@ static bool graph__fold_value(const ind_graph *g, const ind__node *n, ind_dtype 
     if (n->op == IND_OP_FILL)
         return graph__uniform_of(g, n->operand[1], &x[0]) && graph__typed_number_cast(x[0], result, out);
     if (ind__is_rounded_div(n->op, n->attr)) return false;
+    if (ind__op_has(n->op, 'B') && n->num_operands == 2 && graph__fold_bounds(g, n, &out->i)) {
+        out->dtype = IND_BOOL;
+        return true;
+    }
     if (n->num_operands == 0 || n->num_operands > 3) return false;
     for (uint32_t k = 0; k < n->num_operands; k++) {
         if (n->operand[k] == 0 || !graph__uniform_of(g, n->operand[k], &x[k])) return false;
     }
     if (ind__op_has(n->op, 'V')) return graph__typed_number_cast(x[0], result, out);
+    if (n->op == IND_OP_LOGICAL_NOT) {
+        *out = (graph__typed_number){IND_BOOL, ind_dtype_is_float(x[0].dtype) ? x[0].f == 0 : x[0].i == 0, 0};
+        return true;
+    }
     if (n->op == IND_OP_WHERE) return graph__typed_number_cast(x[0].i != 0 || x[0].f != 0 ? x[1] : x[2], result, out);
     if (!ind__op_has(n->op, 'P') || n->op == IND_OP_CUSTOM || n->op == IND_OP_CALL || n->op == IND_OP_CAT) return false;
     ind_dtype t =

@@ -38,13 +38,21 @@ static void graph__log(ind__pass_log *log, const char *pass, bool missed, const 
     log->failed = log->failed || !copy;
 }
 
-/* Removes the near misses, which the next round of patterns finds again. */
-static void graph__forget_misses(ind__pass_log *log) {
+static bool graph__of_pass(const char *name, const char *pass) {
+    return !pass || !strcmp(name, pass);
+}
+
+/* Removes the near misses of a pass (NULL: of all), which its next round finds again. */
+static void graph__forget_misses(ind__pass_log *log, const char *pass) {
     uint32_t num = 0;
-    for (uint32_t i = 0; i < log->num; i++)
-        if (!log->change[i].missed) log->change[num++] = log->change[i];
+    for (uint32_t i = 0; i < log->num; i++) {
+        if (!log->change[i].missed || !graph__of_pass(log->change[i].pass, pass))
+            log->change[num++] = log->change[i];
+        else
+            log->misses--;
+    }
+    if (!pass) log->misses = 0;
     log->num = num;
-    log->misses = 0;
 }
 
 static void ind__pass_log_free(ind__pass_log *log) {

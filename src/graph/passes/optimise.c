@@ -19,7 +19,9 @@ static ind_status graph__settle(graph__optimiser *o, uint32_t enabled) {
     for (int iteration = 0; !status && changed && iteration < IND__MAX_ITERATIONS; iteration++) {
         graph__rewrite r = {.from = o->now, .enabled = enabled, .log = o->options->log};
         r.given = o->now == o->given;
-        status = graph__rewrite_once(&r);
+        r.users = graph__count_readers(o->now);
+        status = r.users ? graph__rewrite_once(&r) : ind__failed(o->now->context);
+        ind__free(o->now->context, r.users);
         if (!status) graph__advance(o, &r);
         changed = r.changed;
     }
@@ -95,7 +97,7 @@ static bool graph__runs(const graph__optimiser *o, ind_pass pass) {
 static ind_status graph__run_round(graph__optimiser *o, uint32_t *applied) {
     ind_status status = IND_OK;
     *applied = 0;
-    graph__forget_misses(o->options->log);
+    graph__forget_misses(o->options->log, NULL);
     if (graph__runs(o, IND_PASS_PATTERNS)) status = graph__apply_patterns(o, applied);
     const bool batches = pattern__listed(o->options->enabled_patterns, "batch_products");
     if (!status && !*applied && batches && graph__runs(o, IND_PASS_BATCH_PRODUCTS))
@@ -140,6 +142,24 @@ static ind_status graph__run_user_passes(graph__optimiser *o, ind_pass_point poi
     return status;
 }
 
+/* Repeats rounds of REINPLACE until nothing changes. */
+static ind_status graph__order_updates(graph__optimiser *o) {
+    ind_status status = IND_OK;
+    bool changed = o->enabled >> IND_PASS_REINPLACE & 1;
+    for (int round = 0; !status && changed && round < GRAPH__REINPLACE_ROUNDS; round++) {
+        if (o->now->data_sizes.num) return IND_OK;
+        graph__forget_misses(o->options->log, "reinplace");
+        graph__reinplace p = {.g = o->now, .log = o->options->log};
+        graph__rewrite r = {.from = o->now, .enabled = o->enabled, .log = o->options->log, .plan = &p};
+        status = graph__reinplace_begin(&p) && graph__reinplace_plan(&p) ? IND_OK : ind__failed(o->now->context);
+        changed = p.changed;
+        if (!status && changed) status = graph__rewrite_once(&r);
+        graph__reinplace_end(&p);
+        if (r.to) graph__advance(o, &r);
+    }
+    return status;
+}
+
 /* The passes of a compile: of the user and of patterns, too. */
 static ind_status graph__run_all_passes(graph__optimiser *o) {
     bool changed;
@@ -149,6 +169,7 @@ static ind_status graph__run_all_passes(graph__optimiser *o) {
         status = graph__run_passes(o);
         if (!status) status = graph__run_user_passes(o, IND_POINT_OPTIMISED, &changed);
     }
+    if (!status) status = graph__order_updates(o);
     if (!status) status = graph__run_user_passes(o, IND_POINT_LOWERING, &changed);
     if (!status && changed) status = graph__settle(o, o->enabled & 1u << IND_PASS_DCE);
     return !status && o->options->log->failed ? ind__failed(o->given->context) : status;

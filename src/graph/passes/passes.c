@@ -7,6 +7,7 @@
        NOOP   needs  nothing                                    keeps  dtype, shape and the value; -0 + 0 may stay -0
        CSE    needs  nothing                                    keeps  everything; custom ops and inputs are not merged
        DCE    needs  nothing (it chooses what is copied)        keeps  inputs and constants: they stay bindings
+       REINPLACE  after all others: changes the order           keeps  everything
 
    Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. Then a round finds the matches of all
    patterns (>>patterns) and replaces them in one more iteration; rounds repeat until no pattern matches. */
@@ -36,9 +37,10 @@ typedef struct graph__rewrite {
     const graph__product_search *merged; /* NULL: products are not merged in this iteration */
     const graph__batch_search *batched;  /* NULL: nor become batches */
     uint32_t applied;
-    const ind_pass_desc *pass; /* a pass of the user, in place of the built-in ones; or NULL */
-    uint32_t *users;           /* for it: readers of every tensor of `from` */
-    ind_tensor *visited;       /* for it: room for the operands and results of an op */
+    const ind_pass_desc *pass;           /* a pass of the user, in place of the built-in ones; or NULL */
+    uint32_t *users;                     /* readers of every tensor of `from`; NULL: not known */
+    ind_tensor *visited;                 /* for a pass of the user: room for the operands and results of an op */
+    const struct graph__reinplace *plan; /* the order of the nodes, and views that are read from elsewhere; or NULL */
     ind__pass_log *log;
     bool given; /* `from` is the graph of the caller */
     bool changed;

@@ -6,10 +6,12 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_CANONICAL] = graph__pass_canonical,
     [IND_PASS_NOOP] = graph__pass_noop,
     [IND_PASS_CSE] = graph__pass_cse,
+    [IND_PASS_ALGEBRA] = graph__pass_algebra,
     [IND_PASS_PATTERNS] = NULL,       /* replaces several nodes: graph__apply */
     [IND_PASS_MERGE_PRODUCTS] = NULL, /* replaces several nodes: graph__merge_products */
     [IND_PASS_BATCH_PRODUCTS] = NULL, /* replaces several nodes: graph__batch_products */
     [IND_PASS_PREPARE] = NULL,        /* splits the graph, last: ind__graph_split */
+    [IND_PASS_REINPLACE] = NULL,      /* chooses the order of the nodes: graph__reinplace_plan */
 };
 
 static const char *const graph__pass_name[IND_NUM_PASSES] = {
@@ -126,7 +128,9 @@ static bool graph__copy_node(graph__rewrite *r, uint32_t i, uint32_t *operands) 
     n.operand = operands;
     uint32_t x = graph__rewrite_node(r, &n);
     for (uint32_t k = 0; x && k < n.num_results; k++) r->map[n.result + k] = x + k;
-    return x != 0;
+    if (!x || !r->plan || !r->plan->forward[i]) return x != 0;
+    const uint32_t forwarded = r->plan->forward[i];
+    return (r->map[forwarded] = graph__add_forwarded(r, &r->from->node[i])) != 0;
 }
 
 /* Copies the nodes behind node i that some tensors need. */
@@ -210,9 +214,11 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
     const ind_graph *g = r->from;
     ind_status status = graph__copy_declarations(r);
     if (status) return status;
-    for (uint32_t i = 1; i < g->num_nodes; i++) {
+    for (uint32_t at = 1; at < g->num_nodes; at++) {
+        const uint32_t i = r->plan ? r->plan->order[at] : at, application = r->application ? r->application_of[i] : 0;
         if (!r->live[i] || r->map[g->node[i].result]) continue;
-        if (r->application && r->application_of[i] && !graph__replace(r, i, operands)) return graph__rewrite_status(r);
+        if (application && !graph__replace(r, i, operands)) return graph__rewrite_status(r);
+        if (application && !r->application[application - 1].refused) continue; /* other results have no readers */
         if (r->merged && r->merged->group_of[i] && !graph__merge_products(r, i, operands))
             return graph__rewrite_status(r);
         if (r->batched && r->batched->batch_of[i] && !graph__batch_products(r, i, operands))

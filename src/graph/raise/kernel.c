@@ -76,8 +76,8 @@ static bool graph__raise_rename(ind_graph *g) {
 
 /* Removes unused and duplicate nodes: returns a rewritten copy, with the conditions moved to it. */
 static ind_graph *graph__raise_tidy(ind_graph *g) {
-    const ind__pass_options options = {.disabled =
-                                           1u << IND_PASS_FOLD | 1u << IND_PASS_NOOP | 1u << IND_PASS_PATTERNS};
+    const ind__pass_options options = {.disabled = 1u << IND_PASS_FOLD | 1u << IND_PASS_NOOP | 1u << IND_PASS_ALGEBRA |
+                                                   1u << IND_PASS_PATTERNS};
     ind_graph *out = NULL;
     if (g->status || ind__graph_optimise(g, &options, &out)) {
         if (!g->status) ind__graph_fail(g, ind__failed(g->context), "%s", ind_error(g->context));

@@ -185,8 +185,8 @@ ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *r
 }
 
 ind_body *ind__record_end(ind__recorder *r) {
-    const ind_body *b = r->body;
-    ind_body *copy = b ? ir__body_alloc(b->context, b) : NULL;
+    ind_body *b = r->body;
+    ind_body *copy = b && ir__drop_dead(b) ? ir__body_alloc(b->context, b) : NULL;
     if (copy) memcpy(copy->var, b->var, (size_t)(b->rank + b->rrank) * sizeof *b->var);
     if (copy && b->num_index) memcpy(copy->index, b->index, b->num_index * sizeof *b->index);
     ind__record_abort(r);
@@ -256,28 +256,6 @@ static ind_value ir__recorder_append(ind__recorder *r, const ind__inst *inst, co
     return (ind_value){id};
 }
 
-/* Identities that cost nothing to detect and hold for every value, including NaN. 0: none applies. */
-static uint32_t ir__trivial(const ind_body *b, const ind__inst *i) {
-    const ind__inst *x = &b->inst[i->arg[0]], *y = &b->inst[i->arg[1]];
-    bool one = y->op == IND_LOOP_CONSTANT && (ind_dtype_is_float((ind_dtype)y->dtype) ? y->imm.f == 1 : y->imm.i == 1);
-    switch (i->op) {
-    case IND_LOOP_CAST: return x->dtype == i->dtype ? i->arg[0] : 0;
-    case IND_LOOP_MUL:
-    case IND_LOOP_DIV: return one && i->dtype != IND_BOOL ? i->arg[0] : 0;
-    case IND_LOOP_ROUND_F16:
-    case IND_LOOP_ROUND_F8E4M3FN:
-    case IND_LOOP_ROUND_F8E5M2:
-    case IND_LOOP_ROUND_BF16: return x->op == i->op ? i->arg[0] : 0;
-    case IND_LOOP_WHERE:
-        if (i->arg[1] == i->arg[2]) return i->arg[1];
-        return x->op == IND_LOOP_CONSTANT ? i->arg[x->imm.i ? 1 : 2] : 0;
-    case IND_LOOP_AND:
-        if (x->op == IND_LOOP_CONSTANT) return x->imm.i ? i->arg[1] : i->arg[0];
-        return y->op == IND_LOOP_CONSTANT && y->imm.i ? i->arg[0] : 0;
-    default: return 0;
-    }
-}
-
 static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_expr *index) {
     ind__recorder *r = (ind__recorder *)o;
     ind_body *b = r->body;
@@ -286,9 +264,11 @@ static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_
         if (inst->arg[k] >= b->num_inst)
             return ir__op_fail(o, IND_INVALID_ARGUMENT, "an operand is no value of this loop", (ind_loop_op)inst->op);
     }
+    ind__inst unmasked;
+    if (ir__is_unmasked(b, inst)) inst = ir__without_mask(inst, &unmasked);
     if (inst->op == IND_LOOP_STORE) return ir__recorder_append(r, inst, index);
-    uint32_t same = ir__trivial(b, inst);
-    if (same) return (ind_value){same};
+    const ind_value simpler = ir__simplify(o, b, inst);
+    if (simpler.id) return simpler;
     if (!ir__recorder_grow_table(r)) return ir__no_value;
     uint32_t n = inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index;
     uint32_t *table = ((ir__record_memory *)b)->table;

@@ -1,26 +1,5 @@
 /* ------------------------------------------------------------------------------------------------ >>replay */
 
-/* Marks live instructions: dependencies of the result and of the stores, and every index check. A check is an error
-   even if the access is the same at all indices: a tensor without dimensions, an expanded one. */
-static void ir__mark_live(const ind_body *b, uint8_t *live) {
-    for (uint32_t i = b->num_inst; i-- > 1;) {
-        const ind__inst *x = &b->inst[i];
-        bool checks = x->op == IND_LOOP_INDIRECT && !(x->flags & IND__INST_CHECKED);
-        if (i == b->result || x->op == IND_LOOP_STORE || checks || b->call) live[i] = 1;
-        if (!live[i]) continue;
-        for (int k = 0; k < IND__MAX_ARGS; k++) live[x->arg[k]] = 1;
-        for (uint32_t k = 0; k < x->num_index; k++) {
-            ind_expr s[32];
-            if (!ind__expr_has_kind(b->index[x->index + k], IND_SYMBOL_INDIRECT)) continue;
-            int n = ind__expr_symbols(b->index[x->index + k], s, 32);
-            for (int j = 0; j < n && j < 32; j++) {
-                const ind_symbol *symbol = ind_expr_symbol(s[j]);
-                if (symbol->kind == IND_SYMBOL_INDIRECT && (uint32_t)symbol->slot < i) live[symbol->slot] = 1;
-            }
-        }
-    }
-}
-
 typedef struct ir__replay_state {
     ind_ops *o;
     const ind__replay *r;

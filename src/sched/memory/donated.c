@@ -92,10 +92,10 @@ static bool sched__list_donated(sched__fuser *f, sched__lifetime *life) {
     f->donated.num = 0;
     if (!f->donated.input) return false;
     for (uint32_t b = 1; b < f->program->num_buffers; b++)
-        if (f->program->buffer[b].donated && !f->program->buffer[b].mutated_by) f->donated.input[f->donated.num++] = b;
+        if (sched__is_donated(f->program, b)) f->donated.input[f->donated.num++] = b;
     for (uint32_t k = 0; f->donated.num && k < s->num_kernels; k++)
         for (uint32_t i = 0; i < s->kernel[k].num_reads; i++)
-            if (f->program->buffer[s->kernel[k].arg[i]].donated)
+            if (sched__is_donated(f->program, s->kernel[k].arg[i]))
                 life[s->kernel[k].arg[i]].end = sched__launch_last(s, k);
     return true;
 }
@@ -152,7 +152,7 @@ static bool sched__reuse_inputs(sched__fuser *f, uint32_t k, sched__lifetime *li
         bool open = sched__may_reuse_memory(f, out, life);
         for (uint32_t i = 0; open && i < kernel->num_reads; i++) {
             uint32_t in = kernel->arg[i], root = s->storage[in];
-            bool donated = f->program->buffer[root].donated;
+            bool donated = sched__is_donated(f->program, root);
             if (!donated && !(ind__ok(life[in].size) && ind__ok(life[out].size))) continue;
             if (life[in].end != sched__launch_last(s, k) || life[root].end != life[in].end) continue;
             if (sched__is_reused(s, kernel, root) || sched__used_in_launch(s, k, root)) continue;

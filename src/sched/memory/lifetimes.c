@@ -70,6 +70,12 @@ static bool sched__is_size(const ind__lowered *p, uint32_t buffer) {
     return false;
 }
 
+/* True if the memory of a donated input is free after its last reader. The memory of one that is changed in place
+   belongs to its versions. */
+static bool sched__is_donated(const ind__lowered *p, uint32_t buffer) {
+    return p->buffer[buffer].donated && !p->buffer[buffer].mutated_by;
+}
+
 static uint32_t sched__last_reader(const sched__fuser *f, uint32_t buffer, uint32_t least) {
     uint32_t n = sched__num_readers(f, buffer),
              last = n ? f->buffers.reader[f->buffers.first_reader[buffer] + n - 1] : least;

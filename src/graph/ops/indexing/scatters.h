@@ -1,14 +1,14 @@
 /* ---- scatters */
 
 #define IND_OPS_SCATTERS(X)                                                                                            \
-    X(INDEX_PUT, "index_put", "self values indices*?", "accumulate:bool=false", 1, "G_")                               \
-    X(PUT, "put", "self index source", "accumulate:bool=false", 1, "G_")                                               \
-    X(SCATTER, "scatter", "self index src?", "dim:int value:scalar=none", 1, "G_")                                     \
-    X(SCATTER_ADD, "scatter_add", "self index src", "dim:int", 1, "G_")                                                \
-    X(SCATTER_REDUCE, "scatter_reduce", "self index src", "dim:int reduce:str include_self:bool=true", 1, "G_")        \
-    X(INDEX_ADD, "index_add", "self index source", "dim:int alpha:scalar=1", 1, "G_")                                  \
-    X(INDEX_COPY, "index_copy", "self index source", "dim:int", 1, "G_")                                               \
-    X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G_")
+    X(INDEX_PUT, "index_put", "self values indices*?", "accumulate:bool=false", 1, "GW_")                              \
+    X(PUT, "put", "self index source", "accumulate:bool=false", 1, "GW_")                                              \
+    X(SCATTER, "scatter", "self index src?", "dim:int value:scalar=none", 1, "GW_")                                    \
+    X(SCATTER_ADD, "scatter_add", "self index src", "dim:int", 1, "GW_")                                               \
+    X(SCATTER_REDUCE, "scatter_reduce", "self index src", "dim:int reduce:str include_self:bool=true", 1, "GW_")       \
+    X(INDEX_ADD, "index_add", "self index source", "dim:int alpha:scalar=1", 1, "GW_")                                 \
+    X(INDEX_COPY, "index_copy", "self index source", "dim:int", 1, "GW_")                                              \
+    X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "GW_")
 
 /* Scatters return x with some elements replaced or combined; x itself does not change (see ind_mutate). If an element
    is indexed twice, replacing keeps the last value on the host device and any of them on a GPU. On a GPU, sums of

@@ -252,7 +252,7 @@ static ind_status graph__lower_put_part(graph__lower_ctx *l, ind__box **results)
     const graph__lowering *w = l->w;
     graph__part p = {.src = l->node->operand[1]};
     ind_expr index[IND_MAX_RANK];
-    if (!self->storage->buffer || !graph__may_overwrite(w, self) || !graph__last_read(l, self)) {
+    if (!self->storage->buffer || !graph__may_overwrite(l, self) || !graph__last_read(l, self)) {
         graph__record_copy(l, self);
         return graph__lower_pointwise(l, results);
     }
@@ -285,7 +285,7 @@ static ind__box *graph__whole_buffer(const graph__lowering *w, const ind__node *
 static bool graph__lower_whole_write(graph__lower_ctx *l, ind__box **results, ind_status *status) {
     ind__box *self = graph__whole_buffer(l->w, l->node);
     graph__part p = {.src = l->node->result};
-    if (!self || !graph__may_overwrite(l->w, self) || !graph__last_read(l, self)) return false;
+    if (!self || !graph__may_overwrite(l, self) || !graph__last_read(l, self)) return false;
     graph__part_symbols(l->w, p.src, p.at);
     graph__narrow_part(l->w, self, &p);
     if (p.src == l->node->result) return false;

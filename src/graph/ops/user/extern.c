@@ -189,7 +189,7 @@ ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args 
 /* Returns operand k in a buffer that the call may overwrite: its own if nothing reads it later, else a copy. */
 static ind__box *graph__lower_overwritten(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__lower_operand_box(l, k);
-    bool dies = graph__may_overwrite(l->w, x) && x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
+    bool dies = graph__may_overwrite(l, x) && x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
     for (uint32_t i = 0; i < l->node->num_operands; i++)
         dies = dies && (i == k || !graph__same_memory(x, graph__lower_operand_box(l, i)));
     return dies ? x : ind__box_copy(l->w->program, x);
