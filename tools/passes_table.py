@@ -60,13 +60,14 @@ def measured(ind, model, options):
     return len(schedule["kernels"]), sum(eval(k[key], sizes) for k in schedule["kernels"] for key in ("bytes_read", "bytes_written"))
 
 
-def changes(ind, model, name, options):
-    """How often a rewrite is applied."""
+def applied(ind, model, options):
+    """How often each rewrite is applied; None: an option is not known."""
     log = emit(ind, model, options, "passes")
-    return sum(c["pass"] == name and not c["missed"] for c in log["changes"]) if log else 0
+    names = [c["pass"] for c in log["changes"] if not c["missed"]] if log else None
+    return {name: names.count(name) for name in names} if log else None
 
 
-def ways(page):
+def all_configurations(page):
     """[(what it says, name, options)], the default second."""
     on, off = patterns()
     off += [name for name in off_in_tables(page) if name not in off]
@@ -76,13 +77,17 @@ def ways(page):
     return rows + [(f"with `{name}`", name, ["--enable", name]) for name in off]
 
 
-def model_rows(ind, model, all_ways):
+def model_rows(ind, model, configurations):
     default = measured(ind, model, [])
     rows = []
-    for text, name, options in all_ways:
+    usual = applied(ind, model, [])
+    for text, name, options in configurations:
+        counts = (applied(ind, model, options) or {}) if text.startswith("with ") else usual
+        count = counts.get(name, 0)
+        if name and not count and name != "patterns":
+            continue
         found = measured(ind, model, options)
-        count = changes(ind, model, name, options if text.startswith("with ") else []) if found and name else 0
-        if not found or (name and found == default and not (count and text.startswith("with "))):
+        if not found or (name and found == default and not text.startswith("with ")):
             continue
         share = f"{100 * found[1] / default[1] - 100:+.1f} %" if options else ""
         rows.append(f"| {model if not rows else ''} | {text} | {count or ''} | {found[0]} | {found[1] / 1e6:.3f} | {share} |\n")
@@ -90,9 +95,9 @@ def model_rows(ind, model, all_ways):
 
 
 def table(ind, page):
-    all_ways = ways(page)
+    configurations = all_configurations(page)
     head = "| model | passes | applied | kernels | MB moved | beside the default |\n|---|---|---|---|---|---|\n"
-    return "\n" + head + "".join(model_rows(ind, model, all_ways) for model in MODELS) + "\n"
+    return "\n" + head + "".join(model_rows(ind, model, configurations) for model in MODELS) + "\n"
 
 
 def replaced(page, text):

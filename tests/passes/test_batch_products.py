@@ -110,7 +110,7 @@ def test_near_miss(name, tmp_path):
     assert_same(path, tmp_path)
 
 
-def test_products_share_a_launch_either_way(tmp_path):
+def test_products_share_a_launch_merged_or_not(tmp_path):
     """Why the pass is off: without it the products are kernels of one launch, and move as many bytes."""
     path = tmp_path / "g.ind"
     write(path, f"{A.replace('M', '64')}; {WEIGHTS.replace('5]', '16]')}", f"{selected('a')}; {multiplied()}", OUTPUTS)
