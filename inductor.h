@@ -27735,7 +27735,14 @@ static ind_status ind__compile_names(ind__compilation *k) {
     return IND_OK;
 }
 
+/* Names of passes in the list of patterns disable them, too. */
+static void ind__disable_named_passes(ind_compile_desc *d) {
+    for (int p = 0; p < IND_NUM_PASSES; p++)
+        if (pattern__listed(d->disabled_patterns, graph__pass_name[p])) d->disabled_passes |= 1u << p;
+}
+
 static ind_status ind__compile_passes(ind__compilation *k) {
+    ind__disable_named_passes(&k->desc);
     k->log.context = k->log.arena.context = k->context;
     k->log.limit = k->desc.max_changes;
     ind_fusion_policy figures = k->desc.fusion;

@@ -48,6 +48,12 @@ static const struct {
      "graph g {\n  size B in [1, 64]\n  input x : bf16[B, 32]\n  const w : bf16[48, 32]\n  const b : bf16[48]\n"
      "  h = linear(x, w, b)\n  g = gelu(h, approximate=\"tanh\")\n  r = add(g, 1.0)\n  output r, h\n}\n",
      "B=5"},
+    {"products that become one",
+     "graph g {\n  size B in [1, 64]\n  input x : f32[B, 16]\n  const v : f32[8, 16]\n  const w : f32[4, 16]\n  const b : "
+     "f32[8]\n  const u : f32[16, 1]\n"
+     "  p = linear(x, v, b)\n  q = linear(x, w)\n  r = mm(x, u)\n  s = softmax(p, dim=-1)\n  t = softmax(q, dim=-1)\n"
+     "  output s, t, r\n}\n",
+     "B=5"},
     {"attention",
      "graph g {\n  size S in [1, 32]\n  input q : f32[2, 4, S, 8]\n  input k : f32[2, 2, S, 8]\n  input v : f32[2, 2, "
      "S, 8]\n"
