@@ -153,9 +153,16 @@ static void sched__relate(sched__relatives *x, uint32_t l, bool makes, uint32_t 
 static void sched__relate_readers(sched__relatives *x, uint32_t k, uint32_t i) {
     const sched__splitter *s = x->s;
     const uint32_t b = s->program->loop[x->of[k].loop].body->inst[i].source;
-    uint32_t at = s->readers.first[b], end = s->readers.first[b + 1];
-    while (at < end && s->readers.loop[at] + IND__SCHED_NEIGHBOURS < x->of[0].loop) at++;
-    for (uint32_t n = 0; at < end && n < IND__SCHED_NEIGHBOURS; at++, n++)
+    const uint32_t last = s->readers.first[b + 1];
+    uint32_t at = s->readers.first[b];
+    for (uint32_t end = last; at < end;) { /* many loops may read one buffer */
+        const uint32_t middle = at + (end - at) / 2;
+        if (s->readers.loop[middle] + IND__SCHED_NEIGHBOURS < x->of[0].loop)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    for (uint32_t n = 0; at < last && n < IND__SCHED_NEIGHBOURS; at++, n++)
         sched__relate(x, s->readers.loop[at], false, k, i);
 }
 
