@@ -27327,7 +27327,8 @@ ind_status ind__graph_split(const ind_graph *g, const ind_prepare_policy *policy
 
 /* ==================================================================================== src/graph/lowerings/layouts.c */
 /* ---- layouts: which results are stored with channels last. Such memory begins at a convolution, and goes on through
-   pools, norms, pads, resampling and pointwise ops. Inputs and outputs of the graph have the strides that the user gave. */
+   pools, norms, pads, resampling and pointwise ops. Inputs and outputs of the graph have the strides that the user
+   gave. */
 
 typedef enum graph__layout_role {
     GRAPH__LAYOUT_NONE,
