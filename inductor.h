@@ -26511,7 +26511,8 @@ static uint32_t graph__rewrite_node(graph__rewrite *r, const ind__node *n) {
     for (int p = 0; may && !r->pass && p < IND_NUM_PASSES; p++) {
         uint32_t x = graph__pass_table[p] && (r->enabled >> p & 1) ? graph__pass_table[p](r, n) : 0;
         if (x) {
-            graph__log_replaced(r, graph__pass_name[p], n, x);
+            if (r->given || p != IND_PASS_CANONICAL) /* else the form that a replacement is written in */
+                graph__log_replaced(r, graph__pass_name[p], n, x);
             r->changed = true;
             return x;
         }
@@ -27326,7 +27327,8 @@ ind_status ind__graph_split(const ind_graph *g, const ind_prepare_policy *policy
 
 /* ==================================================================================== src/graph/lowerings/layouts.c */
 /* ---- layouts: which results are stored with channels last. Such memory begins at a convolution, and goes on through
-   pools, norms, pads, resampling and pointwise ops. Inputs and outputs of the graph have the strides that the user gave. */
+   pools, norms, pads, resampling and pointwise ops. Inputs and outputs of the graph have the strides that the user
+   gave. */
 
 typedef enum graph__layout_role {
     GRAPH__LAYOUT_NONE,

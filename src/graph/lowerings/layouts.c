@@ -1,5 +1,6 @@
 /* ---- layouts: which results are stored with channels last. Such memory begins at a convolution, and goes on through
-   pools, norms, pads, resampling and pointwise ops. Inputs and outputs of the graph have the strides that the user gave. */
+   pools, norms, pads, resampling and pointwise ops. Inputs and outputs of the graph have the strides that the user
+   gave. */
 
 typedef enum graph__layout_role {
     GRAPH__LAYOUT_NONE,

@@ -95,7 +95,8 @@ static uint32_t graph__rewrite_node(graph__rewrite *r, const ind__node *n) {
     for (int p = 0; may && !r->pass && p < IND_NUM_PASSES; p++) {
         uint32_t x = graph__pass_table[p] && (r->enabled >> p & 1) ? graph__pass_table[p](r, n) : 0;
         if (x) {
-            graph__log_replaced(r, graph__pass_name[p], n, x);
+            if (r->given || p != IND_PASS_CANONICAL) /* else the form that a replacement is written in */
+                graph__log_replaced(r, graph__pass_name[p], n, x);
             r->changed = true;
             return x;
         }

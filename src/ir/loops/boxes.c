@@ -441,7 +441,7 @@ void ind__box_put_last(ind__lowered *p, ind__box *x, int first, int count) {
     ind__storage *s = x ? x->storage : NULL;
     const uint32_t last = s ? ir__storage_dims(p->context, x, first, count) : 0;
     ind__buffer *b = s && s->buffer ? &p->buffer[s->buffer] : NULL;
-    uint8_t order[IND_MAX_RANK];
+    uint8_t order[IND_MAX_RANK] = {0};
     int n = 0;
     if (!last || (b && (b->kind != IND__BUFFER_COMPUTED || b->layout.ordered))) return;
     for (uint32_t part = 0; part < 2; part++)

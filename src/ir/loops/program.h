@@ -150,7 +150,7 @@ typedef struct ind__storage {
     uint32_t last_reader;        /* for lowerings: the last graph node that reads it in any view */
     uint32_t *origin;
     uint32_t num_origins;
-    const ind__parts *parts; /* NULL: none */
+    const ind__parts *parts;     /* NULL: none */
     uint8_t order[IND_MAX_RANK]; /* unrealised: of the buffer to be, if ordered */
     bool ordered;
 } ind__storage;
