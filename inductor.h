@@ -23901,7 +23901,7 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n);
 /* Arithmetic and views of uniform tensors become one full(). (TorchInductor's constant_fold_uniform_value.) */
 static uint32_t graph__pass_fold(graph__rewrite *r, const ind__node *n) {
     const ind__tensor_info *result = &r->from->tensor[n->result];
-    graph__typed_number v;
+    graph__typed_number v = {result->dtype, 0, 0};
     if (n->num_results != 1 || !graph__fold_value(r->to, n, result->dtype, &v)) return 0;
     ind__attr attr[3] = {{.kind = IND__ATTR_SIZES, .list = result->size, .count = result->rank},
                          {.kind = IND__ATTR_SCALAR, .is_int = !ind_dtype_is_float(v.dtype), .i = v.i, .f = v.f},
