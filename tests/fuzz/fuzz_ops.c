@@ -1085,6 +1085,7 @@ static ind_status run_steps(ind_instance *n, const ind_launch_desc *d, char *wor
     char *kept = malloc(size);
     ind_status status = p && kept ? rt__instance_prepare(n, d) : IND_OUT_OF_MEMORY;
     if (!status) status = find_places(n, d->sizes, workspace, p);
+    if (!status) status = rt__launch_prepared(n, NULL);
     for (uint32_t k = 0; k < steps && !status; k++) {
         memset(kept, 0xff, size);
         for (uint32_t b = 1; b < buffers; b++)
@@ -1860,6 +1861,7 @@ static const struct {
     FUSION(random_ops, 'i', "1|1000"),
     FUSION(few_rows, 'i', "1|1000"),
     FUSION(long_row, 'i', "1|1000000"),
+    FUSION(block_row, 'i', "1|1000000"),
     FUSION(kept_row, 'i', "1|1000000"),
     FUSION(disable_dependent_launch, 'b', "1"),
     FUSION(disable_finish, 'b', "1"),
