@@ -123,7 +123,7 @@ IND_API ind_status ind_module_constant(ind_module *module, const char *name, con
    the constants. Both wait until they are computed. If they are up to date, this function does nothing. Replays of
    captured graphs use the same memory, so call it also before a replay after a constant was set anew. Not allowed while
    the module runs and a constant was set since the last call. A launch that binds one of the constants to other memory
-   than was set computes the values on its own stream, in memory of its instance.
+   than was set computes the values on its own stream, in memory of its instance: ind_instance_constants_changed.
    Errors: IND_INVALID_ARGUMENT (a constant is not set, or was released), IND_OUT_OF_MEMORY, those of a launch. After a
    failure the module is usable, and the next call or launch tries again. */
 IND_API ind_status ind_module_prepare(ind_module *module);
@@ -255,6 +255,10 @@ typedef struct ind_launch_desc {
    The first launch computes the prepared constants and waits for them (ind_module_prepare). On a stream that is being
    captured this is IND_INVALID_ARGUMENT: call ind_module_prepare before. */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
+/* The memory that launches bind to constants has new contents: the next launch of the instance computes its own prepared
+   constants again (ind_module_prepare). Without this call, a launch or replay that binds the same memory to them as the
+   one before uses the same values. NULL is allowed. */
+IND_API void ind_instance_constants_changed(ind_instance *instance);
 /* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. An index
    is checked when its op computes an element with it. A result without elements checks no index. */
 IND_API ind_status ind_instance_check(ind_instance *instance);
@@ -3015,7 +3019,9 @@ typedef struct rt__host_worker {
 } rt__host_worker;
 
 typedef struct rt__captured {
-    bool valid, own; /* own: computes its own prepared constants */
+    bool valid, own;   /* own: reads prepared constants of the instance */
+    uint32_t computed; /* own: how often they had been computed */
+    void **constant;   /* own: the constants that they were computed from */
     void *graph, *executable;
     void **pointer; /* host: arguments of a replay */
     int64_t *size;
@@ -3076,9 +3082,13 @@ struct ind_instance {
         int64_t *dim;
     } calls;
     struct rt__instance_prepared {
-        bool own;               /* the last launch computes its own prepared constants, from constants that it binds */
+        bool own;               /* the last launch has prepared constants of its own, from constants that it binds */
+        bool current;           /* its memory holds the values of these constants */
+        uint32_t version;       /* of the module's constants when they were bound */
+        uint32_t computed;      /* number of times the values were computed */
         ind_instance *instance; /* of the prepare module; NULL: no launch has needed it */
         void **pointer, *data, *block; /* its bindings; memory of the values */
+        void **given;                  /* constants of the last launch that had own values */
     } prepared;
     struct rt__instance_host { /* device host */
         ind__eval_buffer *buffer;
@@ -3207,6 +3217,7 @@ static void rt__captured_clear(ind_instance *n) {
     if (n->captured.graph) (void)d->cuGraphDestroy(n->captured.graph);
     ind__free(n->module->context, n->captured.pointer);
     ind__free(n->module->context, n->captured.size);
+    ind__free(n->module->context, n->captured.constant);
     memset(&n->captured, 0, sizeof n->captured);
     rt__device_free(n->module, n->workspace.retired_block);
     n->workspace.retired_block = NULL;
@@ -3230,7 +3241,7 @@ static void rt__instance_clear(ind_instance *n) {
                            n->bindings.pointer, n->bindings.next,     n->bindings.address, n->launch.cell,
                            n->launch.param,     n->launch.chosen,     n->launch.grid,      n->host.buffer,
                            n->host.worker,      n->index_errors.host, n->calls.tensor,     n->calls.dim,
-                           n->bindings.range,   n->prepared.pointer};
+                           n->bindings.range,   n->prepared.pointer, n->prepared.given};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
 
@@ -6372,21 +6383,39 @@ static ind_status rt__prepare_own_memory(ind_instance *n) {
     return status;
 }
 
-/* Binds an own instance of the prepare module, whose constants are those of this launch. */
-static ind_status rt__prepare_own(ind_instance *n) {
+/* Binds an own instance of the prepare module to constants of this launch: given, by constant. The values stay current
+   while the constants are the same memory and none was set anew. */
+static ind_status rt__prepare_from(ind_instance *n, void *const *given) {
     const rt__prepared *p = n->module->prepared;
     const int64_t no_sizes = 0;
+    const uint32_t version = atomic_load_explicit(&p->wanted, memory_order_relaxed);
     ind_status status = rt__prepare_own_memory(n);
+    if (!status) status = rt__prepared_check(n->module, given);
     if (status) return status;
-    for (uint32_t k = 0; k < p->module->num_consts; k++) {
-        void *given = n->bindings.next[p->constant[k]];
-        n->prepared.pointer[k] = given ? given : n->module->constant[p->constant[k]];
-    }
-    status = rt__prepared_check(n->module, n->prepared.pointer);
-    if (status) return status;
+    bool *current = &n->prepared.current;
+    *current = *current && n->prepared.version == version;
+    for (uint32_t k = 0; k < p->module->num_consts; k++) *current = *current && n->prepared.pointer[k] == given[k];
+    if (*current) return IND_OK;
+    memcpy(n->prepared.pointer, given, p->module->num_consts * sizeof *given);
+    n->prepared.version = version;
     rt__prepared_pointers(n->module, n->prepared.data, n->prepared.pointer);
     return rt__instance_prepare(n->prepared.instance,
                                 &(ind_launch_desc){.pointers = n->prepared.pointer, .sizes_v = &no_sizes});
+}
+
+/* The constants of a launch: those that it binds, else those of the module. */
+static ind_status rt__prepare_own(ind_instance *n) {
+    const rt__prepared *p = n->module->prepared;
+    void **given = n->prepared.given;
+    if (!given)
+        given = n->prepared.given =
+            (void **)ind__alloc(n->module->context, (p->module->num_consts + (size_t)1) * sizeof *given);
+    if (!given) return IND_OUT_OF_MEMORY;
+    for (uint32_t k = 0; k < p->module->num_consts; k++) {
+        void *bound = n->bindings.next[p->constant[k]];
+        given[k] = bound ? bound : n->module->constant[p->constant[k]];
+    }
+    return rt__prepare_from(n, given);
 }
 
 /* True if the launch binds a constant of the prepared values to other memory than was set. */
@@ -6399,11 +6428,15 @@ static bool rt__binds_own_constants(const ind_instance *n) {
     return false;
 }
 
+static bool rt__is_captured(const ind_module *m, void *stream) {
+    rt__recorded last;
+    return m->desc.device == IND_DEVICE_CUDA && rt__cuda_captured(&m->executable->runtime->driver, stream, &last);
+}
+
 /* Makes the values of the module valid for work on the stream. */
 static ind_status rt__prepare_before(ind_module *m, void *stream) {
-    rt__recorded last;
     if (rt__prepared_valid(m->prepared)) return IND_OK;
-    if (m->desc.device == IND_DEVICE_CUDA && rt__cuda_captured(&m->executable->runtime->driver, stream, &last))
+    if (rt__is_captured(m, stream))
         return ind__fail(m->context, IND_INVALID_ARGUMENT,
                          "run: the prepared constants of graph \"%s\" are not computed: call ind_module_prepare before "
                          "the capture",
@@ -6425,11 +6458,52 @@ static ind_status rt__bind_prepared(ind_instance *n, void *stream) {
     return IND_OK;
 }
 
-/* Enqueues the computation of own prepared constants. */
+/* Enqueues the computation of own prepared constants, if they are not current. In a stream that is being captured, the
+   graph computes them in every replay. */
 static ind_status rt__launch_prepared(ind_instance *n, void *stream) {
-    if (!n->module->prepared || !n->prepared.own) return IND_OK;
+    if (!n->module->prepared || !n->prepared.own || n->prepared.current) return IND_OK;
     ind_instance *own = n->prepared.instance;
-    return rt__launch_steps(own, 0, own->module->executable->launches.num_steps, stream);
+    const bool captured = rt__is_captured(n->module, stream);
+    n->prepared.computed++;
+    ind_status status = rt__launch_steps(own, 0, own->module->executable->launches.num_steps, stream);
+    n->prepared.current = !status && !captured;
+    return status;
+}
+
+/* Computes own values before a capture, so that no replay does, and waits for them. */
+static ind_status rt__prepare_for_capture(ind_instance *n, void *stream) {
+    if (!n->module->prepared || !n->prepared.own || n->prepared.current) return IND_OK;
+    if (rt__is_captured(n->module, stream))
+        return ind__fail(n->module->context, IND_INVALID_ARGUMENT,
+                         "ind_capture: the prepared constants of graph \"%s\" are not computed, and the stream is being "
+                         "captured",
+                         n->module->desc.name);
+    ind_status status = rt__launch_prepared(n, stream);
+    return status ? status : rt__instance_check(n->prepared.instance);
+}
+
+/* Before a replay: own values that were computed from other constants since the capture are computed again. */
+static ind_status rt__prepare_replay(ind_instance *n, void *stream) {
+    n->prepared.own = n->captured.own;
+    if (!n->captured.own) return n->module->prepared ? rt__prepare_before(n->module, stream) : IND_OK;
+    n->prepared.instance->launch.stream = stream;
+    if (n->prepared.current && n->prepared.computed == n->captured.computed) return IND_OK;
+    ind_status status = rt__prepare_from(n, n->captured.constant);
+    if (!status) status = rt__launch_prepared(n, stream);
+    n->captured.computed = n->prepared.computed;
+    return status;
+}
+
+/* Notes which values a captured graph reads. */
+static ind_status rt__prepare_captured(ind_instance *n) {
+    const size_t num = n->prepared.own ? n->module->prepared->module->num_consts : 0;
+    n->captured.own = n->prepared.own;
+    n->captured.computed = n->prepared.computed;
+    if (!n->prepared.own) return IND_OK;
+    n->captured.constant = (void **)ind__alloc(n->module->context, (num + 1) * sizeof *n->captured.constant);
+    if (!n->captured.constant) return IND_OUT_OF_MEMORY;
+    memcpy(n->captured.constant, n->prepared.pointer, num * sizeof *n->captured.constant);
+    return IND_OK;
 }
 
 /* ---- public */
@@ -6442,6 +6516,10 @@ ind_status ind_module_prepare(ind_module *m) {
     status = rt__prepare_shared(m);
     rt__module_leave(m);
     return status;
+}
+
+void ind_instance_constants_changed(ind_instance *n) {
+    if (n) n->prepared.current = false;
 }
 
 ind_status ind_module_release(ind_module *m, const char *name) {
@@ -6517,11 +6595,12 @@ ind_status ind_capture(ind_instance *n, const ind_launch_desc *desc) {
     if (status) return rt__instance_failed(n, status);
     rt__captured_clear(n);
     status = rt__instance_prepare(n, desc);
+    if (!status) status = rt__prepare_for_capture(n, desc->stream);
     if (!status) {
         bool cuda = m->desc.device == IND_DEVICE_CUDA;
         status = cuda ? rt__cuda_capture(n, &n->captured) : rt__host_capture(n, &n->captured);
+        if (!status) status = rt__prepare_captured(n);
         if (status) rt__captured_clear(n);
-        n->captured.own = n->prepared.own;
     }
     rt__module_leave(m);
     return rt__instance_failed(n, status);
@@ -6539,9 +6618,7 @@ ind_status ind_replay(ind_instance *n, void *stream) {
     if (status) return rt__instance_failed(n, status);
     n->launch.stream = stream;
     n->launch.launched = true;
-    n->prepared.own = n->captured.own;
-    if (n->captured.own) n->prepared.instance->launch.stream = stream;
-    if (m->prepared && !n->captured.own) status = rt__prepare_before(m, stream);
+    status = rt__prepare_replay(n, stream);
     if (!status)
         status = IND__CUDA_CALL(m->context, m->executable->runtime, cuGraphLaunch, (n->captured.executable, stream));
     rt__module_leave(m);

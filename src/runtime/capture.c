@@ -40,11 +40,12 @@ ind_status ind_capture(ind_instance *n, const ind_launch_desc *desc) {
     if (status) return rt__instance_failed(n, status);
     rt__captured_clear(n);
     status = rt__instance_prepare(n, desc);
+    if (!status) status = rt__prepare_for_capture(n, desc->stream);
     if (!status) {
         bool cuda = m->desc.device == IND_DEVICE_CUDA;
         status = cuda ? rt__cuda_capture(n, &n->captured) : rt__host_capture(n, &n->captured);
+        if (!status) status = rt__prepare_captured(n);
         if (status) rt__captured_clear(n);
-        n->captured.own = n->prepared.own;
     }
     rt__module_leave(m);
     return rt__instance_failed(n, status);
@@ -62,9 +63,7 @@ ind_status ind_replay(ind_instance *n, void *stream) {
     if (status) return rt__instance_failed(n, status);
     n->launch.stream = stream;
     n->launch.launched = true;
-    n->prepared.own = n->captured.own;
-    if (n->captured.own) n->prepared.instance->launch.stream = stream;
-    if (m->prepared && !n->captured.own) status = rt__prepare_before(m, stream);
+    status = rt__prepare_replay(n, stream);
     if (!status)
         status = IND__CUDA_CALL(m->context, m->executable->runtime, cuGraphLaunch, (n->captured.executable, stream));
     rt__module_leave(m);

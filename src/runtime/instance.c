@@ -15,7 +15,9 @@ typedef struct rt__host_worker {
 } rt__host_worker;
 
 typedef struct rt__captured {
-    bool valid, own; /* own: computes its own prepared constants */
+    bool valid, own;   /* own: reads prepared constants of the instance */
+    uint32_t computed; /* own: how often they had been computed */
+    void **constant;   /* own: the constants that they were computed from */
     void *graph, *executable;
     void **pointer; /* host: arguments of a replay */
     int64_t *size;
@@ -76,9 +78,13 @@ struct ind_instance {
         int64_t *dim;
     } calls;
     struct rt__instance_prepared {
-        bool own;               /* the last launch computes its own prepared constants, from constants that it binds */
+        bool own;               /* the last launch has prepared constants of its own, from constants that it binds */
+        bool current;           /* its memory holds the values of these constants */
+        uint32_t version;       /* of the module's constants when they were bound */
+        uint32_t computed;      /* number of times the values were computed */
         ind_instance *instance; /* of the prepare module; NULL: no launch has needed it */
         void **pointer, *data, *block; /* its bindings; memory of the values */
+        void **given;                  /* constants of the last launch that had own values */
     } prepared;
     struct rt__instance_host { /* device host */
         ind__eval_buffer *buffer;
@@ -207,6 +213,7 @@ static void rt__captured_clear(ind_instance *n) {
     if (n->captured.graph) (void)d->cuGraphDestroy(n->captured.graph);
     ind__free(n->module->context, n->captured.pointer);
     ind__free(n->module->context, n->captured.size);
+    ind__free(n->module->context, n->captured.constant);
     memset(&n->captured, 0, sizeof n->captured);
     rt__device_free(n->module, n->workspace.retired_block);
     n->workspace.retired_block = NULL;
@@ -230,7 +237,7 @@ static void rt__instance_clear(ind_instance *n) {
                            n->bindings.pointer, n->bindings.next,     n->bindings.address, n->launch.cell,
                            n->launch.param,     n->launch.chosen,     n->launch.grid,      n->host.buffer,
                            n->host.worker,      n->index_errors.host, n->calls.tensor,     n->calls.dim,
-                           n->bindings.range,   n->prepared.pointer};
+                           n->bindings.range,   n->prepared.pointer, n->prepared.given};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
 

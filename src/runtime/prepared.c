@@ -185,21 +185,39 @@ static ind_status rt__prepare_own_memory(ind_instance *n) {
     return status;
 }
 
-/* Binds an own instance of the prepare module, whose constants are those of this launch. */
-static ind_status rt__prepare_own(ind_instance *n) {
+/* Binds an own instance of the prepare module to constants of this launch: given, by constant. The values stay current
+   while the constants are the same memory and none was set anew. */
+static ind_status rt__prepare_from(ind_instance *n, void *const *given) {
     const rt__prepared *p = n->module->prepared;
     const int64_t no_sizes = 0;
+    const uint32_t version = atomic_load_explicit(&p->wanted, memory_order_relaxed);
     ind_status status = rt__prepare_own_memory(n);
+    if (!status) status = rt__prepared_check(n->module, given);
     if (status) return status;
-    for (uint32_t k = 0; k < p->module->num_consts; k++) {
-        void *given = n->bindings.next[p->constant[k]];
-        n->prepared.pointer[k] = given ? given : n->module->constant[p->constant[k]];
-    }
-    status = rt__prepared_check(n->module, n->prepared.pointer);
-    if (status) return status;
+    bool *current = &n->prepared.current;
+    *current = *current && n->prepared.version == version;
+    for (uint32_t k = 0; k < p->module->num_consts; k++) *current = *current && n->prepared.pointer[k] == given[k];
+    if (*current) return IND_OK;
+    memcpy(n->prepared.pointer, given, p->module->num_consts * sizeof *given);
+    n->prepared.version = version;
     rt__prepared_pointers(n->module, n->prepared.data, n->prepared.pointer);
     return rt__instance_prepare(n->prepared.instance,
                                 &(ind_launch_desc){.pointers = n->prepared.pointer, .sizes_v = &no_sizes});
+}
+
+/* The constants of a launch: those that it binds, else those of the module. */
+static ind_status rt__prepare_own(ind_instance *n) {
+    const rt__prepared *p = n->module->prepared;
+    void **given = n->prepared.given;
+    if (!given)
+        given = n->prepared.given =
+            (void **)ind__alloc(n->module->context, (p->module->num_consts + (size_t)1) * sizeof *given);
+    if (!given) return IND_OUT_OF_MEMORY;
+    for (uint32_t k = 0; k < p->module->num_consts; k++) {
+        void *bound = n->bindings.next[p->constant[k]];
+        given[k] = bound ? bound : n->module->constant[p->constant[k]];
+    }
+    return rt__prepare_from(n, given);
 }
 
 /* True if the launch binds a constant of the prepared values to other memory than was set. */
@@ -212,11 +230,15 @@ static bool rt__binds_own_constants(const ind_instance *n) {
     return false;
 }
 
+static bool rt__is_captured(const ind_module *m, void *stream) {
+    rt__recorded last;
+    return m->desc.device == IND_DEVICE_CUDA && rt__cuda_captured(&m->executable->runtime->driver, stream, &last);
+}
+
 /* Makes the values of the module valid for work on the stream. */
 static ind_status rt__prepare_before(ind_module *m, void *stream) {
-    rt__recorded last;
     if (rt__prepared_valid(m->prepared)) return IND_OK;
-    if (m->desc.device == IND_DEVICE_CUDA && rt__cuda_captured(&m->executable->runtime->driver, stream, &last))
+    if (rt__is_captured(m, stream))
         return ind__fail(m->context, IND_INVALID_ARGUMENT,
                          "run: the prepared constants of graph \"%s\" are not computed: call ind_module_prepare before "
                          "the capture",
@@ -238,11 +260,52 @@ static ind_status rt__bind_prepared(ind_instance *n, void *stream) {
     return IND_OK;
 }
 
-/* Enqueues the computation of own prepared constants. */
+/* Enqueues the computation of own prepared constants, if they are not current. In a stream that is being captured, the
+   graph computes them in every replay. */
 static ind_status rt__launch_prepared(ind_instance *n, void *stream) {
-    if (!n->module->prepared || !n->prepared.own) return IND_OK;
+    if (!n->module->prepared || !n->prepared.own || n->prepared.current) return IND_OK;
     ind_instance *own = n->prepared.instance;
-    return rt__launch_steps(own, 0, own->module->executable->launches.num_steps, stream);
+    const bool captured = rt__is_captured(n->module, stream);
+    n->prepared.computed++;
+    ind_status status = rt__launch_steps(own, 0, own->module->executable->launches.num_steps, stream);
+    n->prepared.current = !status && !captured;
+    return status;
+}
+
+/* Computes own values before a capture, so that no replay does, and waits for them. */
+static ind_status rt__prepare_for_capture(ind_instance *n, void *stream) {
+    if (!n->module->prepared || !n->prepared.own || n->prepared.current) return IND_OK;
+    if (rt__is_captured(n->module, stream))
+        return ind__fail(n->module->context, IND_INVALID_ARGUMENT,
+                         "ind_capture: the prepared constants of graph \"%s\" are not computed, and the stream is being "
+                         "captured",
+                         n->module->desc.name);
+    ind_status status = rt__launch_prepared(n, stream);
+    return status ? status : rt__instance_check(n->prepared.instance);
+}
+
+/* Before a replay: own values that were computed from other constants since the capture are computed again. */
+static ind_status rt__prepare_replay(ind_instance *n, void *stream) {
+    n->prepared.own = n->captured.own;
+    if (!n->captured.own) return n->module->prepared ? rt__prepare_before(n->module, stream) : IND_OK;
+    n->prepared.instance->launch.stream = stream;
+    if (n->prepared.current && n->prepared.computed == n->captured.computed) return IND_OK;
+    ind_status status = rt__prepare_from(n, n->captured.constant);
+    if (!status) status = rt__launch_prepared(n, stream);
+    n->captured.computed = n->prepared.computed;
+    return status;
+}
+
+/* Notes which values a captured graph reads. */
+static ind_status rt__prepare_captured(ind_instance *n) {
+    const size_t num = n->prepared.own ? n->module->prepared->module->num_consts : 0;
+    n->captured.own = n->prepared.own;
+    n->captured.computed = n->prepared.computed;
+    if (!n->prepared.own) return IND_OK;
+    n->captured.constant = (void **)ind__alloc(n->module->context, (num + 1) * sizeof *n->captured.constant);
+    if (!n->captured.constant) return IND_OUT_OF_MEMORY;
+    memcpy(n->captured.constant, n->prepared.pointer, num * sizeof *n->captured.constant);
+    return IND_OK;
 }
 
 /* ---- public */
@@ -255,6 +318,10 @@ ind_status ind_module_prepare(ind_module *m) {
     status = rt__prepare_shared(m);
     rt__module_leave(m);
     return status;
+}
+
+void ind_instance_constants_changed(ind_instance *n) {
+    if (n) n->prepared.current = false;
 }
 
 ind_status ind_module_release(ind_module *m, const char *name) {

@@ -91,7 +91,7 @@ IND_API ind_status ind_module_constant(ind_module *module, const char *name, con
    the constants. Both wait until they are computed. If they are up to date, this function does nothing. Replays of
    captured graphs use the same memory, so call it also before a replay after a constant was set anew. Not allowed while
    the module runs and a constant was set since the last call. A launch that binds one of the constants to other memory
-   than was set computes the values on its own stream, in memory of its instance.
+   than was set computes the values on its own stream, in memory of its instance: ind_instance_constants_changed.
    Errors: IND_INVALID_ARGUMENT (a constant is not set, or was released), IND_OUT_OF_MEMORY, those of a launch. After a
    failure the module is usable, and the next call or launch tries again. */
 IND_API ind_status ind_module_prepare(ind_module *module);
@@ -223,6 +223,10 @@ typedef struct ind_launch_desc {
    The first launch computes the prepared constants and waits for them (ind_module_prepare). On a stream that is being
    captured this is IND_INVALID_ARGUMENT: call ind_module_prepare before. */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
+/* The memory that launches bind to constants has new contents: the next launch of the instance computes its own prepared
+   constants again (ind_module_prepare). Without this call, a launch or replay that binds the same memory to them as the
+   one before uses the same values. NULL is allowed. */
+IND_API void ind_instance_constants_changed(ind_instance *instance);
 /* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. An index
    is checked when its op computes an element with it. A result without elements checks no index. */
 IND_API ind_status ind_instance_check(ind_instance *instance);

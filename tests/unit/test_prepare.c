@@ -201,15 +201,23 @@ static void test_bound_per_launch(ind_context *c, ind_memory memory) {
     fill(&other, 9);
     memcpy(other.b, v.b, sizeof v.b), memcpy(other.s, v.s, sizeof v.s), memcpy(other.k, v.k, sizeof v.k);
     void *pointers[6] = {other.x, other.a, NULL, NULL, NULL, other.o}; /* the other constants are the module's */
-    for (int i = 0; i < 2; i++) {
+    const ind_launch_desc d = {.pointers = pointers, .sizes = "B=3"};
+    for (int i = 0; i < 3; i++) {
         other.a[3] += 2;
         memset(other.o, 0, sizeof other.o);
-        CHECK(!ind_launch(n, &(ind_launch_desc){.pointers = pointers, .sizes = "B=3"}) && !ind_instance_check(n), "%s",
-              ind_instance_error(n));
+        if (i) ind_instance_constants_changed(n);
+        CHECK(!ind_launch(n, &d) && !ind_instance_check(n), "%s", ind_instance_error(n));
         CHECK(right(&other), "launch %d with own constants", i);
     }
+    other.a[3] += 2;
+    CHECK(!ind_launch(n, &d) && !ind_instance_check(n) && !right(&other), "the same memory: computed again");
+    other.s[1] += 1;
+    CHECK(!set(m, "s", other.s, sizeof other.s) && !ind_launch(n, &d) && !ind_instance_check(n), "%s",
+          ind_instance_error(n));
+    CHECK(right(&other), "a constant of the module was set anew");
+    CHECK(!set(m, "s", v.s, sizeof v.s), "%s", ind_error(c));
     CHECK(!launch(n, &v) && right(&v), "back to the module's constants: %s", ind_instance_error(n));
-    CHECK(prepares(m) == 1, "computed %d times for the module", prepares(m));
+    CHECK(prepares(m) == 2, "computed %d times for the module", prepares(m));
     ind_module_destroy(m);
 }
 
@@ -254,10 +262,21 @@ static void test_capture(ind_context *c, bool own) {
     for (int i = 0; i < 3; i++) {
         v.a[i] += 1;
         memset(v.o, 0, sizeof v.o);
-        if (!own) CHECK(!set(m, "a", v.a, sizeof v.a), "%s", ind_error(c));
+        if (own)
+            ind_instance_constants_changed(n);
+        else
+            CHECK(!set(m, "a", v.a, sizeof v.a), "%s", ind_error(c));
         CHECK(!ind_replay(n, NULL) && !ind_instance_check(n), "%s", ind_instance_error(n));
         CHECK(right(&v), "replay %d with %s constants", i, own ? "own" : "the module's");
     }
+    values other;
+    memcpy(&other, &v, sizeof v);
+    other.a[2] += 5;
+    const ind_binding more[] = {{"x", other.x, 0}, {"o", other.o, 0}, {"a", other.a, 0}};
+    const ind_launch_desc between = {.bindings = more, .num_bindings = 3, .sizes = "B=3"};
+    CHECK(!ind_launch(n, &between) && !ind_instance_check(n) && right(&other), "%s", ind_instance_error(n));
+    memset(v.o, 0, sizeof v.o);
+    CHECK(!ind_replay(n, NULL) && !ind_instance_check(n) && right(&v), "a replay has the constants of its capture");
     ind_module_destroy(m);
 }
 
