@@ -26890,7 +26890,8 @@ typedef struct graph__prepare {
     bool *needed, *outer;         /* by tensor: an op that stays reads it; one that is not constant reads it */
     bool *prepared, *allowed;     /* by tensor; allowed: within the limit of changes */
     bool fixed;                   /* prepares the allowed values only */
-    uint32_t *readers, *products; /* by tensor: ops that read it; products that do so, also through views */
+    uint32_t *readers, *products; /* by tensor: ops and outputs; products that read it, also through views */
+    bool *returned;               /* by tensor: it is an output */
     int64_t largest, left;        /* bytes: of a value, of the budget */
 } graph__prepare;
 
@@ -27016,6 +27017,30 @@ static bool graph__view_is_free(const graph__prepare *p, const ind__node *n, int
     return p->readers[x] > 1 || bytes >= graph__static_bytes(&p->g->tensor[x]);
 }
 
+/* Elements of a tensor of static size. */
+static int64_t graph__static_numel(const ind__tensor_info *t) {
+    return graph__static_bytes(t) / ind_dtype_bytes(t->dtype);
+}
+
+/* True for a result of the graph that is computed from no memory, by pointwise ops and reductions of few elements: to
+   copy it in every run moves more bytes. */
+static bool graph__is_created(const graph__prepare *p, uint32_t tensor) {
+    const ind_graph *g = p->g;
+    const double most = (double)p->policy.inline_ops * (double)graph__static_numel(&g->tensor[tensor]);
+    double steps = 0;
+    graph__measure m = {.num = 0};
+    if (!p->returned[tensor] || p->readers[tensor] > 1) return false;
+    graph__measure_add(&m, tensor, false);
+    for (uint32_t i = 0; i < m.num; i++) {
+        const ind__node *n = graph__producer_of(g, m.seen[i]);
+        const bool few = graph__is_cheap(n) || ind__op_has(n->op, 'R');
+        steps += (double)graph__static_numel(&g->tensor[m.seen[i]]);
+        if (n->op == IND_OP_CONST || !few || steps > most) return false;
+        for (uint32_t k = 0; k < n->num_operands; k++) graph__measure_add(&m, n->operand[k], false);
+    }
+    return !m.hard;
+}
+
 static graph__choice graph__choose(const graph__prepare *p, uint32_t tensor) {
     const ind__tensor_info *t = &p->g->tensor[tensor];
     const ind__node *n = &p->g->node[t->node];
@@ -27029,6 +27054,7 @@ static graph__choice graph__choose(const graph__prepare *p, uint32_t tensor) {
     const bool stored = p->products[tensor] > 1; /* one product computes it while it loads; several store it */
     if (!m.hard && m.ops <= p->policy.inline_ops && (!m.reads || bytes > m.bytes) && !(stored && m.reads))
         return GRAPH__WIDER;
+    if (graph__is_created(p, tensor)) return GRAPH__NOTHING;
     return bytes <= p->largest && bytes <= p->left ? GRAPH__PREPARES : GRAPH__TOO_LARGE;
 }
 
@@ -27162,7 +27188,10 @@ static void graph__count_prepare_readers(graph__prepare *p) {
             if (ind__op_has(n->op, 'V')) p->products[x] += p->products[n->result];
         }
     }
-    for (uint32_t i = 0; i < g->outputs.num; i++) p->readers[g->outputs.output[i].tensor]++;
+    for (uint32_t i = 0; i < g->outputs.num; i++) {
+        p->readers[g->outputs.output[i].tensor]++;
+        p->returned[g->outputs.output[i].tensor] = true;
+    }
 }
 
 /* Fills in the defaults and returns the budget in bytes. */
@@ -27282,13 +27311,15 @@ static bool graph__prepare_begin(graph__prepare *p) {
     p->prepared = ind__alloc(c, tensors * sizeof *p->prepared);
     p->allowed = ind__alloc(c, tensors * sizeof *p->allowed);
     p->readers = ind__alloc(c, tensors * sizeof *p->readers);
+    p->returned = ind__alloc(c, tensors * sizeof *p->returned);
     p->products = ind__alloc(c, tensors * sizeof *p->products);
-    return p->constant && p->in_main && p->needed && p->outer && p->prepared && p->allowed && p->readers && p->products;
+    return p->constant && p->in_main && p->needed && p->outer && p->prepared && p->allowed && p->readers && p->returned &&
+           p->products;
 }
 
 static void graph__prepare_end(const graph__prepare *p) {
     void *const owned[] = {p->constant, p->in_main, p->needed,  p->outer,
-                           p->prepared, p->allowed, p->readers, p->products};
+                           p->prepared, p->allowed, p->readers, p->returned, p->products};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(p->g->context, owned[i]);
 }
 

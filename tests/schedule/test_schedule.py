@@ -19,10 +19,10 @@ TORCH = json.loads((HERE / "torch_counts.json").read_text())["graphs"]
 ALLOCATION = 512  # bytes that torch's allocator gives at the least, and in multiples of
 
 
-def schedule(text, sizes, tmp_path):
+def schedule(text, sizes, tmp_path, *options):
     """The schedule as JSON, and the function that evaluates its formulas."""
     (tmp_path / "g.ind").write_text(text)
-    command = [make("build/ind"), "emit", tmp_path / "g.ind", "--stage", "schedule", "--json"]
+    command = [make("build/ind"), "emit", tmp_path / "g.ind", "--stage", "schedule", "--json", *options]
     made = subprocess.run(command, capture_output=True, text=True, check=True)
     hints = {name: int(hint) for name, hint in re.findall(r"^\s*size (\w+) in .* hint (\d+)", text, re.M)}
     names = {"Min": min, "Max": max, "CeilDiv": lambda a, b: -(-a // b), "Where": lambda c, a, b: a if c else b}
@@ -115,16 +115,12 @@ def test_passes(name, text, least, tmp_path):
     assert elements(plan, value) == least and len(plan["kernels"]) == 1
 
 
-# Patterns of TorchInductor's performance tests that move more elements here, and why.
-ABOVE = {"factory": "a result that depends on no input is prepared once, and each run copies it"}
-
-
 @pytest.mark.parametrize("name, texts, asserted", PERF, ids=[p[0] for p in PERF])
 def test_perf(name, texts, asserted, tmp_path):
     """At most the elements that TorchInductor's own tests allow."""
     made = [of_statements(text, tmp_path) for text in texts]
     ours = sum(elements(plan, value) for plan, value in made)
-    assert (ours > asserted) == (name in ABOVE), f"ours {ours}, TorchInductor {asserted}"
+    assert ours <= asserted, f"ours {ours}, TorchInductor {asserted}"
 
 
 @pytest.mark.parametrize("name, text, least, number", COMBOS, ids=[p[0] for p in COMBOS])
@@ -154,6 +150,10 @@ def test_apart(name, text, kernels, reason, tmp_path):
     assert any(reason in e["reason"] for e in plan["edges"] if not e["fused"])
 
 
+# Models whose peak is above TorchInductor's, by how much, and why.
+PEAK_ABOVE = {"minilm": 1.13}  # merge_products: query, key and value of a layer are one buffer until the value is read
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_model(name, tmp_path):
     path, sizes = MODELS[name]
@@ -161,7 +161,10 @@ def test_model(name, tmp_path):
     theirs = TORCH[name]
     assert launches(plan) <= theirs["launches"]
     assert elements(plan, value) * 4 <= theirs["bytes"]
-    assert peak(plan, value) <= theirs["peak"]
+    assert peak(plan, value) <= theirs["peak"] * PEAK_ABOVE.get(name, 1)
+    if name in PEAK_ABOVE:
+        plan, value = schedule(path.read_text(), sizes, tmp_path, "--disable", "merge_products")
+        assert peak(plan, value) <= theirs["peak"]
 
 
 def table():
