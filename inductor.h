@@ -1898,7 +1898,7 @@ typedef struct ind_prepare_policy {
     int64_t budget;
     double constants_factor; /* 0: 1, so weights and their prepared form take at most twice the memory */
     int64_t extra_bytes;     /* 0: 64 MiB, for tables and masks, which are computed from few constants or none */
-    int inline_ops;          /* 0: 30, as ind_realise_policy.max_ops_shared: so many pointwise ops are cheap beside a load */
+    int inline_ops; /* 0: 30, as ind_realise_policy.max_ops_shared: so many pointwise ops are cheap beside a load */
 } ind_prepare_policy;
 
 typedef struct ind_compile_desc {
@@ -1975,8 +1975,8 @@ IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, i
    The first part is matched:
    - An input stands for any tensor of its class and shape. "any" is the default, and also takes a Python number. A name
      as class stands for a type, the same one wherever it occurs. "number" is a tensor whose elements all have one known
-     value, or a Python number. "const" is a tensor that depends on constants of the graph alone, "varying" one that does
-     not. "optional": the operand may be absent; then it is absent in the replacement, too.
+     value, or a Python number. "const" is a tensor that depends on constants of the graph alone, "varying" one that
+   does not. "optional": the operand may be absent; then it is absent in the replacement, too.
    - In a shape, a name stands for a size, the same one wherever it occurs; ".." for any number of leading dimensions.
      Without a shape, any shape matches. Sizes are compared under the facts of the graph.
    - A number matches a number operand, and a tensor whose elements all have this value.
@@ -1993,10 +1993,10 @@ IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, i
 
    The second part replaces it. A name that both parts assign is an output: its users get the new value, which must be
    proven to have the same type and shape. The other results of the first part must have no other users, unless they are
-   "shared". Of alternatives, the first one is made whose op has all operands that it requires; if there is none, its name
-   is an absent operand. The names of the first part stand for what they matched: tensors, sizes, types, attribute values. An
-   attribute that is a number may be a product: scale=a*b/2. The value of an attribute may be an operand that is a
-   number.
+   "shared". Of alternatives, the first one is made whose op has all operands that it requires; if there is none, its
+   name is an absent operand. The names of the first part stand for what they matched: tensors, sizes, types, attribute
+   values. An attribute that is a number may be a product: scale=a*b/2. The value of an attribute may be an operand that
+   is a number.
 
    "off" has the reason why the pattern is not applied unless ind_compile_desc.enabled_patterns names it.
 
@@ -23697,8 +23697,8 @@ static graph__bounds graph__no_bounds(const ind_graph *g) {
 }
 
 static graph__bounds graph__bounds_of_number(const ind_graph *g, graph__typed_number x) {
-    const bool small = !ind_dtype_is_float(x.dtype) && x.i > -GRAPH__BOUNDS_MOST && x.i < GRAPH__BOUNDS_MOST;
-    return small ? (graph__bounds){ind_int(g->context, x.i), ind_int(g->context, x.i)} : graph__no_bounds(g);
+    const bool is_small = !ind_dtype_is_float(x.dtype) && x.i > -GRAPH__BOUNDS_MOST && x.i < GRAPH__BOUNDS_MOST;
+    return is_small ? (graph__bounds){ind_int(g->context, x.i), ind_int(g->context, x.i)} : graph__no_bounds(g);
 }
 
 /* arange: the steps are positive, and there is an element. */
@@ -27313,13 +27313,13 @@ static bool graph__prepare_begin(graph__prepare *p) {
     p->readers = ind__alloc(c, tensors * sizeof *p->readers);
     p->returned = ind__alloc(c, tensors * sizeof *p->returned);
     p->products = ind__alloc(c, tensors * sizeof *p->products);
-    return p->constant && p->in_main && p->needed && p->outer && p->prepared && p->allowed && p->readers && p->returned &&
-           p->products;
+    return p->constant && p->in_main && p->needed && p->outer && p->prepared && p->allowed && p->readers &&
+           p->returned && p->products;
 }
 
 static void graph__prepare_end(const graph__prepare *p) {
-    void *const owned[] = {p->constant, p->in_main, p->needed,  p->outer,
-                           p->prepared, p->allowed, p->readers, p->returned, p->products};
+    void *const owned[] = {p->constant, p->in_main, p->needed,   p->outer,   p->prepared,
+                           p->allowed,  p->readers, p->returned, p->products};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(p->g->context, owned[i]);
 }
 

@@ -19,7 +19,7 @@
 
    Contents: >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
    implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run
-   >>host-device >>cuda-device >>capture >>profile >>tune >>readiness
+   >>host-device >>cuda-device >>prepared >>capture >>profile >>tune >>readiness
 */
 #include "inductor_codegen_cuda.h"
 #ifndef INDUCTOR_RUNTIME_H
@@ -255,9 +255,9 @@ typedef struct ind_launch_desc {
    The first launch computes the prepared constants and waits for them (ind_module_prepare). On a stream that is being
    captured this is IND_INVALID_ARGUMENT: call ind_module_prepare before. */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
-/* The memory that launches bind to constants has new contents: the next launch of the instance computes its own prepared
-   constants again (ind_module_prepare). Without this call, a launch or replay that binds the same memory to them as the
-   one before uses the same values. NULL is allowed. */
+/* The memory that launches bind to constants has new contents: the next launch of the instance computes its own
+   prepared constants again (ind_module_prepare). Without this call, a launch or replay that binds the same memory to
+   them as the one before uses the same values. NULL is allowed. */
 IND_API void ind_instance_constants_changed(ind_instance *instance);
 /* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. An index
    is checked when its op computes an element with it. A result without elements checks no index. */
@@ -3241,7 +3241,7 @@ static void rt__instance_clear(ind_instance *n) {
                            n->bindings.pointer, n->bindings.next,     n->bindings.address, n->launch.cell,
                            n->launch.param,     n->launch.chosen,     n->launch.grid,      n->host.buffer,
                            n->host.worker,      n->index_errors.host, n->calls.tensor,     n->calls.dim,
-                           n->bindings.range,   n->prepared.pointer, n->prepared.given};
+                           n->bindings.range,   n->prepared.pointer,  n->prepared.given};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
 
@@ -6474,10 +6474,11 @@ static ind_status rt__launch_prepared(ind_instance *n, void *stream) {
 static ind_status rt__prepare_for_capture(ind_instance *n, void *stream) {
     if (!n->module->prepared || !n->prepared.own || n->prepared.current) return IND_OK;
     if (rt__is_captured(n->module, stream))
-        return ind__fail(n->module->context, IND_INVALID_ARGUMENT,
-                         "ind_capture: the prepared constants of graph \"%s\" are not computed, and the stream is being "
-                         "captured",
-                         n->module->desc.name);
+        return ind__fail(
+            n->module->context, IND_INVALID_ARGUMENT,
+            "ind_capture: the prepared constants of graph \"%s\" are not computed, and the stream is being "
+            "captured",
+            n->module->desc.name);
     ind_status status = rt__launch_prepared(n, stream);
     return status ? status : rt__instance_check(n->prepared.instance);
 }

@@ -1058,8 +1058,8 @@ static ind_fusion_reason sched__check_split(const sched__relatives *x, uint32_t 
     if (x->of[k].makes && sched__few_long_rows(policy, number, length)) return IND_FUSION_SPLIT_FEW_ROWS;
     const int64_t shared = sched__shared_bytes(x, 0);
     /* small kernels share a launch if none of them has a second stage */
-    const bool small = !x->of[k].makes && shared < policy->launch_bytes;
-    if (sched__reduced_too(s, l, small ? sched__splits_never : sched__splits_along_rows))
+    const bool few = !x->of[k].makes && shared < policy->launch_bytes;
+    if (sched__reduced_too(s, l, few ? sched__splits_never : sched__splits_along_rows))
         return IND_FUSION_SPLIT_SHARED;
     const int64_t state = ind_dtype_bytes((ind_dtype)x->whole->inst[reduce].dtype) *
                           ind__reduction_results((ind_reduction)x->whole->inst[reduce].reduction);

@@ -4,7 +4,8 @@
  *     make demo                              builds this, fetches the weights, runs it on the sentences below
  *     build/minilm --model DIR "One sentence." "Another one."
  *     build/minilm --json --dtype bf16 --device cuda ...
- *     build/minilm --emit schedule           what the model becomes: graph, loops, schedule, kernels, plan, cuda, ptx, cubin
+ *     build/minilm --emit schedule           what the model becomes: graph, loops, schedule, kernels, plan, cuda, ptx,
+ * cubin build/minilm --disable merge_products  without this graph pass or pattern
  *
  * DIR holds model.safetensors (BERT's tensors by their usual names) and vocab.txt.
  */
@@ -38,6 +39,7 @@ typedef struct options {
     bool json;
     bool emit; /* only print `stage` of the compiled model */
     ind_stage stage;
+    const char *disabled; /* a pass or pattern; NULL: none */
     const char *const *sentences;
     int num_sentences;
 } options;
@@ -238,8 +240,8 @@ static int open_program(program *p, const options *o) {
     p->dtype = o->dtype;
     if (ind_context_create(&(ind_context_desc){.device = o->device}, &p->context))
         return fail("no memory for a context");
-    if (o->emit) return compile(p, &(ind_compile_desc){.emit_only = true});
-    return compile(p, NULL) || upload(p);
+    if (compile(p, &(ind_compile_desc){.emit_only = o->emit, .disabled_patterns = o->disabled})) return 1;
+    return o->emit ? 0 : upload(p);
 }
 
 static void close_program(program *p) {
@@ -394,7 +396,8 @@ static int print_stage(program *p, ind_stage stage) {
 /* ---- options */
 
 static const char usage[] =
-    "usage: minilm [--json] [--dtype f32|bf16] [--device host|cuda|auto] [--model DIR] [--emit STAGE] [SENTENCE...]\n";
+    "usage: minilm [--json] [--dtype f32|bf16] [--device host|cuda|auto] [--model DIR] [--emit STAGE] [--disable NAME] "
+    "[SENTENCE...]\n";
 
 static int bad_value(const char *option, const char *value, const char *allowed) {
     return fail("%s %s; allowed is %s", option, value ? value : "needs a value", allowed);
@@ -426,8 +429,10 @@ static int parse_option(const char *name, const char *value, options *o) {
     if (!strcmp(name, "--device")) return parse_device(value, &o->device);
     if (!strcmp(name, "--dtype")) return parse_dtype(value, &o->dtype);
     if (!strcmp(name, "--emit")) return parse_stage(value, o);
+    if (!strcmp(name, "--disable")) return o->disabled = value, value ? 0 : bad_value(name, NULL, "a pass or pattern");
     if (strcmp(name, "--model"))
-        return fail("unknown option %s; allowed are --json, --dtype, --device, --model, --emit, --help", name);
+        return fail("unknown option %s; allowed are --json, --dtype, --device, --model, --emit, --disable, --help",
+                    name);
     o->model = value;
     return value ? 0 : bad_value(name, NULL, "a folder");
 }

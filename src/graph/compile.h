@@ -49,7 +49,7 @@ typedef struct ind_prepare_policy {
     int64_t budget;
     double constants_factor; /* 0: 1, so weights and their prepared form take at most twice the memory */
     int64_t extra_bytes;     /* 0: 64 MiB, for tables and masks, which are computed from few constants or none */
-    int inline_ops;          /* 0: 30, as ind_realise_policy.max_ops_shared: so many pointwise ops are cheap beside a load */
+    int inline_ops; /* 0: 30, as ind_realise_policy.max_ops_shared: so many pointwise ops are cheap beside a load */
 } ind_prepare_policy;
 
 typedef struct ind_compile_desc {

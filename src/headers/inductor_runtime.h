@@ -19,7 +19,7 @@
 
    Contents: >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
    implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run
-   >>host-device >>cuda-device >>capture >>profile >>tune >>readiness
+   >>host-device >>cuda-device >>prepared >>capture >>profile >>tune >>readiness
 */
 #include "inductor_codegen_cuda.h"
 #ifndef INDUCTOR_RUNTIME_H

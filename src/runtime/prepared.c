@@ -276,10 +276,11 @@ static ind_status rt__launch_prepared(ind_instance *n, void *stream) {
 static ind_status rt__prepare_for_capture(ind_instance *n, void *stream) {
     if (!n->module->prepared || !n->prepared.own || n->prepared.current) return IND_OK;
     if (rt__is_captured(n->module, stream))
-        return ind__fail(n->module->context, IND_INVALID_ARGUMENT,
-                         "ind_capture: the prepared constants of graph \"%s\" are not computed, and the stream is being "
-                         "captured",
-                         n->module->desc.name);
+        return ind__fail(
+            n->module->context, IND_INVALID_ARGUMENT,
+            "ind_capture: the prepared constants of graph \"%s\" are not computed, and the stream is being "
+            "captured",
+            n->module->desc.name);
     ind_status status = rt__launch_prepared(n, stream);
     return status ? status : rt__instance_check(n->prepared.instance);
 }

@@ -223,9 +223,9 @@ typedef struct ind_launch_desc {
    The first launch computes the prepared constants and waits for them (ind_module_prepare). On a stream that is being
    captured this is IND_INVALID_ARGUMENT: call ind_module_prepare before. */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
-/* The memory that launches bind to constants has new contents: the next launch of the instance computes its own prepared
-   constants again (ind_module_prepare). Without this call, a launch or replay that binds the same memory to them as the
-   one before uses the same values. NULL is allowed. */
+/* The memory that launches bind to constants has new contents: the next launch of the instance computes its own
+   prepared constants again (ind_module_prepare). Without this call, a launch or replay that binds the same memory to
+   them as the one before uses the same values. NULL is allowed. */
 IND_API void ind_instance_constants_changed(ind_instance *instance);
 /* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. An index
    is checked when its op computes an element with it. A result without elements checks no index. */

@@ -71,8 +71,9 @@ HEADING = r"// kernel \d+(?: with \d+ more)?(?:, \d+(?: with \d+ more)?)*: "
 
 def emit(program, folder, dtype):
     """The CUDA text of the first and the last variant of every kernel, by a name such as "bf16 kernel 3 matmul, variant 1". One between
-    them, for sizes that vectors do not divide, has none to be compared with in what is stored as "before"."""
-    arguments = [str(program), "--dtype", dtype, "--model", str(folder), "--emit", "cuda"]
+    them, for sizes that vectors do not divide, has none to be compared with in what is stored as "before". Query, key and value have a
+    product each, as there."""
+    arguments = [str(program), "--dtype", dtype, "--model", str(folder), "--emit", "cuda", "--disable", "merge_products"]
     text = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=120).stdout
     kernels = {}
     for part in re.split(rf"^(?={HEADING})", text, flags=re.M)[1:]:

@@ -14,8 +14,8 @@ static graph__bounds graph__no_bounds(const ind_graph *g) {
 }
 
 static graph__bounds graph__bounds_of_number(const ind_graph *g, graph__typed_number x) {
-    const bool small = !ind_dtype_is_float(x.dtype) && x.i > -GRAPH__BOUNDS_MOST && x.i < GRAPH__BOUNDS_MOST;
-    return small ? (graph__bounds){ind_int(g->context, x.i), ind_int(g->context, x.i)} : graph__no_bounds(g);
+    const bool is_small = !ind_dtype_is_float(x.dtype) && x.i > -GRAPH__BOUNDS_MOST && x.i < GRAPH__BOUNDS_MOST;
+    return is_small ? (graph__bounds){ind_int(g->context, x.i), ind_int(g->context, x.i)} : graph__no_bounds(g);
 }
 
 /* arange: the steps are positive, and there is an element. */

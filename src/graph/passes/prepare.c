@@ -434,13 +434,13 @@ static bool graph__prepare_begin(graph__prepare *p) {
     p->readers = ind__alloc(c, tensors * sizeof *p->readers);
     p->returned = ind__alloc(c, tensors * sizeof *p->returned);
     p->products = ind__alloc(c, tensors * sizeof *p->products);
-    return p->constant && p->in_main && p->needed && p->outer && p->prepared && p->allowed && p->readers && p->returned &&
-           p->products;
+    return p->constant && p->in_main && p->needed && p->outer && p->prepared && p->allowed && p->readers &&
+           p->returned && p->products;
 }
 
 static void graph__prepare_end(const graph__prepare *p) {
-    void *const owned[] = {p->constant, p->in_main, p->needed,  p->outer,
-                           p->prepared, p->allowed, p->readers, p->returned, p->products};
+    void *const owned[] = {p->constant, p->in_main, p->needed,   p->outer,   p->prepared,
+                           p->allowed,  p->readers, p->returned, p->products};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(p->g->context, owned[i]);
 }
 

@@ -29,8 +29,8 @@
    The first part is matched:
    - An input stands for any tensor of its class and shape. "any" is the default, and also takes a Python number. A name
      as class stands for a type, the same one wherever it occurs. "number" is a tensor whose elements all have one known
-     value, or a Python number. "const" is a tensor that depends on constants of the graph alone, "varying" one that does
-     not. "optional": the operand may be absent; then it is absent in the replacement, too.
+     value, or a Python number. "const" is a tensor that depends on constants of the graph alone, "varying" one that
+   does not. "optional": the operand may be absent; then it is absent in the replacement, too.
    - In a shape, a name stands for a size, the same one wherever it occurs; ".." for any number of leading dimensions.
      Without a shape, any shape matches. Sizes are compared under the facts of the graph.
    - A number matches a number operand, and a tensor whose elements all have this value.
@@ -47,10 +47,10 @@
 
    The second part replaces it. A name that both parts assign is an output: its users get the new value, which must be
    proven to have the same type and shape. The other results of the first part must have no other users, unless they are
-   "shared". Of alternatives, the first one is made whose op has all operands that it requires; if there is none, its name
-   is an absent operand. The names of the first part stand for what they matched: tensors, sizes, types, attribute values. An
-   attribute that is a number may be a product: scale=a*b/2. The value of an attribute may be an operand that is a
-   number.
+   "shared". Of alternatives, the first one is made whose op has all operands that it requires; if there is none, its
+   name is an absent operand. The names of the first part stand for what they matched: tensors, sizes, types, attribute
+   values. An attribute that is a number may be a product: scale=a*b/2. The value of an attribute may be an operand that
+   is a number.
 
    "off" has the reason why the pattern is not applied unless ind_compile_desc.enabled_patterns names it.
 
