@@ -151,7 +151,7 @@ def test_kernels_equal_json(page):
         # Within the rounding of each part: a launch, the bytes at the copy rate, the flops at one of the two rates.
         least, most = [max(plan["launch_ns"], *(sum(one) + n * len(parts) for one, n in zip(zip(*parts), more))) for more in ((0, 0), (2, 1))]
         assert least <= time < most + 1
-    assert len(launches) < len(rows) if page.name in ("minilm", "llama") else True
+    assert len(launches) < len(rows) if page.name == "minilm" else True
     assert copy == 4272 and plan["launch_ns"] == 1000 and plan["arch"] == "sm_90a"
     assert sum(int(row[10]) for row in rows) == int(page.totals(page.first)["time_ns"])
 
@@ -245,7 +245,7 @@ def test_all_is_shown(browser, page):
     keys = ["from", "to", "from_kernel", "to_kernel", "buffer", "code", "bytes"]
     distinct = {tuple(e[k] for k in keys) for e in schedule["edges"]}
     assert browser.value("document.querySelectorAll('#edges tbody tr').length") == len(distinct)
-    cuda = page.emit("--stage", "cuda").decode()
+    cuda = page.emit("--stage", "cuda").decode().partition("\n// prepared constants: ")[0]  # the page has the kernels of a run
     sources = browser.value("[...document.querySelectorAll('.source pre:last-child')].map(e => e.textContent)")
     assert sources and all(text in cuda for text in sources)
     assert len(sources) == len(re.findall(r"^// kernel (?:\d+(?: with \d+ more)?(?:, )?)+: ", cuda, re.M))
