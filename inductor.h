@@ -1890,8 +1890,9 @@ typedef enum ind_pass {
 /* Which values that depend on constants alone are prepared (ind_module_prepare). A value is prepared if it costs a run
    more to compute it than to read it: it has ops that cannot be repeated by every reader (reductions, products, scans,
    concatenations, functions such as exp), or more pointwise ops than inline_ops, or it has at most as many bytes as the
-   constants that it is computed from. Views stay with the reader. A cast of a weight to a wider type is not prepared if
-   its one reader converts it while it loads: reading the prepared value would move more bytes in every run. */
+   constants that it is computed from. Views are computed by the reader. A cast of a weight to a wider type is not
+   prepared if its one reader converts it while it loads: reading the prepared value would move more bytes in every run.
+ */
 typedef struct ind_prepare_policy {
     /* Bytes of all prepared constants of a module. 0: the bytes of the graph's constants times constants_factor, plus
        extra_bytes. Negative: no value is prepared. If the budget does not suffice, the smallest values are. */
@@ -26881,13 +26882,14 @@ ind_status ind__graph_optimise(const ind_graph *g, const ind__pass_options *opti
 
 #define GRAPH__MAX_MEASURED 64 /* tensors that the cost of a value looks at; a value of more is not cheap */
 
-/* A constant value is needed if an op that stays with the main graph reads it. Each is prepared, or stays, too. */
+/* A constant value is needed if an op of the main graph reads it. It is then prepared, or computed by the main graph.
+ */
 typedef struct graph__prepare {
     const ind_graph *g;
     ind_prepare_policy policy;
     bool *constant;               /* by node: depends on constants alone, in sizes that are numbers */
     bool *in_main;                /* by node: computed by the main graph */
-    bool *needed, *outer;         /* by tensor: an op that stays reads it; one that is not constant reads it */
+    bool *needed, *outer;         /* by tensor: an op of the main graph reads it; one that is not constant does */
     bool *prepared, *allowed;     /* by tensor; allowed: within the limit of changes */
     bool fixed;                   /* prepares the allowed values only */
     uint32_t *readers, *products; /* by tensor: ops and outputs; products that read it, also through views */

@@ -747,7 +747,7 @@ typedef struct ind_realise_policy {
     bool disable_parts;   /* a concatenation is stored as a whole, never in parts by the loops that compute them */
     bool disable_rows; /* a reduction over the results of rows (a mean of losses) reads these, not one value per row */
     /* Results of convolutions, and of the pools, norms and pointwise ops that follow, are stored with channels last:
-       [N, C, H, W] with strides [H*W*C, 1, W*C, C]. Inputs and outputs stay as they are; the first and last kernels
+       [N, C, H, W] with strides [H*W*C, 1, W*C, C]. Inputs and outputs keep their layout; the first and last kernels
        convert while they load and store. Off by default, as the kernels of convolutions gain nothing from it: they load
        windows element by element either way, and weights [O, C, H, W] in vectors only without it. */
     bool channels_last;
@@ -13242,8 +13242,8 @@ static ind_body *ir__second_stage(ind__lowered *p, const ind_body *b, uint32_t r
     return ir__record_finish(&r, v.id != 0);
 }
 
-/* ---- WELFORD in two stages. All rows have n elements, so the mean is that of the rows' means, and the sum of squared
-   deviations is that within the rows plus n times that of their means (Chan et al. 1979). */
+/* ---- WELFORD in two stages. All rows have n elements. The mean is the mean of the row means. The sum of squared
+   deviations is the sum within the rows, plus n times the sum over the row means (Chan et al. 1979). */
 
 enum { IR__WELFORD_LOOPS = 4 };
 

@@ -41,8 +41,9 @@ typedef enum ind_pass {
 /* Which values that depend on constants alone are prepared (ind_module_prepare). A value is prepared if it costs a run
    more to compute it than to read it: it has ops that cannot be repeated by every reader (reductions, products, scans,
    concatenations, functions such as exp), or more pointwise ops than inline_ops, or it has at most as many bytes as the
-   constants that it is computed from. Views stay with the reader. A cast of a weight to a wider type is not prepared if
-   its one reader converts it while it loads: reading the prepared value would move more bytes in every run. */
+   constants that it is computed from. Views are computed by the reader. A cast of a weight to a wider type is not
+   prepared if its one reader converts it while it loads: reading the prepared value would move more bytes in every run.
+ */
 typedef struct ind_prepare_policy {
     /* Bytes of all prepared constants of a module. 0: the bytes of the graph's constants times constants_factor, plus
        extra_bytes. Negative: no value is prepared. If the budget does not suffice, the smallest values are. */

@@ -185,8 +185,8 @@ static ind_status rt__prepare_own_memory(ind_instance *n) {
     return status;
 }
 
-/* Binds an own instance of the prepare module to constants of this launch: given, by constant. The values stay current
-   while the constants are the same memory and none was set anew. */
+/* Binds the instance's prepare instance to the constants in `given`. If they are the same memory as before and none was
+   set anew, the values are current. */
 static ind_status rt__prepare_from(ind_instance *n, void *const *given) {
     const rt__prepared *p = n->module->prepared;
     const int64_t no_sizes = 0;

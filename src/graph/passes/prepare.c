@@ -2,13 +2,14 @@
 
 #define GRAPH__MAX_MEASURED 64 /* tensors that the cost of a value looks at; a value of more is not cheap */
 
-/* A constant value is needed if an op that stays with the main graph reads it. Each is prepared, or stays, too. */
+/* A constant value is needed if an op of the main graph reads it. It is then prepared, or computed by the main graph.
+ */
 typedef struct graph__prepare {
     const ind_graph *g;
     ind_prepare_policy policy;
     bool *constant;               /* by node: depends on constants alone, in sizes that are numbers */
     bool *in_main;                /* by node: computed by the main graph */
-    bool *needed, *outer;         /* by tensor: an op that stays reads it; one that is not constant reads it */
+    bool *needed, *outer;         /* by tensor: an op of the main graph reads it; one that is not constant does */
     bool *prepared, *allowed;     /* by tensor; allowed: within the limit of changes */
     bool fixed;                   /* prepares the allowed values only */
     uint32_t *readers, *products; /* by tensor: ops and outputs; products that read it, also through views */

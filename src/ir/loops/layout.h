@@ -28,7 +28,7 @@ typedef struct ind_realise_policy {
     bool disable_parts;   /* a concatenation is stored as a whole, never in parts by the loops that compute them */
     bool disable_rows; /* a reduction over the results of rows (a mean of losses) reads these, not one value per row */
     /* Results of convolutions, and of the pools, norms and pointwise ops that follow, are stored with channels last:
-       [N, C, H, W] with strides [H*W*C, 1, W*C, C]. Inputs and outputs stay as they are; the first and last kernels
+       [N, C, H, W] with strides [H*W*C, 1, W*C, C]. Inputs and outputs keep their layout; the first and last kernels
        convert while they load and store. Off by default, as the kernels of convolutions gain nothing from it: they load
        windows element by element either way, and weights [O, C, H, W] in vectors only without it. */
     bool channels_last;

@@ -144,8 +144,8 @@ static ind_body *ir__second_stage(ind__lowered *p, const ind_body *b, uint32_t r
     return ir__record_finish(&r, v.id != 0);
 }
 
-/* ---- WELFORD in two stages. All rows have n elements, so the mean is that of the rows' means, and the sum of squared
-   deviations is that within the rows plus n times that of their means (Chan et al. 1979). */
+/* ---- WELFORD in two stages. All rows have n elements. The mean is the mean of the row means. The sum of squared
+   deviations is the sum within the rows, plus n times the sum over the row means (Chan et al. 1979). */
 
 enum { IR__WELFORD_LOOPS = 4 };
 
