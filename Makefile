@@ -106,6 +106,7 @@ $(BUILD)/tests/%: tests/%.c $(HEADERS) $(TEST_OBJECTS)
 	$(CC) $(STRICT) $(SANITIZE) -I. -Iexamples $< $(call OBJECTS,$(BUILD)/tests/objects,$<) -o $@ $(LIBS)
 
 $(BUILD)/tests/fuzz/fuzz_ops: tests/fuzz/own_ops.h
+$(foreach d,tests plain,$(BUILD)/$(d)/fuzz/check_graphs $(BUILD)/$(d)/fuzz/check_passes): tests/fuzz/elements.h
 
 # Without AddressSanitizer, which does not go with compute-sanitizer and doubles the time of NVRTC.
 PLAIN       := $(addprefix $(BUILD)/plain/unit/,test_scans test_ordered test_data_sizes test_splits)

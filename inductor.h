@@ -272,11 +272,12 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    random numbers, P pointwise, Q takes storage-only types (8-bit floats; V and D do, too), V view, D data movement, R
    reduction, M matrix product, G gather, S source (no operands), C composite (lowered through several loops), B result
    is bool, F integer operands are computed as floats (f32), T the first operand must be a tensor (other pointwise ops
-   take numbers too), U one value fills the result, W the result is the first operand with
-   some elements replaced, Z a size of the result is data-dependent: the last attribute is its
-   symbol, which the text form shows only in the type of the result, _ has an in-place form (add_: the manual, IN
-   PLACE), K commutative (with alpha 1), E expands to other ops (IND_COMPOSITES). Types that operands may promote to, as
-   in PyTorch: f floats only, i integers and bool only, n not bool; o: all operands have the same type. */
+   take numbers too), U one value fills the result, W the result is the first operand with some elements replaced, H
+   convolution (channels-last memory begins there), L the result has channels-last memory if the first operand has, Z a
+   size of the result is data-dependent: the last attribute is its symbol, which the text form shows only in the type of
+   the result, _ has an in-place form (add_: the manual, IN PLACE), K commutative (with alpha 1), E expands to other ops
+   (IND_COMPOSITES). Types that operands may promote to, as in PyTorch: f floats only, i integers and bool only, n not
+   bool; o: all operands have the same type. */
 
 /* "not given" for a list of dimensions; "no tensor" for an optional tensor. */
 #define IND_NO_TENSOR ind_no_tensor()
@@ -888,19 +889,19 @@ IND_API ind_tensor ind_cross_entropy(ind_tensor x, ind_tensor target, ind_tensor
     X(LAYER_NORM, "layer_norm", "input weight? bias?", "normalized_shape:sizes eps:float=1e-05", 1, "C")               \
     X(RMS_NORM, "rms_norm", "input weight?", "normalized_shape:sizes eps:float=none", 1, "C")                          \
     X(NATIVE_LAYER_NORM, "native_layer_norm", "input weight? bias?", "normalized_shape:sizes eps:float", 3, "C")       \
-    X(GROUP_NORM, "group_norm", "input weight? bias?", "num_groups:int eps:float=1e-05", 1, "C")                       \
+    X(GROUP_NORM, "group_norm", "input weight? bias?", "num_groups:int eps:float=1e-05", 1, "CL")                      \
     X(NATIVE_GROUP_NORM, "native_group_norm", "input weight? bias?", "N:size C:size HxW:size group:int eps:float", 3,  \
-      "C")                                                                                                             \
+      "CL")                                                                                                            \
     X(BATCH_NORM, "batch_norm", "input weight? bias? running_mean? running_var?",                                      \
-      "training:bool=false momentum:float=0.1 eps:float=1e-05", 1, "C")                                                \
+      "training:bool=false momentum:float=0.1 eps:float=1e-05", 1, "CL")                                               \
     X(NATIVE_BATCH_NORM_LEGIT, "_native_batch_norm_legit", "input weight? bias? running_mean? running_var?",           \
-      "training:bool momentum:float eps:float", 3, "C")                                                                \
+      "training:bool momentum:float eps:float", 3, "CL")                                                               \
     X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, "_native_batch_norm_legit_no_training",                                     \
-      "input weight? bias? running_mean running_var", "momentum:float eps:float", 3, "C")                              \
+      "input weight? bias? running_mean running_var", "momentum:float eps:float", 3, "CL")                             \
     X(NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL, "_native_batch_norm_legit_functional",                                       \
-      "input weight? bias? running_mean running_var", "training:bool momentum:float eps:float", 5, "C")                \
+      "input weight? bias? running_mean running_var", "training:bool momentum:float eps:float", 5, "CL")               \
     X(INSTANCE_NORM, "instance_norm", "input weight? bias? running_mean? running_var?",                                \
-      "use_input_stats:bool=true momentum:float=0.1 eps:float=1e-05", 1, "C")                                          \
+      "use_input_stats:bool=true momentum:float=0.1 eps:float=1e-05", 1, "CL")                                         \
     X(NATIVE_LAYER_NORM_BACKWARD, "native_layer_norm_backward", "grad_out input mean rstd weight? bias?",              \
       "normalized_shape:sizes output_mask:ints", 3, "C")                                                               \
     X(NATIVE_GROUP_NORM_BACKWARD, "native_group_norm_backward", "grad_out input mean rstd weight?",                    \
@@ -1268,7 +1269,7 @@ IND_API ind_tensor ind_pixel_unshuffle(ind_tensor x, int downscale_factor);
 /* ---- concatenation */
 
 #define IND_OPS_CONCATENATION(X)                                                                                       \
-    X(CAT, "cat", "tensors*", "dim:int=0", 1, "PQ")                                                                    \
+    X(CAT, "cat", "tensors*", "dim:int=0", 1, "PQL")                                                                   \
     X(STACK, "stack", "tensors*", "dim:int=0", 1, "D")
 
 #define IND_COMPOSITES_CONCATENATION(X)                                                                                \
@@ -1305,7 +1306,7 @@ IND_API ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes);
 /* ---- pads */
 
 #define IND_OPS_PADS(X)                                                                                                \
-    X(CONSTANT_PAD_ND, "constant_pad_nd", "self", "pad:sizes value:scalar=0", 1, "D")                                  \
+    X(CONSTANT_PAD_ND, "constant_pad_nd", "self", "pad:sizes value:scalar=0", 1, "DL")                                 \
     X(PAD, "pad", "self", "pad:sizes mode:str=\"constant\" value:scalar=none", 1, "D")                                 \
     X(REFLECTION_PAD1D, "reflection_pad1d", "self", "padding:sizes", 1, "D")                                           \
     X(REFLECTION_PAD2D, "reflection_pad2d", "self", "padding:sizes", 1, "D")                                           \
@@ -1338,35 +1339,35 @@ IND_API ind_tensor ind_diagonal_scatter(ind_tensor x, ind_tensor src, int offset
 
 #define IND_OPS_POOLS(X)                                                                                               \
     X(AVG_POOL1D, "avg_pool1d", "self",                                                                                \
-      "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true", 1, "R")  \
+      "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true", 1, "RL") \
     X(AVG_POOL2D, "avg_pool2d", "self",                                                                                \
       "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true "          \
       "divisor_override:int=none",                                                                                     \
-      1, "R")                                                                                                          \
+      1, "RL")                                                                                                         \
     X(AVG_POOL3D, "avg_pool3d", "self",                                                                                \
       "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true "          \
       "divisor_override:int=none",                                                                                     \
-      1, "R")                                                                                                          \
+      1, "RL")                                                                                                         \
     X(MAX_POOL1D, "max_pool1d", "self",                                                                                \
-      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "R")           \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "RL")          \
     X(MAX_POOL2D, "max_pool2d", "self",                                                                                \
-      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "R")           \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "RL")          \
     X(MAX_POOL3D, "max_pool3d", "self",                                                                                \
-      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "R")           \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "RL")          \
     X(MAX_POOL1D_WITH_INDICES, "max_pool1d_with_indices", "self",                                                      \
-      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 2, "R")           \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 2, "RL")          \
     X(MAX_POOL2D_WITH_INDICES, "max_pool2d_with_indices", "self",                                                      \
-      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 2, "R")           \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 2, "RL")          \
     X(MAX_POOL3D_WITH_INDICES, "max_pool3d_with_indices", "self",                                                      \
-      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 2, "R")           \
-    X(ADAPTIVE_AVG_POOL1D, "adaptive_avg_pool1d", "self", "output_size:sizes", 1, "R")                                 \
-    X(ADAPTIVE_AVG_POOL2D, "adaptive_avg_pool2d", "self", "output_size:sizes", 1, "R")                                 \
-    X(ADAPTIVE_AVG_POOL3D, "adaptive_avg_pool3d", "self", "output_size:sizes", 1, "R")                                 \
-    X(ADAPTIVE_MAX_POOL1D, "adaptive_max_pool1d", "self", "output_size:sizes", 2, "R")                                 \
-    X(ADAPTIVE_MAX_POOL2D, "adaptive_max_pool2d", "self", "output_size:sizes", 2, "R")                                 \
-    X(ADAPTIVE_MAX_POOL3D, "adaptive_max_pool3d", "self", "output_size:sizes", 2, "R")                                 \
-    X(ADAPTIVE_AVG_POOL2D_CORE, "_adaptive_avg_pool2d", "self", "output_size:sizes", 1, "R")                           \
-    X(ADAPTIVE_AVG_POOL3D_CORE, "_adaptive_avg_pool3d", "self", "output_size:sizes", 1, "R")                           \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 2, "RL")          \
+    X(ADAPTIVE_AVG_POOL1D, "adaptive_avg_pool1d", "self", "output_size:sizes", 1, "RL")                                \
+    X(ADAPTIVE_AVG_POOL2D, "adaptive_avg_pool2d", "self", "output_size:sizes", 1, "RL")                                \
+    X(ADAPTIVE_AVG_POOL3D, "adaptive_avg_pool3d", "self", "output_size:sizes", 1, "RL")                                \
+    X(ADAPTIVE_MAX_POOL1D, "adaptive_max_pool1d", "self", "output_size:sizes", 2, "RL")                                \
+    X(ADAPTIVE_MAX_POOL2D, "adaptive_max_pool2d", "self", "output_size:sizes", 2, "RL")                                \
+    X(ADAPTIVE_MAX_POOL3D, "adaptive_max_pool3d", "self", "output_size:sizes", 2, "RL")                                \
+    X(ADAPTIVE_AVG_POOL2D_CORE, "_adaptive_avg_pool2d", "self", "output_size:sizes", 1, "RL")                          \
+    X(ADAPTIVE_AVG_POOL3D_CORE, "_adaptive_avg_pool3d", "self", "output_size:sizes", 1, "RL")                          \
     X(AVG_POOL2D_BACKWARD, "avg_pool2d_backward", "grad_output self",                                                  \
       "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true "          \
       "divisor_override:int=none",                                                                                     \
@@ -1409,19 +1410,19 @@ IND_API ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, 
 
 #define IND_OPS_CONVOLUTIONS(X)                                                                                        \
     X(CONVOLUTION, "convolution", "input weight bias?",                                                                \
-      "stride:sizes padding:sizes dilation:sizes transposed:bool output_padding:sizes groups:int", 1, "M")             \
+      "stride:sizes padding:sizes dilation:sizes transposed:bool output_padding:sizes groups:int", 1, "MH")            \
     X(CONV1D, "conv1d", "input weight bias?", "stride:sizes=none padding:sizes=none dilation:sizes=none groups:int=1", \
-      1, "M")                                                                                                          \
+      1, "MH")                                                                                                         \
     X(CONV2D, "conv2d", "input weight bias?", "stride:sizes=none padding:sizes=none dilation:sizes=none groups:int=1", \
-      1, "M")                                                                                                          \
+      1, "MH")                                                                                                         \
     X(CONV3D, "conv3d", "input weight bias?", "stride:sizes=none padding:sizes=none dilation:sizes=none groups:int=1", \
-      1, "M")                                                                                                          \
+      1, "MH")                                                                                                         \
     X(CONV_TRANSPOSE1D, "conv_transpose1d", "input weight bias?",                                                      \
-      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
+      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "MH")      \
     X(CONV_TRANSPOSE2D, "conv_transpose2d", "input weight bias?",                                                      \
-      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
+      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "MH")      \
     X(CONV_TRANSPOSE3D, "conv_transpose3d", "input weight bias?",                                                      \
-      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
+      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "MH")      \
     X(CONVOLUTION_BACKWARD, "convolution_backward", "grad_output input weight",                                        \
       "bias_sizes:sizes=none stride:sizes padding:sizes dilation:sizes transposed:bool output_padding:sizes "          \
       "groups:int output_mask:ints=none",                                                                              \
@@ -1446,28 +1447,28 @@ IND_API ind_tensor ind_convolution_backward(ind_tensor grad_output, ind_tensor x
 /* ---- resampling */
 
 #define IND_OPS_RESAMPLING(X)                                                                                          \
-    X(UPSAMPLE_NEAREST1D, "upsample_nearest1d", "self", "output_size:sizes=none scale_factors:floats=none", 1, "D")    \
-    X(UPSAMPLE_NEAREST2D, "upsample_nearest2d", "self", "output_size:sizes=none scale_factors:floats=none", 1, "D")    \
-    X(UPSAMPLE_NEAREST3D, "upsample_nearest3d", "self", "output_size:sizes=none scale_factors:floats=none", 1, "D")    \
+    X(UPSAMPLE_NEAREST1D, "upsample_nearest1d", "self", "output_size:sizes=none scale_factors:floats=none", 1, "DL")   \
+    X(UPSAMPLE_NEAREST2D, "upsample_nearest2d", "self", "output_size:sizes=none scale_factors:floats=none", 1, "DL")   \
+    X(UPSAMPLE_NEAREST3D, "upsample_nearest3d", "self", "output_size:sizes=none scale_factors:floats=none", 1, "DL")   \
     X(UPSAMPLE_NEAREST_EXACT1D, "_upsample_nearest_exact1d", "self",                                                   \
-      "output_size:sizes=none scale_factors:floats=none", 1, "D")                                                      \
+      "output_size:sizes=none scale_factors:floats=none", 1, "DL")                                                     \
     X(UPSAMPLE_NEAREST_EXACT2D, "_upsample_nearest_exact2d", "self",                                                   \
-      "output_size:sizes=none scale_factors:floats=none", 1, "D")                                                      \
+      "output_size:sizes=none scale_factors:floats=none", 1, "DL")                                                     \
     X(UPSAMPLE_NEAREST_EXACT3D, "_upsample_nearest_exact3d", "self",                                                   \
-      "output_size:sizes=none scale_factors:floats=none", 1, "D")                                                      \
+      "output_size:sizes=none scale_factors:floats=none", 1, "DL")                                                     \
     X(UPSAMPLE_LINEAR1D, "upsample_linear1d", "self",                                                                  \
-      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "G")                             \
+      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "GL")                            \
     X(UPSAMPLE_BILINEAR2D, "upsample_bilinear2d", "self",                                                              \
-      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "G")                             \
+      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "GL")                            \
     X(UPSAMPLE_TRILINEAR3D, "upsample_trilinear3d", "self",                                                            \
-      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "G")                             \
+      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "GL")                            \
     X(INTERPOLATE, "interpolate", "self",                                                                              \
       "size:sizes=none scale_factor:floats=none mode:str=\"nearest\" align_corners:bool=false antialias:bool=false",   \
       1, "G")
 
 #define IND_COMPOSITES_RESAMPLING(X)                                                                                   \
     X(UPSAMPLE_BICUBIC2D, "upsample_bicubic2d", "self",                                                                \
-      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "E")                             \
+      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "EL")                            \
     X(UPSAMPLE_BILINEAR2D_AA, "_upsample_bilinear2d_aa", "self",                                                       \
       "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "E")                             \
     X(UPSAMPLE_BICUBIC2D_AA, "_upsample_bicubic2d_aa", "self",                                                         \
@@ -27371,52 +27372,9 @@ typedef enum graph__layout_role {
 } graph__layout_role;
 
 static graph__layout_role graph__layout_role_of(ind_graph_op op) {
-    switch (op) {
-    case IND_OP_CONVOLUTION:
-    case IND_OP_CONV1D:
-    case IND_OP_CONV2D:
-    case IND_OP_CONV3D:
-    case IND_OP_CONV_TRANSPOSE1D:
-    case IND_OP_CONV_TRANSPOSE2D:
-    case IND_OP_CONV_TRANSPOSE3D: return GRAPH__LAYOUT_BEGINS;
-    case IND_OP_AVG_POOL1D:
-    case IND_OP_AVG_POOL2D:
-    case IND_OP_AVG_POOL3D:
-    case IND_OP_MAX_POOL1D:
-    case IND_OP_MAX_POOL2D:
-    case IND_OP_MAX_POOL3D:
-    case IND_OP_MAX_POOL1D_WITH_INDICES:
-    case IND_OP_MAX_POOL2D_WITH_INDICES:
-    case IND_OP_MAX_POOL3D_WITH_INDICES:
-    case IND_OP_ADAPTIVE_AVG_POOL1D:
-    case IND_OP_ADAPTIVE_AVG_POOL2D:
-    case IND_OP_ADAPTIVE_AVG_POOL3D:
-    case IND_OP_ADAPTIVE_AVG_POOL2D_CORE:
-    case IND_OP_ADAPTIVE_AVG_POOL3D_CORE:
-    case IND_OP_ADAPTIVE_MAX_POOL1D:
-    case IND_OP_ADAPTIVE_MAX_POOL2D:
-    case IND_OP_ADAPTIVE_MAX_POOL3D:
-    case IND_OP_BATCH_NORM:
-    case IND_OP_NATIVE_BATCH_NORM_LEGIT:
-    case IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING:
-    case IND_OP_NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL:
-    case IND_OP_INSTANCE_NORM:
-    case IND_OP_GROUP_NORM:
-    case IND_OP_NATIVE_GROUP_NORM:
-    case IND_OP_UPSAMPLE_NEAREST1D:
-    case IND_OP_UPSAMPLE_NEAREST2D:
-    case IND_OP_UPSAMPLE_NEAREST3D:
-    case IND_OP_UPSAMPLE_NEAREST_EXACT1D:
-    case IND_OP_UPSAMPLE_NEAREST_EXACT2D:
-    case IND_OP_UPSAMPLE_NEAREST_EXACT3D:
-    case IND_OP_UPSAMPLE_LINEAR1D:
-    case IND_OP_UPSAMPLE_BILINEAR2D:
-    case IND_OP_UPSAMPLE_TRILINEAR3D:
-    case IND_OP_UPSAMPLE_BICUBIC2D:
-    case IND_OP_CONSTANT_PAD_ND:
-    case IND_OP_CAT: return GRAPH__LAYOUT_FOLLOWS;
-    default: return ind__op_has(op, 'P') ? GRAPH__LAYOUT_MERGES : GRAPH__LAYOUT_NONE;
-    }
+    if (ind__op_has(op, 'H')) return GRAPH__LAYOUT_BEGINS;
+    if (ind__op_has(op, 'L')) return GRAPH__LAYOUT_FOLLOWS;
+    return ind__op_has(op, 'P') ? GRAPH__LAYOUT_MERGES : GRAPH__LAYOUT_NONE;
 }
 
 /* True for a batch of images with channels, of any number of dimensions. */

@@ -10,52 +10,9 @@ typedef enum graph__layout_role {
 } graph__layout_role;
 
 static graph__layout_role graph__layout_role_of(ind_graph_op op) {
-    switch (op) {
-    case IND_OP_CONVOLUTION:
-    case IND_OP_CONV1D:
-    case IND_OP_CONV2D:
-    case IND_OP_CONV3D:
-    case IND_OP_CONV_TRANSPOSE1D:
-    case IND_OP_CONV_TRANSPOSE2D:
-    case IND_OP_CONV_TRANSPOSE3D: return GRAPH__LAYOUT_BEGINS;
-    case IND_OP_AVG_POOL1D:
-    case IND_OP_AVG_POOL2D:
-    case IND_OP_AVG_POOL3D:
-    case IND_OP_MAX_POOL1D:
-    case IND_OP_MAX_POOL2D:
-    case IND_OP_MAX_POOL3D:
-    case IND_OP_MAX_POOL1D_WITH_INDICES:
-    case IND_OP_MAX_POOL2D_WITH_INDICES:
-    case IND_OP_MAX_POOL3D_WITH_INDICES:
-    case IND_OP_ADAPTIVE_AVG_POOL1D:
-    case IND_OP_ADAPTIVE_AVG_POOL2D:
-    case IND_OP_ADAPTIVE_AVG_POOL3D:
-    case IND_OP_ADAPTIVE_AVG_POOL2D_CORE:
-    case IND_OP_ADAPTIVE_AVG_POOL3D_CORE:
-    case IND_OP_ADAPTIVE_MAX_POOL1D:
-    case IND_OP_ADAPTIVE_MAX_POOL2D:
-    case IND_OP_ADAPTIVE_MAX_POOL3D:
-    case IND_OP_BATCH_NORM:
-    case IND_OP_NATIVE_BATCH_NORM_LEGIT:
-    case IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING:
-    case IND_OP_NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL:
-    case IND_OP_INSTANCE_NORM:
-    case IND_OP_GROUP_NORM:
-    case IND_OP_NATIVE_GROUP_NORM:
-    case IND_OP_UPSAMPLE_NEAREST1D:
-    case IND_OP_UPSAMPLE_NEAREST2D:
-    case IND_OP_UPSAMPLE_NEAREST3D:
-    case IND_OP_UPSAMPLE_NEAREST_EXACT1D:
-    case IND_OP_UPSAMPLE_NEAREST_EXACT2D:
-    case IND_OP_UPSAMPLE_NEAREST_EXACT3D:
-    case IND_OP_UPSAMPLE_LINEAR1D:
-    case IND_OP_UPSAMPLE_BILINEAR2D:
-    case IND_OP_UPSAMPLE_TRILINEAR3D:
-    case IND_OP_UPSAMPLE_BICUBIC2D:
-    case IND_OP_CONSTANT_PAD_ND:
-    case IND_OP_CAT: return GRAPH__LAYOUT_FOLLOWS;
-    default: return ind__op_has(op, 'P') ? GRAPH__LAYOUT_MERGES : GRAPH__LAYOUT_NONE;
-    }
+    if (ind__op_has(op, 'H')) return GRAPH__LAYOUT_BEGINS;
+    if (ind__op_has(op, 'L')) return GRAPH__LAYOUT_FOLLOWS;
+    return ind__op_has(op, 'P') ? GRAPH__LAYOUT_MERGES : GRAPH__LAYOUT_NONE;
 }
 
 /* True for a batch of images with channels, of any number of dimensions. */

@@ -1,7 +1,7 @@
 /* ---- concatenation */
 
 #define IND_OPS_CONCATENATION(X)                                                                                       \
-    X(CAT, "cat", "tensors*", "dim:int=0", 1, "PQ")                                                                    \
+    X(CAT, "cat", "tensors*", "dim:int=0", 1, "PQL")                                                                   \
     X(STACK, "stack", "tensors*", "dim:int=0", 1, "D")
 
 #define IND_COMPOSITES_CONCATENATION(X)                                                                                \

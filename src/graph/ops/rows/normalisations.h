@@ -4,19 +4,19 @@
     X(LAYER_NORM, "layer_norm", "input weight? bias?", "normalized_shape:sizes eps:float=1e-05", 1, "C")               \
     X(RMS_NORM, "rms_norm", "input weight?", "normalized_shape:sizes eps:float=none", 1, "C")                          \
     X(NATIVE_LAYER_NORM, "native_layer_norm", "input weight? bias?", "normalized_shape:sizes eps:float", 3, "C")       \
-    X(GROUP_NORM, "group_norm", "input weight? bias?", "num_groups:int eps:float=1e-05", 1, "C")                       \
+    X(GROUP_NORM, "group_norm", "input weight? bias?", "num_groups:int eps:float=1e-05", 1, "CL")                      \
     X(NATIVE_GROUP_NORM, "native_group_norm", "input weight? bias?", "N:size C:size HxW:size group:int eps:float", 3,  \
-      "C")                                                                                                             \
+      "CL")                                                                                                            \
     X(BATCH_NORM, "batch_norm", "input weight? bias? running_mean? running_var?",                                      \
-      "training:bool=false momentum:float=0.1 eps:float=1e-05", 1, "C")                                                \
+      "training:bool=false momentum:float=0.1 eps:float=1e-05", 1, "CL")                                               \
     X(NATIVE_BATCH_NORM_LEGIT, "_native_batch_norm_legit", "input weight? bias? running_mean? running_var?",           \
-      "training:bool momentum:float eps:float", 3, "C")                                                                \
+      "training:bool momentum:float eps:float", 3, "CL")                                                               \
     X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, "_native_batch_norm_legit_no_training",                                     \
-      "input weight? bias? running_mean running_var", "momentum:float eps:float", 3, "C")                              \
+      "input weight? bias? running_mean running_var", "momentum:float eps:float", 3, "CL")                             \
     X(NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL, "_native_batch_norm_legit_functional",                                       \
-      "input weight? bias? running_mean running_var", "training:bool momentum:float eps:float", 5, "C")                \
+      "input weight? bias? running_mean running_var", "training:bool momentum:float eps:float", 5, "CL")               \
     X(INSTANCE_NORM, "instance_norm", "input weight? bias? running_mean? running_var?",                                \
-      "use_input_stats:bool=true momentum:float=0.1 eps:float=1e-05", 1, "C")                                          \
+      "use_input_stats:bool=true momentum:float=0.1 eps:float=1e-05", 1, "CL")                                         \
     X(NATIVE_LAYER_NORM_BACKWARD, "native_layer_norm_backward", "grad_out input mean rstd weight? bias?",              \
       "normalized_shape:sizes output_mask:ints", 3, "C")                                                               \
     X(NATIVE_GROUP_NORM_BACKWARD, "native_group_norm_backward", "grad_out input mean rstd weight?",                    \

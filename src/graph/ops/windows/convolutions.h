@@ -2,19 +2,19 @@
 
 #define IND_OPS_CONVOLUTIONS(X)                                                                                        \
     X(CONVOLUTION, "convolution", "input weight bias?",                                                                \
-      "stride:sizes padding:sizes dilation:sizes transposed:bool output_padding:sizes groups:int", 1, "M")             \
+      "stride:sizes padding:sizes dilation:sizes transposed:bool output_padding:sizes groups:int", 1, "MH")            \
     X(CONV1D, "conv1d", "input weight bias?", "stride:sizes=none padding:sizes=none dilation:sizes=none groups:int=1", \
-      1, "M")                                                                                                          \
+      1, "MH")                                                                                                         \
     X(CONV2D, "conv2d", "input weight bias?", "stride:sizes=none padding:sizes=none dilation:sizes=none groups:int=1", \
-      1, "M")                                                                                                          \
+      1, "MH")                                                                                                         \
     X(CONV3D, "conv3d", "input weight bias?", "stride:sizes=none padding:sizes=none dilation:sizes=none groups:int=1", \
-      1, "M")                                                                                                          \
+      1, "MH")                                                                                                         \
     X(CONV_TRANSPOSE1D, "conv_transpose1d", "input weight bias?",                                                      \
-      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
+      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "MH")      \
     X(CONV_TRANSPOSE2D, "conv_transpose2d", "input weight bias?",                                                      \
-      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
+      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "MH")      \
     X(CONV_TRANSPOSE3D, "conv_transpose3d", "input weight bias?",                                                      \
-      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
+      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "MH")      \
     X(CONVOLUTION_BACKWARD, "convolution_backward", "grad_output input weight",                                        \
       "bias_sizes:sizes=none stride:sizes padding:sizes dilation:sizes transposed:bool output_padding:sizes "          \
       "groups:int output_mask:ints=none",                                                                              \
