@@ -3019,9 +3019,8 @@ typedef struct rt__host_worker {
 } rt__host_worker;
 
 typedef struct rt__captured {
-    bool valid, own;   /* own: reads prepared constants of the instance */
-    uint32_t computed; /* own: how often they had been computed */
-    void **constant;   /* own: the constants that they were computed from */
+    bool valid, own; /* own: reads prepared constants of the instance */
+    void **constant; /* own: the constants that the launch bound; NULL: the one of the module */
     void *graph, *executable;
     void **pointer; /* host: arguments of a replay */
     int64_t *size;
@@ -3085,7 +3084,6 @@ struct ind_instance {
         bool own;               /* the last launch has prepared constants of its own, from constants that it binds */
         bool current;           /* its memory holds the values of these constants */
         uint32_t version;       /* of the module's constants when they were bound */
-        uint32_t computed;      /* number of times the values were computed */
         ind_instance *instance; /* of the prepare module; NULL: no launch has needed it */
         void **pointer, *data, *block; /* its bindings; memory of the values */
         void **given;                  /* constants of the last launch that had own values */
@@ -6403,8 +6401,9 @@ static ind_status rt__prepare_from(ind_instance *n, void *const *given) {
                                 &(ind_launch_desc){.pointers = n->prepared.pointer, .sizes_v = &no_sizes});
 }
 
-/* The constants of a launch: those that it binds, else those of the module. */
-static ind_status rt__prepare_own(ind_instance *n) {
+/* Binds own values to the constants of a launch: those that it binds, or bound when a graph was captured, else those of
+   the module. captured: by constant of the prepare module; NULL: a launch. */
+static ind_status rt__prepare_own(ind_instance *n, void *const *captured) {
     const rt__prepared *p = n->module->prepared;
     void **given = n->prepared.given;
     if (!given)
@@ -6412,7 +6411,7 @@ static ind_status rt__prepare_own(ind_instance *n) {
             (void **)ind__alloc(n->module->context, (p->module->num_consts + (size_t)1) * sizeof *given);
     if (!given) return IND_OUT_OF_MEMORY;
     for (uint32_t k = 0; k < p->module->num_consts; k++) {
-        void *bound = n->bindings.next[p->constant[k]];
+        void *bound = captured ? captured[k] : n->bindings.next[p->constant[k]];
         given[k] = bound ? bound : n->module->constant[p->constant[k]];
     }
     return rt__prepare_from(n, given);
@@ -6450,7 +6449,7 @@ static ind_status rt__bind_prepared(ind_instance *n, void *stream) {
     ind_module *m = n->module;
     if (!m->prepared) return IND_OK;
     n->prepared.own = rt__binds_own_constants(n);
-    ind_status status = n->prepared.own ? rt__prepare_own(n) : rt__prepare_before(m, stream);
+    ind_status status = n->prepared.own ? rt__prepare_own(n, NULL) : rt__prepare_before(m, stream);
     if (status) return status;
     char *data = (char *)(n->prepared.own ? n->prepared.data : m->prepared->data);
     for (uint32_t v = 0; v < rt__num_prepared(m); v++)
@@ -6464,7 +6463,6 @@ static ind_status rt__launch_prepared(ind_instance *n, void *stream) {
     if (!n->module->prepared || !n->prepared.own || n->prepared.current) return IND_OK;
     ind_instance *own = n->prepared.instance;
     const bool captured = rt__is_captured(n->module, stream);
-    n->prepared.computed++;
     ind_status status = rt__launch_steps(own, 0, own->module->executable->launches.num_steps, stream);
     n->prepared.current = !status && !captured;
     return status;
@@ -6483,27 +6481,28 @@ static ind_status rt__prepare_for_capture(ind_instance *n, void *stream) {
     return status ? status : rt__instance_check(n->prepared.instance);
 }
 
-/* Before a replay: own values that were computed from other constants since the capture are computed again. */
+/* Before a replay: own values are computed again if a launch since the capture bound other constants, or if a constant
+   of the module was set anew. */
 static ind_status rt__prepare_replay(ind_instance *n, void *stream) {
     n->prepared.own = n->captured.own;
     if (!n->captured.own) return n->module->prepared ? rt__prepare_before(n->module, stream) : IND_OK;
     n->prepared.instance->launch.stream = stream;
-    if (n->prepared.current && n->prepared.computed == n->captured.computed) return IND_OK;
-    ind_status status = rt__prepare_from(n, n->captured.constant);
-    if (!status) status = rt__launch_prepared(n, stream);
-    n->captured.computed = n->prepared.computed;
-    return status;
+    ind_status status = rt__prepare_own(n, n->captured.constant);
+    return status ? status : rt__launch_prepared(n, stream);
 }
 
-/* Notes which values a captured graph reads. */
+/* Notes the constants that a captured launch binds itself; NULL for those of the module, which may be set anew. */
 static ind_status rt__prepare_captured(ind_instance *n) {
-    const size_t num = n->prepared.own ? n->module->prepared->module->num_consts : 0;
+    const ind_module *m = n->module;
+    const size_t num = n->prepared.own ? m->prepared->module->num_consts : 0;
     n->captured.own = n->prepared.own;
-    n->captured.computed = n->prepared.computed;
     if (!n->prepared.own) return IND_OK;
-    n->captured.constant = (void **)ind__alloc(n->module->context, (num + 1) * sizeof *n->captured.constant);
+    n->captured.constant = (void **)ind__alloc(m->context, (num + 1) * sizeof *n->captured.constant);
     if (!n->captured.constant) return IND_OUT_OF_MEMORY;
-    memcpy(n->captured.constant, n->prepared.pointer, num * sizeof *n->captured.constant);
+    for (size_t k = 0; k < num; k++) {
+        void *bound = n->prepared.pointer[k];
+        n->captured.constant[k] = bound == m->constant[m->prepared->constant[k]] ? NULL : bound;
+    }
     return IND_OK;
 }
 

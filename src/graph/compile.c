@@ -107,6 +107,11 @@ static void ind__disable_named_passes(ind_compile_desc *d) {
         if (pattern__listed(d->disabled_patterns, graph__pass_name[p])) d->disabled_passes |= 1u << p;
 }
 
+/* True if what depends on constants alone is computed once. */
+static bool ind__prepares(const ind__compilation *k) {
+    return !k->is_prepare && !(k->desc.disabled_passes >> IND_PASS_PREPARE & 1) && k->desc.prepare.budget >= 0;
+}
+
 static ind_status ind__compile_passes(ind__compilation *k) {
     ind__disable_named_passes(&k->desc);
     k->log.context = k->log.arena.context = k->context;
@@ -117,8 +122,7 @@ static ind_status ind__compile_passes(ind__compilation *k) {
                                        .enabled_patterns = k->desc.enabled_patterns,
                                        .disabled_patterns = k->desc.disabled_patterns,
                                        .builtin = pattern__builtin(k->context),
-                                       .prepared = !(k->desc.disabled_passes >> IND_PASS_PREPARE & 1) &&
-                                                   k->desc.prepare.budget >= 0,
+                                       .prepared = ind__prepares(k),
                                        .launch_bytes = (double)figures.launch_bytes,
                                        .log = &k->log};
     if (!options.builtin) return ind__failed(k->context);
@@ -139,8 +143,7 @@ static ind_status ind__compile_split(ind__compilation *k) {
     k->graph_text = k->graph->text.data;
     memset(&k->graph->text, 0, sizeof k->graph->text);
     ind_status status = IND_OK;
-    if (!k->is_prepare && !(k->desc.disabled_passes >> IND_PASS_PREPARE & 1))
-        status = ind__graph_split(k->graph, &k->desc.prepare, &k->log, &k->prepare_graph, &rest);
+    if (ind__prepares(k)) status = ind__graph_split(k->graph, &k->desc.prepare, &k->log, &k->prepare_graph, &rest);
     if (!status && rest) {
         ind__graph_take_facts(rest, k->graph);
         ind_graph_destroy(k->graph);

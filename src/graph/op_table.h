@@ -10,7 +10,7 @@
    reduction, M matrix product, G gather, S source (no operands), C composite (lowered through several loops), B result
    is bool, F integer operands are computed as floats (f32), T the first operand must be a tensor (other pointwise ops
    take numbers too), U one value fills the result, W the result is the first operand with some elements replaced, H
-   convolution (channels-last memory begins there), L the result has channels-last memory if the first operand has, Z a
+   convolution (channels-last memory begins at it), L the result has channels-last memory if the first operand has, Z a
    size of the result is data-dependent: the last attribute is its symbol, which the text form shows only in the type of
    the result, _ has an in-place form (add_: the manual, IN PLACE), K commutative (with alpha 1), E expands to other ops
    (IND_COMPOSITES). Types that operands may promote to, as in PyTorch: f floats only, i integers and bool only, n not

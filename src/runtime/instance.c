@@ -15,9 +15,8 @@ typedef struct rt__host_worker {
 } rt__host_worker;
 
 typedef struct rt__captured {
-    bool valid, own;   /* own: reads prepared constants of the instance */
-    uint32_t computed; /* own: how often they had been computed */
-    void **constant;   /* own: the constants that they were computed from */
+    bool valid, own; /* own: reads prepared constants of the instance */
+    void **constant; /* own: the constants that the launch bound; NULL: the one of the module */
     void *graph, *executable;
     void **pointer; /* host: arguments of a replay */
     int64_t *size;
@@ -81,7 +80,6 @@ struct ind_instance {
         bool own;               /* the last launch has prepared constants of its own, from constants that it binds */
         bool current;           /* its memory holds the values of these constants */
         uint32_t version;       /* of the module's constants when they were bound */
-        uint32_t computed;      /* number of times the values were computed */
         ind_instance *instance; /* of the prepare module; NULL: no launch has needed it */
         void **pointer, *data, *block; /* its bindings; memory of the values */
         void **given;                  /* constants of the last launch that had own values */

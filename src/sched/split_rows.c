@@ -79,12 +79,12 @@ typedef struct sched__related {
 } sched__related;
 
 /* The reduction comes first. */
-typedef struct sched__relatives {
+typedef struct sched__related_loops {
     const sched__splitter *s;
     const ind_body *whole;
     sched__related of[IND__SCHED_RELATED];
     uint32_t num;
-} sched__relatives;
+} sched__related_loops;
 
 /* True if both have the same points in row-major order. at: the variables of `b` expressed in those of `whole`. */
 static bool sched__same_points(const ind_body *whole, const ind_body *b, ind_expr at[IND__SCHED_DIMS]) {
@@ -119,15 +119,15 @@ static bool sched__accesses_at(const ind_body *b, const ind_expr *at, uint32_t b
     return false;
 }
 
-/* The index of access i of relative k, in the variables of the reduction. */
-static ind_expr sched__relative_index(const sched__relatives *x, uint32_t k, uint32_t i) {
+/* The index of access i of related loop k, in the variables of the reduction. */
+static ind_expr sched__related_index(const sched__related_loops *x, uint32_t k, uint32_t i) {
     const ind_body *b = x->s->program->loop[x->of[k].loop].body;
     return ind__substitute(b->index[b->inst[i].index], b->var, x->of[k].at, b->rank + b->rrank);
 }
 
-/* Adds loop l to the relatives, if it is one: it accesses the same element as access i of relative k at the same point,
+/* Adds loop l to the related loops, if it accesses the same element as access i of related loop k at the same point,
    or it computes values for fewer points. */
-static void sched__relate(sched__relatives *x, uint32_t l, bool makes, uint32_t k, uint32_t i) {
+static void sched__relate(sched__related_loops *x, uint32_t l, bool makes, uint32_t k, uint32_t i) {
     const ind__lowered *p = x->s->program;
     const ind__loop *loop = &p->loop[l];
     const uint32_t whole = x->of[0].loop, distance = l < whole ? whole - l : l - whole;
@@ -141,7 +141,7 @@ static void sched__relate(sched__relatives *x, uint32_t l, bool makes, uint32_t 
     r->same = sched__same_points(x->whole, loop->body, r->at);
     if (r->same && x->of[k].same) {
         const uint32_t buffer = p->loop[x->of[k].loop].body->inst[i].source;
-        x->num += sched__accesses_at(loop->body, r->at, buffer, sched__relative_index(x, k, i));
+        x->num += sched__accesses_at(loop->body, r->at, buffer, sched__related_index(x, k, i));
         return;
     }
     const int64_t points = sched__points_hint(loop->body, 0, loop->body->rank);
@@ -149,8 +149,8 @@ static void sched__relate(sched__relatives *x, uint32_t l, bool makes, uint32_t 
     x->num += makes && (r->same || (!loop->body->rrank && points < all));
 }
 
-/* Adds the loops near the reduction that read what access i of relative k accesses. */
-static void sched__relate_readers(sched__relatives *x, uint32_t k, uint32_t i) {
+/* Adds the loops near the reduction that read what access i of related loop k accesses. */
+static void sched__relate_readers(sched__related_loops *x, uint32_t k, uint32_t i) {
     const sched__splitter *s = x->s;
     const uint32_t b = s->program->loop[x->of[k].loop].body->inst[i].source;
     const uint32_t last = s->readers.first[b + 1];
@@ -167,7 +167,7 @@ static void sched__relate_readers(sched__relatives *x, uint32_t k, uint32_t i) {
 }
 
 /* Finds first the loops that the reduction's data depends on, then the other readers and writers of the same data. */
-static void sched__find_relatives(sched__relatives *x, const sched__splitter *s, uint32_t l) {
+static void sched__find_related(sched__related_loops *x, const sched__splitter *s, uint32_t l) {
     const ind__lowered *p = s->program;
     x->s = s, x->whole = p->loop[l].body;
     x->of[0] = (sched__related){.loop = l, .makes = true, .same = true};
@@ -188,15 +188,15 @@ static void sched__find_relatives(sched__relatives *x, const sched__splitter *s,
     }
 }
 
-/* Bytes of the elements that relative k accesses at points at which another one accesses them. */
-static int64_t sched__shared_bytes(const sched__relatives *x, uint32_t k) {
+/* Bytes of the elements that related loop k accesses at points at which another one accesses them. */
+static int64_t sched__shared_bytes(const sched__related_loops *x, uint32_t k) {
     const ind__lowered *p = x->s->program;
     const ind_body *b = p->loop[x->of[k].loop].body;
     int64_t bytes = 0;
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *in = &b->inst[i];
         if (!sched__is_access(in) || (in->op == IND_LOOP_STORE && !k)) continue;
-        const ind_expr index = sched__relative_index(x, k, i);
+        const ind_expr index = sched__related_index(x, k, i);
         bool shared = false;
         for (uint32_t n = 0; n < x->num && !shared && !ind__expr_has_kind(index, IND_SYMBOL_INDIRECT); n++)
             shared = n != k && x->of[n].same &&
@@ -206,8 +206,8 @@ static int64_t sched__shared_bytes(const sched__relatives *x, uint32_t k) {
     return bytes;
 }
 
-static bool sched__is_relative(const void *relatives, uint32_t loop) {
-    const sched__relatives *x = relatives;
+static bool sched__is_related(const void *related, uint32_t loop) {
+    const sched__related_loops *x = related;
     for (uint32_t k = 0; k < x->num; k++)
         if (x->of[k].loop == loop) return true;
     return false;
@@ -310,9 +310,9 @@ static bool sched__has_rows(const sched__splitter *s, uint32_t l) {
     return !s->policy.disable_scans && loop->body->rrank && ind__body_scan(loop->body) && !ind__body_sort(loop->body);
 }
 
-/* Sets how `whole` is split along the rows of relative k; false: its points are not those of several rows. If the
+/* Sets how `whole` is split along the rows of related loop k; false: its points are not those of several rows. If the
    dimensions differ, `size` has those of the rows; then `whole` must have no P dimensions. */
-static bool sched__rows_within(const sched__relatives *x, uint32_t k, ind__split *split,
+static bool sched__rows_within(const sched__related_loops *x, uint32_t k, ind__split *split,
                                ind_expr size[IND__SCHED_DIMS]) {
     const ind_body *whole = x->whole, *rows = x->s->program->loop[x->of[k].loop].body;
     int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
@@ -328,8 +328,8 @@ static bool sched__rows_within(const sched__relatives *x, uint32_t k, ind__split
     return equal || (!my_p && whole->rank + m <= IND_MAX_RANK);
 }
 
-/* Why the first stage of loop l, of[0], does not share the rows of relative k. FUSED_HORIZONTAL: it does. */
-static ind_fusion_reason sched__check_split(const sched__relatives *x, uint32_t k) {
+/* Why the first stage of loop l, of[0], does not share the rows of related loop k. FUSED_HORIZONTAL: it does. */
+static ind_fusion_reason sched__check_split(const sched__related_loops *x, uint32_t k) {
     const sched__splitter *s = x->s;
     const ind_fusion_policy *policy = &s->policy;
     const uint32_t l = x->of[0].loop, r = x->of[k].loop, distance = l < r ? r - l : l - r;
@@ -341,16 +341,16 @@ static ind_fusion_reason sched__check_split(const sched__relatives *x, uint32_t 
     if (distance > (uint32_t)policy->max_distance) return IND_FUSION_TOO_FAR;
     const int64_t number = sched__points_hint(rows, 0, rows->rank),
                   length = sched__points_hint(rows, rows->rank, rows->rank + rows->rrank),
-                  outputs = sched__points_hint(x->whole, 0, x->whole->rank), all = number * length;
+                  outputs = sched__points_hint(x->whole, 0, x->whole->rank),
+                  all = sched__points_hint(x->whole, 0, x->whole->rank + x->whole->rrank);
     if (sched__loads_changing(s, x->whole) || sched__loads_changing(s, rows) ||
-        sched__needs_kernel_between(s, l, r, sched__is_relative, x))
+        sched__needs_kernel_between(s, l, r, sched__is_related, x))
         return IND_FUSION_SPLIT_ORDER;
     if (x->of[k].makes && sched__few_long_rows(policy, number, length)) return IND_FUSION_SPLIT_FEW_ROWS;
     const int64_t shared = sched__shared_bytes(x, 0);
     /* small kernels share a launch if none of them has a second stage */
     const bool few = !x->of[k].makes && shared < policy->launch_bytes;
-    if (sched__reduced_too(s, l, few ? sched__splits_never : sched__splits_along_rows))
-        return IND_FUSION_SPLIT_SHARED;
+    if (sched__reduced_too(s, l, few ? sched__splits_never : sched__splits_along_rows)) return IND_FUSION_SPLIT_SHARED;
     const int64_t state = ind_dtype_bytes((ind_dtype)x->whole->inst[reduce].dtype) *
                           ind__reduction_results((ind_reduction)x->whole->inst[reduce].reduction);
     if (shared / policy->split_share / state < number) return IND_FUSION_SPLIT_PARTIALS;
@@ -370,7 +370,7 @@ static bool sched__may_split(const sched__splitter *s, uint32_t l) {
 
 /* True if rows k are better for the first stage than rows `best`: those that the data is computed from, the nearest
    first; then the shortest. */
-static bool sched__better_rows(const sched__relatives *x, uint32_t k, uint32_t best) {
+static bool sched__better_rows(const sched__related_loops *x, uint32_t k, uint32_t best) {
     const ind__loop *loop = x->s->program->loop;
     const ind_body *a = loop[x->of[k].loop].body, *b = loop[x->of[best].loop].body;
     if (x->of[k].makes || x->of[best].makes) return false; /* these are listed first, by distance */
@@ -382,12 +382,12 @@ static bool sched__better_rows(const sched__relatives *x, uint32_t k, uint32_t b
    DOMAINS_DIFFER if none do. size: memory for the split. */
 static ind_fusion_reason sched__split_along_rows(const sched__splitter *s, uint32_t l, uint32_t only, ind__split *split,
                                                  ind_expr size[IND__SCHED_DIMS], uint32_t *rows) {
-    sched__relatives x;
+    sched__related_loops x;
     ind_fusion_reason why = IND_FUSION_DOMAINS_DIFFER;
     uint32_t best = 0;
     bool found = only == UINT32_MAX;
     if (!sched__may_split(s, l)) return why;
-    sched__find_relatives(&x, s, l);
+    sched__find_related(&x, s, l);
     for (uint32_t k = 1; k < x.num; k++) {
         const uint32_t r = x.of[k].loop;
         ind__split along;

@@ -106,9 +106,9 @@ MISSES = {
     "weights are read elsewhere": (ROWS, f"p = linear(x, v); q = linear(x, w); a = softmax(p, dim=-1); d = softmax(q, dim=-1); e = sub(a, d); s = sum(w); y = mul(e, s)", "y", "its weights are read elsewhere"),
     "different operands": (f"{ROWS}; input z : f32[B, 32]", f"p = linear(x, v); q = linear(z, w); {READ}", "y", None),
     "the operand on the right": ("input x : f32[32, B]; const v : f32[16, 32]; const w : f32[16, 32]", "p = mm(v, x); q = mm(w, x); a = softmax(p, dim=-1); d = softmax(q, dim=-1); y = sub(a, d)", "y", None),
-    "an epilogue each": (ROWS, "p = linear(x, v); q = linear(x, w); y = exp(p); z = exp(q)", "y, z", "its epilogue becomes a kernel"),
-    "an epilogue of both": (ROWS, "p = linear(x, v); q = linear(x, w); s = silu(p); y = mul(s, q)", "y", "its epilogue becomes a kernel"),
-    "products are outputs": (ROWS, "p = linear(x, v); q = linear(x, w)", "p, q", "its epilogue becomes a kernel"),
+    "an epilogue each": (ROWS, "p = linear(x, v); q = linear(x, w); y = exp(p); z = exp(q)", "y, z", "its epilogue would become a kernel"),
+    "an epilogue of both": (ROWS, "p = linear(x, v); q = linear(x, w); s = silu(p); y = mul(s, q)", "y", "its epilogue would become a kernel"),
+    "products are outputs": (ROWS, "p = linear(x, v); q = linear(x, w)", "p, q", "a kernel would copy the output"),
     "constants alone": (ROWS.replace("input x : f32[B, 32]", "input x : f32[B, 16]; const k : f32[16, 32]"), "p = linear(k, v); q = linear(k, w); a = softmax(p, dim=-1); d = softmax(q, dim=-1); e = sub(a, d); y = matmul(x, e)", "y", None),
 }
 LATE = "p = linear(x, v); q = linear(x, w); h1 = mm(p, e); h2 = mm(h1, e); h3 = mm(h2, e); h4 = mm(h3, e); h5 = mm(h4, e); qt = permute(q, dims=[1, 0]); y = mm(h5, qt)"

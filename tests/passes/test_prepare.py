@@ -138,7 +138,7 @@ def test_not_prepared(case, graph, tmp_path):
     path = graph(body)
     taken, near = prepared(path)
     assert taken == {} and list(near) == ([missed] if missed else [])
-    assert not missed or "is computed by its readers: prepared, " in near[missed]
+    assert not missed or "is not prepared: its readers compute it from " in near[missed]
     np.testing.assert_array_equal(*(results(path, tmp_path, *options)[0] for options in ([], ["--disable", "prepare"])))
 
 

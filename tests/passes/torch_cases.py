@@ -216,7 +216,7 @@ case(SPLITS, "test_merge_getitem_cat", "input x : f32[B, 32]", "a, b, c, d = spl
 BATCHED = "test_group_batch_fusion.py"
 case(BATCHED, "test_batch_layer_norm_fusion", "input x : f32[B, 10]; input v : f32[B, 10]", "a = layer_norm(x, normalized_shape=[10]); b = layer_norm(v, normalized_shape=[10])", "a, b", why="two rows kernels; launched as one where kernels are combined")
 case(BATCHED, "test_pointwise_op_fusion", "input x : f32[B, 40]", "a, b = split(x, split_size=20, dim=1); c = tanh(a); d = tanh(b); y = cat([c, d], dim=1)", "y", kernels=1, why=ONE_KERNEL)
-case(BATCHED, "test_batch_linear_lhs_fusion", "input x : f32[B, 16]; const v : f32[16, 16]; const w : f32[16, 16]", "a = linear(x, v); b = linear(x, w); y = mul(a, b)", "y", kernels=2, near="its epilogue becomes a kernel", why="products with an epilogue are merged only if the cost says so or `--enable merge_products`")
+case(BATCHED, "test_batch_linear_lhs_fusion", "input x : f32[B, 16]; const v : f32[16, 16]; const w : f32[16, 16]", "a = linear(x, v); b = linear(x, w); y = mul(a, b)", "y", kernels=2, near="its epilogue would become a kernel", why="products with an epilogue are merged only if the cost says so or `--enable merge_products`")
 DECOMPOSED = "test_mmdecomp.py"
 case(DECOMPOSED, "test_simple_mm (one column)", "input a : f32[B, 64]; input b : f32[64, 1]", "p = mm(a, b); y = relu(p)", "y", by="column_product", kernels=1, why="a sum of rows")
 case(DECOMPOSED, "test_some_mm (k of 1)", "input a : f32[B, 1]; input b : f32[1, 64]", "p = mm(a, b); y = relu(p)", "y", by="outer_product", kernels=1, why="a pointwise op")

@@ -269,6 +269,10 @@ static void test_capture(ind_context *c, bool own) {
         CHECK(!ind_replay(n, NULL) && !ind_instance_check(n), "%s", ind_instance_error(n));
         CHECK(right(&v), "replay %d with %s constants", i, own ? "own" : "the module's");
     }
+    v.s[1] += 1; /* a constant of the module, beside the one that the captured launch binds */
+    memset(v.o, 0, sizeof v.o);
+    CHECK(!set(m, "s", v.s, sizeof v.s) && !ind_replay(n, NULL) && !ind_instance_check(n), "%s", ind_instance_error(n));
+    CHECK(right(&v), "a replay has the module's new constant");
     values other;
     memcpy(&other, &v, sizeof v);
     other.a[2] += 5;

@@ -28,19 +28,28 @@ static ind_status graph__settle(graph__optimiser *o, uint32_t enabled) {
     return status;
 }
 
+/* One iteration that replaces groups of nodes. *applied: their number. */
+static ind_status graph__replace_groups(graph__optimiser *o, graph__rewrite r, uint32_t *applied) {
+    r.from = o->now;
+    r.enabled = o->enabled;
+    r.log = o->options->log;
+    const ind_status status = graph__rewrite_once(&r);
+    if (!status) graph__advance(o, &r);
+    *applied = r.applied;
+    return status;
+}
+
 /* Replaces the matches in one iteration. *applied: the number of replacements that were not refused. */
 static ind_status graph__replace_matches(graph__optimiser *o, const pattern__search *s, uint32_t *applied) {
     ind_context *c = o->given->context;
-    graph__rewrite r = {.from = o->now, .enabled = o->enabled, .log = o->options->log, .application = s->found};
+    graph__rewrite r = {.application = s->found};
     r.application_of = ind__alloc(c, (o->now->num_nodes + (size_t)1) * sizeof *r.application_of);
     for (uint32_t a = 0; r.application_of && a < s->num_found; a++) {
         const ind__pattern *p = s->found[a].pattern;
         for (uint32_t n = 0; n < p->num_names; n++)
             if (p->names[n].output) r.application_of[pattern__node_of(p, s->found[a].node, n)] = a + 1;
     }
-    ind_status status = r.application_of ? graph__rewrite_once(&r) : ind__failed(c);
-    if (!status) graph__advance(o, &r);
-    *applied = r.applied;
+    ind_status status = r.application_of ? graph__replace_groups(o, r, applied) : ind__failed(c);
     ind__free(c, r.application_of);
     return status;
 }
@@ -59,32 +68,18 @@ static ind_status graph__apply_patterns(graph__optimiser *o, uint32_t *applied) 
 
 /* Merges products that share an operand. */
 static ind_status graph__apply_merges(graph__optimiser *o, uint32_t *applied) {
-    ind_context *c = o->given->context;
     graph__product_search s;
-    ind_status status = graph__find_products(&s, o->now, o->options) ? IND_OK : ind__failed(c);
-    *applied = 0;
-    if (!status && s.num_groups) {
-        graph__rewrite r = {.from = o->now, .enabled = o->enabled, .log = o->options->log, .merged = &s};
-        status = graph__rewrite_once(&r);
-        if (!status) graph__advance(o, &r);
-        *applied = r.applied;
-    }
+    ind_status status = graph__find_products(&s, o->now, o->options) ? IND_OK : ind__failed(o->given->context);
+    if (!status && s.num_groups) status = graph__replace_groups(o, (graph__rewrite){.merged = &s}, applied);
     graph__product_search_end(&s);
     return status;
 }
 
 /* Makes batches of products. */
 static ind_status graph__apply_batches(graph__optimiser *o, uint32_t *applied) {
-    ind_context *c = o->given->context;
     graph__batch_search s;
-    ind_status status = graph__find_batches(&s, o->now, o->options) ? IND_OK : ind__failed(c);
-    *applied = 0;
-    if (!status && s.num_batches) {
-        graph__rewrite r = {.from = o->now, .enabled = o->enabled, .log = o->options->log, .batched = &s};
-        status = graph__rewrite_once(&r);
-        if (!status) graph__advance(o, &r);
-        *applied = r.applied;
-    }
+    ind_status status = graph__find_batches(&s, o->now, o->options) ? IND_OK : ind__failed(o->given->context);
+    if (!status && s.num_batches) status = graph__replace_groups(o, (graph__rewrite){.batched = &s}, applied);
     graph__batch_search_end(&s);
     return status;
 }

@@ -287,9 +287,8 @@ static bool graph__log_prepared(graph__prepare *p, ind__pass_log *log, int64_t b
             graph__measure_value(g, t, &m);
             if (!m.reads) continue; /* indices and the like */
             graph__log(log, "prepare", true,
-                       "%s (%s) is computed by its readers: prepared, %lld bytes would be read in "
-                       "place of %lld",
-                       g->tensor[t].name, op, bytes, (long long)m.bytes);
+                       "%s (%s) is not prepared: its readers compute it from %lld bytes; prepared, it has %lld",
+                       g->tensor[t].name, op, (long long)m.bytes, bytes);
         } else if (choice != GRAPH__NOTHING) {
             graph__log(log, "prepare", true, "%s (%s): %lld bytes exceed the budget of %lld", g->tensor[t].name, op,
                        bytes, (long long)budget);
@@ -450,7 +449,6 @@ static ind_status graph__prepare_decide(graph__prepare *p, ind__pass_log *log, u
     const ind_graph *g = p->g;
     const int64_t budget = graph__prepare_budget(g, &p->policy);
     *num = 0;
-    if (budget < 0) return IND_OK;
     for (uint32_t i = 1; i < g->num_nodes; i++) p->constant[i] = graph__depends_on_constants(p, &g->node[i]);
     graph__count_prepare_readers(p);
     if (!graph__prepare_within(p, budget)) return ind__failed(g->context);

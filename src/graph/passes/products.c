@@ -162,8 +162,8 @@ static double graph__bytes_of(const ind_graph *g, uint32_t tensor) {
     return bytes;
 }
 
-/* Bytes that a product stores and reads in addition if it is merged: its epilogue becomes a kernel, which also costs a
-   launch. Products that end in the same op have one epilogue. */
+/* Bytes that a product stores and reads in addition if it is merged: its epilogue becomes a kernel, or an output is
+   copied. Both also cost a launch. Products that end in the same op have one epilogue. */
 static double graph__lost_bytes(graph__product_search *s, const graph__product *p) {
     const uint32_t y = s->g->node[p->node].result, end = graph__epilogue_of(s, y);
     if (!graph__is_output(s, y) && (!end || s->uses.taken[end])) return 0;
@@ -182,21 +182,29 @@ static void graph__miss_product(const graph__product_search *s, const graph__pro
                s->g->tensor[n->result].name, ind__op_name(n->op), s->g->tensor[p->x].name, why);
 }
 
+/* Logs why merging a product costs more than it saves: the larger of its costs. */
+static void graph__miss_cost(const graph__product_search *s, const graph__product *p, double x, double stored,
+                             double weights) {
+    const char *cause = weights > stored ? "its weight would be concatenated in every run"
+                        : graph__is_output(s, s->g->node[p->node].result) ? "a kernel would copy the output"
+                                                                          : "its epilogue would become a kernel";
+    char why[200];
+    snprintf(why, sizeof why, "it saves a read of %.0f bytes and costs %.0f bytes: %s", x, stored + weights, cause);
+    graph__miss_product(s, p, why);
+}
+
 /* Removes products that cost more than the read of x that they save. Returns the number left, which come first. */
 static uint32_t graph__choose_products(graph__product_search *s, graph__product *p, uint32_t num, double *saved) {
     const double x = graph__bytes_of(s->g, p[0].x);
     uint32_t left = 0;
     *saved = -x;
     for (uint32_t i = 0; i < num; i++) {
-        const double lost = graph__lost_bytes(s, &p[i]) + graph__weight_bytes(s, &p[i]);
-        if (lost >= x && !s->forced) {
-            char why[200];
-            snprintf(why, sizeof why, "it saves a read of %.0f bytes and costs %.0f bytes%s", x, lost,
-                     s->options->prepared ? ", as its epilogue becomes a kernel" : "");
-            graph__miss_product(s, &p[i], why);
+        const double stored = graph__lost_bytes(s, &p[i]), weights = graph__weight_bytes(s, &p[i]);
+        if (stored + weights >= x && !s->forced) {
+            graph__miss_cost(s, &p[i], x, stored, weights);
             continue;
         }
-        *saved += x - lost;
+        *saved += x - stored - weights;
         p[left++] = p[i];
     }
     return left > 1 && (*saved > 0 || s->forced) ? left : 0;
