@@ -21446,8 +21446,63 @@ ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, in
     return y;
 }
 
+/* ===================================================================================== src/graph/passes/constants.c */
+/* ---- constants: what depends on constants alone. Patterns, merged products and PREPARE ask the same question */
+
+/* Bytes of a tensor; -1: not a number, or more than half of an int64. */
+static int64_t graph__static_bytes(const ind__tensor_info *t) {
+    int64_t bytes = ind_dtype_bytes(t->dtype), size;
+    for (int d = 0; d < t->rank; d++) {
+        if (!ind_expr_is_int(t->size[d], &size) || size < 0 || (size && bytes > INT64_MAX / 2 / size)) return -1;
+        bytes *= size;
+    }
+    return bytes;
+}
+
+/* True if the ranges and indices of a recorded body have no declared or data-dependent sizes. */
+static bool graph__body_is_static(const ind_graph *g, const ind_body *b) {
+    for (uint32_t i = 0; b && i < b->num_index; i++) {
+        for (uint32_t s = 0; s < g->sizes.num; s++)
+            if (ind__expr_depends(b->index[i], g->sizes.symbol[s])) return false;
+        for (uint32_t u = 0; u < g->data_sizes.num; u++)
+            if (ind__expr_depends(b->index[i], g->data_sizes.unbacked[u].symbol)) return false;
+    }
+    return true;
+}
+
+static bool graph__is_static(const ind_graph *g, const ind__node *n) {
+    int64_t v;
+    for (uint32_t r = 0; r < n->num_results; r++)
+        if (graph__static_bytes(&g->tensor[n->result + r]) < 0) return false;
+    for (uint32_t i = 0; i < n->num_attrs; i++) {
+        const ind__attr *a = &n->attr[i];
+        if (a->kind == IND__ATTR_SIZE && ind__ok(a->e) && !ind_expr_is_int(a->e, &v)) return false;
+        for (int k = 0; a->list && k < a->count; k++)
+            if (ind__ok(a->list[k]) && !ind_expr_is_int(a->list[k], &v)) return false;
+    }
+    return graph__body_is_static(g, n->body);
+}
+
+/* Random numbers differ between runs, extern calls may have effects, and data-dependent sizes belong to a run. */
+static bool graph__depends_on_constants(const ind_graph *g, const ind__node *n, const bool *constant) {
+    if (n->op == IND_OP_INPUT || n->op == IND_OP_EXTERN || ind__op_has(n->op, 'N') || ind__op_has(n->op, 'Z'))
+        return false;
+    for (uint32_t k = 0; k < n->num_operands; k++)
+        if (n->operand[k] && !constant[n->operand[k]]) return false;
+    return graph__is_static(g, n);
+}
+
+/* Marks the tensors that depend on constants alone, in sizes that are numbers. */
+static void graph__mark_constants(const ind_graph *g, bool *constant) {
+    for (uint32_t i = 1; i < g->num_nodes; i++) {
+        const ind__node *n = &g->node[i];
+        const bool is = graph__depends_on_constants(g, n, constant);
+        for (uint32_t r = 0; r < n->num_results; r++) constant[n->result + r] = is;
+    }
+}
+
 /* ================================================================================== src/graph/patterns/conditions.c */
-/* ---- patterns: conditions on values that are no sizes, and what depends on constants alone */
+/* ---- patterns: conditions on values that are no sizes */
 
 /* True for the value of an attribute that is a number: the replacement may use it as an operand. */
 static bool pattern__is_real(const pattern__name *n) {
@@ -21532,40 +21587,6 @@ static bool pattern__condition_holds(const ind_graph *g, const bool *constant, c
                                      const pattern__binding *bound) {
     const pattern__tested t = {g, constant, {&bound[c->name[0]], &bound[c->name[1]]}};
     return t.b[0]->set && t.b[1]->set && pattern__tests[c->test].holds(&t);
-}
-
-/* True if neither results nor attributes have symbolic sizes. */
-static bool pattern__has_known_sizes(const ind_graph *g, const ind__node *n) {
-    bool known = true;
-    for (uint32_t r = 0; r < n->num_results; r++) {
-        const ind__tensor_info *t = &g->tensor[n->result + r];
-        for (int d = 0; d < t->rank; d++) known = known && ind_expr_is_int(t->size[d], NULL);
-    }
-    for (uint32_t k = 0; k < n->num_attrs; k++) {
-        const ind__attr *a = &n->attr[k];
-        if (a->kind == IND__ATTR_SIZE) known = known && ind_expr_is_int(a->e, NULL);
-        for (int i = 0; a->list && i < a->count; i++) known = known && ind_expr_is_int(a->list[i], NULL);
-    }
-    return known;
-}
-
-/* True if a run always gives this node the same results, from the contents of constants alone. */
-static bool pattern__node_is_constant(const ind_graph *g, const ind__node *n, const bool *constant) {
-    if (n->op == IND_OP_CONST) return true;
-    if (n->op == IND_OP_INPUT || n->op == IND_OP_EXTERN || ind__op_has(n->op, 'N') || ind__op_has(n->op, 'Z'))
-        return false;
-    for (uint32_t k = 0; k < n->num_operands; k++)
-        if (n->operand[k] && !constant[n->operand[k]]) return false;
-    return pattern__has_known_sizes(g, n);
-}
-
-/* Marks the tensors that depend on constants alone. Their sizes are known numbers. */
-static void pattern__mark_constants(const ind_graph *g, bool *constant) {
-    for (uint32_t i = 1; i < g->num_nodes; i++) {
-        const ind__node *n = &g->node[i];
-        const bool is = pattern__node_is_constant(g, n, constant);
-        for (uint32_t r = 0; r < n->num_results; r++) constant[n->result + r] = is;
-    }
 }
 
 /* ======================================================================================= src/graph/patterns/parse.c */
@@ -22543,7 +22564,8 @@ static const char *const graph__builtin_patterns_text[] = {
     "  y = scaled_dot_product_attention(q, k, v, mask, is_causal=CAUSAL, scale=SCALE, enable_gqa=true, nan_rows=NAN)\n",
     "}\n",
     "\n",
-    "# Results that nobody reads. A mean needs no variance.\n",
+    "# Results that nobody reads. A mean needs no variance. The mean of elements that include one infinity is that infinity, as\n",
+    "# for mean; var_mean gives NaN there, since its recurrence subtracts the mean so far.\n",
     "pattern mean_of_var_mean {\n",
     "  input x : float\n",
     "  v, m = var_mean(x, dim=D, unbiased=U, keepdim=K, correction=C)\n",
@@ -25312,7 +25334,7 @@ static bool pattern__make_uses(ind__arena *arena, const ind_graph *g, pattern__u
     u->taken = ind__arena_alloc(arena, (g->num_nodes + (size_t)1) * sizeof *u->taken);
     u->constant = ind__arena_alloc(arena, (g->num_tensors + (size_t)1) * sizeof *u->constant);
     if (!u->first || !u->user || !u->kept || !u->taken || !u->constant) return false;
-    pattern__mark_constants(g, u->constant);
+    graph__mark_constants(g, u->constant);
     for (uint32_t i = 1; i < g->num_nodes; i++)
         for (uint32_t k = 0; k < g->node[i].num_operands; k++) u->first[g->node[i].operand[k] + 1]++;
     for (uint32_t t = 0; t < g->num_tensors; t++) u->first[t + 1] += u->first[t];
@@ -25900,11 +25922,11 @@ static const char *graph__refuse_product(const graph__product_search *s, graph__
     const ind_graph *g = s->g;
     const ind__node *n = &g->node[p->node];
     const ind__tensor_info *y = &g->tensor[n->result];
+    if (!ind_expr_is_int(y->size[y->rank - 1], &p->columns)) return "its number of columns is not a constant";
     if (!s->uses.constant[p->w ? p->w : p->rows]) return "its weights do not depend on constants alone";
     if (p->bias && !s->uses.constant[p->bias]) return "its bias does not depend on constants alone";
     if (n->op == IND_OP_ADDMM && !(graph__is_one(&n->attr[0]) && graph__is_one(&n->attr[1])))
         return "alpha or beta is not 1";
-    if (!ind_expr_is_int(y->size[y->rank - 1], &p->columns)) return "its number of columns is not a constant";
     if (p->bias && (g->tensor[p->bias].rank != 1 || !ind__is_int(g->tensor[p->bias].size[0], p->columns)))
         return "its bias is not one number per column";
     if (p->columns * ind_dtype_bytes(y->dtype) % 16) return "its rows are not a multiple of 16 bytes";
@@ -26887,7 +26909,7 @@ ind_status ind__graph_optimise(const ind_graph *g, const ind__pass_options *opti
 typedef struct graph__prepare {
     const ind_graph *g;
     ind_prepare_policy policy;
-    bool *constant;               /* by node: depends on constants alone, in sizes that are numbers */
+    bool *constant;               /* by tensor: graph__mark_constants */
     bool *in_main;                /* by node: computed by the main graph */
     bool *needed, *outer;         /* by tensor: an op of the main graph reads it; one that is not constant does */
     bool *prepared, *allowed;     /* by tensor; allowed: within the limit of changes */
@@ -26905,49 +26927,6 @@ typedef struct graph__measure {
     uint32_t num, seen[GRAPH__MAX_MEASURED];
     bool through_views[GRAPH__MAX_MEASURED]; /* only views lie between the value and this tensor */
 } graph__measure;
-
-/* Bytes of a tensor; -1: not a number, or more than half of an int64. */
-static int64_t graph__static_bytes(const ind__tensor_info *t) {
-    int64_t bytes = ind_dtype_bytes(t->dtype), size;
-    for (int d = 0; d < t->rank; d++) {
-        if (!ind_expr_is_int(t->size[d], &size) || size < 0 || (size && bytes > INT64_MAX / 2 / size)) return -1;
-        bytes *= size;
-    }
-    return bytes;
-}
-
-/* True if the ranges and indices of a recorded body have no declared or data-dependent sizes. */
-static bool graph__body_is_static(const ind_graph *g, const ind_body *b) {
-    for (uint32_t i = 0; b && i < b->num_index; i++) {
-        for (uint32_t s = 0; s < g->sizes.num; s++)
-            if (ind__expr_depends(b->index[i], g->sizes.symbol[s])) return false;
-        for (uint32_t u = 0; u < g->data_sizes.num; u++)
-            if (ind__expr_depends(b->index[i], g->data_sizes.unbacked[u].symbol)) return false;
-    }
-    return true;
-}
-
-static bool graph__is_static(const ind_graph *g, const ind__node *n) {
-    int64_t v;
-    for (uint32_t r = 0; r < n->num_results; r++)
-        if (graph__static_bytes(&g->tensor[n->result + r]) < 0) return false;
-    for (uint32_t i = 0; i < n->num_attrs; i++) {
-        const ind__attr *a = &n->attr[i];
-        if (a->kind == IND__ATTR_SIZE && ind__ok(a->e) && !ind_expr_is_int(a->e, &v)) return false;
-        for (int k = 0; a->list && k < a->count; k++)
-            if (ind__ok(a->list[k]) && !ind_expr_is_int(a->list[k], &v)) return false;
-    }
-    return graph__body_is_static(g, n->body);
-}
-
-/* Random numbers differ between runs, extern calls may have effects, and data-dependent sizes belong to a run. */
-static bool graph__depends_on_constants(const graph__prepare *p, const ind__node *n) {
-    if (n->op == IND_OP_INPUT || n->op == IND_OP_EXTERN || ind__op_has(n->op, 'N') || ind__op_has(n->op, 'Z'))
-        return false;
-    for (uint32_t k = 0; k < n->num_operands; k++)
-        if (n->operand[k] && !p->constant[p->g->tensor[n->operand[k]].node]) return false;
-    return graph__is_static(p->g, n);
-}
 
 /* True for functions of libm or of the user, and random bits; rounding to an integer is one instruction. */
 static bool graph__is_function(ind_loop_op op) {
@@ -27092,11 +27071,12 @@ static int64_t graph__prepare_all(graph__prepare *p, int64_t largest, int64_t bu
     for (uint32_t i = 0; i < g->in_place.num; i++) graph__need(p, g->in_place.mutation[i].value, true);
     for (uint32_t i = g->num_nodes; i-- > 1;) {
         const ind__node *n = &g->node[i];
-        if (p->constant[i])
+        const bool constant = n->num_results && p->constant[n->result];
+        if (constant)
             graph__prepare_node(p, i);
         else
             p->in_main[i] = true;
-        for (uint32_t k = 0; p->in_main[i] && k < n->num_operands; k++) graph__need(p, n->operand[k], !p->constant[i]);
+        for (uint32_t k = 0; p->in_main[i] && k < n->num_operands; k++) graph__need(p, n->operand[k], !constant);
     }
     return budget - p->left;
 }
@@ -27161,7 +27141,7 @@ static bool graph__log_prepared(graph__prepare *p, ind__pass_log *log, int64_t b
                            from);
             continue;
         }
-        if (!p->outer[t] || !p->needed[t] || !p->constant[g->tensor[t].node]) continue;
+        if (!p->outer[t] || !p->needed[t] || !p->constant[t]) continue;
         const graph__choice choice = graph__choose(p, t);
         if (choice == GRAPH__WIDER) {
             graph__measure_value(g, t, &m);
@@ -27305,7 +27285,7 @@ static ind_status graph__split(const graph__prepare *p, ind_graph **prepare, ind
 static bool graph__prepare_begin(graph__prepare *p) {
     ind_context *c = p->g->context;
     const size_t tensors = p->g->num_tensors + (size_t)1, nodes = p->g->num_nodes + (size_t)1;
-    p->constant = ind__alloc(c, nodes * sizeof *p->constant);
+    p->constant = ind__alloc(c, tensors * sizeof *p->constant);
     p->in_main = ind__alloc(c, nodes * sizeof *p->in_main);
     p->needed = ind__alloc(c, tensors * sizeof *p->needed);
     p->outer = ind__alloc(c, tensors * sizeof *p->outer);
@@ -27329,7 +27309,7 @@ static ind_status graph__prepare_decide(graph__prepare *p, ind__pass_log *log, u
     const ind_graph *g = p->g;
     const int64_t budget = graph__prepare_budget(g, &p->policy);
     *num = 0;
-    for (uint32_t i = 1; i < g->num_nodes; i++) p->constant[i] = graph__depends_on_constants(p, &g->node[i]);
+    graph__mark_constants(g, p->constant);
     graph__count_prepare_readers(p);
     if (!graph__prepare_within(p, budget)) return ind__failed(g->context);
     if (!graph__log_prepared(p, log, budget)) {

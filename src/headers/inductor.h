@@ -184,6 +184,7 @@ extern "C" {
 //@ graph/text/statements.c
 //@ graph/text/combine.c
 //@ graph/text/strings.c
+//@ graph/passes/constants.c
 //@ graph/patterns/conditions.c
 //@ graph/patterns/parse.c
 //@ graph__builtin_patterns = graph/patterns/builtin.ind

@@ -7,7 +7,7 @@
 typedef struct graph__prepare {
     const ind_graph *g;
     ind_prepare_policy policy;
-    bool *constant;               /* by node: depends on constants alone, in sizes that are numbers */
+    bool *constant;               /* by tensor: graph__mark_constants */
     bool *in_main;                /* by node: computed by the main graph */
     bool *needed, *outer;         /* by tensor: an op of the main graph reads it; one that is not constant does */
     bool *prepared, *allowed;     /* by tensor; allowed: within the limit of changes */
@@ -25,49 +25,6 @@ typedef struct graph__measure {
     uint32_t num, seen[GRAPH__MAX_MEASURED];
     bool through_views[GRAPH__MAX_MEASURED]; /* only views lie between the value and this tensor */
 } graph__measure;
-
-/* Bytes of a tensor; -1: not a number, or more than half of an int64. */
-static int64_t graph__static_bytes(const ind__tensor_info *t) {
-    int64_t bytes = ind_dtype_bytes(t->dtype), size;
-    for (int d = 0; d < t->rank; d++) {
-        if (!ind_expr_is_int(t->size[d], &size) || size < 0 || (size && bytes > INT64_MAX / 2 / size)) return -1;
-        bytes *= size;
-    }
-    return bytes;
-}
-
-/* True if the ranges and indices of a recorded body have no declared or data-dependent sizes. */
-static bool graph__body_is_static(const ind_graph *g, const ind_body *b) {
-    for (uint32_t i = 0; b && i < b->num_index; i++) {
-        for (uint32_t s = 0; s < g->sizes.num; s++)
-            if (ind__expr_depends(b->index[i], g->sizes.symbol[s])) return false;
-        for (uint32_t u = 0; u < g->data_sizes.num; u++)
-            if (ind__expr_depends(b->index[i], g->data_sizes.unbacked[u].symbol)) return false;
-    }
-    return true;
-}
-
-static bool graph__is_static(const ind_graph *g, const ind__node *n) {
-    int64_t v;
-    for (uint32_t r = 0; r < n->num_results; r++)
-        if (graph__static_bytes(&g->tensor[n->result + r]) < 0) return false;
-    for (uint32_t i = 0; i < n->num_attrs; i++) {
-        const ind__attr *a = &n->attr[i];
-        if (a->kind == IND__ATTR_SIZE && ind__ok(a->e) && !ind_expr_is_int(a->e, &v)) return false;
-        for (int k = 0; a->list && k < a->count; k++)
-            if (ind__ok(a->list[k]) && !ind_expr_is_int(a->list[k], &v)) return false;
-    }
-    return graph__body_is_static(g, n->body);
-}
-
-/* Random numbers differ between runs, extern calls may have effects, and data-dependent sizes belong to a run. */
-static bool graph__depends_on_constants(const graph__prepare *p, const ind__node *n) {
-    if (n->op == IND_OP_INPUT || n->op == IND_OP_EXTERN || ind__op_has(n->op, 'N') || ind__op_has(n->op, 'Z'))
-        return false;
-    for (uint32_t k = 0; k < n->num_operands; k++)
-        if (n->operand[k] && !p->constant[p->g->tensor[n->operand[k]].node]) return false;
-    return graph__is_static(p->g, n);
-}
 
 /* True for functions of libm or of the user, and random bits; rounding to an integer is one instruction. */
 static bool graph__is_function(ind_loop_op op) {
@@ -212,11 +169,12 @@ static int64_t graph__prepare_all(graph__prepare *p, int64_t largest, int64_t bu
     for (uint32_t i = 0; i < g->in_place.num; i++) graph__need(p, g->in_place.mutation[i].value, true);
     for (uint32_t i = g->num_nodes; i-- > 1;) {
         const ind__node *n = &g->node[i];
-        if (p->constant[i])
+        const bool constant = n->num_results && p->constant[n->result];
+        if (constant)
             graph__prepare_node(p, i);
         else
             p->in_main[i] = true;
-        for (uint32_t k = 0; p->in_main[i] && k < n->num_operands; k++) graph__need(p, n->operand[k], !p->constant[i]);
+        for (uint32_t k = 0; p->in_main[i] && k < n->num_operands; k++) graph__need(p, n->operand[k], !constant);
     }
     return budget - p->left;
 }
@@ -281,7 +239,7 @@ static bool graph__log_prepared(graph__prepare *p, ind__pass_log *log, int64_t b
                            from);
             continue;
         }
-        if (!p->outer[t] || !p->needed[t] || !p->constant[g->tensor[t].node]) continue;
+        if (!p->outer[t] || !p->needed[t] || !p->constant[t]) continue;
         const graph__choice choice = graph__choose(p, t);
         if (choice == GRAPH__WIDER) {
             graph__measure_value(g, t, &m);
@@ -425,7 +383,7 @@ static ind_status graph__split(const graph__prepare *p, ind_graph **prepare, ind
 static bool graph__prepare_begin(graph__prepare *p) {
     ind_context *c = p->g->context;
     const size_t tensors = p->g->num_tensors + (size_t)1, nodes = p->g->num_nodes + (size_t)1;
-    p->constant = ind__alloc(c, nodes * sizeof *p->constant);
+    p->constant = ind__alloc(c, tensors * sizeof *p->constant);
     p->in_main = ind__alloc(c, nodes * sizeof *p->in_main);
     p->needed = ind__alloc(c, tensors * sizeof *p->needed);
     p->outer = ind__alloc(c, tensors * sizeof *p->outer);
@@ -449,7 +407,7 @@ static ind_status graph__prepare_decide(graph__prepare *p, ind__pass_log *log, u
     const ind_graph *g = p->g;
     const int64_t budget = graph__prepare_budget(g, &p->policy);
     *num = 0;
-    for (uint32_t i = 1; i < g->num_nodes; i++) p->constant[i] = graph__depends_on_constants(p, &g->node[i]);
+    graph__mark_constants(g, p->constant);
     graph__count_prepare_readers(p);
     if (!graph__prepare_within(p, budget)) return ind__failed(g->context);
     if (!graph__log_prepared(p, log, budget)) {

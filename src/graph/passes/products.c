@@ -90,11 +90,11 @@ static const char *graph__refuse_product(const graph__product_search *s, graph__
     const ind_graph *g = s->g;
     const ind__node *n = &g->node[p->node];
     const ind__tensor_info *y = &g->tensor[n->result];
+    if (!ind_expr_is_int(y->size[y->rank - 1], &p->columns)) return "its number of columns is not a constant";
     if (!s->uses.constant[p->w ? p->w : p->rows]) return "its weights do not depend on constants alone";
     if (p->bias && !s->uses.constant[p->bias]) return "its bias does not depend on constants alone";
     if (n->op == IND_OP_ADDMM && !(graph__is_one(&n->attr[0]) && graph__is_one(&n->attr[1])))
         return "alpha or beta is not 1";
-    if (!ind_expr_is_int(y->size[y->rank - 1], &p->columns)) return "its number of columns is not a constant";
     if (p->bias && (g->tensor[p->bias].rank != 1 || !ind__is_int(g->tensor[p->bias].size[0], p->columns)))
         return "its bias is not one number per column";
     if (p->columns * ind_dtype_bytes(y->dtype) % 16) return "its rows are not a multiple of 16 bytes";

@@ -1,4 +1,4 @@
-/* ---- patterns: conditions on values that are no sizes, and what depends on constants alone */
+/* ---- patterns: conditions on values that are no sizes */
 
 /* True for the value of an attribute that is a number: the replacement may use it as an operand. */
 static bool pattern__is_real(const pattern__name *n) {
@@ -83,38 +83,4 @@ static bool pattern__condition_holds(const ind_graph *g, const bool *constant, c
                                      const pattern__binding *bound) {
     const pattern__tested t = {g, constant, {&bound[c->name[0]], &bound[c->name[1]]}};
     return t.b[0]->set && t.b[1]->set && pattern__tests[c->test].holds(&t);
-}
-
-/* True if neither results nor attributes have symbolic sizes. */
-static bool pattern__has_known_sizes(const ind_graph *g, const ind__node *n) {
-    bool known = true;
-    for (uint32_t r = 0; r < n->num_results; r++) {
-        const ind__tensor_info *t = &g->tensor[n->result + r];
-        for (int d = 0; d < t->rank; d++) known = known && ind_expr_is_int(t->size[d], NULL);
-    }
-    for (uint32_t k = 0; k < n->num_attrs; k++) {
-        const ind__attr *a = &n->attr[k];
-        if (a->kind == IND__ATTR_SIZE) known = known && ind_expr_is_int(a->e, NULL);
-        for (int i = 0; a->list && i < a->count; i++) known = known && ind_expr_is_int(a->list[i], NULL);
-    }
-    return known;
-}
-
-/* True if a run always gives this node the same results, from the contents of constants alone. */
-static bool pattern__node_is_constant(const ind_graph *g, const ind__node *n, const bool *constant) {
-    if (n->op == IND_OP_CONST) return true;
-    if (n->op == IND_OP_INPUT || n->op == IND_OP_EXTERN || ind__op_has(n->op, 'N') || ind__op_has(n->op, 'Z'))
-        return false;
-    for (uint32_t k = 0; k < n->num_operands; k++)
-        if (n->operand[k] && !constant[n->operand[k]]) return false;
-    return pattern__has_known_sizes(g, n);
-}
-
-/* Marks the tensors that depend on constants alone. Their sizes are known numbers. */
-static void pattern__mark_constants(const ind_graph *g, bool *constant) {
-    for (uint32_t i = 1; i < g->num_nodes; i++) {
-        const ind__node *n = &g->node[i];
-        const bool is = pattern__node_is_constant(g, n, constant);
-        for (uint32_t r = 0; r < n->num_results; r++) constant[n->result + r] = is;
-    }
 }

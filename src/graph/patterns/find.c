@@ -48,7 +48,7 @@ static bool pattern__make_uses(ind__arena *arena, const ind_graph *g, pattern__u
     u->taken = ind__arena_alloc(arena, (g->num_nodes + (size_t)1) * sizeof *u->taken);
     u->constant = ind__arena_alloc(arena, (g->num_tensors + (size_t)1) * sizeof *u->constant);
     if (!u->first || !u->user || !u->kept || !u->taken || !u->constant) return false;
-    pattern__mark_constants(g, u->constant);
+    graph__mark_constants(g, u->constant);
     for (uint32_t i = 1; i < g->num_nodes; i++)
         for (uint32_t k = 0; k < g->node[i].num_operands; k++) u->first[g->node[i].operand[k] + 1]++;
     for (uint32_t t = 0; t < g->num_tensors; t++) u->first[t + 1] += u->first[t];
