@@ -171,6 +171,7 @@ extern "C" {
 //@ cuda/templates/gemm/prologue.c
 //@ cuda/templates/gemm/mma.c
 //@ cuda/templates/gemm/wgmma.c
+//@ cuda/templates/gemm/tma.c
 //@ cuda/templates/gemm/fma.c
 //@ cuda/templates/gemm/choose.c
 //@ cuda/templates/gemm/epilogue.c
