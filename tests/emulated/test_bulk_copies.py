@@ -6,7 +6,8 @@ import ctypes
 import numpy as np
 import pytest
 
-from emulation import IND_STAGE_PLAN, emulated, from_bf16, to_bf16
+from conftest import BUILD
+from emulation import IND_STAGE_PLAN, Library, emulated, from_bf16, set_up, to_bf16
 
 STRATEGY = "matmul, bulk-copied wgmma tiles"
 LAYOUTS = {
@@ -92,3 +93,179 @@ def test_layouts_and_edges(library, layout, epilogue, dtype):
         else:
             assert close(got, want, k), (m, n, k)
     library.c.ind_module_destroy(module)
+
+
+BATCHED = """graph batched {
+  size G in [1, 1000] hint 64
+  size M in [1, 10000] hint 2048
+  input x : bf16[G, M, 72]
+  input w : bf16[G, 72, 264]
+  y = matmul(x, w)
+  output y
+}
+"""
+# Heads in the middle: their stride is less than that of the rows. One weight for all of them.
+HEADS = """graph heads {
+  size S in [1, 10000] hint 4096
+  input x : bf16[2, S, 3, 64]
+  input w : bf16[2, 3, 64, 128]
+  p = permute(x, [0, 2, 1, 3])
+  y = matmul(p, w)
+  output y
+}
+"""
+# The operand begins at an offset.
+SLICED = """graph sliced {
+  size M in [1, 10000] hint 4096
+  input x : bf16[M, 256]
+  input w : bf16[512, 512]
+  p = slice(x, dim=1, start=64, end=192)
+  q = slice(w, dim=1, start=128, end=256)
+  y = linear(p, q)
+  output y
+}
+"""
+
+
+def compiled(library, text, name, maps=True):
+    module = library.compile(text, name)
+    plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+    assert (f"    {STRATEGY}" in plan) == maps, plan
+    return module
+
+
+@pytest.mark.parametrize("g, m", [(1, 1), (3, 136), (2, 520)])
+def test_batches(library, g, m):
+    module = compiled(library, BATCHED, "batched")
+    random = np.random.default_rng(g * m)
+    x, w, y = operand(random, (g, m, 72), "bf16"), operand(random, (g, 72, 264), "bf16"), np.empty((g, m, 264), np.uint16)
+    assert library.run(module, {"x": x, "w": w, "y": y}, {"G": g, "M": m}) == 0, library.error()
+    assert close(y, numbers(x) @ numbers(w), 72)
+    library.c.ind_module_destroy(module)
+
+
+def test_batches_with_strides(library):
+    module = compiled(library, HEADS, "heads")
+    random = np.random.default_rng(3)
+    x, w, y = operand(random, (2, 200, 3, 64), "bf16"), operand(random, (2, 3, 64, 128), "bf16"), np.empty((2, 3, 200, 128), np.uint16)
+    assert library.run(module, {"x": x, "w": w, "y": y}, {"S": 200}) == 0, library.error()
+    assert close(y, numbers(x).transpose(0, 2, 1, 3) @ numbers(w), 64)
+    library.c.ind_module_destroy(module)
+
+
+def test_offsets(library):
+    module = compiled(library, SLICED, "sliced")
+    random = np.random.default_rng(3)
+    x, w, y = operand(random, (150, 256), "bf16"), operand(random, (512, 512), "bf16"), np.empty((150, 512), np.uint16)
+    assert library.run(module, {"x": x, "w": w, "y": y}, {"M": 150}) == 0, library.error()
+    assert close(y, numbers(x)[:, 64:192] @ numbers(w)[:, 128:256].T, 128)
+    library.c.ind_module_destroy(module)
+
+
+def test_a_product_of_nothing(library):
+    """No depth: the driver has no map of that, and the other variant sets the results to 0."""
+    module = compiled(library, graph("bf16", *LAYOUTS["both_along_k"], "residual"), "product")
+    random = np.random.default_rng(1)
+    got, want = run(library, module, "both_along_k", "residual", "bf16", 16, 16, 0)
+    assert close(got, want, 0) and random
+    for m, n in ((0, 16), (16, 0)):
+        assert run(library, module, "both_along_k", "residual", "bf16", m, n, 64)[0].size == 0
+    library.c.ind_module_destroy(module)
+
+
+STAT_COMPILES = 3  # enum stat in support.h
+
+
+def compiles():
+    stats = (ctypes.c_ulonglong * 16)()
+    ctypes.CDLL(str(BUILD / "emulated/libnvrtc.so")).ind_emulation_stats(stats)
+    return stats[STAT_COMPILES]
+
+
+def right_after_compiles(library, count):
+    """Is the product right, and are so many kernels compiled for the module and its launch?"""
+    module = compiled(library, graph("bf16", *LAYOUTS["w_along_n"], "gelu"), "product")
+    before = compiles()
+    got, want = run(library, module, "w_along_n", "gelu", "bf16", 130, 264, 72)
+    assert np.abs(numbers(got) - want).max() < 0.02 * max(1, np.abs(want).max() / 4)
+    assert compiles() - before == count
+    library.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("spec, count", [("", 0), ("cuTensorMapEncodeTiled:1+:1", 1), ("cuTensorMapEncodeTiled:2+:1", 1)])
+def test_a_driver_that_refuses_a_map(device, monkeypatch, spec, count):
+    """The launch builds the variant without maps."""
+    library = emulated(device, monkeypatch)
+    driver = ctypes.CDLL(str(BUILD / "emulated/libcuda.so"))
+    driver.ind_emulation_fail(spec.encode())
+    try:
+        right_after_compiles(library, count)
+    finally:
+        driver.ind_emulation_fail(b"")
+    library.c.ind_context_destroy(library.context)
+
+
+def test_a_driver_without_maps(device, monkeypatch, tmp_path):
+    """A driver before CUDA 12.0: its library has no such name."""
+    set_up(device, monkeypatch)
+    old = tmp_path / "libcuda.so"
+    old.write_bytes((BUILD / "emulated/libcuda.so").read_bytes().replace(b"cuTensorMapEncodeTiled", b"cuTensorMapEncodeTilex"))
+    monkeypatch.setenv("IND_CUDA_LIBRARY", str(old))
+    library = Library("cuda")
+    right_after_compiles(library, 1)
+    library.c.ind_context_destroy(library.context)
+
+
+class Launch(ctypes.Structure):
+    _fields_ = [("stream", ctypes.c_void_p), ("bindings", ctypes.c_void_p), ("num_bindings", ctypes.c_int)] + \
+        [("pointers", ctypes.c_void_p), ("sizes", ctypes.c_char_p), ("sizes_v", ctypes.c_void_p)]  # ind_launch_desc
+
+
+class OnDevice:
+    """Operands and the result of a product on the device, and a launch of it."""
+
+    def __init__(self, library, module, m, shift):
+        random = np.random.default_rng(m)
+        self.c, self.module = library.c, module
+        self.arrays = [operand(random, (m, 256), "bf16"), operand(random, (512, 512), "bf16"), np.zeros((m, 512), np.uint16)]
+        x, w = numbers(self.arrays[0]), numbers(self.arrays[1])
+        self.want = x[:, 64:192] @ w[:, 128:256].T
+        self.memory = (ctypes.c_void_p * 3)()
+        for i, a in enumerate(self.arrays):
+            assert self.c.ind_module_alloc(module, ctypes.c_size_t(a.nbytes + 64), ctypes.byref(self.memory, i * ctypes.sizeof(ctypes.c_void_p))) == 0
+        self.at = (ctypes.c_void_p * 3)(*[address + shift for address in self.memory])
+        self.launch = Launch(pointers=ctypes.cast(self.at, ctypes.c_void_p), sizes=f"M={m}".encode())
+        self.clear()
+
+    def clear(self):
+        self.arrays[2][...] = 0x7FC0
+        for address, a in zip(self.at, self.arrays):
+            assert self.c.ind_module_upload(self.module, ctypes.c_void_p(address), a.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(a.nbytes)) == 0
+
+    def right(self):
+        y = self.arrays[2]
+        assert self.c.ind_module_download(self.module, y.ctypes.data_as(ctypes.c_void_p), ctypes.c_void_p(self.at[2]), ctypes.c_size_t(y.nbytes)) == 0
+        return close(y, self.want, 128)
+
+    def free(self):
+        for address in self.memory:
+            self.c.ind_module_free(self.module, ctypes.c_void_p(address))
+
+
+def test_captured_and_other_pointers(library):
+    """A captured graph keeps its maps while launches have others; pointers that are only 2-byte aligned take the other variant."""
+    module, c, instance = compiled(library, SLICED, "sliced"), library.c, ctypes.c_void_p()
+    assert c.ind_instance_create(module, None, ctypes.byref(instance)) == 0, library.error()
+    runs = [OnDevice(library, module, m, shift) for m, shift in ((150, 0), (140, 16), (150, 32), (150, 2))]
+    assert c.ind_capture(instance, ctypes.byref(runs[0].launch)) == 0, library.error()
+    for x in runs * 2:
+        x.clear()
+        assert c.ind_launch(instance, ctypes.byref(x.launch)) == 0 and c.ind_instance_check(instance) == 0, library.error()
+        assert x.right()
+        runs[0].clear()
+        assert c.ind_replay(instance, None) == 0 and c.ind_instance_check(instance) == 0, library.error()
+        assert runs[0].right()
+    c.ind_instance_destroy(instance)
+    for x in runs:
+        x.free()
+    c.ind_module_destroy(module)

@@ -82,18 +82,19 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
 
-static int cg__mm_strip_cols(int tile_n) {
-    return tile_n % 64 ? 32 : 64;
+/* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. */
+static int cg__mm_strip_cols(int tile_n, int warps) {
+    return tile_n % 64 || warps > 8 ? 32 : 64;
 }
 
-static int cg__mm_strip_bytes(int tile_n) {
-    return 8 * (cg__mm_strip_cols(tile_n) + 8) * 4;
+static int cg__mm_strip_bytes(int tile_n, int warps) {
+    return 8 * (cg__mm_strip_cols(tile_n, warps) + 8) * 4;
 }
 
 static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
     (void)p;
     return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * 2 + 16) +
-           c->warps_m * cg__mm_strip_bytes(c->tile_n);
+           c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m);
 }
 
 /* ---- writing ---- */
@@ -103,7 +104,7 @@ static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p)
 static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     const uint32_t skip = 1u << p->m | 1u << p->n;
-    const int stripe = v->of.tile.n >= 2 * v->of.tile.m ? 16 : 8;
+    const int stripe = 8;
     int64_t batch;
     const bool single = ind_expr_is_int(p->batch, &batch) && batch == 1;
     const char *type = cg__int(w);
@@ -204,7 +205,7 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
 /* The epilogue, strip by strip. */
 static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const int cols = cg__mm_strip_cols(tile->n);
+    const int cols = cg__mm_strip_cols(tile->n, tile->warps_m);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int strip = 0; strip < %d; strip++)", 2 * tile->n / cols);
     ind__textf(&w->code, "ind_strip_sums<%d>(sum, acc, strip);\n__syncwarp();\n", cols);
@@ -219,7 +220,7 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const char *type = cg__int(w);
     const int in_a = tile->stages * tile->m * tile->k, in_b = tile->stages * tile->n * tile->k;
-    const int strips = 2 * (in_a + in_b), barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n);
+    const int strips = 2 * (in_a + in_b), barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     ind__textf(&w->code,
@@ -243,7 +244,7 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     cg__begin(w, "else");
     cg__mm_write_registers(w, false);
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
-               cg__mm_strip_bytes(tile->n) / 4);
+               cg__mm_strip_bytes(tile->n, tile->warps_m) / 4);
     ind__textf(&w->code, "const int first_row = warp / 4 * 64;\n");
     cg__mm_begin_tiles(w, p);
     cg__mm_write_tma_steps(w, p);
@@ -258,9 +259,9 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
 /* ---- the template ---- */
 
 static const cg__mm_config cg__mm_tma_configs[] = {
-    {128, 256, 64, 8, 1, 4, 224},
-    {128, 192, 64, 8, 1, 4, 224},
-    {128, 128, 64, 8, 1, 6, 168},
+    {256, 128, 64, 16, 1, 4, 112}, {128, 256, 64, 8, 1, 4, 232}, {128, 192, 64, 8, 1, 4, 232},
+    {128, 128, 64, 8, 1, 6, 232},  {128, 64, 64, 8, 1, 8, 232},  {64, 256, 64, 4, 1, 5, 255},
+    {64, 192, 64, 4, 1, 6, 255},   {64, 128, 64, 4, 1, 8, 255},  {64, 64, 64, 4, 1, 12, 255},
 };
 
 static const char *cg__mm_tma_match(const cg__mm_problem *p, const ind_target *t) {
