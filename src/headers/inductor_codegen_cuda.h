@@ -175,6 +175,7 @@ extern "C" {
 //@ cuda/templates/gemm/fma.c
 //@ cuda/templates/gemm/choose.c
 //@ cuda/templates/gemm/epilogue.c
+//@ cuda/templates/gemm/fragments.c
 //@ cuda/decide/pointwise.c
 //@ cuda/decide/row_warp.c
 //@ cuda/decide/row_block.c

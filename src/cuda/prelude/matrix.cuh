@@ -262,6 +262,16 @@ template <int COLS, int NI> static IND_INLINE void ind_strip_sums(float *sum, co
         }
     }
 }
+// Copies the accumulators of one strip of 8 N columns, all 16 rows of the warp.
+template <int N, int NI>
+static IND_INLINE void ind_strip_part(float (&part)[N][4], const float (&acc)[NI][4], int strip) {
+    _Pragma("unroll")
+    for (int s = 0; s < NI / N; s++) {
+        if (s != strip) continue;
+        _Pragma("unroll")
+        for (int i = 0; i < N * 4; i++) part[i / 4][i % 4] = acc[s * N + i / 4][i % 4];
+    }
+}
 //@ FMA_TILE
 // acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that are
 // TM / RM (TN / RN) groups apart: adjacent threads read adjacent groups.

@@ -206,6 +206,11 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int cols = cg__mm_strip_cols(tile->n, tile->warps_m);
+    const uint32_t store = cg__mm_rounded_store(w, p);
+    if (store) {
+        cg__mm_write_rounded_strips(w, p, store, cols);
+        return;
+    }
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (int strip = 0; strip < %d; strip++)", 2 * tile->n / cols);
     ind__textf(&w->code, "ind_strip_sums<%d>(sum, acc, strip);\n__syncwarp();\n", cols);
