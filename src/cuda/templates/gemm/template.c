@@ -49,6 +49,8 @@ typedef struct cg__mm_area {
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
 static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p);
+static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
+static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols);
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols);
 
 #define MM_CONFIGS(list) .configs = list, .num_configs = sizeof list / sizeof *list

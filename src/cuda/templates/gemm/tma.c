@@ -202,11 +202,13 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_wgmma_wait<0>(acc);\nif (lane == 0) ind_barrier_arrive(empty + last);\n");
 }
 
-/* The epilogue, strip by strip. */
+/* A tile: the steps of k, then the epilogue, strip by strip. */
 static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const int cols = cg__mm_strip_cols(tile->n, tile->warps_m);
-    const uint32_t store = cg__mm_rounded_store(w, p);
+    const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
+    if (load) cg__mm_write_fetch(w, p, load, cols);
+    cg__mm_write_tma_steps(w, p);
     if (store) {
         cg__mm_write_rounded_strips(w, p, store, cols);
         return;
@@ -252,7 +254,6 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
                cg__mm_strip_bytes(tile->n, tile->warps_m) / 4);
     ind__textf(&w->code, "const int first_row = warp / 4 * 64;\n");
     cg__mm_begin_tiles(w, p);
-    cg__mm_write_tma_steps(w, p);
     cg__mm_write_strips(w, p);
     cg__end(w);
     cg__end(w);
