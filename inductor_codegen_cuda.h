@@ -420,11 +420,11 @@ typedef enum ind__arg_kind {
     IND__ARG_BUFFER,
     IND__ARG_SIZE,
     IND__ARG_ERROR,
-    IND__ARG_LOOKBACK, /* 64-bit words, 0 before and after each launch, through which blocks exchange states:
-                          SCAN_LOOKBACK, FINISH */
-    IND__ARG_COUNTERS, /* block counters, and words between them, 0 before and after each launch:
-                          ind__variant.num_counters */
-    IND__ARG_PARTIALS, /* memory for partial results that blocks pass to the last block */
+    IND__ARG_LOOKBACK,  /* 64-bit words, 0 before and after each launch, through which blocks exchange states:
+                           SCAN_LOOKBACK, FINISH */
+    IND__ARG_COUNTERS,  /* block counters, and words between them, 0 before and after each launch:
+                           ind__variant.num_counters */
+    IND__ARG_PARTIALS,  /* memory for partial results that blocks pass to the last block */
     IND__ARG_TENSOR_MAP /* a CUtensorMap, by value: bulk copies of boxes of a buffer */
 } ind__arg_kind;
 
@@ -433,16 +433,16 @@ typedef enum ind__arg_kind {
 /* What a tensor map describes; the launch encodes it. Dimension 0 is contiguous. Elements outside are copied as 0. */
 typedef struct ind__tensor_map {
     ind_dtype dtype;
-    int rank; /* 2 .. IND__MAX_MAP_RANK */
-    ind_expr offset; /* of element 0, .. in the buffer, in elements */
+    int rank;                                                    /* 2 .. IND__MAX_MAP_RANK */
+    ind_expr offset;                                             /* of element 0, .. in the buffer, in elements */
     ind_expr size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK]; /* in elements; stride[0] is 1 */
-    int box[IND__MAX_MAP_RANK]; /* of a copy, in elements */
-    int swizzle; /* bytes: 128, 64, 32 or 0 */
+    int box[IND__MAX_MAP_RANK];                                  /* of a copy, in elements */
+    int swizzle;                                                 /* bytes: 128, 64, 32 or 0 */
 } ind__tensor_map;
 
 typedef struct ind__kernel_arg {
     ind__arg_kind kind;
-    uint32_t buffer;     /* BUFFER: number in the lowered program; passed as a pointer to element 0. TENSOR_MAP */
+    uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0. TENSOR_MAP */
     const ind__tensor_map *map; /* TENSOR_MAP: in the plan's arena */
     ind_expr size;       /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long. LOOKBACK: words */
     bool reciprocal;     /* SIZE: the reciprocal for ind_quotient, passed as unsigned long long */
@@ -9305,7 +9305,7 @@ typedef struct cg__mm_problem {
     int m, n, k; /* domain variables, -1: none */
     uint32_t dot;
     ind_expr size_m, size_n, size_k, batch;
-    ind_dtype sum; /* type of the result of DOT */
+    ind_dtype sum;           /* type of the result of DOT */
     ind__tensor_map *map[2]; /* of a and b; not set if there is a reason: */
     const char *no_maps;
     bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
@@ -10256,14 +10256,14 @@ static const cg__mm_template cg__mm_wgmma = {.strategy = IND_STRATEGY_MATMUL_WGM
 /* ==================================================================================== src/cuda/templates/gemm/tma.c */
 /* Products with wgmma on tiles that bulk tensor copies bring in, by persistent blocks: sm_90a. */
 
-/* A block has warps that multiply, four of them (a warpgroup) per 64 rows of the tile, and one warpgroup that copies and
-   gives its registers to the others. One thread of it starts the copies of all steps of all of the block's tiles, as far ahead as there are stages. The
-   mbarrier full[stage] completes when the bytes of a step are there, empty[stage] when all warps have multiplied them.
-   So the copies of the next tile are in flight while the warps run the epilogue. A warp spreads its sums in shared
-   memory of its own, a strip of 8 rows at a time, and waits for no other warp.
+/* A block has warps that multiply, four of them (a warpgroup) per 64 rows of the tile, and one warpgroup that copies
+   and gives its registers to the others. One thread of it starts the copies of all steps of all of the block's tiles,
+   as far ahead as there are stages. The mbarrier full[stage] completes when the bytes of a step are there, empty[stage]
+   when all warps have multiplied them. So the copies of the next tile are in flight while the warps run the epilogue. A
+   warp spreads its sums in shared memory of its own, a strip of 8 rows at a time, and waits for no other warp.
 
-   The copies need tensor maps of the operands (CUtensorMap). The driver encodes them before the launch. Elements outside
-   an operand are copied as 0. */
+   The copies need tensor maps of the operands (CUtensorMap). The driver encodes them before the launch. Elements
+   outside an operand are copied as 0. */
 
 /* ---- the maps ---- */
 
@@ -10331,9 +10331,8 @@ static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
 static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
     const cg__mm_problem *p = w->plan->matmul;
     if (w->variant->strategy != IND_STRATEGY_MATMUL_TMA) return (ind__kernel_arg){0};
-    return (ind__kernel_arg){.kind = IND__ARG_TENSOR_MAP,
-                             .buffer = cg__inst(w, i ? p->b.load : p->a.load)->source,
-                             .map = p->map[i]};
+    return (ind__kernel_arg){
+        .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, i ? p->b.load : p->a.load)->source, .map = p->map[i]};
 }
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
@@ -10404,7 +10403,8 @@ static void cg__mm_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg
         ind__textf(&w->code, ", (int)%s", second);
         for (int u = w->plan->domain.rank - 1; u >= 0; u--) {
             ind_expr stride, rest;
-            if (!cg__mm_is_batch(p, u) || !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[u], &stride, &rest) ||
+            if (!cg__mm_is_batch(p, u) ||
+                !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[u], &stride, &rest) ||
                 ind_known_eq(stride, ind_int(w->context, 0)))
                 continue;
             ind__textf(&w->code, ", (int)i%d", u);
@@ -10413,8 +10413,8 @@ static void cg__mm_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg
     }
 }
 
-/* Registers of a thread that copies and of one that multiplies: multiples of 8, of the 64 K of an SM. A block begins with
-   the same number for all threads. */
+/* Registers of a thread that copies and of one that multiplies: multiples of 8, of the 64 K of an SM. A block begins
+   with the same number for all threads. */
 static void cg__mm_write_registers(ind__writer *w, bool copies) {
     const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8, few = warps > 8 ? 24 : 40;
     if (all > 248) return;
@@ -10483,20 +10483,24 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const char *type = cg__int(w);
     const int in_a = tile->stages * tile->m * tile->k, in_b = tile->stages * tile->n * tile->k;
-    const int strips = 2 * (in_a + in_b), barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m);
+    const int strips = 2 * (in_a + in_b),
+              barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     ind__textf(&w->code,
                "const int steps = (int)((size_k + %d) / %d), warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n",
                tile->k - 1, tile->k);
-    ind__textf(&w->code, "const unsigned rows = (unsigned)((size_m + %d) / %d), columns = (unsigned)((size_n + %d) / %d);\n",
+    ind__textf(&w->code,
+               "const unsigned rows = (unsigned)((size_m + %d) / %d), columns = (unsigned)((size_n + %d) / %d);\n",
                tile->m - 1, tile->m, tile->n - 1, tile->n);
     ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)%s;\n", cg__expr_string(w, p->batch));
-    ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
-                         "tile_a + %d;\n",
+    ind__textf(&w->code,
+               "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
+               "tile_a + %d;\n",
                in_a);
-    ind__textf(&w->code, "unsigned long long *const full = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
-                         "empty = full + %d;\n",
+    ind__textf(&w->code,
+               "unsigned long long *const full = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
+               "empty = full + %d;\n",
                barriers, tile->stages);
     cg__begin(w, "if (threadIdx.x == 0)");
     ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n", tile->stages);
@@ -10894,8 +10898,8 @@ static void cg__mm_begin_columns(ind__writer *w, const cg__mm_problem *p, const 
     int groups = area->cols / v->vector;
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", rounds);
-    ind__textf(&w->code, "const int at = first + u * %d, row = at / %d, col = at %% %d * %d;\n", area->threads,
-               groups, groups, v->vector);
+    ind__textf(&w->code, "const int at = first + u * %d, row = at / %d, col = at %% %d * %d;\n", area->threads, groups,
+               groups, v->vector);
     if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + row;\n", cg__int(w), p->m);
     if (p->n >= 0) ind__textf(&w->code, "const %s i%d = first_n + col;\n", cg__int(w), p->n);
     cg__begin(w, "if (first_m + row < size_m && first_n + col < size_n)");
@@ -10907,8 +10911,7 @@ static bool cg__mm_is_vector_load(const ind__writer *w, uint32_t i) {
 
 /* All vectors that all rounds read, before anything is written: so the reads overlap, even where the compiler could not
    reorder them because input and output may be one buffer. */
-static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area,
-                                      int rounds) {
+static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area, int rounds) {
     int n = w->variant->vector;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_is_vector_load(w, i))
@@ -11008,11 +11011,12 @@ static bool cg__reads_pointers(const ind__writer *w) {
 
 /* A thread of a wgmma has two adjacent sums of a row at a time. An epilogue that stores one 16-bit tensor computes on
    these pairs. Only its results pass through shared memory, on the way to accesses of 16 bytes: half the bytes of the
-   sums. One 16-bit tensor of the shape of the results may be read, such as a residual: the same way back, in vectors that
-   are loaded before the product, or while the previous strip is computed. */
+   sums. One 16-bit tensor of the shape of the results may be read, such as a residual: the same way back, in vectors
+   that are loaded before the product, or while the previous strip is computed. */
 
 static bool cg__mm_is_2d(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
-    return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] >> p->m & w->plan->varies[i] >> p->n & 1;
+    return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD &&
+           w->plan->varies[i] >> p->m & w->plan->varies[i] >> p->n & 1;
 }
 
 /* True for a 16-bit LOAD or STORE of 8 elements without a mask. */
@@ -11080,8 +11084,8 @@ static void cg__mm_write_pair(ind__writer *w, const cg__mm_problem *p, uint32_t 
         if (!cg__mm_is_vector_load(w, i)) continue;
         const char *from = cg__mm_is_2d(w, p, i) ? cg__string(w, "rounded + row * %d + col", cols + 8)
                                                  : cg__string(w, "&%s", cg__element(w, i));
-        ind__textf(&w->code, "const ind_vec<%s, 2> x%u = ind_load<2>(%s);\n",
-                   cg__types[cg__memory_dtype(w, i)].memory, i, from);
+        ind__textf(&w->code, "const ind_vec<%s, 2> x%u = ind_load<2>(%s);\n", cg__types[cg__memory_dtype(w, i)].memory,
+                   i, from);
         w->memory[i] = cg__string(w, "x%u.at[j]", i);
     }
     w->memory[store] = "y.at[j]";
@@ -11100,8 +11104,7 @@ static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", cols / 4);
     ind__textf(&w->code, "const int row = u %% 2 * 8 + lane / 4, col = u / 2 * 8 + lane %% 4 * 2;\n");
-    ind__textf(&w->code, "const %s i%d = first_m + row < size_m ? first_m + row : 0;\n",
-               cg__int(w), p->m);
+    ind__textf(&w->code, "const %s i%d = first_m + row < size_m ? first_m + row : 0;\n", cg__int(w), p->m);
     ind__textf(&w->code, "const %s i%d = first_n + col < size_n ? first_n + col : 0;\n", cg__int(w), p->n);
     ind__textf(&w->code, "const float dot[2] = {part[u / 2][u %% 2 * 2], part[u / 2][u %% 2 * 2 + 1]};\n");
     ind__textf(&w->code, "ind_vec<unsigned short, 2> y;\n");
@@ -11112,7 +11115,8 @@ static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t
 
 /* Writes the epilogue of all strips of a warp, whose shared memory is `sum`. */
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
-    ind__textf(&w->code, "unsigned short *const rounded = reinterpret_cast<unsigned short *>(sum);\n#pragma unroll 1\n");
+    ind__textf(&w->code,
+               "unsigned short *const rounded = reinterpret_cast<unsigned short *>(sum);\n#pragma unroll 1\n");
     cg__begin(w, "for (int strip = 0; strip < %d; strip++)", w->variant->of.tile.n / cols);
     ind__textf(&w->code, "float part[%d][4];\nind_strip_part(part, acc, strip);\n", cols / 8);
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
@@ -15259,7 +15263,8 @@ static const char *cg__broken_map(const ind_plan *p, const ind__kernel_arg *a) {
     for (int d = 0; d < m->rank; d++) {
         if (!cg__is_declared(m->size[d]) || !cg__is_declared(m->stride[d]))
             return "a size or stride of a tensor map is not a formula of the sizes";
-        if (m->box[d] < 1 || m->box[d] > 256) return "a box of a tensor map has not 1 to 256 elements in each dimension";
+        if (m->box[d] < 1 || m->box[d] > 256)
+            return "a box of a tensor map has not 1 to 256 elements in each dimension";
     }
     if (m->swizzle && m->box[0] * ind_dtype_bytes(m->dtype) > m->swizzle)
         return "a row of the box of a tensor map is longer than the swizzle's span";

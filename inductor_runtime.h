@@ -3052,7 +3052,7 @@ typedef struct rt__captured {
 /* What a tensor map was encoded from. */
 typedef struct rt__map_key {
     uint64_t address, size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK]; /* strides in bytes, from dimension 1 on */
-    uint64_t encoded;                                                      /* 0: never, or it failed */
+    uint64_t encoded;                                                     /* 0: never, or it failed */
 } rt__map_key;
 
 /* Address range that a run reads or writes through a binding. */
@@ -3226,8 +3226,7 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     n->bindings.address = (uint64_t *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->bindings.address, &ok);
     n->launch.cell = (uint64_t *)rt__instance_array(n, x->launches.num_args, sizeof *n->launch.cell, &ok);
     n->launch.param = (void **)rt__instance_array(n, x->launches.num_args, sizeof *n->launch.param, &ok);
-    n->launch.map_key =
-        (rt__map_key *)rt__instance_array(n, x->launches.num_maps, sizeof *n->launch.map_key, &ok);
+    n->launch.map_key = (rt__map_key *)rt__instance_array(n, x->launches.num_maps, sizeof *n->launch.map_key, &ok);
     n->launch.map_memory = rt__instance_array(n, (size_t)x->launches.num_maps + 1, IND__RT_MAP_BYTES, &ok);
     n->launch.chosen = (uint8_t *)rt__instance_array(n, x->launches.num_steps, sizeof *n->launch.chosen, &ok);
     n->launch.grid =
@@ -3283,7 +3282,7 @@ static void rt__instance_clear(ind_instance *n) {
                            n->bindings.pointer, n->bindings.next,     n->bindings.address, n->launch.cell,
                            n->launch.param,     n->launch.chosen,     n->launch.grid,      n->host.buffer,
                            n->host.worker,      n->index_errors.host, n->calls.tensor,     n->calls.dim,
-                           n->bindings.range,   n->prepared.pointer,  n->prepared.given,  n->launch.map_key,
+                           n->bindings.range,   n->prepared.pointer,  n->prepared.given,   n->launch.map_key,
                            n->launch.map_memory};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
@@ -5696,7 +5695,8 @@ static ind_status rt__cuda_set_shared(ind_module *m, const ind__variant *v, int6
 /* Adds the slots of a tensor map. */
 static ind_status rt__cuda_prepare_map(ind_module *m, const ind__tensor_map *plan, uint32_t *at) {
     ind__executable *x = m->executable;
-    rt__exec_map *map = IND__PUSH(m->context, rt__exec_map, x->launches.map, x->launches.num_maps, x->launches.cap_maps);
+    rt__exec_map *map =
+        IND__PUSH(m->context, rt__exec_map, x->launches.map, x->launches.num_maps, x->launches.cap_maps);
     if (!map) return IND_OUT_OF_MEMORY;
     *at = x->launches.num_maps - 1;
     *map = (rt__exec_map){.plan = plan};

@@ -5,11 +5,11 @@ typedef enum ind__arg_kind {
     IND__ARG_BUFFER,
     IND__ARG_SIZE,
     IND__ARG_ERROR,
-    IND__ARG_LOOKBACK, /* 64-bit words, 0 before and after each launch, through which blocks exchange states:
-                          SCAN_LOOKBACK, FINISH */
-    IND__ARG_COUNTERS, /* block counters, and words between them, 0 before and after each launch:
-                          ind__variant.num_counters */
-    IND__ARG_PARTIALS, /* memory for partial results that blocks pass to the last block */
+    IND__ARG_LOOKBACK,  /* 64-bit words, 0 before and after each launch, through which blocks exchange states:
+                           SCAN_LOOKBACK, FINISH */
+    IND__ARG_COUNTERS,  /* block counters, and words between them, 0 before and after each launch:
+                           ind__variant.num_counters */
+    IND__ARG_PARTIALS,  /* memory for partial results that blocks pass to the last block */
     IND__ARG_TENSOR_MAP /* a CUtensorMap, by value: bulk copies of boxes of a buffer */
 } ind__arg_kind;
 
@@ -18,16 +18,16 @@ typedef enum ind__arg_kind {
 /* What a tensor map describes; the launch encodes it. Dimension 0 is contiguous. Elements outside are copied as 0. */
 typedef struct ind__tensor_map {
     ind_dtype dtype;
-    int rank; /* 2 .. IND__MAX_MAP_RANK */
-    ind_expr offset; /* of element 0, .. in the buffer, in elements */
+    int rank;                                                    /* 2 .. IND__MAX_MAP_RANK */
+    ind_expr offset;                                             /* of element 0, .. in the buffer, in elements */
     ind_expr size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK]; /* in elements; stride[0] is 1 */
-    int box[IND__MAX_MAP_RANK]; /* of a copy, in elements */
-    int swizzle; /* bytes: 128, 64, 32 or 0 */
+    int box[IND__MAX_MAP_RANK];                                  /* of a copy, in elements */
+    int swizzle;                                                 /* bytes: 128, 64, 32 or 0 */
 } ind__tensor_map;
 
 typedef struct ind__kernel_arg {
     ind__arg_kind kind;
-    uint32_t buffer;     /* BUFFER: number in the lowered program; passed as a pointer to element 0. TENSOR_MAP */
+    uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0. TENSOR_MAP */
     const ind__tensor_map *map; /* TENSOR_MAP: in the plan's arena */
     ind_expr size;       /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long. LOOKBACK: words */
     bool reciprocal;     /* SIZE: the reciprocal for ind_quotient, passed as unsigned long long */

@@ -113,7 +113,8 @@ static const char *cg__broken_map(const ind_plan *p, const ind__kernel_arg *a) {
     for (int d = 0; d < m->rank; d++) {
         if (!cg__is_declared(m->size[d]) || !cg__is_declared(m->stride[d]))
             return "a size or stride of a tensor map is not a formula of the sizes";
-        if (m->box[d] < 1 || m->box[d] > 256) return "a box of a tensor map has not 1 to 256 elements in each dimension";
+        if (m->box[d] < 1 || m->box[d] > 256)
+            return "a box of a tensor map has not 1 to 256 elements in each dimension";
     }
     if (m->swizzle && m->box[0] * ind_dtype_bytes(m->dtype) > m->swizzle)
         return "a row of the box of a tensor map is longer than the swizzle's span";

@@ -29,7 +29,7 @@ typedef struct rt__captured {
 /* What a tensor map was encoded from. */
 typedef struct rt__map_key {
     uint64_t address, size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK]; /* strides in bytes, from dimension 1 on */
-    uint64_t encoded;                                                      /* 0: never, or it failed */
+    uint64_t encoded;                                                     /* 0: never, or it failed */
 } rt__map_key;
 
 /* Address range that a run reads or writes through a binding. */
@@ -203,8 +203,7 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     n->bindings.address = (uint64_t *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->bindings.address, &ok);
     n->launch.cell = (uint64_t *)rt__instance_array(n, x->launches.num_args, sizeof *n->launch.cell, &ok);
     n->launch.param = (void **)rt__instance_array(n, x->launches.num_args, sizeof *n->launch.param, &ok);
-    n->launch.map_key =
-        (rt__map_key *)rt__instance_array(n, x->launches.num_maps, sizeof *n->launch.map_key, &ok);
+    n->launch.map_key = (rt__map_key *)rt__instance_array(n, x->launches.num_maps, sizeof *n->launch.map_key, &ok);
     n->launch.map_memory = rt__instance_array(n, (size_t)x->launches.num_maps + 1, IND__RT_MAP_BYTES, &ok);
     n->launch.chosen = (uint8_t *)rt__instance_array(n, x->launches.num_steps, sizeof *n->launch.chosen, &ok);
     n->launch.grid =
@@ -260,7 +259,7 @@ static void rt__instance_clear(ind_instance *n) {
                            n->bindings.pointer, n->bindings.next,     n->bindings.address, n->launch.cell,
                            n->launch.param,     n->launch.chosen,     n->launch.grid,      n->host.buffer,
                            n->host.worker,      n->index_errors.host, n->calls.tensor,     n->calls.dim,
-                           n->bindings.range,   n->prepared.pointer,  n->prepared.given,  n->launch.map_key,
+                           n->bindings.range,   n->prepared.pointer,  n->prepared.given,   n->launch.map_key,
                            n->launch.map_memory};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }

@@ -28,7 +28,8 @@
  * Not emulated: textures, peer and managed memory, cuModuleGetGlobal, PTX and fat binaries as images, cooperative
  * grids, clusters along y and z, memory nodes in graphs.
  *
- * >>types >>state >>entry >>device >>context >>memory >>copies >>streams >>events >>graphs >>modules >>launch >>maps >>errors
+ * >>types >>state >>entry >>device >>context >>memory >>copies >>streams >>events >>graphs >>modules >>launch >>maps
+ * >>errors
  * >>controls
  */
 #include <atomic>
@@ -1723,7 +1724,8 @@ API cuLaunchKernelEx(const launch_config *config, void *handle, void **parameter
     return issue_kernel(entry, handle, d, config->stream, parameters, extra, dependent);
 }
 
-/* ---- >>maps: tensor maps, with the conditions of the driver's documentation ------------------------------------------ */
+/* ---- >>maps: tensor maps, with the conditions of the driver's documentation
+ * ------------------------------------------ */
 
 namespace {
 

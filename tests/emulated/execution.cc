@@ -770,7 +770,8 @@ void rt_dependency_wait() {
     dependency_waits++;
 }
 
-/* ---- >>mbarrier: of one block. The bytes of a copy arrive only when some thread waits for an mbarrier. -------------- */
+/* ---- >>mbarrier: of one block. The bytes of a copy arrive only when some thread waits for an mbarrier. --------------
+ */
 
 struct mbarrier {
     int phase, count, arrivals; /* arrivals: that the phase still waits for */
@@ -842,9 +843,10 @@ void finish_copy(const bulk_copy &c) {
             const long long x = c.at[0] + (long long)(i / m.stride[0]);
             size_t to = (size_t)c.shared + row * bytes + i;
             to ^= m.swizzle ? (to >> 7 & (m.swizzle / 16u - 1)) << 4 : 0;
-            *(unsigned char *)to = inside && x >= 0 && x < (long long)m.size[0]
-                                       ? *(const unsigned char *)(from + (unsigned long long)x * m.stride[0] + i % m.stride[0])
-                                       : (unsigned char)0;
+            *(unsigned char *)to =
+                inside && x >= 0 && x < (long long)m.size[0]
+                    ? *(const unsigned char *)(from + (unsigned long long)x * m.stride[0] + i % m.stride[0])
+                    : (unsigned char)0;
         }
     }
     mbarrier *b = find_mbarrier(c.barrier, 0);

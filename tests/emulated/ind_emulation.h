@@ -906,8 +906,8 @@ IND_EMULATION_FN void ind_cluster_wait(unsigned long long *barrier, int phase, I
     ind_emulation::rt->cluster_wait(barrier, phase, line);
 }
 
-/* mbarriers and copies of boxes of a tensor. The source is read here, in checked code: the first and the last byte of each
- * row of the box. Until the bytes arrive, the destination holds garbage. */
+/* mbarriers and copies of boxes of a tensor. The source is read here, in checked code: the first and the last byte of
+ * each row of the box. Until the bytes arrive, the destination holds garbage. */
 IND_EMULATION_FN void ind_barrier_init(unsigned long long *barrier, int count, IND_EMULATION_LINE) {
     ind_emulation::rt->mbarrier_init(barrier, count, line);
 }
@@ -932,9 +932,9 @@ namespace ind_emulation {
 
 IND_EMULATION_FN void touch_box(const tensor_map *m, const int *at) {
     int rows = 1;
-    const long long first = at[0] > 0 ? at[0] : 0,
-                    end = at[0] + (long long)m->box[0] < (long long)m->size[0] ? at[0] + (long long)m->box[0]
-                                                                               : (long long)m->size[0];
+    const long long first = at[0] > 0 ? at[0] : 0, end = at[0] + (long long)m->box[0] < (long long)m->size[0]
+                                                             ? at[0] + (long long)m->box[0]
+                                                             : (long long)m->size[0];
     for (int d = 1; d < m->rank; d++) {
         rows *= m->box[d];
     }

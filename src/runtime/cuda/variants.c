@@ -1,7 +1,8 @@
 /* Adds the slots of a tensor map. */
 static ind_status rt__cuda_prepare_map(ind_module *m, const ind__tensor_map *plan, uint32_t *at) {
     ind__executable *x = m->executable;
-    rt__exec_map *map = IND__PUSH(m->context, rt__exec_map, x->launches.map, x->launches.num_maps, x->launches.cap_maps);
+    rt__exec_map *map =
+        IND__PUSH(m->context, rt__exec_map, x->launches.map, x->launches.num_maps, x->launches.cap_maps);
     if (!map) return IND_OUT_OF_MEMORY;
     *at = x->launches.num_maps - 1;
     *map = (rt__exec_map){.plan = plan};

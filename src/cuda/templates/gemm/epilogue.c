@@ -6,8 +6,8 @@ static void cg__mm_begin_columns(ind__writer *w, const cg__mm_problem *p, const 
     int groups = area->cols / v->vector;
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", rounds);
-    ind__textf(&w->code, "const int at = first + u * %d, row = at / %d, col = at %% %d * %d;\n", area->threads,
-               groups, groups, v->vector);
+    ind__textf(&w->code, "const int at = first + u * %d, row = at / %d, col = at %% %d * %d;\n", area->threads, groups,
+               groups, v->vector);
     if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + row;\n", cg__int(w), p->m);
     if (p->n >= 0) ind__textf(&w->code, "const %s i%d = first_n + col;\n", cg__int(w), p->n);
     cg__begin(w, "if (first_m + row < size_m && first_n + col < size_n)");
@@ -19,8 +19,7 @@ static bool cg__mm_is_vector_load(const ind__writer *w, uint32_t i) {
 
 /* All vectors that all rounds read, before anything is written: so the reads overlap, even where the compiler could not
    reorder them because input and output may be one buffer. */
-static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area,
-                                      int rounds) {
+static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area, int rounds) {
     int n = w->variant->vector;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_is_vector_load(w, i))

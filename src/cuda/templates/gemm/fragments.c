@@ -4,11 +4,12 @@
 
 /* A thread of a wgmma has two adjacent sums of a row at a time. An epilogue that stores one 16-bit tensor computes on
    these pairs. Only its results pass through shared memory, on the way to accesses of 16 bytes: half the bytes of the
-   sums. One 16-bit tensor of the shape of the results may be read, such as a residual: the same way back, in vectors that
-   are loaded before the product, or while the previous strip is computed. */
+   sums. One 16-bit tensor of the shape of the results may be read, such as a residual: the same way back, in vectors
+   that are loaded before the product, or while the previous strip is computed. */
 
 static bool cg__mm_is_2d(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
-    return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] >> p->m & w->plan->varies[i] >> p->n & 1;
+    return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD &&
+           w->plan->varies[i] >> p->m & w->plan->varies[i] >> p->n & 1;
 }
 
 /* True for a 16-bit LOAD or STORE of 8 elements without a mask. */
@@ -76,8 +77,8 @@ static void cg__mm_write_pair(ind__writer *w, const cg__mm_problem *p, uint32_t 
         if (!cg__mm_is_vector_load(w, i)) continue;
         const char *from = cg__mm_is_2d(w, p, i) ? cg__string(w, "rounded + row * %d + col", cols + 8)
                                                  : cg__string(w, "&%s", cg__element(w, i));
-        ind__textf(&w->code, "const ind_vec<%s, 2> x%u = ind_load<2>(%s);\n",
-                   cg__types[cg__memory_dtype(w, i)].memory, i, from);
+        ind__textf(&w->code, "const ind_vec<%s, 2> x%u = ind_load<2>(%s);\n", cg__types[cg__memory_dtype(w, i)].memory,
+                   i, from);
         w->memory[i] = cg__string(w, "x%u.at[j]", i);
     }
     w->memory[store] = "y.at[j]";
@@ -96,8 +97,7 @@ static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", cols / 4);
     ind__textf(&w->code, "const int row = u %% 2 * 8 + lane / 4, col = u / 2 * 8 + lane %% 4 * 2;\n");
-    ind__textf(&w->code, "const %s i%d = first_m + row < size_m ? first_m + row : 0;\n",
-               cg__int(w), p->m);
+    ind__textf(&w->code, "const %s i%d = first_m + row < size_m ? first_m + row : 0;\n", cg__int(w), p->m);
     ind__textf(&w->code, "const %s i%d = first_n + col < size_n ? first_n + col : 0;\n", cg__int(w), p->n);
     ind__textf(&w->code, "const float dot[2] = {part[u / 2][u %% 2 * 2], part[u / 2][u %% 2 * 2 + 1]};\n");
     ind__textf(&w->code, "ind_vec<unsigned short, 2> y;\n");
@@ -108,7 +108,8 @@ static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t
 
 /* Writes the epilogue of all strips of a warp, whose shared memory is `sum`. */
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
-    ind__textf(&w->code, "unsigned short *const rounded = reinterpret_cast<unsigned short *>(sum);\n#pragma unroll 1\n");
+    ind__textf(&w->code,
+               "unsigned short *const rounded = reinterpret_cast<unsigned short *>(sum);\n#pragma unroll 1\n");
     cg__begin(w, "for (int strip = 0; strip < %d; strip++)", w->variant->of.tile.n / cols);
     ind__textf(&w->code, "float part[%d][4];\nind_strip_part(part, acc, strip);\n", cols / 8);
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);

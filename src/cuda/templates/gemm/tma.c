@@ -1,13 +1,13 @@
 /* Products with wgmma on tiles that bulk tensor copies bring in, by persistent blocks: sm_90a. */
 
-/* A block has warps that multiply, four of them (a warpgroup) per 64 rows of the tile, and one warpgroup that copies and
-   gives its registers to the others. One thread of it starts the copies of all steps of all of the block's tiles, as far ahead as there are stages. The
-   mbarrier full[stage] completes when the bytes of a step are there, empty[stage] when all warps have multiplied them.
-   So the copies of the next tile are in flight while the warps run the epilogue. A warp spreads its sums in shared
-   memory of its own, a strip of 8 rows at a time, and waits for no other warp.
+/* A block has warps that multiply, four of them (a warpgroup) per 64 rows of the tile, and one warpgroup that copies
+   and gives its registers to the others. One thread of it starts the copies of all steps of all of the block's tiles,
+   as far ahead as there are stages. The mbarrier full[stage] completes when the bytes of a step are there, empty[stage]
+   when all warps have multiplied them. So the copies of the next tile are in flight while the warps run the epilogue. A
+   warp spreads its sums in shared memory of its own, a strip of 8 rows at a time, and waits for no other warp.
 
-   The copies need tensor maps of the operands (CUtensorMap). The driver encodes them before the launch. Elements outside
-   an operand are copied as 0. */
+   The copies need tensor maps of the operands (CUtensorMap). The driver encodes them before the launch. Elements
+   outside an operand are copied as 0. */
 
 /* ---- the maps ---- */
 
@@ -75,9 +75,8 @@ static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
 static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
     const cg__mm_problem *p = w->plan->matmul;
     if (w->variant->strategy != IND_STRATEGY_MATMUL_TMA) return (ind__kernel_arg){0};
-    return (ind__kernel_arg){.kind = IND__ARG_TENSOR_MAP,
-                             .buffer = cg__inst(w, i ? p->b.load : p->a.load)->source,
-                             .map = p->map[i]};
+    return (ind__kernel_arg){
+        .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, i ? p->b.load : p->a.load)->source, .map = p->map[i]};
 }
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
@@ -148,7 +147,8 @@ static void cg__mm_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg
         ind__textf(&w->code, ", (int)%s", second);
         for (int u = w->plan->domain.rank - 1; u >= 0; u--) {
             ind_expr stride, rest;
-            if (!cg__mm_is_batch(p, u) || !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[u], &stride, &rest) ||
+            if (!cg__mm_is_batch(p, u) ||
+                !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[u], &stride, &rest) ||
                 ind_known_eq(stride, ind_int(w->context, 0)))
                 continue;
             ind__textf(&w->code, ", (int)i%d", u);
@@ -157,8 +157,8 @@ static void cg__mm_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg
     }
 }
 
-/* Registers of a thread that copies and of one that multiplies: multiples of 8, of the 64 K of an SM. A block begins with
-   the same number for all threads. */
+/* Registers of a thread that copies and of one that multiplies: multiples of 8, of the 64 K of an SM. A block begins
+   with the same number for all threads. */
 static void cg__mm_write_registers(ind__writer *w, bool copies) {
     const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8, few = warps > 8 ? 24 : 40;
     if (all > 248) return;
@@ -227,20 +227,24 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const char *type = cg__int(w);
     const int in_a = tile->stages * tile->m * tile->k, in_b = tile->stages * tile->n * tile->k;
-    const int strips = 2 * (in_a + in_b), barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m);
+    const int strips = 2 * (in_a + in_b),
+              barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     ind__textf(&w->code,
                "const int steps = (int)((size_k + %d) / %d), warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n",
                tile->k - 1, tile->k);
-    ind__textf(&w->code, "const unsigned rows = (unsigned)((size_m + %d) / %d), columns = (unsigned)((size_n + %d) / %d);\n",
+    ind__textf(&w->code,
+               "const unsigned rows = (unsigned)((size_m + %d) / %d), columns = (unsigned)((size_n + %d) / %d);\n",
                tile->m - 1, tile->m, tile->n - 1, tile->n);
     ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)%s;\n", cg__expr_string(w, p->batch));
-    ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
-                         "tile_a + %d;\n",
+    ind__textf(&w->code,
+               "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
+               "tile_a + %d;\n",
                in_a);
-    ind__textf(&w->code, "unsigned long long *const full = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
-                         "empty = full + %d;\n",
+    ind__textf(&w->code,
+               "unsigned long long *const full = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
+               "empty = full + %d;\n",
                barriers, tile->stages);
     cg__begin(w, "if (threadIdx.x == 0)");
     ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n", tile->stages);
