@@ -162,6 +162,7 @@ extern "C" {
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
+    X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
     X(full_registers, 64, "registers of a thread with which full_threads are resident", "65,536 registers")            \
     X(bounded_elements, 32, "elements of a row in a thread up to which the registers of its block are bounded",        \
       "NVRTC 13.0, layer_norm")                                                                                        \
@@ -354,6 +355,8 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     X(MATMUL_WGMMA, "matmul, wgmma tiles", MATMUL, TILE, "templates/gemm/wgmma.c", cg__emit_matmul,                    \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+    /* b is read once, for few rows of a: by vectors into registers, without tensor cores */                           \
+    X(MATMUL_ROWS, "matmul, few rows", MATMUL, TILE, "templates/gemm/rows.c", cg__emit_matmul, IND__HAS_VECTORS)       \
     X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     /* several kernels in one launch; each part has its own strategy */                                                \
@@ -460,6 +463,7 @@ typedef enum ind__assume {
     IND__ASSUME_ALIGNED = 1,   /* pointers are aligned, indices are small */
     IND__ASSUME_DIVISIBLE = 2, /* divisors of the hints of sizes divide the sizes */
     IND__ASSUME_LENGTH = 4,    /* rows have about the hinted length, or a length in a range */
+    IND__ASSUME_FEW_ROWS = 16, /* a product has few rows, by a guard */
     IND__ASSUME_MAPS = 8       /* the driver encodes tensor maps of the operands */
 } ind__assume;
 
@@ -9308,6 +9312,7 @@ typedef struct cg__mm_problem {
     ind_dtype sum;           /* type of the result of DOT */
     ind__tensor_map *map[2]; /* of a and b; not set if there is a reason: */
     const char *no_maps;
+    int few_rows;  /* rows of a tile that has them all: 1, 2, 4, 8; 0: there may be more */
     bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
@@ -9555,6 +9560,9 @@ typedef struct cg__mm_template {
     bool persistent; /* at most one block per SM, which loops over tiles */
     /* in place of the common position, main loop and epilogue; NULL: those */
     void (*body)(ind__writer *w, const cg__mm_problem *p);
+    /* estimated cycles; NULL: cg__mm_cost */
+    double (*cost)(const struct cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                   const ind_target *target);
     /* device functions before the kernel; NULL: none */
     void (*functions)(ind__writer *w, ind__text *t);
 } cg__mm_template;
@@ -9624,16 +9632,21 @@ static double cg__mm_depth_cost(const cg__mm_template *x, const cg__mm_config *c
     return (slowest > feed ? slowest : feed) / (t->product_busy / 100.0);
 }
 
+/* Rows of a launch: those of the hint, or as many as the variant's guard allows. */
+static double cg__mm_hinted_rows(const cg__mm_problem *p) {
+    const int64_t m = ind_hint(p->size_m);
+    return (double)(p->few_rows && m > p->few_rows ? p->few_rows : m);
+}
+
 /* Estimated cycles. The blocks of an SM share its units, so their work adds up: the steps of k and the epilogue. A step
    takes at least the latency of a copy from L2, divided by the copies in flight. The latency of a block (start, first
    copies, epilogue) counts once for all resident blocks. (For the ten fastest configurations of each of 16 problems the
    estimates are off by 11 % on average, H200.) */
-static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                          const ind_target *target) {
+static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                               const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
-    const int64_t m = ind_hint(p->size_m), n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
-    const double tiles_m = (double)((m + c->tile_m - 1) / c->tile_m),
-                 tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
+    const int64_t n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
+    const double tiles_m = ceil(cg__mm_hinted_rows(p) / c->tile_m), tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
     const double per_sm = ceil((double)batch * tiles_m * tiles_n / target->num_sms);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double steps = (double)((k + c->tile_k - 1) / c->tile_k);
@@ -9642,6 +9655,23 @@ static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, con
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
            (t->product_start + latency) * ceil(per_sm / fit);
+}
+
+/* Bytes per cycle and SM of global memory, if all SMs read. */
+static double cg__mm_memory_rate(const ind_target *t) {
+    const double rate = (double)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
+    return rate * 100 / t->thresholds.product_clock / t->num_sms;
+}
+
+/* The same, and at least the time in which the operands are read. Of configurations that memory limits equally, the one
+   with less work is cheaper. */
+static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                          const ind_target *target) {
+    const double m = cg__mm_hinted_rows(p), n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
+    const double bytes = (m * ind_dtype_bytes(p->a.memory) + n * ind_dtype_bytes(p->b.memory)) * k;
+    const double read = bytes * (double)ind_hint(p->batch) / cg__mm_memory_rate(target) / target->num_sms;
+    const double floor = read + target->thresholds.product_start, cost = cg__mm_tile_cost(x, p, c, target);
+    return cost > floor ? cost : floor + cost / 64;
 }
 
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {
@@ -10721,6 +10751,360 @@ static const cg__mm_template cg__mm_fma = {.strategy = IND_STRATEGY_MATMUL_SIMT,
                                            .reads_pointers = true,
                                            .main_loop = cg__mm_write_fma};
 
+/* =================================================================================== src/cuda/templates/gemm/rows.c */
+/* Products of few rows: their time is that of reading b. A thread reads b in vectors of 8 elements along its contiguous
+   dimension, several of them before the first is multiplied. All rows of a are in shared memory. The first vectors are
+   requested before a is copied there.
+
+   b with rows along k: a warp computes columns, its lanes share k. b with rows along n: a lane computes 8 columns, the
+   other lanes and warps share k. Sums of lanes are added by shuffles, those of warps through shared memory, in a fixed
+   order. */
+
+/* What a warp computes. */
+typedef struct cg__mm_strip {
+    int rows, cols;     /* sums of a lane */
+    int lanes_n;        /* lanes along n; b with rows along k: 1, all lanes share k */
+    int warps_k;        /* warps that share k */
+    int apart;          /* from a vector of a lane to its next one: vectors, b with rows along n: elements of k */
+    int flight;         /* vectors per column that are requested together */
+    int64_t k, vectors; /* elements of k; vectors of a lane's columns, all lanes and warps together */
+} cg__mm_strip;
+
+static cg__mm_strip cg__mm_strip_of(const cg__mm_problem *p, const ind__tile_plan *t) {
+    cg__mm_strip s = {.rows = t->m, .flight = t->stages, .warps_k = t->warps_m, .lanes_n = 1};
+    (void)ind_expr_is_int(p->size_k, &s.k);
+    if (p->b.k_major) {
+        s.cols = t->n / t->warps_n;
+        s.apart = 32 * t->warps_m;
+        s.vectors = s.k / 8;
+    } else {
+        s.cols = 8;
+        s.lanes_n = t->n / 8;
+        s.apart = 32 / s.lanes_n * t->warps_m;
+        s.vectors = s.k;
+    }
+    return s;
+}
+
+/* True for a LOAD of an operand that is read in vectors. */
+static bool cg__mm_in_vectors(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
+    if (!o->computed) return o->copy && i == o->load;
+    return i <= o->value && cg__mm_is_resident(w, p, o, i, MM_STAGED | MM_VECTOR);
+}
+
+/* Ends of the value that an operand's ops compute: it is rounded to the operand's type, as in a tile. */
+static void cg__mm_write_rounded(ind__writer *w, const cg__mm_operand *o, bool as_float) {
+    const char *type = ind_dtype_name(o->memory);
+    if (as_float && o->computed) ind__textf(&w->code, "ind_%s_to_f32(", type);
+    if (!as_float || o->computed) ind__textf(&w->code, "ind_f32_to_%s(", type);
+    cg__value(w, o->value);
+    if (!as_float || o->computed) ind__textf(&w->code, ")");
+    if (as_float && o->computed) ind__textf(&w->code, ")");
+    cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
+}
+
+static void cg__mm_forget_memory(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD) w->memory[i] = NULL;
+}
+
+/* ---- a, to shared memory ---- */
+
+/* The 8 elements of a row of a from k on, into `made`. */
+static void cg__mm_write_row_chunk(ind__writer *w, const cg__mm_problem *p) {
+    const cg__mm_operand *o = &p->a;
+    cg__mm_need_operand(w, o);
+    cg__emit(w, ~(1u << p->k), 0);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->needed[i] || !o->k_major || !cg__mm_in_vectors(w, p, o, i)) continue;
+        ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n", cg__types[cg__memory_dtype(w, i)].memory,
+                   i, cg__element(w, i));
+        w->memory[i] = cg__string(w, "x%u.at[j]", i);
+    }
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < 8; j++)");
+    cg__mm_set_text(w, p->k, "(r0 + j)");
+    cg__emit(w, IND__CG_ALL_VARS, 0);
+    ind__textf(&w->code, "made.at[j] = ");
+    cg__mm_write_rounded(w, o, false);
+    ind__textf(&w->code, ";\n");
+    cg__end(w);
+    cg__mm_forget_memory(w);
+}
+
+static void cg__mm_write_row_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int64_t chunks = s->k / 8;
+    cg__mm_set_plain_names(w);
+    cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", (long long)(s->rows * chunks), w->variant->threads);
+    ind__textf(&w->code, "const int x = at / %lld, r0 = at %% %lld * 8;\n", (long long)chunks, (long long)chunks);
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
+    ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
+    cg__begin(w, "if (first_m + x < size_m)");
+    cg__mm_write_row_chunk(w, p);
+    cg__end(w);
+    ind__textf(&w->code, "ind_store(row_a + x * %lld + r0, made);\n", (long long)s->k);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+}
+
+/* ---- b ---- */
+
+/* The position of vector u of a lane: r0 and i<n>, in a loop over u, and over the columns r if lanes share k. Open
+   afterwards: the loops, and the test that the vector exists. */
+static void cg__mm_begin_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__mm_set_plain_names(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", s->flight);
+    ind__textf(&w->code, "const int r0 = (first + u * %d)%s;\n", s->apart, p->b.k_major ? " * 8" : "");
+    cg__begin(w, "if (r0 < %lld)", (long long)s->k);
+}
+
+static void cg__mm_end_vectors(ind__writer *w) {
+    cg__end(w);
+    cg__end(w);
+}
+
+/* A loop over the columns r of a lane. A column outside b is read at the last one. */
+static void cg__mm_begin_strip_columns(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const char *type = cg__int(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < %d; r++)", p->b.k_major ? s->cols : 1);
+    if (p->b.k_major)
+        ind__textf(&w->code, "const %s i%d = column + r < size_n ? column + r : size_n - 1;\n", type, p->n);
+    else
+        ind__textf(&w->code, "const %s i%d = column < size_n ? column : 0;\n", type, p->n);
+}
+
+/* "load": requests the vectors of b from `first` on. */
+static void cg__mm_write_strip_load(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int cols = p->b.k_major ? s->cols : 1;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_vectors(w, p, &p->b, i))
+            ind__textf(&w->code, "ind_vec<%s, 8> y%u[%d][%d];\n", cg__types[cg__memory_dtype(w, i)].memory, i,
+                       s->flight, cols);
+    ind__textf(&w->code, "const auto load = [&](int first) {\n");
+    w->code.indent++;
+    w->scope++;
+    cg__mm_begin_vectors(w, p, s);
+    cg__mm_begin_strip_columns(w, p, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_vectors(w, p, &p->b, i))
+            ind__textf(&w->code, "y%u[u][r] = ind_load_once<8>(&%s);\n", i, cg__element(w, i));
+    cg__end(w);
+    cg__mm_end_vectors(w);
+    cg__mm_end_lambda(w);
+    cg__use(w, IND__CG_LOAD_ONCE);
+}
+
+/* Multiplies one vector of b: 8 elements of k with a column's sums, or 8 columns with one element of k. */
+static void cg__mm_write_strip_products(ind__writer *w, const cg__mm_problem *p) {
+    const bool along_k = p->b.k_major;
+    const int along = along_k ? p->k : p->n;
+    const char *base = w->var[along];
+    cg__mm_need_operand(w, &p->b);
+    cg__emit(w, ~(1u << along), 0);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_vectors(w, p, &p->b, i)) w->memory[i] = cg__string(w, "y%u[u][r].at[j]", i);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < 8; j++)");
+    w->var[along] = cg__string(w, "(%s + j)", base);
+    cg__emit(w, IND__CG_ALL_VARS, 0);
+    ind__textf(&w->code, "const float weight = ");
+    cg__mm_write_rounded(w, &p->b, true);
+    ind__textf(&w->code, ";\n");
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int m = 0; m < %d; m++) acc[m][%s] += value[m]%s * weight;\n", w->variant->of.tile.m,
+               along_k ? "r" : "j", along_k ? "[j]" : "");
+    cg__end(w);
+    w->var[along] = base;
+    cg__mm_forget_memory(w);
+}
+
+/* The elements of a that a vector of b is multiplied by, as f32. */
+static void cg__mm_write_row_values(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const char *type = ind_dtype_name(p->a.memory);
+    ind__textf(&w->code, p->b.k_major ? "float value[%d][8];\n" : "float value[%d];\n", s->rows);
+    cg__unroll(w);
+    cg__begin(w, "for (int m = 0; m < %d; m++)", s->rows);
+    if (p->b.k_major) {
+        ind__textf(&w->code, "const ind_vec<unsigned short, 8> of_a = ind_load<8>(row_a + m * %lld + r0);\n",
+                   (long long)s->k);
+        cg__unroll(w);
+        ind__textf(&w->code, "for (int j = 0; j < 8; j++) value[m][j] = ind_%s_to_f32(of_a.at[j]);\n", type);
+    } else {
+        ind__textf(&w->code, "value[m] = ind_%s_to_f32(row_a[m * %lld + r0]);\n", type, (long long)s->k);
+    }
+    cg__end(w);
+}
+
+static void cg__mm_write_strip_loop(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    ind__textf(&w->code, "float acc[%d][%d] = {};\n#pragma unroll 1\n", s->rows, s->cols);
+    cg__begin(w, "for (int first = start; first < %lld; first += %d)", (long long)s->vectors, s->apart * s->flight);
+    cg__mm_begin_vectors(w, p, s);
+    cg__mm_write_row_values(w, p, s);
+    cg__mm_begin_strip_columns(w, p, s);
+    cg__mm_write_strip_products(w, p);
+    cg__end(w);
+    cg__mm_end_vectors(w);
+    ind__textf(&w->code, "load(first + %d);\n", s->apart * s->flight);
+    cg__end(w);
+}
+
+/* ---- sums ---- */
+
+/* Adds the sums of lanes and warps, into the tile that the epilogue reads. */
+static void cg__mm_write_strip_sums(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int sums = t->m * t->n;
+    cg__unroll(w);
+    cg__begin(w, "for (int at = 0; at < %d; at++)", s->rows * s->cols);
+    ind__textf(&w->code, "float x = acc[at / %d][at %% %d];\n", s->cols, s->cols);
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int d = 16; d >= %d; d /= 2) x += __shfl_xor_sync(0xffffffffu, x, d);\n", s->lanes_n);
+    if (p->b.k_major)
+        ind__textf(&w->code, "if (lane == 0) part[warp / %d * %d + at / %d * %d + warp %% %d * %d + at %% %d] = x;\n",
+                   t->warps_n, sums, s->cols, t->n, t->warps_n, s->cols, s->cols);
+    else
+        ind__textf(&w->code, "if (lane < %d) part[warp * %d + at / 8 * %d + lane * 8 + at %% 8] = x;\n", s->lanes_n,
+                   sums, t->n);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__begin(w, "for (int at = threadIdx.x; at < %d; at += %d)", sums, w->variant->threads);
+    ind__textf(&w->code, "float total = part[at];\n");
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", s->warps_k, sums);
+    ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__use(w, IND__CG_SUM_TILE);
+}
+
+static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const cg__mm_strip s = cg__mm_strip_of(p, t);
+    ind__textf(&w->code, "unsigned short *const row_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
+    ind__textf(&w->code, "float *const part = reinterpret_cast<float *>(ind_smem + %lld), *const sum = part + %d;\n",
+               (long long)s.rows * s.k * 2, s.warps_k * t->m * t->n);
+    ind__textf(&w->code, "const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;\n");
+    if (p->b.k_major)
+        ind__textf(&w->code, "const int start = warp / %d * 32 + lane;\nconst %s column = first_n + warp %% %d * %d;\n",
+                   t->warps_n, cg__int(w), t->warps_n, s.cols);
+    else
+        ind__textf(&w->code, "const int start = warp * %d + lane / %d;\nconst %s column = first_n + lane %% %d * 8;\n",
+                   32 / s.lanes_n, s.lanes_n, cg__int(w), s.lanes_n);
+    cg__mm_write_strip_load(w, p, &s);
+    ind__textf(&w->code, "load(start);\n");
+    cg__mm_write_row_copy(w, p, &s);
+    cg__mm_write_strip_loop(w, p, &s);
+    cg__mm_write_strip_sums(w, p, &s);
+    cg__use(w, IND__CG_VEC);
+}
+
+/* ---- the template ---- */
+
+/* b with rows along k: warps along k, warps along n. Along n: warps_n is 0; all warps share k. The rows of the tile are
+   set by `fit`. */
+static const cg__mm_config cg__mm_rows_configs[] = {
+    {1, 8, 8, 1, 8, 4, 64},  {1, 8, 8, 1, 8, 8, 96},   {1, 16, 8, 1, 8, 4, 96},  {1, 32, 8, 1, 8, 2, 96},
+    {1, 8, 8, 2, 4, 4, 96},  {1, 8, 8, 4, 4, 2, 64},   {1, 8, 8, 4, 2, 2, 96},   {1, 8, 8, 8, 2, 2, 96},
+    {1, 64, 8, 8, 0, 4, 96}, {1, 64, 8, 16, 0, 4, 96}, {1, 32, 8, 16, 0, 4, 96}, {1, 32, 8, 32, 0, 2, 64},
+    {1, 16, 8, 8, 0, 8, 96}, {1, 16, 8, 16, 0, 4, 96}, {1, 128, 8, 8, 0, 4, 96},
+    {1, 16, 8, 1, 16, 4, 64}, {1, 32, 8, 1, 16, 2, 96}, {1, 32, 8, 1, 8, 4, 96}, {1, 16, 8, 2, 8, 4, 64},
+    {1, 64, 8, 8, 0, 8, 96}, {1, 32, 8, 16, 0, 8, 96}, {1, 128, 8, 16, 0, 4, 96},
+};
+
+/* Most rows, and bytes of shared memory for a. */
+enum { MM_MOST_ROWS = 8, MM_ROW_BYTES = 96 << 10 };
+
+/* Sets p->few_rows: from the bound of m, or from its hint, if the variant may have a guard. */
+static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
+    int64_t least, most;
+    ind__known_bounds(p->size_m, &least, &most);
+    if (most > MM_MOST_ROWS) {
+        if (!(d->assume & IND__ASSUME_FEW_ROWS)) return;
+        most = ind_hint(p->size_m) <= MM_MOST_ROWS ? ind_hint(p->size_m) : MM_MOST_ROWS / 2;
+    }
+    p->few_rows = 1;
+    while (p->few_rows < most) p->few_rows *= 2;
+}
+
+/* The guard of a variant with few rows, if m has no such bound. */
+static void cg__mm_guard_rows(cg__decider *d, const cg__mm_problem *p) {
+    int64_t least, most;
+    ind__known_bounds(p->size_m, &least, &most);
+    if (most <= p->few_rows) return;
+    d->used |= IND__ASSUME_FEW_ROWS;
+    cg__guard(d->variant, ind_expr_le(p->size_m, ind_int(d->w.context, p->few_rows)));
+}
+
+static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *t) {
+    int64_t k;
+    (void)t;
+    if (!p->few_rows) return "it may have more than 8 rows";
+    if (!cg__mm_can_mma(p)) return "its operands are not f16 or bf16";
+    if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
+    if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
+    if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
+    if (!p->b.copy && !p->b.staged_bytes) return "b is not read in 16-byte vectors";
+    return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
+}
+
+static void cg__mm_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)depth;
+    (void)index_bits;
+    c->tile_m = p->few_rows;
+    const int sums = c->tile_m * (c->warps_n ? c->tile_n / c->warps_n : 8);
+    c->registers += (c->tile_m - 1) * (c->warps_n ? 8 : 1) + sums + (p->b.computed ? 32 : 0);
+}
+
+static bool cg__mm_rows_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)index_bits;
+    return (c->warps_n > 0) == p->b.k_major && c->registers <= 200;
+}
+
+static int cg__mm_rows_threads(const cg__mm_config *c) {
+    return 32 * c->warps_m * (c->warps_n ? c->warps_n : 1);
+}
+
+static int64_t cg__mm_rows_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    int64_t k = 0;
+    (void)ind_expr_is_int(p->size_k, &k);
+    return 2 * k * c->tile_m + (int64_t)4 * c->tile_m * (c->warps_m * c->tile_n + c->tile_n + 8);
+}
+
+/* Bytes of an element of b in memory. */
+static double cg__mm_weight_bytes(const cg__mm_problem *p) {
+    return p->b.computed ? (p->b.staged_bytes ? p->b.staged_bytes : 2) : ind_dtype_bytes(p->b.memory);
+}
+
+/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or as fast as the vectors in
+   flight arrive, or multiplies: a conversion and an FMA per row. */
+static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                               const ind_target *target) {
+    const ind_thresholds *t = &target->thresholds;
+    const double n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
+    const double per_sm = ceil(ceil(n / c->tile_n) * (double)ind_hint(p->batch) / target->num_sms);
+    const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
+    const double elements = per_sm * c->tile_n * k, bytes = elements * cg__mm_weight_bytes(p);
+    const double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
+                          (c->warps_n ? c->tile_n / c->warps_n : 1);
+    const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
+    const double multiply = elements * (1 + c->tile_m + (p->b.computed ? 4 : 0)) / t->fma_rate;
+    const double slowest = read > wait ? read : wait;
+    return (slowest > multiply ? slowest : multiply) + (t->product_start + t->product_latency) * ceil(per_sm / fit);
+}
+
+static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,
+                                            .match = cg__mm_rows_match,
+                                            MM_CONFIGS(cg__mm_rows_configs),
+                                            .fit = cg__mm_rows_fit,
+                                            .allows = cg__mm_rows_allows,
+                                            .threads = cg__mm_rows_threads,
+                                            .tile_bytes = cg__mm_rows_bytes,
+                                            .cost = cg__mm_rows_cost,
+                                            .alignment = 16,
+                                            .main_loop = cg__mm_rows_main_loop};
+
 /* ================================================================================= src/cuda/templates/gemm/choose.c */
 /* ---- the choice of a vector width ---- */
 
@@ -10772,7 +11156,8 @@ static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
 /* ---- the plan ---- */
 
 /* The templates, in the order in which they are asked. */
-static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_tma, &cg__mm_wgmma, &cg__mm_mma, &cg__mm_fma};
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_rows, &cg__mm_tma, &cg__mm_wgmma, &cg__mm_mma,
+                                                          &cg__mm_fma};
 #define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
 
 static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
@@ -10794,7 +11179,9 @@ static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *
         cg__mm_config c = x->configs[i];
         x->fit(&c, p, depth, index_bits);
         if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
-        const double cost = cg__mm_cost(x, p, &c, t);
+        const double cost = (x->cost ? x->cost : cg__mm_cost)(x, p, &c, t);
+        if (getenv("DBG")) fprintf(stderr, "%s tile %d %d w %d %d st %d reg %d cost %.0f\n", ind__strategy_text(x->strategy), c.tile_m, c.tile_n, c.warps_m, c.warps_n, c.stages, c.registers, cost);
+        if (getenv("ROWS") && x->strategy == IND_STRATEGY_MATMUL_ROWS && atoi(getenv("ROWS")) != (int)i) continue;
         if (!best->from || cost < best->cost) *best = (cg__mm_choice){x, c, cost};
     }
 }
@@ -10829,7 +11216,10 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
     const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
     const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
     const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
-    if (cg__mm_has_prologue(p))
+    if (d->variant->strategy == IND_STRATEGY_MATMUL_ROWS)
+        cg__why(d, "at most %d rows: %s is read once, in vectors; accumulates in f32", p->few_rows,
+                p->b.computed ? "what b is computed from" : "b");
+    else if (cg__mm_has_prologue(p))
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (tensor)
@@ -10848,15 +11238,15 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
                          d->w.kernel->name);
     v->strategy = x->strategy;
-    const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
+    const bool fma = x->strategy == IND_STRATEGY_MATMUL_SIMT;
     v->threads = x->threads(c);
     v->of.tile = (ind__tile_plan){.m = c->tile_m,
                                   .n = c->tile_n,
                                   .k = c->tile_k,
-                                  .warps_m = tensor ? c->warps_m : 0,
-                                  .warps_n = tensor ? c->warps_n : 0,
+                                  .warps_m = fma ? 0 : c->warps_m,
+                                  .warps_n = fma ? 0 : c->warps_n,
                                   .stages = c->stages};
-    v->per_thread = tensor ? 1 : c->warps_m;
+    v->per_thread = fma ? c->warps_m : 1;
     v->rows = 1;
     v->blocks_per_sm = cg__mm_occupancy(x, p, c, d->w.target);
     v->memory.shared = ind_int(d->w.context, cg__mm_shared(x, p, c));
@@ -10865,6 +11255,7 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
     if (x->persistent) cg__mm_set_persistent(d, p);
+    if (x->strategy == IND_STRATEGY_MATMUL_ROWS) cg__mm_guard_rows(d, p);
     cg__mm_explain(d, p, reason);
     return IND_OK;
 }
@@ -10885,6 +11276,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
     v->vector = cg__mm_choose_vector(d, p);
     cg__mm_find_maps(d, p);
+    cg__mm_find_rows(d, p);
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }
@@ -10951,7 +11343,7 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const 
 static int cg__mm_epilogue_rounds(const ind__writer *w, const cg__mm_area *area) {
     int loads = 0, rounds = area->rows * area->cols / w->variant->vector / area->threads, together = 4;
     for (uint32_t i = 1; i < w->body->num_inst; i++) loads += cg__mm_is_vector_load(w, i);
-    while (together > 1 && (rounds % together || together * loads > 8)) together /= 2;
+    while (together > 1 && (rounds < together || rounds % together || together * loads > 8)) together /= 2;
     return together;
 }
 
@@ -13719,14 +14111,31 @@ static ind_status cg__plan_any_length(cg__variants *x, int assume) {
     return !status && vectors ? cg__plan_undivided(x, assume) : status;
 }
 
+/* True for a product whose number of rows a guard can bound: a size that is no constant. */
+static bool cg__may_have_few_rows(const ind_kernel *k) {
+    bool constant = true;
+    for (int v = 0; v < k->body->rank; v++)
+        constant = constant && ind_expr_is_int(ind_expr_symbol(k->body->var[v])->extent, NULL);
+    return k->kind == IND_KERNEL_MATMUL && !constant;
+}
+
+/* Adds the variants of a product that assume few rows, or tensor maps, if they gain. */
+static ind_status cg__plan_product(cg__variants *x, int all) {
+    ind_status status = IND_OK;
+    if (cg__may_have_few_rows(x->kernel)) status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS);
+    x->num += !status && x->used & IND__ASSUME_FEW_ROWS ? 1 : 0;
+    if (!status) status = cg__next_variant(x, all | IND__ASSUME_MAPS);
+    x->num += !status && x->used & IND__ASSUME_MAPS ? 1 : 0;
+    return status;
+}
+
 /* Adds the variants in the order in which a launch selects: for ranges of row lengths, or for the hinted length, if it
    is of use; for any length. If the last of these has a guard, adds a variant without any. */
 static ind_status cg__plan_variants(cg__variants *x) {
     const int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH, any = all & ~IND__ASSUME_LENGTH;
     bool rest = true, unaligned = true, divisible = false;
-    ind_status status = cg__next_variant(x, all | IND__ASSUME_MAPS);
+    ind_status status = cg__plan_product(x, all);
     if (status) return status;
-    x->num += x->used & IND__ASSUME_MAPS ? 1 : 0;
     const bool ranges = cg__has_ranges(x->plan, x->kernel, x->variant);
     if (ranges)
         status = cg__plan_all_ranges(x, all, &rest);

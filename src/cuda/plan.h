@@ -45,6 +45,7 @@ typedef enum ind__assume {
     IND__ASSUME_ALIGNED = 1,   /* pointers are aligned, indices are small */
     IND__ASSUME_DIVISIBLE = 2, /* divisors of the hints of sizes divide the sizes */
     IND__ASSUME_LENGTH = 4,    /* rows have about the hinted length, or a length in a range */
+    IND__ASSUME_FEW_ROWS = 16, /* a product has few rows, by a guard */
     IND__ASSUME_MAPS = 8       /* the driver encodes tensor maps of the operands */
 } ind__assume;
 

@@ -59,7 +59,7 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const 
 static int cg__mm_epilogue_rounds(const ind__writer *w, const cg__mm_area *area) {
     int loads = 0, rounds = area->rows * area->cols / w->variant->vector / area->threads, together = 4;
     for (uint32_t i = 1; i < w->body->num_inst; i++) loads += cg__mm_is_vector_load(w, i);
-    while (together > 1 && (rounds % together || together * loads > 8)) together /= 2;
+    while (together > 1 && (rounds < together || rounds % together || together * loads > 8)) together /= 2;
     return together;
 }
 
