@@ -2089,6 +2089,9 @@ static const char *const cg__prelude_BULK_COPY[] = {
     "                     \"}\" : \"=r\"(done) : \"r\"((unsigned)__cvta_generic_to_shared(barrier)), \"r\"(parity) : \"memory\");\n",
     "    while (!done);\n",
     "}\n",
+    "static IND_INLINE void ind_map_prefetch(const ind_tensor_map &map) {\n",
+    "    asm volatile(\"prefetch.tensormap [%0];\" :: \"l\"(&map) : \"memory\");\n",
+    "}\n",
     "// All warps of a warpgroup give registers to the block, or take some.\n",
     "template <int N> static IND_INLINE void ind_fewer_registers(void) {\n",
     "    asm volatile(\"setmaxnreg.dec.sync.aligned.u32 %0;\" :: \"n\"(N));\n",
@@ -10493,7 +10496,7 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code,
                "const unsigned rows = (unsigned)((size_m + %d) / %d), columns = (unsigned)((size_n + %d) / %d);\n",
                tile->m - 1, tile->m, tile->n - 1, tile->n);
-    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)%s;\n", cg__expr_string(w, p->batch));
+    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
     ind__textf(&w->code,
                "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
                "tile_a + %d;\n",
@@ -10506,6 +10509,8 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n", tile->stages);
     ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n}\nind_barrier_publish();\n", tile->warps_m);
     cg__end(w);
+    ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n}\n",
+               tile->warps_m * 32);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");

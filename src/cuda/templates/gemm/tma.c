@@ -237,7 +237,7 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code,
                "const unsigned rows = (unsigned)((size_m + %d) / %d), columns = (unsigned)((size_n + %d) / %d);\n",
                tile->m - 1, tile->m, tile->n - 1, tile->n);
-    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)%s;\n", cg__expr_string(w, p->batch));
+    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
     ind__textf(&w->code,
                "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
                "tile_a + %d;\n",
@@ -250,6 +250,8 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n", tile->stages);
     ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n}\nind_barrier_publish();\n", tile->warps_m);
     cg__end(w);
+    ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n}\n",
+               tile->warps_m * 32);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
