@@ -10416,10 +10416,10 @@ static void cg__mm_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg
     }
 }
 
-/* Registers of a thread that copies and of one that multiplies: multiples of 8, of the 64 K of an SM. A block begins
-   with the same number for all threads. */
+/* Registers of a thread that copies, and of one that multiplies: multiples of 8. A block begins with the same number for
+   all threads, at most 64 K together. */
 static void cg__mm_write_registers(ind__writer *w, bool copies) {
-    const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8, few = warps > 8 ? 24 : 40;
+    const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8, few = 24;
     if (all > 248) return;
     if (copies)
         ind__textf(&w->code, "ind_fewer_registers<%d>();\n", few);
@@ -10530,8 +10530,8 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
 /* ---- the template ---- */
 
 static const cg__mm_config cg__mm_tma_configs[] = {
-    {256, 128, 64, 16, 1, 4, 112}, {128, 256, 64, 8, 1, 4, 232}, {128, 192, 64, 8, 1, 4, 232},
-    {128, 128, 64, 8, 1, 6, 232},  {128, 64, 64, 8, 1, 8, 232},  {64, 256, 64, 4, 1, 5, 255},
+    {256, 128, 64, 16, 1, 4, 112}, {128, 256, 64, 8, 1, 4, 240}, {128, 192, 64, 8, 1, 4, 240},
+    {128, 128, 64, 8, 1, 6, 240},  {128, 64, 64, 8, 1, 8, 240},  {64, 256, 64, 4, 1, 5, 255},
     {64, 192, 64, 4, 1, 6, 255},   {64, 128, 64, 4, 1, 8, 255},  {64, 64, 64, 4, 1, 12, 255},
 };
 
