@@ -271,9 +271,11 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
 /* ---- the template ---- */
 
 static const cg__mm_config cg__mm_tma_configs[] = {
-    {256, 128, 64, 16, 1, 4, 112}, {128, 256, 64, 8, 1, 4, 240}, {128, 192, 64, 8, 1, 4, 240},
-    {128, 128, 64, 8, 1, 6, 240},  {128, 64, 64, 8, 1, 8, 240},  {64, 256, 64, 4, 1, 5, 255},
-    {64, 192, 64, 4, 1, 6, 255},   {64, 128, 64, 4, 1, 8, 255},  {64, 64, 64, 4, 1, 12, 255},
+    {256, 128, 64, 16, 1, 4, 112}, {192, 128, 64, 12, 1, 5, 160}, {128, 256, 64, 8, 1, 4, 240},
+    {128, 224, 64, 8, 1, 4, 240},  {128, 192, 64, 8, 1, 4, 240},  {128, 160, 64, 8, 1, 5, 240},
+    {128, 128, 64, 8, 1, 6, 240},  {128, 96, 64, 8, 1, 7, 240},   {128, 64, 64, 8, 1, 8, 240},
+    {64, 256, 64, 4, 1, 5, 255},   {64, 192, 64, 4, 1, 6, 255},   {64, 128, 64, 4, 1, 8, 255},
+    {64, 64, 64, 4, 1, 12, 255},
 };
 
 static const char *cg__mm_tma_match(const cg__mm_problem *p, const ind_target *t) {
@@ -285,9 +287,10 @@ static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
     (void)c, (void)p, (void)depth, (void)index_bits;
 }
 
+/* Boxes of 64 columns fill the rows of a tile of b along n. */
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
-    (void)p, (void)index_bits;
-    return c->tile_n % 64 == 0;
+    (void)index_bits;
+    return p->b.k_major || c->tile_n % 64 == 0;
 }
 
 static int cg__mm_tma_threads(const cg__mm_config *c) {
