@@ -157,8 +157,8 @@ static void cg__mm_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg
     }
 }
 
-/* Registers of a thread that copies, and of one that multiplies: multiples of 8. A block begins with the same number for
-   all threads, at most 64 K together. */
+/* Registers of a thread that copies, and of one that multiplies: multiples of 8. A block begins with the same number
+   for all threads, at most 64 K together. */
 static void cg__mm_write_registers(ind__writer *w, bool copies) {
     const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8, few = 24;
     if (all > 248) return;
