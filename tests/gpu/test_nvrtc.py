@@ -197,7 +197,7 @@ ONCE_SPILLED = [
 ] + ["graph rows {\n  size B in [1, 4096] hint 4096\n  size S in [1, 4096] hint 1000\n  input x : i32[B, S]\n  c = sum(x, [1])\n  output c\n}\n"] + [
     # Sums of a tile of 128 x 256 beside an error function of 32 of them.
     f"graph product {{\n  size M in [0, 100000] hint 8192\n  input x : {dtype}[M, 4096]\n  input w : {dtype}[8192, 4096]\n  input c : {dtype}[8192]\n"
-    "  y = gelu(linear(x, w, c))\n  output y\n}\n" for dtype in ("bf16", "f16")
+    "  h = linear(x, w, c)\n  y = gelu(h)\n  output y\n}\n" for dtype in ("bf16", "f16")
 ]
 
 
