@@ -203,8 +203,9 @@ static ind_status cg__plan_any_length(cg__variants *x, int assume) {
 static ind_status cg__plan_variants(cg__variants *x) {
     const int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH, any = all & ~IND__ASSUME_LENGTH;
     bool rest = true, unaligned = true, divisible = false;
-    ind_status status = cg__next_variant(x, all);
+    ind_status status = cg__next_variant(x, all | IND__ASSUME_MAPS);
     if (status) return status;
+    x->num += x->used & IND__ASSUME_MAPS ? 1 : 0;
     const bool ranges = cg__has_ranges(x->plan, x->kernel, x->variant);
     if (ranges)
         status = cg__plan_all_ranges(x, all, &rest);

@@ -48,7 +48,7 @@ static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
 /* ---- the plan ---- */
 
 /* The templates, in the order in which they are asked. */
-static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_wgmma, &cg__mm_mma, &cg__mm_fma};
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_tma, &cg__mm_wgmma, &cg__mm_mma, &cg__mm_fma};
 #define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
 
 static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
@@ -90,6 +90,17 @@ static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, cons
     return best;
 }
 
+/* Persistent blocks: one per SM, or per tile if there are fewer. */
+static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
+    ind__variant *v = d->variant;
+    ind_context *c = d->w.context;
+    const ind_expr tiles = ind_expr_mul(cg__mm_tiles(p->size_m, v->of.tile.m), cg__mm_tiles(p->size_n, v->of.tile.n));
+    v->grid[0] = ind_expr_min(ind_expr_mul(tiles, p->batch), ind_int(c, d->w.target->num_sms));
+    v->grid[1] = v->grid[2] = ind_int(c, 1);
+    v->blocks_per_sm = 1;
+    cg__mm_set_boxes(d, p);
+}
+
 static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *reason) {
     const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
     const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
@@ -98,12 +109,13 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (tensor)
-        cg__why(d, "%s operands on tensor cores; %s copied in 16-byte vectors", ind_dtype_name(p->a.memory), copied);
+        cg__why(d, "%s operands on tensor cores; %s copied in %s", ind_dtype_name(p->a.memory), copied,
+                d->variant->strategy == IND_STRATEGY_MATMUL_TMA ? "boxes by tensor maps" : "16-byte vectors");
     else
         cg__why(d, "%s; accumulates in %s", reason, ind_dtype_name(p->sum));
 }
 
-static ind_status cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind__variant *v) {
+static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__variant *v) {
     const char *reason;
     const cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
     const cg__mm_template *x = best.from;
@@ -128,6 +140,7 @@ static ind_status cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind
     ind_expr blocks[3];
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
+    if (x->persistent) cg__mm_set_persistent(d, p);
     cg__mm_explain(d, p, reason);
     return IND_OK;
 }
@@ -147,6 +160,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
     if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
     v->vector = cg__mm_choose_vector(d, p);
+    cg__mm_find_maps(d, p);
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }

@@ -34,9 +34,24 @@ typedef struct cg__mm_template {
     bool reads_pointers; /* in a launch of several kernels: reads pointers at each use, to save registers */
     /* prologues, main loop, and the sums to shared memory */
     void (*main_loop)(ind__writer *w, const cg__mm_problem *p);
+    bool persistent; /* at most one block per SM, which loops over tiles */
+    /* in place of the common position, main loop and epilogue; NULL: those */
+    void (*body)(ind__writer *w, const cg__mm_problem *p);
     /* device functions before the kernel; NULL: none */
     void (*functions)(ind__writer *w, ind__text *t);
 } cg__mm_template;
+
+/* Sums in shared memory that the epilogue reads, and the threads that do: `thread` is the text of a thread's number. */
+typedef struct cg__mm_area {
+    int rows, cols, threads;
+    const char *thread;
+} cg__mm_area;
+
+static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
+static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p);
+static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
+static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols);
+static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols);
 
 #define MM_CONFIGS(list) .configs = list, .num_configs = sizeof list / sizeof *list
 
