@@ -923,6 +923,8 @@ IND_EMULATION_FN void ind_barrier_wait(unsigned long long *barrier, int parity, 
     ind_emulation::rt->mbarrier_wait(barrier, parity, line);
 }
 
+template <class M> IND_EMULATION_FN void ind_map_prefetch(const M &) {
+}
 template <int N> IND_EMULATION_FN void ind_fewer_registers() {
 }
 template <int N> IND_EMULATION_FN void ind_more_registers() {

@@ -127,6 +127,19 @@ SLICED = """graph sliced {
 """
 
 
+# Columns that tiles of 64 columns do not fit, and rows for three warpgroups.
+TILES = """graph tiles {
+  size M in [1, 100000] hint ROWS
+  input x : bf16[M, DEPTH]
+  input w : bf16[COLUMNS, DEPTH]
+  input c : TYPE[COLUMNS]
+  h = linear(x, w)
+  y = add(h, c)
+  output y
+}
+"""
+
+
 def compiled(library, text, name, maps=True):
     module = library.compile(text, name)
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
@@ -151,6 +164,27 @@ def test_batches_with_strides(library):
     assert library.run(module, {"x": x, "w": w, "y": y}, {"S": 200}) == 0, library.error()
     assert close(y, numbers(x).transpose(0, 2, 1, 3) @ numbers(w), 64)
     library.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("rows, columns, tile", [(4096, 640, "128 x 160"), (25344, 128, "192 x 128"), (4096, 896, "128 x 224"), (4096, 384, "128 x 96")])
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+def test_tiles(device, monkeypatch, rows, columns, tile, dtype):
+    library = emulated(device, monkeypatch)
+    text = TILES.replace("ROWS", str(rows)).replace("COLUMNS", str(columns)).replace("TYPE", dtype).replace("DEPTH", "2048")
+    module = compiled(library, text, "tiles")
+    assert f"tile {tile} x 64" in library.c.ind_module_text(module, IND_STAGE_PLAN).decode().partition("matmul, wgmma")[0]
+    random = np.random.default_rng(rows)
+    x, w = operand(random, (130, 2048), "bf16"), operand(random, (columns, 2048), "bf16")
+    c = operand(random, (columns,), "bf16") if dtype == "bf16" else random.standard_normal(columns).astype(np.float32)
+    y = np.empty((130, columns), c.dtype)
+    assert library.run(module, {"x": x, "w": w, "c": c, "y": y}, {"M": 130}) == 0, library.error()
+    want = numbers(x) @ numbers(w).T
+    if dtype == "bf16":
+        assert close(y, want + numbers(c), 2048)
+    else:  # the product is rounded to bf16 before the sum
+        assert (np.abs(y - want - c) <= np.abs(want) * 2.0**-8 * 1.01 + 1e-3).all()
+    library.c.ind_module_destroy(module)
+    library.c.ind_context_destroy(library.context)
 
 
 def test_offsets(library):

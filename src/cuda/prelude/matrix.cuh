@@ -191,6 +191,9 @@ static IND_INLINE void ind_barrier_wait(unsigned long long *barrier, int parity)
                      "}" : "=r"(done) : "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(parity) : "memory");
     while (!done);
 }
+static IND_INLINE void ind_map_prefetch(const ind_tensor_map &map) {
+    asm volatile("prefetch.tensormap [%0];" :: "l"(&map) : "memory");
+}
 // All warps of a warpgroup give registers to the block, or take some.
 template <int N> static IND_INLINE void ind_fewer_registers(void) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(N));

@@ -157,10 +157,10 @@ static void cg__mm_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg
     }
 }
 
-/* Registers of a thread that copies and of one that multiplies: multiples of 8, of the 64 K of an SM. A block begins
-   with the same number for all threads. */
+/* Registers of a thread that copies, and of one that multiplies: multiples of 8. A block begins with the same number
+   for all threads, at most 64 K together. */
 static void cg__mm_write_registers(ind__writer *w, bool copies) {
-    const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8, few = warps > 8 ? 24 : 40;
+    const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8, few = 24;
     if (all > 248) return;
     if (copies)
         ind__textf(&w->code, "ind_fewer_registers<%d>();\n", few);
@@ -237,7 +237,7 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code,
                "const unsigned rows = (unsigned)((size_m + %d) / %d), columns = (unsigned)((size_n + %d) / %d);\n",
                tile->m - 1, tile->m, tile->n - 1, tile->n);
-    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)%s;\n", cg__expr_string(w, p->batch));
+    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
     ind__textf(&w->code,
                "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
                "tile_a + %d;\n",
@@ -250,6 +250,8 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n", tile->stages);
     ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n}\nind_barrier_publish();\n", tile->warps_m);
     cg__end(w);
+    ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n}\n",
+               tile->warps_m * 32);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
@@ -269,9 +271,11 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
 /* ---- the template ---- */
 
 static const cg__mm_config cg__mm_tma_configs[] = {
-    {256, 128, 64, 16, 1, 4, 112}, {128, 256, 64, 8, 1, 4, 232}, {128, 192, 64, 8, 1, 4, 232},
-    {128, 128, 64, 8, 1, 6, 232},  {128, 64, 64, 8, 1, 8, 232},  {64, 256, 64, 4, 1, 5, 255},
-    {64, 192, 64, 4, 1, 6, 255},   {64, 128, 64, 4, 1, 8, 255},  {64, 64, 64, 4, 1, 12, 255},
+    {256, 128, 64, 16, 1, 4, 112}, {192, 128, 64, 12, 1, 5, 160}, {128, 256, 64, 8, 1, 4, 240},
+    {128, 224, 64, 8, 1, 4, 240},  {128, 192, 64, 8, 1, 4, 240},  {128, 160, 64, 8, 1, 5, 240},
+    {128, 128, 64, 8, 1, 6, 240},  {128, 96, 64, 8, 1, 7, 240},   {128, 64, 64, 8, 1, 8, 240},
+    {64, 256, 64, 4, 1, 5, 255},   {64, 192, 64, 4, 1, 6, 255},   {64, 128, 64, 4, 1, 8, 255},
+    {64, 64, 64, 4, 1, 12, 255},
 };
 
 static const char *cg__mm_tma_match(const cg__mm_problem *p, const ind_target *t) {
@@ -283,9 +287,10 @@ static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
     (void)c, (void)p, (void)depth, (void)index_bits;
 }
 
+/* Boxes of 64 columns fill the rows of a tile of b along n. */
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
-    (void)p, (void)index_bits;
-    return c->tile_n % 64 == 0;
+    (void)index_bits;
+    return p->b.k_major || c->tile_n % 64 == 0;
 }
 
 static int cg__mm_tma_threads(const cg__mm_config *c) {
