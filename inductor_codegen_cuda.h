@@ -9315,7 +9315,7 @@ typedef struct cg__mm_problem {
     ind_dtype sum;           /* type of the result of DOT */
     ind__tensor_map *map[2]; /* of a and b; not set if there is a reason: */
     const char *no_maps;
-    int few_rows;  /* rows of a tile that has them all: 1, 2, 4, 8; 0: there may be more */
+    int few_rows;  /* rows of a tile that has them all: 1 or 2; 0: there may be more */
     bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
@@ -11013,24 +11013,24 @@ static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
 /* b with rows along k: warps along k, warps along n. Along n: warps_n is 0; all warps share k. The rows of the tile are
    set by `fit`. */
 static const cg__mm_config cg__mm_rows_configs[] = {
-    {1, 8, 8, 1, 8, 4, 64},  {1, 8, 8, 1, 8, 8, 96},   {1, 16, 8, 1, 8, 4, 96},  {1, 32, 8, 1, 8, 2, 96},
-    {1, 8, 8, 2, 4, 4, 96},  {1, 8, 8, 4, 4, 2, 64},   {1, 8, 8, 4, 2, 2, 96},   {1, 8, 8, 8, 2, 2, 96},
-    {1, 64, 8, 8, 0, 4, 96}, {1, 64, 8, 16, 0, 4, 96}, {1, 32, 8, 16, 0, 4, 96}, {1, 32, 8, 32, 0, 2, 64},
-    {1, 16, 8, 8, 0, 8, 96}, {1, 16, 8, 16, 0, 4, 96}, {1, 128, 8, 8, 0, 4, 96},
-    {1, 16, 8, 1, 16, 4, 64}, {1, 32, 8, 1, 16, 2, 96}, {1, 32, 8, 1, 8, 4, 96}, {1, 16, 8, 2, 8, 4, 64},
-    {1, 64, 8, 8, 0, 8, 96}, {1, 32, 8, 16, 0, 8, 96}, {1, 128, 8, 16, 0, 4, 96},
+    {1, 8, 8, 4, 2, 2, 96},  {1, 8, 8, 2, 4, 4, 96},   {1, 16, 8, 1, 8, 4, 96},  {1, 8, 8, 1, 8, 4, 64},
+    {1, 8, 8, 1, 8, 8, 96},  {1, 32, 8, 1, 8, 2, 96},  {1, 8, 8, 4, 4, 2, 64},   {1, 8, 8, 8, 2, 2, 96},
+    {1, 16, 8, 8, 0, 8, 96}, {1, 32, 8, 32, 0, 2, 64}, {1, 32, 8, 16, 0, 4, 96}, {1, 16, 8, 16, 0, 4, 96},
+    {1, 64, 8, 8, 0, 4, 96}, {1, 64, 8, 16, 0, 4, 96}, {1, 128, 8, 8, 0, 4, 96},
 };
 
-/* Most rows, and bytes of shared memory for a. */
-enum { MM_MOST_ROWS = 8, MM_ROW_BYTES = 96 << 10 };
+/* Most rows, and bytes of shared memory for a. With 8 rows of 4096 x 4096 bf16 tensor cores were faster: 20 us, 23 here
+   (H100). */
+enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10 };
 
 /* Sets p->few_rows: from the bound of m, or from its hint, if the variant may have a guard. */
 static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
     int64_t least, most;
     ind__known_bounds(p->size_m, &least, &most);
+    if (least > MM_MOST_ROWS) return;
     if (most > MM_MOST_ROWS) {
         if (!(d->assume & IND__ASSUME_FEW_ROWS)) return;
-        most = ind_hint(p->size_m) <= MM_MOST_ROWS ? ind_hint(p->size_m) : MM_MOST_ROWS / 2;
+        most = ind_hint(p->size_m) <= MM_MOST_ROWS ? ind_hint(p->size_m) : 1;
     }
     p->few_rows = 1;
     while (p->few_rows < most) p->few_rows *= 2;
@@ -11048,11 +11048,12 @@ static void cg__mm_guard_rows(cg__decider *d, const cg__mm_problem *p) {
 static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *t) {
     int64_t k;
     (void)t;
-    if (!p->few_rows) return "it may have more than 8 rows";
+    if (!p->few_rows) return "it may have more than 2 rows";
     if (!cg__mm_can_mma(p)) return "its operands are not f16 or bf16";
     if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
+    if (p->a.computed) return "a is computed as it is loaded";
     if (!p->b.copy && !p->b.staged_bytes) return "b is not read in 16-byte vectors";
     return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
 }
@@ -11065,8 +11066,12 @@ static void cg__mm_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t d
     c->registers += (c->tile_m - 1) * (c->warps_n ? 8 : 1) + sums + (p->b.computed ? 32 : 0);
 }
 
+/* Computed weights: the configurations that were fastest for i8 with a scale per column, 1 x 14336 x 4096 (H100: 51 us
+   along k, 65 along n; tensor cores 82). */
 static bool cg__mm_rows_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
+    const bool fastest = c->warps_n ? c->warps_n == 8 && c->tile_n == 8 && c->stages == 4 : c->warps_m == 32;
+    if (p->b.computed && !(fastest && p->few_rows == 1)) return false;
     return (c->warps_n > 0) == p->b.k_major && c->registers <= 200;
 }
 
@@ -11188,8 +11193,6 @@ static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *
         x->fit(&c, p, depth, index_bits);
         if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
         const double cost = (x->cost ? x->cost : cg__mm_cost)(x, p, &c, t);
-        if (getenv("DBG")) fprintf(stderr, "%s tile %d %d w %d %d st %d reg %d cost %.0f\n", ind__strategy_text(x->strategy), c.tile_m, c.tile_n, c.warps_m, c.warps_n, c.stages, c.registers, cost);
-        if (getenv("ROWS") && x->strategy == IND_STRATEGY_MATMUL_ROWS && atoi(getenv("ROWS")) != (int)i) continue;
         if (!best->from || cost < best->cost) *best = (cg__mm_choice){x, c, cost};
     }
 }

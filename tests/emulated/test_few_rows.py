@@ -1,4 +1,4 @@
-"""Products of few rows: b along k and along n, one to eight rows, edges, batches, epilogues, computed operands; more rows than the
+"""Products of few rows: b along k and along n, one to eight rows, edges, batches, epilogues, weights of 8 bits; more rows than the
 variant's guard allows; two runs have the same bits."""
 
 import numpy as np
@@ -12,16 +12,16 @@ STRATEGY = "matmul, few rows"
 
 @pytest.fixture(params=["forward", "random"])
 def library(request, device, monkeypatch):
-    found = emulated(device, monkeypatch, SMS=8, ORDER=request.param)
+    found = emulated(device, monkeypatch, SMS=132, ORDER=request.param)
     yield found
     found.c.ind_context_destroy(found.context)
 
 
-def graph(rows, k, n, along_k, epilogue, dtype="bf16", prologue="a = add(x, 0)"):
-    weight, product = (f"[{n}, {k}]", "linear(a, w)") if along_k else (f"[{k}, {n}]", "matmul(a, w)")
+def graph(rows, k, n, along_k, epilogue, dtype="bf16"):
+    weight, product = (f"[{n}, {k}]", "linear(x, w)") if along_k else (f"[{k}, {n}]", "matmul(x, w)")
     last = {"none": "y = mul(p, 1)", "gelu": f'input c : {dtype}[{n}]; s = add(p, c); y = gelu(s, approximate="tanh")'}[epilogue]
     size = f"size M in [1, 4096] hint {rows}; " if rows else "size M in [1, 1] hint 1; "
-    text = f"{size}input x : {dtype}[M, {k}]; input w : {dtype}{weight}; {prologue}; p = {product}; {last}; output y"
+    text = f"{size}input x : {dtype}[M, {k}]; input w : {dtype}{weight}; p = {product}; {last}; output y"
     return "graph rows {\n  " + text.replace("; ", "\n  ") + "\n}\n"
 
 
@@ -29,13 +29,13 @@ def plan_of(library, module):
     return library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
 
 
-def check(library, text, rows, k, n, along_k, epilogue, dtype, of_x=lambda x: x):
+def check(library, text, rows, k, n, along_k, epilogue, dtype):
     module = library.compile(text, "rows")
     assert f"    {STRATEGY}" in plan_of(library, module), plan_of(library, module)
     for m in rows:
         random = np.random.default_rng(m + k + n)
         arrays = {"x": operand(random, (m, k), dtype), "w": operand(random, (n, k) if along_k else (k, n), dtype)}
-        want = of_x(numbers(arrays["x"])) @ (numbers(arrays["w"]).T if along_k else numbers(arrays["w"]))
+        want = numbers(arrays["x"]) @ (numbers(arrays["w"]).T if along_k else numbers(arrays["w"]))
         if epilogue == "gelu":
             arrays["c"] = operand(random, (n,), dtype)
             want = gelu(want + numbers(arrays["c"]))
@@ -71,26 +71,17 @@ def test_odd_number_of_columns(library):
     check(library, graph(1, 64, 13, True, "none"), [1, 3], 64, 13, True, "none", "bf16")
 
 
-def test_computed_rows(library):
-    """The rows of a are computed once per block."""
-    text = graph(1, 256, 64, True, "none", prologue="s = sigmoid(x); a = mul(x, s)")
-    module = library.compile(text, "rows")
-    check(library, text, [1, 2], 256, 64, True, "none", "bf16", lambda x: numbers(to_bf16(x * numbers(to_bf16(1 / (1 + np.exp(-x)))))))
-    assert plan_of(library, module).count("kernel ") == 2  # "1 kernels", kernel 0
-    library.c.ind_module_destroy(module)
-
-
 @pytest.mark.parametrize("along_k", [True, False], ids=["along_k", "along_n"])
 def test_weights_of_eight_bits(library, along_k):
     """i8 weights with a scale per column are multiplied without being stored."""
-    k, n = 264, 48
+    k, n = 2056, 8192
     shape, scale, product = (f"[{n}, {k}]", f"[{n}, 1]", "linear(x, w)") if along_k else (f"[{k}, {n}]", f"[{n}]", "matmul(x, w)")
-    text = (f"graph rows {{\n  size M in [1, 4096] hint 1\n  input x : bf16[M, {k}]\n  input q : i8{shape}\n  input s : bf16{scale}\n"
+    text = (f"graph rows {{\n  size M in [1, 64] hint 1\n  input x : bf16[M, {k}]\n  input q : i8{shape}\n  input s : bf16{scale}\n"
             f"  f = cast(q, dtype=bf16)\n  w = mul(f, s)\n  y = {product}\n  output y\n}}\n")
     module = library.compile(text, "rows")
     assert f"    {STRATEGY}" in plan_of(library, module) and "kernel 1" not in plan_of(library, module)
     random = np.random.default_rng(3)
-    for m in (1, 2, 20):
+    for m in (1, 2):
         x, q = operand(random, (m, k), "bf16"), random.integers(-127, 128, (n, k) if along_k else (k, n)).astype(np.int8)
         s = operand(random, (n, 1) if along_k else (n,), "bf16")
         w = numbers(to_bf16(q.astype(np.float64) * numbers(s)))

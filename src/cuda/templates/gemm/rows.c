@@ -265,6 +265,7 @@ enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10 };
 static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
     int64_t least, most;
     ind__known_bounds(p->size_m, &least, &most);
+    if (least > MM_MOST_ROWS) return;
     if (most > MM_MOST_ROWS) {
         if (!(d->assume & IND__ASSUME_FEW_ROWS)) return;
         most = ind_hint(p->size_m) <= MM_MOST_ROWS ? ind_hint(p->size_m) : 1;
@@ -290,6 +291,7 @@ static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *
     if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
+    if (p->a.computed) return "a is computed as it is loaded";
     if (!p->b.copy && !p->b.staged_bytes) return "b is not read in 16-byte vectors";
     return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
 }
