@@ -519,6 +519,7 @@ typedef struct ind__tile_plan {
     int m, n, k;          /* elements */
     int warps_m, warps_n; /* mma.sync and wgmma: warps along m and n */
     int stages;           /* of the pipeline along k */
+    ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
 } ind__tile_plan;
 
 /* Memory of a launch besides buffers. */
@@ -2143,6 +2144,32 @@ static const char *const cg__prelude_SUM_TILE[] = {
     "}\n",
     NULL,
 };
+static const char *const cg__prelude_ADD_SUMS[] = {
+    "// The blocks that share a tile write their sums to `partials`. Returns true in the last one, whose `sum` is then the sum of\n",
+    "// all, added in the order of `split`.\n",
+    "template <int TM, int TN, int THREADS, typename T>\n",
+    "static IND_INLINE bool ind_add_sums(T *sum, T *partials, unsigned *counter, unsigned tile, unsigned split, unsigned splits) {\n",
+    "    constexpr int G = 16 / sizeof(T), ROW = TN / G;\n",
+    "    if (splits == 1) return true;\n",
+    "    T *const all = partials + (long long)tile * splits * (TM * TN);\n",
+    "    for (int i = threadIdx.x; i < TM * ROW; i += THREADS)\n",
+    "        ind_store(all + (long long)split * (TM * TN) + i * G, ind_load<G>(sum + ind_sum_at<TN>(i / ROW, i % ROW * G)));\n",
+    "    if (!ind_last_block(counter, splits)) return false;\n",
+    "    for (int i = threadIdx.x; i < TM * ROW; i += THREADS) {\n",
+    "        ind_vec<T, G> total = ind_load<G>(all + i * G);\n",
+    "        _Pragma(\"unroll 4\")\n",
+    "        for (unsigned s = 1; s < splits; s++) {\n",
+    "            const ind_vec<T, G> more = ind_load<G>(all + (long long)s * (TM * TN) + i * G);\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int j = 0; j < G; j++) total.at[j] += more.at[j];\n",
+    "        }\n",
+    "        ind_store(sum + ind_sum_at<TN>(i / ROW, i % ROW * G), total);\n",
+    "    }\n",
+    "    __syncthreads();\n",
+    "    return true;\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_MMA_SUMS[] = {
     "// Writes the warp's accumulators into the tile of sums at (m, n).\n",
     "template <int TN, int MI, int NI>\n",
@@ -2643,6 +2670,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
     X(BULK_COPY, 0)                                                                                    \
     X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC))                                                            \
+    X(ADD_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE, IND__CG_LAST_BLOCK))                      \
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
@@ -9315,6 +9343,7 @@ typedef struct cg__mm_problem {
     ind_dtype sum;           /* type of the result of DOT */
     ind__tensor_map *map[2]; /* of a and b; not set if there is a reason: */
     const char *no_maps;
+    bool unsplit;  /* blocks cannot share a tile */
     int few_rows;  /* rows of a tile that has them all: 1 or 2; 0: there may be more */
     bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
@@ -9533,6 +9562,7 @@ static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm
    three ops). */
 typedef struct cg__mm_config {
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
+    int splits; /* blocks that share a tile at the hinted sizes; 0 and 1: none do */
 } cg__mm_config;
 
 /* What a block does per element of depth. */
@@ -9577,6 +9607,11 @@ typedef struct cg__mm_area {
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
+static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *t);
+static bool cg__mm_is_split(const ind__variant *v);
+static void cg__mm_write_first_k(ind__writer *w);
+static const char *cg__mm_write_split(ind__writer *w, const cg__mm_problem *p, const ind_expr blocks[3],
+                                      const char *const at[3]);
 static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p);
 static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols);
@@ -9650,14 +9685,15 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const ind_thresholds *t = &target->thresholds;
     const int64_t n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
     const double tiles_m = ceil(cg__mm_hinted_rows(p) / c->tile_m), tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
-    const double per_sm = ceil((double)batch * tiles_m * tiles_n / target->num_sms);
+    const int splits = c->splits > 1 ? c->splits : 1;
+    const double per_sm = ceil((double)batch * tiles_m * tiles_n * splits / target->num_sms);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
-    const double steps = (double)((k + c->tile_k - 1) / c->tile_k);
+    const double steps = ceil((double)((k + c->tile_k - 1) / c->tile_k) / splits);
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
     double step = cg__mm_depth_cost(x, c, cg__mm_sum_bytes(p), t) * c->tile_k;
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
-           (t->product_start + latency) * ceil(per_sm / fit);
+           (t->product_start + latency) * ceil(per_sm / fit) + (splits > 1 ? cg__mm_split_cost(p, c, target) : 0);
 }
 
 /* Bytes per cycle and SM of global memory, if all SMs read. */
@@ -9681,15 +9717,16 @@ static ind_expr cg__mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
 }
 
-/* Blocks along n, then along m, then the batch. With many columns of tiles the order is in stripes of up to 8 rows,
-   column by column: resident blocks then read the fewest different rows and columns. */
+/* Blocks along n, then along m, then the batch and, fastest, the blocks that share a tile. With many columns of tiles
+   the order is in stripes of up to 8 rows, column by column: resident blocks then read the fewest different rows and
+   columns. */
 static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
     ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
     blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
     blocks[1] = cg__mm_tiles(rows, *stripe);
-    blocks[2] = p->batch;
+    blocks[2] = ind__ok(v->of.tile.splits) ? ind_expr_mul(p->batch, v->of.tile.splits) : p->batch;
 }
 
 /* =================================================================================== src/cuda/templates/gemm/load.c */
@@ -9715,6 +9752,7 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     cg__write_axes(w, blocks, at);
+    if (cg__mm_is_split(v)) at[2] = cg__mm_write_split(w, p, blocks, at);
     if (stripe == 1) {
         ind__textf(&w->code, "const %s first_m = %s%s * %d, first_n = %s%s * %d;\n", type, wide, at[1], v->of.tile.m,
                    wide, at[0], v->of.tile.n);
@@ -9735,7 +9773,7 @@ static void cg__mm_begin_load(ind__writer *w, bool staged) {
     ind__textf(&w->code, "const auto load = [&](%s step%s) {\n", cg__int(w), staged ? ", int stage" : "");
     w->code.indent++;
     w->scope++;
-    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), w->variant->of.tile.k);
+    cg__mm_write_first_k(w);
 }
 
 static void cg__mm_end_lambda(ind__writer *w) {
@@ -9990,7 +10028,7 @@ static void cg__mm_write_make(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "const auto make = [&](%s step, int stage) {\n", cg__int(w));
     w->code.indent++;
     w->scope++;
-    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), w->variant->of.tile.k);
+    cg__mm_write_first_k(w);
     cg__mm_write_made(w, p, &p->a, 'a');
     cg__mm_write_made(w, p, &p->b, 'b');
     cg__mm_end_lambda(w);
@@ -10697,7 +10735,7 @@ static void cg__mm_write_fma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "const auto put = [&](int half%s) {\n", step);
     w->code.indent++;
     w->scope++;
-    if (prologue) ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), v->of.tile.k);
+    if (prologue) cg__mm_write_first_k(w);
     cg__mm_write_put(w, p, &p->a, 'a');
     cg__mm_write_put(w, p, &p->b, 'b');
     cg__mm_end_lambda(w);
@@ -11118,6 +11156,113 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
                                             .alignment = 16,
                                             .main_loop = cg__mm_rows_main_loop};
 
+/* ================================================================================== src/cuda/templates/gemm/split.c */
+/* Products whose tiles are too few to fill the GPU: several blocks share the steps of k of a tile. Each block writes
+   its sums to memory. The last one of a tile adds them in the order of k, whichever block it is, and runs the epilogue.
+   So equal launches give equal results. */
+
+/* ---- decisions */
+
+#define MM_LEAST_STEPS     4  /* steps of k that a block has at least */
+#define MM_EXCHANGE_SHARED 16 /* bytes of static shared memory of ind_last_block */
+
+static int64_t cg__mm_hinted_blocks(const cg__mm_problem *p, const cg__mm_config *c) {
+    const int64_t m = (int64_t)ceil(cg__mm_hinted_rows(p) / c->tile_m), n = ind_hint(p->size_n);
+    return ind_hint(p->batch) * m * ((n + c->tile_n - 1) / c->tile_n);
+}
+
+/* The number of blocks per tile with which each SM has `waves` blocks, at the hinted sizes; 1: none share a tile. */
+static int cg__mm_splits_of(const cg__mm_problem *p, const cg__mm_config *c, int waves, const ind_target *t) {
+    const int64_t blocks = cg__mm_hinted_blocks(p, c), steps = ind_hint(p->size_k) / c->tile_k / MM_LEAST_STEPS;
+    if (p->unsplit || blocks < 1) return 1;
+    const int64_t splits = (int64_t)waves * t->num_sms / blocks;
+    return splits > steps ? (steps < 1 ? 1 : (int)steps) : splits < 1 ? 1 : (int)splits;
+}
+
+/* Cycles of the exchange: each block writes its sums, the last one reads those of all. */
+static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *t) {
+    const double bytes = (double)c->tile_m * c->tile_n * cg__mm_sum_bytes(p);
+    return bytes * (c->splits + 1) / t->thresholds.product_l2_rate + 2.0 * t->thresholds.product_latency;
+}
+
+/* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have. */
+static void cg__mm_set_splits(cg__decider *d, const cg__mm_problem *p, const cg__mm_config *c) {
+    ind__variant *v = d->variant;
+    if (c->splits < 2) return;
+    ind_context *x = d->w.context;
+    const ind_expr one = ind_int(x, 1);
+    int stripe;
+    ind_expr blocks[3];
+    cg__mm_blocks(p, v, &stripe, blocks);
+    const ind_expr tiles = ind_expr_product(x, blocks, 3);
+    const int64_t fill = c->splits * ind_hint(tiles);
+    const ind_expr fills = ind_expr_floordiv(ind_int(x, fill), ind_expr_max(tiles, one));
+    const ind_expr most = ind_expr_floordiv(p->size_k, ind_int(x, (int64_t)c->tile_k * MM_LEAST_STEPS));
+    v->of.tile.splits = ind_expr_max(ind_expr_min(fills, most), one);
+    v->memory.num_counters = (uint32_t)fill;
+    v->memory.partial_bytes = fill * c->tile_m * c->tile_n * cg__mm_sum_bytes(p);
+}
+
+static bool cg__mm_is_split(const ind__variant *v) {
+    return ind__ok(v->of.tile.splits);
+}
+
+/* ---- writing */
+
+/* "split", the block's number among those of its tile, and "tile". at[]: positions along the axes. Returns the position
+   of the batch. */
+static const char *cg__mm_write_split(ind__writer *w, const cg__mm_problem *p, const ind_expr blocks[3],
+                                      const char *const at[3]) {
+    const ind_expr splits = w->variant->of.tile.splits;
+    int64_t batch;
+    const bool single = ind_expr_is_int(p->batch, &batch) && batch == 1;
+    const char *outer = single ? "0" : "outer", *columns = cg__divisor(w, blocks[0]);
+    if (single) {
+        ind__textf(&w->code, "const unsigned split = %s, tile = %s + %s * %s;\n", at[2], at[0], columns, at[1]);
+        return outer;
+    }
+    ind__textf(&w->code, "const unsigned outer = %s, split = %s - outer * %s;\n", cg__quotient(w, at[2], splits, true),
+               at[2], cg__divisor(w, splits));
+    ind__textf(&w->code, "const unsigned tile = %s + %s * (%s + %s * outer);\n", at[0], columns, at[1],
+               cg__divisor(w, blocks[1]));
+    return outer;
+}
+
+/* The steps of the block: the first ones of a tile have one more if they do not divide. */
+static void cg__mm_write_steps(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const char *type = cg__int(w);
+    if (!cg__mm_is_split(w->variant)) {
+        ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", type, tile->k - 1, tile->k);
+        return;
+    }
+    const ind_expr steps = cg__mm_tiles(p->size_k, tile->k), each = ind_expr_floordiv(steps, tile->splits);
+    const ind_expr more = ind_expr_sub(steps, ind_expr_mul(each, tile->splits));
+    const char *each_text = cg__expr_string(w, each), *more_text = cg__expr_string(w, more);
+    ind__textf(&w->code, "const %s first_step = split * %s + (split < %s ? split : %s);\n", type, each_text, more_text,
+               more_text);
+    ind__textf(&w->code, "const %s steps = %s + (split < %s);\n", type, each_text, more_text);
+}
+
+/* "first_k" of a step of the block. */
+static void cg__mm_write_first_k(ind__writer *w) {
+    const bool split = cg__mm_is_split(w->variant);
+    ind__textf(&w->code, "const %s first_k = %s * %d;\n", cg__int(w), split ? "(first_step + step)" : "step",
+               w->variant->of.tile.k);
+}
+
+/* Adds the sums of a tile's blocks, in the last of them. The others return. */
+static void cg__mm_write_exchange(ind__writer *w, const cg__mm_problem *p) {
+    const ind__variant *v = w->variant;
+    if (!cg__mm_is_split(v)) return;
+    ind__textf(
+        &w->code,
+        "if (!ind_add_sums<%d, %d, %d>(sum, reinterpret_cast<%s *>(partials), &counters[tile], tile, split, %s)) "
+        "return;\n",
+        v->of.tile.m, v->of.tile.n, v->threads, cg__mm_sum_type(p), cg__divisor(w, v->of.tile.splits));
+    cg__use(w, IND__CG_ADD_SUMS);
+}
+
 /* ================================================================================= src/cuda/templates/gemm/choose.c */
 /* ---- the choice of a vector width ---- */
 
@@ -11185,6 +11330,13 @@ typedef struct cg__mm_choice {
     double cost;
 } cg__mm_choice;
 
+/* Takes the configuration if it is cheaper than the choice. */
+static void cg__mm_try_config(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                              const ind_target *t, cg__mm_choice *best) {
+    const double cost = (x->cost ? x->cost : cg__mm_cost)(x, p, c, t);
+    if (!best->from || cost < best->cost) *best = (cg__mm_choice){x, *c, cost};
+}
+
 /* Takes the template's cheapest configuration if it is cheaper than the choice. */
 static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int64_t depth, int index_bits,
                                 const ind_target *t, cg__mm_choice *best) {
@@ -11192,8 +11344,13 @@ static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *
         cg__mm_config c = x->configs[i];
         x->fit(&c, p, depth, index_bits);
         if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
-        const double cost = (x->cost ? x->cost : cg__mm_cost)(x, p, &c, t);
-        if (!best->from || cost < best->cost) *best = (cg__mm_choice){x, c, cost};
+        cg__mm_try_config(x, p, &c, t, best);
+        const bool splits = !x->body && cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
+        const int most = splits ? cg__mm_occupancy(x, p, &c, t) : 0;
+        for (int waves = 1; waves <= most; waves++) {
+            c.splits = cg__mm_splits_of(p, &c, waves, t);
+            if (c.splits > 1) cg__mm_try_config(x, p, &c, t, best);
+        }
     }
 }
 
@@ -11263,6 +11420,7 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     v->memory.shared = ind_int(d->w.context, cg__mm_shared(x, p, c));
     int stripe;
     ind_expr blocks[3];
+    cg__mm_set_splits(d, p, c);
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
     if (x->persistent) cg__mm_set_persistent(d, p);
@@ -11288,6 +11446,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     v->vector = cg__mm_choose_vector(d, p);
     cg__mm_find_maps(d, p);
     cg__mm_find_rows(d, p);
+    p->unsplit = ind__body_unbacked(d->w.schedule->program, d->w.body);
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }
@@ -11390,8 +11549,9 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     }
     const ind__tile_plan *tile = &w->variant->of.tile;
     cg__mm_write_tile_position(w, p);
-    ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), tile->k - 1, tile->k);
+    cg__mm_write_steps(w, p);
     x->main_loop(w, p);
+    cg__mm_write_exchange(w, p);
     cg__mm_write_epilogue(w, p, &(cg__mm_area){tile->m, tile->n, w->variant->threads, "threadIdx.x"});
     return w->failed ? ind__failed(w->context) : IND_OK;
 }
@@ -15940,9 +16100,12 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     cg__print_expr_field(t, " x ", v->grid[2]);
     cg__print_expr_field(t, ", dynamic shared memory ", v->memory.shared);
     ind__textf(t, " bytes\n");
+    const ind_expr splits = ind__tile_of(v)->splits;
+    if (ind__ok(splits)) cg__print_expr_field(t, "blocks that share a tile ", splits);
     if (v->memory.num_counters)
-        ind__textf(t, "blocks along y combine their results: %u counters, at most %lld bytes of partial results\n",
-                   v->memory.num_counters, (long long)v->memory.partial_bytes);
+        ind__textf(t, "%s: %u counters, at most %lld bytes of partial results\n",
+                   ind__ok(splits) ? "" : "blocks along y combine their results", v->memory.num_counters,
+                   (long long)v->memory.partial_bytes);
     if (ind__ok(v->guard)) {
         cg__print_expr_field(t, "requires ", v->guard);
         ind__textf(t, "\n");
@@ -16078,8 +16241,13 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         ind__text_json(t, f->why);
         ind__textf(t, "}");
     }
-    ind__textf(t, "], \"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"grid\": [", tile->m, tile->n,
+    ind__textf(t, "], \"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"splits\": ", tile->m, tile->n,
                tile->k, tile->warps_m, tile->warps_n, tile->stages);
+    if (ind__ok(tile->splits))
+        cg__print_json_expr(t, tile->splits);
+    else
+        ind__textf(t, "null");
+    ind__textf(t, ", \"grid\": [");
     for (int d = 0; d < 3; d++) {
         if (d) ind__textf(t, ", ");
         cg__print_json_expr(t, v->grid[d]);

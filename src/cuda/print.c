@@ -106,9 +106,12 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     cg__print_expr_field(t, " x ", v->grid[2]);
     cg__print_expr_field(t, ", dynamic shared memory ", v->memory.shared);
     ind__textf(t, " bytes\n");
+    const ind_expr splits = ind__tile_of(v)->splits;
+    if (ind__ok(splits)) cg__print_expr_field(t, "blocks that share a tile ", splits);
     if (v->memory.num_counters)
-        ind__textf(t, "blocks along y combine their results: %u counters, at most %lld bytes of partial results\n",
-                   v->memory.num_counters, (long long)v->memory.partial_bytes);
+        ind__textf(t, "%s: %u counters, at most %lld bytes of partial results\n",
+                   ind__ok(splits) ? "" : "blocks along y combine their results", v->memory.num_counters,
+                   (long long)v->memory.partial_bytes);
     if (ind__ok(v->guard)) {
         cg__print_expr_field(t, "requires ", v->guard);
         ind__textf(t, "\n");
@@ -244,8 +247,13 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         ind__text_json(t, f->why);
         ind__textf(t, "}");
     }
-    ind__textf(t, "], \"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"grid\": [", tile->m, tile->n,
+    ind__textf(t, "], \"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"splits\": ", tile->m, tile->n,
                tile->k, tile->warps_m, tile->warps_n, tile->stages);
+    if (ind__ok(tile->splits))
+        cg__print_json_expr(t, tile->splits);
+    else
+        ind__textf(t, "null");
+    ind__textf(t, ", \"grid\": [");
     for (int d = 0; d < 3; d++) {
         if (d) ind__textf(t, ", ");
         cg__print_json_expr(t, v->grid[d]);

@@ -174,6 +174,7 @@ extern "C" {
 //@ cuda/templates/gemm/tma.c
 //@ cuda/templates/gemm/fma.c
 //@ cuda/templates/gemm/rows.c
+//@ cuda/templates/gemm/split.c
 //@ cuda/templates/gemm/choose.c
 //@ cuda/templates/gemm/epilogue.c
 //@ cuda/templates/gemm/fragments.c

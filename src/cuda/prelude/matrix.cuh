@@ -237,6 +237,30 @@ template <int TN, int V, typename T> static IND_INLINE void ind_sum_read(T (&x)[
         for (int j = 0; j < G; j++) x[g + j] = v.at[j];
     }
 }
+//@ ADD_SUMS
+// The blocks that share a tile write their sums to `partials`. Returns true in the last one, whose `sum` is then the sum of
+// all, added in the order of `split`.
+template <int TM, int TN, int THREADS, typename T>
+static IND_INLINE bool ind_add_sums(T *sum, T *partials, unsigned *counter, unsigned tile, unsigned split, unsigned splits) {
+    constexpr int G = 16 / sizeof(T), ROW = TN / G;
+    if (splits == 1) return true;
+    T *const all = partials + (long long)tile * splits * (TM * TN);
+    for (int i = threadIdx.x; i < TM * ROW; i += THREADS)
+        ind_store(all + (long long)split * (TM * TN) + i * G, ind_load<G>(sum + ind_sum_at<TN>(i / ROW, i % ROW * G)));
+    if (!ind_last_block(counter, splits)) return false;
+    for (int i = threadIdx.x; i < TM * ROW; i += THREADS) {
+        ind_vec<T, G> total = ind_load<G>(all + i * G);
+        _Pragma("unroll 4")
+        for (unsigned s = 1; s < splits; s++) {
+            const ind_vec<T, G> more = ind_load<G>(all + (long long)s * (TM * TN) + i * G);
+            _Pragma("unroll")
+            for (int j = 0; j < G; j++) total.at[j] += more.at[j];
+        }
+        ind_store(sum + ind_sum_at<TN>(i / ROW, i % ROW * G), total);
+    }
+    __syncthreads();
+    return true;
+}
 //@ MMA_SUMS
 // Writes the warp's accumulators into the tile of sums at (m, n).
 template <int TN, int MI, int NI>

@@ -76,6 +76,7 @@
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
     X(BULK_COPY, 0)                                                                                    \
     X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC))                                                            \
+    X(ADD_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE, IND__CG_LAST_BLOCK))                      \
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \

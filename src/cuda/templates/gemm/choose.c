@@ -64,6 +64,13 @@ typedef struct cg__mm_choice {
     double cost;
 } cg__mm_choice;
 
+/* Takes the configuration if it is cheaper than the choice. */
+static void cg__mm_try_config(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                              const ind_target *t, cg__mm_choice *best) {
+    const double cost = (x->cost ? x->cost : cg__mm_cost)(x, p, c, t);
+    if (!best->from || cost < best->cost) *best = (cg__mm_choice){x, *c, cost};
+}
+
 /* Takes the template's cheapest configuration if it is cheaper than the choice. */
 static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int64_t depth, int index_bits,
                                 const ind_target *t, cg__mm_choice *best) {
@@ -71,8 +78,13 @@ static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *
         cg__mm_config c = x->configs[i];
         x->fit(&c, p, depth, index_bits);
         if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
-        const double cost = (x->cost ? x->cost : cg__mm_cost)(x, p, &c, t);
-        if (!best->from || cost < best->cost) *best = (cg__mm_choice){x, c, cost};
+        cg__mm_try_config(x, p, &c, t, best);
+        const bool splits = !x->body && cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
+        const int most = splits ? cg__mm_occupancy(x, p, &c, t) : 0;
+        for (int waves = 1; waves <= most; waves++) {
+            c.splits = cg__mm_splits_of(p, &c, waves, t);
+            if (c.splits > 1) cg__mm_try_config(x, p, &c, t, best);
+        }
     }
 }
 
@@ -142,6 +154,7 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     v->memory.shared = ind_int(d->w.context, cg__mm_shared(x, p, c));
     int stripe;
     ind_expr blocks[3];
+    cg__mm_set_splits(d, p, c);
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
     if (x->persistent) cg__mm_set_persistent(d, p);
@@ -167,6 +180,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     v->vector = cg__mm_choose_vector(d, p);
     cg__mm_find_maps(d, p);
     cg__mm_find_rows(d, p);
+    p->unsplit = ind__body_unbacked(d->w.schedule->program, d->w.body);
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }

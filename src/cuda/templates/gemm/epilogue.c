@@ -95,8 +95,9 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     }
     const ind__tile_plan *tile = &w->variant->of.tile;
     cg__mm_write_tile_position(w, p);
-    ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), tile->k - 1, tile->k);
+    cg__mm_write_steps(w, p);
     x->main_loop(w, p);
+    cg__mm_write_exchange(w, p);
     cg__mm_write_epilogue(w, p, &(cg__mm_area){tile->m, tile->n, w->variant->threads, "threadIdx.x"});
     return w->failed ? ind__failed(w->context) : IND_OK;
 }

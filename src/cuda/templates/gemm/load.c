@@ -20,6 +20,7 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     cg__write_axes(w, blocks, at);
+    if (cg__mm_is_split(v)) at[2] = cg__mm_write_split(w, p, blocks, at);
     if (stripe == 1) {
         ind__textf(&w->code, "const %s first_m = %s%s * %d, first_n = %s%s * %d;\n", type, wide, at[1], v->of.tile.m,
                    wide, at[0], v->of.tile.n);
@@ -40,7 +41,7 @@ static void cg__mm_begin_load(ind__writer *w, bool staged) {
     ind__textf(&w->code, "const auto load = [&](%s step%s) {\n", cg__int(w), staged ? ", int stage" : "");
     w->code.indent++;
     w->scope++;
-    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), w->variant->of.tile.k);
+    cg__mm_write_first_k(w);
 }
 
 static void cg__mm_end_lambda(ind__writer *w) {

@@ -7,6 +7,7 @@
    three ops). */
 typedef struct cg__mm_config {
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
+    int splits; /* blocks that share a tile at the hinted sizes; 0 and 1: none do */
 } cg__mm_config;
 
 /* What a block does per element of depth. */
@@ -51,6 +52,11 @@ typedef struct cg__mm_area {
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
+static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *t);
+static bool cg__mm_is_split(const ind__variant *v);
+static void cg__mm_write_first_k(ind__writer *w);
+static const char *cg__mm_write_split(ind__writer *w, const cg__mm_problem *p, const ind_expr blocks[3],
+                                      const char *const at[3]);
 static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p);
 static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols);
@@ -124,14 +130,15 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const ind_thresholds *t = &target->thresholds;
     const int64_t n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
     const double tiles_m = ceil(cg__mm_hinted_rows(p) / c->tile_m), tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
-    const double per_sm = ceil((double)batch * tiles_m * tiles_n / target->num_sms);
+    const int splits = c->splits > 1 ? c->splits : 1;
+    const double per_sm = ceil((double)batch * tiles_m * tiles_n * splits / target->num_sms);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
-    const double steps = (double)((k + c->tile_k - 1) / c->tile_k);
+    const double steps = ceil((double)((k + c->tile_k - 1) / c->tile_k) / splits);
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
     double step = cg__mm_depth_cost(x, c, cg__mm_sum_bytes(p), t) * c->tile_k;
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
-           (t->product_start + latency) * ceil(per_sm / fit);
+           (t->product_start + latency) * ceil(per_sm / fit) + (splits > 1 ? cg__mm_split_cost(p, c, target) : 0);
 }
 
 /* Bytes per cycle and SM of global memory, if all SMs read. */
@@ -155,13 +162,14 @@ static ind_expr cg__mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
 }
 
-/* Blocks along n, then along m, then the batch. With many columns of tiles the order is in stripes of up to 8 rows,
-   column by column: resident blocks then read the fewest different rows and columns. */
+/* Blocks along n, then along m, then the batch and, fastest, the blocks that share a tile. With many columns of tiles
+   the order is in stripes of up to 8 rows, column by column: resident blocks then read the fewest different rows and
+   columns. */
 static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
     ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
     blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
     blocks[1] = cg__mm_tiles(rows, *stripe);
-    blocks[2] = p->batch;
+    blocks[2] = ind__ok(v->of.tile.splits) ? ind_expr_mul(p->batch, v->of.tile.splits) : p->batch;
 }
