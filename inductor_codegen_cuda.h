@@ -1787,6 +1787,25 @@ static const char *const cg__prelude_LAST_BLOCK[] = {
     "}\n",
     NULL,
 };
+static const char *const cg__prelude_LAST_WARP[] = {
+    "// The same among warps that share the counter.\n",
+    "static IND_INLINE bool ind_last_warp(unsigned *counter, unsigned warps) {\n",
+    "    unsigned before = 0;\n",
+    "    __syncwarp();\n",
+    "    if ((threadIdx.x & 31) == 0) {\n",
+    "#ifdef IND_EMULATION\n",
+    "        __threadfence();\n",
+    "        before = atomicInc(counter, warps - 1);\n",
+    "        __threadfence();\n",
+    "#else\n",
+    "        asm volatile(\"atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;\"\n",
+    "                     : \"=r\"(before) : \"l\"(__cvta_generic_to_global(counter)), \"r\"(warps - 1) : \"memory\");\n",
+    "#endif\n",
+    "    }\n",
+    "    return __shfl_sync(0xffffffffu, before, 0) == warps - 1;\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_TURN[] = {
     "// A block's number in the order in which blocks start, in thread 0. A block may wait for blocks with lower numbers:\n",
     "// they have started. The last block resets the counter to 0.\n",
@@ -2144,28 +2163,72 @@ static const char *const cg__prelude_SUM_TILE[] = {
     "}\n",
     NULL,
 };
+static const char *const cg__prelude_ADD_PARTS[] = {
+    "// total = the sum of `splits` parts that are `apart` elements apart, in their order. N vectors that are STEP elements apart.\n",
+    "// About 16 loads are in flight.\n",
+    "template <int N, int STEP, typename T, int G>\n",
+    "static IND_INLINE void ind_add_parts(ind_vec<T, G> (&total)[N], const T *from, long long apart, unsigned splits) {\n",
+    "    constexpr int AHEAD = N >= 16 ? 1 : 16 / N;\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < N; i++) total[i] = {};\n",
+    "    _Pragma(\"unroll 1\")\n",
+    "    for (unsigned first = 0; first < splits; first += AHEAD) {\n",
+    "        ind_vec<T, G> more[AHEAD][N];\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int a = 0; a < AHEAD; a++)\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int i = 0; i < N; i++)\n",
+    "                if (first + a < splits) more[a][i] = ind_load<G>(from + (first + a) * apart + i * STEP);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int a = 0; a < AHEAD; a++)\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int ij = 0; ij < N * G; ij++)\n",
+    "                if (first + a < splits) total[ij / G].at[ij % G] += more[a][ij / G].at[ij % G];\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_ADD_SUMS[] = {
     "// The blocks that share a tile write their sums to `partials`. Returns true in the last one, whose `sum` is then the sum of\n",
     "// all, added in the order of `split`.\n",
     "template <int TM, int TN, int THREADS, typename T>\n",
     "static IND_INLINE bool ind_add_sums(T *sum, T *partials, unsigned *counter, unsigned tile, unsigned split, unsigned splits) {\n",
-    "    constexpr int G = 16 / sizeof(T), ROW = TN / G;\n",
+    "    constexpr int G = 16 / sizeof(T), ROW = TN / G, N = TM * ROW / THREADS;\n",
     "    if (splits == 1) return true;\n",
-    "    T *const all = partials + (long long)tile * splits * (TM * TN);\n",
-    "    for (int i = threadIdx.x; i < TM * ROW; i += THREADS)\n",
-    "        ind_store(all + (long long)split * (TM * TN) + i * G, ind_load<G>(sum + ind_sum_at<TN>(i / ROW, i % ROW * G)));\n",
+    "    T *const all = partials + (long long)tile * splits * (TM * TN) + threadIdx.x * G;\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < N; i++) {\n",
+    "        const int at = threadIdx.x + i * THREADS;\n",
+    "        ind_store(all + (long long)split * (TM * TN) + i * THREADS * G, ind_load<G>(sum + ind_sum_at<TN>(at / ROW, at % ROW * G)));\n",
+    "    }\n",
     "    if (!ind_last_block(counter, splits)) return false;\n",
-    "    for (int i = threadIdx.x; i < TM * ROW; i += THREADS) {\n",
-    "        ind_vec<T, G> total = ind_load<G>(all + i * G);\n",
-    "        _Pragma(\"unroll 4\")\n",
-    "        for (unsigned s = 1; s < splits; s++) {\n",
-    "            const ind_vec<T, G> more = ind_load<G>(all + (long long)s * (TM * TN) + i * G);\n",
-    "            _Pragma(\"unroll\")\n",
-    "            for (int j = 0; j < G; j++) total.at[j] += more.at[j];\n",
-    "        }\n",
-    "        ind_store(sum + ind_sum_at<TN>(i / ROW, i % ROW * G), total);\n",
+    "    ind_vec<T, G> total[N];\n",
+    "    ind_add_parts<N, THREADS * G>(total, all, TM * TN, splits);\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < N; i++) {\n",
+    "        const int at = threadIdx.x + i * THREADS;\n",
+    "        ind_store(sum + ind_sum_at<TN>(at / ROW, at % ROW * G), total[i]);\n",
     "    }\n",
     "    __syncthreads();\n",
+    "    return true;\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_ADD_FRAGMENTS[] = {
+    "// The same for the accumulators of a warp; `part` numbers the warps of all tiles.\n",
+    "template <int NI>\n",
+    "static IND_INLINE bool ind_add_fragments(float (&acc)[NI][4], float *partials, unsigned *counters, unsigned part, unsigned split,\n",
+    "                                         unsigned splits) {\n",
+    "    if (splits == 1) return true;\n",
+    "    float *const all = partials + (long long)part * splits * (NI * 128) + (threadIdx.x & 31) * 4;\n",
+    "    ind_vec<float, 4> total[NI];\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < NI; i++)\n",
+    "        ind_store(all + (long long)split * (NI * 128) + i * 128, ind_vec<float, 4>{{acc[i][0], acc[i][1], acc[i][2], acc[i][3]}});\n",
+    "    if (!ind_last_warp(counters + part, splits)) return false;\n",
+    "    ind_add_parts<NI, 128>(total, all, NI * 128, splits);\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < NI * 4; i++) acc[i / 4][i % 4] = total[i / 4].at[i % 4];\n",
     "    return true;\n",
     "}\n",
     NULL,
@@ -2653,6 +2716,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(COMBINE_STRIDED, 0)                                                                                   \
     X(COMBINE_NEIGHBOURS, 0)                                                                              \
     X(LAST_BLOCK, 0)                                                                                   \
+    X(LAST_WARP, 0)                                                                                    \
     X(TURN, 0)                                                                                         \
     X(SPLIT_WORDS, IND__CG_NEEDS(IND__CG_TURN))                                                        \
     X(CLUSTER, 0)                                                                                      \
@@ -2670,7 +2734,9 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
     X(BULK_COPY, 0)                                                                                    \
     X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC))                                                            \
-    X(ADD_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE, IND__CG_LAST_BLOCK))                      \
+    X(ADD_PARTS, IND__CG_NEEDS(IND__CG_VEC))                                                           \
+    X(ADD_SUMS, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_SUM_TILE, IND__CG_LAST_BLOCK))                \
+    X(ADD_FRAGMENTS, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_LAST_WARP))                              \
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
@@ -9607,11 +9673,8 @@ typedef struct cg__mm_area {
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
-static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *t);
-static bool cg__mm_is_split(const ind__variant *v);
-static void cg__mm_write_first_k(ind__writer *w);
-static const char *cg__mm_write_split(ind__writer *w, const cg__mm_problem *p, const ind_expr blocks[3],
-                                      const char *const at[3]);
+static double cg__mm_split_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                const ind_target *t);
 static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p);
 static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols);
@@ -9693,7 +9756,7 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     double step = cg__mm_depth_cost(x, c, cg__mm_sum_bytes(p), t) * c->tile_k;
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
-           (t->product_start + latency) * ceil(per_sm / fit) + (splits > 1 ? cg__mm_split_cost(p, c, target) : 0);
+           (t->product_start + latency) * ceil(per_sm / fit) + (splits > 1 ? cg__mm_split_cost(x, p, c, target) : 0);
 }
 
 /* Bytes per cycle and SM of global memory, if all SMs read. */
@@ -9717,6 +9780,11 @@ static ind_expr cg__mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
 }
 
+static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v) {
+    const ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
+    return ind_expr_mul(ind_expr_mul(rows, columns), p->batch);
+}
+
 /* Blocks along n, then along m, then the batch and, fastest, the blocks that share a tile. With many columns of tiles
    the order is in stripes of up to 8 rows, column by column: resident blocks then read the fewest different rows and
    columns. */
@@ -9727,6 +9795,132 @@ static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *s
     blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
     blocks[1] = cg__mm_tiles(rows, *stripe);
     blocks[2] = ind__ok(v->of.tile.splits) ? ind_expr_mul(p->batch, v->of.tile.splits) : p->batch;
+}
+
+/* ================================================================================== src/cuda/templates/gemm/split.c */
+/* Products whose tiles are too few to fill the GPU: several blocks share the steps of k of a tile. Each block writes
+   its sums to memory. The last one of a tile adds them in the order of k, whichever block it is, and runs the epilogue.
+   So equal launches give equal results. In persistent blocks each warp does so for its rows of the tile. */
+
+/* ---- decisions */
+
+#define MM_LEAST_STEPS     4  /* steps of k that a block has at least */
+#define MM_EXCHANGE_SHARED 16 /* bytes of static shared memory of ind_last_block */
+
+static int64_t cg__mm_hinted_blocks(const cg__mm_problem *p, const cg__mm_config *c) {
+    const int64_t m = (int64_t)ceil(cg__mm_hinted_rows(p) / c->tile_m), n = ind_hint(p->size_n);
+    return ind_hint(p->batch) * m * ((n + c->tile_n - 1) / c->tile_n);
+}
+
+/* The number of blocks per tile with which each SM has `waves` blocks, at the hinted sizes; 1: none share a tile. */
+static int cg__mm_splits_of(const cg__mm_problem *p, const cg__mm_config *c, int waves, const ind_target *t) {
+    const int64_t blocks = cg__mm_hinted_blocks(p, c), steps = ind_hint(p->size_k) / c->tile_k / MM_LEAST_STEPS;
+    if (p->unsplit || blocks < 1) return 1;
+    const int64_t splits = (int64_t)waves * t->num_sms / blocks;
+    return splits > steps ? (steps < 1 ? 1 : (int)steps) : splits < 1 ? 1 : (int)splits;
+}
+
+/* Cycles of the exchange. Each block writes its sums, the last one reads those of all, about 16 vectors per thread at a
+   time. */
+static double cg__mm_split_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                const ind_target *t) {
+    const double bytes = (double)c->tile_m * c->tile_n * cg__mm_sum_bytes(p), latency = t->thresholds.product_latency;
+    const int warps = c->warps_m * c->warps_n, threads = x->persistent ? warps * 32 : x->threads(c);
+    const double together = 16.0 * 16 * threads < bytes ? 1 : floor(16.0 * 16 * threads / bytes);
+    const double move = bytes * c->splits / t->thresholds.product_l2_rate, wait = ceil(c->splits / together) * latency;
+    return (move > wait ? move : wait) + bytes / t->thresholds.product_l2_rate + 2 * latency;
+}
+
+/* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have. A counter is of a
+   tile, in persistent blocks of a warp's rows. */
+static void cg__mm_set_splits(cg__decider *d, const cg__mm_problem *p, const cg__mm_config *c, bool persistent) {
+    ind__variant *v = d->variant;
+    if (c->splits < 2) return;
+    ind_context *x = d->w.context;
+    const ind_expr one = ind_int(x, 1), deep = ind_int(x, (int64_t)c->tile_k * MM_LEAST_STEPS);
+    int stripe;
+    ind_expr blocks[3];
+    cg__mm_blocks(p, v, &stripe, blocks);
+    const ind_expr tiles = persistent ? cg__mm_all_tiles(p, v) : ind_expr_product(x, blocks, 3);
+    const int64_t fill = c->splits * ind_hint(tiles);
+    const ind_expr fills = ind_expr_floordiv(ind_int(x, fill), ind_expr_max(tiles, one));
+    v->of.tile.splits = ind_expr_max(ind_expr_min(fills, ind_expr_floordiv(p->size_k, deep)), one);
+    v->memory.num_counters = (uint32_t)(fill * (persistent ? c->warps_m : 1));
+    v->memory.partial_bytes = fill * c->tile_m * c->tile_n * cg__mm_sum_bytes(p);
+}
+
+static bool cg__mm_is_split(const ind__variant *v) {
+    return ind__ok(v->of.tile.splits);
+}
+
+/* ---- writing */
+
+/* "split", the block's number among those of its tile, and "tile". at[]: positions along the axes. Returns the position
+   of the batch. */
+static const char *cg__mm_write_split(ind__writer *w, const cg__mm_problem *p, const ind_expr blocks[3],
+                                      const char *const at[3]) {
+    const ind_expr splits = w->variant->of.tile.splits;
+    int64_t batch;
+    const bool single = ind_expr_is_int(p->batch, &batch) && batch == 1;
+    const char *outer = single ? "0" : "outer", *columns = cg__divisor(w, blocks[0]);
+    if (single) {
+        ind__textf(&w->code, "const unsigned split = %s, tile = %s + %s * %s;\n", at[2], at[0], columns, at[1]);
+        return outer;
+    }
+    ind__textf(&w->code, "const unsigned outer = %s, split = %s - outer * %s;\n", cg__quotient(w, at[2], splits, true),
+               at[2], cg__divisor(w, splits));
+    ind__textf(&w->code, "const unsigned tile = %s + %s * (%s + %s * outer);\n", at[0], columns, at[1],
+               cg__divisor(w, blocks[1]));
+    return outer;
+}
+
+/* The steps of the block: the first ones of a tile have one more if they do not divide. */
+static void cg__mm_write_steps(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const char *type = cg__int(w);
+    if (!cg__mm_is_split(w->variant)) {
+        ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", type, tile->k - 1, tile->k);
+        return;
+    }
+    const ind_expr steps = cg__mm_tiles(p->size_k, tile->k), each = ind_expr_floordiv(steps, tile->splits);
+    const ind_expr more = ind_expr_sub(steps, ind_expr_mul(each, tile->splits));
+    const char *each_text = cg__expr_string(w, each), *more_text = cg__expr_string(w, more);
+    ind__textf(&w->code, "const %s first_step = split * %s + (split < %s ? split : %s);\n", type, each_text, more_text,
+               more_text);
+    ind__textf(&w->code, "const %s steps = %s + (split < %s);\n", type, each_text, more_text);
+}
+
+/* "first_k" of a step of the block. */
+static void cg__mm_write_first_k(ind__writer *w) {
+    const char *type = cg__int(w);
+    if (cg__mm_is_split(w->variant))
+        ind__textf(&w->code, "const %s first_k = (first_step + step) * %d;\n", type, w->variant->of.tile.k);
+    else
+        ind__textf(&w->code, "const %s first_k = (%s)step * %d;\n", type, type, w->variant->of.tile.k);
+}
+
+/* Adds the sums of a tile's blocks, in the last of them. The others return. */
+static void cg__mm_write_exchange(ind__writer *w, const cg__mm_problem *p) {
+    const ind__variant *v = w->variant;
+    if (!cg__mm_is_split(v)) return;
+    ind__textf(
+        &w->code,
+        "if (!ind_add_sums<%d, %d, %d>(sum, reinterpret_cast<%s *>(partials), &counters[tile], tile, split, %s)) "
+        "return;\n",
+        v->of.tile.m, v->of.tile.n, v->threads, cg__mm_sum_type(p), cg__divisor(w, v->of.tile.splits));
+    cg__use(w, IND__CG_ADD_SUMS);
+}
+
+/* The same for the rows of a warp, in a loop over tiles. */
+static void cg__mm_write_warp_exchange(ind__writer *w) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    if (!cg__mm_is_split(w->variant)) return;
+    ind__textf(
+        &w->code,
+        "if (!ind_add_fragments(acc, reinterpret_cast<float *>(partials), counters, tile * %d + warp, split, %s)) "
+        "continue;\n",
+        tile->warps_m, cg__divisor(w, tile->splits));
+    cg__use(w, IND__CG_ADD_FRAGMENTS);
 }
 
 /* =================================================================================== src/cuda/templates/gemm/load.c */
@@ -10449,7 +10643,14 @@ static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
 
 static void cg__mm_begin_tiles(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "int stage = 0, phase = 0;\n#pragma unroll 1\n");
-    cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
+    if (!cg__mm_is_split(w->variant)) {
+        cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
+    } else {
+        const char *splits = cg__divisor(w, w->variant->of.tile.splits);
+        cg__begin(w, "for (unsigned share = blockIdx.x; share < tiles * %s; share += gridDim.x)", splits);
+        ind__textf(&w->code, "const unsigned split = share / tiles, tile = share - split * tiles;\n");
+        cg__mm_write_steps(w, p);
+    }
     cg__mm_write_tile_of(w, p);
 }
 
@@ -10503,7 +10704,7 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     cg__begin(w, "if (threadIdx.x == %d)", tile->warps_m * 32);
     cg__mm_begin_tiles(w, p);
     cg__begin(w, "for (int step = 0; step < steps; step++)");
-    ind__textf(&w->code, "const %s first_k = (%s)step * %d;\n", cg__int(w), cg__int(w), tile->k);
+    cg__mm_write_first_k(w);
     ind__textf(&w->code, "ind_barrier_wait(empty + stage, phase ^ 1);\nind_barrier_expect(full + stage, %d);\n",
                (tile->m + tile->n) * tile->k * 2);
     cg__mm_write_boxes(w, p, &p->a, 'a');
@@ -10536,6 +10737,7 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
     if (load) cg__mm_write_fetch(w, p, load, cols);
     cg__mm_write_tma_steps(w, p);
+    cg__mm_write_warp_exchange(w);
     if (store) {
         cg__mm_write_rounded_strips(w, p, store, cols);
         return;
@@ -10558,9 +10760,8 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
               barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
-    ind__textf(&w->code,
-               "const int steps = (int)((size_k + %d) / %d), warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n",
-               tile->k - 1, tile->k);
+    ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
+    if (!cg__mm_is_split(w->variant)) cg__mm_write_steps(w, p);
     ind__textf(&w->code,
                "const unsigned rows = (unsigned)((size_m + %d) / %d), columns = (unsigned)((size_n + %d) / %d);\n",
                tile->m - 1, tile->m, tile->n - 1, tile->n);
@@ -11156,113 +11357,6 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
                                             .alignment = 16,
                                             .main_loop = cg__mm_rows_main_loop};
 
-/* ================================================================================== src/cuda/templates/gemm/split.c */
-/* Products whose tiles are too few to fill the GPU: several blocks share the steps of k of a tile. Each block writes
-   its sums to memory. The last one of a tile adds them in the order of k, whichever block it is, and runs the epilogue.
-   So equal launches give equal results. */
-
-/* ---- decisions */
-
-#define MM_LEAST_STEPS     4  /* steps of k that a block has at least */
-#define MM_EXCHANGE_SHARED 16 /* bytes of static shared memory of ind_last_block */
-
-static int64_t cg__mm_hinted_blocks(const cg__mm_problem *p, const cg__mm_config *c) {
-    const int64_t m = (int64_t)ceil(cg__mm_hinted_rows(p) / c->tile_m), n = ind_hint(p->size_n);
-    return ind_hint(p->batch) * m * ((n + c->tile_n - 1) / c->tile_n);
-}
-
-/* The number of blocks per tile with which each SM has `waves` blocks, at the hinted sizes; 1: none share a tile. */
-static int cg__mm_splits_of(const cg__mm_problem *p, const cg__mm_config *c, int waves, const ind_target *t) {
-    const int64_t blocks = cg__mm_hinted_blocks(p, c), steps = ind_hint(p->size_k) / c->tile_k / MM_LEAST_STEPS;
-    if (p->unsplit || blocks < 1) return 1;
-    const int64_t splits = (int64_t)waves * t->num_sms / blocks;
-    return splits > steps ? (steps < 1 ? 1 : (int)steps) : splits < 1 ? 1 : (int)splits;
-}
-
-/* Cycles of the exchange: each block writes its sums, the last one reads those of all. */
-static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *t) {
-    const double bytes = (double)c->tile_m * c->tile_n * cg__mm_sum_bytes(p);
-    return bytes * (c->splits + 1) / t->thresholds.product_l2_rate + 2.0 * t->thresholds.product_latency;
-}
-
-/* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have. */
-static void cg__mm_set_splits(cg__decider *d, const cg__mm_problem *p, const cg__mm_config *c) {
-    ind__variant *v = d->variant;
-    if (c->splits < 2) return;
-    ind_context *x = d->w.context;
-    const ind_expr one = ind_int(x, 1);
-    int stripe;
-    ind_expr blocks[3];
-    cg__mm_blocks(p, v, &stripe, blocks);
-    const ind_expr tiles = ind_expr_product(x, blocks, 3);
-    const int64_t fill = c->splits * ind_hint(tiles);
-    const ind_expr fills = ind_expr_floordiv(ind_int(x, fill), ind_expr_max(tiles, one));
-    const ind_expr most = ind_expr_floordiv(p->size_k, ind_int(x, (int64_t)c->tile_k * MM_LEAST_STEPS));
-    v->of.tile.splits = ind_expr_max(ind_expr_min(fills, most), one);
-    v->memory.num_counters = (uint32_t)fill;
-    v->memory.partial_bytes = fill * c->tile_m * c->tile_n * cg__mm_sum_bytes(p);
-}
-
-static bool cg__mm_is_split(const ind__variant *v) {
-    return ind__ok(v->of.tile.splits);
-}
-
-/* ---- writing */
-
-/* "split", the block's number among those of its tile, and "tile". at[]: positions along the axes. Returns the position
-   of the batch. */
-static const char *cg__mm_write_split(ind__writer *w, const cg__mm_problem *p, const ind_expr blocks[3],
-                                      const char *const at[3]) {
-    const ind_expr splits = w->variant->of.tile.splits;
-    int64_t batch;
-    const bool single = ind_expr_is_int(p->batch, &batch) && batch == 1;
-    const char *outer = single ? "0" : "outer", *columns = cg__divisor(w, blocks[0]);
-    if (single) {
-        ind__textf(&w->code, "const unsigned split = %s, tile = %s + %s * %s;\n", at[2], at[0], columns, at[1]);
-        return outer;
-    }
-    ind__textf(&w->code, "const unsigned outer = %s, split = %s - outer * %s;\n", cg__quotient(w, at[2], splits, true),
-               at[2], cg__divisor(w, splits));
-    ind__textf(&w->code, "const unsigned tile = %s + %s * (%s + %s * outer);\n", at[0], columns, at[1],
-               cg__divisor(w, blocks[1]));
-    return outer;
-}
-
-/* The steps of the block: the first ones of a tile have one more if they do not divide. */
-static void cg__mm_write_steps(ind__writer *w, const cg__mm_problem *p) {
-    const ind__tile_plan *tile = &w->variant->of.tile;
-    const char *type = cg__int(w);
-    if (!cg__mm_is_split(w->variant)) {
-        ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", type, tile->k - 1, tile->k);
-        return;
-    }
-    const ind_expr steps = cg__mm_tiles(p->size_k, tile->k), each = ind_expr_floordiv(steps, tile->splits);
-    const ind_expr more = ind_expr_sub(steps, ind_expr_mul(each, tile->splits));
-    const char *each_text = cg__expr_string(w, each), *more_text = cg__expr_string(w, more);
-    ind__textf(&w->code, "const %s first_step = split * %s + (split < %s ? split : %s);\n", type, each_text, more_text,
-               more_text);
-    ind__textf(&w->code, "const %s steps = %s + (split < %s);\n", type, each_text, more_text);
-}
-
-/* "first_k" of a step of the block. */
-static void cg__mm_write_first_k(ind__writer *w) {
-    const bool split = cg__mm_is_split(w->variant);
-    ind__textf(&w->code, "const %s first_k = %s * %d;\n", cg__int(w), split ? "(first_step + step)" : "step",
-               w->variant->of.tile.k);
-}
-
-/* Adds the sums of a tile's blocks, in the last of them. The others return. */
-static void cg__mm_write_exchange(ind__writer *w, const cg__mm_problem *p) {
-    const ind__variant *v = w->variant;
-    if (!cg__mm_is_split(v)) return;
-    ind__textf(
-        &w->code,
-        "if (!ind_add_sums<%d, %d, %d>(sum, reinterpret_cast<%s *>(partials), &counters[tile], tile, split, %s)) "
-        "return;\n",
-        v->of.tile.m, v->of.tile.n, v->threads, cg__mm_sum_type(p), cg__divisor(w, v->of.tile.splits));
-    cg__use(w, IND__CG_ADD_SUMS);
-}
-
 /* ================================================================================= src/cuda/templates/gemm/choose.c */
 /* ---- the choice of a vector width ---- */
 
@@ -11345,7 +11439,8 @@ static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *
         x->fit(&c, p, depth, index_bits);
         if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
         cg__mm_try_config(x, p, &c, t, best);
-        const bool splits = !x->body && cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
+        const bool splits =
+            (!x->body || x->persistent) && cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
         const int most = splits ? cg__mm_occupancy(x, p, &c, t) : 0;
         for (int waves = 1; waves <= most; waves++) {
             c.splits = cg__mm_splits_of(p, &c, waves, t);
@@ -11369,12 +11464,13 @@ static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, cons
     return best;
 }
 
-/* Persistent blocks: one per SM, or per tile if there are fewer. */
+/* Persistent blocks: one per SM, or per share of a tile if there are fewer. */
 static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
-    const ind_expr tiles = ind_expr_mul(cg__mm_tiles(p->size_m, v->of.tile.m), cg__mm_tiles(p->size_n, v->of.tile.n));
-    v->grid[0] = ind_expr_min(ind_expr_mul(tiles, p->batch), ind_int(c, d->w.target->num_sms));
+    ind_expr tiles = cg__mm_all_tiles(p, v);
+    if (cg__mm_is_split(v)) tiles = ind_expr_mul(tiles, v->of.tile.splits);
+    v->grid[0] = ind_expr_min(tiles, ind_int(c, d->w.target->num_sms));
     v->grid[1] = v->grid[2] = ind_int(c, 1);
     v->blocks_per_sm = 1;
     cg__mm_set_boxes(d, p);
@@ -11420,7 +11516,7 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     v->memory.shared = ind_int(d->w.context, cg__mm_shared(x, p, c));
     int stripe;
     ind_expr blocks[3];
-    cg__mm_set_splits(d, p, c);
+    cg__mm_set_splits(d, p, c, x->persistent);
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
     if (x->persistent) cg__mm_set_persistent(d, p);

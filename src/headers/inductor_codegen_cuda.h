@@ -167,6 +167,7 @@ extern "C" {
 //@ cuda/emit/scan/sort.c
 //@ cuda/templates/gemm/problem.c
 //@ cuda/templates/gemm/template.c
+//@ cuda/templates/gemm/split.c
 //@ cuda/templates/gemm/load.c
 //@ cuda/templates/gemm/prologue.c
 //@ cuda/templates/gemm/mma.c
@@ -174,7 +175,6 @@ extern "C" {
 //@ cuda/templates/gemm/tma.c
 //@ cuda/templates/gemm/fma.c
 //@ cuda/templates/gemm/rows.c
-//@ cuda/templates/gemm/split.c
 //@ cuda/templates/gemm/choose.c
 //@ cuda/templates/gemm/epilogue.c
 //@ cuda/templates/gemm/fragments.c

@@ -86,6 +86,23 @@ static IND_INLINE bool ind_last_block(unsigned *counter, unsigned blocks) {
     __syncthreads();
     return last;
 }
+//@ LAST_WARP
+// The same among warps that share the counter.
+static IND_INLINE bool ind_last_warp(unsigned *counter, unsigned warps) {
+    unsigned before = 0;
+    __syncwarp();
+    if ((threadIdx.x & 31) == 0) {
+#ifdef IND_EMULATION
+        __threadfence();
+        before = atomicInc(counter, warps - 1);
+        __threadfence();
+#else
+        asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+                     : "=r"(before) : "l"(__cvta_generic_to_global(counter)), "r"(warps - 1) : "memory");
+#endif
+    }
+    return __shfl_sync(0xffffffffu, before, 0) == warps - 1;
+}
 //@ TURN
 // A block's number in the order in which blocks start, in thread 0. A block may wait for blocks with lower numbers:
 // they have started. The last block resets the counter to 0.

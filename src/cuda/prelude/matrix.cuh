@@ -237,28 +237,68 @@ template <int TN, int V, typename T> static IND_INLINE void ind_sum_read(T (&x)[
         for (int j = 0; j < G; j++) x[g + j] = v.at[j];
     }
 }
+//@ ADD_PARTS
+// total = the sum of `splits` parts that are `apart` elements apart, in their order. N vectors that are STEP elements apart.
+// About 16 loads are in flight.
+template <int N, int STEP, typename T, int G>
+static IND_INLINE void ind_add_parts(ind_vec<T, G> (&total)[N], const T *from, long long apart, unsigned splits) {
+    constexpr int AHEAD = N >= 16 ? 1 : 16 / N;
+    _Pragma("unroll")
+    for (int i = 0; i < N; i++) total[i] = {};
+    _Pragma("unroll 1")
+    for (unsigned first = 0; first < splits; first += AHEAD) {
+        ind_vec<T, G> more[AHEAD][N];
+        _Pragma("unroll")
+        for (int a = 0; a < AHEAD; a++)
+            _Pragma("unroll")
+            for (int i = 0; i < N; i++)
+                if (first + a < splits) more[a][i] = ind_load<G>(from + (first + a) * apart + i * STEP);
+        _Pragma("unroll")
+        for (int a = 0; a < AHEAD; a++)
+            _Pragma("unroll")
+            for (int ij = 0; ij < N * G; ij++)
+                if (first + a < splits) total[ij / G].at[ij % G] += more[a][ij / G].at[ij % G];
+    }
+}
 //@ ADD_SUMS
 // The blocks that share a tile write their sums to `partials`. Returns true in the last one, whose `sum` is then the sum of
 // all, added in the order of `split`.
 template <int TM, int TN, int THREADS, typename T>
 static IND_INLINE bool ind_add_sums(T *sum, T *partials, unsigned *counter, unsigned tile, unsigned split, unsigned splits) {
-    constexpr int G = 16 / sizeof(T), ROW = TN / G;
+    constexpr int G = 16 / sizeof(T), ROW = TN / G, N = TM * ROW / THREADS;
     if (splits == 1) return true;
-    T *const all = partials + (long long)tile * splits * (TM * TN);
-    for (int i = threadIdx.x; i < TM * ROW; i += THREADS)
-        ind_store(all + (long long)split * (TM * TN) + i * G, ind_load<G>(sum + ind_sum_at<TN>(i / ROW, i % ROW * G)));
+    T *const all = partials + (long long)tile * splits * (TM * TN) + threadIdx.x * G;
+    _Pragma("unroll")
+    for (int i = 0; i < N; i++) {
+        const int at = threadIdx.x + i * THREADS;
+        ind_store(all + (long long)split * (TM * TN) + i * THREADS * G, ind_load<G>(sum + ind_sum_at<TN>(at / ROW, at % ROW * G)));
+    }
     if (!ind_last_block(counter, splits)) return false;
-    for (int i = threadIdx.x; i < TM * ROW; i += THREADS) {
-        ind_vec<T, G> total = ind_load<G>(all + i * G);
-        _Pragma("unroll 4")
-        for (unsigned s = 1; s < splits; s++) {
-            const ind_vec<T, G> more = ind_load<G>(all + (long long)s * (TM * TN) + i * G);
-            _Pragma("unroll")
-            for (int j = 0; j < G; j++) total.at[j] += more.at[j];
-        }
-        ind_store(sum + ind_sum_at<TN>(i / ROW, i % ROW * G), total);
+    ind_vec<T, G> total[N];
+    ind_add_parts<N, THREADS * G>(total, all, TM * TN, splits);
+    _Pragma("unroll")
+    for (int i = 0; i < N; i++) {
+        const int at = threadIdx.x + i * THREADS;
+        ind_store(sum + ind_sum_at<TN>(at / ROW, at % ROW * G), total[i]);
     }
     __syncthreads();
+    return true;
+}
+//@ ADD_FRAGMENTS
+// The same for the accumulators of a warp; `part` numbers the warps of all tiles.
+template <int NI>
+static IND_INLINE bool ind_add_fragments(float (&acc)[NI][4], float *partials, unsigned *counters, unsigned part, unsigned split,
+                                         unsigned splits) {
+    if (splits == 1) return true;
+    float *const all = partials + (long long)part * splits * (NI * 128) + (threadIdx.x & 31) * 4;
+    ind_vec<float, 4> total[NI];
+    _Pragma("unroll")
+    for (int i = 0; i < NI; i++)
+        ind_store(all + (long long)split * (NI * 128) + i * 128, ind_vec<float, 4>{{acc[i][0], acc[i][1], acc[i][2], acc[i][3]}});
+    if (!ind_last_warp(counters + part, splits)) return false;
+    ind_add_parts<NI, 128>(total, all, NI * 128, splits);
+    _Pragma("unroll")
+    for (int i = 0; i < NI * 4; i++) acc[i / 4][i % 4] = total[i / 4].at[i % 4];
     return true;
 }
 //@ MMA_SUMS

@@ -59,6 +59,7 @@
     X(COMBINE_STRIDED, 0)                                                                                   \
     X(COMBINE_NEIGHBOURS, 0)                                                                              \
     X(LAST_BLOCK, 0)                                                                                   \
+    X(LAST_WARP, 0)                                                                                    \
     X(TURN, 0)                                                                                         \
     X(SPLIT_WORDS, IND__CG_NEEDS(IND__CG_TURN))                                                        \
     X(CLUSTER, 0)                                                                                      \
@@ -76,7 +77,9 @@
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
     X(BULK_COPY, 0)                                                                                    \
     X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC))                                                            \
-    X(ADD_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE, IND__CG_LAST_BLOCK))                      \
+    X(ADD_PARTS, IND__CG_NEEDS(IND__CG_VEC))                                                           \
+    X(ADD_SUMS, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_SUM_TILE, IND__CG_LAST_BLOCK))                \
+    X(ADD_FRAGMENTS, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_LAST_WARP))                              \
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \

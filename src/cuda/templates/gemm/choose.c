@@ -79,7 +79,8 @@ static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *
         x->fit(&c, p, depth, index_bits);
         if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
         cg__mm_try_config(x, p, &c, t, best);
-        const bool splits = !x->body && cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
+        const bool splits =
+            (!x->body || x->persistent) && cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
         const int most = splits ? cg__mm_occupancy(x, p, &c, t) : 0;
         for (int waves = 1; waves <= most; waves++) {
             c.splits = cg__mm_splits_of(p, &c, waves, t);
@@ -103,12 +104,13 @@ static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, cons
     return best;
 }
 
-/* Persistent blocks: one per SM, or per tile if there are fewer. */
+/* Persistent blocks: one per SM, or per share of a tile if there are fewer. */
 static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
-    const ind_expr tiles = ind_expr_mul(cg__mm_tiles(p->size_m, v->of.tile.m), cg__mm_tiles(p->size_n, v->of.tile.n));
-    v->grid[0] = ind_expr_min(ind_expr_mul(tiles, p->batch), ind_int(c, d->w.target->num_sms));
+    ind_expr tiles = cg__mm_all_tiles(p, v);
+    if (cg__mm_is_split(v)) tiles = ind_expr_mul(tiles, v->of.tile.splits);
+    v->grid[0] = ind_expr_min(tiles, ind_int(c, d->w.target->num_sms));
     v->grid[1] = v->grid[2] = ind_int(c, 1);
     v->blocks_per_sm = 1;
     cg__mm_set_boxes(d, p);
@@ -154,7 +156,7 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     v->memory.shared = ind_int(d->w.context, cg__mm_shared(x, p, c));
     int stripe;
     ind_expr blocks[3];
-    cg__mm_set_splits(d, p, c);
+    cg__mm_set_splits(d, p, c, x->persistent);
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
     if (x->persistent) cg__mm_set_persistent(d, p);

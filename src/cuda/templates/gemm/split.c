@@ -1,6 +1,6 @@
 /* Products whose tiles are too few to fill the GPU: several blocks share the steps of k of a tile. Each block writes
    its sums to memory. The last one of a tile adds them in the order of k, whichever block it is, and runs the epilogue.
-   So equal launches give equal results. */
+   So equal launches give equal results. In persistent blocks each warp does so for its rows of the tile. */
 
 /* ---- decisions */
 
@@ -20,27 +20,32 @@ static int cg__mm_splits_of(const cg__mm_problem *p, const cg__mm_config *c, int
     return splits > steps ? (steps < 1 ? 1 : (int)steps) : splits < 1 ? 1 : (int)splits;
 }
 
-/* Cycles of the exchange: each block writes its sums, the last one reads those of all. */
-static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *t) {
-    const double bytes = (double)c->tile_m * c->tile_n * cg__mm_sum_bytes(p);
-    return bytes * (c->splits + 1) / t->thresholds.product_l2_rate + 2.0 * t->thresholds.product_latency;
+/* Cycles of the exchange. Each block writes its sums, the last one reads those of all, about 16 vectors per thread at a
+   time. */
+static double cg__mm_split_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                const ind_target *t) {
+    const double bytes = (double)c->tile_m * c->tile_n * cg__mm_sum_bytes(p), latency = t->thresholds.product_latency;
+    const int warps = c->warps_m * c->warps_n, threads = x->persistent ? warps * 32 : x->threads(c);
+    const double together = 16.0 * 16 * threads < bytes ? 1 : floor(16.0 * 16 * threads / bytes);
+    const double move = bytes * c->splits / t->thresholds.product_l2_rate, wait = ceil(c->splits / together) * latency;
+    return (move > wait ? move : wait) + bytes / t->thresholds.product_l2_rate + 2 * latency;
 }
 
-/* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have. */
-static void cg__mm_set_splits(cg__decider *d, const cg__mm_problem *p, const cg__mm_config *c) {
+/* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have. A counter is of a
+   tile, in persistent blocks of a warp's rows. */
+static void cg__mm_set_splits(cg__decider *d, const cg__mm_problem *p, const cg__mm_config *c, bool persistent) {
     ind__variant *v = d->variant;
     if (c->splits < 2) return;
     ind_context *x = d->w.context;
-    const ind_expr one = ind_int(x, 1);
+    const ind_expr one = ind_int(x, 1), deep = ind_int(x, (int64_t)c->tile_k * MM_LEAST_STEPS);
     int stripe;
     ind_expr blocks[3];
     cg__mm_blocks(p, v, &stripe, blocks);
-    const ind_expr tiles = ind_expr_product(x, blocks, 3);
+    const ind_expr tiles = persistent ? cg__mm_all_tiles(p, v) : ind_expr_product(x, blocks, 3);
     const int64_t fill = c->splits * ind_hint(tiles);
     const ind_expr fills = ind_expr_floordiv(ind_int(x, fill), ind_expr_max(tiles, one));
-    const ind_expr most = ind_expr_floordiv(p->size_k, ind_int(x, (int64_t)c->tile_k * MM_LEAST_STEPS));
-    v->of.tile.splits = ind_expr_max(ind_expr_min(fills, most), one);
-    v->memory.num_counters = (uint32_t)fill;
+    v->of.tile.splits = ind_expr_max(ind_expr_min(fills, ind_expr_floordiv(p->size_k, deep)), one);
+    v->memory.num_counters = (uint32_t)(fill * (persistent ? c->warps_m : 1));
     v->memory.partial_bytes = fill * c->tile_m * c->tile_n * cg__mm_sum_bytes(p);
 }
 
@@ -87,9 +92,11 @@ static void cg__mm_write_steps(ind__writer *w, const cg__mm_problem *p) {
 
 /* "first_k" of a step of the block. */
 static void cg__mm_write_first_k(ind__writer *w) {
-    const bool split = cg__mm_is_split(w->variant);
-    ind__textf(&w->code, "const %s first_k = %s * %d;\n", cg__int(w), split ? "(first_step + step)" : "step",
-               w->variant->of.tile.k);
+    const char *type = cg__int(w);
+    if (cg__mm_is_split(w->variant))
+        ind__textf(&w->code, "const %s first_k = (first_step + step) * %d;\n", type, w->variant->of.tile.k);
+    else
+        ind__textf(&w->code, "const %s first_k = (%s)step * %d;\n", type, type, w->variant->of.tile.k);
 }
 
 /* Adds the sums of a tile's blocks, in the last of them. The others return. */
@@ -102,4 +109,16 @@ static void cg__mm_write_exchange(ind__writer *w, const cg__mm_problem *p) {
         "return;\n",
         v->of.tile.m, v->of.tile.n, v->threads, cg__mm_sum_type(p), cg__divisor(w, v->of.tile.splits));
     cg__use(w, IND__CG_ADD_SUMS);
+}
+
+/* The same for the rows of a warp, in a loop over tiles. */
+static void cg__mm_write_warp_exchange(ind__writer *w) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    if (!cg__mm_is_split(w->variant)) return;
+    ind__textf(
+        &w->code,
+        "if (!ind_add_fragments(acc, reinterpret_cast<float *>(partials), counters, tile * %d + warp, split, %s)) "
+        "continue;\n",
+        tile->warps_m, cg__divisor(w, tile->splits));
+    cg__use(w, IND__CG_ADD_FRAGMENTS);
 }

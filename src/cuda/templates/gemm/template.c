@@ -52,11 +52,8 @@ typedef struct cg__mm_area {
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
-static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *t);
-static bool cg__mm_is_split(const ind__variant *v);
-static void cg__mm_write_first_k(ind__writer *w);
-static const char *cg__mm_write_split(ind__writer *w, const cg__mm_problem *p, const ind_expr blocks[3],
-                                      const char *const at[3]);
+static double cg__mm_split_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                const ind_target *t);
 static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p);
 static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols);
@@ -138,7 +135,7 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     double step = cg__mm_depth_cost(x, c, cg__mm_sum_bytes(p), t) * c->tile_k;
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
-           (t->product_start + latency) * ceil(per_sm / fit) + (splits > 1 ? cg__mm_split_cost(p, c, target) : 0);
+           (t->product_start + latency) * ceil(per_sm / fit) + (splits > 1 ? cg__mm_split_cost(x, p, c, target) : 0);
 }
 
 /* Bytes per cycle and SM of global memory, if all SMs read. */
@@ -160,6 +157,11 @@ static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, con
 
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
+}
+
+static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v) {
+    const ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
+    return ind_expr_mul(ind_expr_mul(rows, columns), p->batch);
 }
 
 /* Blocks along n, then along m, then the batch and, fastest, the blocks that share a tile. With many columns of tiles

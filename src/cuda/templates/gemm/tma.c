@@ -122,7 +122,14 @@ static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
 
 static void cg__mm_begin_tiles(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "int stage = 0, phase = 0;\n#pragma unroll 1\n");
-    cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
+    if (!cg__mm_is_split(w->variant)) {
+        cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
+    } else {
+        const char *splits = cg__divisor(w, w->variant->of.tile.splits);
+        cg__begin(w, "for (unsigned share = blockIdx.x; share < tiles * %s; share += gridDim.x)", splits);
+        ind__textf(&w->code, "const unsigned split = share / tiles, tile = share - split * tiles;\n");
+        cg__mm_write_steps(w, p);
+    }
     cg__mm_write_tile_of(w, p);
 }
 
@@ -176,7 +183,7 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     cg__begin(w, "if (threadIdx.x == %d)", tile->warps_m * 32);
     cg__mm_begin_tiles(w, p);
     cg__begin(w, "for (int step = 0; step < steps; step++)");
-    ind__textf(&w->code, "const %s first_k = (%s)step * %d;\n", cg__int(w), cg__int(w), tile->k);
+    cg__mm_write_first_k(w);
     ind__textf(&w->code, "ind_barrier_wait(empty + stage, phase ^ 1);\nind_barrier_expect(full + stage, %d);\n",
                (tile->m + tile->n) * tile->k * 2);
     cg__mm_write_boxes(w, p, &p->a, 'a');
@@ -209,6 +216,7 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
     if (load) cg__mm_write_fetch(w, p, load, cols);
     cg__mm_write_tma_steps(w, p);
+    cg__mm_write_warp_exchange(w);
     if (store) {
         cg__mm_write_rounded_strips(w, p, store, cols);
         return;
@@ -231,9 +239,8 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
               barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
-    ind__textf(&w->code,
-               "const int steps = (int)((size_k + %d) / %d), warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n",
-               tile->k - 1, tile->k);
+    ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
+    if (!cg__mm_is_split(w->variant)) cg__mm_write_steps(w, p);
     ind__textf(&w->code,
                "const unsigned rows = (unsigned)((size_m + %d) / %d), columns = (unsigned)((size_n + %d) / %d);\n",
                tile->m - 1, tile->m, tile->n - 1, tile->n);

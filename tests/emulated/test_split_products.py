@@ -1,0 +1,127 @@
+"""Products whose blocks share the steps of k: every template, layouts, odd sizes, batches, computed operands, epilogues. The operands
+are small integers, so that every sum is exact in any order."""
+
+import numpy as np
+import pytest
+
+from emulation import IND_STAGE_PLAN, emulated, from_bf16, to_bf16
+
+
+@pytest.fixture(params=["forward", "random"])
+def libraries(request, device, monkeypatch):
+    """Libraries by their number of multiprocessors."""
+    found = {}
+
+    def get(sms):
+        if sms not in found:
+            found[sms] = emulated(device, monkeypatch, SMS=sms, ORDER=request.param)
+        return found[sms]
+
+    yield get
+    for library in found.values():
+        library.c.ind_context_destroy(library.context)
+
+
+@pytest.fixture
+def library(libraries):
+    return libraries(8)
+
+
+def whole(random, shape, dtype, most=3):
+    v = random.integers(-most, most + 1, shape)
+    return to_bf16(v.astype(np.float32)) if dtype == "bf16" else v.astype({"f16": np.float16, "f32": np.float32, "f64": np.float64, "i32": np.int32}[dtype])
+
+
+def numbers(a):
+    return (from_bf16(a) if a.dtype == np.uint16 else a).astype(np.float64)
+
+
+def graph(text):
+    return "graph split {\n  " + text.replace("; ", "\n  ") + "\n}\n"
+
+
+def plan_of(library, module):
+    return library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+
+
+def check(library, text, strategy, rows, shapes, want, dtype="bf16", out="f32", most=3):
+    """Launches with each number of rows, twice: both have the exact result."""
+    module = library.compile(graph(text), "split")
+    plan = plan_of(library, module)
+    first = plan[plan.index(f"    {strategy}") :]
+    assert "blocks that share a tile" in first[: first.index("arguments:")], plan
+    for m in rows:
+        random = np.random.default_rng(m)
+        arrays = {name: whole(random, shape(m), dtype, most) for name, shape in shapes.items()}
+        expected = want(*(numbers(a) for a in arrays.values()))
+        arrays["y"] = np.empty(expected.shape, {"f32": np.float32, "f64": np.float64, "i32": np.int32, "bf16": np.uint16}[out])
+        for _ in range(2):
+            arrays["y"][...] = 1
+            assert library.run(module, arrays, {"M": m} if "size M" in text else {}) == 0, library.error()
+            exact = to_bf16(expected.astype(np.float32)) if out == "bf16" else expected.astype(arrays["y"].dtype)
+            assert (arrays["y"] == exact).all(), m
+    library.c.ind_module_destroy(module)
+
+
+SIZE = "size M in [0, 4096] hint 40; "
+TENSOR = [
+    ("matmul, bulk-copied wgmma tiles", 8, 40, 72, 2056, "linear"),
+    ("matmul, bulk-copied wgmma tiles", 8, 40, 72, 2056, "matmul"),
+    ("matmul, wgmma tiles", 16, 100, 136, 2056, "linear"),
+    ("matmul, mma.sync tiles", 8, 40, 71, 2051, "linear"),
+    ("matmul, mma.sync tiles", 8, 40, 71, 2051, "matmul"),
+    ("matmul, mma.sync tiles", 16, 40, 72, 2056, "linear"),
+]
+
+
+@pytest.mark.parametrize("strategy, sms, m, n, k, op", TENSOR)
+def test_tensor_cores(libraries, strategy, sms, m, n, k, op):
+    """Launches with the hinted rows, fewer, more, and so many that no tile is shared."""
+    text = f"{SIZE}input x : bf16[M, {k}]; input w : bf16[{f'{n}, {k}' if op == 'linear' else f'{k}, {n}'}]; y = {op}(x, w); output y"
+    want = (lambda x, w: x @ w.T) if op == "linear" else (lambda x, w: x @ w)
+    shapes = {"x": lambda m: (m, k), "w": lambda m: (n, k) if op == "linear" else (k, n)}
+    check(libraries(sms), text.replace("hint 40", f"hint {m}"), strategy, [m, 3, 150, 0, 700], shapes, want, out="bf16")
+
+
+@pytest.mark.parametrize("dtype, out", [("f32", "f32"), ("f64", "f64"), ("i32", "i32")])
+def test_fma(library, dtype, out):
+    text = f"{SIZE}input x : {dtype}[M, 515]; input w : {dtype}[515, 37]; y = matmul(x, w); output y"
+    shapes = {"x": lambda m: (m, 515), "w": lambda m: (515, 37)}
+    check(library, text, "matmul, FMA tiles", [40, 1, 0, 700], shapes, lambda x, w: x @ w, dtype, out)
+
+
+def test_batched(libraries):
+    text = f"{SIZE}input x : f32[2, M, 3, 515]; input w : f32[2, 3, 515, 37]; p = transpose(x, 1, 2); y = matmul(p, w); output y"
+    shapes = {"x": lambda m: (2, m, 3, 515), "w": lambda m: (2, 3, 515, 37)}
+    check(libraries(64), text, "matmul, FMA tiles", [40, 2, 300], shapes, lambda x, w: x.transpose(0, 2, 1, 3) @ w, "f32")
+
+
+@pytest.mark.parametrize("k, sms, strategy", [(2048, 12, "matmul, bulk-copied wgmma tiles"), (2050, 32, "matmul, mma.sync tiles")])
+def test_batched_tensor_cores(libraries, k, sms, strategy):
+    text = f"{SIZE}input x : bf16[3, M, {k}]; input w : bf16[3, {k}, 72]; y = matmul(x, w); output y"
+    shapes = {"x": lambda m: (3, m, k), "w": lambda m: (3, k, 72)}
+    check(libraries(sms), text, strategy, [40, 1, 200], shapes, lambda x, w: x @ w, out="bf16")
+
+
+@pytest.mark.parametrize("dtype, strategy", [("bf16", "matmul, mma.sync tiles"), ("f32", "matmul, FMA tiles")])
+def test_computed_operand(library, dtype, strategy):
+    text = f"{SIZE}input x : {dtype}[M, 1040]; input w : {dtype}[24, 1040]; v = relu(x); y = linear(v, w); output y"
+    shapes = {"x": lambda m: (m, 1040), "w": lambda m: (24, 1040)}
+    check(library, text, strategy, [40, 7], shapes, lambda x, w: np.maximum(x, 0) @ w.T, dtype, dtype)
+
+
+@pytest.mark.parametrize("k, strategy", [(2056, "matmul, bulk-copied wgmma tiles"), (2051, "matmul, mma.sync tiles")])
+def test_epilogue(library, k, strategy):
+    """The products are below 256, so that rounding them to bf16 changes nothing."""
+    text = (f"{SIZE}input x : bf16[M, {k}]; input w : bf16[72, {k}]; input r : bf16[M, 72]; p = linear(x, w); f = cast(p, dtype=f32); "
+            "g = cast(r, dtype=f32); y = add(f, g); output y")
+    shapes = {"x": lambda m: (m, k), "w": lambda m: (72, k), "r": lambda m: (m, 72)}
+    check(library, text, strategy, [40, 130], shapes, lambda x, w, r: x @ w.T + r, most=1)
+
+
+@pytest.mark.parametrize("line", ["input x : f32[40, 24]; input w : f32[24, 37]", "input x : f32[4000, 515]; input w : f32[515, 4000]"], ids=["depth", "tiles"])
+def test_near_misses(library, line):
+    """Few steps, or enough tiles."""
+    module = library.compile(graph(line + "; y = matmul(x, w); output y"), "split")
+    assert "share a tile" not in plan_of(library, module)
+    library.c.ind_module_destroy(module)
