@@ -162,6 +162,10 @@ extern "C" {
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
+    X(product_exchange, 4500, "cycles of the exchange of sums between the blocks of a tile, besides moving them",       \
+      "60 timings of 13 products, H100")                                                                               \
+    X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                 \
+      "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
     X(full_registers, 64, "registers of a thread with which full_threads are resident", "65,536 registers")            \
     X(bounded_elements, 32, "elements of a row in a thread up to which the registers of its block are bounded",        \
@@ -2165,10 +2169,9 @@ static const char *const cg__prelude_SUM_TILE[] = {
 };
 static const char *const cg__prelude_ADD_PARTS[] = {
     "// total = the sum of `splits` parts that are `apart` elements apart, in their order. N vectors that are STEP elements apart.\n",
-    "// About 16 loads are in flight.\n",
-    "template <int N, int STEP, typename T, int G>\n",
+    "// AHEAD parts are in flight.\n",
+    "template <int AHEAD, int N, int STEP, typename T, int G>\n",
     "static IND_INLINE void ind_add_parts(ind_vec<T, G> (&total)[N], const T *from, long long apart, unsigned splits) {\n",
-    "    constexpr int AHEAD = N >= 16 ? 1 : 16 / N;\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 0; i < N; i++) total[i] = {};\n",
     "    _Pragma(\"unroll 1\")\n",
@@ -2203,7 +2206,7 @@ static const char *const cg__prelude_ADD_SUMS[] = {
     "    }\n",
     "    if (!ind_last_block(counter, splits)) return false;\n",
     "    ind_vec<T, G> total[N];\n",
-    "    ind_add_parts<N, THREADS * G>(total, all, TM * TN, splits);\n",
+    "    ind_add_parts<(N < 16 ? 16 / N : 1), N, THREADS * G>(total, all, TM * TN, splits);\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 0; i < N; i++) {\n",
     "        const int at = threadIdx.x + i * THREADS;\n",
@@ -2226,7 +2229,7 @@ static const char *const cg__prelude_ADD_FRAGMENTS[] = {
     "    for (int i = 0; i < NI; i++)\n",
     "        ind_store(all + (long long)split * (NI * 128) + i * 128, ind_vec<float, 4>{{acc[i][0], acc[i][1], acc[i][2], acc[i][3]}});\n",
     "    if (!ind_last_warp(counters + part, splits)) return false;\n",
-    "    ind_add_parts<NI, 128>(total, all, NI * 128, splits);\n",
+    "    ind_add_parts<(NI <= 8 ? 32 / NI : 1), NI, 128>(total, all, NI * 128, splits);\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 0; i < NI * 4; i++) acc[i / 4][i % 4] = total[i / 4].at[i % 4];\n",
     "    return true;\n",
@@ -9673,8 +9676,7 @@ typedef struct cg__mm_area {
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
-static double cg__mm_split_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                                const ind_target *t);
+static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target);
 static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p);
 static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
 static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols);
@@ -9739,6 +9741,24 @@ static double cg__mm_hinted_rows(const cg__mm_problem *p) {
     return (double)(p->few_rows && m > p->few_rows ? p->few_rows : m);
 }
 
+/* Tiles at the hinted sizes. */
+static int64_t cg__mm_hinted_tiles(const cg__mm_problem *p, const cg__mm_config *c) {
+    const int64_t m = (int64_t)ceil(cg__mm_hinted_rows(p) / c->tile_m), n = ind_hint(p->size_n);
+    return ind_hint(p->batch) * m * ((n + c->tile_n - 1) / c->tile_n);
+}
+
+/* Blocks of the busiest SM. */
+static double cg__mm_blocks_per_sm(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target) {
+    const int splits = c->splits > 1 ? c->splits : 1;
+    return ceil((double)cg__mm_hinted_tiles(p, c) * splits / target->num_sms);
+}
+
+/* Steps of k of a block. */
+static double cg__mm_hinted_steps(const cg__mm_problem *p, const cg__mm_config *c) {
+    const int64_t k = ind_hint(p->size_k);
+    return ceil((double)((k + c->tile_k - 1) / c->tile_k) / (c->splits > 1 ? c->splits : 1));
+}
+
 /* Estimated cycles. The blocks of an SM share its units, so their work adds up: the steps of k and the epilogue. A step
    takes at least the latency of a copy from L2, divided by the copies in flight. The latency of a block (start, first
    copies, epilogue) counts once for all resident blocks. (For the ten fastest configurations of each of 16 problems the
@@ -9746,17 +9766,13 @@ static double cg__mm_hinted_rows(const cg__mm_problem *p) {
 static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
-    const int64_t n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
-    const double tiles_m = ceil(cg__mm_hinted_rows(p) / c->tile_m), tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
-    const int splits = c->splits > 1 ? c->splits : 1;
-    const double per_sm = ceil((double)batch * tiles_m * tiles_n * splits / target->num_sms);
+    const double per_sm = cg__mm_blocks_per_sm(p, c, target), steps = cg__mm_hinted_steps(p, c);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
-    const double steps = ceil((double)((k + c->tile_k - 1) / c->tile_k) / splits);
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
     double step = cg__mm_depth_cost(x, c, cg__mm_sum_bytes(p), t) * c->tile_k;
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
-           (t->product_start + latency) * ceil(per_sm / fit) + (splits > 1 ? cg__mm_split_cost(x, p, c, target) : 0);
+           (t->product_start + latency) * ceil(per_sm / fit);
 }
 
 /* Bytes per cycle and SM of global memory, if all SMs read. */
@@ -9765,15 +9781,27 @@ static double cg__mm_memory_rate(const ind_target *t) {
     return rate * 100 / t->thresholds.product_clock / t->num_sms;
 }
 
-/* The same, and at least the time in which the operands are read. Of configurations that memory limits equally, the one
-   with less work is cheaper. */
-static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                          const ind_target *target) {
+/* Cycles in which the operands are read, if nothing else limits the product. Each time that the copies in flight are
+   replaced, an SM waits for a third of a latency. With more blocks per SM, which read more rows at once, the memory is
+   slower. (Off by at most 8 % for 20 forms of 6 products of 4 to 64 rows, H100.) */
+static double cg__mm_read_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                               const ind_target *target) {
+    const ind_thresholds *t = &target->thresholds;
     const double m = cg__mm_hinted_rows(p), n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
     const double bytes = (m * ind_dtype_bytes(p->a.memory) + n * ind_dtype_bytes(p->b.memory)) * k;
     const double read = bytes * (double)ind_hint(p->batch) / cg__mm_memory_rate(target) / target->num_sms;
-    const double floor = read + target->thresholds.product_start, cost = cg__mm_tile_cost(x, p, c, target);
-    return cost > floor ? cost : floor + cost / 64;
+    const double per_sm = cg__mm_blocks_per_sm(p, c, target), fit = cg__mm_occupancy(x, p, c, target);
+    const double together = per_sm < fit ? per_sm : fit;
+    const double replaced = per_sm * cg__mm_hinted_steps(p, c) / together / (c->stages - x->idle_stages);
+    return t->product_start + read * (1 + t->product_streams / 100.0 * (together - 1)) +
+           replaced * t->product_latency / 3;
+}
+
+/* The same, and at least the time in which the operands are read; and that of the exchange. */
+static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                          const ind_target *target) {
+    const double floor = cg__mm_read_cost(x, p, c, target), cost = cg__mm_tile_cost(x, p, c, target);
+    return (cost > floor ? cost : floor + cost / 64) + cg__mm_split_cost(p, c, target);
 }
 
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {
@@ -9807,28 +9835,21 @@ static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *s
 #define MM_LEAST_STEPS     4  /* steps of k that a block has at least */
 #define MM_EXCHANGE_SHARED 16 /* bytes of static shared memory of ind_last_block */
 
-static int64_t cg__mm_hinted_blocks(const cg__mm_problem *p, const cg__mm_config *c) {
-    const int64_t m = (int64_t)ceil(cg__mm_hinted_rows(p) / c->tile_m), n = ind_hint(p->size_n);
-    return ind_hint(p->batch) * m * ((n + c->tile_n - 1) / c->tile_n);
-}
-
 /* The number of blocks per tile with which each SM has `waves` blocks, at the hinted sizes; 1: none share a tile. */
 static int cg__mm_splits_of(const cg__mm_problem *p, const cg__mm_config *c, int waves, const ind_target *t) {
-    const int64_t blocks = cg__mm_hinted_blocks(p, c), steps = ind_hint(p->size_k) / c->tile_k / MM_LEAST_STEPS;
+    const int64_t blocks = cg__mm_hinted_tiles(p, c), steps = ind_hint(p->size_k) / c->tile_k / MM_LEAST_STEPS;
     if (p->unsplit || blocks < 1) return 1;
     const int64_t splits = (int64_t)waves * t->num_sms / blocks;
     return splits > steps ? (steps < 1 ? 1 : (int)steps) : splits < 1 ? 1 : (int)splits;
 }
 
-/* Cycles of the exchange. Each block writes its sums, the last one reads those of all, about 16 vectors per thread at a
-   time. */
-static double cg__mm_split_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                                const ind_target *t) {
-    const double bytes = (double)c->tile_m * c->tile_n * cg__mm_sum_bytes(p), latency = t->thresholds.product_latency;
-    const int warps = c->warps_m * c->warps_n, threads = x->persistent ? warps * 32 : x->threads(c);
-    const double together = 16.0 * 16 * threads < bytes ? 1 : floor(16.0 * 16 * threads / bytes);
-    const double move = bytes * c->splits / t->thresholds.product_l2_rate, wait = ceil(c->splits / together) * latency;
-    return (move > wait ? move : wait) + bytes / t->thresholds.product_l2_rate + 2 * latency;
+/* Cycles of the exchange: fences and counters; each block of an SM writes its sums, the last one reads those of all. */
+static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target) {
+    const ind_thresholds *t = &target->thresholds;
+    if (c->splits < 2) return 0;
+    const double bytes = (double)c->tile_m * c->tile_n * cg__mm_sum_bytes(p);
+    const double per_sm = cg__mm_blocks_per_sm(p, c, target);
+    return t->product_exchange + bytes * (c->splits + per_sm) / t->product_l2_rate;
 }
 
 /* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have. A counter is of a
@@ -9891,12 +9912,9 @@ static void cg__mm_write_steps(ind__writer *w, const cg__mm_problem *p) {
 }
 
 /* "first_k" of a step of the block. */
-static void cg__mm_write_first_k(ind__writer *w) {
-    const char *type = cg__int(w);
-    if (cg__mm_is_split(w->variant))
-        ind__textf(&w->code, "const %s first_k = (first_step + step) * %d;\n", type, w->variant->of.tile.k);
-    else
-        ind__textf(&w->code, "const %s first_k = (%s)step * %d;\n", type, type, w->variant->of.tile.k);
+static void cg__mm_write_first_k(ind__writer *w, const char *step) {
+    if (cg__mm_is_split(w->variant)) step = cg__string(w, "(first_step + %s)", step);
+    ind__textf(&w->code, "const %s first_k = %s * %d;\n", cg__int(w), step, w->variant->of.tile.k);
 }
 
 /* Adds the sums of a tile's blocks, in the last of them. The others return. */
@@ -9967,7 +9985,7 @@ static void cg__mm_begin_load(ind__writer *w, bool staged) {
     ind__textf(&w->code, "const auto load = [&](%s step%s) {\n", cg__int(w), staged ? ", int stage" : "");
     w->code.indent++;
     w->scope++;
-    cg__mm_write_first_k(w);
+    cg__mm_write_first_k(w, "step");
 }
 
 static void cg__mm_end_lambda(ind__writer *w) {
@@ -10222,7 +10240,7 @@ static void cg__mm_write_make(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "const auto make = [&](%s step, int stage) {\n", cg__int(w));
     w->code.indent++;
     w->scope++;
-    cg__mm_write_first_k(w);
+    cg__mm_write_first_k(w, "step");
     cg__mm_write_made(w, p, &p->a, 'a');
     cg__mm_write_made(w, p, &p->b, 'b');
     cg__mm_end_lambda(w);
@@ -10704,7 +10722,7 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     cg__begin(w, "if (threadIdx.x == %d)", tile->warps_m * 32);
     cg__mm_begin_tiles(w, p);
     cg__begin(w, "for (int step = 0; step < steps; step++)");
-    cg__mm_write_first_k(w);
+    cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));
     ind__textf(&w->code, "ind_barrier_wait(empty + stage, phase ^ 1);\nind_barrier_expect(full + stage, %d);\n",
                (tile->m + tile->n) * tile->k * 2);
     cg__mm_write_boxes(w, p, &p->a, 'a');
@@ -10936,7 +10954,7 @@ static void cg__mm_write_fma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "const auto put = [&](int half%s) {\n", step);
     w->code.indent++;
     w->scope++;
-    if (prologue) cg__mm_write_first_k(w);
+    if (prologue) cg__mm_write_first_k(w, "step");
     cg__mm_write_put(w, p, &p->a, 'a');
     cg__mm_write_put(w, p, &p->b, 'b');
     cg__mm_end_lambda(w);

@@ -239,10 +239,9 @@ template <int TN, int V, typename T> static IND_INLINE void ind_sum_read(T (&x)[
 }
 //@ ADD_PARTS
 // total = the sum of `splits` parts that are `apart` elements apart, in their order. N vectors that are STEP elements apart.
-// About 16 loads are in flight.
-template <int N, int STEP, typename T, int G>
+// AHEAD parts are in flight.
+template <int AHEAD, int N, int STEP, typename T, int G>
 static IND_INLINE void ind_add_parts(ind_vec<T, G> (&total)[N], const T *from, long long apart, unsigned splits) {
-    constexpr int AHEAD = N >= 16 ? 1 : 16 / N;
     _Pragma("unroll")
     for (int i = 0; i < N; i++) total[i] = {};
     _Pragma("unroll 1")
@@ -275,7 +274,7 @@ static IND_INLINE bool ind_add_sums(T *sum, T *partials, unsigned *counter, unsi
     }
     if (!ind_last_block(counter, splits)) return false;
     ind_vec<T, G> total[N];
-    ind_add_parts<N, THREADS * G>(total, all, TM * TN, splits);
+    ind_add_parts<(N < 16 ? 16 / N : 1), N, THREADS * G>(total, all, TM * TN, splits);
     _Pragma("unroll")
     for (int i = 0; i < N; i++) {
         const int at = threadIdx.x + i * THREADS;
@@ -296,7 +295,7 @@ static IND_INLINE bool ind_add_fragments(float (&acc)[NI][4], float *partials, u
     for (int i = 0; i < NI; i++)
         ind_store(all + (long long)split * (NI * 128) + i * 128, ind_vec<float, 4>{{acc[i][0], acc[i][1], acc[i][2], acc[i][3]}});
     if (!ind_last_warp(counters + part, splits)) return false;
-    ind_add_parts<NI, 128>(total, all, NI * 128, splits);
+    ind_add_parts<(NI <= 8 ? 32 / NI : 1), NI, 128>(total, all, NI * 128, splits);
     _Pragma("unroll")
     for (int i = 0; i < NI * 4; i++) acc[i / 4][i % 4] = total[i / 4].at[i % 4];
     return true;

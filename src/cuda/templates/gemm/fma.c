@@ -94,7 +94,7 @@ static void cg__mm_write_fma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "const auto put = [&](int half%s) {\n", step);
     w->code.indent++;
     w->scope++;
-    if (prologue) cg__mm_write_first_k(w);
+    if (prologue) cg__mm_write_first_k(w, "step");
     cg__mm_write_put(w, p, &p->a, 'a');
     cg__mm_write_put(w, p, &p->b, 'b');
     cg__mm_end_lambda(w);

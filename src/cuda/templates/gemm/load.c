@@ -41,7 +41,7 @@ static void cg__mm_begin_load(ind__writer *w, bool staged) {
     ind__textf(&w->code, "const auto load = [&](%s step%s) {\n", cg__int(w), staged ? ", int stage" : "");
     w->code.indent++;
     w->scope++;
-    cg__mm_write_first_k(w);
+    cg__mm_write_first_k(w, "step");
 }
 
 static void cg__mm_end_lambda(ind__writer *w) {

@@ -108,7 +108,7 @@ static void cg__mm_write_make(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "const auto make = [&](%s step, int stage) {\n", cg__int(w));
     w->code.indent++;
     w->scope++;
-    cg__mm_write_first_k(w);
+    cg__mm_write_first_k(w, "step");
     cg__mm_write_made(w, p, &p->a, 'a');
     cg__mm_write_made(w, p, &p->b, 'b');
     cg__mm_end_lambda(w);

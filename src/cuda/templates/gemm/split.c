@@ -7,28 +7,21 @@
 #define MM_LEAST_STEPS     4  /* steps of k that a block has at least */
 #define MM_EXCHANGE_SHARED 16 /* bytes of static shared memory of ind_last_block */
 
-static int64_t cg__mm_hinted_blocks(const cg__mm_problem *p, const cg__mm_config *c) {
-    const int64_t m = (int64_t)ceil(cg__mm_hinted_rows(p) / c->tile_m), n = ind_hint(p->size_n);
-    return ind_hint(p->batch) * m * ((n + c->tile_n - 1) / c->tile_n);
-}
-
 /* The number of blocks per tile with which each SM has `waves` blocks, at the hinted sizes; 1: none share a tile. */
 static int cg__mm_splits_of(const cg__mm_problem *p, const cg__mm_config *c, int waves, const ind_target *t) {
-    const int64_t blocks = cg__mm_hinted_blocks(p, c), steps = ind_hint(p->size_k) / c->tile_k / MM_LEAST_STEPS;
+    const int64_t blocks = cg__mm_hinted_tiles(p, c), steps = ind_hint(p->size_k) / c->tile_k / MM_LEAST_STEPS;
     if (p->unsplit || blocks < 1) return 1;
     const int64_t splits = (int64_t)waves * t->num_sms / blocks;
     return splits > steps ? (steps < 1 ? 1 : (int)steps) : splits < 1 ? 1 : (int)splits;
 }
 
-/* Cycles of the exchange. Each block writes its sums, the last one reads those of all, about 16 vectors per thread at a
-   time. */
-static double cg__mm_split_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                                const ind_target *t) {
-    const double bytes = (double)c->tile_m * c->tile_n * cg__mm_sum_bytes(p), latency = t->thresholds.product_latency;
-    const int warps = c->warps_m * c->warps_n, threads = x->persistent ? warps * 32 : x->threads(c);
-    const double together = 16.0 * 16 * threads < bytes ? 1 : floor(16.0 * 16 * threads / bytes);
-    const double move = bytes * c->splits / t->thresholds.product_l2_rate, wait = ceil(c->splits / together) * latency;
-    return (move > wait ? move : wait) + bytes / t->thresholds.product_l2_rate + 2 * latency;
+/* Cycles of the exchange: fences and counters; each block of an SM writes its sums, the last one reads those of all. */
+static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target) {
+    const ind_thresholds *t = &target->thresholds;
+    if (c->splits < 2) return 0;
+    const double bytes = (double)c->tile_m * c->tile_n * cg__mm_sum_bytes(p);
+    const double per_sm = cg__mm_blocks_per_sm(p, c, target);
+    return t->product_exchange + bytes * (c->splits + per_sm) / t->product_l2_rate;
 }
 
 /* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have. A counter is of a
@@ -91,12 +84,9 @@ static void cg__mm_write_steps(ind__writer *w, const cg__mm_problem *p) {
 }
 
 /* "first_k" of a step of the block. */
-static void cg__mm_write_first_k(ind__writer *w) {
-    const char *type = cg__int(w);
-    if (cg__mm_is_split(w->variant))
-        ind__textf(&w->code, "const %s first_k = (first_step + step) * %d;\n", type, w->variant->of.tile.k);
-    else
-        ind__textf(&w->code, "const %s first_k = (%s)step * %d;\n", type, type, w->variant->of.tile.k);
+static void cg__mm_write_first_k(ind__writer *w, const char *step) {
+    if (cg__mm_is_split(w->variant)) step = cg__string(w, "(first_step + %s)", step);
+    ind__textf(&w->code, "const %s first_k = %s * %d;\n", cg__int(w), step, w->variant->of.tile.k);
 }
 
 /* Adds the sums of a tile's blocks, in the last of them. The others return. */

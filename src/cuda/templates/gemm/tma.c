@@ -183,7 +183,7 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     cg__begin(w, "if (threadIdx.x == %d)", tile->warps_m * 32);
     cg__mm_begin_tiles(w, p);
     cg__begin(w, "for (int step = 0; step < steps; step++)");
-    cg__mm_write_first_k(w);
+    cg__mm_write_first_k(w, cg__string(w, "(%s)step", cg__int(w)));
     ind__textf(&w->code, "ind_barrier_wait(empty + stage, phase ^ 1);\nind_barrier_expect(full + stage, %d);\n",
                (tile->m + tile->n) * tile->k * 2);
     cg__mm_write_boxes(w, p, &p->a, 'a');
