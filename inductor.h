@@ -1919,6 +1919,10 @@ typedef struct ind_compile_desc {
        64 bytes per point for each 8 bits of the number of elements (of rows, if points store whole rows), and about ten
        more launches. The schedule's text shows the choice: "in order: ..". */
     bool deterministic;
+    /* The result of a row of a product, or of a reduction along rows, has the same bits whatever the number of rows is,
+       for launches of one module with a symbolic number of rows and the same alignment of pointers. Products have then
+       no variant for few rows, and no blocks share a tile or a row: products of few rows take longer. */
+    bool batch_invariant;
     /* Kernels have variants with conditions on sizes and on pointer alignment; a launch takes the first variant whose
        conditions hold. The module is compiled with the variant that the hints and aligned pointers select. Any other
        variant is compiled by the first launch that needs it; that launch takes as long as a compile and may fail like
@@ -27791,6 +27795,8 @@ static const char *ind__compilation_origin(uint32_t node, void *user) {
 static ind_status ind__compile_schedule(ind__compilation *k) {
     const bool planned = k->device == IND_DEVICE_CUDA || k->desc.emit_only;
     if (planned) ind__target_fusion(&k->target, &k->desc.fusion);
+    k->lowered->batch_invariant = k->desc.batch_invariant;
+    k->desc.fusion.disable_split |= k->desc.batch_invariant;
     ind_status status = ind__split_reductions(k->lowered, &k->desc.fusion);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
     if (!status)

@@ -11286,7 +11286,7 @@ static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
     ind__known_bounds(p->size_m, &least, &most);
     if (least > MM_MOST_ROWS) return;
     if (most > MM_MOST_ROWS) {
-        if (!(d->assume & IND__ASSUME_FEW_ROWS)) return;
+        if (!(d->assume & IND__ASSUME_FEW_ROWS) || d->w.schedule->program->batch_invariant) return;
         most = ind_hint(p->size_m) <= MM_MOST_ROWS ? ind_hint(p->size_m) : 1;
     }
     p->few_rows = 1;
@@ -11561,7 +11561,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_rows(d, p);
-    p->unsplit = ind__body_unbacked(d->w.schedule->program, d->w.body);
+    p->unsplit = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }
@@ -13075,6 +13075,7 @@ static bool cg__can_split(cg__decider *d, ind_strategy strategy) {
     cg__pass pass[IND__CG_MAX_PASSES];
     d->variant->strategy = strategy;
     if (d->w.kernel->run || ind__body_unbacked(d->w.schedule->program, d->w.body)) return false;
+    if (d->w.schedule->program->batch_invariant && strategy == IND_STRATEGY_ROW_SPLIT) return false;
     return d->plan->domain.rrank > 0 && cg__passes(&d->w, pass) == 1;
 }
 

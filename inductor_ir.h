@@ -1351,11 +1351,12 @@ typedef struct ind__lowered {
     ind__copied_whole *copied_whole; /* for the schedule's text */
     uint32_t num_copied_whole, cap_copied_whole;
     ind_realise_policy policy;
-    bool layouts_fixed; /* all loads and stores are linear from then on */
-    ind__arena boxes;   /* boxes and storages */
-    void *storages;     /* every storage, newest first */
-    uint32_t origin;    /* graph node being lowered now: recorded in new loops and storages */
-    int channels_last;  /* dimensions of its results, if these have channels last; 0: they do not */
+    bool batch_invariant; /* what computes a row must not depend on the number of rows */
+    bool layouts_fixed;   /* all loads and stores are linear from then on */
+    ind__arena boxes;     /* boxes and storages */
+    void *storages;       /* every storage, newest first */
+    uint32_t origin;      /* graph node being lowered now: recorded in new loops and storages */
+    int channels_last;    /* dimensions of its results, if these have channels last; 0: they do not */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
     uint32_t num_unbacked;
     const char *note; /* recorded in new loops */

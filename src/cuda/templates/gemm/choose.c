@@ -183,7 +183,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_rows(d, p);
-    p->unsplit = ind__body_unbacked(d->w.schedule->program, d->w.body);
+    p->unsplit = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }

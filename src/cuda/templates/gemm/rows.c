@@ -267,7 +267,7 @@ static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
     ind__known_bounds(p->size_m, &least, &most);
     if (least > MM_MOST_ROWS) return;
     if (most > MM_MOST_ROWS) {
-        if (!(d->assume & IND__ASSUME_FEW_ROWS)) return;
+        if (!(d->assume & IND__ASSUME_FEW_ROWS) || d->w.schedule->program->batch_invariant) return;
         most = ind_hint(p->size_m) <= MM_MOST_ROWS ? ind_hint(p->size_m) : 1;
     }
     p->few_rows = 1;
