@@ -5,17 +5,17 @@
    slice(constant_pad_nd(x)): a copy with longer rows, and a view of it with the sizes of x. The product has its sizes,
    its result and its epilogue as before, and nothing reads the padding. A copy of constants is prepared. */
 
-#define GRAPH__PADDED_TO  8  /* elements of 2 bytes in a copy of 16 bytes */
-#define GRAPH__MAX_VIEWS  16 /* views over a tensor that are looked through */
-#define GRAPH__FEW_ROWS 2  /* products of so few rows or columns read the other operand once, in vectors */
-/* Multiply-adds in the time of a byte of memory traffic, if the elements of one operand are loaded one by one (bf16,
-   4097 x 4095 x 4103, H100: 3,788 us with both, about 200 us with neither; 4,270 bytes per ns). */
-#define GRAPH__UNALIGNED_MACS 9.0
+#define GRAPH__PADDED_TO   8  /* elements of 2 bytes in a copy of 16 bytes */
+#define GRAPH__MAX_VIEWS   16 /* views over a tensor that are looked through */
+#define GRAPH__FEW_ROWS    2  /* products of so few rows or columns read the other operand once */
+#define GRAPH__LOADED_TILE 128.0
+/* Bytes of memory traffic in the time in which one element is loaded into a tile, beyond its share of a 16-byte copy
+   (bf16, 4097 x 4095 x 4103, H100: 3,788 us for 1.09e9 elements, about 200 us if copied; 4,270 bytes per ns). */
+#define GRAPH__LOADED_BYTES 14.0
 
 typedef struct graph__padded_operand {
     uint32_t tensor, index; /* its number among the operands of the node */
     int along;              /* the dimension along which its rows lie */
-    double bytes;           /* that padding moves in each run */
 } graph__padded_operand;
 
 typedef struct graph__padded_product {
@@ -129,17 +129,31 @@ static double graph__padding_bytes(const graph__pad_search *s, uint32_t tensor) 
     return 2 * graph__bytes_of(s->g, tensor) + s->options->launch_bytes;
 }
 
-/* Sets saved and cost, and the refusal if it costs more. */
-static void graph__weigh_padding(const graph__pad_search *s, graph__padded_product *p, uint32_t a, uint32_t b) {
+/* Bytes of memory traffic in the time of loading an operand element by element, into tiles of the result. `other`: the
+   size of the result along which the operand is loaded again for each tile. */
+static double graph__loading_bytes(double multiplications, double other) {
+    return multiplications / other * ceil(other / GRAPH__LOADED_TILE) * GRAPH__LOADED_BYTES;
+}
+
+/* Sets saved and cost, and the refusal if it costs more. a: the number of the first matrix among the operands. */
+static void graph__weigh_padding(const graph__pad_search *s, graph__padded_product *p, uint32_t a) {
     const ind__node *n = &s->g->node[p->node];
-    const ind__tensor_info *x = &s->g->tensor[n->operand[a]], *w = &s->g->tensor[n->operand[b]];
+    const ind__tensor_info *x = &s->g->tensor[n->operand[a]], *w = &s->g->tensor[n->operand[a + 1]];
     const ind__tensor_info *y = &s->g->tensor[n->result];
     const double depth = (double)ind_hint(x->size[x->rank - 1]), columns = (double)ind_hint(y->size[y->rank - 1]);
     const double rows = graph__hinted_elements(y, w->rank > 2 ? y->rank - 2 : 0, y->rank - 1);
-    p->saved = p->num * graph__hinted_elements(y, 0, y->rank) * depth / GRAPH__UNALIGNED_MACS;
-    for (uint32_t k = 0; k < p->num; k++) p->cost += p->operand[k].bytes = graph__padding_bytes(s, p->operand[k].tensor);
+    if (rows < 1 || columns < 1) {
+        p->refusal = "it is empty at the hints of the sizes";
+        return;
+    }
+    for (uint32_t k = 0; k < p->num; k++) {
+        const graph__padded_operand *o = &p->operand[k];
+        const bool again = k > 0 && o->tensor == p->operand[0].tensor;
+        p->saved += graph__loading_bytes(graph__hinted_elements(y, 0, y->rank) * depth, o->index == a ? columns : rows);
+        p->cost += again ? 0 : graph__padding_bytes(s, o->tensor);
+    }
     if (s->forced || p->refusal) return;
-    if (rows <= GRAPH__FEW_ROWS || columns <= GRAPH__FEW_ROWS)
+    if (p->cost > 0 && (rows <= GRAPH__FEW_ROWS || columns <= GRAPH__FEW_ROWS))
         p->refusal = "few rows read the other operand once";
     else if (p->saved <= p->cost + s->options->launch_bytes)
         p->refusal = "the product is small beside the copies";
@@ -167,7 +181,7 @@ static bool graph__read_padded(const graph__pad_search *s, uint32_t node, graph_
         *o = (graph__padded_operand){.tensor = n->operand[at[k]], .index = at[k]};
         p->num += graph__is_unaligned(g, o, &p->refusal);
     }
-    if (p->num) graph__weigh_padding(s, p, at[0], at[1]);
+    if (p->num) graph__weigh_padding(s, p, at[0]);
     return p->num != 0;
 }
 
@@ -237,12 +251,12 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n);
 
 static void graph__log_padded(const graph__rewrite *r, const graph__padded_product *p) {
     const ind__node *n = &r->from->node[p->node];
-    const char *name[2] = {0};
-    for (uint32_t k = 0; k < p->num; k++) name[k] = r->from->tensor[p->operand[k].tensor].name;
+    const bool both = p->num > 1 && p->operand[0].tensor != p->operand[1].tensor;
     graph__log(r->log, "pad_products", false,
                "%s (%s): rows of %s%s%s are padded to a multiple of %d elements: saves %.0f bytes, costs %.0f",
-               r->from->tensor[n->result].name, ind__op_name(n->op), name[0], p->num > 1 ? " and " : "",
-               p->num > 1 ? name[1] : "", GRAPH__PADDED_TO, p->saved, p->cost);
+               r->from->tensor[n->result].name, ind__op_name(n->op), r->from->tensor[p->operand[0].tensor].name,
+               both ? " and " : "", both ? r->from->tensor[p->operand[1].tensor].name : "", GRAPH__PADDED_TO, p->saved,
+               p->cost);
 }
 
 /* Adds the product of node i, with padded operands. False: the new graph failed. */
