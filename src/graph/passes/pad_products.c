@@ -156,7 +156,7 @@ static void graph__weigh_padding(const graph__pad_search *s, graph__padded_produ
     if (p->cost > 0 && (rows <= GRAPH__FEW_ROWS || columns <= GRAPH__FEW_ROWS))
         p->refusal = "few rows read the other operand once";
     else if (p->saved <= p->cost + s->options->launch_bytes)
-        p->refusal = "the product is small beside the copies";
+        p->refusal = "the product is small";
 }
 
 /* Finds the two matrices of a product: numbers of operands. */
