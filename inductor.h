@@ -1878,6 +1878,7 @@ typedef enum ind_stage {
     X(PATTERNS, "patterns")             /* matches of patterns: ind_pattern_register */                                \
     X(MERGE_PRODUCTS, "merge_products") /* products of one tensor with weights */                                      \
     X(BATCH_PRODUCTS, "batch_products") /* products of all matrices of a tensor; only if enabled_patterns names it */  \
+    X(PAD_PRODUCTS, "pad_products")     /* products whose operands no 16-byte copy reaches */                          \
     X(REINPLACE, "reinplace")           /* the order in which updates can be written in place */                       \
     X(PREPARE, "prepare")               /* what depends on constants alone is computed once: ind_module_prepare */
 
@@ -2385,6 +2386,7 @@ typedef struct ind__pass_options {
     const struct ind__pattern *builtin;               /* NULL: none */
     bool prepared;       /* what depends on constants alone is computed once, not in every run */
     double launch_bytes; /* memory traffic in the time of a launch */
+    bool tensor_cores;   /* the target multiplies 16-bit elements on tensor cores */
     ind__pass_log *log;
 } ind__pass_options;
 ind_status ind__graph_optimise(const ind_graph *g, const ind__pass_options *options, ind_graph **out);
@@ -5615,10 +5617,21 @@ static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_
     return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
 }
 
+/* True for a slice of a pad of 16-bit elements, which may be transposed: PAD_PRODUCTS writes it. */
+static bool graph__has_padded_rows(const ind_graph *g, uint32_t tensor) {
+    const ind__node *n = graph__producer_of(g, tensor);
+    while (n->op == IND_OP_PERMUTE || n->op == IND_OP_TRANSPOSE) n = graph__producer_of(g, n->operand[0]);
+    if (n->op != IND_OP_SLICE || ind_dtype_bytes(g->tensor[tensor].dtype) != 2) return false;
+    return graph__producer_of(g, n->operand[0])->op == IND_OP_CONSTANT_PAD_ND;
+}
+
 /* Returns operand k stored in memory, for kernels that read each of its elements many times. */
 static ind__box *graph__stored_operand(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__lower_operand_box(l, k);
-    return ind__box_realise(l->w->program, x) == IND_OK ? x : NULL;
+    if (ind__box_realise(l->w->program, x) != IND_OK) return NULL;
+    if (graph__has_padded_rows(l->w->graph, l->node->operand[k]))
+        l->w->program->buffer[x->storage->buffer].padded_rows = true;
+    return x;
 }
 
 /* ================================================================================== src/graph/lowerings/pointwise.c */
@@ -14583,12 +14596,33 @@ static ind_value graph__lower_constant_pad(ind_ops *o, const ind_expr *index, in
     return graph__lower_inside(o, l, 0, inside, at, graph__lower_number(o, outside, l->result->dtype));
 }
 
+/* True for an unstored value that is computed from the maxima of a softmax. */
+static bool graph__is_unstored_softmax(const ind__lowered *p, const ind__box *x) {
+    const ind_body *b = x->storage->body;
+    for (uint32_t i = 1; b && i < b->num_inst; i++) {
+        const ind__buffer *from = &p->buffer[b->inst[i].source];
+        if (b->inst[i].op == IND_LOOP_LOAD && from->kind == IND__BUFFER_COMPUTED &&
+            p->loop[from->loop].reduction == IND_REDUCE_ONLINE_SOFTMAX)
+            return true;
+    }
+    return false;
+}
+
+/* A softmax is stored before it is padded. In the ranges of the pad it would be a kernel of its own, which reads scores
+   rounded for memory. Their difference from a maximum of unrounded scores may be large. */
+static ind_status graph__lower_constant_pads(graph__lower_ctx *l, ind__box **results) {
+    ind__box *x = graph__lower_operand_box(l, 0);
+    if (!x) return ind__failed(l->context);
+    ind_status status = graph__is_unstored_softmax(l->w->program, x) ? ind__box_realise(l->w->program, x) : IND_OK;
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__lower_constant_pad, results);
+}
+
 static ind_status graph__lower_pad(graph__lower_ctx *l, ind__box **results) {
     int mode = ind__pad_mode_of(l->node->op, l->node->attr), rank = l->result->rank;
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr map[IND_MAX_RANK];
-    if (mode == IND__PAD_CONSTANT)
-        return graph__lower_loop(l, l->result->dtype, l->result->size, rank, graph__lower_constant_pad, results);
+    if (mode == IND__PAD_CONSTANT) return graph__lower_constant_pads(l, results);
     graph__lower_same_indices(l, map);
     for (int d = rank - l->node->attr[0].count / 2; d < rank; d++) {
         map[d] = ind_expr_sub(map[d], ind__pad_of(l->context, &l->node->attr[0], rank, d, 0));
@@ -23624,6 +23658,7 @@ static void ind__pass_log_json(ind__text *t, const ind__pass_log *log) {
        DCE    needs  nothing (it chooses what is copied)        keeps  inputs and constants: they stay bindings
        CANONICAL  one form for ops with several                 keeps  everything; patterns know this form
        ALGEBRA    parts of one tensor, dead updates             keeps  everything
+       PAD_PRODUCTS  after patterns and merged products, once   keeps  everything
        REINPLACE  after all others: changes the order           keeps  everything
 
    Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. Then a round finds the matches of all
@@ -23638,6 +23673,7 @@ typedef struct graph__seen {
 
 typedef struct graph__product_search graph__product_search;
 typedef struct graph__batch_search graph__batch_search;
+typedef struct graph__pad_search graph__pad_search;
 
 typedef struct graph__rewrite {
     const ind_graph *from;
@@ -23653,6 +23689,7 @@ typedef struct graph__rewrite {
     uint32_t *application_of;            /* by node: 1 + the application that replaces an output; 0: none */
     const graph__product_search *merged; /* NULL: products are not merged in this iteration */
     const graph__batch_search *batched;  /* NULL: nor become batches */
+    const graph__pad_search *padded;     /* NULL: nor are their operands padded */
     uint32_t applied;
     const ind_pass_desc *pass;           /* a pass of the user, in place of the built-in ones; or NULL */
     uint32_t *users;                     /* readers of every tensor of `from`; NULL: not known */
@@ -26445,6 +26482,288 @@ static bool graph__batch_products(graph__rewrite *r, uint32_t i, uint32_t *opera
     return true;
 }
 
+/* ================================================================================== src/graph/passes/pad_products.c */
+/* ---- products whose operands no 16-byte copy reaches: their rows are padded in memory
+
+   Tensor cores take tiles of 16-bit elements, which are copied 8 at a time if every row of an operand starts at a
+   multiple of 8 elements. Otherwise they are loaded one by one. So an operand x with other rows becomes
+   slice(constant_pad_nd(x)): a copy with longer rows, and a view of it with the sizes of x. The product has its sizes,
+   its result and its epilogue as before, and nothing reads the padding. A copy of constants is prepared. */
+
+#define GRAPH__PADDED_TO   8  /* elements of 2 bytes in a copy of 16 bytes */
+#define GRAPH__MAX_VIEWS   16 /* views over a tensor that are looked through */
+#define GRAPH__FEW_ROWS    2  /* products of so few rows or columns read the other operand once */
+#define GRAPH__LOADED_TILE 128.0
+/* Bytes of memory traffic in the time in which one element is loaded into a tile, beyond its share of a 16-byte copy
+   (bf16, 4097 x 4095 x 4103, H100: 3,788 us for 1.09e9 elements, about 200 us if copied; 4,270 bytes per ns). */
+#define GRAPH__LOADED_BYTES 14.0
+
+typedef struct graph__padded_operand {
+    uint32_t tensor, index; /* its number among the operands of the node */
+    int along;              /* the dimension along which its rows lie */
+} graph__padded_operand;
+
+typedef struct graph__padded_product {
+    uint32_t node, num;
+    graph__padded_operand operand[2];
+    double saved, cost; /* bytes of memory traffic in the same time, at the hints */
+    const char *refusal;
+} graph__padded_product;
+
+struct graph__pad_search {
+    const ind_graph *g;
+    const ind__pass_options *options;
+    bool forced; /* whatever it costs */
+    ind__arena arena;
+    pattern__uses uses;
+    graph__padded_product *product;
+    uint32_t num;
+    uint32_t *product_of; /* by node: 1 + its product; 0: it is not padded */
+};
+
+/* ---- where an operand lies in memory */
+
+/* Applies a view to strides and offset. False: the result may be a copy, or it is found by indices. */
+static bool graph__follow_view(const ind_graph *g, uint32_t tensor, ind_expr *stride, ind_expr *offset) {
+    const ind__tensor_info *t = &g->tensor[tensor];
+    const ind__node *n = &g->node[t->node];
+    const uint32_t from = n->operand[0];
+    ind_expr to[IND_MAX_RANK];
+    ind__view v = {g->context, *n, tensor - n->result, from, g->tensor[from], *t, false};
+    if (n->num_operands != 1 || n->op == IND_OP_AS_STRIDED) return false;
+    v.from.stride = stride;
+    *offset = ind_expr_add(*offset, ind__view_offset(g, &v));
+    if (!ind__views[n->op].stride(&v, stride, to)) return false;
+    memcpy(stride, to, (size_t)t->rank * sizeof *to);
+    return ind__ok(*offset);
+}
+
+/* Finds strides and offset of a tensor in its memory. A computed tensor is contiguous. */
+static bool graph__find_strides(const ind_graph *g, uint32_t tensor, ind_expr stride[IND_MAX_RANK], ind_expr *offset) {
+    uint32_t view[GRAPH__MAX_VIEWS];
+    int num = 0;
+    ind_expr row[IND_MAX_RANK];
+    while (ind__views[graph__producer_of(g, tensor)->op].stride) {
+        if (num == GRAPH__MAX_VIEWS) return false;
+        view[num++] = tensor;
+        tensor = graph__producer_of(g, tensor)->operand[0];
+    }
+    ind__tensor_info root = g->tensor[tensor];
+    root.stride = NULL;
+    memcpy(stride, ind__strides_of(g->context, &root, row), (size_t)root.rank * sizeof *row);
+    *offset = ind_int(g->context, 0);
+    while (num > 0)
+        if (!graph__follow_view(g, view[--num], stride, offset)) return false;
+    return true;
+}
+
+static bool graph__is_aligned(ind_expr e, bool *hinted) {
+    *hinted = *hinted && ind_hint(e) % GRAPH__PADDED_TO == 0;
+    return ind_known_multiple(e, GRAPH__PADDED_TO);
+}
+
+static bool graph__has_data_sizes(const ind_graph *g, const ind__tensor_info *t) {
+    for (int d = 0; g->data_sizes.num && d < t->rank; d++)
+        if (ind__unbacked_in(g->data_sizes.unbacked, g->data_sizes.num, t->size[d])) return true;
+    return false;
+}
+
+/* Returns whether 16-byte copies do not reach an operand. Sets the dimension of its rows, and *why if it is not padded.
+ */
+static bool graph__is_unaligned(const ind_graph *g, graph__padded_operand *o, const char **why) {
+    const ind__tensor_info *t = &g->tensor[o->tensor];
+    ind_expr stride[IND_MAX_RANK], offset;
+    bool hinted = true, repeats = false;
+    if (!graph__find_strides(g, o->tensor, stride, &offset)) {
+        *why = "the strides of an operand are not known";
+        return true;
+    }
+    const int last = t->rank - 1;
+    const bool rows = ind__is_int(stride[last], 1), columns = ind__is_int(stride[last - 1], 1);
+    bool aligned = graph__is_aligned(offset, &hinted);
+    o->along = rows || !columns ? last : last - 1;
+    for (int d = 0; d < t->rank; d++) {
+        repeats = repeats || (ind__is_int(stride[d], 0) && !ind__is_int(t->size[d], 1));
+        if (d != o->along && !ind__is_int(t->size[d], 1)) aligned = graph__is_aligned(stride[d], &hinted) && aligned;
+    }
+    hinted = hinted && (rows || columns);
+    if (aligned && (rows || columns)) return false;
+    if (repeats)
+        *why = "an operand is expanded, and a copy would repeat it";
+    else if (graph__has_data_sizes(g, t))
+        *why = "the sizes of an operand depend on data";
+    else if (hinted)
+        *why = "its operands are aligned at the hints of the sizes";
+    return true;
+}
+
+/* ---- when it pays */
+
+static double graph__hinted_elements(const ind__tensor_info *t, int first, int end) {
+    double n = 1;
+    for (int d = first; d < end; d++) n *= (double)ind_hint(t->size[d]);
+    return n;
+}
+
+/* Bytes that padding an operand moves in each run, with those of a launch. Constants are padded once. The op that
+   computes the operand stores padded rows if only the product reads it. */
+static double graph__padding_bytes(const graph__pad_search *s, uint32_t tensor) {
+    const bool read_once = s->uses.first[tensor + 1] - s->uses.first[tensor] == 1 && !s->uses.kept[tensor];
+    if (s->uses.constant[tensor] && s->options->prepared) return 0;
+    if (read_once && graph__is_pointwise(graph__producer_of(s->g, tensor))) return 0;
+    return 2 * graph__bytes_of(s->g, tensor) + s->options->launch_bytes;
+}
+
+/* Bytes of memory traffic in the time of loading an operand element by element, into tiles of the result. `other`: the
+   size of the result along which the operand is loaded again for each tile. */
+static double graph__loading_bytes(double multiplications, double other) {
+    return multiplications / other * ceil(other / GRAPH__LOADED_TILE) * GRAPH__LOADED_BYTES;
+}
+
+/* Sets saved and cost, and the refusal if it costs more. a: the number of the first matrix among the operands. */
+static void graph__weigh_padding(const graph__pad_search *s, graph__padded_product *p, uint32_t a) {
+    const ind__node *n = &s->g->node[p->node];
+    const ind__tensor_info *x = &s->g->tensor[n->operand[a]], *w = &s->g->tensor[n->operand[a + 1]];
+    const ind__tensor_info *y = &s->g->tensor[n->result];
+    const double depth = (double)ind_hint(x->size[x->rank - 1]), columns = (double)ind_hint(y->size[y->rank - 1]);
+    const double rows = graph__hinted_elements(y, w->rank > 2 ? y->rank - 2 : 0, y->rank - 1);
+    if (rows < 1 || columns < 1) {
+        p->refusal = "it is empty at the hints of the sizes";
+        return;
+    }
+    for (uint32_t k = 0; k < p->num; k++) {
+        const graph__padded_operand *o = &p->operand[k];
+        const bool again = k > 0 && o->tensor == p->operand[0].tensor;
+        p->saved += graph__loading_bytes(graph__hinted_elements(y, 0, y->rank) * depth, o->index == a ? columns : rows);
+        p->cost += again ? 0 : graph__padding_bytes(s, o->tensor);
+    }
+    if (s->forced || p->refusal) return;
+    if (p->cost > 0 && (rows <= GRAPH__FEW_ROWS || columns <= GRAPH__FEW_ROWS))
+        p->refusal = "few rows read the other operand once";
+    else if (p->saved <= p->cost + s->options->launch_bytes)
+        p->refusal = "the product is small";
+}
+
+/* Finds the two matrices of a product: numbers of operands. */
+static bool graph__matrices_of(const ind__node *n, uint32_t *a, uint32_t *b) {
+    *a = n->op == IND_OP_ADDMM;
+    *b = *a + 1;
+    return n->op == IND_OP_MM || n->op == IND_OP_BMM || n->op == IND_OP_MATMUL || n->op == IND_OP_ADDMM ||
+           n->op == IND_OP_LINEAR;
+}
+
+/* Returns whether a product has operands that no 16-byte copy reaches. */
+static bool graph__read_padded(const graph__pad_search *s, uint32_t node, graph__padded_product *p) {
+    const ind_graph *g = s->g;
+    const ind__node *n = &g->node[node];
+    uint32_t at[2];
+    *p = (graph__padded_product){.node = node};
+    if (s->uses.constant[n->result] || !graph__matrices_of(n, &at[0], &at[1])) return false;
+    for (int k = 0; k < 2; k++) {
+        graph__padded_operand *o = &p->operand[p->num];
+        const ind__tensor_info *t = &g->tensor[n->operand[at[k]]];
+        if (t->rank < 2 || (t->dtype != IND_F16 && t->dtype != IND_BF16)) return false;
+        *o = (graph__padded_operand){.tensor = n->operand[at[k]], .index = at[k]};
+        p->num += graph__is_unaligned(g, o, &p->refusal);
+    }
+    if (p->num) graph__weigh_padding(s, p, at[0]);
+    return p->num != 0;
+}
+
+static void graph__pad_search_end(graph__pad_search *s) {
+    ind__arena_free(&s->arena);
+}
+
+/* Finds the products to pad; near misses go to the log. False: out of memory. */
+static bool graph__find_pads(graph__pad_search *s, const ind_graph *g, const ind__pass_options *o) {
+    const uint32_t num = graph__count_product_ops(g);
+    memset(s, 0, sizeof *s);
+    s->g = g;
+    s->options = o;
+    s->arena.context = g->context;
+    s->forced = pattern__listed(o->enabled_patterns, "pad_products");
+    if (!num || !(o->tensor_cores || s->forced)) return true;
+    s->product = ind__arena_alloc(&s->arena, num * sizeof *s->product);
+    s->product_of = ind__arena_alloc(&s->arena, g->num_nodes * sizeof *s->product_of);
+    if (!s->product || !s->product_of || !pattern__make_uses(&s->arena, g, &s->uses)) return false;
+    for (uint32_t i = 1; i < g->num_nodes; i++) {
+        graph__padded_product *p = &s->product[s->num];
+        if (!ind__op_has(g->node[i].op, 'M') || !graph__read_padded(s, i, p)) continue;
+        if (!p->refusal)
+            s->product_of[i] = ++s->num;
+        else
+            graph__log(o->log, "pad_products", true, "%s (%s): rows are not padded: %s: saves %.0f bytes, costs %.0f",
+                       g->tensor[g->node[i].result].name, ind__op_name(g->node[i].op), p->refusal, p->saved, p->cost);
+    }
+    return true;
+}
+
+/* ---- replaces operands */
+
+/* Elements by which rows of `size` are padded. Rows of a multiple of 8 that start elsewhere get 8 more. */
+static ind_expr graph__row_padding(ind_expr size) {
+    const ind_expr unit = ind_int(size.context, GRAPH__PADDED_TO);
+    if (ind_known_multiple(size, GRAPH__PADDED_TO)) return unit;
+    return ind_expr_sub(ind_expr_mul(ind_expr_ceildiv(size, unit), unit), size);
+}
+
+/* True if the op exchanges the last two dimensions and no others. */
+static bool graph__is_transposed(const ind__node *n, int rank) {
+    if (!graph__is_permute_op(n)) return false;
+    for (int d = 0; d < rank; d++)
+        if (graph__permuted_dim(n, rank, d) != (d < rank - 2 ? d : 2 * rank - 3 - d)) return false;
+    return true;
+}
+
+/* Returns the operand with padded rows. Rows along the second to last dimension are those of the transposed matrix. */
+static ind_tensor graph__pad_operand(graph__rewrite *r, const graph__padded_operand *o) {
+    const ind__tensor_info *t = &r->from->tensor[o->tensor];
+    const ind__node *n = graph__producer_of(r->from, o->tensor);
+    const bool columns = o->along == t->rank - 2;
+    const ind_expr size = t->size[o->along], pad[2] = {ind_int(r->to->context, 0), graph__row_padding(size)};
+    ind_tensor x = {r->to, r->map[o->tensor]};
+    if (columns && graph__is_transposed(n, t->rank))
+        x.id = r->map[n->operand[0]];
+    else if (columns)
+        x = ind_transpose(x, -2, -1);
+    const ind__attr attr[2] = {ind__attr_sizes(pad, 2), ind__attr_scalar(0)};
+    const ind_tensor y = ind__call(IND_OP_CONSTANT_PAD_ND, &x, 1, attr, 2);
+    const ind_tensor rows = ind_slice(y, t->rank - 1, pad[0], size, (ind_expr){NULL, 0});
+    return columns ? ind_transpose(rows, -2, -1) : rows;
+}
+
+static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n);
+
+static void graph__log_padded(const graph__rewrite *r, const graph__padded_product *p) {
+    const ind__node *n = &r->from->node[p->node];
+    const bool both = p->num > 1 && p->operand[0].tensor != p->operand[1].tensor;
+    graph__log(r->log, "pad_products", false,
+               "%s (%s): rows of %s%s%s are padded to a multiple of %d elements: saves %.0f bytes, costs %.0f",
+               r->from->tensor[n->result].name, ind__op_name(n->op), r->from->tensor[p->operand[0].tensor].name,
+               both ? " and " : "", both ? r->from->tensor[p->operand[1].tensor].name : "", GRAPH__PADDED_TO, p->saved,
+               p->cost);
+}
+
+/* Adds the product of node i, with padded operands. False: the new graph failed. */
+static bool graph__pad_product(graph__rewrite *r, uint32_t i, uint32_t *operands) {
+    const graph__padded_product *p = &r->padded->product[r->padded->product_of[i] - 1];
+    ind__node n = r->from->node[i];
+    if (!graph__may_change(r->log)) return true;
+    ind_here(r->to, n.file, n.line);
+    for (uint32_t k = 0; k < n.num_operands; k++) operands[k] = r->map[n.operand[k]];
+    for (uint32_t k = 0; k < p->num; k++) operands[p->operand[k].index] = graph__pad_operand(r, &p->operand[k]).id;
+    if (r->to->status) return false;
+    n.operand = operands;
+    r->hashed = NULL;
+    const uint32_t y = graph__rewrite_add(r, &n);
+    if (!y) return false;
+    r->map[n.result] = y;
+    graph__log_padded(r, p);
+    r->applied++;
+    r->changed = true;
+    return true;
+}
+
 /* =========================================================================================== src/graph/passes/run.c */
 /* ---- iterations ---- */
 
@@ -26458,6 +26777,7 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_PATTERNS] = NULL,       /* replaces several nodes: graph__apply */
     [IND_PASS_MERGE_PRODUCTS] = NULL, /* replaces several nodes: graph__merge_products */
     [IND_PASS_BATCH_PRODUCTS] = NULL, /* replaces several nodes: graph__batch_products */
+    [IND_PASS_PAD_PRODUCTS] = NULL,   /* after the others, once: graph__pad_product */
     [IND_PASS_PREPARE] = NULL,        /* splits the graph, last: ind__graph_split */
     [IND_PASS_REINPLACE] = NULL,      /* chooses the order of the nodes: graph__reinplace_plan */
 };
@@ -26672,6 +26992,8 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
             return graph__rewrite_status(r);
         if (r->batched && r->batched->batch_of[i] && !graph__batch_products(r, i, operands))
             return graph__rewrite_status(r);
+        if (r->padded && r->padded->product_of[i] && !graph__pad_product(r, i, operands))
+            return graph__rewrite_status(r);
         if (!r->map[g->node[i].result] && !graph__copy_node(r, i, operands)) return graph__rewrite_status(r);
     }
     return graph__copy_results(r);
@@ -26859,6 +27181,17 @@ static ind_status graph__run_user_passes(graph__optimiser *o, ind_pass_point poi
     return status;
 }
 
+/* Pads operands of products, once: the passes on single nodes merge equal copies. */
+static ind_status graph__apply_pads(graph__optimiser *o) {
+    graph__pad_search s;
+    uint32_t applied = 0;
+    if (!graph__runs(o, IND_PASS_PAD_PRODUCTS)) return IND_OK;
+    ind_status status = graph__find_pads(&s, o->now, o->options) ? IND_OK : ind__failed(o->given->context);
+    if (!status && s.num) status = graph__replace_groups(o, (graph__rewrite){.padded = &s}, &applied);
+    graph__pad_search_end(&s);
+    return status || !applied ? status : graph__settle(o, o->enabled);
+}
+
 /* Repeats rounds of REINPLACE until nothing changes. */
 static ind_status graph__order_updates(graph__optimiser *o) {
     ind_status status = IND_OK;
@@ -26886,6 +27219,7 @@ static ind_status graph__run_all_passes(graph__optimiser *o) {
         status = graph__run_passes(o);
         if (!status) status = graph__run_user_passes(o, IND_POINT_OPTIMISED, &changed);
     }
+    if (!status) status = graph__apply_pads(o);
     if (!status) status = graph__order_updates(o);
     if (!status) status = graph__run_user_passes(o, IND_POINT_LOWERING, &changed);
     if (!status && changed) status = graph__settle(o, o->enabled & 1u << IND_PASS_DCE);
@@ -26999,6 +27333,8 @@ typedef enum graph__choice {
 static bool graph__view_is_free(const graph__prepare *p, const ind__node *n, int64_t bytes) {
     const uint32_t x = n->operand[0];
     if (graph__is_packing(p, n, bytes)) return false;
+    if (graph__producer_of(p->g, x)->op == IND_OP_CONSTANT_PAD_ND && p->products[n->result])
+        return true; /* its rows are padded for the product */
     return p->readers[x] > 1 || bytes >= graph__static_bytes(&p->g->tensor[x]);
 }
 
@@ -27732,6 +28068,7 @@ static ind_status ind__compile_passes(ind__compilation *k) {
                                        .builtin = pattern__builtin(k->context),
                                        .prepared = ind__prepares(k),
                                        .launch_bytes = (double)figures.launch_bytes,
+                                       .tensor_cores = k->desc.emit_only || k->device == IND_DEVICE_CUDA,
                                        .log = &k->log};
     if (!options.builtin) return ind__failed(k->context);
     ind_status status = ind__graph_optimise(k->given, &options, &k->graph);

@@ -1279,6 +1279,7 @@ typedef struct ind__buffer {
     uint32_t mutates, mutated_by;
     uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
     bool partial;     /* partial results: the first stage of a reduction writes it, the second reads it */
+    bool padded_rows; /* padded so that a product copies 16 bytes at a time: no product computes it in its loads */
     bool donated;     /* INPUT: its memory may be reused after its last reader, or changed in place */
     /* If > 0: one partial result per run of `run` consecutive P points; the last run may be shorter. For every R point,
        the kernel combines the values of a run's P points. Its stores have IND__INST_RUN and the index

@@ -211,6 +211,7 @@ extern "C" {
 //@ graph/passes/products.c
 //@ graph/passes/merge.c
 //@ graph/passes/batches.c
+//@ graph/passes/pad_products.c
 //@ graph/passes/run.c
 //@ graph/passes/optimise.c
 //@ graph/passes/prepare.c

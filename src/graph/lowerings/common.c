@@ -158,8 +158,19 @@ static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_
     return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
 }
 
+/* True for a slice of a pad of 16-bit elements, which may be transposed: PAD_PRODUCTS writes it. */
+static bool graph__has_padded_rows(const ind_graph *g, uint32_t tensor) {
+    const ind__node *n = graph__producer_of(g, tensor);
+    while (n->op == IND_OP_PERMUTE || n->op == IND_OP_TRANSPOSE) n = graph__producer_of(g, n->operand[0]);
+    if (n->op != IND_OP_SLICE || ind_dtype_bytes(g->tensor[tensor].dtype) != 2) return false;
+    return graph__producer_of(g, n->operand[0])->op == IND_OP_CONSTANT_PAD_ND;
+}
+
 /* Returns operand k stored in memory, for kernels that read each of its elements many times. */
 static ind__box *graph__stored_operand(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__lower_operand_box(l, k);
-    return ind__box_realise(l->w->program, x) == IND_OK ? x : NULL;
+    if (ind__box_realise(l->w->program, x) != IND_OK) return NULL;
+    if (graph__has_padded_rows(l->w->graph, l->node->operand[k]))
+        l->w->program->buffer[x->storage->buffer].padded_rows = true;
+    return x;
 }

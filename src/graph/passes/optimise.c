@@ -137,6 +137,17 @@ static ind_status graph__run_user_passes(graph__optimiser *o, ind_pass_point poi
     return status;
 }
 
+/* Pads operands of products, once: the passes on single nodes merge equal copies. */
+static ind_status graph__apply_pads(graph__optimiser *o) {
+    graph__pad_search s;
+    uint32_t applied = 0;
+    if (!graph__runs(o, IND_PASS_PAD_PRODUCTS)) return IND_OK;
+    ind_status status = graph__find_pads(&s, o->now, o->options) ? IND_OK : ind__failed(o->given->context);
+    if (!status && s.num) status = graph__replace_groups(o, (graph__rewrite){.padded = &s}, &applied);
+    graph__pad_search_end(&s);
+    return status || !applied ? status : graph__settle(o, o->enabled);
+}
+
 /* Repeats rounds of REINPLACE until nothing changes. */
 static ind_status graph__order_updates(graph__optimiser *o) {
     ind_status status = IND_OK;
@@ -164,6 +175,7 @@ static ind_status graph__run_all_passes(graph__optimiser *o) {
         status = graph__run_passes(o);
         if (!status) status = graph__run_user_passes(o, IND_POINT_OPTIMISED, &changed);
     }
+    if (!status) status = graph__apply_pads(o);
     if (!status) status = graph__order_updates(o);
     if (!status) status = graph__run_user_passes(o, IND_POINT_LOWERING, &changed);
     if (!status && changed) status = graph__settle(o, o->enabled & 1u << IND_PASS_DCE);

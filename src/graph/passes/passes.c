@@ -9,6 +9,7 @@
        DCE    needs  nothing (it chooses what is copied)        keeps  inputs and constants: they stay bindings
        CANONICAL  one form for ops with several                 keeps  everything; patterns know this form
        ALGEBRA    parts of one tensor, dead updates             keeps  everything
+       PAD_PRODUCTS  after patterns and merged products, once   keeps  everything
        REINPLACE  after all others: changes the order           keeps  everything
 
    Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. Then a round finds the matches of all
@@ -23,6 +24,7 @@ typedef struct graph__seen {
 
 typedef struct graph__product_search graph__product_search;
 typedef struct graph__batch_search graph__batch_search;
+typedef struct graph__pad_search graph__pad_search;
 
 typedef struct graph__rewrite {
     const ind_graph *from;
@@ -38,6 +40,7 @@ typedef struct graph__rewrite {
     uint32_t *application_of;            /* by node: 1 + the application that replaces an output; 0: none */
     const graph__product_search *merged; /* NULL: products are not merged in this iteration */
     const graph__batch_search *batched;  /* NULL: nor become batches */
+    const graph__pad_search *padded;     /* NULL: nor are their operands padded */
     uint32_t applied;
     const ind_pass_desc *pass;           /* a pass of the user, in place of the built-in ones; or NULL */
     uint32_t *users;                     /* readers of every tensor of `from`; NULL: not known */

@@ -93,6 +93,8 @@ typedef enum graph__choice {
 static bool graph__view_is_free(const graph__prepare *p, const ind__node *n, int64_t bytes) {
     const uint32_t x = n->operand[0];
     if (graph__is_packing(p, n, bytes)) return false;
+    if (graph__producer_of(p->g, x)->op == IND_OP_CONSTANT_PAD_ND && p->products[n->result])
+        return true; /* its rows are padded for the product */
     return p->readers[x] > 1 || bytes >= graph__static_bytes(&p->g->tensor[x]);
 }
 

@@ -10,6 +10,7 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_PATTERNS] = NULL,       /* replaces several nodes: graph__apply */
     [IND_PASS_MERGE_PRODUCTS] = NULL, /* replaces several nodes: graph__merge_products */
     [IND_PASS_BATCH_PRODUCTS] = NULL, /* replaces several nodes: graph__batch_products */
+    [IND_PASS_PAD_PRODUCTS] = NULL,   /* after the others, once: graph__pad_product */
     [IND_PASS_PREPARE] = NULL,        /* splits the graph, last: ind__graph_split */
     [IND_PASS_REINPLACE] = NULL,      /* chooses the order of the nodes: graph__reinplace_plan */
 };
@@ -223,6 +224,8 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
         if (r->merged && r->merged->group_of[i] && !graph__merge_products(r, i, operands))
             return graph__rewrite_status(r);
         if (r->batched && r->batched->batch_of[i] && !graph__batch_products(r, i, operands))
+            return graph__rewrite_status(r);
+        if (r->padded && r->padded->product_of[i] && !graph__pad_product(r, i, operands))
             return graph__rewrite_status(r);
         if (!r->map[g->node[i].result] && !graph__copy_node(r, i, operands)) return graph__rewrite_status(r);
     }

@@ -27,8 +27,8 @@ static ind_fusion_reason sched__check_pointwise(const sched__group *x) {
 
 /* Checks that the access is a plain load of an operand, the only kind that a prologue supports. Returns a reason if
    not. */
-static ind_fusion_reason sched__check_operand(const ind__access *at, bool product) {
-    if (at->masked) return IND_FUSION_PROLOGUE_PADDED;
+static ind_fusion_reason sched__check_operand(const ind__access *at, bool product, bool padded) {
+    if (at->masked || padded) return IND_FUSION_PROLOGUE_PADDED;
     if (at->indirect) return IND_FUSION_PROLOGUE_GATHERED;
     return at->operand && product ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_PROLOGUE_SHARED;
 }
@@ -166,7 +166,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     for (sched__access_iter it = sched__first_access(f, b); it.at; sched__next_access(f, &it)) {
         uint32_t writer = sched__writer(f, it.at->buffer);
         if (it.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
-        reason = sched__check_operand(it.at, it.loop == y->dot);
+        reason = sched__check_operand(it.at, it.loop == y->dot, f->program->buffer[it.at->buffer].padded_rows);
         if (!sched__fused(reason)) return reason;
         read = it.at;
     }

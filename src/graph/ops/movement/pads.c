@@ -106,12 +106,33 @@ static ind_value graph__lower_constant_pad(ind_ops *o, const ind_expr *index, in
     return graph__lower_inside(o, l, 0, inside, at, graph__lower_number(o, outside, l->result->dtype));
 }
 
+/* True for an unstored value that is computed from the maxima of a softmax. */
+static bool graph__is_unstored_softmax(const ind__lowered *p, const ind__box *x) {
+    const ind_body *b = x->storage->body;
+    for (uint32_t i = 1; b && i < b->num_inst; i++) {
+        const ind__buffer *from = &p->buffer[b->inst[i].source];
+        if (b->inst[i].op == IND_LOOP_LOAD && from->kind == IND__BUFFER_COMPUTED &&
+            p->loop[from->loop].reduction == IND_REDUCE_ONLINE_SOFTMAX)
+            return true;
+    }
+    return false;
+}
+
+/* A softmax is stored before it is padded. In the ranges of the pad it would be a kernel of its own, which reads scores
+   rounded for memory. Their difference from a maximum of unrounded scores may be large. */
+static ind_status graph__lower_constant_pads(graph__lower_ctx *l, ind__box **results) {
+    ind__box *x = graph__lower_operand_box(l, 0);
+    if (!x) return ind__failed(l->context);
+    ind_status status = graph__is_unstored_softmax(l->w->program, x) ? ind__box_realise(l->w->program, x) : IND_OK;
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__lower_constant_pad, results);
+}
+
 static ind_status graph__lower_pad(graph__lower_ctx *l, ind__box **results) {
     int mode = ind__pad_mode_of(l->node->op, l->node->attr), rank = l->result->rank;
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr map[IND_MAX_RANK];
-    if (mode == IND__PAD_CONSTANT)
-        return graph__lower_loop(l, l->result->dtype, l->result->size, rank, graph__lower_constant_pad, results);
+    if (mode == IND__PAD_CONSTANT) return graph__lower_constant_pads(l, results);
     graph__lower_same_indices(l, map);
     for (int d = rank - l->node->attr[0].count / 2; d < rank; d++) {
         map[d] = ind_expr_sub(map[d], ind__pad_of(l->context, &l->node->attr[0], rank, d, 0));
