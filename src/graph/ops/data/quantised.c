@@ -251,7 +251,7 @@ static ind_value graph__packed_times(graph__packed *p, ind_value d, ind_value q)
     return ind_op_mul(p->o, d, graph__packed_float(p, q));
 }
 
-/* The 16 values of IQ4_NL, in two's complement, eight per constant. */
+/* The 16 values of IQ4_NL. */
 static ind_value graph__packed_nonlinear(graph__packed *p, ind_value n) {
     static const int value[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
     ind_value v = graph__packed_number(p, value[0]);
