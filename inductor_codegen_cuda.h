@@ -162,6 +162,7 @@ extern "C" {
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
+    X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
     X(full_registers, 64, "registers of a thread with which full_threads are resident", "65,536 registers")            \
     X(bounded_elements, 32, "elements of a row in a thread up to which the registers of its block are bounded",        \
       "NVRTC 13.0, layer_norm")                                                                                        \
@@ -354,6 +355,10 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     X(MATMUL_WGMMA, "matmul, wgmma tiles", MATMUL, TILE, "templates/gemm/wgmma.c", cg__emit_matmul,                    \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+    /* b is read once, for few rows of a: by vectors into registers, without tensor cores */                           \
+    X(MATMUL_ROWS, "matmul, few rows", MATMUL, TILE, "templates/gemm/rows.c", cg__emit_matmul, IND__HAS_VECTORS)       \
+    X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     /* several kernels in one launch; each part has its own strategy */                                                \
     X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
     /* two kernels: the last block of the first runs the second */                                                     \
@@ -418,15 +423,30 @@ typedef enum ind__arg_kind {
     IND__ARG_BUFFER,
     IND__ARG_SIZE,
     IND__ARG_ERROR,
-    IND__ARG_LOOKBACK, /* 64-bit words, 0 before and after each launch, through which blocks exchange states:
-                          SCAN_LOOKBACK, FINISH */
-    IND__ARG_COUNTERS, /* block counters, and words between them, 0 before and after each launch:
-                          ind__variant.num_counters */
-    IND__ARG_PARTIALS  /* memory for partial results that blocks pass to the last block */
+    IND__ARG_LOOKBACK,  /* 64-bit words, 0 before and after each launch, through which blocks exchange states:
+                           SCAN_LOOKBACK, FINISH */
+    IND__ARG_COUNTERS,  /* block counters, and words between them, 0 before and after each launch:
+                           ind__variant.num_counters */
+    IND__ARG_PARTIALS,  /* memory for partial results that blocks pass to the last block */
+    IND__ARG_TENSOR_MAP /* a CUtensorMap, by value: bulk copies of boxes of a buffer */
 } ind__arg_kind;
+
+#define IND__MAX_MAP_RANK 5 /* cuTensorMapEncodeTiled */
+
+/* What a tensor map describes; the launch encodes it. Dimension 0 is contiguous. Elements outside are copied as 0. */
+typedef struct ind__tensor_map {
+    ind_dtype dtype;
+    int rank;                                                    /* 2 .. IND__MAX_MAP_RANK */
+    ind_expr offset;                                             /* of element 0, .. in the buffer, in elements */
+    ind_expr size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK]; /* in elements; stride[0] is 1 */
+    int box[IND__MAX_MAP_RANK];                                  /* of a copy, in elements */
+    int swizzle;                                                 /* bytes: 128, 64, 32 or 0 */
+} ind__tensor_map;
+
 typedef struct ind__kernel_arg {
     ind__arg_kind kind;
-    uint32_t buffer;     /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
+    uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0. TENSOR_MAP */
+    const ind__tensor_map *map; /* TENSOR_MAP: in the plan's arena */
     ind_expr size;       /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long. LOOKBACK: words */
     bool reciprocal;     /* SIZE: the reciprocal for ind_quotient, passed as unsigned long long */
     ind_expr divisor;    /* of a reciprocal */
@@ -442,7 +462,9 @@ typedef enum ind__assume {
     IND__ASSUME_NOTHING = 0,
     IND__ASSUME_ALIGNED = 1,   /* pointers are aligned, indices are small */
     IND__ASSUME_DIVISIBLE = 2, /* divisors of the hints of sizes divide the sizes */
-    IND__ASSUME_LENGTH = 4     /* rows have about the hinted length, or a length in a range */
+    IND__ASSUME_LENGTH = 4,    /* rows have about the hinted length, or a length in a range */
+    IND__ASSUME_FEW_ROWS = 16, /* a product has few rows, by a guard */
+    IND__ASSUME_MAPS = 8       /* the driver encodes tensor maps of the operands */
 } ind__assume;
 
 /* Measured choices that replace those of the formulas; 0: no choice. */
@@ -2036,6 +2058,72 @@ static const char *const cg__prelude_WGMMA[] = {
     "#endif\n",
     NULL,
 };
+static const char *const cg__prelude_BULK_COPY[] = {
+    "// A CUtensorMap, encoded by the driver before the launch.\n",
+    "struct alignas(64) ind_tensor_map {\n",
+    "    unsigned long long word[16];\n",
+    "};\n",
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE void ind_barrier_init(unsigned long long *barrier, int count) {\n",
+    "    asm volatile(\"mbarrier.init.shared::cta.b64 [%0], %1;\"\n",
+    "                 :: \"r\"((unsigned)__cvta_generic_to_shared(barrier)), \"r\"(count) : \"memory\");\n",
+    "}\n",
+    "// Makes initialised mbarriers visible to bulk copies; a __syncthreads follows.\n",
+    "static IND_INLINE void ind_barrier_publish(void) {\n",
+    "    asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n",
+    "    asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n",
+    "}\n",
+    "static IND_INLINE void ind_barrier_arrive(unsigned long long *barrier) {\n",
+    "    asm volatile(\"mbarrier.arrive.shared::cta.b64 _, [%0];\"\n",
+    "                 :: \"r\"((unsigned)__cvta_generic_to_shared(barrier)) : \"memory\");\n",
+    "}\n",
+    "// Arrives, and lets the phase wait for `bytes` of bulk copies.\n",
+    "static IND_INLINE void ind_barrier_expect(unsigned long long *barrier, int bytes) {\n",
+    "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\"\n",
+    "                 :: \"r\"((unsigned)__cvta_generic_to_shared(barrier)), \"r\"(bytes) : \"memory\");\n",
+    "}\n",
+    "// Waits for the end of the phase of this parity.\n",
+    "static IND_INLINE void ind_barrier_wait(unsigned long long *barrier, int parity) {\n",
+    "    unsigned done;\n",
+    "    do\n",
+    "        asm volatile(\"{\\n\"\n",
+    "                     \".reg .pred p;\\n\"\n",
+    "                     \"mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\\n\"\n",
+    "                     \"selp.u32 %0, 1, 0, p;\\n\"\n",
+    "                     \"}\" : \"=r\"(done) : \"r\"((unsigned)__cvta_generic_to_shared(barrier)), \"r\"(parity) : \"memory\");\n",
+    "    while (!done);\n",
+    "}\n",
+    "static IND_INLINE void ind_map_prefetch(const ind_tensor_map &map) {\n",
+    "    asm volatile(\"prefetch.tensormap [%0];\" :: \"l\"(&map) : \"memory\");\n",
+    "}\n",
+    "// All warps of a warpgroup give registers to the block, or take some.\n",
+    "template <int N> static IND_INLINE void ind_fewer_registers(void) {\n",
+    "    asm volatile(\"setmaxnreg.dec.sync.aligned.u32 %0;\" :: \"n\"(N));\n",
+    "}\n",
+    "template <int N> static IND_INLINE void ind_more_registers(void) {\n",
+    "    asm volatile(\"setmaxnreg.inc.sync.aligned.u32 %0;\" :: \"n\"(N));\n",
+    "}\n",
+    "// Starts the copy of a box of the tensor, from element (x, y, ..), to shared memory. Its bytes count on the mbarrier.\n",
+    "template <int RANK>\n",
+    "static IND_INLINE void ind_bulk_copy(void *tile, const ind_tensor_map &map, unsigned long long *barrier, int x, int y,\n",
+    "                                     int z = 0, int u = 0, int v = 0) {\n",
+    "    const unsigned to = (unsigned)__cvta_generic_to_shared(tile), on = (unsigned)__cvta_generic_to_shared(barrier);\n",
+    "    if (RANK == 2)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"r\"(x), \"r\"(y) : \"memory\");\n",
+    "    if (RANK == 3)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"r\"(x), \"r\"(y), \"r\"(z) : \"memory\");\n",
+    "    if (RANK == 4)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"r\"(x), \"r\"(y), \"r\"(z), \"r\"(u) : \"memory\");\n",
+    "    if (RANK == 5)\n",
+    "        asm volatile(\"cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6, %7}], [%2];\"\n",
+    "                     :: \"r\"(to), \"l\"(&map), \"r\"(on), \"r\"(x), \"r\"(y), \"r\"(z), \"r\"(u), \"r\"(v) : \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
 static const char *const cg__prelude_SUM_TILE[] = {
     "// Offset of a sum in the shared tile between main loop and epilogue. Rows are padded by 8. In every second segment of 32\n",
     "// columns, groups of 4 are swapped in pairs. Writes of mma fragments and reads of 8 adjacent sums per thread then have no\n",
@@ -2066,6 +2154,33 @@ static const char *const cg__prelude_MMA_SUMS[] = {
     "        float *const at = sum + ind_sum_at<TN>(m + i * 16 + (lane >> 2), n + j * 8 + (lane & 3) * 2);\n",
     "        ind_store(at, ind_vec<float, 2>{{acc[i][j][0], acc[i][j][1]}});\n",
     "        ind_store(at + 8 * (TN + 8), ind_vec<float, 2>{{acc[i][j][2], acc[i][j][3]}});\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_STRIP_SUMS[] = {
+    "// Writes one strip of the accumulators of a wgmma tile into the warp's 8 x COLS sums: rows 8 (strip % 2) .. + 7 of the\n",
+    "// warp's 16 rows, columns COLS (strip / 2) .. of the tile.\n",
+    "template <int COLS, int NI> static IND_INLINE void ind_strip_sums(float *sum, const float (&acc)[NI][4], int strip) {\n",
+    "    const int lane = threadIdx.x & 31;\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int s = 0; s < NI * 16 / COLS; s++) {\n",
+    "        if (s != strip) continue;\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < COLS / 8; j++) {\n",
+    "            const int i = s / 2 * (COLS / 8) + j, at = s % 2 * 2;\n",
+    "            ind_store(sum + ind_sum_at<COLS>(lane >> 2, j * 8 + (lane & 3) * 2), ind_vec<float, 2>{{acc[i][at], acc[i][at + 1]}});\n",
+    "        }\n",
+    "    }\n",
+    "}\n",
+    "// Copies the accumulators of one strip of 8 N columns, all 16 rows of the warp.\n",
+    "template <int N, int NI>\n",
+    "static IND_INLINE void ind_strip_part(float (&part)[N][4], const float (&acc)[NI][4], int strip) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int s = 0; s < NI / N; s++) {\n",
+    "        if (s != strip) continue;\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < N * 4; i++) part[i / 4][i % 4] = acc[s * N + i / 4][i % 4];\n",
     "    }\n",
     "}\n",
     NULL,
@@ -2526,8 +2641,10 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(CHUNK_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                     \
     X(MMA_TILE, IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX, IND__CG_MMA_F16, IND__CG_MMA_BF16)) \
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
+    X(BULK_COPY, 0)                                                                                    \
     X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
+    X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(SCAN_SUM, 0)                                                                                     \
     X(SCAN_PROD, 0)                                                                                    \
@@ -2984,7 +3101,7 @@ static const char *cg__expr_string(ind__writer *w, ind_expr e) {
     w->code = (ind__text){.context = w->context, .mid_line = true};
     cg__expr(w, e);
     const char *s = w->code.data ? ind__arena_string(&w->scratch, w->code.data, w->code.size) : NULL;
-    if (!s) cg__fail(w);
+    if (!s || w->code.failed) cg__fail(w);
     ind__text_free(&w->code);
     w->code = keep;
     return s ? s : "";
@@ -9195,7 +9312,10 @@ typedef struct cg__mm_problem {
     int m, n, k; /* domain variables, -1: none */
     uint32_t dot;
     ind_expr size_m, size_n, size_k, batch;
-    ind_dtype sum; /* type of the result of DOT */
+    ind_dtype sum;           /* type of the result of DOT */
+    ind__tensor_map *map[2]; /* of a and b; not set if there is a reason: */
+    const char *no_maps;
+    int few_rows;  /* rows of a tile that has them all: 1 or 2; 0: there may be more */
     bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
@@ -9440,9 +9560,27 @@ typedef struct cg__mm_template {
     bool reads_pointers; /* in a launch of several kernels: reads pointers at each use, to save registers */
     /* prologues, main loop, and the sums to shared memory */
     void (*main_loop)(ind__writer *w, const cg__mm_problem *p);
+    bool persistent; /* at most one block per SM, which loops over tiles */
+    /* in place of the common position, main loop and epilogue; NULL: those */
+    void (*body)(ind__writer *w, const cg__mm_problem *p);
+    /* estimated cycles; NULL: cg__mm_cost */
+    double (*cost)(const struct cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                   const ind_target *target);
     /* device functions before the kernel; NULL: none */
     void (*functions)(ind__writer *w, ind__text *t);
 } cg__mm_template;
+
+/* Sums in shared memory that the epilogue reads, and the threads that do: `thread` is the text of a thread's number. */
+typedef struct cg__mm_area {
+    int rows, cols, threads;
+    const char *thread;
+} cg__mm_area;
+
+static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
+static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p);
+static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
+static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols);
+static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols);
 
 #define MM_CONFIGS(list) .configs = list, .num_configs = sizeof list / sizeof *list
 
@@ -9497,16 +9635,21 @@ static double cg__mm_depth_cost(const cg__mm_template *x, const cg__mm_config *c
     return (slowest > feed ? slowest : feed) / (t->product_busy / 100.0);
 }
 
+/* Rows of a launch: those of the hint, or as many as the variant's guard allows. */
+static double cg__mm_hinted_rows(const cg__mm_problem *p) {
+    const int64_t m = ind_hint(p->size_m);
+    return (double)(p->few_rows && m > p->few_rows ? p->few_rows : m);
+}
+
 /* Estimated cycles. The blocks of an SM share its units, so their work adds up: the steps of k and the epilogue. A step
    takes at least the latency of a copy from L2, divided by the copies in flight. The latency of a block (start, first
    copies, epilogue) counts once for all resident blocks. (For the ten fastest configurations of each of 16 problems the
    estimates are off by 11 % on average, H200.) */
-static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                          const ind_target *target) {
+static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                               const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
-    const int64_t m = ind_hint(p->size_m), n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
-    const double tiles_m = (double)((m + c->tile_m - 1) / c->tile_m),
-                 tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
+    const int64_t n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
+    const double tiles_m = ceil(cg__mm_hinted_rows(p) / c->tile_m), tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
     const double per_sm = ceil((double)batch * tiles_m * tiles_n / target->num_sms);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double steps = (double)((k + c->tile_k - 1) / c->tile_k);
@@ -9515,6 +9658,23 @@ static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, con
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
            (t->product_start + latency) * ceil(per_sm / fit);
+}
+
+/* Bytes per cycle and SM of global memory, if all SMs read. */
+static double cg__mm_memory_rate(const ind_target *t) {
+    const double rate = (double)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
+    return rate * 100 / t->thresholds.product_clock / t->num_sms;
+}
+
+/* The same, and at least the time in which the operands are read. Of configurations that memory limits equally, the one
+   with less work is cheaper. */
+static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                          const ind_target *target) {
+    const double m = cg__mm_hinted_rows(p), n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
+    const double bytes = (m * ind_dtype_bytes(p->a.memory) + n * ind_dtype_bytes(p->b.memory)) * k;
+    const double read = bytes * (double)ind_hint(p->batch) / cg__mm_memory_rate(target) / target->num_sms;
+    const double floor = read + target->thresholds.product_start, cost = cg__mm_tile_cost(x, p, c, target);
+    return cost > floor ? cost : floor + cost / 64;
 }
 
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {
@@ -10126,6 +10286,320 @@ static const cg__mm_template cg__mm_wgmma = {.strategy = IND_STRATEGY_MATMUL_WGM
                                              .main_loop = cg__mm_wgmma_main_loop,
                                              .functions = cg__mm_write_wgmma};
 
+/* ==================================================================================== src/cuda/templates/gemm/tma.c */
+/* Products with wgmma on tiles that bulk tensor copies bring in, by persistent blocks: sm_90a. */
+
+/* A block has warps that multiply, four of them (a warpgroup) per 64 rows of the tile, and one warpgroup that copies
+   and gives its registers to the others. One thread of it starts the copies of all steps of all of the block's tiles,
+   as far ahead as there are stages. The mbarrier full[stage] completes when the bytes of a step are there, empty[stage]
+   when all warps have multiplied them. So the copies of the next tile are in flight while the warps run the epilogue. A
+   warp spreads its sums in shared memory of its own, a strip of 8 rows at a time, and waits for no other warp.
+
+   The copies need tensor maps of the operands (CUtensorMap). The driver encodes them before the launch. Elements
+   outside an operand are copied as 0. */
+
+/* ---- the maps ---- */
+
+static bool cg__is_declared(ind_expr e);
+
+/* Adds a dimension of `box` elements: the one along variable v, with the stride that its index has. */
+static const char *cg__mm_add_dim(ind__tensor_map *map, ind_expr size, ind_expr stride, int box) {
+    int64_t known;
+    if (map->rank == IND__MAX_MAP_RANK) return "an operand has more than five dimensions that do not merge";
+    if (ind_expr_is_int(stride, &known) && known <= 0) return "an operand is broadcast or reversed along a dimension";
+    if (!cg__is_declared(stride) || !cg__is_declared(size)) return "a stride of an operand depends on data";
+    map->size[map->rank] = size;
+    map->stride[map->rank] = stride;
+    map->box[map->rank++] = box;
+    return NULL;
+}
+
+/* The map of an operand: the dimension along which neighbours are contiguous, the other one of the tile, then the batch
+   variables that its index has. Boxes are set by the configuration. */
+static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
+                                   ind__tensor_map *map) {
+    const ind__loops *x = &w->plan->domain;
+    const int along = o->k_major ? p->k : o->x, other = o->k_major ? o->x : p->k;
+    ind_expr stride[2 * IND_MAX_RANK], rest;
+    if (!o->copy || along < 0 || other < 0 || cg__inst(w, o->load)->arg[0])
+        return "an operand is not copied in vectors, or under a mask";
+    rest = cg__index_of(w, o->load);
+    for (int v = 0; v < x->rank + x->rrank; v++)
+        if (!ind__affine(rest, x->var[v], &stride[v], &rest)) return "an operand's index is not a sum of strides";
+    *map = (ind__tensor_map){.dtype = o->memory, .offset = rest, .swizzle = 128};
+    const char *no = cg__is_declared(rest) ? NULL : "an operand's offset depends on data";
+    if (!no) no = cg__mm_add_dim(map, x->extent[along], stride[along], 64);
+    if (!no) no = cg__mm_add_dim(map, x->extent[other], stride[other], 64);
+    for (int v = x->rank - 1; v >= 0 && !no; v--)
+        if (cg__mm_is_batch(p, v) && !ind_known_eq(stride[v], ind_int(w->context, 0)))
+            no = cg__mm_add_dim(map, x->extent[v], stride[v], 1);
+    return no;
+}
+
+/* Sets the maps of both operands, or the reason why there are none. */
+static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
+    cg__mm_operand *o[2] = {&p->a, &p->b};
+    if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
+    if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
+    for (int i = 0; i < 2 && !p->no_maps; i++) {
+        ind__tensor_map *map = (ind__tensor_map *)ind__arena_alloc(d->w.arena, sizeof *map);
+        if (!map) {
+            cg__fail(&d->w);
+            return;
+        }
+        p->no_maps = cg__mm_find_map(&d->w, p, o[i], map);
+        p->map[i] = map;
+    }
+}
+
+/* The rows of a box, of an operand with rows along m or n: all rows of the tile. */
+static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
+    d->used |= IND__ASSUME_MAPS;
+    if (p->a.k_major) p->map[0]->box[1] = d->variant->of.tile.m;
+    if (p->b.k_major) p->map[1]->box[1] = d->variant->of.tile.n;
+    d->variant->guard_aligned = true;
+}
+
+/* The argument of operand number i; its map is NULL if the kernel has none. */
+static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
+    const cg__mm_problem *p = w->plan->matmul;
+    if (w->variant->strategy != IND_STRATEGY_MATMUL_TMA) return (ind__kernel_arg){0};
+    return (ind__kernel_arg){
+        .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, i ? p->b.load : p->a.load)->source, .map = p->map[i]};
+}
+
+/* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
+
+/* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. */
+static int cg__mm_strip_cols(int tile_n, int warps) {
+    return tile_n % 64 || warps > 8 ? 32 : 64;
+}
+
+static int cg__mm_strip_bytes(int tile_n, int warps) {
+    return 8 * (cg__mm_strip_cols(tile_n, warps) + 8) * 4;
+}
+
+static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    (void)p;
+    return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * 2 + 16) +
+           c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m);
+}
+
+/* ---- writing ---- */
+
+/* The tile's first row and column, and the batch variables, for the number `tile`. Tiles are in groups of `stripe` rows
+   of tiles, column by column: resident blocks then read the fewest different rows and columns. */
+static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
+    const ind__variant *v = w->variant;
+    const uint32_t skip = 1u << p->m | 1u << p->n;
+    const int stripe = 8;
+    int64_t batch;
+    const bool single = ind_expr_is_int(p->batch, &batch) && batch == 1;
+    const char *type = cg__int(w);
+    if (!single) ind__textf(&w->code, "const unsigned batch = tile / (rows * columns);\n");
+    ind__textf(&w->code, "const unsigned in_batch = tile%s, group = in_batch / (columns * %d);\n",
+               single ? "" : " - batch * (rows * columns)", stripe);
+    ind__textf(&w->code,
+               "const unsigned in_group = in_batch - group * (columns * %d), left = rows - group * %d, high = left < "
+               "%d ? left : %d, column = in_group / high;\n",
+               stripe, stripe, stripe, stripe);
+    ind__textf(&w->code, "const %s tile_m = (%s)(group * %d + in_group - column * high) * %d;\n", type, type, stripe,
+               v->of.tile.m);
+    ind__textf(&w->code, "const %s tile_n = (%s)column * %d;\n", type, type, v->of.tile.n);
+    if (!single) cg__write_outer_vars(w, "batch", skip);
+}
+
+static void cg__mm_begin_tiles(ind__writer *w, const cg__mm_problem *p) {
+    ind__textf(&w->code, "int stage = 0, phase = 0;\n#pragma unroll 1\n");
+    cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
+    cg__mm_write_tile_of(w, p);
+}
+
+static void cg__mm_write_next_stage(ind__writer *w) {
+    ind__textf(&w->code, "stage++;\nif (stage == %d) {\n    stage = 0;\n    phase ^= 1;\n}\n",
+               w->variant->of.tile.stages);
+}
+
+/* The copies of one operand's tile: boxes of 64 elements along the contiguous dimension. */
+static void cg__mm_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const int x = name == 'a' ? v->of.tile.m : v->of.tile.n, cols = o->k_major ? v->of.tile.k : x;
+    const int rows = o->k_major ? x : v->of.tile.k;
+    const ind__tensor_map *map = p->map[name == 'b'];
+    const char *tile = name == 'a' ? "tile_m" : "tile_n";
+    for (int col = 0; col < cols; col += 64) {
+        const char *first = o->k_major ? "first_k" : tile, *second = o->k_major ? tile : "first_k";
+        ind__textf(&w->code, "ind_bulk_copy<%d>(tile_%c + stage * %d", map->rank, name, x * v->of.tile.k);
+        if (col) ind__textf(&w->code, " + %d", col * rows);
+        ind__textf(&w->code, ", map_%c, full + stage, (int)%s", name, first);
+        if (col) ind__textf(&w->code, " + %d", col);
+        ind__textf(&w->code, ", (int)%s", second);
+        for (int u = w->plan->domain.rank - 1; u >= 0; u--) {
+            ind_expr stride, rest;
+            if (!cg__mm_is_batch(p, u) ||
+                !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[u], &stride, &rest) ||
+                ind_known_eq(stride, ind_int(w->context, 0)))
+                continue;
+            ind__textf(&w->code, ", (int)i%d", u);
+        }
+        ind__textf(&w->code, ");\n");
+    }
+}
+
+/* Registers of a thread that copies, and of one that multiplies: multiples of 8. A block begins with the same number
+   for all threads, at most 64 K together. */
+static void cg__mm_write_registers(ind__writer *w, bool copies) {
+    const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8, few = 24;
+    if (all > 248) return;
+    if (copies)
+        ind__textf(&w->code, "ind_fewer_registers<%d>();\n", few);
+    else
+        ind__textf(&w->code, "ind_more_registers<%d>();\n", (all + (all - few) * 4 / warps) / 8 * 8);
+}
+
+/* The warpgroup that copies. */
+static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    cg__begin(w, "if (warp >= %d)", tile->warps_m);
+    cg__mm_write_registers(w, true);
+    cg__begin(w, "if (threadIdx.x == %d)", tile->warps_m * 32);
+    cg__mm_begin_tiles(w, p);
+    cg__begin(w, "for (int step = 0; step < steps; step++)");
+    ind__textf(&w->code, "const %s first_k = (%s)step * %d;\n", cg__int(w), cg__int(w), tile->k);
+    ind__textf(&w->code, "ind_barrier_wait(empty + stage, phase ^ 1);\nind_barrier_expect(full + stage, %d);\n",
+               (tile->m + tile->n) * tile->k * 2);
+    cg__mm_write_boxes(w, p, &p->a, 'a');
+    cg__mm_write_boxes(w, p, &p->b, 'b');
+    cg__mm_write_next_stage(w);
+    for (int i = 0; i < 4; i++) cg__end(w);
+}
+
+/* The steps of k. A stage is given back one step later, when its products are complete. */
+static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    ind__textf(&w->code, "float acc[%d][4] = {};\nint last = 0;\n#pragma unroll 1\n", tile->n / 8);
+    cg__begin(w, "for (int step = 0; step < steps; step++)");
+    ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
+    ind__textf(&w->code,
+               "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(acc, tile_a + stage * %d, tile_b + stage * %d, first_row);\n",
+               p->a.memory == IND_BF16 ? "true" : "false", tile->m, tile->n, tile->k, p->a.k_major ? "true" : "false",
+               p->b.k_major ? "true" : "false", tile->m * tile->k, tile->n * tile->k);
+    ind__textf(&w->code, "ind_wgmma_wait<1>(acc);\nif (step && lane == 0) ind_barrier_arrive(empty + last);\n");
+    ind__textf(&w->code, "last = stage;\n");
+    cg__mm_write_next_stage(w);
+    cg__end(w);
+    ind__textf(&w->code, "ind_wgmma_wait<0>(acc);\nif (lane == 0) ind_barrier_arrive(empty + last);\n");
+}
+
+/* A tile: the steps of k, then the epilogue, strip by strip. */
+static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int cols = cg__mm_strip_cols(tile->n, tile->warps_m);
+    const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
+    if (load) cg__mm_write_fetch(w, p, load, cols);
+    cg__mm_write_tma_steps(w, p);
+    if (store) {
+        cg__mm_write_rounded_strips(w, p, store, cols);
+        return;
+    }
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (int strip = 0; strip < %d; strip++)", 2 * tile->n / cols);
+    ind__textf(&w->code, "ind_strip_sums<%d>(sum, acc, strip);\n__syncwarp();\n", cols);
+    ind__textf(&w->code, "const %s first_m = tile_m + warp * 16 + strip %% 2 * 8, first_n = tile_n + strip / 2 * %d;\n",
+               cg__int(w), cols);
+    cg__mm_write_epilogue(w, p, &(cg__mm_area){8, cols, 32, "lane"});
+    ind__textf(&w->code, "__syncwarp();\n");
+    cg__end(w);
+}
+
+static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const char *type = cg__int(w);
+    const int in_a = tile->stages * tile->m * tile->k, in_b = tile->stages * tile->n * tile->k;
+    const int strips = 2 * (in_a + in_b),
+              barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m);
+    ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
+               cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
+    ind__textf(&w->code,
+               "const int steps = (int)((size_k + %d) / %d), warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n",
+               tile->k - 1, tile->k);
+    ind__textf(&w->code,
+               "const unsigned rows = (unsigned)((size_m + %d) / %d), columns = (unsigned)((size_n + %d) / %d);\n",
+               tile->m - 1, tile->m, tile->n - 1, tile->n);
+    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
+    ind__textf(&w->code,
+               "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
+               "tile_a + %d;\n",
+               in_a);
+    ind__textf(&w->code,
+               "unsigned long long *const full = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
+               "empty = full + %d;\n",
+               barriers, tile->stages);
+    cg__begin(w, "if (threadIdx.x == 0)");
+    ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n", tile->stages);
+    ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n}\nind_barrier_publish();\n", tile->warps_m);
+    cg__end(w);
+    ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n}\n",
+               tile->warps_m * 32);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__mm_write_producer(w, p);
+    cg__begin(w, "else");
+    cg__mm_write_registers(w, false);
+    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
+               cg__mm_strip_bytes(tile->n, tile->warps_m) / 4);
+    ind__textf(&w->code, "const int first_row = warp / 4 * 64;\n");
+    cg__mm_begin_tiles(w, p);
+    cg__mm_write_strips(w, p);
+    cg__end(w);
+    cg__end(w);
+    cg__use(w, IND__CG_WGMMA);
+    cg__use(w, IND__CG_BULK_COPY);
+    cg__use(w, IND__CG_STRIP_SUMS);
+}
+
+/* ---- the template ---- */
+
+static const cg__mm_config cg__mm_tma_configs[] = {
+    {256, 128, 64, 16, 1, 4, 112}, {192, 128, 64, 12, 1, 5, 160}, {128, 256, 64, 8, 1, 4, 240},
+    {128, 224, 64, 8, 1, 4, 240},  {128, 192, 64, 8, 1, 4, 240},  {128, 160, 64, 8, 1, 5, 240},
+    {128, 128, 64, 8, 1, 6, 240},  {128, 96, 64, 8, 1, 7, 240},   {128, 64, 64, 8, 1, 8, 240},
+    {64, 256, 64, 4, 1, 5, 255},   {64, 192, 64, 4, 1, 6, 255},   {64, 128, 64, 4, 1, 8, 255},
+    {64, 64, 64, 4, 1, 12, 255},
+};
+
+static const char *cg__mm_tma_match(const cg__mm_problem *p, const ind_target *t) {
+    const char *no = cg__mm_wgmma_match(p, t);
+    return no ? no : p->no_maps;
+}
+
+static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)c, (void)p, (void)depth, (void)index_bits;
+}
+
+/* Boxes of 64 columns fill the rows of a tile of b along n. */
+static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)index_bits;
+    return p->b.k_major || c->tile_n % 64 == 0;
+}
+
+static int cg__mm_tma_threads(const cg__mm_config *c) {
+    return (c->warps_m + 4) * 32;
+}
+
+static const cg__mm_template cg__mm_tma = {.strategy = IND_STRATEGY_MATMUL_TMA,
+                                           .match = cg__mm_tma_match,
+                                           MM_CONFIGS(cg__mm_tma_configs),
+                                           .fit = cg__mm_tma_fit,
+                                           .allows = cg__mm_tma_allows,
+                                           .threads = cg__mm_tma_threads,
+                                           .tile_bytes = cg__mm_tma_bytes,
+                                           .idle_stages = 1,
+                                           .work = cg__mm_wgmma_work,
+                                           .alignment = 1024,
+                                           .persistent = true,
+                                           .body = cg__mm_write_tma,
+                                           .functions = cg__mm_write_wgmma};
+
 /* ==================================================================================== src/cuda/templates/gemm/fma.c */
 /* Products with FMA, for types that tensor cores do not multiply exactly. */
 
@@ -10285,6 +10759,365 @@ static const cg__mm_template cg__mm_fma = {.strategy = IND_STRATEGY_MATMUL_SIMT,
                                            .reads_pointers = true,
                                            .main_loop = cg__mm_write_fma};
 
+/* =================================================================================== src/cuda/templates/gemm/rows.c */
+/* Products of few rows: their time is that of reading b. A thread reads b in vectors of 8 elements along its contiguous
+   dimension, several of them before the first is multiplied. All rows of a are in shared memory. The first vectors are
+   requested before a is copied there.
+
+   b with rows along k: a warp computes columns, its lanes share k. b with rows along n: a lane computes 8 columns, the
+   other lanes and warps share k. Sums of lanes are added by shuffles, those of warps through shared memory, in a fixed
+   order. */
+
+/* What a warp computes. */
+typedef struct cg__mm_strip {
+    int rows, cols;     /* sums of a lane */
+    int lanes_n;        /* lanes along n; b with rows along k: 1, all lanes share k */
+    int warps_k;        /* warps that share k */
+    int apart;          /* from a vector of a lane to its next one: vectors, b with rows along n: elements of k */
+    int flight;         /* vectors per column that are requested together */
+    int64_t k, vectors; /* elements of k; vectors of a lane's columns, all lanes and warps together */
+} cg__mm_strip;
+
+static cg__mm_strip cg__mm_strip_of(const cg__mm_problem *p, const ind__tile_plan *t) {
+    cg__mm_strip s = {.rows = t->m, .flight = t->stages, .warps_k = t->warps_m, .lanes_n = 1};
+    (void)ind_expr_is_int(p->size_k, &s.k);
+    if (p->b.k_major) {
+        s.cols = t->n / t->warps_n;
+        s.apart = 32 * t->warps_m;
+        s.vectors = s.k / 8;
+    } else {
+        s.cols = 8;
+        s.lanes_n = t->n / 8;
+        s.apart = 32 / s.lanes_n * t->warps_m;
+        s.vectors = s.k;
+    }
+    return s;
+}
+
+/* True for a LOAD of an operand that is read in vectors. */
+static bool cg__mm_in_vectors(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
+    if (!o->computed) return o->copy && i == o->load;
+    return i <= o->value && cg__mm_is_resident(w, p, o, i, MM_STAGED | MM_VECTOR);
+}
+
+/* Ends of the value that an operand's ops compute: it is rounded to the operand's type, as in a tile. */
+static void cg__mm_write_rounded(ind__writer *w, const cg__mm_operand *o, bool as_float) {
+    const char *type = ind_dtype_name(o->memory);
+    if (as_float && o->computed) ind__textf(&w->code, "ind_%s_to_f32(", type);
+    if (!as_float || o->computed) ind__textf(&w->code, "ind_f32_to_%s(", type);
+    cg__value(w, o->value);
+    if (!as_float || o->computed) ind__textf(&w->code, ")");
+    if (as_float && o->computed) ind__textf(&w->code, ")");
+    cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
+}
+
+static void cg__mm_forget_memory(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD) w->memory[i] = NULL;
+}
+
+/* ---- a, to shared memory ---- */
+
+/* The 8 elements of a row of a from k on, into `made`. */
+static void cg__mm_write_row_chunk(ind__writer *w, const cg__mm_problem *p) {
+    const cg__mm_operand *o = &p->a;
+    cg__mm_need_operand(w, o);
+    cg__emit(w, ~(1u << p->k), 0);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->needed[i] || !o->k_major || !cg__mm_in_vectors(w, p, o, i)) continue;
+        ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n", cg__types[cg__memory_dtype(w, i)].memory,
+                   i, cg__element(w, i));
+        w->memory[i] = cg__string(w, "x%u.at[j]", i);
+    }
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < 8; j++)");
+    cg__mm_set_text(w, p->k, "(r0 + j)");
+    cg__emit(w, IND__CG_ALL_VARS, 0);
+    ind__textf(&w->code, "made.at[j] = ");
+    cg__mm_write_rounded(w, o, false);
+    ind__textf(&w->code, ";\n");
+    cg__end(w);
+    cg__mm_forget_memory(w);
+}
+
+static void cg__mm_write_row_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int64_t chunks = s->k / 8;
+    cg__mm_set_plain_names(w);
+    cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", (long long)(s->rows * chunks), w->variant->threads);
+    ind__textf(&w->code, "const int x = at / %lld, r0 = at %% %lld * 8;\n", (long long)chunks, (long long)chunks);
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
+    ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
+    cg__begin(w, "if (first_m + x < size_m)");
+    cg__mm_write_row_chunk(w, p);
+    cg__end(w);
+    ind__textf(&w->code, "ind_store(row_a + x * %lld + r0, made);\n", (long long)s->k);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+}
+
+/* ---- b ---- */
+
+/* The position of vector u of a lane: r0 and i<n>, in a loop over u, and over the columns r if lanes share k. Open
+   afterwards: the loops, and the test that the vector exists. */
+static void cg__mm_begin_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__mm_set_plain_names(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", s->flight);
+    ind__textf(&w->code, "const int r0 = (first + u * %d)%s;\n", s->apart, p->b.k_major ? " * 8" : "");
+    cg__begin(w, "if (r0 < %lld)", (long long)s->k);
+}
+
+static void cg__mm_end_vectors(ind__writer *w) {
+    cg__end(w);
+    cg__end(w);
+}
+
+/* A loop over the columns r of a lane. A column outside b is read at the last one. */
+static void cg__mm_begin_strip_columns(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const char *type = cg__int(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < %d; r++)", p->b.k_major ? s->cols : 1);
+    if (p->b.k_major)
+        ind__textf(&w->code, "const %s i%d = column + r < size_n ? column + r : size_n - 1;\n", type, p->n);
+    else
+        ind__textf(&w->code, "const %s i%d = column < size_n ? column : 0;\n", type, p->n);
+}
+
+/* "load": requests the vectors of b from `first` on. */
+static void cg__mm_write_strip_load(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int cols = p->b.k_major ? s->cols : 1;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_vectors(w, p, &p->b, i))
+            ind__textf(&w->code, "ind_vec<%s, 8> y%u[%d][%d];\n", cg__types[cg__memory_dtype(w, i)].memory, i,
+                       s->flight, cols);
+    ind__textf(&w->code, "const auto load = [&](int first) {\n");
+    w->code.indent++;
+    w->scope++;
+    cg__mm_begin_vectors(w, p, s);
+    cg__mm_begin_strip_columns(w, p, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_vectors(w, p, &p->b, i))
+            ind__textf(&w->code, "y%u[u][r] = ind_load_once<8>(&%s);\n", i, cg__element(w, i));
+    cg__end(w);
+    cg__mm_end_vectors(w);
+    cg__mm_end_lambda(w);
+    cg__use(w, IND__CG_LOAD_ONCE);
+}
+
+/* Multiplies one vector of b: 8 elements of k with a column's sums, or 8 columns with one element of k. */
+static void cg__mm_write_strip_products(ind__writer *w, const cg__mm_problem *p) {
+    const bool along_k = p->b.k_major;
+    const int along = along_k ? p->k : p->n;
+    const char *base = w->var[along];
+    cg__mm_need_operand(w, &p->b);
+    cg__emit(w, ~(1u << along), 0);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_vectors(w, p, &p->b, i)) w->memory[i] = cg__string(w, "y%u[u][r].at[j]", i);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < 8; j++)");
+    w->var[along] = cg__string(w, "(%s + j)", base);
+    cg__emit(w, IND__CG_ALL_VARS, 0);
+    ind__textf(&w->code, "const float weight = ");
+    cg__mm_write_rounded(w, &p->b, true);
+    ind__textf(&w->code, ";\n");
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int m = 0; m < %d; m++) acc[m][%s] += value[m]%s * weight;\n", w->variant->of.tile.m,
+               along_k ? "r" : "j", along_k ? "[j]" : "");
+    cg__end(w);
+    w->var[along] = base;
+    cg__mm_forget_memory(w);
+}
+
+/* The elements of a that a vector of b is multiplied by, as f32. */
+static void cg__mm_write_row_values(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const char *type = ind_dtype_name(p->a.memory);
+    ind__textf(&w->code, p->b.k_major ? "float value[%d][8];\n" : "float value[%d];\n", s->rows);
+    cg__unroll(w);
+    cg__begin(w, "for (int m = 0; m < %d; m++)", s->rows);
+    if (p->b.k_major) {
+        ind__textf(&w->code, "const ind_vec<unsigned short, 8> of_a = ind_load<8>(row_a + m * %lld + r0);\n",
+                   (long long)s->k);
+        cg__unroll(w);
+        ind__textf(&w->code, "for (int j = 0; j < 8; j++) value[m][j] = ind_%s_to_f32(of_a.at[j]);\n", type);
+    } else {
+        ind__textf(&w->code, "value[m] = ind_%s_to_f32(row_a[m * %lld + r0]);\n", type, (long long)s->k);
+    }
+    cg__end(w);
+}
+
+static void cg__mm_write_strip_loop(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    ind__textf(&w->code, "float acc[%d][%d] = {};\n#pragma unroll 1\n", s->rows, s->cols);
+    cg__begin(w, "for (int first = start; first < %lld; first += %d)", (long long)s->vectors, s->apart * s->flight);
+    cg__mm_begin_vectors(w, p, s);
+    cg__mm_write_row_values(w, p, s);
+    cg__mm_begin_strip_columns(w, p, s);
+    cg__mm_write_strip_products(w, p);
+    cg__end(w);
+    cg__mm_end_vectors(w);
+    ind__textf(&w->code, "load(first + %d);\n", s->apart * s->flight);
+    cg__end(w);
+}
+
+/* ---- sums ---- */
+
+/* Adds the sums of lanes and warps, into the tile that the epilogue reads. */
+static void cg__mm_write_strip_sums(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int sums = t->m * t->n;
+    cg__unroll(w);
+    cg__begin(w, "for (int at = 0; at < %d; at++)", s->rows * s->cols);
+    ind__textf(&w->code, "float x = acc[at / %d][at %% %d];\n", s->cols, s->cols);
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int d = 16; d >= %d; d /= 2) x += __shfl_xor_sync(0xffffffffu, x, d);\n", s->lanes_n);
+    if (p->b.k_major)
+        ind__textf(&w->code, "if (lane == 0) part[warp / %d * %d + at / %d * %d + warp %% %d * %d + at %% %d] = x;\n",
+                   t->warps_n, sums, s->cols, t->n, t->warps_n, s->cols, s->cols);
+    else
+        ind__textf(&w->code, "if (lane < %d) part[warp * %d + at / 8 * %d + lane * 8 + at %% 8] = x;\n", s->lanes_n,
+                   sums, t->n);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__begin(w, "for (int at = threadIdx.x; at < %d; at += %d)", sums, w->variant->threads);
+    ind__textf(&w->code, "float total = part[at];\n");
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", s->warps_k, sums);
+    ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__use(w, IND__CG_SUM_TILE);
+}
+
+static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const cg__mm_strip s = cg__mm_strip_of(p, t);
+    ind__textf(&w->code, "unsigned short *const row_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
+    ind__textf(&w->code, "float *const part = reinterpret_cast<float *>(ind_smem + %lld), *const sum = part + %d;\n",
+               (long long)s.rows * s.k * 2, s.warps_k * t->m * t->n);
+    ind__textf(&w->code, "const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;\n");
+    if (p->b.k_major)
+        ind__textf(&w->code, "const int start = warp / %d * 32 + lane;\nconst %s column = first_n + warp %% %d * %d;\n",
+                   t->warps_n, cg__int(w), t->warps_n, s.cols);
+    else
+        ind__textf(&w->code, "const int start = warp * %d + lane / %d;\nconst %s column = first_n + lane %% %d * 8;\n",
+                   32 / s.lanes_n, s.lanes_n, cg__int(w), s.lanes_n);
+    cg__mm_write_strip_load(w, p, &s);
+    ind__textf(&w->code, "load(start);\n");
+    cg__mm_write_row_copy(w, p, &s);
+    cg__mm_write_strip_loop(w, p, &s);
+    cg__mm_write_strip_sums(w, p, &s);
+    cg__use(w, IND__CG_VEC);
+}
+
+/* ---- the template ---- */
+
+/* b with rows along k: warps along k, warps along n. Along n: warps_n is 0; all warps share k. The rows of the tile are
+   set by `fit`. */
+static const cg__mm_config cg__mm_rows_configs[] = {
+    {1, 8, 8, 4, 2, 2, 96},  {1, 8, 8, 2, 4, 4, 96},   {1, 16, 8, 1, 8, 4, 96},  {1, 8, 8, 1, 8, 4, 64},
+    {1, 8, 8, 1, 8, 8, 96},  {1, 32, 8, 1, 8, 2, 96},  {1, 8, 8, 4, 4, 2, 64},   {1, 8, 8, 8, 2, 2, 96},
+    {1, 16, 8, 8, 0, 8, 96}, {1, 32, 8, 32, 0, 2, 64}, {1, 32, 8, 16, 0, 4, 96}, {1, 16, 8, 16, 0, 4, 96},
+    {1, 64, 8, 8, 0, 4, 96}, {1, 64, 8, 16, 0, 4, 96}, {1, 128, 8, 8, 0, 4, 96},
+};
+
+/* Most rows, and bytes of shared memory for a. With 8 rows of 4096 x 4096 bf16 tensor cores were faster: 20 us, 23 here
+   (H100). */
+enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10 };
+
+/* Sets p->few_rows: from the bound of m, or from its hint, if the variant may have a guard. */
+static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
+    int64_t least, most;
+    ind__known_bounds(p->size_m, &least, &most);
+    if (least > MM_MOST_ROWS) return;
+    if (most > MM_MOST_ROWS) {
+        if (!(d->assume & IND__ASSUME_FEW_ROWS)) return;
+        most = ind_hint(p->size_m) <= MM_MOST_ROWS ? ind_hint(p->size_m) : 1;
+    }
+    p->few_rows = 1;
+    while (p->few_rows < most) p->few_rows *= 2;
+}
+
+/* The guard of a variant with few rows, if m has no such bound. */
+static void cg__mm_guard_rows(cg__decider *d, const cg__mm_problem *p) {
+    int64_t least, most;
+    ind__known_bounds(p->size_m, &least, &most);
+    if (most <= p->few_rows) return;
+    d->used |= IND__ASSUME_FEW_ROWS;
+    cg__guard(d->variant, ind_expr_le(p->size_m, ind_int(d->w.context, p->few_rows)));
+}
+
+static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *t) {
+    int64_t k;
+    (void)t;
+    if (!p->few_rows) return "it may have more than 2 rows";
+    if (!cg__mm_can_mma(p)) return "its operands are not f16 or bf16";
+    if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
+    if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
+    if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
+    if (p->a.computed) return "a is computed as it is loaded";
+    if (!p->b.copy && !p->b.staged_bytes) return "b is not read in 16-byte vectors";
+    return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
+}
+
+static void cg__mm_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)depth;
+    (void)index_bits;
+    c->tile_m = p->few_rows;
+    const int sums = c->tile_m * (c->warps_n ? c->tile_n / c->warps_n : 8);
+    c->registers += (c->tile_m - 1) * (c->warps_n ? 8 : 1) + sums + (p->b.computed ? 32 : 0);
+}
+
+/* Computed weights: the configurations that were fastest for i8 with a scale per column, 1 x 14336 x 4096 (H100: 51 us
+   along k, 65 along n; tensor cores 82). */
+static bool cg__mm_rows_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)index_bits;
+    const bool fastest = c->warps_n ? c->warps_n == 8 && c->tile_n == 8 && c->stages == 4 : c->warps_m == 32;
+    if (p->b.computed && !(fastest && p->few_rows == 1)) return false;
+    return (c->warps_n > 0) == p->b.k_major && c->registers <= 200;
+}
+
+static int cg__mm_rows_threads(const cg__mm_config *c) {
+    return 32 * c->warps_m * (c->warps_n ? c->warps_n : 1);
+}
+
+static int64_t cg__mm_rows_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    int64_t k = 0;
+    (void)ind_expr_is_int(p->size_k, &k);
+    return 2 * k * c->tile_m + (int64_t)4 * c->tile_m * (c->warps_m * c->tile_n + c->tile_n + 8);
+}
+
+/* Bytes of an element of b in memory. */
+static double cg__mm_weight_bytes(const cg__mm_problem *p) {
+    return p->b.computed ? (p->b.staged_bytes ? p->b.staged_bytes : 2) : ind_dtype_bytes(p->b.memory);
+}
+
+/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or as fast as the vectors in
+   flight arrive, or multiplies: a conversion and an FMA per row. */
+static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                               const ind_target *target) {
+    const ind_thresholds *t = &target->thresholds;
+    const double n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
+    const double per_sm = ceil(ceil(n / c->tile_n) * (double)ind_hint(p->batch) / target->num_sms);
+    const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
+    const double elements = per_sm * c->tile_n * k, bytes = elements * cg__mm_weight_bytes(p);
+    const double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
+                          (c->warps_n ? c->tile_n / c->warps_n : 1);
+    const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
+    const double multiply = elements * (1 + c->tile_m + (p->b.computed ? 4 : 0)) / t->fma_rate;
+    const double slowest = read > wait ? read : wait;
+    return (slowest > multiply ? slowest : multiply) + (t->product_start + t->product_latency) * ceil(per_sm / fit);
+}
+
+static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,
+                                            .match = cg__mm_rows_match,
+                                            MM_CONFIGS(cg__mm_rows_configs),
+                                            .fit = cg__mm_rows_fit,
+                                            .allows = cg__mm_rows_allows,
+                                            .threads = cg__mm_rows_threads,
+                                            .tile_bytes = cg__mm_rows_bytes,
+                                            .cost = cg__mm_rows_cost,
+                                            .alignment = 16,
+                                            .main_loop = cg__mm_rows_main_loop};
+
 /* ================================================================================= src/cuda/templates/gemm/choose.c */
 /* ---- the choice of a vector width ---- */
 
@@ -10336,7 +11169,8 @@ static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
 /* ---- the plan ---- */
 
 /* The templates, in the order in which they are asked. */
-static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_wgmma, &cg__mm_mma, &cg__mm_fma};
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_rows, &cg__mm_tma, &cg__mm_wgmma, &cg__mm_mma,
+                                                          &cg__mm_fma};
 #define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
 
 static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
@@ -10358,7 +11192,7 @@ static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *
         cg__mm_config c = x->configs[i];
         x->fit(&c, p, depth, index_bits);
         if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
-        const double cost = cg__mm_cost(x, p, &c, t);
+        const double cost = (x->cost ? x->cost : cg__mm_cost)(x, p, &c, t);
         if (!best->from || cost < best->cost) *best = (cg__mm_choice){x, c, cost};
     }
 }
@@ -10378,20 +11212,35 @@ static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, cons
     return best;
 }
 
+/* Persistent blocks: one per SM, or per tile if there are fewer. */
+static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
+    ind__variant *v = d->variant;
+    ind_context *c = d->w.context;
+    const ind_expr tiles = ind_expr_mul(cg__mm_tiles(p->size_m, v->of.tile.m), cg__mm_tiles(p->size_n, v->of.tile.n));
+    v->grid[0] = ind_expr_min(ind_expr_mul(tiles, p->batch), ind_int(c, d->w.target->num_sms));
+    v->grid[1] = v->grid[2] = ind_int(c, 1);
+    v->blocks_per_sm = 1;
+    cg__mm_set_boxes(d, p);
+}
+
 static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *reason) {
     const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
     const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
     const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
-    if (cg__mm_has_prologue(p))
+    if (d->variant->strategy == IND_STRATEGY_MATMUL_ROWS)
+        cg__why(d, "at most %d rows: %s is read once, in vectors; accumulates in f32", p->few_rows,
+                p->b.computed ? "what b is computed from" : "b");
+    else if (cg__mm_has_prologue(p))
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (tensor)
-        cg__why(d, "%s operands on tensor cores; %s copied in 16-byte vectors", ind_dtype_name(p->a.memory), copied);
+        cg__why(d, "%s operands on tensor cores; %s copied in %s", ind_dtype_name(p->a.memory), copied,
+                d->variant->strategy == IND_STRATEGY_MATMUL_TMA ? "boxes by tensor maps" : "16-byte vectors");
     else
         cg__why(d, "%s; accumulates in %s", reason, ind_dtype_name(p->sum));
 }
 
-static ind_status cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind__variant *v) {
+static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__variant *v) {
     const char *reason;
     const cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
     const cg__mm_template *x = best.from;
@@ -10400,15 +11249,15 @@ static ind_status cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
                          d->w.kernel->name);
     v->strategy = x->strategy;
-    const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
+    const bool fma = x->strategy == IND_STRATEGY_MATMUL_SIMT;
     v->threads = x->threads(c);
     v->of.tile = (ind__tile_plan){.m = c->tile_m,
                                   .n = c->tile_n,
                                   .k = c->tile_k,
-                                  .warps_m = tensor ? c->warps_m : 0,
-                                  .warps_n = tensor ? c->warps_n : 0,
+                                  .warps_m = fma ? 0 : c->warps_m,
+                                  .warps_n = fma ? 0 : c->warps_n,
                                   .stages = c->stages};
-    v->per_thread = tensor ? 1 : c->warps_m;
+    v->per_thread = fma ? c->warps_m : 1;
     v->rows = 1;
     v->blocks_per_sm = cg__mm_occupancy(x, p, c, d->w.target);
     v->memory.shared = ind_int(d->w.context, cg__mm_shared(x, p, c));
@@ -10416,6 +11265,8 @@ static ind_status cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind
     ind_expr blocks[3];
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
+    if (x->persistent) cg__mm_set_persistent(d, p);
+    if (x->strategy == IND_STRATEGY_MATMUL_ROWS) cg__mm_guard_rows(d, p);
     cg__mm_explain(d, p, reason);
     return IND_OK;
 }
@@ -10435,6 +11286,8 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
     if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
     v->vector = cg__mm_choose_vector(d, p);
+    cg__mm_find_maps(d, p);
+    cg__mm_find_rows(d, p);
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }
@@ -10443,12 +11296,12 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
 /* ---- writing: the epilogue ---- */
 
 /* The column group that a thread handles in round u, in a scope that is open afterwards: two cg__end. */
-static void cg__mm_begin_columns(ind__writer *w, const cg__mm_problem *p, int rounds) {
+static void cg__mm_begin_columns(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area, int rounds) {
     const ind__variant *v = w->variant;
-    int groups = v->of.tile.n / v->vector;
+    int groups = area->cols / v->vector;
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", rounds);
-    ind__textf(&w->code, "const int at = first + u * %d, row = at / %d, col = at %% %d * %d;\n", v->threads, groups,
+    ind__textf(&w->code, "const int at = first + u * %d, row = at / %d, col = at %% %d * %d;\n", area->threads, groups,
                groups, v->vector);
     if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + row;\n", cg__int(w), p->m);
     if (p->n >= 0) ind__textf(&w->code, "const %s i%d = first_n + col;\n", cg__int(w), p->n);
@@ -10461,12 +11314,12 @@ static bool cg__mm_is_vector_load(const ind__writer *w, uint32_t i) {
 
 /* All vectors that all rounds read, before anything is written: so the reads overlap, even where the compiler could not
    reorder them because input and output may be one buffer. */
-static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, int rounds) {
+static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area, int rounds) {
     int n = w->variant->vector;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_is_vector_load(w, i))
             ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, n, i, rounds);
-    cg__mm_begin_columns(w, p, rounds);
+    cg__mm_begin_columns(w, p, area, rounds);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__mm_is_vector_load(w, i)) continue;
         ind__textf(&w->code, "x%u[u] = ind_load<%d>(&%s);\n", i, n, cg__element(w, i));
@@ -10478,10 +11331,10 @@ static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, i
 }
 
 /* V columns of one row of the tile. What does not depend on the column is computed once, the rest for each j. */
-static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p) {
+static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area) {
     const ind__variant *v = w->variant;
     ind__textf(&w->code, "%s dot[%d];\nind_sum_read<%d>(dot, sum, row, col);\n", cg__mm_sum_type(p), v->vector,
-               v->of.tile.n);
+               area->cols);
     if (p->n < 0) {
         cg__emit_stores(w);
         return;
@@ -10498,27 +11351,26 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p) {
 }
 
 /* How many rounds a thread does together: up to 4, fewer if they would read more vectors than registers should hold. */
-static int cg__mm_epilogue_rounds(const ind__writer *w) {
-    const ind__variant *v = w->variant;
-    int loads = 0, rounds = v->of.tile.m * v->of.tile.n / v->vector / v->threads, together = 4;
+static int cg__mm_epilogue_rounds(const ind__writer *w, const cg__mm_area *area) {
+    int loads = 0, rounds = area->rows * area->cols / w->variant->vector / area->threads, together = 4;
     for (uint32_t i = 1; i < w->body->num_inst; i++) loads += cg__mm_is_vector_load(w, i);
-    while (together > 1 && (rounds % together || together * loads > 8)) together /= 2;
+    while (together > 1 && (rounds < together || rounds % together || together * loads > 8)) together /= 2;
     return together;
 }
 
-static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
+static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area) {
     const ind__variant *v = w->variant;
     cg__mm_set_plain_names(w);
     cg__need_stores(w);
-    int rounds = cg__mm_epilogue_rounds(w);
+    int rounds = cg__mm_epilogue_rounds(w, area);
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int first = threadIdx.x; first < %d; first += %d)", v->of.tile.m * v->of.tile.n / v->vector,
-              v->threads * rounds);
+    cg__begin(w, "for (int first = %s; first < %d; first += %d)", area->thread, area->rows * area->cols / v->vector,
+              area->threads * rounds);
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__mm_is_vector_load(w, i);
-    if (any) cg__mm_write_vector_loads(w, p, rounds);
-    cg__mm_begin_columns(w, p, rounds);
-    cg__mm_write_columns(w, p);
+    if (any) cg__mm_write_vector_loads(w, p, area, rounds);
+    cg__mm_begin_columns(w, p, area, rounds);
+    cg__mm_write_columns(w, p, area);
     cg__end(w);
     cg__end(w);
     cg__end(w);
@@ -10532,11 +11384,15 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     cg__mm_set_sum_text(w, p);
     cg__mm_set_plain_names(w);
     ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n", x->alignment);
+    if (x->body) {
+        x->body(w, p);
+        return w->failed ? ind__failed(w->context) : IND_OK;
+    }
+    const ind__tile_plan *tile = &w->variant->of.tile;
     cg__mm_write_tile_position(w, p);
-    ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), w->variant->of.tile.k - 1,
-               w->variant->of.tile.k);
+    ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), tile->k - 1, tile->k);
     x->main_loop(w, p);
-    cg__mm_write_epilogue(w, p);
+    cg__mm_write_epilogue(w, p, &(cg__mm_area){tile->m, tile->n, w->variant->threads, "threadIdx.x"});
     return w->failed ? ind__failed(w->context) : IND_OK;
 }
 
@@ -10549,6 +11405,138 @@ static void cg__write_template_functions(ind__writer *w, ind__text *t) {
 static bool cg__reads_pointers(const ind__writer *w) {
     const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
     return x && x->reads_pointers;
+}
+
+/* ============================================================================== src/cuda/templates/gemm/fragments.c */
+/* Writes an epilogue that computes on accumulators in registers and exchanges its 16-bit results. */
+
+/* ---- writing: the epilogue of 16-bit results ---- */
+
+/* A thread of a wgmma has two adjacent sums of a row at a time. An epilogue that stores one 16-bit tensor computes on
+   these pairs. Only its results pass through shared memory, on the way to accesses of 16 bytes: half the bytes of the
+   sums. One 16-bit tensor of the shape of the results may be read, such as a residual: the same way back, in vectors
+   that are loaded before the product, or while the previous strip is computed. */
+
+static bool cg__mm_is_2d(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
+    return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD &&
+           w->plan->varies[i] >> p->m & w->plan->varies[i] >> p->n & 1;
+}
+
+/* True for a 16-bit LOAD or STORE of 8 elements without a mask. */
+static bool cg__mm_is_rounded(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    const uint32_t mask = inst->op == IND_LOOP_STORE ? inst->arg[1] : inst->arg[0];
+    const ind_dtype dtype = cg__memory_dtype(w, i);
+    return w->plan->vector[i] == 8 && !mask && !inst->reduction && (dtype == IND_F16 || dtype == IND_BF16);
+}
+
+/* The LOAD of the shape of the results; 0: none. The epilogue is marked as needed. */
+static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_is_2d(w, p, i)) return i;
+    return 0;
+}
+
+/* The only STORE of such an epilogue; 0: it is another one. */
+static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p) {
+    uint32_t store = 0, loads = 0;
+    if (w->variant->vector != 8) return 0;
+    cg__need_stores(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__is_root(w, i) && (store || cg__inst(w, i)->op != IND_LOOP_STORE)) return 0;
+        if (cg__is_root(w, i)) store = i;
+        if (!cg__mm_is_2d(w, p, i)) continue;
+        if (loads++ || !cg__mm_is_rounded(w, i)) return 0;
+    }
+    return store && cg__mm_is_rounded(w, store) ? store : 0;
+}
+
+/* "fetch": loads the vectors of a strip of the LOAD into "held". */
+static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols) {
+    ind__textf(&w->code, "ind_vec<unsigned short, 8> held[%d];\n", cols / 16);
+    ind__textf(&w->code, "const auto fetch = [&](int strip) {\n");
+    w->code.indent++;
+    w->scope++;
+    cg__mm_set_plain_names(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", cols / 16);
+    ind__textf(&w->code, "const int at = u * 32 + lane;\n");
+    ind__textf(&w->code, "const %s i%d = tile_m + warp * 16 + at / %d, i%d = tile_n + strip * %d + at %% %d * 8;\n",
+               cg__int(w), p->m, cols / 8, p->n, cols, cols / 8);
+    ind__textf(&w->code, "if (i%d < size_m && i%d < size_n) held[u] = ind_load<8>(&%s);\n", p->m, p->n,
+               cg__element(w, load));
+    cg__end(w);
+    cg__mm_end_lambda(w);
+    ind__textf(&w->code, "fetch(0);\n");
+}
+
+/* The vectors of the strip to shared memory; those of the next one are fetched. */
+static void cg__mm_write_held(ind__writer *w, int cols) {
+    cg__unroll(w);
+    ind__textf(&w->code,
+               "for (int u = 0; u < %d; u++)\n    ind_store(rounded + (u * 32 + lane) / %d * %d + lane %% %d * 8, "
+               "held[u]);\n",
+               cols / 16, cols / 8, cols + 8, cols / 8);
+    ind__textf(&w->code, "__syncwarp();\nif (strip + 1 < %d) fetch(strip + 1);\n", w->variant->of.tile.n / cols);
+}
+
+/* Two adjacent results of a row: "y". */
+static void cg__mm_write_pair(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
+    cg__emit(w, ~(1u << p->n), IND__CG_ALL_STAGES);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__mm_is_vector_load(w, i)) continue;
+        const char *from = cg__mm_is_2d(w, p, i) ? cg__string(w, "rounded + row * %d + col", cols + 8)
+                                                 : cg__string(w, "&%s", cg__element(w, i));
+        ind__textf(&w->code, "const ind_vec<%s, 2> x%u = ind_load<2>(%s);\n", cg__types[cg__memory_dtype(w, i)].memory,
+                   i, from);
+        w->memory[i] = cg__string(w, "x%u.at[j]", i);
+    }
+    w->memory[store] = "y.at[j]";
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < 2; j++)");
+    cg__mm_set_text(w, p->n, cg__string(w, "(i%d + j)", p->n));
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+    cg__mm_set_plain_names(w);
+    cg__forget_vectors(w);
+}
+
+/* The results of a strip of 16 rows: from registers to shared memory. Sums beyond the edges have the indices of others,
+   without a branch: the pairs are then computed together. Their results are not stored. */
+static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", cols / 4);
+    ind__textf(&w->code, "const int row = u %% 2 * 8 + lane / 4, col = u / 2 * 8 + lane %% 4 * 2;\n");
+    ind__textf(&w->code, "const %s i%d = first_m + row < size_m ? first_m + row : 0;\n", cg__int(w), p->m);
+    ind__textf(&w->code, "const %s i%d = first_n + col < size_n ? first_n + col : 0;\n", cg__int(w), p->n);
+    ind__textf(&w->code, "const float dot[2] = {part[u / 2][u %% 2 * 2], part[u / 2][u %% 2 * 2 + 1]};\n");
+    ind__textf(&w->code, "ind_vec<unsigned short, 2> y;\n");
+    cg__mm_write_pair(w, p, store, cols);
+    ind__textf(&w->code, "ind_store(rounded + row * %d + col, y);\n", cols + 8);
+    cg__end(w);
+}
+
+/* Writes the epilogue of all strips of a warp, whose shared memory is `sum`. */
+static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
+    ind__textf(&w->code,
+               "unsigned short *const rounded = reinterpret_cast<unsigned short *>(sum);\n#pragma unroll 1\n");
+    cg__begin(w, "for (int strip = 0; strip < %d; strip++)", w->variant->of.tile.n / cols);
+    ind__textf(&w->code, "float part[%d][4];\nind_strip_part(part, acc, strip);\n", cols / 8);
+    ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
+    cg__mm_set_plain_names(w);
+    if (cg__mm_rounded_load(w, p)) cg__mm_write_held(w, cols);
+    cg__mm_write_pairs(w, p, store, cols);
+    ind__textf(&w->code, "__syncwarp();\n");
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", cols / 16);
+    ind__textf(&w->code, "const int at = u * 32 + lane, row = at / %d, col = at %% %d * 8;\n", cols / 8, cols / 8);
+    ind__textf(&w->code, "const %s i%d = first_m + row, i%d = first_n + col;\n", cg__int(w), p->m, p->n);
+    ind__textf(&w->code, "if (i%d < size_m && i%d < size_n) ind_store(&%s, ind_load<8>(rounded + row * %d + col));\n",
+               p->m, p->n, cg__element(w, store), cols + 8);
+    cg__end(w);
+    ind__textf(&w->code, "__syncwarp();\n");
+    cg__end(w);
+    cg__use(w, IND__CG_STRIP_SUMS);
 }
 
 /* ====================================================================================== src/cuda/decide/pointwise.c */
@@ -12462,7 +13450,7 @@ static bool cg__written_beside(const ind__writer *w, uint32_t arg) {
    kernel they are constants. */
 static void cg__write_params(ind__writer *w, ind__text *t) {
     const bool late = w->plan->part && cg__reads_pointers(w);
-    uint32_t size = 0, reciprocal = 0, last = w->args.num - 1;
+    uint32_t size = 0, reciprocal = 0, map = 0, last = w->args.num - 1;
     while (w->args.arg[last].computed) last--; /* buffers come first */
     for (uint32_t i = 0; i < w->args.num; i++) {
         const ind__kernel_arg *a = &w->args.arg[i];
@@ -12479,6 +13467,8 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
             ind__textf(t, "unsigned long long m%u", reciprocal++);
         } else if (a->kind == IND__ARG_SIZE) {
             ind__textf(t, "%s n%u", cg__int(w), size++);
+        } else if (a->kind == IND__ARG_TENSOR_MAP) {
+            ind__textf(t, "const __grid_constant__ ind_tensor_map map_%c", "ab"[map++]);
         } else {
             ind__textf(t, "%s%s", cg__memory_args[a->kind].type, cg__memory_args[a->kind].name);
         }
@@ -12504,9 +13494,9 @@ static ind_status cg__push_arg(ind__writer *w, ind__kernel_arg arg) {
     return IND_OK;
 }
 
-/* Adds the arguments that point to the instance's memory, last: error record, lookback words, counters and partial
-   results. */
-static ind_status cg__push_memory_args(ind__writer *w) {
+/* Adds the arguments that are no buffers or sizes, last: error record, lookback words, counters, partial results, and
+   tensor maps. */
+static ind_status cg__push_other_args(ind__writer *w) {
     ind_status status = IND_OK;
     if (w->args.needs_error) status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
     if (!status && ind__ok(w->plan->lookback))
@@ -12515,6 +13505,7 @@ static ind_status cg__push_memory_args(ind__writer *w) {
         status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
     if (!status && w->variant->memory.partial_bytes)
         status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
+    for (int i = 0; i < 2 && !status && cg__tensor_map(w, i).map; i++) status = cg__push_arg(w, cg__tensor_map(w, i));
     return status;
 }
 
@@ -12688,7 +13679,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     ind__text t = {.context = w->context}, first = t;
     cg__write_data_sizes(w, &first);
     cg__write_evictions(w, &first);
-    if (cg__push_memory_args(w)) return ind__failed(w->context);
+    if (cg__push_other_args(w)) return ind__failed(w->context);
     if (cg__has_prelude_set(&w->prelude) || w->calls.num)
         ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(&t, &w->prelude);
@@ -13131,12 +14122,30 @@ static ind_status cg__plan_any_length(cg__variants *x, int assume) {
     return !status && vectors ? cg__plan_undivided(x, assume) : status;
 }
 
+/* True for a product whose number of rows a guard can bound: a size that is no constant. */
+static bool cg__may_have_few_rows(const ind_kernel *k) {
+    bool constant = true;
+    for (int v = 0; v < k->body->rank; v++)
+        constant = constant && ind_expr_is_int(ind_expr_symbol(k->body->var[v])->extent, NULL);
+    return k->kind == IND_KERNEL_MATMUL && !constant;
+}
+
+/* Adds the variants of a product that assume few rows, or tensor maps, if they gain. */
+static ind_status cg__plan_product(cg__variants *x, int all) {
+    ind_status status = IND_OK;
+    if (cg__may_have_few_rows(x->kernel)) status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS);
+    x->num += !status && x->used & IND__ASSUME_FEW_ROWS ? 1 : 0;
+    if (!status) status = cg__next_variant(x, all | IND__ASSUME_MAPS);
+    x->num += !status && x->used & IND__ASSUME_MAPS ? 1 : 0;
+    return status;
+}
+
 /* Adds the variants in the order in which a launch selects: for ranges of row lengths, or for the hinted length, if it
    is of use; for any length. If the last of these has a guard, adds a variant without any. */
 static ind_status cg__plan_variants(cg__variants *x) {
     const int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH, any = all & ~IND__ASSUME_LENGTH;
     bool rest = true, unaligned = true, divisible = false;
-    ind_status status = cg__next_variant(x, all);
+    ind_status status = cg__plan_product(x, all);
     if (status) return status;
     const bool ranges = cg__has_ranges(x->plan, x->kernel, x->variant);
     if (ranges)
@@ -13230,7 +14239,7 @@ static int cg__part_shared(const ind__writer *w) {
 static ind_status cg__copy_part_texts(ind__writer *w, cg__part *part) {
     ind__text params = {.context = w->context}, code = params, outside = params;
     cg__write_template_functions(w, &outside);
-    ind_status status = cg__push_memory_args(w);
+    ind_status status = cg__push_other_args(w);
     params.indent = 1;
     cg__write_params(w, &params);
     if (w->code.size) cg__part_code(&code, w->code.data);
@@ -14184,7 +15193,7 @@ static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32
     for (;; v = v->fallback) {
         v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
         for (uint32_t i = 0; v->arg && i < v->num_args; i++)
-            if (v->arg[i].kind == IND__ARG_BUFFER)
+            if (v->arg[i].kind == IND__ARG_BUFFER || v->arg[i].kind == IND__ARG_TENSOR_MAP)
                 v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
         if (!v->arg || !v->fallback) return v->arg != NULL;
         v->fallback = (ind__variant *)ind__arena_copy(&p->arena, v->fallback, sizeof *v->fallback);
@@ -14209,6 +15218,13 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
     return IND_OK;
 }
 
+static bool cg__same_map(const ind__tensor_map *a, const ind__tensor_map *b) {
+    return a->dtype == b->dtype && a->rank == b->rank && a->swizzle == b->swizzle &&
+           !memcmp(a->box, b->box, sizeof a->box) && cg__same_exprs(&a->offset, &b->offset, 1) &&
+           cg__same_exprs(a->size, b->size, (uint32_t)a->rank) &&
+           cg__same_exprs(a->stride, b->stride, (uint32_t)a->rank);
+}
+
 /* True if y, a variant of the launch at `to`, equals x, the one at `from`, with the buffers exchanged. */
 static bool cg__same_variant(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, const ind__variant *x,
                              const ind__variant *y) {
@@ -14218,9 +15234,10 @@ static bool cg__same_variant(const ind_plan *p, uint32_t from, uint32_t to, uint
                 cg__same_exprs(&x->guard, &y->guard, 1) && x->guard_aligned == y->guard_aligned;
     for (uint32_t j = 0; same && j < x->num_args; j++) {
         const ind__kernel_arg *a = &x->arg[j], *b = &y->arg[j];
-        same = a->kind == b->kind &&
-               (a->kind == IND__ARG_BUFFER ? cg__buffer_there(p, from, to, num, a->buffer) == b->buffer
-                                           : cg__same_exprs(&a->size, &b->size, 1));
+        const bool buffer = a->kind == IND__ARG_BUFFER || a->kind == IND__ARG_TENSOR_MAP;
+        same = a->kind == b->kind && (buffer ? cg__buffer_there(p, from, to, num, a->buffer) == b->buffer
+                                             : cg__same_exprs(&a->size, &b->size, 1));
+        if (same && a->kind == IND__ARG_TENSOR_MAP) same = cg__same_map(a->map, b->map);
     }
     return same;
 }
@@ -14657,6 +15674,23 @@ static const char *cg__broken_guards(const ind__variant *v, bool last) {
     return NULL;
 }
 
+static const char *cg__broken_map(const ind_plan *p, const ind__kernel_arg *a) {
+    const ind__tensor_map *m = a->map;
+    if (a->kind != IND__ARG_TENSOR_MAP) return NULL;
+    if (!m || a->buffer >= p->schedule->program->num_buffers) return "a tensor map has no buffer";
+    if (m->rank < 2 || m->rank > IND__MAX_MAP_RANK) return "the rank of a tensor map is not 2 to 5";
+    if (!cg__is_declared(m->offset)) return "the offset of a tensor map is not a formula of the sizes";
+    for (int d = 0; d < m->rank; d++) {
+        if (!cg__is_declared(m->size[d]) || !cg__is_declared(m->stride[d]))
+            return "a size or stride of a tensor map is not a formula of the sizes";
+        if (m->box[d] < 1 || m->box[d] > 256)
+            return "a box of a tensor map has not 1 to 256 elements in each dimension";
+    }
+    if (m->swizzle && m->box[0] * ind_dtype_bytes(m->dtype) > m->swizzle)
+        return "a row of the box of a tensor map is longer than the swizzle's span";
+    return NULL;
+}
+
 static const char *cg__broken_arg(const ind_plan *p, const ind__variant *v, const ind__kernel_arg *a) {
     const bool size = a->kind == IND__ARG_SIZE || a->kind == IND__ARG_LOOKBACK;
     if (a->kind == IND__ARG_BUFFER && a->buffer >= p->schedule->program->num_buffers)
@@ -14666,7 +15700,7 @@ static const char *cg__broken_arg(const ind_plan *p, const ind__variant *v, cons
         return "the counters are not allocated";
     if (a->kind == IND__ARG_PARTIALS && (a->offset >= v->memory.partial_bytes || a->offset % 16))
         return "the memory of partial results is not allocated, or misaligned";
-    return NULL;
+    return cg__broken_map(p, a);
 }
 
 static const char *cg__broken_args(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
@@ -14680,7 +15714,7 @@ static const char *cg__broken_args(const ind_plan *p, const ind_kernel_plan *k, 
     for (uint32_t i = 0; i < v->num_args && !rule; i++) {
         rule = cg__broken_arg(p, v, &v->arg[i]);
         if (!rule && i && one && v->arg[i - 1].kind > v->arg[i].kind)
-            rule = "arguments are not in the order buffers, sizes, memory of the instance";
+            rule = "arguments are not in the order buffers, sizes, memory of the instance, tensor maps";
     }
     return rule;
 }
@@ -14805,6 +15839,28 @@ static void cg__print_expr_field(ind__text *t, const char *name, ind_expr e) {
     ind__text_expr(t, e);
 }
 
+/* "[K, M]" */
+static void cg__print_list(ind__text *t, const ind_expr *e, int n) {
+    for (int d = 0; d < n; d++) {
+        ind__textf(t, d ? ", " : "[");
+        ind__text_expr(t, e[d]);
+    }
+    ind__textf(t, "]");
+}
+
+static void cg__print_map(ind__text *t, const ind_plan *p, const ind__kernel_arg *a) {
+    const ind__tensor_map *m = a->map;
+    int64_t offset;
+    ind__textf(t, "tensor map of %s ", p->schedule->program->buffer[a->buffer].name);
+    cg__print_list(t, m->size, m->rank);
+    ind__textf(t, " strides ");
+    cg__print_list(t, m->stride, m->rank);
+    if (!ind_expr_is_int(m->offset, &offset) || offset) cg__print_expr_field(t, " offset ", m->offset);
+    ind__textf(t, " box");
+    for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : " [%d", m->box[d]);
+    ind__textf(t, "] swizzle %d", m->swizzle);
+}
+
 static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *v) {
     ind__textf(t, "arguments:");
     for (uint32_t i = 0; i < v->num_args; i++) {
@@ -14816,7 +15872,9 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
             if (a->reciprocal) ind__textf(t, "multiplier for division by ");
             if (a->meaning) ind__textf(t, "%s", a->meaning);
             ind__text_expr(t, a->reciprocal ? a->divisor : a->size);
-        } else
+        } else if (a->kind == IND__ARG_TENSOR_MAP)
+            cg__print_map(t, p, a);
+        else
             ind__textf(t, "%s", cg__memory_args[a->kind].text);
     }
     ind__textf(t, "\n");
@@ -14955,6 +16013,24 @@ static void cg__print_json_expr(ind__text *t, ind_expr e) {
     ind__text_free(&s);
 }
 
+static void cg__print_json_map(ind__text *t, const ind_plan *p, const ind__kernel_arg *a) {
+    const ind__tensor_map *m = a->map;
+    ind__textf(t, "\"tensor_map\": ");
+    ind__text_json(t, p->schedule->program->buffer[a->buffer].name);
+    ind__textf(t, ", \"dtype\": \"%s\", \"offset\": ", ind_dtype_name(m->dtype));
+    cg__print_json_expr(t, m->offset);
+    for (int i = 0; i < 2; i++) {
+        ind__textf(t, i ? "], \"strides\": [" : ", \"sizes\": [");
+        for (int d = 0; d < m->rank; d++) {
+            if (d) ind__textf(t, ", ");
+            cg__print_json_expr(t, i ? m->stride[d] : m->size[d]);
+        }
+    }
+    ind__textf(t, "], \"box\": [");
+    for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : "%d", m->box[d]);
+    ind__textf(t, "], \"swizzle\": %d", m->swizzle);
+}
+
 static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__variant *v) {
     ind__textf(t, "\"args\": [");
     for (uint32_t i = 0; i < v->num_args; i++) {
@@ -14969,6 +16045,8 @@ static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__vari
         } else if (a->kind == IND__ARG_LOOKBACK) {
             ind__textf(t, "\"lookback_words\": ");
             cg__print_json_expr(t, a->size);
+        } else if (a->kind == IND__ARG_TENSOR_MAP) {
+            cg__print_json_map(t, p, a);
         } else {
             ind__textf(t, "\"%s\": true", cg__memory_args[a->kind].name);
         }

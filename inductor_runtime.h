@@ -972,7 +972,10 @@ enum {
     IND__CUDA_CAPTURE_THREAD_LOCAL = 1,
     IND__CUDA_CAPTURE_RELAXED = 2,
     IND__CUDA_CAPTURE_ACTIVE = 1,
-    IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6
+    IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6,
+    IND__CUDA_MAP_FLOAT16 = 6,
+    IND__CUDA_MAP_BFLOAT16 = 9,
+    IND__CUDA_MAP_PROMOTION_256B = 3
 };
 
 /* CUlaunchAttribute and CUlaunchConfig. */
@@ -1008,6 +1011,11 @@ typedef struct rt__cuda_driver {
     int(IND__RT_CUDA_CALL *cuStreamGetCaptureInfo_v3)(void *stream, int *status, unsigned long long *capture,
                                                       void **graph, void *const **node, const rt__cuda_edge **edge,
                                                       size_t *num);
+    /* From CUDA 12.0 on, else NULL: then no variant with tensor maps runs. */
+    int(IND__RT_CUDA_CALL *cuTensorMapEncodeTiled)(void *map, int type, unsigned rank, void *address,
+                                                   const uint64_t *size, const uint64_t *stride, const unsigned *box,
+                                                   const unsigned *element_stride, int interleave, int swizzle,
+                                                   int promotion, int fill);
 #define X(name, args) int(IND__RT_CUDA_CALL * name) args;
     IND__CUDA_DRIVER_SYMBOLS(X)
 #undef X
@@ -1166,6 +1174,8 @@ static ind_status rt__cuda_open_driver(ind_context *c, rt__runtime *r) {
     if (!status) {
         void *clusters = rt__library_symbol(library, "cuOccupancyMaxActiveClusters");
         memcpy(&r->driver.cuOccupancyMaxActiveClusters, &clusters, sizeof clusters);
+        void *encode = rt__library_symbol(library, "cuTensorMapEncodeTiled");
+        memcpy(&r->driver.cuTensorMapEncodeTiled, &encode, sizeof encode);
         void *launch = rt__library_symbol(library, "cuLaunchKernelEx");
         memcpy(&r->driver.cuLaunchKernelEx, &launch, sizeof launch);
         void *info = rt__library_symbol(library, "cuStreamGetCaptureInfo_v3");
@@ -1972,12 +1982,18 @@ static void rt__runtime_destroy(ind_context *c) {
 
 typedef struct rt__exec_arg {
     ind__arg_kind kind;
-    uint32_t buffer; /* BUFFER */
-    uint32_t slot;   /* SIZE */
+    uint32_t buffer; /* BUFFER, TENSOR_MAP */
+    uint32_t slot;   /* SIZE; TENSOR_MAP: position in `map` */
     bool wide;       /* SIZE: passed as long long */
     uint32_t part;   /* ERROR: step to report to, relative to the launched one */
     int64_t offset;  /* COUNTERS, PARTIALS: byte offset */
 } rt__exec_arg;
+
+/* Slots of a tensor map's sizes, strides and offset, in elements. */
+typedef struct rt__exec_map {
+    const ind__tensor_map *plan;
+    uint32_t size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK], offset;
+} rt__exec_map;
 
 typedef struct rt__exec_variant {
     const ind__variant *plan;
@@ -2062,6 +2078,8 @@ typedef struct ind__executable {
         uint32_t num_steps;
         rt__exec_arg *arg;
         uint32_t num_args, cap_args;
+        rt__exec_map *map;
+        uint32_t num_maps, cap_maps;
         uint32_t num_tensors;               /* operands of extern calls */
         bool checked;                       /* some kernel checks data-dependent indices */
         bool looks_back;                    /* some kernel has IND__ARG_LOOKBACK */
@@ -2524,6 +2542,7 @@ static void rt__module_clear(ind_module *m) {
         ind__program_free(&x->conditions.derive);
         ind__program_free(&x->sizes.most);
         ind__free(c, x->launches.arg);
+        ind__free(c, x->launches.map);
         ind__free(c, x);
     }
     for (size_t i = 0; i < sizeof m->stage_text / sizeof *m->stage_text; i++) ind__free(c, m->stage_text[i]);
@@ -3028,6 +3047,14 @@ typedef struct rt__captured {
 
 #define IND__RT_LOOKBACKS 48 /* number of blocks; their sizes at least double, from 4 KiB */
 
+#define IND__RT_MAP_BYTES 128 /* CUtensorMap, 64-byte aligned */
+
+/* What a tensor map was encoded from. */
+typedef struct rt__map_key {
+    uint64_t address, size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK]; /* strides in bytes, from dimension 1 on */
+    uint64_t encoded;                                                     /* 0: never, or it failed */
+} rt__map_key;
+
 /* Address range that a run reads or writes through a binding. */
 typedef struct rt__range {
     uint64_t from, to; /* equal: empty */
@@ -3059,6 +3086,9 @@ struct ind_instance {
     struct rt__instance_launch {
         uint64_t *cell; /* argument values, one per exec_arg */
         void **param;   /* pointers to them, as the driver requires */
+        rt__map_key *map_key;
+        unsigned char *map; /* tensor maps, in map_memory */
+        void *map_memory;
         uint8_t *chosen;
         unsigned *grid; /* IND__RT_LAUNCH per step */
         void *stream;   /* of the last launch */
@@ -3170,6 +3200,17 @@ static ind_status rt__instance_lookback(ind_instance *n) {
     return IND_OK;
 }
 
+/* Sets the pointers to the arguments. */
+static void rt__instance_params(ind_instance *n) {
+    const ind__executable *x = n->module->executable;
+    n->launch.map = (unsigned char *)n->launch.map_memory + (64 - ((uintptr_t)n->launch.map_memory & 63));
+    for (uint32_t i = 0; i < x->launches.num_args; i++) {
+        const bool map = x->launches.arg[i].kind == IND__ARG_TENSOR_MAP;
+        n->launch.param[i] = map ? (void *)(n->launch.map + (size_t)x->launches.arg[i].slot * IND__RT_MAP_BYTES)
+                                 : (void *)&n->launch.cell[i];
+    }
+}
+
 static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_instance_desc *desc) {
     ind__executable *x = m->executable;
     n->module = m;
@@ -3185,6 +3226,8 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     n->bindings.address = (uint64_t *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->bindings.address, &ok);
     n->launch.cell = (uint64_t *)rt__instance_array(n, x->launches.num_args, sizeof *n->launch.cell, &ok);
     n->launch.param = (void **)rt__instance_array(n, x->launches.num_args, sizeof *n->launch.param, &ok);
+    n->launch.map_key = (rt__map_key *)rt__instance_array(n, x->launches.num_maps, sizeof *n->launch.map_key, &ok);
+    n->launch.map_memory = rt__instance_array(n, (size_t)x->launches.num_maps + 1, IND__RT_MAP_BYTES, &ok);
     n->launch.chosen = (uint8_t *)rt__instance_array(n, x->launches.num_steps, sizeof *n->launch.chosen, &ok);
     n->launch.grid =
         (unsigned *)rt__instance_array(n, (size_t)x->launches.num_steps * IND__RT_LAUNCH, sizeof *n->launch.grid, &ok);
@@ -3195,7 +3238,7 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
         (int64_t *)rt__instance_array(n, (size_t)x->launches.num_tensors * 2 * IND_MAX_RANK, sizeof *n->calls.dim, &ok);
     if (!ok) return IND_OUT_OF_MEMORY;
     for (uint32_t i = 0; i <= m->num_bindings; i++) n->bindings.range[i].binding = i;
-    for (uint32_t i = 0; i < x->launches.num_args; i++) n->launch.param[i] = &n->launch.cell[i];
+    rt__instance_params(n);
     if (desc && desc->workspace) {
         if ((uintptr_t)desc->workspace & 255)
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "the workspace must be aligned to 256 bytes, %p is not",
@@ -3239,7 +3282,8 @@ static void rt__instance_clear(ind_instance *n) {
                            n->bindings.pointer, n->bindings.next,     n->bindings.address, n->launch.cell,
                            n->launch.param,     n->launch.chosen,     n->launch.grid,      n->host.buffer,
                            n->host.worker,      n->index_errors.host, n->calls.tensor,     n->calls.dim,
-                           n->bindings.range,   n->prepared.pointer,  n->prepared.given};
+                           n->bindings.range,   n->prepared.pointer,  n->prepared.given,   n->launch.map_key,
+                           n->launch.map_memory};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
 
@@ -3513,11 +3557,54 @@ static void rt__bind_addresses(ind_instance *n) {
     }
 }
 
+/* True if the driver takes the map: addresses and strides of multiples of 16 bytes, no empty dimension. */
+static bool rt__map_possible(const rt__map_key *key, int rank) {
+    bool fits = key->address && key->address % 16 == 0;
+    for (int d = 0; d < rank; d++) {
+        fits = fits && key->size[d] >= 1 && key->size[d] <= INT32_MAX;
+        fits = fits && (!d || (key->stride[d] % 16 == 0 && key->stride[d] && key->stride[d] < (uint64_t)1 << 40));
+    }
+    return fits;
+}
+
+static bool rt__encode_map(const ind_instance *n, const ind__tensor_map *plan, const rt__map_key *key, void *map) {
+    static const unsigned ones[IND__MAX_MAP_RANK] = {1, 1, 1, 1, 1};
+    const rt__cuda_driver *d = &n->module->executable->runtime->driver;
+    const int type = plan->dtype == IND_F16 ? IND__CUDA_MAP_FLOAT16 : IND__CUDA_MAP_BFLOAT16;
+    const int swizzle = plan->swizzle == 128 ? 3 : plan->swizzle == 64 ? 2 : plan->swizzle == 32;
+    unsigned box[IND__MAX_MAP_RANK];
+    for (int i = 0; i < plan->rank; i++) box[i] = (unsigned)plan->box[i];
+    return rt__map_possible(key, plan->rank) &&
+           !d->cuTensorMapEncodeTiled(map, type, (unsigned)plan->rank, (void *)(uintptr_t)key->address, key->size,
+                                      key->stride + 1, box, ones, 0, swizzle, IND__CUDA_MAP_PROMOTION_256B, 0);
+}
+
+/* Encodes a tensor map for the launch's pointer and sizes, unless it is. False: the driver does not take it. */
+static bool rt__bind_map(const ind_instance *n, const rt__exec_arg *arg) {
+    const ind__executable *x = n->module->executable;
+    const rt__exec_map *map = &x->launches.map[arg->slot];
+    const int64_t *slot = n->sizes.slot;
+    const uint64_t bytes = (uint64_t)ind_dtype_bytes(map->plan->dtype);
+    if (!x->runtime->driver.cuTensorMapEncodeTiled) return false;
+    rt__map_key key = {.address = n->bindings.address[arg->buffer] + (uint64_t)slot[map->offset] * bytes, .encoded = 1};
+    for (int d = 0; d < map->plan->rank; d++) {
+        key.size[d] = (uint64_t)slot[map->size[d]];
+        key.stride[d] = (uint64_t)slot[map->stride[d]] * bytes;
+    }
+    rt__map_key *last = &n->launch.map_key[arg->slot];
+    if (!memcmp(last, &key, sizeof key)) return true;
+    *last = key;
+    last->encoded = rt__encode_map(n, map->plan, &key, n->launch.map + (size_t)arg->slot * IND__RT_MAP_BYTES);
+    return last->encoded;
+}
+
 static bool rt__variant_fits(const ind_instance *n, const rt__exec_variant *v) {
     if (v->guard_slot != IND__RT_NONE && !n->sizes.slot[v->guard_slot]) return false;
     const rt__exec_arg *arg = &n->module->executable->launches.arg[v->first_arg];
     for (uint32_t i = 0; v->aligned && i < v->num_args; i++)
         if (arg[i].kind == IND__ARG_BUFFER && (n->bindings.address[arg[i].buffer] & 15)) return false;
+    for (uint32_t i = 0; i < v->num_args; i++)
+        if (arg[i].kind == IND__ARG_TENSOR_MAP && !rt__bind_map(n, &arg[i])) return false;
     return true;
 }
 
@@ -3533,6 +3620,8 @@ static void rt__fill_cell(ind_instance *n, const rt__exec_arg *a, uint32_t step,
         *cell = (uintptr_t)n->counters + rt__counter_bytes(n->module->executable) + (uint64_t)a->offset;
     else if (a->kind == IND__ARG_LOOKBACK)
         *cell = n->lookback.words;
+    else if (a->kind == IND__ARG_TENSOR_MAP)
+        return; /* rt__bind_map */
     else if (a->wide)
         memcpy(cell, &n->sizes.slot[a->slot], 8);
     else {
@@ -5603,6 +5692,22 @@ static ind_status rt__cuda_set_shared(ind_module *m, const ind__variant *v, int6
 }
 
 /* ====================================================================================== src/runtime/cuda/variants.c */
+/* Adds the slots of a tensor map. */
+static ind_status rt__cuda_prepare_map(ind_module *m, const ind__tensor_map *plan, uint32_t *at) {
+    ind__executable *x = m->executable;
+    rt__exec_map *map =
+        IND__PUSH(m->context, rt__exec_map, x->launches.map, x->launches.num_maps, x->launches.cap_maps);
+    if (!map) return IND_OUT_OF_MEMORY;
+    *at = x->launches.num_maps - 1;
+    *map = (rt__exec_map){.plan = plan};
+    ind_status status = rt__exec_slot(x, plan->offset, &map->offset);
+    for (int d = 0; d < plan->rank && !status; d++) {
+        status = rt__exec_slot(x, plan->size[d], &map->size[d]);
+        if (!status) status = rt__exec_slot(x, plan->stride[d], &map->stride[d]);
+    }
+    return status;
+}
+
 static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind__executable *x = m->executable;
     const ind__lowered *program = m->desc.plan->schedule->program;
@@ -5623,9 +5728,10 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
         if (a->kind == IND__ARG_BUFFER) out->reads_constants |= program->buffer[a->buffer].kind == IND__BUFFER_CONST;
         if (a->kind == IND__ARG_ERROR) x->launches.checked = true;
         if (a->kind == IND__ARG_LOOKBACK) x->launches.looks_back = true;
-        if (a->kind != IND__ARG_SIZE && a->kind != IND__ARG_LOOKBACK) continue;
+        if (a->kind != IND__ARG_SIZE && a->kind != IND__ARG_LOOKBACK && a->kind != IND__ARG_TENSOR_MAP) continue;
         uint32_t slot;
-        ind_status status = rt__exec_slot(x, v->arg[i].size, &slot);
+        ind_status status = a->kind == IND__ARG_TENSOR_MAP ? rt__cuda_prepare_map(m, v->arg[i].map, &slot)
+                                                           : rt__exec_slot(x, v->arg[i].size, &slot);
         if (status) return status;
         x->launches.arg[x->launches.num_args - 1].slot = slot;
     }

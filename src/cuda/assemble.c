@@ -163,7 +163,7 @@ static bool cg__written_beside(const ind__writer *w, uint32_t arg) {
    kernel they are constants. */
 static void cg__write_params(ind__writer *w, ind__text *t) {
     const bool late = w->plan->part && cg__reads_pointers(w);
-    uint32_t size = 0, reciprocal = 0, last = w->args.num - 1;
+    uint32_t size = 0, reciprocal = 0, map = 0, last = w->args.num - 1;
     while (w->args.arg[last].computed) last--; /* buffers come first */
     for (uint32_t i = 0; i < w->args.num; i++) {
         const ind__kernel_arg *a = &w->args.arg[i];
@@ -180,6 +180,8 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
             ind__textf(t, "unsigned long long m%u", reciprocal++);
         } else if (a->kind == IND__ARG_SIZE) {
             ind__textf(t, "%s n%u", cg__int(w), size++);
+        } else if (a->kind == IND__ARG_TENSOR_MAP) {
+            ind__textf(t, "const __grid_constant__ ind_tensor_map map_%c", "ab"[map++]);
         } else {
             ind__textf(t, "%s%s", cg__memory_args[a->kind].type, cg__memory_args[a->kind].name);
         }
@@ -205,9 +207,9 @@ static ind_status cg__push_arg(ind__writer *w, ind__kernel_arg arg) {
     return IND_OK;
 }
 
-/* Adds the arguments that point to the instance's memory, last: error record, lookback words, counters and partial
-   results. */
-static ind_status cg__push_memory_args(ind__writer *w) {
+/* Adds the arguments that are no buffers or sizes, last: error record, lookback words, counters, partial results, and
+   tensor maps. */
+static ind_status cg__push_other_args(ind__writer *w) {
     ind_status status = IND_OK;
     if (w->args.needs_error) status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
     if (!status && ind__ok(w->plan->lookback))
@@ -216,6 +218,7 @@ static ind_status cg__push_memory_args(ind__writer *w) {
         status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
     if (!status && w->variant->memory.partial_bytes)
         status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
+    for (int i = 0; i < 2 && !status && cg__tensor_map(w, i).map; i++) status = cg__push_arg(w, cg__tensor_map(w, i));
     return status;
 }
 
@@ -389,7 +392,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     ind__text t = {.context = w->context}, first = t;
     cg__write_data_sizes(w, &first);
     cg__write_evictions(w, &first);
-    if (cg__push_memory_args(w)) return ind__failed(w->context);
+    if (cg__push_other_args(w)) return ind__failed(w->context);
     if (cg__has_prelude_set(&w->prelude) || w->calls.num)
         ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(&t, &w->prelude);

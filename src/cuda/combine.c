@@ -57,7 +57,7 @@ static int cg__part_shared(const ind__writer *w) {
 static ind_status cg__copy_part_texts(ind__writer *w, cg__part *part) {
     ind__text params = {.context = w->context}, code = params, outside = params;
     cg__write_template_functions(w, &outside);
-    ind_status status = cg__push_memory_args(w);
+    ind_status status = cg__push_other_args(w);
     params.indent = 1;
     cg__write_params(w, &params);
     if (w->code.size) cg__part_code(&code, w->code.data);

@@ -124,7 +124,7 @@ static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32
     for (;; v = v->fallback) {
         v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
         for (uint32_t i = 0; v->arg && i < v->num_args; i++)
-            if (v->arg[i].kind == IND__ARG_BUFFER)
+            if (v->arg[i].kind == IND__ARG_BUFFER || v->arg[i].kind == IND__ARG_TENSOR_MAP)
                 v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
         if (!v->arg || !v->fallback) return v->arg != NULL;
         v->fallback = (ind__variant *)ind__arena_copy(&p->arena, v->fallback, sizeof *v->fallback);
@@ -149,6 +149,13 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
     return IND_OK;
 }
 
+static bool cg__same_map(const ind__tensor_map *a, const ind__tensor_map *b) {
+    return a->dtype == b->dtype && a->rank == b->rank && a->swizzle == b->swizzle &&
+           !memcmp(a->box, b->box, sizeof a->box) && cg__same_exprs(&a->offset, &b->offset, 1) &&
+           cg__same_exprs(a->size, b->size, (uint32_t)a->rank) &&
+           cg__same_exprs(a->stride, b->stride, (uint32_t)a->rank);
+}
+
 /* True if y, a variant of the launch at `to`, equals x, the one at `from`, with the buffers exchanged. */
 static bool cg__same_variant(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, const ind__variant *x,
                              const ind__variant *y) {
@@ -158,9 +165,10 @@ static bool cg__same_variant(const ind_plan *p, uint32_t from, uint32_t to, uint
                 cg__same_exprs(&x->guard, &y->guard, 1) && x->guard_aligned == y->guard_aligned;
     for (uint32_t j = 0; same && j < x->num_args; j++) {
         const ind__kernel_arg *a = &x->arg[j], *b = &y->arg[j];
-        same = a->kind == b->kind &&
-               (a->kind == IND__ARG_BUFFER ? cg__buffer_there(p, from, to, num, a->buffer) == b->buffer
-                                           : cg__same_exprs(&a->size, &b->size, 1));
+        const bool buffer = a->kind == IND__ARG_BUFFER || a->kind == IND__ARG_TENSOR_MAP;
+        same = a->kind == b->kind && (buffer ? cg__buffer_there(p, from, to, num, a->buffer) == b->buffer
+                                             : cg__same_exprs(&a->size, &b->size, 1));
+        if (same && a->kind == IND__ARG_TENSOR_MAP) same = cg__same_map(a->map, b->map);
     }
     return same;
 }

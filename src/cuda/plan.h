@@ -5,15 +5,30 @@ typedef enum ind__arg_kind {
     IND__ARG_BUFFER,
     IND__ARG_SIZE,
     IND__ARG_ERROR,
-    IND__ARG_LOOKBACK, /* 64-bit words, 0 before and after each launch, through which blocks exchange states:
-                          SCAN_LOOKBACK, FINISH */
-    IND__ARG_COUNTERS, /* block counters, and words between them, 0 before and after each launch:
-                          ind__variant.num_counters */
-    IND__ARG_PARTIALS  /* memory for partial results that blocks pass to the last block */
+    IND__ARG_LOOKBACK,  /* 64-bit words, 0 before and after each launch, through which blocks exchange states:
+                           SCAN_LOOKBACK, FINISH */
+    IND__ARG_COUNTERS,  /* block counters, and words between them, 0 before and after each launch:
+                           ind__variant.num_counters */
+    IND__ARG_PARTIALS,  /* memory for partial results that blocks pass to the last block */
+    IND__ARG_TENSOR_MAP /* a CUtensorMap, by value: bulk copies of boxes of a buffer */
 } ind__arg_kind;
+
+#define IND__MAX_MAP_RANK 5 /* cuTensorMapEncodeTiled */
+
+/* What a tensor map describes; the launch encodes it. Dimension 0 is contiguous. Elements outside are copied as 0. */
+typedef struct ind__tensor_map {
+    ind_dtype dtype;
+    int rank;                                                    /* 2 .. IND__MAX_MAP_RANK */
+    ind_expr offset;                                             /* of element 0, .. in the buffer, in elements */
+    ind_expr size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK]; /* in elements; stride[0] is 1 */
+    int box[IND__MAX_MAP_RANK];                                  /* of a copy, in elements */
+    int swizzle;                                                 /* bytes: 128, 64, 32 or 0 */
+} ind__tensor_map;
+
 typedef struct ind__kernel_arg {
     ind__arg_kind kind;
-    uint32_t buffer;     /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
+    uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0. TENSOR_MAP */
+    const ind__tensor_map *map; /* TENSOR_MAP: in the plan's arena */
     ind_expr size;       /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long. LOOKBACK: words */
     bool reciprocal;     /* SIZE: the reciprocal for ind_quotient, passed as unsigned long long */
     ind_expr divisor;    /* of a reciprocal */
@@ -29,7 +44,9 @@ typedef enum ind__assume {
     IND__ASSUME_NOTHING = 0,
     IND__ASSUME_ALIGNED = 1,   /* pointers are aligned, indices are small */
     IND__ASSUME_DIVISIBLE = 2, /* divisors of the hints of sizes divide the sizes */
-    IND__ASSUME_LENGTH = 4     /* rows have about the hinted length, or a length in a range */
+    IND__ASSUME_LENGTH = 4,    /* rows have about the hinted length, or a length in a range */
+    IND__ASSUME_FEW_ROWS = 16, /* a product has few rows, by a guard */
+    IND__ASSUME_MAPS = 8       /* the driver encodes tensor maps of the operands */
 } ind__assume;
 
 /* Measured choices that replace those of the formulas; 0: no choice. */

@@ -5,6 +5,28 @@ static void cg__print_expr_field(ind__text *t, const char *name, ind_expr e) {
     ind__text_expr(t, e);
 }
 
+/* "[K, M]" */
+static void cg__print_list(ind__text *t, const ind_expr *e, int n) {
+    for (int d = 0; d < n; d++) {
+        ind__textf(t, d ? ", " : "[");
+        ind__text_expr(t, e[d]);
+    }
+    ind__textf(t, "]");
+}
+
+static void cg__print_map(ind__text *t, const ind_plan *p, const ind__kernel_arg *a) {
+    const ind__tensor_map *m = a->map;
+    int64_t offset;
+    ind__textf(t, "tensor map of %s ", p->schedule->program->buffer[a->buffer].name);
+    cg__print_list(t, m->size, m->rank);
+    ind__textf(t, " strides ");
+    cg__print_list(t, m->stride, m->rank);
+    if (!ind_expr_is_int(m->offset, &offset) || offset) cg__print_expr_field(t, " offset ", m->offset);
+    ind__textf(t, " box");
+    for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : " [%d", m->box[d]);
+    ind__textf(t, "] swizzle %d", m->swizzle);
+}
+
 static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *v) {
     ind__textf(t, "arguments:");
     for (uint32_t i = 0; i < v->num_args; i++) {
@@ -16,7 +38,9 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
             if (a->reciprocal) ind__textf(t, "multiplier for division by ");
             if (a->meaning) ind__textf(t, "%s", a->meaning);
             ind__text_expr(t, a->reciprocal ? a->divisor : a->size);
-        } else
+        } else if (a->kind == IND__ARG_TENSOR_MAP)
+            cg__print_map(t, p, a);
+        else
             ind__textf(t, "%s", cg__memory_args[a->kind].text);
     }
     ind__textf(t, "\n");
@@ -155,6 +179,24 @@ static void cg__print_json_expr(ind__text *t, ind_expr e) {
     ind__text_free(&s);
 }
 
+static void cg__print_json_map(ind__text *t, const ind_plan *p, const ind__kernel_arg *a) {
+    const ind__tensor_map *m = a->map;
+    ind__textf(t, "\"tensor_map\": ");
+    ind__text_json(t, p->schedule->program->buffer[a->buffer].name);
+    ind__textf(t, ", \"dtype\": \"%s\", \"offset\": ", ind_dtype_name(m->dtype));
+    cg__print_json_expr(t, m->offset);
+    for (int i = 0; i < 2; i++) {
+        ind__textf(t, i ? "], \"strides\": [" : ", \"sizes\": [");
+        for (int d = 0; d < m->rank; d++) {
+            if (d) ind__textf(t, ", ");
+            cg__print_json_expr(t, i ? m->stride[d] : m->size[d]);
+        }
+    }
+    ind__textf(t, "], \"box\": [");
+    for (int d = 0; d < m->rank; d++) ind__textf(t, d ? ", %d" : "%d", m->box[d]);
+    ind__textf(t, "], \"swizzle\": %d", m->swizzle);
+}
+
 static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__variant *v) {
     ind__textf(t, "\"args\": [");
     for (uint32_t i = 0; i < v->num_args; i++) {
@@ -169,6 +211,8 @@ static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__vari
         } else if (a->kind == IND__ARG_LOOKBACK) {
             ind__textf(t, "\"lookback_words\": ");
             cg__print_json_expr(t, a->size);
+        } else if (a->kind == IND__ARG_TENSOR_MAP) {
+            cg__print_json_map(t, p, a);
         } else {
             ind__textf(t, "\"%s\": true", cg__memory_args[a->kind].name);
         }

@@ -57,6 +57,10 @@
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     X(MATMUL_WGMMA, "matmul, wgmma tiles", MATMUL, TILE, "templates/gemm/wgmma.c", cg__emit_matmul,                    \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+    /* b is read once, for few rows of a: by vectors into registers, without tensor cores */                           \
+    X(MATMUL_ROWS, "matmul, few rows", MATMUL, TILE, "templates/gemm/rows.c", cg__emit_matmul, IND__HAS_VECTORS)       \
+    X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     /* several kernels in one launch; each part has its own strategy */                                                \
     X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
     /* two kernels: the last block of the first runs the second */                                                     \

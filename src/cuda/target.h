@@ -67,6 +67,7 @@
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
+    X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
     X(full_registers, 64, "registers of a thread with which full_threads are resident", "65,536 registers")            \
     X(bounded_elements, 32, "elements of a row in a thread up to which the registers of its block are bounded",        \
       "NVRTC 13.0, layer_norm")                                                                                        \

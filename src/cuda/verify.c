@@ -104,6 +104,23 @@ static const char *cg__broken_guards(const ind__variant *v, bool last) {
     return NULL;
 }
 
+static const char *cg__broken_map(const ind_plan *p, const ind__kernel_arg *a) {
+    const ind__tensor_map *m = a->map;
+    if (a->kind != IND__ARG_TENSOR_MAP) return NULL;
+    if (!m || a->buffer >= p->schedule->program->num_buffers) return "a tensor map has no buffer";
+    if (m->rank < 2 || m->rank > IND__MAX_MAP_RANK) return "the rank of a tensor map is not 2 to 5";
+    if (!cg__is_declared(m->offset)) return "the offset of a tensor map is not a formula of the sizes";
+    for (int d = 0; d < m->rank; d++) {
+        if (!cg__is_declared(m->size[d]) || !cg__is_declared(m->stride[d]))
+            return "a size or stride of a tensor map is not a formula of the sizes";
+        if (m->box[d] < 1 || m->box[d] > 256)
+            return "a box of a tensor map has not 1 to 256 elements in each dimension";
+    }
+    if (m->swizzle && m->box[0] * ind_dtype_bytes(m->dtype) > m->swizzle)
+        return "a row of the box of a tensor map is longer than the swizzle's span";
+    return NULL;
+}
+
 static const char *cg__broken_arg(const ind_plan *p, const ind__variant *v, const ind__kernel_arg *a) {
     const bool size = a->kind == IND__ARG_SIZE || a->kind == IND__ARG_LOOKBACK;
     if (a->kind == IND__ARG_BUFFER && a->buffer >= p->schedule->program->num_buffers)
@@ -113,7 +130,7 @@ static const char *cg__broken_arg(const ind_plan *p, const ind__variant *v, cons
         return "the counters are not allocated";
     if (a->kind == IND__ARG_PARTIALS && (a->offset >= v->memory.partial_bytes || a->offset % 16))
         return "the memory of partial results is not allocated, or misaligned";
-    return NULL;
+    return cg__broken_map(p, a);
 }
 
 static const char *cg__broken_args(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v) {
@@ -127,7 +144,7 @@ static const char *cg__broken_args(const ind_plan *p, const ind_kernel_plan *k, 
     for (uint32_t i = 0; i < v->num_args && !rule; i++) {
         rule = cg__broken_arg(p, v, &v->arg[i]);
         if (!rule && i && one && v->arg[i - 1].kind > v->arg[i].kind)
-            rule = "arguments are not in the order buffers, sizes, memory of the instance";
+            rule = "arguments are not in the order buffers, sizes, memory of the instance, tensor maps";
     }
     return rule;
 }

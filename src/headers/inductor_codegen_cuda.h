@@ -171,9 +171,12 @@ extern "C" {
 //@ cuda/templates/gemm/prologue.c
 //@ cuda/templates/gemm/mma.c
 //@ cuda/templates/gemm/wgmma.c
+//@ cuda/templates/gemm/tma.c
 //@ cuda/templates/gemm/fma.c
+//@ cuda/templates/gemm/rows.c
 //@ cuda/templates/gemm/choose.c
 //@ cuda/templates/gemm/epilogue.c
+//@ cuda/templates/gemm/fragments.c
 //@ cuda/decide/pointwise.c
 //@ cuda/decide/row_warp.c
 //@ cuda/decide/row_block.c

@@ -133,11 +133,54 @@ static void rt__bind_addresses(ind_instance *n) {
     }
 }
 
+/* True if the driver takes the map: addresses and strides of multiples of 16 bytes, no empty dimension. */
+static bool rt__map_possible(const rt__map_key *key, int rank) {
+    bool fits = key->address && key->address % 16 == 0;
+    for (int d = 0; d < rank; d++) {
+        fits = fits && key->size[d] >= 1 && key->size[d] <= INT32_MAX;
+        fits = fits && (!d || (key->stride[d] % 16 == 0 && key->stride[d] && key->stride[d] < (uint64_t)1 << 40));
+    }
+    return fits;
+}
+
+static bool rt__encode_map(const ind_instance *n, const ind__tensor_map *plan, const rt__map_key *key, void *map) {
+    static const unsigned ones[IND__MAX_MAP_RANK] = {1, 1, 1, 1, 1};
+    const rt__cuda_driver *d = &n->module->executable->runtime->driver;
+    const int type = plan->dtype == IND_F16 ? IND__CUDA_MAP_FLOAT16 : IND__CUDA_MAP_BFLOAT16;
+    const int swizzle = plan->swizzle == 128 ? 3 : plan->swizzle == 64 ? 2 : plan->swizzle == 32;
+    unsigned box[IND__MAX_MAP_RANK];
+    for (int i = 0; i < plan->rank; i++) box[i] = (unsigned)plan->box[i];
+    return rt__map_possible(key, plan->rank) &&
+           !d->cuTensorMapEncodeTiled(map, type, (unsigned)plan->rank, (void *)(uintptr_t)key->address, key->size,
+                                      key->stride + 1, box, ones, 0, swizzle, IND__CUDA_MAP_PROMOTION_256B, 0);
+}
+
+/* Encodes a tensor map for the launch's pointer and sizes, unless it is. False: the driver does not take it. */
+static bool rt__bind_map(const ind_instance *n, const rt__exec_arg *arg) {
+    const ind__executable *x = n->module->executable;
+    const rt__exec_map *map = &x->launches.map[arg->slot];
+    const int64_t *slot = n->sizes.slot;
+    const uint64_t bytes = (uint64_t)ind_dtype_bytes(map->plan->dtype);
+    if (!x->runtime->driver.cuTensorMapEncodeTiled) return false;
+    rt__map_key key = {.address = n->bindings.address[arg->buffer] + (uint64_t)slot[map->offset] * bytes, .encoded = 1};
+    for (int d = 0; d < map->plan->rank; d++) {
+        key.size[d] = (uint64_t)slot[map->size[d]];
+        key.stride[d] = (uint64_t)slot[map->stride[d]] * bytes;
+    }
+    rt__map_key *last = &n->launch.map_key[arg->slot];
+    if (!memcmp(last, &key, sizeof key)) return true;
+    *last = key;
+    last->encoded = rt__encode_map(n, map->plan, &key, n->launch.map + (size_t)arg->slot * IND__RT_MAP_BYTES);
+    return last->encoded;
+}
+
 static bool rt__variant_fits(const ind_instance *n, const rt__exec_variant *v) {
     if (v->guard_slot != IND__RT_NONE && !n->sizes.slot[v->guard_slot]) return false;
     const rt__exec_arg *arg = &n->module->executable->launches.arg[v->first_arg];
     for (uint32_t i = 0; v->aligned && i < v->num_args; i++)
         if (arg[i].kind == IND__ARG_BUFFER && (n->bindings.address[arg[i].buffer] & 15)) return false;
+    for (uint32_t i = 0; i < v->num_args; i++)
+        if (arg[i].kind == IND__ARG_TENSOR_MAP && !rt__bind_map(n, &arg[i])) return false;
     return true;
 }
 
@@ -153,6 +196,8 @@ static void rt__fill_cell(ind_instance *n, const rt__exec_arg *a, uint32_t step,
         *cell = (uintptr_t)n->counters + rt__counter_bytes(n->module->executable) + (uint64_t)a->offset;
     else if (a->kind == IND__ARG_LOOKBACK)
         *cell = n->lookback.words;
+    else if (a->kind == IND__ARG_TENSOR_MAP)
+        return; /* rt__bind_map */
     else if (a->wide)
         memcpy(cell, &n->sizes.slot[a->slot], 8);
     else {

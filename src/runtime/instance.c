@@ -24,6 +24,14 @@ typedef struct rt__captured {
 
 #define IND__RT_LOOKBACKS 48 /* number of blocks; their sizes at least double, from 4 KiB */
 
+#define IND__RT_MAP_BYTES 128 /* CUtensorMap, 64-byte aligned */
+
+/* What a tensor map was encoded from. */
+typedef struct rt__map_key {
+    uint64_t address, size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK]; /* strides in bytes, from dimension 1 on */
+    uint64_t encoded;                                                     /* 0: never, or it failed */
+} rt__map_key;
+
 /* Address range that a run reads or writes through a binding. */
 typedef struct rt__range {
     uint64_t from, to; /* equal: empty */
@@ -55,6 +63,9 @@ struct ind_instance {
     struct rt__instance_launch {
         uint64_t *cell; /* argument values, one per exec_arg */
         void **param;   /* pointers to them, as the driver requires */
+        rt__map_key *map_key;
+        unsigned char *map; /* tensor maps, in map_memory */
+        void *map_memory;
         uint8_t *chosen;
         unsigned *grid; /* IND__RT_LAUNCH per step */
         void *stream;   /* of the last launch */
@@ -166,6 +177,17 @@ static ind_status rt__instance_lookback(ind_instance *n) {
     return IND_OK;
 }
 
+/* Sets the pointers to the arguments. */
+static void rt__instance_params(ind_instance *n) {
+    const ind__executable *x = n->module->executable;
+    n->launch.map = (unsigned char *)n->launch.map_memory + (64 - ((uintptr_t)n->launch.map_memory & 63));
+    for (uint32_t i = 0; i < x->launches.num_args; i++) {
+        const bool map = x->launches.arg[i].kind == IND__ARG_TENSOR_MAP;
+        n->launch.param[i] = map ? (void *)(n->launch.map + (size_t)x->launches.arg[i].slot * IND__RT_MAP_BYTES)
+                                 : (void *)&n->launch.cell[i];
+    }
+}
+
 static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_instance_desc *desc) {
     ind__executable *x = m->executable;
     n->module = m;
@@ -181,6 +203,8 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     n->bindings.address = (uint64_t *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->bindings.address, &ok);
     n->launch.cell = (uint64_t *)rt__instance_array(n, x->launches.num_args, sizeof *n->launch.cell, &ok);
     n->launch.param = (void **)rt__instance_array(n, x->launches.num_args, sizeof *n->launch.param, &ok);
+    n->launch.map_key = (rt__map_key *)rt__instance_array(n, x->launches.num_maps, sizeof *n->launch.map_key, &ok);
+    n->launch.map_memory = rt__instance_array(n, (size_t)x->launches.num_maps + 1, IND__RT_MAP_BYTES, &ok);
     n->launch.chosen = (uint8_t *)rt__instance_array(n, x->launches.num_steps, sizeof *n->launch.chosen, &ok);
     n->launch.grid =
         (unsigned *)rt__instance_array(n, (size_t)x->launches.num_steps * IND__RT_LAUNCH, sizeof *n->launch.grid, &ok);
@@ -191,7 +215,7 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
         (int64_t *)rt__instance_array(n, (size_t)x->launches.num_tensors * 2 * IND_MAX_RANK, sizeof *n->calls.dim, &ok);
     if (!ok) return IND_OUT_OF_MEMORY;
     for (uint32_t i = 0; i <= m->num_bindings; i++) n->bindings.range[i].binding = i;
-    for (uint32_t i = 0; i < x->launches.num_args; i++) n->launch.param[i] = &n->launch.cell[i];
+    rt__instance_params(n);
     if (desc && desc->workspace) {
         if ((uintptr_t)desc->workspace & 255)
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "the workspace must be aligned to 256 bytes, %p is not",
@@ -235,7 +259,8 @@ static void rt__instance_clear(ind_instance *n) {
                            n->bindings.pointer, n->bindings.next,     n->bindings.address, n->launch.cell,
                            n->launch.param,     n->launch.chosen,     n->launch.grid,      n->host.buffer,
                            n->host.worker,      n->index_errors.host, n->calls.tensor,     n->calls.dim,
-                           n->bindings.range,   n->prepared.pointer,  n->prepared.given};
+                           n->bindings.range,   n->prepared.pointer,  n->prepared.given,   n->launch.map_key,
+                           n->launch.map_memory};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
 

@@ -6,12 +6,18 @@
 
 typedef struct rt__exec_arg {
     ind__arg_kind kind;
-    uint32_t buffer; /* BUFFER */
-    uint32_t slot;   /* SIZE */
+    uint32_t buffer; /* BUFFER, TENSOR_MAP */
+    uint32_t slot;   /* SIZE; TENSOR_MAP: position in `map` */
     bool wide;       /* SIZE: passed as long long */
     uint32_t part;   /* ERROR: step to report to, relative to the launched one */
     int64_t offset;  /* COUNTERS, PARTIALS: byte offset */
 } rt__exec_arg;
+
+/* Slots of a tensor map's sizes, strides and offset, in elements. */
+typedef struct rt__exec_map {
+    const ind__tensor_map *plan;
+    uint32_t size[IND__MAX_MAP_RANK], stride[IND__MAX_MAP_RANK], offset;
+} rt__exec_map;
 
 typedef struct rt__exec_variant {
     const ind__variant *plan;
@@ -96,6 +102,8 @@ typedef struct ind__executable {
         uint32_t num_steps;
         rt__exec_arg *arg;
         uint32_t num_args, cap_args;
+        rt__exec_map *map;
+        uint32_t num_maps, cap_maps;
         uint32_t num_tensors;               /* operands of extern calls */
         bool checked;                       /* some kernel checks data-dependent indices */
         bool looks_back;                    /* some kernel has IND__ARG_LOOKBACK */
@@ -558,6 +566,7 @@ static void rt__module_clear(ind_module *m) {
         ind__program_free(&x->conditions.derive);
         ind__program_free(&x->sizes.most);
         ind__free(c, x->launches.arg);
+        ind__free(c, x->launches.map);
         ind__free(c, x);
     }
     for (size_t i = 0; i < sizeof m->stage_text / sizeof *m->stage_text; i++) ind__free(c, m->stage_text[i]);

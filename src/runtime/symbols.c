@@ -88,7 +88,10 @@ enum {
     IND__CUDA_CAPTURE_THREAD_LOCAL = 1,
     IND__CUDA_CAPTURE_RELAXED = 2,
     IND__CUDA_CAPTURE_ACTIVE = 1,
-    IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6
+    IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6,
+    IND__CUDA_MAP_FLOAT16 = 6,
+    IND__CUDA_MAP_BFLOAT16 = 9,
+    IND__CUDA_MAP_PROMOTION_256B = 3
 };
 
 /* CUlaunchAttribute and CUlaunchConfig. */
@@ -124,6 +127,11 @@ typedef struct rt__cuda_driver {
     int(IND__RT_CUDA_CALL *cuStreamGetCaptureInfo_v3)(void *stream, int *status, unsigned long long *capture,
                                                       void **graph, void *const **node, const rt__cuda_edge **edge,
                                                       size_t *num);
+    /* From CUDA 12.0 on, else NULL: then no variant with tensor maps runs. */
+    int(IND__RT_CUDA_CALL *cuTensorMapEncodeTiled)(void *map, int type, unsigned rank, void *address,
+                                                   const uint64_t *size, const uint64_t *stride, const unsigned *box,
+                                                   const unsigned *element_stride, int interleave, int swizzle,
+                                                   int promotion, int fill);
 #define X(name, args) int(IND__RT_CUDA_CALL * name) args;
     IND__CUDA_DRIVER_SYMBOLS(X)
 #undef X
@@ -282,6 +290,8 @@ static ind_status rt__cuda_open_driver(ind_context *c, rt__runtime *r) {
     if (!status) {
         void *clusters = rt__library_symbol(library, "cuOccupancyMaxActiveClusters");
         memcpy(&r->driver.cuOccupancyMaxActiveClusters, &clusters, sizeof clusters);
+        void *encode = rt__library_symbol(library, "cuTensorMapEncodeTiled");
+        memcpy(&r->driver.cuTensorMapEncodeTiled, &encode, sizeof encode);
         void *launch = rt__library_symbol(library, "cuLaunchKernelEx");
         memcpy(&r->driver.cuLaunchKernelEx, &launch, sizeof launch);
         void *info = rt__library_symbol(library, "cuStreamGetCaptureInfo_v3");

@@ -28,7 +28,8 @@
  * Not emulated: textures, peer and managed memory, cuModuleGetGlobal, PTX and fat binaries as images, cooperative
  * grids, clusters along y and z, memory nodes in graphs.
  *
- * >>types >>state >>entry >>device >>context >>memory >>copies >>streams >>events >>graphs >>modules >>launch >>errors
+ * >>types >>state >>entry >>device >>context >>memory >>copies >>streams >>events >>graphs >>modules >>launch >>maps
+ * >>errors
  * >>controls
  */
 #include <atomic>
@@ -1721,6 +1722,51 @@ API cuLaunchKernelEx(const launch_config *config, void *handle, void **parameter
     dimensions d;
     memcpy(&d, config, sizeof d);
     return issue_kernel(entry, handle, d, config->stream, parameters, extra, dependent);
+}
+
+/* ---- >>maps: tensor maps, with the conditions of the driver's documentation
+ * ------------------------------------------ */
+
+namespace {
+
+/* CUtensorMapDataType: bytes of an element. */
+unsigned map_element_bytes(int type) {
+    static const unsigned bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2};
+    return type >= 0 && type < 10 ? bytes[type] : 0;
+}
+
+/* CUtensorMapSwizzle: bytes of the span, the most that a row of the box may have. */
+unsigned map_swizzle_bytes(int swizzle) {
+    static const unsigned bytes[] = {0, 32, 64, 128};
+    return swizzle >= 0 && swizzle < 4 ? bytes[swizzle] : ~0u;
+}
+
+} // namespace
+
+API cuTensorMapEncodeTiled(void *out, int type, unsigned rank, void *address, const unsigned long long *size,
+                           const unsigned long long *stride, const unsigned *box, const unsigned *element_stride,
+                           int interleave, int swizzle, int promotion, int fill) {
+    ENTER(NEEDS_CONTEXT);
+    const unsigned element = map_element_bytes(type), span = map_swizzle_bytes(swizzle);
+    REQUIRE(out && (uintptr_t)out % 64 == 0 && element && rank >= 1 && rank <= 5 && span != ~0u, INVALID_VALUE);
+    REQUIRE(address && (uintptr_t)address % 16 == 0 && size && box && element_stride, INVALID_VALUE);
+    REQUIRE(interleave == 0 && promotion >= 0 && promotion < 4 && fill == 0, INVALID_VALUE);
+    REQUIRE(box[0] * element % 16 == 0 && (!span || box[0] * element <= span), INVALID_VALUE);
+    ind_emulation::tensor_map m = {};
+    for (unsigned d = 0; d < rank; d++) {
+        REQUIRE(size[d] >= 1 && size[d] <= 1ull << 32 && box[d] >= 1 && box[d] <= 256, INVALID_VALUE);
+        REQUIRE(element_stride[d] == 1, INVALID_VALUE);
+        REQUIRE(!d || (stride[d - 1] % 16 == 0 && stride[d - 1] < 1ull << 40), INVALID_VALUE);
+        m.size[d] = size[d];
+        m.stride[d] = d ? stride[d - 1] : element;
+        m.box[d] = (unsigned short)box[d];
+    }
+    memcpy(m.magic, IND_EMULATION_MAP_MAGIC, sizeof m.magic);
+    m.address = (uintptr_t)address;
+    m.rank = (unsigned short)rank;
+    m.swizzle = (unsigned short)span;
+    memcpy(out, &m, sizeof m);
+    return SUCCESS;
 }
 
 /* ---- >>errors ---------------------------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
  * Sanitizers: AddressSanitizer is told of each switch when it is in the process (weak symbols: this file needs no
  * sanitizer itself).
  *
- * >>fibre >>scheduler >>barrier >>warp >>matrix >>copy >>block >>cluster
+ * >>fibre >>scheduler >>barrier >>warp >>matrix >>copy >>mbarrier >>block >>cluster
  */
 #include "execution.h"
 
@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -769,6 +770,108 @@ void rt_dependency_wait() {
     dependency_waits++;
 }
 
+/* ---- >>mbarrier: of one block. The bytes of a copy arrive only when some thread waits for an mbarrier. --------------
+ */
+
+struct mbarrier {
+    int phase, count, arrivals; /* arrivals: that the phase still waits for */
+    long bytes;                 /* that it still waits for */
+};
+
+struct bulk_copy {
+    unsigned char *shared;
+    ind_emulation::tensor_map map;
+    void *barrier;
+    int at[5];
+};
+
+std::map<void *, mbarrier> &mbarriers = *new std::map<void *, mbarrier>;
+std::deque<bulk_copy> &bulk_copies = *new std::deque<bulk_copy>; /* in flight */
+
+mbarrier *find_mbarrier(void *barrier, int line) {
+    auto found = mbarriers.find(barrier);
+    if (found == mbarriers.end()) {
+        fail(line, "mbarrier: it is not initialised");
+    }
+    return &found->second;
+}
+
+void settle_mbarrier(mbarrier *b) {
+    if (b->arrivals == 0 && b->bytes == 0) {
+        *b = mbarrier{b->phase ^ 1, b->count, b->count, 0};
+        fruitless_pauses = 0;
+    }
+}
+
+void rt_mbarrier_init(void *barrier, int count, int line) {
+    if (!rt_is_shared(barrier, 8) || (size_t)barrier % 8 != 0 || count < 1) {
+        fail(line, "mbarrier: not 8 aligned bytes of shared memory, or a count below 1");
+    }
+    mbarriers[barrier] = mbarrier{0, count, count, 0};
+}
+
+void rt_mbarrier_arrive(void *barrier, int bytes, int line) {
+    mbarrier *b = find_mbarrier(barrier, line);
+    if (b->arrivals == 0) {
+        fail(line, "mbarrier: more threads arrive than it counts");
+    }
+    b->bytes += bytes;
+    b->arrivals--;
+    settle_mbarrier(b);
+}
+
+/* Copies the box; elements outside the tensor are 0. The 16-byte chunks of each span of 8 rows are exchanged by the
+ * swizzle, which works on addresses. */
+void finish_copy(const bulk_copy &c) {
+    const ind_emulation::tensor_map &m = c.map;
+    const size_t bytes = m.box[0] * m.stride[0];
+    size_t rows = 1;
+    for (int d = 1; d < m.rank; d++) {
+        rows *= m.box[d];
+    }
+    for (size_t row = 0; row < rows; row++) {
+        unsigned long long from = m.address;
+        bool inside = true;
+        size_t left = row;
+        for (int d = 1; d < m.rank; d++) {
+            const long long x = c.at[d] + (long long)(left % m.box[d]);
+            left /= m.box[d];
+            inside = inside && x >= 0 && x < (long long)m.size[d];
+            from += (unsigned long long)x * m.stride[d];
+        }
+        for (size_t i = 0; i < bytes; i++) {
+            const long long x = c.at[0] + (long long)(i / m.stride[0]);
+            size_t to = (size_t)c.shared + row * bytes + i;
+            to ^= m.swizzle ? (to >> 7 & (m.swizzle / 16u - 1)) << 4 : 0;
+            *(unsigned char *)to =
+                inside && x >= 0 && x < (long long)m.size[0]
+                    ? *(const unsigned char *)(from + (unsigned long long)x * m.stride[0] + i % m.stride[0])
+                    : (unsigned char)0;
+        }
+    }
+    mbarrier *b = find_mbarrier(c.barrier, 0);
+    b->bytes -= (long)(rows * bytes);
+    settle_mbarrier(b);
+}
+
+void rt_mbarrier_wait(void *barrier, int parity, int line) {
+    while (find_mbarrier(barrier, line)->phase == (parity & 1)) {
+        if (bulk_copies.empty()) {
+            rt_pause();
+            continue;
+        }
+        const bulk_copy next = bulk_copies.front();
+        bulk_copies.pop_front();
+        finish_copy(next);
+    }
+}
+
+void rt_bulk_tensor(void *shared, const ind_emulation::tensor_map *map, void *barrier, const int *at, int line) {
+    bulk_copy c = {static_cast<unsigned char *>(shared), *map, barrier, {at[0], at[1], at[2], at[3], at[4]}};
+    find_mbarrier(barrier, line);
+    bulk_copies.push_back(c);
+}
+
 /* ---- >>block ----------------------------------------------------------------------------------------------------- */
 
 /* Byte by byte and past the sanitizer: the range holds red zones between the variables. */
@@ -1051,7 +1154,7 @@ bool begin_cluster(unsigned count) {
     blocks.resize(count);
     for (block &b : blocks) {
         void *memory = nullptr;
-        if (posix_memalign(&memory, 128, now_running->dynamic_shared ? now_running->dynamic_shared : 1) != 0) {
+        if (posix_memalign(&memory, 1024, now_running->dynamic_shared ? now_running->dynamic_shared : 1) != 0) {
             failure = "no memory for dynamic shared memory";
             return false;
         }
@@ -1071,6 +1174,8 @@ bool run_cluster(uint64_t first, launch_order wanted) {
     const index3 &g = now_running->grid;
     const unsigned count = (unsigned)blocks.size();
     cluster_arrivals = 0;
+    mbarriers.clear();
+    bulk_copies.clear();
     for (unsigned i = 0; i < count; i++) {
         const uint64_t at = first + i;
         blocks[i].shared.clear(); /* of another cluster, or kernel */
@@ -1158,6 +1263,10 @@ const runtime runtime_table = {rt_barrier,
                                rt_cluster_arrived,
                                rt_cluster_send,
                                rt_cluster_expect,
-                               rt_cluster_wait};
+                               rt_cluster_wait,
+                               rt_mbarrier_init,
+                               rt_mbarrier_arrive,
+                               rt_mbarrier_wait,
+                               rt_bulk_tensor};
 
 } // namespace emulation

@@ -906,6 +906,80 @@ IND_EMULATION_FN void ind_cluster_wait(unsigned long long *barrier, int phase, I
     ind_emulation::rt->cluster_wait(barrier, phase, line);
 }
 
+/* mbarriers and copies of boxes of a tensor. The source is read here, in checked code: the first and the last byte of
+ * each row of the box. Until the bytes arrive, the destination holds garbage. */
+IND_EMULATION_FN void ind_barrier_init(unsigned long long *barrier, int count, IND_EMULATION_LINE) {
+    ind_emulation::rt->mbarrier_init(barrier, count, line);
+}
+IND_EMULATION_FN void ind_barrier_publish() {
+}
+IND_EMULATION_FN void ind_barrier_arrive(unsigned long long *barrier, IND_EMULATION_LINE) {
+    ind_emulation::rt->mbarrier_arrive(barrier, 0, line);
+}
+IND_EMULATION_FN void ind_barrier_expect(unsigned long long *barrier, int bytes, IND_EMULATION_LINE) {
+    ind_emulation::rt->mbarrier_arrive(barrier, bytes, line);
+}
+IND_EMULATION_FN void ind_barrier_wait(unsigned long long *barrier, int parity, IND_EMULATION_LINE) {
+    ind_emulation::rt->mbarrier_wait(barrier, parity, line);
+}
+
+template <class M> IND_EMULATION_FN void ind_map_prefetch(const M &) {
+}
+template <int N> IND_EMULATION_FN void ind_fewer_registers() {
+}
+template <int N> IND_EMULATION_FN void ind_more_registers() {
+}
+
+namespace ind_emulation {
+
+IND_EMULATION_FN void touch_box(const tensor_map *m, const int *at) {
+    int rows = 1;
+    const long long first = at[0] > 0 ? at[0] : 0, end = at[0] + (long long)m->box[0] < (long long)m->size[0]
+                                                             ? at[0] + (long long)m->box[0]
+                                                             : (long long)m->size[0];
+    for (int d = 1; d < m->rank; d++) {
+        rows *= m->box[d];
+    }
+    for (int row = 0; row < rows && first < end; row++) {
+        const unsigned char *from = (const unsigned char *)m->address;
+        int left = row;
+        bool inside = true;
+        for (int d = 1; d < m->rank; d++) {
+            const long long x = at[d] + left % m->box[d];
+            left /= m->box[d];
+            inside = inside && x >= 0 && x < (long long)m->size[d];
+            from += x * (long long)m->stride[d];
+        }
+        if (inside) {
+            (void)((const volatile unsigned char *)from)[first * (long long)m->stride[0]];
+            (void)((const volatile unsigned char *)from)[end * (long long)m->stride[0] - 1];
+        }
+    }
+}
+
+} // namespace ind_emulation
+
+template <int RANK, class M>
+IND_EMULATION_FN void ind_bulk_copy(void *tile, const M &opaque, unsigned long long *barrier, int x, int y, int z = 0,
+                                    int u = 0, int v = 0, IND_EMULATION_LINE) {
+    const int at[5] = {x, y, z, u, v};
+    const ind_emulation::tensor_map *m = (const ind_emulation::tensor_map *)&opaque;
+    unsigned bytes = (unsigned)m->stride[0];
+    static_assert(sizeof(M) == 128 && alignof(M) == 64, "a CUtensorMap has 128 bytes");
+    if (__builtin_memcmp(m->magic, IND_EMULATION_MAP_MAGIC, sizeof m->magic) != 0 || m->rank != RANK) {
+        ind_emulation::rt->fault("bulk copy: the tensor map is not encoded, or of another rank", line);
+    }
+    for (int d = 0; d < RANK; d++) {
+        bytes *= m->box[d];
+    }
+    if (!ind_emulation::rt->is_shared(tile, bytes) || (size_t)tile % (m->swizzle ? m->swizzle * 8u : 128u) != 0) {
+        ind_emulation::rt->fault("bulk copy: the destination is not aligned, or not in shared memory", line);
+    }
+    ind_emulation::touch_box(m, at);
+    __builtin_memset(tile, 0xcb, bytes);
+    ind_emulation::rt->bulk_tensor(tile, m, barrier, at, line);
+}
+
 /* wgmma at once: each thread computes its own part of the 64 rows from m on from the tiles in shared memory, which lie
  * in panels of up to 64 columns, the 16-byte chunks of a panel's rows exchanged as by the swizzle of 128 or 64 bytes.
  */

@@ -9,7 +9,7 @@
 #ifndef IND_EMULATION_ABI_H
 #define IND_EMULATION_ABI_H
 
-#define IND_EMULATION_ABI 3
+#define IND_EMULATION_ABI 4
 
 namespace ind_emulation {
 
@@ -28,6 +28,17 @@ enum vote_kind { VOTE_ALL, VOTE_ANY, VOTE_BALLOT };
 enum match_kind { MATCH_ANY, MATCH_ALL };
 enum reduce_kind { REDUCE_ADD, REDUCE_MIN, REDUCE_MAX, REDUCE_UMIN, REDUCE_UMAX, REDUCE_AND, REDUCE_OR, REDUCE_XOR };
 enum barrier_kind { BARRIER_PLAIN, BARRIER_COUNT, BARRIER_AND, BARRIER_OR };
+
+/* What cuTensorMapEncodeTiled writes into a CUtensorMap. Sizes and boxes in elements, strides in bytes; dimension 0 is
+ * contiguous. */
+struct tensor_map {
+    char magic[8];
+    unsigned long long address, size[5], stride[5]; /* stride[0]: of an element */
+    unsigned short rank, box[5], swizzle, reserved; /* swizzle: bytes, 0, 32, 64 or 128 */
+};
+static_assert(sizeof(tensor_map) <= 128, "a CUtensorMap has 128 bytes");
+
+#define IND_EMULATION_MAP_MAGIC "INDMAP1"
 
 /* `line` is the source line of the caller; it identifies the barrier and appears in error reports. */
 struct runtime {
@@ -56,6 +67,11 @@ struct runtime {
     void (*cluster_send)(void *at, void *barrier, int block, const void *data, int bytes, int line);
     void (*cluster_expect)(void *barrier, int bytes, int line);
     void (*cluster_wait)(void *barrier, int phase, int line);
+    /* mbarriers in the shared memory of a block, and copies of boxes of tensors that complete their transactions. */
+    void (*mbarrier_init)(void *barrier, int count, int line);
+    void (*mbarrier_arrive)(void *barrier, int bytes, int line); /* expects `bytes` more, and arrives */
+    void (*mbarrier_wait)(void *barrier, int parity, int line);
+    void (*bulk_tensor)(void *shared, const tensor_map *map, void *barrier, const int *at, int line);
 };
 
 struct parameter {

@@ -3,7 +3,8 @@
  * test_emulation FOLDER_OF_THE_LIBRARIES. Built twice (emulated.mk): with the sanitizers, where kernels are compiled
  * with them too, and without.
  *
- * >>harness >>compute >>warp >>matrix >>conversion >>divergence >>clusters >>sanitizer >>driver >>compiler >>faults
+ * >>harness >>compute >>warp >>matrix >>conversion >>divergence >>clusters >>maps >>sanitizer >>driver >>compiler
+ * >>faults
  */
 #include <cmath>
 #include <cstdint>
@@ -87,6 +88,8 @@ typedef uint64_t device;
     _(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *, void *, int, size_t))                                       \
     _(cuLaunchKernel,                                                                                                  \
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **))        \
+    _(cuTensorMapEncodeTiled, (void *, int, unsigned, void *, const unsigned long long *, const unsigned long long *,  \
+                               const unsigned *, const unsigned *, int, int, int, int))                                \
     _(cuGetErrorName, (int, const char **))                                                                            \
     _(cuGetProcAddress_v2, (const char *, void **, int, uint64_t, int *))
 #define COMPILER(_)                                                                                                    \
@@ -762,6 +765,92 @@ void test_clusters() {
     unsetenv("IND_EMULATION_CLUSTERS");
 }
 
+/* ---- >>maps: a box of a tensor of 5 rows of 40 elements, 64 apart --------------------------------------------------
+ */
+
+struct opaque_map {
+    unsigned long long word[16];
+};
+
+const char *const map_source = R"(
+struct alignas(64) map_t { unsigned long long word[16]; };
+extern "C" __global__ void __launch_bounds__(64, 1) k(unsigned short *o, int x, int y, const __grid_constant__ map_t map) {
+    __shared__ __align__(1024) unsigned short tile[8 * 64];
+    __shared__ unsigned long long barrier[1];
+    if (threadIdx.x == 0) INIT
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        ind_barrier_expect(barrier, BYTES);
+        ind_bulk_copy<2>(tile, map, barrier, x, y);
+    }
+    WAIT
+    for (int i = 0; i < 8; i++) o[i * 64 + threadIdx.x] = tile[i * 64 + ((threadIdx.x / 8 ^ i) * 8 + threadIdx.x % 8)];
+})";
+
+std::string map_text(const char *init, const char *bytes, const char *wait) {
+    return std::string("#define INIT ") + init + "\n#define BYTES " + bytes + "\n#define WAIT " + wait + "\n" +
+           map_source;
+}
+
+int encode(opaque_map *map, device at, unsigned long long stride, unsigned box) {
+    const unsigned long long size[2] = {40, 5};
+    const unsigned boxes[2] = {box, 8}, ones[2] = {1, 1};
+    return cuTensorMapEncodeTiled(map, 6, 2, (void *)at, size, &stride, boxes, ones, 0, 3, 0, 0);
+}
+
+/* How many of the box's elements at (x, y) are not those of the tensor, or 0 outside of it. */
+int box_errors(const std::string &source, int x, int y) {
+    std::vector<unsigned short> in(5 * 64);
+    for (size_t i = 0; i < in.size(); i++) in[i] = (unsigned short)(i + 1);
+    array<unsigned short> tensor(in), o(512);
+    alignas(64) opaque_map map;
+    CHECK_IS(encode(&map, tensor.at, 128, 64), 0);
+    kernel k(source);
+    CHECK_IS(k.run(1, 64, 0, o.at, x, y, map), 0);
+    std::vector<unsigned short> got = o.get();
+    int errors = 0;
+    for (int i = 0; i < 512; i++) {
+        const int col = x + i % 64, row = y + i / 64;
+        const bool inside = col >= 0 && col < 40 && row >= 0 && row < 5;
+        errors += got[(size_t)i] != (inside ? in[(size_t)(row * 64 + col)] : 0);
+    }
+    return errors;
+}
+
+void expect_map_failure(const std::string &source, const char *words) {
+    {
+        array<unsigned short> tensor(5 * 64), o(512);
+        alignas(64) opaque_map map;
+        CHECK_IS(encode(&map, tensor.at, 128, 64), 0);
+        kernel k(source);
+        CHECK_IS(k.run(1, 64, 0, o.at, 0, 0, map), 719);
+        CHECK(strstr(last_error(), words) != nullptr);
+    }
+    fresh_context();
+}
+
+void test_maps() {
+    const char *init = "ind_barrier_init(barrier, 1);", *wait = "ind_barrier_wait(barrier, 0);";
+    const std::string good = map_text(init, "1024", wait);
+    CHECK_IS(box_errors(good, 0, 0), 0);
+    CHECK_IS(box_errors(good, 16, 3), 0);
+    CHECK_IS(box_errors(good, -8, -2), 0);
+    CHECK(box_errors(map_text(init, "1024", ""), 0, 0) > 0); /* read before the wait: garbage, not luck */
+    {
+        array<unsigned short> tensor(5 * 64);
+        alignas(64) opaque_map map;
+        CHECK(encode(&map, tensor.at + 2, 128, 64) && encode(&map, tensor.at, 120, 64) &&
+              encode(&map, tensor.at, 128, 4));
+        CHECK(encode(&map, tensor.at, 128, 128)); /* longer than the swizzle's span */
+        CHECK(encode((opaque_map *)((char *)&map + 8), tensor.at, 128, 64));
+    }
+    setenv("IND_EMULATION_QUIET", "1", 1);
+    expect_map_failure(map_text("", "1024", wait), "not initialised");
+    expect_map_failure(map_text(init, "1024", "ind_barrier_arrive(barrier);"), "more threads arrive");
+    expect_map_failure(map_text(init, "2048", wait), "spins");
+    unsetenv("IND_EMULATION_QUIET");
+}
+
 /* ---- >>sanitizer ------------------------------------------------------------------------------------------------- */
 
 /* The kernel must end the process with a report that contains `words`. */
@@ -1073,6 +1162,7 @@ int main(int count, char **arguments) {
     RUN(conversions);
     RUN(divergence);
     RUN(clusters);
+    RUN(maps);
     RUN(sanitizer);
     RUN(deferral);
     RUN(graphs);

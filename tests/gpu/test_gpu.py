@@ -274,6 +274,24 @@ GRAPHS = {
   out = gelu(p)
   output out
 }""",
+    "products_of_a_row": """graph products_of_a_row {
+  size M in [1, 1024] hint 1
+  input a : bf16[M, 1032]
+  input b : bf16[1032, 520]
+  input w : bf16[264, 520]
+  p = matmul(a, b)
+  g = softmax(p, dim=-1)
+  out = linear(g, w)
+  output out, p
+}""",
+    "products_without_maps": """graph products_without_maps {
+  size M in [3, 100000] hint 512
+  input a : bf16[2, 2, 2, 2, M, 72]
+  input b : bf16[2, 2, 2, 2, 72, 136]
+  p = permute(a, [0, 3, 2, 1, 4, 5])
+  out = matmul(p, b)
+  output out
+}""",
     "concatenation": """graph concatenation {
   size N in [1, 1000] hint 64
   input a : f32[N, 30]
@@ -509,7 +527,7 @@ GRAPHS = {
   output u, n, p, m
 }""",
 }
-SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"],
+SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "finish_few": ["B=19"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "rows_listed": ["B=333", "M=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],

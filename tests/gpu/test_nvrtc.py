@@ -189,12 +189,16 @@ def networks(pool, model_folder, tmp_path_factory):
     return {(arch, dtype): start(arch, dtype) for arch in ARCHES for dtype in texts}
 
 
-# More elements found by indices than a thread has registers for; 64-bit sums of misaligned rows in the registers of lanes.
+# More elements found by indices than a thread has registers for; 64-bit sums of misaligned rows in the registers of lanes; products.
 ONCE_SPILLED = [
     f"graph grid_{dtype} {{\n  input x : {dtype}[2, 3, 5, 4]\n  input g : {dtype}[2, 3, 3, 2]\n"
     + "".join(f"  y{i} = grid_sampler_2d(x, g, 2, {i // 2}, {'false' if i % 2 else 'true'})\n" for i in range(6))
     + "  output " + ", ".join(f"y{i}" for i in range(6)) + "\n}\n" for dtype in ("f16", "f64")
-] + ["graph rows {\n  size B in [1, 4096] hint 4096\n  size S in [1, 4096] hint 1000\n  input x : i32[B, S]\n  c = sum(x, [1])\n  output c\n}\n"]
+] + ["graph rows {\n  size B in [1, 4096] hint 4096\n  size S in [1, 4096] hint 1000\n  input x : i32[B, S]\n  c = sum(x, [1])\n  output c\n}\n"] + [
+    # Sums of a tile of 128 x 256 beside an error function of 32 of them.
+    f"graph product {{\n  size M in [0, 100000] hint 8192\n  input x : {dtype}[M, 4096]\n  input w : {dtype}[8192, 4096]\n  input c : {dtype}[8192]\n"
+    "  h = linear(x, w, c)\n  y = gelu(h)\n  output y\n}\n" for dtype in ("bf16", "f16")
+]
 
 
 def test_what_once_spilled(tmp_path):

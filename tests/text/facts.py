@@ -57,6 +57,7 @@ TERMS = {
     "scan of threads": r"\bind_scan_threads<",
     "wgmma": r"\bind_wgmma_tile<",
     "mma.sync": r"\bind_mma_tile<",
+    "box copied": r"\bind_bulk_copy<",  # asynchronously, by a tensor map
     "tile copied": r"\bind_tile_copy<",  # asynchronously, in vectors
     "sort": r"\bind_sort<",
     "sort of any length": r"\bind_sort_long<",

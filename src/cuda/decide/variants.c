@@ -198,12 +198,30 @@ static ind_status cg__plan_any_length(cg__variants *x, int assume) {
     return !status && vectors ? cg__plan_undivided(x, assume) : status;
 }
 
+/* True for a product whose number of rows a guard can bound: a size that is no constant. */
+static bool cg__may_have_few_rows(const ind_kernel *k) {
+    bool constant = true;
+    for (int v = 0; v < k->body->rank; v++)
+        constant = constant && ind_expr_is_int(ind_expr_symbol(k->body->var[v])->extent, NULL);
+    return k->kind == IND_KERNEL_MATMUL && !constant;
+}
+
+/* Adds the variants of a product that assume few rows, or tensor maps, if they gain. */
+static ind_status cg__plan_product(cg__variants *x, int all) {
+    ind_status status = IND_OK;
+    if (cg__may_have_few_rows(x->kernel)) status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS);
+    x->num += !status && x->used & IND__ASSUME_FEW_ROWS ? 1 : 0;
+    if (!status) status = cg__next_variant(x, all | IND__ASSUME_MAPS);
+    x->num += !status && x->used & IND__ASSUME_MAPS ? 1 : 0;
+    return status;
+}
+
 /* Adds the variants in the order in which a launch selects: for ranges of row lengths, or for the hinted length, if it
    is of use; for any length. If the last of these has a guard, adds a variant without any. */
 static ind_status cg__plan_variants(cg__variants *x) {
     const int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH, any = all & ~IND__ASSUME_LENGTH;
     bool rest = true, unaligned = true, divisible = false;
-    ind_status status = cg__next_variant(x, all);
+    ind_status status = cg__plan_product(x, all);
     if (status) return status;
     const bool ranges = cg__has_ranges(x->plan, x->kernel, x->variant);
     if (ranges)

@@ -122,7 +122,7 @@ static const char *cg__expr_string(ind__writer *w, ind_expr e) {
     w->code = (ind__text){.context = w->context, .mid_line = true};
     cg__expr(w, e);
     const char *s = w->code.data ? ind__arena_string(&w->scratch, w->code.data, w->code.size) : NULL;
-    if (!s) cg__fail(w);
+    if (!s || w->code.failed) cg__fail(w);
     ind__text_free(&w->code);
     w->code = keep;
     return s ? s : "";

@@ -156,6 +156,70 @@ static IND_INLINE void ind_wgmma_publish(void) {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 #endif
+//@ BULK_COPY
+// A CUtensorMap, encoded by the driver before the launch.
+struct alignas(64) ind_tensor_map {
+    unsigned long long word[16];
+};
+#ifndef IND_EMULATION
+static IND_INLINE void ind_barrier_init(unsigned long long *barrier, int count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(count) : "memory");
+}
+// Makes initialised mbarriers visible to bulk copies; a __syncthreads follows.
+static IND_INLINE void ind_barrier_publish(void) {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+static IND_INLINE void ind_barrier_arrive(unsigned long long *barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                 :: "r"((unsigned)__cvta_generic_to_shared(barrier)) : "memory");
+}
+// Arrives, and lets the phase wait for `bytes` of bulk copies.
+static IND_INLINE void ind_barrier_expect(unsigned long long *barrier, int bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(bytes) : "memory");
+}
+// Waits for the end of the phase of this parity.
+static IND_INLINE void ind_barrier_wait(unsigned long long *barrier, int parity) {
+    unsigned done;
+    do
+        asm volatile("{\n"
+                     ".reg .pred p;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, p;\n"
+                     "}" : "=r"(done) : "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(parity) : "memory");
+    while (!done);
+}
+static IND_INLINE void ind_map_prefetch(const ind_tensor_map &map) {
+    asm volatile("prefetch.tensormap [%0];" :: "l"(&map) : "memory");
+}
+// All warps of a warpgroup give registers to the block, or take some.
+template <int N> static IND_INLINE void ind_fewer_registers(void) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(N));
+}
+template <int N> static IND_INLINE void ind_more_registers(void) {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(N));
+}
+// Starts the copy of a box of the tensor, from element (x, y, ..), to shared memory. Its bytes count on the mbarrier.
+template <int RANK>
+static IND_INLINE void ind_bulk_copy(void *tile, const ind_tensor_map &map, unsigned long long *barrier, int x, int y,
+                                     int z = 0, int u = 0, int v = 0) {
+    const unsigned to = (unsigned)__cvta_generic_to_shared(tile), on = (unsigned)__cvta_generic_to_shared(barrier);
+    if (RANK == 2)
+        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];"
+                     :: "r"(to), "l"(&map), "r"(on), "r"(x), "r"(y) : "memory");
+    if (RANK == 3)
+        asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];"
+                     :: "r"(to), "l"(&map), "r"(on), "r"(x), "r"(y), "r"(z) : "memory");
+    if (RANK == 4)
+        asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];"
+                     :: "r"(to), "l"(&map), "r"(on), "r"(x), "r"(y), "r"(z), "r"(u) : "memory");
+    if (RANK == 5)
+        asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6, %7}], [%2];"
+                     :: "r"(to), "l"(&map), "r"(on), "r"(x), "r"(y), "r"(z), "r"(u), "r"(v) : "memory");
+}
+#endif
 //@ SUM_TILE
 // Offset of a sum in the shared tile between main loop and epilogue. Rows are padded by 8. In every second segment of 32
 // columns, groups of 4 are swapped in pairs. Writes of mma fragments and reads of 8 adjacent sums per thread then have no
@@ -184,6 +248,31 @@ static IND_INLINE void ind_mma_sums(float *sum, const float (&acc)[MI][NI][4], i
         float *const at = sum + ind_sum_at<TN>(m + i * 16 + (lane >> 2), n + j * 8 + (lane & 3) * 2);
         ind_store(at, ind_vec<float, 2>{{acc[i][j][0], acc[i][j][1]}});
         ind_store(at + 8 * (TN + 8), ind_vec<float, 2>{{acc[i][j][2], acc[i][j][3]}});
+    }
+}
+//@ STRIP_SUMS
+// Writes one strip of the accumulators of a wgmma tile into the warp's 8 x COLS sums: rows 8 (strip % 2) .. + 7 of the
+// warp's 16 rows, columns COLS (strip / 2) .. of the tile.
+template <int COLS, int NI> static IND_INLINE void ind_strip_sums(float *sum, const float (&acc)[NI][4], int strip) {
+    const int lane = threadIdx.x & 31;
+    _Pragma("unroll")
+    for (int s = 0; s < NI * 16 / COLS; s++) {
+        if (s != strip) continue;
+        _Pragma("unroll")
+        for (int j = 0; j < COLS / 8; j++) {
+            const int i = s / 2 * (COLS / 8) + j, at = s % 2 * 2;
+            ind_store(sum + ind_sum_at<COLS>(lane >> 2, j * 8 + (lane & 3) * 2), ind_vec<float, 2>{{acc[i][at], acc[i][at + 1]}});
+        }
+    }
+}
+// Copies the accumulators of one strip of 8 N columns, all 16 rows of the warp.
+template <int N, int NI>
+static IND_INLINE void ind_strip_part(float (&part)[N][4], const float (&acc)[NI][4], int strip) {
+    _Pragma("unroll")
+    for (int s = 0; s < NI / N; s++) {
+        if (s != strip) continue;
+        _Pragma("unroll")
+        for (int i = 0; i < N * 4; i++) part[i / 4][i % 4] = acc[s * N + i / 4][i % 4];
     }
 }
 //@ FMA_TILE

@@ -1,3 +1,19 @@
+/* Adds the slots of a tensor map. */
+static ind_status rt__cuda_prepare_map(ind_module *m, const ind__tensor_map *plan, uint32_t *at) {
+    ind__executable *x = m->executable;
+    rt__exec_map *map =
+        IND__PUSH(m->context, rt__exec_map, x->launches.map, x->launches.num_maps, x->launches.cap_maps);
+    if (!map) return IND_OUT_OF_MEMORY;
+    *at = x->launches.num_maps - 1;
+    *map = (rt__exec_map){.plan = plan};
+    ind_status status = rt__exec_slot(x, plan->offset, &map->offset);
+    for (int d = 0; d < plan->rank && !status; d++) {
+        status = rt__exec_slot(x, plan->size[d], &map->size[d]);
+        if (!status) status = rt__exec_slot(x, plan->stride[d], &map->stride[d]);
+    }
+    return status;
+}
+
 static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind__executable *x = m->executable;
     const ind__lowered *program = m->desc.plan->schedule->program;
@@ -18,9 +34,10 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
         if (a->kind == IND__ARG_BUFFER) out->reads_constants |= program->buffer[a->buffer].kind == IND__BUFFER_CONST;
         if (a->kind == IND__ARG_ERROR) x->launches.checked = true;
         if (a->kind == IND__ARG_LOOKBACK) x->launches.looks_back = true;
-        if (a->kind != IND__ARG_SIZE && a->kind != IND__ARG_LOOKBACK) continue;
+        if (a->kind != IND__ARG_SIZE && a->kind != IND__ARG_LOOKBACK && a->kind != IND__ARG_TENSOR_MAP) continue;
         uint32_t slot;
-        ind_status status = rt__exec_slot(x, v->arg[i].size, &slot);
+        ind_status status = a->kind == IND__ARG_TENSOR_MAP ? rt__cuda_prepare_map(m, v->arg[i].map, &slot)
+                                                           : rt__exec_slot(x, v->arg[i].size, &slot);
         if (status) return status;
         x->launches.arg[x->launches.num_args - 1].slot = slot;
     }

@@ -48,7 +48,8 @@ static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
 /* ---- the plan ---- */
 
 /* The templates, in the order in which they are asked. */
-static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_wgmma, &cg__mm_mma, &cg__mm_fma};
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_rows, &cg__mm_tma, &cg__mm_wgmma, &cg__mm_mma,
+                                                          &cg__mm_fma};
 #define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
 
 static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
@@ -70,7 +71,7 @@ static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *
         cg__mm_config c = x->configs[i];
         x->fit(&c, p, depth, index_bits);
         if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
-        const double cost = cg__mm_cost(x, p, &c, t);
+        const double cost = (x->cost ? x->cost : cg__mm_cost)(x, p, &c, t);
         if (!best->from || cost < best->cost) *best = (cg__mm_choice){x, c, cost};
     }
 }
@@ -90,20 +91,35 @@ static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, cons
     return best;
 }
 
+/* Persistent blocks: one per SM, or per tile if there are fewer. */
+static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
+    ind__variant *v = d->variant;
+    ind_context *c = d->w.context;
+    const ind_expr tiles = ind_expr_mul(cg__mm_tiles(p->size_m, v->of.tile.m), cg__mm_tiles(p->size_n, v->of.tile.n));
+    v->grid[0] = ind_expr_min(ind_expr_mul(tiles, p->batch), ind_int(c, d->w.target->num_sms));
+    v->grid[1] = v->grid[2] = ind_int(c, 1);
+    v->blocks_per_sm = 1;
+    cg__mm_set_boxes(d, p);
+}
+
 static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *reason) {
     const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
     const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
     const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
-    if (cg__mm_has_prologue(p))
+    if (d->variant->strategy == IND_STRATEGY_MATMUL_ROWS)
+        cg__why(d, "at most %d rows: %s is read once, in vectors; accumulates in f32", p->few_rows,
+                p->b.computed ? "what b is computed from" : "b");
+    else if (cg__mm_has_prologue(p))
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (tensor)
-        cg__why(d, "%s operands on tensor cores; %s copied in 16-byte vectors", ind_dtype_name(p->a.memory), copied);
+        cg__why(d, "%s operands on tensor cores; %s copied in %s", ind_dtype_name(p->a.memory), copied,
+                d->variant->strategy == IND_STRATEGY_MATMUL_TMA ? "boxes by tensor maps" : "16-byte vectors");
     else
         cg__why(d, "%s; accumulates in %s", reason, ind_dtype_name(p->sum));
 }
 
-static ind_status cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind__variant *v) {
+static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__variant *v) {
     const char *reason;
     const cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
     const cg__mm_template *x = best.from;
@@ -112,15 +128,15 @@ static ind_status cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
                          d->w.kernel->name);
     v->strategy = x->strategy;
-    const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
+    const bool fma = x->strategy == IND_STRATEGY_MATMUL_SIMT;
     v->threads = x->threads(c);
     v->of.tile = (ind__tile_plan){.m = c->tile_m,
                                   .n = c->tile_n,
                                   .k = c->tile_k,
-                                  .warps_m = tensor ? c->warps_m : 0,
-                                  .warps_n = tensor ? c->warps_n : 0,
+                                  .warps_m = fma ? 0 : c->warps_m,
+                                  .warps_n = fma ? 0 : c->warps_n,
                                   .stages = c->stages};
-    v->per_thread = tensor ? 1 : c->warps_m;
+    v->per_thread = fma ? c->warps_m : 1;
     v->rows = 1;
     v->blocks_per_sm = cg__mm_occupancy(x, p, c, d->w.target);
     v->memory.shared = ind_int(d->w.context, cg__mm_shared(x, p, c));
@@ -128,6 +144,8 @@ static ind_status cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind
     ind_expr blocks[3];
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
+    if (x->persistent) cg__mm_set_persistent(d, p);
+    if (x->strategy == IND_STRATEGY_MATMUL_ROWS) cg__mm_guard_rows(d, p);
     cg__mm_explain(d, p, reason);
     return IND_OK;
 }
@@ -147,6 +165,8 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
     if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
     v->vector = cg__mm_choose_vector(d, p);
+    cg__mm_find_maps(d, p);
+    cg__mm_find_rows(d, p);
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }

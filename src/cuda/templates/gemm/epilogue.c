@@ -1,12 +1,12 @@
 /* ---- writing: the epilogue ---- */
 
 /* The column group that a thread handles in round u, in a scope that is open afterwards: two cg__end. */
-static void cg__mm_begin_columns(ind__writer *w, const cg__mm_problem *p, int rounds) {
+static void cg__mm_begin_columns(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area, int rounds) {
     const ind__variant *v = w->variant;
-    int groups = v->of.tile.n / v->vector;
+    int groups = area->cols / v->vector;
     cg__unroll(w);
     cg__begin(w, "for (int u = 0; u < %d; u++)", rounds);
-    ind__textf(&w->code, "const int at = first + u * %d, row = at / %d, col = at %% %d * %d;\n", v->threads, groups,
+    ind__textf(&w->code, "const int at = first + u * %d, row = at / %d, col = at %% %d * %d;\n", area->threads, groups,
                groups, v->vector);
     if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + row;\n", cg__int(w), p->m);
     if (p->n >= 0) ind__textf(&w->code, "const %s i%d = first_n + col;\n", cg__int(w), p->n);
@@ -19,12 +19,12 @@ static bool cg__mm_is_vector_load(const ind__writer *w, uint32_t i) {
 
 /* All vectors that all rounds read, before anything is written: so the reads overlap, even where the compiler could not
    reorder them because input and output may be one buffer. */
-static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, int rounds) {
+static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area, int rounds) {
     int n = w->variant->vector;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_is_vector_load(w, i))
             ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, n, i, rounds);
-    cg__mm_begin_columns(w, p, rounds);
+    cg__mm_begin_columns(w, p, area, rounds);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__mm_is_vector_load(w, i)) continue;
         ind__textf(&w->code, "x%u[u] = ind_load<%d>(&%s);\n", i, n, cg__element(w, i));
@@ -36,10 +36,10 @@ static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, i
 }
 
 /* V columns of one row of the tile. What does not depend on the column is computed once, the rest for each j. */
-static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p) {
+static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area) {
     const ind__variant *v = w->variant;
     ind__textf(&w->code, "%s dot[%d];\nind_sum_read<%d>(dot, sum, row, col);\n", cg__mm_sum_type(p), v->vector,
-               v->of.tile.n);
+               area->cols);
     if (p->n < 0) {
         cg__emit_stores(w);
         return;
@@ -56,27 +56,26 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p) {
 }
 
 /* How many rounds a thread does together: up to 4, fewer if they would read more vectors than registers should hold. */
-static int cg__mm_epilogue_rounds(const ind__writer *w) {
-    const ind__variant *v = w->variant;
-    int loads = 0, rounds = v->of.tile.m * v->of.tile.n / v->vector / v->threads, together = 4;
+static int cg__mm_epilogue_rounds(const ind__writer *w, const cg__mm_area *area) {
+    int loads = 0, rounds = area->rows * area->cols / w->variant->vector / area->threads, together = 4;
     for (uint32_t i = 1; i < w->body->num_inst; i++) loads += cg__mm_is_vector_load(w, i);
-    while (together > 1 && (rounds % together || together * loads > 8)) together /= 2;
+    while (together > 1 && (rounds < together || rounds % together || together * loads > 8)) together /= 2;
     return together;
 }
 
-static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
+static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area) {
     const ind__variant *v = w->variant;
     cg__mm_set_plain_names(w);
     cg__need_stores(w);
-    int rounds = cg__mm_epilogue_rounds(w);
+    int rounds = cg__mm_epilogue_rounds(w, area);
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int first = threadIdx.x; first < %d; first += %d)", v->of.tile.m * v->of.tile.n / v->vector,
-              v->threads * rounds);
+    cg__begin(w, "for (int first = %s; first < %d; first += %d)", area->thread, area->rows * area->cols / v->vector,
+              area->threads * rounds);
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__mm_is_vector_load(w, i);
-    if (any) cg__mm_write_vector_loads(w, p, rounds);
-    cg__mm_begin_columns(w, p, rounds);
-    cg__mm_write_columns(w, p);
+    if (any) cg__mm_write_vector_loads(w, p, area, rounds);
+    cg__mm_begin_columns(w, p, area, rounds);
+    cg__mm_write_columns(w, p, area);
     cg__end(w);
     cg__end(w);
     cg__end(w);
@@ -90,11 +89,15 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     cg__mm_set_sum_text(w, p);
     cg__mm_set_plain_names(w);
     ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n", x->alignment);
+    if (x->body) {
+        x->body(w, p);
+        return w->failed ? ind__failed(w->context) : IND_OK;
+    }
+    const ind__tile_plan *tile = &w->variant->of.tile;
     cg__mm_write_tile_position(w, p);
-    ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), w->variant->of.tile.k - 1,
-               w->variant->of.tile.k);
+    ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), tile->k - 1, tile->k);
     x->main_loop(w, p);
-    cg__mm_write_epilogue(w, p);
+    cg__mm_write_epilogue(w, p, &(cg__mm_area){tile->m, tile->n, w->variant->threads, "threadIdx.x"});
     return w->failed ? ind__failed(w->context) : IND_OK;
 }
 

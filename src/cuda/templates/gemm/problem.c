@@ -28,7 +28,10 @@ typedef struct cg__mm_problem {
     int m, n, k; /* domain variables, -1: none */
     uint32_t dot;
     ind_expr size_m, size_n, size_k, batch;
-    ind_dtype sum; /* type of the result of DOT */
+    ind_dtype sum;           /* type of the result of DOT */
+    ind__tensor_map *map[2]; /* of a and b; not set if there is a reason: */
+    const char *no_maps;
+    int few_rows;  /* rows of a tile that has them all: 1 or 2; 0: there may be more */
     bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 

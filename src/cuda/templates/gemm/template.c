@@ -34,9 +34,27 @@ typedef struct cg__mm_template {
     bool reads_pointers; /* in a launch of several kernels: reads pointers at each use, to save registers */
     /* prologues, main loop, and the sums to shared memory */
     void (*main_loop)(ind__writer *w, const cg__mm_problem *p);
+    bool persistent; /* at most one block per SM, which loops over tiles */
+    /* in place of the common position, main loop and epilogue; NULL: those */
+    void (*body)(ind__writer *w, const cg__mm_problem *p);
+    /* estimated cycles; NULL: cg__mm_cost */
+    double (*cost)(const struct cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                   const ind_target *target);
     /* device functions before the kernel; NULL: none */
     void (*functions)(ind__writer *w, ind__text *t);
 } cg__mm_template;
+
+/* Sums in shared memory that the epilogue reads, and the threads that do: `thread` is the text of a thread's number. */
+typedef struct cg__mm_area {
+    int rows, cols, threads;
+    const char *thread;
+} cg__mm_area;
+
+static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
+static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p);
+static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p);
+static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols);
+static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols);
 
 #define MM_CONFIGS(list) .configs = list, .num_configs = sizeof list / sizeof *list
 
@@ -91,16 +109,21 @@ static double cg__mm_depth_cost(const cg__mm_template *x, const cg__mm_config *c
     return (slowest > feed ? slowest : feed) / (t->product_busy / 100.0);
 }
 
+/* Rows of a launch: those of the hint, or as many as the variant's guard allows. */
+static double cg__mm_hinted_rows(const cg__mm_problem *p) {
+    const int64_t m = ind_hint(p->size_m);
+    return (double)(p->few_rows && m > p->few_rows ? p->few_rows : m);
+}
+
 /* Estimated cycles. The blocks of an SM share its units, so their work adds up: the steps of k and the epilogue. A step
    takes at least the latency of a copy from L2, divided by the copies in flight. The latency of a block (start, first
    copies, epilogue) counts once for all resident blocks. (For the ten fastest configurations of each of 16 problems the
    estimates are off by 11 % on average, H200.) */
-static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
-                          const ind_target *target) {
+static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                               const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
-    const int64_t m = ind_hint(p->size_m), n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
-    const double tiles_m = (double)((m + c->tile_m - 1) / c->tile_m),
-                 tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
+    const int64_t n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
+    const double tiles_m = ceil(cg__mm_hinted_rows(p) / c->tile_m), tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
     const double per_sm = ceil((double)batch * tiles_m * tiles_n / target->num_sms);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double steps = (double)((k + c->tile_k - 1) / c->tile_k);
@@ -109,6 +132,23 @@ static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, con
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
            (t->product_start + latency) * ceil(per_sm / fit);
+}
+
+/* Bytes per cycle and SM of global memory, if all SMs read. */
+static double cg__mm_memory_rate(const ind_target *t) {
+    const double rate = (double)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
+    return rate * 100 / t->thresholds.product_clock / t->num_sms;
+}
+
+/* The same, and at least the time in which the operands are read. Of configurations that memory limits equally, the one
+   with less work is cheaper. */
+static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                          const ind_target *target) {
+    const double m = cg__mm_hinted_rows(p), n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
+    const double bytes = (m * ind_dtype_bytes(p->a.memory) + n * ind_dtype_bytes(p->b.memory)) * k;
+    const double read = bytes * (double)ind_hint(p->batch) / cg__mm_memory_rate(target) / target->num_sms;
+    const double floor = read + target->thresholds.product_start, cost = cg__mm_tile_cost(x, p, c, target);
+    return cost > floor ? cost : floor + cost / 64;
 }
 
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {

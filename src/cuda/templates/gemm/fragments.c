@@ -1,0 +1,130 @@
+/* Writes an epilogue that computes on accumulators in registers and exchanges its 16-bit results. */
+
+/* ---- writing: the epilogue of 16-bit results ---- */
+
+/* A thread of a wgmma has two adjacent sums of a row at a time. An epilogue that stores one 16-bit tensor computes on
+   these pairs. Only its results pass through shared memory, on the way to accesses of 16 bytes: half the bytes of the
+   sums. One 16-bit tensor of the shape of the results may be read, such as a residual: the same way back, in vectors
+   that are loaded before the product, or while the previous strip is computed. */
+
+static bool cg__mm_is_2d(const ind__writer *w, const cg__mm_problem *p, uint32_t i) {
+    return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD &&
+           w->plan->varies[i] >> p->m & w->plan->varies[i] >> p->n & 1;
+}
+
+/* True for a 16-bit LOAD or STORE of 8 elements without a mask. */
+static bool cg__mm_is_rounded(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    const uint32_t mask = inst->op == IND_LOOP_STORE ? inst->arg[1] : inst->arg[0];
+    const ind_dtype dtype = cg__memory_dtype(w, i);
+    return w->plan->vector[i] == 8 && !mask && !inst->reduction && (dtype == IND_F16 || dtype == IND_BF16);
+}
+
+/* The LOAD of the shape of the results; 0: none. The epilogue is marked as needed. */
+static uint32_t cg__mm_rounded_load(ind__writer *w, const cg__mm_problem *p) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_is_2d(w, p, i)) return i;
+    return 0;
+}
+
+/* The only STORE of such an epilogue; 0: it is another one. */
+static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p) {
+    uint32_t store = 0, loads = 0;
+    if (w->variant->vector != 8) return 0;
+    cg__need_stores(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__is_root(w, i) && (store || cg__inst(w, i)->op != IND_LOOP_STORE)) return 0;
+        if (cg__is_root(w, i)) store = i;
+        if (!cg__mm_is_2d(w, p, i)) continue;
+        if (loads++ || !cg__mm_is_rounded(w, i)) return 0;
+    }
+    return store && cg__mm_is_rounded(w, store) ? store : 0;
+}
+
+/* "fetch": loads the vectors of a strip of the LOAD into "held". */
+static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols) {
+    ind__textf(&w->code, "ind_vec<unsigned short, 8> held[%d];\n", cols / 16);
+    ind__textf(&w->code, "const auto fetch = [&](int strip) {\n");
+    w->code.indent++;
+    w->scope++;
+    cg__mm_set_plain_names(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", cols / 16);
+    ind__textf(&w->code, "const int at = u * 32 + lane;\n");
+    ind__textf(&w->code, "const %s i%d = tile_m + warp * 16 + at / %d, i%d = tile_n + strip * %d + at %% %d * 8;\n",
+               cg__int(w), p->m, cols / 8, p->n, cols, cols / 8);
+    ind__textf(&w->code, "if (i%d < size_m && i%d < size_n) held[u] = ind_load<8>(&%s);\n", p->m, p->n,
+               cg__element(w, load));
+    cg__end(w);
+    cg__mm_end_lambda(w);
+    ind__textf(&w->code, "fetch(0);\n");
+}
+
+/* The vectors of the strip to shared memory; those of the next one are fetched. */
+static void cg__mm_write_held(ind__writer *w, int cols) {
+    cg__unroll(w);
+    ind__textf(&w->code,
+               "for (int u = 0; u < %d; u++)\n    ind_store(rounded + (u * 32 + lane) / %d * %d + lane %% %d * 8, "
+               "held[u]);\n",
+               cols / 16, cols / 8, cols + 8, cols / 8);
+    ind__textf(&w->code, "__syncwarp();\nif (strip + 1 < %d) fetch(strip + 1);\n", w->variant->of.tile.n / cols);
+}
+
+/* Two adjacent results of a row: "y". */
+static void cg__mm_write_pair(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
+    cg__emit(w, ~(1u << p->n), IND__CG_ALL_STAGES);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__mm_is_vector_load(w, i)) continue;
+        const char *from = cg__mm_is_2d(w, p, i) ? cg__string(w, "rounded + row * %d + col", cols + 8)
+                                                 : cg__string(w, "&%s", cg__element(w, i));
+        ind__textf(&w->code, "const ind_vec<%s, 2> x%u = ind_load<2>(%s);\n", cg__types[cg__memory_dtype(w, i)].memory,
+                   i, from);
+        w->memory[i] = cg__string(w, "x%u.at[j]", i);
+    }
+    w->memory[store] = "y.at[j]";
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < 2; j++)");
+    cg__mm_set_text(w, p->n, cg__string(w, "(i%d + j)", p->n));
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+    cg__mm_set_plain_names(w);
+    cg__forget_vectors(w);
+}
+
+/* The results of a strip of 16 rows: from registers to shared memory. Sums beyond the edges have the indices of others,
+   without a branch: the pairs are then computed together. Their results are not stored. */
+static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", cols / 4);
+    ind__textf(&w->code, "const int row = u %% 2 * 8 + lane / 4, col = u / 2 * 8 + lane %% 4 * 2;\n");
+    ind__textf(&w->code, "const %s i%d = first_m + row < size_m ? first_m + row : 0;\n", cg__int(w), p->m);
+    ind__textf(&w->code, "const %s i%d = first_n + col < size_n ? first_n + col : 0;\n", cg__int(w), p->n);
+    ind__textf(&w->code, "const float dot[2] = {part[u / 2][u %% 2 * 2], part[u / 2][u %% 2 * 2 + 1]};\n");
+    ind__textf(&w->code, "ind_vec<unsigned short, 2> y;\n");
+    cg__mm_write_pair(w, p, store, cols);
+    ind__textf(&w->code, "ind_store(rounded + row * %d + col, y);\n", cols + 8);
+    cg__end(w);
+}
+
+/* Writes the epilogue of all strips of a warp, whose shared memory is `sum`. */
+static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
+    ind__textf(&w->code,
+               "unsigned short *const rounded = reinterpret_cast<unsigned short *>(sum);\n#pragma unroll 1\n");
+    cg__begin(w, "for (int strip = 0; strip < %d; strip++)", w->variant->of.tile.n / cols);
+    ind__textf(&w->code, "float part[%d][4];\nind_strip_part(part, acc, strip);\n", cols / 8);
+    ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
+    cg__mm_set_plain_names(w);
+    if (cg__mm_rounded_load(w, p)) cg__mm_write_held(w, cols);
+    cg__mm_write_pairs(w, p, store, cols);
+    ind__textf(&w->code, "__syncwarp();\n");
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", cols / 16);
+    ind__textf(&w->code, "const int at = u * 32 + lane, row = at / %d, col = at %% %d * 8;\n", cols / 8, cols / 8);
+    ind__textf(&w->code, "const %s i%d = first_m + row, i%d = first_n + col;\n", cg__int(w), p->m, p->n);
+    ind__textf(&w->code, "if (i%d < size_m && i%d < size_n) ind_store(&%s, ind_load<8>(rounded + row * %d + col));\n",
+               p->m, p->n, cg__element(w, store), cols + 8);
+    cg__end(w);
+    ind__textf(&w->code, "__syncwarp();\n");
+    cg__end(w);
+    cg__use(w, IND__CG_STRIP_SUMS);
+}

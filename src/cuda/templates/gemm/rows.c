@@ -1,0 +1,357 @@
+/* Products of few rows: their time is that of reading b. A thread reads b in vectors of 8 elements along its contiguous
+   dimension, several of them before the first is multiplied. All rows of a are in shared memory. The first vectors are
+   requested before a is copied there.
+
+   b with rows along k: a warp computes columns, its lanes share k. b with rows along n: a lane computes 8 columns, the
+   other lanes and warps share k. Sums of lanes are added by shuffles, those of warps through shared memory, in a fixed
+   order. */
+
+/* What a warp computes. */
+typedef struct cg__mm_strip {
+    int rows, cols;     /* sums of a lane */
+    int lanes_n;        /* lanes along n; b with rows along k: 1, all lanes share k */
+    int warps_k;        /* warps that share k */
+    int apart;          /* from a vector of a lane to its next one: vectors, b with rows along n: elements of k */
+    int flight;         /* vectors per column that are requested together */
+    int64_t k, vectors; /* elements of k; vectors of a lane's columns, all lanes and warps together */
+} cg__mm_strip;
+
+static cg__mm_strip cg__mm_strip_of(const cg__mm_problem *p, const ind__tile_plan *t) {
+    cg__mm_strip s = {.rows = t->m, .flight = t->stages, .warps_k = t->warps_m, .lanes_n = 1};
+    (void)ind_expr_is_int(p->size_k, &s.k);
+    if (p->b.k_major) {
+        s.cols = t->n / t->warps_n;
+        s.apart = 32 * t->warps_m;
+        s.vectors = s.k / 8;
+    } else {
+        s.cols = 8;
+        s.lanes_n = t->n / 8;
+        s.apart = 32 / s.lanes_n * t->warps_m;
+        s.vectors = s.k;
+    }
+    return s;
+}
+
+/* True for a LOAD of an operand that is read in vectors. */
+static bool cg__mm_in_vectors(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
+    if (!o->computed) return o->copy && i == o->load;
+    return i <= o->value && cg__mm_is_resident(w, p, o, i, MM_STAGED | MM_VECTOR);
+}
+
+/* Ends of the value that an operand's ops compute: it is rounded to the operand's type, as in a tile. */
+static void cg__mm_write_rounded(ind__writer *w, const cg__mm_operand *o, bool as_float) {
+    const char *type = ind_dtype_name(o->memory);
+    if (as_float && o->computed) ind__textf(&w->code, "ind_%s_to_f32(", type);
+    if (!as_float || o->computed) ind__textf(&w->code, "ind_f32_to_%s(", type);
+    cg__value(w, o->value);
+    if (!as_float || o->computed) ind__textf(&w->code, ")");
+    if (as_float && o->computed) ind__textf(&w->code, ")");
+    cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
+}
+
+static void cg__mm_forget_memory(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD) w->memory[i] = NULL;
+}
+
+/* ---- a, to shared memory ---- */
+
+/* The 8 elements of a row of a from k on, into `made`. */
+static void cg__mm_write_row_chunk(ind__writer *w, const cg__mm_problem *p) {
+    const cg__mm_operand *o = &p->a;
+    cg__mm_need_operand(w, o);
+    cg__emit(w, ~(1u << p->k), 0);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->needed[i] || !o->k_major || !cg__mm_in_vectors(w, p, o, i)) continue;
+        ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(&%s);\n", cg__types[cg__memory_dtype(w, i)].memory,
+                   i, cg__element(w, i));
+        w->memory[i] = cg__string(w, "x%u.at[j]", i);
+    }
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < 8; j++)");
+    cg__mm_set_text(w, p->k, "(r0 + j)");
+    cg__emit(w, IND__CG_ALL_VARS, 0);
+    ind__textf(&w->code, "made.at[j] = ");
+    cg__mm_write_rounded(w, o, false);
+    ind__textf(&w->code, ";\n");
+    cg__end(w);
+    cg__mm_forget_memory(w);
+}
+
+static void cg__mm_write_row_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int64_t chunks = s->k / 8;
+    cg__mm_set_plain_names(w);
+    cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", (long long)(s->rows * chunks), w->variant->threads);
+    ind__textf(&w->code, "const int x = at / %lld, r0 = at %% %lld * 8;\n", (long long)chunks, (long long)chunks);
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
+    ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
+    cg__begin(w, "if (first_m + x < size_m)");
+    cg__mm_write_row_chunk(w, p);
+    cg__end(w);
+    ind__textf(&w->code, "ind_store(row_a + x * %lld + r0, made);\n", (long long)s->k);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+}
+
+/* ---- b ---- */
+
+/* The position of vector u of a lane: r0 and i<n>, in a loop over u, and over the columns r if lanes share k. Open
+   afterwards: the loops, and the test that the vector exists. */
+static void cg__mm_begin_vectors(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    cg__mm_set_plain_names(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", s->flight);
+    ind__textf(&w->code, "const int r0 = (first + u * %d)%s;\n", s->apart, p->b.k_major ? " * 8" : "");
+    cg__begin(w, "if (r0 < %lld)", (long long)s->k);
+}
+
+static void cg__mm_end_vectors(ind__writer *w) {
+    cg__end(w);
+    cg__end(w);
+}
+
+/* A loop over the columns r of a lane. A column outside b is read at the last one. */
+static void cg__mm_begin_strip_columns(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const char *type = cg__int(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int r = 0; r < %d; r++)", p->b.k_major ? s->cols : 1);
+    if (p->b.k_major)
+        ind__textf(&w->code, "const %s i%d = column + r < size_n ? column + r : size_n - 1;\n", type, p->n);
+    else
+        ind__textf(&w->code, "const %s i%d = column < size_n ? column : 0;\n", type, p->n);
+}
+
+/* "load": requests the vectors of b from `first` on. */
+static void cg__mm_write_strip_load(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const int cols = p->b.k_major ? s->cols : 1;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_vectors(w, p, &p->b, i))
+            ind__textf(&w->code, "ind_vec<%s, 8> y%u[%d][%d];\n", cg__types[cg__memory_dtype(w, i)].memory, i,
+                       s->flight, cols);
+    ind__textf(&w->code, "const auto load = [&](int first) {\n");
+    w->code.indent++;
+    w->scope++;
+    cg__mm_begin_vectors(w, p, s);
+    cg__mm_begin_strip_columns(w, p, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_vectors(w, p, &p->b, i))
+            ind__textf(&w->code, "y%u[u][r] = ind_load_once<8>(&%s);\n", i, cg__element(w, i));
+    cg__end(w);
+    cg__mm_end_vectors(w);
+    cg__mm_end_lambda(w);
+    cg__use(w, IND__CG_LOAD_ONCE);
+}
+
+/* Multiplies one vector of b: 8 elements of k with a column's sums, or 8 columns with one element of k. */
+static void cg__mm_write_strip_products(ind__writer *w, const cg__mm_problem *p) {
+    const bool along_k = p->b.k_major;
+    const int along = along_k ? p->k : p->n;
+    const char *base = w->var[along];
+    cg__mm_need_operand(w, &p->b);
+    cg__emit(w, ~(1u << along), 0);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_in_vectors(w, p, &p->b, i)) w->memory[i] = cg__string(w, "y%u[u][r].at[j]", i);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < 8; j++)");
+    w->var[along] = cg__string(w, "(%s + j)", base);
+    cg__emit(w, IND__CG_ALL_VARS, 0);
+    ind__textf(&w->code, "const float weight = ");
+    cg__mm_write_rounded(w, &p->b, true);
+    ind__textf(&w->code, ";\n");
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int m = 0; m < %d; m++) acc[m][%s] += value[m]%s * weight;\n", w->variant->of.tile.m,
+               along_k ? "r" : "j", along_k ? "[j]" : "");
+    cg__end(w);
+    w->var[along] = base;
+    cg__mm_forget_memory(w);
+}
+
+/* The elements of a that a vector of b is multiplied by, as f32. */
+static void cg__mm_write_row_values(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const char *type = ind_dtype_name(p->a.memory);
+    ind__textf(&w->code, p->b.k_major ? "float value[%d][8];\n" : "float value[%d];\n", s->rows);
+    cg__unroll(w);
+    cg__begin(w, "for (int m = 0; m < %d; m++)", s->rows);
+    if (p->b.k_major) {
+        ind__textf(&w->code, "const ind_vec<unsigned short, 8> of_a = ind_load<8>(row_a + m * %lld + r0);\n",
+                   (long long)s->k);
+        cg__unroll(w);
+        ind__textf(&w->code, "for (int j = 0; j < 8; j++) value[m][j] = ind_%s_to_f32(of_a.at[j]);\n", type);
+    } else {
+        ind__textf(&w->code, "value[m] = ind_%s_to_f32(row_a[m * %lld + r0]);\n", type, (long long)s->k);
+    }
+    cg__end(w);
+}
+
+static void cg__mm_write_strip_loop(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    ind__textf(&w->code, "float acc[%d][%d] = {};\n#pragma unroll 1\n", s->rows, s->cols);
+    cg__begin(w, "for (int first = start; first < %lld; first += %d)", (long long)s->vectors, s->apart * s->flight);
+    cg__mm_begin_vectors(w, p, s);
+    cg__mm_write_row_values(w, p, s);
+    cg__mm_begin_strip_columns(w, p, s);
+    cg__mm_write_strip_products(w, p);
+    cg__end(w);
+    cg__mm_end_vectors(w);
+    ind__textf(&w->code, "load(first + %d);\n", s->apart * s->flight);
+    cg__end(w);
+}
+
+/* ---- sums ---- */
+
+/* Adds the sums of lanes and warps, into the tile that the epilogue reads. */
+static void cg__mm_write_strip_sums(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int sums = t->m * t->n;
+    cg__unroll(w);
+    cg__begin(w, "for (int at = 0; at < %d; at++)", s->rows * s->cols);
+    ind__textf(&w->code, "float x = acc[at / %d][at %% %d];\n", s->cols, s->cols);
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int d = 16; d >= %d; d /= 2) x += __shfl_xor_sync(0xffffffffu, x, d);\n", s->lanes_n);
+    if (p->b.k_major)
+        ind__textf(&w->code, "if (lane == 0) part[warp / %d * %d + at / %d * %d + warp %% %d * %d + at %% %d] = x;\n",
+                   t->warps_n, sums, s->cols, t->n, t->warps_n, s->cols, s->cols);
+    else
+        ind__textf(&w->code, "if (lane < %d) part[warp * %d + at / 8 * %d + lane * 8 + at %% 8] = x;\n", s->lanes_n,
+                   sums, t->n);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__begin(w, "for (int at = threadIdx.x; at < %d; at += %d)", sums, w->variant->threads);
+    ind__textf(&w->code, "float total = part[at];\n");
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", s->warps_k, sums);
+    ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__use(w, IND__CG_SUM_TILE);
+}
+
+static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const cg__mm_strip s = cg__mm_strip_of(p, t);
+    ind__textf(&w->code, "unsigned short *const row_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
+    ind__textf(&w->code, "float *const part = reinterpret_cast<float *>(ind_smem + %lld), *const sum = part + %d;\n",
+               (long long)s.rows * s.k * 2, s.warps_k * t->m * t->n);
+    ind__textf(&w->code, "const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;\n");
+    if (p->b.k_major)
+        ind__textf(&w->code, "const int start = warp / %d * 32 + lane;\nconst %s column = first_n + warp %% %d * %d;\n",
+                   t->warps_n, cg__int(w), t->warps_n, s.cols);
+    else
+        ind__textf(&w->code, "const int start = warp * %d + lane / %d;\nconst %s column = first_n + lane %% %d * 8;\n",
+                   32 / s.lanes_n, s.lanes_n, cg__int(w), s.lanes_n);
+    cg__mm_write_strip_load(w, p, &s);
+    ind__textf(&w->code, "load(start);\n");
+    cg__mm_write_row_copy(w, p, &s);
+    cg__mm_write_strip_loop(w, p, &s);
+    cg__mm_write_strip_sums(w, p, &s);
+    cg__use(w, IND__CG_VEC);
+}
+
+/* ---- the template ---- */
+
+/* b with rows along k: warps along k, warps along n. Along n: warps_n is 0; all warps share k. The rows of the tile are
+   set by `fit`. */
+static const cg__mm_config cg__mm_rows_configs[] = {
+    {1, 8, 8, 4, 2, 2, 96},  {1, 8, 8, 2, 4, 4, 96},   {1, 16, 8, 1, 8, 4, 96},  {1, 8, 8, 1, 8, 4, 64},
+    {1, 8, 8, 1, 8, 8, 96},  {1, 32, 8, 1, 8, 2, 96},  {1, 8, 8, 4, 4, 2, 64},   {1, 8, 8, 8, 2, 2, 96},
+    {1, 16, 8, 8, 0, 8, 96}, {1, 32, 8, 32, 0, 2, 64}, {1, 32, 8, 16, 0, 4, 96}, {1, 16, 8, 16, 0, 4, 96},
+    {1, 64, 8, 8, 0, 4, 96}, {1, 64, 8, 16, 0, 4, 96}, {1, 128, 8, 8, 0, 4, 96},
+};
+
+/* Most rows, and bytes of shared memory for a. With 8 rows of 4096 x 4096 bf16 tensor cores were faster: 20 us, 23 here
+   (H100). */
+enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10 };
+
+/* Sets p->few_rows: from the bound of m, or from its hint, if the variant may have a guard. */
+static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
+    int64_t least, most;
+    ind__known_bounds(p->size_m, &least, &most);
+    if (least > MM_MOST_ROWS) return;
+    if (most > MM_MOST_ROWS) {
+        if (!(d->assume & IND__ASSUME_FEW_ROWS)) return;
+        most = ind_hint(p->size_m) <= MM_MOST_ROWS ? ind_hint(p->size_m) : 1;
+    }
+    p->few_rows = 1;
+    while (p->few_rows < most) p->few_rows *= 2;
+}
+
+/* The guard of a variant with few rows, if m has no such bound. */
+static void cg__mm_guard_rows(cg__decider *d, const cg__mm_problem *p) {
+    int64_t least, most;
+    ind__known_bounds(p->size_m, &least, &most);
+    if (most <= p->few_rows) return;
+    d->used |= IND__ASSUME_FEW_ROWS;
+    cg__guard(d->variant, ind_expr_le(p->size_m, ind_int(d->w.context, p->few_rows)));
+}
+
+static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *t) {
+    int64_t k;
+    (void)t;
+    if (!p->few_rows) return "it may have more than 2 rows";
+    if (!cg__mm_can_mma(p)) return "its operands are not f16 or bf16";
+    if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
+    if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
+    if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
+    if (p->a.computed) return "a is computed as it is loaded";
+    if (!p->b.copy && !p->b.staged_bytes) return "b is not read in 16-byte vectors";
+    return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
+}
+
+static void cg__mm_rows_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)depth;
+    (void)index_bits;
+    c->tile_m = p->few_rows;
+    const int sums = c->tile_m * (c->warps_n ? c->tile_n / c->warps_n : 8);
+    c->registers += (c->tile_m - 1) * (c->warps_n ? 8 : 1) + sums + (p->b.computed ? 32 : 0);
+}
+
+/* Computed weights: the configurations that were fastest for i8 with a scale per column, 1 x 14336 x 4096 (H100: 51 us
+   along k, 65 along n; tensor cores 82). */
+static bool cg__mm_rows_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)index_bits;
+    const bool fastest = c->warps_n ? c->warps_n == 8 && c->tile_n == 8 && c->stages == 4 : c->warps_m == 32;
+    if (p->b.computed && !(fastest && p->few_rows == 1)) return false;
+    return (c->warps_n > 0) == p->b.k_major && c->registers <= 200;
+}
+
+static int cg__mm_rows_threads(const cg__mm_config *c) {
+    return 32 * c->warps_m * (c->warps_n ? c->warps_n : 1);
+}
+
+static int64_t cg__mm_rows_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    int64_t k = 0;
+    (void)ind_expr_is_int(p->size_k, &k);
+    return 2 * k * c->tile_m + (int64_t)4 * c->tile_m * (c->warps_m * c->tile_n + c->tile_n + 8);
+}
+
+/* Bytes of an element of b in memory. */
+static double cg__mm_weight_bytes(const cg__mm_problem *p) {
+    return p->b.computed ? (p->b.staged_bytes ? p->b.staged_bytes : 2) : ind_dtype_bytes(p->b.memory);
+}
+
+/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or as fast as the vectors in
+   flight arrive, or multiplies: a conversion and an FMA per row. */
+static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                               const ind_target *target) {
+    const ind_thresholds *t = &target->thresholds;
+    const double n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
+    const double per_sm = ceil(ceil(n / c->tile_n) * (double)ind_hint(p->batch) / target->num_sms);
+    const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
+    const double elements = per_sm * c->tile_n * k, bytes = elements * cg__mm_weight_bytes(p);
+    const double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
+                          (c->warps_n ? c->tile_n / c->warps_n : 1);
+    const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
+    const double multiply = elements * (1 + c->tile_m + (p->b.computed ? 4 : 0)) / t->fma_rate;
+    const double slowest = read > wait ? read : wait;
+    return (slowest > multiply ? slowest : multiply) + (t->product_start + t->product_latency) * ceil(per_sm / fit);
+}
+
+static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS,
+                                            .match = cg__mm_rows_match,
+                                            MM_CONFIGS(cg__mm_rows_configs),
+                                            .fit = cg__mm_rows_fit,
+                                            .allows = cg__mm_rows_allows,
+                                            .threads = cg__mm_rows_threads,
+                                            .tile_bytes = cg__mm_rows_bytes,
+                                            .cost = cg__mm_rows_cost,
+                                            .alignment = 16,
+                                            .main_loop = cg__mm_rows_main_loop};

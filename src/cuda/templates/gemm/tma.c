@@ -1,0 +1,312 @@
+/* Products with wgmma on tiles that bulk tensor copies bring in, by persistent blocks: sm_90a. */
+
+/* A block has warps that multiply, four of them (a warpgroup) per 64 rows of the tile, and one warpgroup that copies
+   and gives its registers to the others. One thread of it starts the copies of all steps of all of the block's tiles,
+   as far ahead as there are stages. The mbarrier full[stage] completes when the bytes of a step are there, empty[stage]
+   when all warps have multiplied them. So the copies of the next tile are in flight while the warps run the epilogue. A
+   warp spreads its sums in shared memory of its own, a strip of 8 rows at a time, and waits for no other warp.
+
+   The copies need tensor maps of the operands (CUtensorMap). The driver encodes them before the launch. Elements
+   outside an operand are copied as 0. */
+
+/* ---- the maps ---- */
+
+static bool cg__is_declared(ind_expr e);
+
+/* Adds a dimension of `box` elements: the one along variable v, with the stride that its index has. */
+static const char *cg__mm_add_dim(ind__tensor_map *map, ind_expr size, ind_expr stride, int box) {
+    int64_t known;
+    if (map->rank == IND__MAX_MAP_RANK) return "an operand has more than five dimensions that do not merge";
+    if (ind_expr_is_int(stride, &known) && known <= 0) return "an operand is broadcast or reversed along a dimension";
+    if (!cg__is_declared(stride) || !cg__is_declared(size)) return "a stride of an operand depends on data";
+    map->size[map->rank] = size;
+    map->stride[map->rank] = stride;
+    map->box[map->rank++] = box;
+    return NULL;
+}
+
+/* The map of an operand: the dimension along which neighbours are contiguous, the other one of the tile, then the batch
+   variables that its index has. Boxes are set by the configuration. */
+static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o,
+                                   ind__tensor_map *map) {
+    const ind__loops *x = &w->plan->domain;
+    const int along = o->k_major ? p->k : o->x, other = o->k_major ? o->x : p->k;
+    ind_expr stride[2 * IND_MAX_RANK], rest;
+    if (!o->copy || along < 0 || other < 0 || cg__inst(w, o->load)->arg[0])
+        return "an operand is not copied in vectors, or under a mask";
+    rest = cg__index_of(w, o->load);
+    for (int v = 0; v < x->rank + x->rrank; v++)
+        if (!ind__affine(rest, x->var[v], &stride[v], &rest)) return "an operand's index is not a sum of strides";
+    *map = (ind__tensor_map){.dtype = o->memory, .offset = rest, .swizzle = 128};
+    const char *no = cg__is_declared(rest) ? NULL : "an operand's offset depends on data";
+    if (!no) no = cg__mm_add_dim(map, x->extent[along], stride[along], 64);
+    if (!no) no = cg__mm_add_dim(map, x->extent[other], stride[other], 64);
+    for (int v = x->rank - 1; v >= 0 && !no; v--)
+        if (cg__mm_is_batch(p, v) && !ind_known_eq(stride[v], ind_int(w->context, 0)))
+            no = cg__mm_add_dim(map, x->extent[v], stride[v], 1);
+    return no;
+}
+
+/* Sets the maps of both operands, or the reason why there are none. */
+static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
+    cg__mm_operand *o[2] = {&p->a, &p->b};
+    if (!(d->assume & IND__ASSUME_MAPS)) p->no_maps = "the variant assumes no tensor maps";
+    if (ind__body_unbacked(d->w.schedule->program, d->w.body)) p->no_maps = "sizes depend on data";
+    for (int i = 0; i < 2 && !p->no_maps; i++) {
+        ind__tensor_map *map = (ind__tensor_map *)ind__arena_alloc(d->w.arena, sizeof *map);
+        if (!map) {
+            cg__fail(&d->w);
+            return;
+        }
+        p->no_maps = cg__mm_find_map(&d->w, p, o[i], map);
+        p->map[i] = map;
+    }
+}
+
+/* The rows of a box, of an operand with rows along m or n: all rows of the tile. */
+static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
+    d->used |= IND__ASSUME_MAPS;
+    if (p->a.k_major) p->map[0]->box[1] = d->variant->of.tile.m;
+    if (p->b.k_major) p->map[1]->box[1] = d->variant->of.tile.n;
+    d->variant->guard_aligned = true;
+}
+
+/* The argument of operand number i; its map is NULL if the kernel has none. */
+static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
+    const cg__mm_problem *p = w->plan->matmul;
+    if (w->variant->strategy != IND_STRATEGY_MATMUL_TMA) return (ind__kernel_arg){0};
+    return (ind__kernel_arg){
+        .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, i ? p->b.load : p->a.load)->source, .map = p->map[i]};
+}
+
+/* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
+
+/* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. */
+static int cg__mm_strip_cols(int tile_n, int warps) {
+    return tile_n % 64 || warps > 8 ? 32 : 64;
+}
+
+static int cg__mm_strip_bytes(int tile_n, int warps) {
+    return 8 * (cg__mm_strip_cols(tile_n, warps) + 8) * 4;
+}
+
+static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    (void)p;
+    return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * 2 + 16) +
+           c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m);
+}
+
+/* ---- writing ---- */
+
+/* The tile's first row and column, and the batch variables, for the number `tile`. Tiles are in groups of `stripe` rows
+   of tiles, column by column: resident blocks then read the fewest different rows and columns. */
+static void cg__mm_write_tile_of(ind__writer *w, const cg__mm_problem *p) {
+    const ind__variant *v = w->variant;
+    const uint32_t skip = 1u << p->m | 1u << p->n;
+    const int stripe = 8;
+    int64_t batch;
+    const bool single = ind_expr_is_int(p->batch, &batch) && batch == 1;
+    const char *type = cg__int(w);
+    if (!single) ind__textf(&w->code, "const unsigned batch = tile / (rows * columns);\n");
+    ind__textf(&w->code, "const unsigned in_batch = tile%s, group = in_batch / (columns * %d);\n",
+               single ? "" : " - batch * (rows * columns)", stripe);
+    ind__textf(&w->code,
+               "const unsigned in_group = in_batch - group * (columns * %d), left = rows - group * %d, high = left < "
+               "%d ? left : %d, column = in_group / high;\n",
+               stripe, stripe, stripe, stripe);
+    ind__textf(&w->code, "const %s tile_m = (%s)(group * %d + in_group - column * high) * %d;\n", type, type, stripe,
+               v->of.tile.m);
+    ind__textf(&w->code, "const %s tile_n = (%s)column * %d;\n", type, type, v->of.tile.n);
+    if (!single) cg__write_outer_vars(w, "batch", skip);
+}
+
+static void cg__mm_begin_tiles(ind__writer *w, const cg__mm_problem *p) {
+    ind__textf(&w->code, "int stage = 0, phase = 0;\n#pragma unroll 1\n");
+    cg__begin(w, "for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)");
+    cg__mm_write_tile_of(w, p);
+}
+
+static void cg__mm_write_next_stage(ind__writer *w) {
+    ind__textf(&w->code, "stage++;\nif (stage == %d) {\n    stage = 0;\n    phase ^= 1;\n}\n",
+               w->variant->of.tile.stages);
+}
+
+/* The copies of one operand's tile: boxes of 64 elements along the contiguous dimension. */
+static void cg__mm_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const int x = name == 'a' ? v->of.tile.m : v->of.tile.n, cols = o->k_major ? v->of.tile.k : x;
+    const int rows = o->k_major ? x : v->of.tile.k;
+    const ind__tensor_map *map = p->map[name == 'b'];
+    const char *tile = name == 'a' ? "tile_m" : "tile_n";
+    for (int col = 0; col < cols; col += 64) {
+        const char *first = o->k_major ? "first_k" : tile, *second = o->k_major ? tile : "first_k";
+        ind__textf(&w->code, "ind_bulk_copy<%d>(tile_%c + stage * %d", map->rank, name, x * v->of.tile.k);
+        if (col) ind__textf(&w->code, " + %d", col * rows);
+        ind__textf(&w->code, ", map_%c, full + stage, (int)%s", name, first);
+        if (col) ind__textf(&w->code, " + %d", col);
+        ind__textf(&w->code, ", (int)%s", second);
+        for (int u = w->plan->domain.rank - 1; u >= 0; u--) {
+            ind_expr stride, rest;
+            if (!cg__mm_is_batch(p, u) ||
+                !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[u], &stride, &rest) ||
+                ind_known_eq(stride, ind_int(w->context, 0)))
+                continue;
+            ind__textf(&w->code, ", (int)i%d", u);
+        }
+        ind__textf(&w->code, ");\n");
+    }
+}
+
+/* Registers of a thread that copies, and of one that multiplies: multiples of 8. A block begins with the same number
+   for all threads, at most 64 K together. */
+static void cg__mm_write_registers(ind__writer *w, bool copies) {
+    const int warps = w->variant->of.tile.warps_m, all = 65536 / ((warps + 4) * 32) / 8 * 8, few = 24;
+    if (all > 248) return;
+    if (copies)
+        ind__textf(&w->code, "ind_fewer_registers<%d>();\n", few);
+    else
+        ind__textf(&w->code, "ind_more_registers<%d>();\n", (all + (all - few) * 4 / warps) / 8 * 8);
+}
+
+/* The warpgroup that copies. */
+static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    cg__begin(w, "if (warp >= %d)", tile->warps_m);
+    cg__mm_write_registers(w, true);
+    cg__begin(w, "if (threadIdx.x == %d)", tile->warps_m * 32);
+    cg__mm_begin_tiles(w, p);
+    cg__begin(w, "for (int step = 0; step < steps; step++)");
+    ind__textf(&w->code, "const %s first_k = (%s)step * %d;\n", cg__int(w), cg__int(w), tile->k);
+    ind__textf(&w->code, "ind_barrier_wait(empty + stage, phase ^ 1);\nind_barrier_expect(full + stage, %d);\n",
+               (tile->m + tile->n) * tile->k * 2);
+    cg__mm_write_boxes(w, p, &p->a, 'a');
+    cg__mm_write_boxes(w, p, &p->b, 'b');
+    cg__mm_write_next_stage(w);
+    for (int i = 0; i < 4; i++) cg__end(w);
+}
+
+/* The steps of k. A stage is given back one step later, when its products are complete. */
+static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    ind__textf(&w->code, "float acc[%d][4] = {};\nint last = 0;\n#pragma unroll 1\n", tile->n / 8);
+    cg__begin(w, "for (int step = 0; step < steps; step++)");
+    ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
+    ind__textf(&w->code,
+               "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(acc, tile_a + stage * %d, tile_b + stage * %d, first_row);\n",
+               p->a.memory == IND_BF16 ? "true" : "false", tile->m, tile->n, tile->k, p->a.k_major ? "true" : "false",
+               p->b.k_major ? "true" : "false", tile->m * tile->k, tile->n * tile->k);
+    ind__textf(&w->code, "ind_wgmma_wait<1>(acc);\nif (step && lane == 0) ind_barrier_arrive(empty + last);\n");
+    ind__textf(&w->code, "last = stage;\n");
+    cg__mm_write_next_stage(w);
+    cg__end(w);
+    ind__textf(&w->code, "ind_wgmma_wait<0>(acc);\nif (lane == 0) ind_barrier_arrive(empty + last);\n");
+}
+
+/* A tile: the steps of k, then the epilogue, strip by strip. */
+static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int cols = cg__mm_strip_cols(tile->n, tile->warps_m);
+    const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
+    if (load) cg__mm_write_fetch(w, p, load, cols);
+    cg__mm_write_tma_steps(w, p);
+    if (store) {
+        cg__mm_write_rounded_strips(w, p, store, cols);
+        return;
+    }
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (int strip = 0; strip < %d; strip++)", 2 * tile->n / cols);
+    ind__textf(&w->code, "ind_strip_sums<%d>(sum, acc, strip);\n__syncwarp();\n", cols);
+    ind__textf(&w->code, "const %s first_m = tile_m + warp * 16 + strip %% 2 * 8, first_n = tile_n + strip / 2 * %d;\n",
+               cg__int(w), cols);
+    cg__mm_write_epilogue(w, p, &(cg__mm_area){8, cols, 32, "lane"});
+    ind__textf(&w->code, "__syncwarp();\n");
+    cg__end(w);
+}
+
+static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const char *type = cg__int(w);
+    const int in_a = tile->stages * tile->m * tile->k, in_b = tile->stages * tile->n * tile->k;
+    const int strips = 2 * (in_a + in_b),
+              barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m);
+    ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
+               cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
+    ind__textf(&w->code,
+               "const int steps = (int)((size_k + %d) / %d), warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n",
+               tile->k - 1, tile->k);
+    ind__textf(&w->code,
+               "const unsigned rows = (unsigned)((size_m + %d) / %d), columns = (unsigned)((size_n + %d) / %d);\n",
+               tile->m - 1, tile->m, tile->n - 1, tile->n);
+    ind__textf(&w->code, "const unsigned tiles = rows * columns * (unsigned)(%s);\n", cg__expr_string(w, p->batch));
+    ind__textf(&w->code,
+               "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem), *const tile_b = "
+               "tile_a + %d;\n",
+               in_a);
+    ind__textf(&w->code,
+               "unsigned long long *const full = reinterpret_cast<unsigned long long *>(ind_smem + %d), *const "
+               "empty = full + %d;\n",
+               barriers, tile->stages);
+    cg__begin(w, "if (threadIdx.x == 0)");
+    ind__textf(&w->code, "for (int i = 0; i < %d; i++) {\n    ind_barrier_init(full + i, 1);\n", tile->stages);
+    ind__textf(&w->code, "    ind_barrier_init(empty + i, %d);\n}\nind_barrier_publish();\n", tile->warps_m);
+    cg__end(w);
+    ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n}\n",
+               tile->warps_m * 32);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__mm_write_producer(w, p);
+    cg__begin(w, "else");
+    cg__mm_write_registers(w, false);
+    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
+               cg__mm_strip_bytes(tile->n, tile->warps_m) / 4);
+    ind__textf(&w->code, "const int first_row = warp / 4 * 64;\n");
+    cg__mm_begin_tiles(w, p);
+    cg__mm_write_strips(w, p);
+    cg__end(w);
+    cg__end(w);
+    cg__use(w, IND__CG_WGMMA);
+    cg__use(w, IND__CG_BULK_COPY);
+    cg__use(w, IND__CG_STRIP_SUMS);
+}
+
+/* ---- the template ---- */
+
+static const cg__mm_config cg__mm_tma_configs[] = {
+    {256, 128, 64, 16, 1, 4, 112}, {192, 128, 64, 12, 1, 5, 160}, {128, 256, 64, 8, 1, 4, 240},
+    {128, 224, 64, 8, 1, 4, 240},  {128, 192, 64, 8, 1, 4, 240},  {128, 160, 64, 8, 1, 5, 240},
+    {128, 128, 64, 8, 1, 6, 240},  {128, 96, 64, 8, 1, 7, 240},   {128, 64, 64, 8, 1, 8, 240},
+    {64, 256, 64, 4, 1, 5, 255},   {64, 192, 64, 4, 1, 6, 255},   {64, 128, 64, 4, 1, 8, 255},
+    {64, 64, 64, 4, 1, 12, 255},
+};
+
+static const char *cg__mm_tma_match(const cg__mm_problem *p, const ind_target *t) {
+    const char *no = cg__mm_wgmma_match(p, t);
+    return no ? no : p->no_maps;
+}
+
+static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)c, (void)p, (void)depth, (void)index_bits;
+}
+
+/* Boxes of 64 columns fill the rows of a tile of b along n. */
+static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)index_bits;
+    return p->b.k_major || c->tile_n % 64 == 0;
+}
+
+static int cg__mm_tma_threads(const cg__mm_config *c) {
+    return (c->warps_m + 4) * 32;
+}
+
+static const cg__mm_template cg__mm_tma = {.strategy = IND_STRATEGY_MATMUL_TMA,
+                                           .match = cg__mm_tma_match,
+                                           MM_CONFIGS(cg__mm_tma_configs),
+                                           .fit = cg__mm_tma_fit,
+                                           .allows = cg__mm_tma_allows,
+                                           .threads = cg__mm_tma_threads,
+                                           .tile_bytes = cg__mm_tma_bytes,
+                                           .idle_stages = 1,
+                                           .work = cg__mm_wgmma_work,
+                                           .alignment = 1024,
+                                           .persistent = true,
+                                           .body = cg__mm_write_tma,
+                                           .functions = cg__mm_write_wgmma};
