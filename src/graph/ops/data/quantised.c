@@ -283,7 +283,8 @@ static ind_value graph__packed_k45(graph__packed *p, bool five) {
     ind_ops *o = p->o;
     ind_expr j = graph__packed_part(p, 32, 4, 1), two = graph__packed_int(p, 2), four = graph__packed_int(p, 4);
     ind_value s = graph__packed_byte(p, 4, j), m = graph__packed_byte(p, 8, j), both = graph__packed_byte(p, 12, j);
-    ind_value low = ind_op_index(o, ind_expr_lt(p->i, graph__packed_int(p, 128)), IND_BOOL);
+    ind_value half = ind_op_index(o, graph__packed_part(p, 128, 0, 1), IND_I32);
+    ind_value low = ind_op_eq(o, half, graph__packed_number(p, 0));
     ind_value mask = graph__packed_number(p, 63), nibble = graph__packed_number(p, 15);
     ind_value s2 = ind_op_bit_or(o, ind_op_bit_and(o, both, nibble), graph__packed_bits(p, s, two, 48));
     ind_value m2 = ind_op_bit_or(o, graph__packed_bits(p, both, four, 15), graph__packed_bits(p, m, two, 48));
