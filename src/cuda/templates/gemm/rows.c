@@ -152,6 +152,7 @@ static void cg__mm_write_strip_load(ind__writer *w, const cg__mm_problem *p, con
     cg__mm_end_vectors(w);
     cg__mm_end_lambda(w);
     cg__use(w, IND__CG_LOAD_ONCE);
+    if (p->b.run_bits) cg__use(w, IND__CG_LOAD_RUN);
 }
 
 /* Multiplies one vector of b: 8 elements of k with a column's sums, or 8 columns with one element of k. */
