@@ -192,17 +192,21 @@ static ind_value graph__packed_real(const graph__packed *p, double v) {
     return ind_op_constant(p->o, v, IND_F32);
 }
 
-/* m * 2^(e - bias) for e in [0, 255]. Each step is exact where the result is. */
+/* m * 2^(e - bias) for e in [0, 255], |m| * 2^-bias being exact. The factors are at least 1, so each step is exact, or
+   infinite if the result is. */
 static ind_value graph__packed_scaled(graph__packed *p, ind_value m, ind_value e, int bias) {
     ind_ops *o = p->o;
+    ind_value none = graph__packed_number(p, 0), one = graph__packed_real(p, 1);
     ind_value low = ind_op_bit_and(o, e, graph__packed_number(p, 15));
-    ind_value high = ind_op_shift_right(o, e, graph__packed_number(p, 4));
-    ind_value by = graph__packed_real(p, ldexp(1, -bias));
-    for (int k = 1; k < 16; k++)
-        by = ind_op_where(o, ind_op_eq(o, high, graph__packed_number(p, k)),
-                          graph__packed_real(p, ldexp(1, 16 * k - bias)), by);
     ind_value power = graph__packed_float(p, ind_op_shift_left(o, graph__packed_number(p, 1), low));
-    return ind_op_mul(o, ind_op_mul(o, m, power), by);
+    ind_value v = ind_op_mul(o, ind_op_mul(o, m, graph__packed_real(p, ldexp(1, -bias))), power);
+    for (int k = 4; k < 8; k++) {
+        ind_value off = ind_op_eq(o, ind_op_bit_and(o, e, graph__packed_number(p, 1 << k)), none);
+        ind_value by = ind_op_where(o, off, one, graph__packed_real(p, ldexp(1, k < 7 ? 1 << k : 64)));
+        v = ind_op_mul(o, v, by);
+        if (k == 7) v = ind_op_mul(o, v, by); /* 2^128 is no f32 */
+    }
+    return v;
 }
 
 /* A 16-bit float at byte `first` of the block, with this many bits of fraction: 10 for f16, 7 for bf16. */
@@ -251,13 +255,21 @@ static ind_value graph__packed_times(graph__packed *p, ind_value d, ind_value q)
     return ind_op_mul(p->o, d, graph__packed_float(p, q));
 }
 
-/* The 16 values of IQ4_NL. */
+/* The 16 values of IQ4_NL, as the bytes of two numbers of 64 bits. */
 static ind_value graph__packed_nonlinear(graph__packed *p, ind_value n) {
-    static const int value[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-    ind_value v = graph__packed_number(p, value[0]);
-    for (int k = 1; k < 16; k++)
-        v = ind_op_where(p->o, ind_op_eq(p->o, n, graph__packed_number(p, k)), graph__packed_number(p, value[k]), v);
-    return v;
+    static const int8_t value[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+    ind_ops *o = p->o;
+    ind_value part[2];
+    for (int half = 0; half < 2; half++) {
+        uint64_t bytes = 0;
+        for (int k = 0; k < 8; k++) bytes |= (uint64_t)(uint8_t)value[8 * half + k] << 8 * k;
+        part[half] = ind_op_constant_int(o, (int64_t)bytes, IND_I64);
+    }
+    ind_value low = ind_op_lt(o, n, graph__packed_number(p, 8));
+    ind_value shift = ind_op_bit_and(o, n, graph__packed_number(p, 7));
+    shift = ind_op_cast(o, ind_op_shift_left(o, shift, graph__packed_number(p, 3)), IND_I64);
+    ind_value bytes = ind_op_cast(o, ind_op_shift_right(o, ind_op_where(o, low, part[0], part[1]), shift), IND_I32);
+    return graph__packed_signed(p, ind_op_bit_and(o, bytes, graph__packed_number(p, 255)));
 }
 
 /* Formats of blocks of 32: a scale, for some a smallest value, for some a fifth bit. */
@@ -332,13 +344,15 @@ static ind_value graph__packed_iq4_xs(graph__packed *p) {
     return graph__packed_times(p, d, graph__packed_nonlinear(p, graph__packed_nibble(p, 8, 16)));
 }
 
-/* e2m1: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives. */
+/* e2m1: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives. Each group of four bits of the constant is twice a value. */
 static ind_value graph__packed_e2m1(graph__packed *p, ind_value n) {
-    static const double value[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-    ind_value low = ind_op_bit_and(p->o, n, graph__packed_number(p, 7)), v = graph__packed_real(p, 0);
-    for (int k = 1; k < 8; k++)
-        v = ind_op_where(p->o, ind_op_eq(p->o, low, graph__packed_number(p, k)), graph__packed_real(p, value[k]), v);
-    return ind_op_where(p->o, ind_op_ge(p->o, n, graph__packed_number(p, 8)), ind_op_neg(p->o, v), v);
+    ind_ops *o = p->o;
+    ind_value shift = ind_op_bit_and(o, n, graph__packed_number(p, 7));
+    shift = ind_op_shift_left(o, shift, graph__packed_number(p, 2));
+    ind_value twice = ind_op_shift_right(o, graph__packed_number(p, 0xc8643210), shift);
+    twice = ind_op_bit_and(o, twice, graph__packed_number(p, 15));
+    ind_value v = ind_op_mul(o, graph__packed_float(p, twice), graph__packed_real(p, 0.5));
+    return ind_op_where(o, ind_op_ge(o, n, graph__packed_number(p, 8)), ind_op_neg(o, v), v);
 }
 
 /* Formats whose scales are tensors of their own. `group` is the index of the element's scale. */
@@ -351,8 +365,11 @@ static ind_value graph__packed_separate(graph__packed *p, ind__quantised f, ind_
     ind_dtype type = f == IND__QUANTISED_MXFP4 ? IND_I32 : IND_F32;
     ind_value s = graph__lower_operand_as(o, p->l, 1, p->index, p->rank, type);
     if (f == IND__QUANTISED_MXFP4) {
-        ind_value v = graph__packed_scaled(p, graph__packed_e2m1(p, n), s, 127);
-        return ind_op_where(o, ind_op_eq(o, s, graph__packed_number(p, 255)), graph__packed_real(p, NAN), v);
+        /* 2^(s - 127), which is exact for s < 255; the same for the whole block. */
+        ind_value scale = graph__packed_scaled(p, graph__packed_real(p, 1), s, 127);
+        ind_value special = ind_op_eq(o, s, graph__packed_number(p, 255));
+        scale = ind_op_where(o, special, graph__packed_real(p, NAN), scale);
+        return ind_op_mul(o, graph__packed_e2m1(p, n), scale);
     }
     if (f == IND__QUANTISED_NVFP4) {
         ind_value v = ind_op_mul(o, graph__packed_e2m1(p, n), s);
