@@ -61,29 +61,49 @@ def test_bits(library, name, group, zero):
     library.c.ind_module_destroy(module)
 
 
-@pytest.mark.parametrize("m", [1, 33])
-@pytest.mark.parametrize("name", ["q8_0", "q4_k", "q6_k", "mxfp4"])
-def test_linear(library, name, m):
-    rng = np.random.default_rng(8)
-    n, k = 40, 512
-    q, extra = random_bytes(rng, name, n, k, special=False), scale_of(rng, name, n, k, 32, False, special=False)
-    inputs, op = call(name, 32, extra, "bf16")
-    text = (f"graph g {{\n  input x : bf16[{m}, {k}]\n  const q : u8[{n}, {q.shape[1]}]\n{inputs.replace('R', str(n)).replace('input', 'const')}"
-            f"  w = {op}\n  y = linear(x, w)\n  output y\n}}\n")
+def check_product(library, text, name, shape, x, w, arrays):
+    """Runs y = x @ w in bf16 and compares with f64."""
     module = library.compile(text, name)
     kernels = library.c.ind_module_text(module, KERNELS).decode()
     assert kernels.count("# kernel") == 1, kernels  # the weight is not stored
-    x, y = to_bf16(rng.standard_normal((m, k)).astype(np.float32)), np.zeros((m, n), np.uint16)
-    assert library.run(module, {"q": q, **extra, "x": x, "y": y}, {}) == 0, library.error()
-    w = from_bf16(to_bf16(dequantise(name, q, extra, 32))).astype(np.float64)
-    a = from_bf16(x).astype(np.float64)
-    want, size = a @ w.T, np.abs(a) @ np.abs(w).T
+    y = np.zeros(shape, np.uint16)
+    assert library.run(module, {**arrays, "x": x, "y": y}, {}) == 0, library.error()
+    w, a = from_bf16(to_bf16(w)).astype(np.float64), from_bf16(x).astype(np.float64)
+    k, want, size = len(w), a @ w, np.abs(a) @ np.abs(w)
     # The product of two bf16 numbers has 16 significant bits, so it is exact in f32. A sum of k terms takes k - 1 roundings in any order, each
     # by at most u = 2^-24: |sum - want| <= (k - 1) u / (1 - (k - 1) u) size <= k u size, as k (k - 1) <= 2^24 (Higham 2002, section 4.2). The f64
     # error of `want` is below the slack of that. bf16 has 8 significant bits, so storing the sum adds 2^-8 |sum| <= 2^-8 (|want| + k u size).
     of_sum = k * 2.0**-24 * size
     assert (np.abs(from_bf16(y) - want) <= of_sum + 2.0**-8 * (np.abs(want) + of_sum)).all()
     library.c.ind_module_destroy(module)
+
+
+def misaligned(a):
+    """A copy whose address is one more than a multiple of 16."""
+    memory = np.zeros(a.nbytes + 32, np.uint8)
+    first = -memory.ctypes.data % 16 + 1
+    memory[first : first + a.nbytes] = a.reshape(-1)
+    return memory[first : first + a.nbytes].reshape(a.shape)
+
+
+@pytest.mark.parametrize("along_k", [True, False], ids=["along_k", "along_n"])
+@pytest.mark.parametrize("m, move", [(1, np.copy), (1, misaligned), (33, np.copy)], ids=["one_row", "misaligned", "many_rows"])
+@pytest.mark.parametrize("name", [f for f in FORMATS if FORMATS[f][0] > 1] + ["int4"])
+def test_product(library, name, m, move, along_k):
+    """The bytes lie along k, as a linear has them, or along the columns."""
+    rng = np.random.default_rng(8)
+    rows, packed = (40, 512) if along_k else (64, 256)
+    q, extra = random_bytes(rng, name, rows, packed, special=False), scale_of(rng, name, rows, packed, 32, False, special=False)
+    if name == "nvfp4":
+        extra["s"] = extra["s"] & 0x77  # no NaN
+    if name == "int4":
+        extra["s"] = np.abs(rng.standard_normal(extra["s"].shape)).astype(np.float32)
+    inputs, op = call(name, 32, extra, "bf16")
+    k, n = (packed, rows) if along_k else (rows, packed)
+    text = (f"graph g {{\n  input x : bf16[{m}, {k}]\n  const q : u8[{rows}, {q.shape[1]}]\n"
+            f"{inputs.replace('R', str(rows)).replace('input', 'const')}  w = {op}\n  y = {'linear' if along_k else 'matmul'}(x, w)\n  output y\n}}\n")
+    x, w = to_bf16(rng.standard_normal((m, k)).astype(np.float32)), dequantise(name, q, extra, 32)
+    check_product(library, text, name, (m, n), x, w.T if along_k else w, {"q": move(q), **extra})
 
 
 @pytest.mark.parametrize("inputs, op, why", [
