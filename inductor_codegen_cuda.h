@@ -969,6 +969,20 @@ static const char *const cg__prelude_LOAD_ONCE[] = {
     "}\n",
     NULL,
 };
+static const char *const cg__prelude_LOAD_RUN[] = {
+    "// Loads N adjacent elements from a multiple of A of them on.\n",
+    "template <int N, int A, typename T> static IND_INLINE ind_vec<T, N> ind_load_run(const T *p) {\n",
+    "    ind_vec<T, N> v;\n",
+    "    #pragma unroll\n",
+    "    for (int i = 0; i < N; i += A) {\n",
+    "        const ind_vec<T, A> part = ind_load<A>(p + i);\n",
+    "        #pragma unroll\n",
+    "        for (int k = 0; k < A; k++) v.at[i + k] = part.at[k];\n",
+    "    }\n",
+    "    return v;\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_EVICT_LAST_POLICY[] = {
     "// The L2 cache policy evict_last: lines loaded with it are evicted after written lines.\n",
     "static IND_INLINE unsigned long long ind_evict_last_policy(void) {\n",
@@ -2676,6 +2690,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(STORE_ACROSS, IND__CG_NEEDS(IND__CG_VEC))                                                        \
     X(LOAD_PAST, IND__CG_NEEDS(IND__CG_VEC))                                                           \
     X(LOAD_ONCE, IND__CG_NEEDS(IND__CG_VEC))                                                           \
+    X(LOAD_RUN, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(EVICT_LAST_POLICY, 0)                                                                            \
     X(EVICT_LAST, IND__CG_NEEDS(IND__CG_EVICT_LAST_POLICY))                                            \
     X(MAXMIN, 0)                                                                                       \
@@ -9402,6 +9417,7 @@ typedef struct cg__mm_operand {
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
     bool computed;    /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
+    int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
 } cg__mm_operand;
 
 typedef struct cg__mm_problem {
@@ -10129,6 +10145,105 @@ static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const c
     cg__end(w);
 }
 
+/* ================================================================================= src/cuda/templates/gemm/chunks.c */
+/* ---- writing: 8 neighbours of a computed operand ---- */
+
+/* Returns e at 8*g + l in place of the variable; *lane is l. If 8 divides d, (8*g + l) // d does not depend on l. */
+static ind_expr cg__mm_in_chunk(const ind__writer *w, ind_expr e, int along, ind_expr *lane) {
+    return ind__by_vectors(e, w->plan->domain.var[along], 8, lane);
+}
+
+/* True if instruction i has one value for 8 neighbours from a multiple of 8 on. `same` has this for those before it. */
+static bool cg__mm_is_same_in_chunk(const ind__writer *w, uint32_t i, int along, const uint8_t *same) {
+    const ind__inst *inst = cg__inst(w, i);
+    if (!(w->plan->varies[i] >> along & 1)) return true;
+    if (inst->op == IND_LOOP_INDIRECT || inst->op == IND_LOOP_STORE || w->plan->stage[i]) return false;
+    for (int k = 0; k < IND__MAX_ARGS; k++)
+        if (inst->arg[k] && !same[inst->arg[k]]) return false;
+    for (uint32_t k = 0; k < inst->num_index; k++) {
+        ind_expr lane, e = w->plan->domain.index[inst->index + k];
+        if (ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return false;
+        e = cg__mm_in_chunk(w, e, along, &lane);
+        if (!ind__ok(e) || ind__expr_depends(e, lane)) return false;
+    }
+    return true;
+}
+
+/* Writes the needed instructions that have one value for 8 neighbours: a scale of a block of 32 elements is read and
+   converted once. The variable's text is that of the first neighbour. */
+static void cg__mm_emit_chunk(ind__writer *w, int along) {
+    uint8_t *same = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
+    if (!same) {
+        cg__fail(w);
+        return;
+    }
+    memset(same, 0, w->body->num_inst);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->needed[i] || w->plan->stage[i]) continue;
+        same[i] = cg__mm_is_same_in_chunk(w, i, along, same);
+        if (!same[i] || w->known[i] || w->value[i]) continue;
+        cg__instruction(w, i);
+        w->known[i] = (uint8_t)w->scope;
+    }
+}
+
+/* What 8 neighbours read: adjacent bytes, each of them by 1, 2 or 4 neighbours. */
+typedef struct cg__mm_run {
+    int bytes, per_byte, alignment;
+} cg__mm_run;
+
+/* The largest power of two up to `most` that divides the offset of a run, if the pointer has this alignment. */
+static int cg__mm_run_alignment(const ind__writer *w, uint32_t load, ind_expr base, int most) {
+    int n = 1;
+    if (!w->variant->guard_aligned && !cg__in_arena(w, cg__inst(w, load)->source)) return 1;
+    while (n < most && ind_known_multiple(base, 2 * (int64_t)n)) n *= 2;
+    return n;
+}
+
+/* Finds out if LOAD i of bytes reads a run. */
+static bool cg__mm_find_run(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
+                            cg__mm_run *run) {
+    const int along = o->k_major ? p->k : o->x;
+    if (i > o->value || along < 0 || !cg__mm_is_early_load(w, i) || ind_dtype_bytes(cg__memory_dtype(w, i)) != 1)
+        return false;
+    if (!ind_known_multiple(cg__mm_along_size(p, o), 8)) return false;
+    ind_expr lane, e = cg__mm_in_chunk(w, cg__index_of(w, i), along, &lane);
+    if (!ind__ok(e) || !ind__expr_depends(e, lane)) return false;
+    for (int n = 1; n < 8; n *= 2) {
+        ind_expr base = ind_expr_sub(e, ind_expr_floordiv(lane, ind_int(w->context, n)));
+        if (!ind__ok(base) || ind__expr_depends(base, lane)) continue;
+        *run = (cg__mm_run){8 / n, n, cg__mm_run_alignment(w, i, base, 8 / n)};
+        return true;
+    }
+    return false;
+}
+
+/* The byte of a run that neighbour j reads. */
+static const char *cg__mm_run_element(ind__writer *w, const cg__mm_run *run) {
+    return run->per_byte > 1 ? cg__string(w, "j / %d", run->per_byte) : "j";
+}
+
+/* Sets o->run_bits. */
+static void cg__mm_measure_runs(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
+    cg__mm_run run;
+    cg__mm_need_operand(w, o);
+    for (uint32_t i = 1; i <= o->value; i++)
+        if (!cg__mm_is_resident(w, p, o, i, MM_STAGED | MM_VECTOR) && cg__mm_find_run(w, p, o, i, &run))
+            o->run_bits += run.bytes;
+}
+
+/* Writes "const ind_vec<unsigned char, 4> x12 = ind_load_run<4, 2>(&in0[..]);" for each run of the operand. */
+static void cg__mm_write_runs(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    cg__mm_run run;
+    for (uint32_t i = 1; i <= o->value; i++) {
+        if (w->memory[i] || !cg__mm_find_run(w, p, o, i, &run)) continue;
+        ind__textf(&w->code, "const ind_vec<%s, %d> x%u = ind_load_run<%d, %d>(&%s);\n",
+                   cg__types[cg__memory_dtype(w, i)].memory, run.bytes, i, run.bytes, run.alignment, cg__element(w, i));
+        w->memory[i] = cg__string(w, "x%u.at[%s]", i, cg__mm_run_element(w, &run));
+        cg__use(w, IND__CG_LOAD_RUN);
+    }
+}
+
 /* =============================================================================== src/cuda/templates/gemm/prologue.c */
 /* ---- writing: prologues for tensor cores ---- */
 
@@ -10191,7 +10306,7 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
     const char *base = w->var[along], *to = ind_dtype_name(o->memory);
     elements *= w->variant->of.tile.k;
     cg__mm_need_operand(w, o);
-    cg__emit(w, ~(1u << along), 0);
+    cg__mm_emit_chunk(w, along);
     for (uint32_t i = 1; i <= o->value; i++) {
         bool staged = cg__mm_is_resident(w, p, o, i, MM_STAGED);
         if (!staged && !cg__mm_is_resident(w, p, o, i, MM_VECTOR)) continue;
@@ -10201,6 +10316,7 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
                    i, from);
         w->memory[i] = cg__string(w, "x%u.at[j]", i);
     }
+    cg__mm_write_runs(w, p, o);
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     w->var[along] = cg__string(w, "(%s + j)", base);
@@ -11057,6 +11173,13 @@ static bool cg__mm_in_vectors(const ind__writer *w, const cg__mm_problem *p, con
     return i <= o->value && cg__mm_is_resident(w, p, o, i, MM_STAGED | MM_VECTOR);
 }
 
+/* The same for a LOAD that is read in vectors or in a run of bytes. */
+static bool cg__mm_find_vector(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
+                               cg__mm_run *run) {
+    *run = (cg__mm_run){8, 1, 8};
+    return cg__mm_in_vectors(w, p, o, i) || (o->computed && cg__mm_find_run(w, p, o, i, run));
+}
+
 /* Ends of the value that an operand's ops compute: it is rounded to the operand's type, as in a tile. */
 static void cg__mm_write_rounded(ind__writer *w, const cg__mm_operand *o, bool as_float) {
     const char *type = ind_dtype_name(o->memory);
@@ -11143,10 +11266,12 @@ static void cg__mm_begin_strip_columns(ind__writer *w, const cg__mm_problem *p, 
 /* "load": requests the vectors of b from `first` on. */
 static void cg__mm_write_strip_load(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const int cols = p->b.k_major ? s->cols : 1;
+    cg__mm_run run;
+    cg__mm_need_operand(w, &p->b);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__mm_in_vectors(w, p, &p->b, i))
-            ind__textf(&w->code, "ind_vec<%s, 8> y%u[%d][%d];\n", cg__types[cg__memory_dtype(w, i)].memory, i,
-                       s->flight, cols);
+        if (cg__mm_find_vector(w, p, &p->b, i, &run))
+            ind__textf(&w->code, "ind_vec<%s, %d> y%u[%d][%d];\n", cg__types[cg__memory_dtype(w, i)].memory, run.bytes,
+                       i, s->flight, cols);
     ind__textf(&w->code, "const auto load = [&](int first) {\n");
     w->code.indent++;
     w->scope++;
@@ -11155,10 +11280,14 @@ static void cg__mm_write_strip_load(ind__writer *w, const cg__mm_problem *p, con
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_in_vectors(w, p, &p->b, i))
             ind__textf(&w->code, "y%u[u][r] = ind_load_once<8>(&%s);\n", i, cg__element(w, i));
+        else if (cg__mm_find_vector(w, p, &p->b, i, &run))
+            ind__textf(&w->code, "y%u[u][r] = ind_load_run<%d, %d>(&%s);\n", i, run.bytes, run.alignment,
+                       cg__element(w, i));
     cg__end(w);
     cg__mm_end_vectors(w);
     cg__mm_end_lambda(w);
     cg__use(w, IND__CG_LOAD_ONCE);
+    if (p->b.run_bits) cg__use(w, IND__CG_LOAD_RUN);
 }
 
 /* Multiplies one vector of b: 8 elements of k with a column's sums, or 8 columns with one element of k. */
@@ -11166,10 +11295,12 @@ static void cg__mm_write_strip_products(ind__writer *w, const cg__mm_problem *p)
     const bool along_k = p->b.k_major;
     const int along = along_k ? p->k : p->n;
     const char *base = w->var[along];
+    cg__mm_run run;
     cg__mm_need_operand(w, &p->b);
-    cg__emit(w, ~(1u << along), 0);
+    cg__mm_emit_chunk(w, along);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__mm_in_vectors(w, p, &p->b, i)) w->memory[i] = cg__string(w, "y%u[u][r].at[j]", i);
+        if (cg__mm_find_vector(w, p, &p->b, i, &run))
+            w->memory[i] = cg__string(w, "y%u[u][r].at[%s]", i, cg__mm_run_element(w, &run));
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     w->var[along] = cg__string(w, "(%s + j)", base);
@@ -11311,7 +11442,7 @@ static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
     if (p->a.computed) return "a is computed as it is loaded";
-    if (!p->b.copy && !p->b.staged_bytes) return "b is not read in 16-byte vectors";
+    if (!p->b.copy && !p->b.staged_bytes && !p->b.run_bits) return "b is read neither in vectors nor in runs of bytes";
     return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
 }
 
@@ -11344,7 +11475,7 @@ static int64_t cg__mm_rows_bytes(const cg__mm_config *c, const cg__mm_problem *p
 
 /* Bytes of an element of b in memory. */
 static double cg__mm_weight_bytes(const cg__mm_problem *p) {
-    return p->b.computed ? (p->b.staged_bytes ? p->b.staged_bytes : 2) : ind_dtype_bytes(p->b.memory);
+    return p->b.computed ? p->b.staged_bytes + p->b.run_bits / 8.0 : ind_dtype_bytes(p->b.memory);
 }
 
 /* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or as fast as the vectors in
@@ -11557,6 +11688,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     p->b.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->b);
     if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
     if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
+    if (cg__mm_can_mma(p) && p->b.computed) cg__mm_measure_runs(&d->w, p, &p->b);
     v->vector = cg__mm_choose_vector(d, p);
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);

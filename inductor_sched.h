@@ -2744,6 +2744,8 @@ static double sched__reread(const sched__fuser *f, double bytes, double times) {
     return bytes * (1 + (times - 1) * (bytes <= (double)f->policy.l2_bytes ? 0.5 : 1));
 }
 
+enum { SCHED__QUANTISED_TILES = 4 }; /* 128 rows of the usual product_tile */
+
 /* Cost of one prologue, at the hints. */
 typedef struct sched__inlining {
     double points, times;       /* elements of the operand; number of times that each of them is computed */
@@ -2775,13 +2777,27 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
         n->inner += sched__element_ops(&f->policy, f->program->loop[l].body);
 }
 
+/* True if the group computes its result from constants alone, bytes among them: a quantised weight. */
+static bool sched__is_quantised(const sched__fuser *f, uint32_t a) {
+    bool bytes = false;
+    for (sched__access_iter it = sched__first_access(f, a); it.at; sched__next_access(f, &it)) {
+        const ind__buffer *b = &f->program->buffer[it.at->buffer];
+        if (it.at->write) continue;
+        if (b->kind != IND__BUFFER_CONST) return false;
+        bytes |= b->dtype == IND_U8;
+    }
+    return bytes;
+}
+
 /* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: its inputs once, its result
    written and read back, read again for every tile of the product's other dimension, and a launch. Fused: its inputs
-   and operations for every tile; for 16 bits also the lost asynchronous copies and steps that wait for their tile. */
+   and operations for every tile; for 16 bits also the lost asynchronous copies and steps that wait for their tile. A
+   quantised weight of a product with few rows is not stored: its numbers would take memory that the packing saves. */
 static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
     sched__measure_inlining(f, a, fit, read, &n);
+    if (n.times <= SCHED__QUANTISED_TILES && sched__is_quantised(f, a)) return true;
     double busy = n.blocks < p->fill_blocks ? n.blocks / p->fill_blocks : 1, waves = n.blocks / p->fill_blocks;
     double unfused = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
     double fused = sched__reread(f, n.inputs, n.times);

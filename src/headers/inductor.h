@@ -33,6 +33,7 @@ extern "C" {
 //@ graph/ops/data/sources.h
 //@ graph/ops/data/random.h
 //@ graph/ops/data/copies.h
+//@ graph/ops/data/quantised.h
 //@ graph/ops/elementwise/arithmetic.h
 //@ graph/ops/elementwise/math.h
 //@ graph/ops/elementwise/special.h
@@ -160,6 +161,7 @@ extern "C" {
 //@ graph/ops/movement/triangles.c
 //@ graph/ops/movement/pads.c
 //@ graph/ops/movement/view_scatters.c
+//@ graph/ops/data/quantised.c
 //@ graph/ops/windows/pools.c
 //@ graph/ops/windows/convolutions.c
 //@ graph/ops/windows/resampling.c

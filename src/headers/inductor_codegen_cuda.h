@@ -169,6 +169,7 @@ extern "C" {
 //@ cuda/templates/gemm/template.c
 //@ cuda/templates/gemm/split.c
 //@ cuda/templates/gemm/load.c
+//@ cuda/templates/gemm/chunks.c
 //@ cuda/templates/gemm/prologue.c
 //@ cuda/templates/gemm/mma.c
 //@ cuda/templates/gemm/wgmma.c

@@ -114,6 +114,7 @@ static const struct {
     {"equation",
      "\"ij,jk->ik\"|\"ij->ji\"|\"ij->i\"|\"i,j->ij\"|\"ij,ij->ij\"|\"bij,bjk->bik\"|\"ij,ij->\"|\"...i->...\""},
     {"indexing", "\"ij\"|\"xy\""},
+    {"format", "\"q8_0\"|\"q4_k\"|\"iq4_nl\"|\"f16\"|\"int4\"|\"mxfp4\"|\"nvfp4\""},
     {"side", "\"left\"|\"right\""},
     {"norm", "none|\"ortho\"|\"forward\"|\"backward\""},
     {"stream", "0|1|7"},

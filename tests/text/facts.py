@@ -30,6 +30,7 @@ TERMS = {
     "vector load": r"\bind_load(?:_past|_once)?<N>\(",  # N: `of 8`, or any width
     "load past the L1": r"\bind_load_past<N>\(",
     "load once": r"\bind_load_once<N>\(",  # evict_first: the line is not read again
+    "byte run": r"\bind_load_run<N, \d+>\(",  # adjacent elements, in loads of any alignment
     "vector store": r"\bind_store\(",
     "combined load": r"\bind_load_across<N>\(",  # misaligned: from two aligned vectors
     "combined store": r"\bind_store_across\(",

@@ -80,6 +80,18 @@ template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_once(const
         return ind_load<N>(p);
     }
 }
+//@ LOAD_RUN
+// Loads N adjacent elements from a multiple of A of them on.
+template <int N, int A, typename T> static IND_INLINE ind_vec<T, N> ind_load_run(const T *p) {
+    ind_vec<T, N> v;
+    #pragma unroll
+    for (int i = 0; i < N; i += A) {
+        const ind_vec<T, A> part = ind_load<A>(p + i);
+        #pragma unroll
+        for (int k = 0; k < A; k++) v.at[i + k] = part.at[k];
+    }
+    return v;
+}
 //@ EVICT_LAST_POLICY
 // The L2 cache policy evict_last: lines loaded with it are evicted after written lines.
 static IND_INLINE unsigned long long ind_evict_last_policy(void) {

@@ -16,6 +16,7 @@
     X(STORE_ACROSS, IND__CG_NEEDS(IND__CG_VEC))                                                        \
     X(LOAD_PAST, IND__CG_NEEDS(IND__CG_VEC))                                                           \
     X(LOAD_ONCE, IND__CG_NEEDS(IND__CG_VEC))                                                           \
+    X(LOAD_RUN, IND__CG_NEEDS(IND__CG_VEC))                                                            \
     X(EVICT_LAST_POLICY, 0)                                                                            \
     X(EVICT_LAST, IND__CG_NEEDS(IND__CG_EVICT_LAST_POLICY))                                            \
     X(MAXMIN, 0)                                                                                       \

@@ -4,6 +4,7 @@
     IND__LOWERED_SOURCES(X)                                                                                            \
     IND__LOWERED_RANDOM(X)                                                                                             \
     IND__LOWERED_COPIES(X)                                                                                             \
+    IND__LOWERED_QUANTISED(X)                                                                                          \
     IND__LOWERED_ARITHMETIC(X)                                                                                         \
     IND__LOWERED_MATH(X)                                                                                               \
     IND__LOWERED_SPECIAL(X)                                                                                            \

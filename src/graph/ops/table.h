@@ -4,6 +4,7 @@
     IND_OPS_SOURCES(X)                                                                                                 \
     IND_OPS_RANDOM(X)                                                                                                  \
     IND_OPS_COPIES(X)                                                                                                  \
+    IND_OPS_QUANTISED(X)                                                                                               \
     IND_OPS_ARITHMETIC(X)                                                                                              \
     IND_OPS_MATH(X)                                                                                                    \
     IND_OPS_SPECIAL(X)                                                                                                 \

@@ -33,9 +33,11 @@ static bool graph__is_function(ind_loop_op op) {
     return class == 'f' || class == 'u' || class == 'r' || op == IND_LOOP_POW;
 }
 
-/* True if every reader may repeat the op at the cost of a few instructions per element. */
+/* True if every reader may repeat the op at the cost of a few instructions per element. Quantised weights count as
+   such: stored as numbers they would lose what the packing saves. */
 static bool graph__is_cheap(const ind__node *n) {
     const ind__implementation *row = ind__implementation_of(n->op);
+    if (n->op == IND_OP_DEQUANTISE) return true;
     if (ind__op_has(n->op, 'V') || ind__op_has(n->op, 'S')) return true;
     if (!ind__op_has(n->op, 'P') || n->op == IND_OP_CAT || n->op == IND_OP_CALL) return false;
     for (uint32_t i = 1; n->body && i < n->body->num_inst; i++)
@@ -132,7 +134,8 @@ static graph__choice graph__choose(const graph__prepare *p, uint32_t tensor) {
     if (view && graph__view_is_free(p, n, bytes)) return GRAPH__NOTHING;
     graph__measure_value(p->g, tensor, &m);
     if (!m.hard && !m.ops && !(view && graph__is_packing(p, n, bytes))) return GRAPH__NOTHING;
-    const bool stored = p->products[tensor] > 1; /* one product computes it while it loads; several store it */
+    /* One product computes it while it loads; several store it, other than quantised weights. */
+    const bool stored = p->products[tensor] > 1 && n->op != IND_OP_DEQUANTISE;
     if (!m.hard && m.ops <= p->policy.inline_ops && (!m.reads || bytes > m.bytes) && !(stored && m.reads))
         return GRAPH__WIDER;
     if (graph__is_created(p, tensor)) return GRAPH__NOTHING;

@@ -179,6 +179,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     p->b.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->b);
     if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
     if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
+    if (cg__mm_can_mma(p) && p->b.computed) cg__mm_measure_runs(&d->w, p, &p->b);
     v->vector = cg__mm_choose_vector(d, p);
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);

@@ -21,6 +21,7 @@ typedef struct cg__mm_operand {
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
     bool computed;    /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
+    int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
 } cg__mm_operand;
 
 typedef struct cg__mm_problem {

@@ -59,7 +59,7 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
     const char *base = w->var[along], *to = ind_dtype_name(o->memory);
     elements *= w->variant->of.tile.k;
     cg__mm_need_operand(w, o);
-    cg__emit(w, ~(1u << along), 0);
+    cg__mm_emit_chunk(w, along);
     for (uint32_t i = 1; i <= o->value; i++) {
         bool staged = cg__mm_is_resident(w, p, o, i, MM_STAGED);
         if (!staged && !cg__mm_is_resident(w, p, o, i, MM_VECTOR)) continue;
@@ -69,6 +69,7 @@ static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg
                    i, from);
         w->memory[i] = cg__string(w, "x%u.at[j]", i);
     }
+    cg__mm_write_runs(w, p, o);
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     w->var[along] = cg__string(w, "(%s + j)", base);

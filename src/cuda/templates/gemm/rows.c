@@ -38,6 +38,13 @@ static bool cg__mm_in_vectors(const ind__writer *w, const cg__mm_problem *p, con
     return i <= o->value && cg__mm_is_resident(w, p, o, i, MM_STAGED | MM_VECTOR);
 }
 
+/* The same for a LOAD that is read in vectors or in a run of bytes. */
+static bool cg__mm_find_vector(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
+                               cg__mm_run *run) {
+    *run = (cg__mm_run){8, 1, 8};
+    return cg__mm_in_vectors(w, p, o, i) || (o->computed && cg__mm_find_run(w, p, o, i, run));
+}
+
 /* Ends of the value that an operand's ops compute: it is rounded to the operand's type, as in a tile. */
 static void cg__mm_write_rounded(ind__writer *w, const cg__mm_operand *o, bool as_float) {
     const char *type = ind_dtype_name(o->memory);
@@ -124,10 +131,12 @@ static void cg__mm_begin_strip_columns(ind__writer *w, const cg__mm_problem *p, 
 /* "load": requests the vectors of b from `first` on. */
 static void cg__mm_write_strip_load(ind__writer *w, const cg__mm_problem *p, const cg__mm_strip *s) {
     const int cols = p->b.k_major ? s->cols : 1;
+    cg__mm_run run;
+    cg__mm_need_operand(w, &p->b);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__mm_in_vectors(w, p, &p->b, i))
-            ind__textf(&w->code, "ind_vec<%s, 8> y%u[%d][%d];\n", cg__types[cg__memory_dtype(w, i)].memory, i,
-                       s->flight, cols);
+        if (cg__mm_find_vector(w, p, &p->b, i, &run))
+            ind__textf(&w->code, "ind_vec<%s, %d> y%u[%d][%d];\n", cg__types[cg__memory_dtype(w, i)].memory, run.bytes,
+                       i, s->flight, cols);
     ind__textf(&w->code, "const auto load = [&](int first) {\n");
     w->code.indent++;
     w->scope++;
@@ -136,10 +145,14 @@ static void cg__mm_write_strip_load(ind__writer *w, const cg__mm_problem *p, con
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__mm_in_vectors(w, p, &p->b, i))
             ind__textf(&w->code, "y%u[u][r] = ind_load_once<8>(&%s);\n", i, cg__element(w, i));
+        else if (cg__mm_find_vector(w, p, &p->b, i, &run))
+            ind__textf(&w->code, "y%u[u][r] = ind_load_run<%d, %d>(&%s);\n", i, run.bytes, run.alignment,
+                       cg__element(w, i));
     cg__end(w);
     cg__mm_end_vectors(w);
     cg__mm_end_lambda(w);
     cg__use(w, IND__CG_LOAD_ONCE);
+    if (p->b.run_bits) cg__use(w, IND__CG_LOAD_RUN);
 }
 
 /* Multiplies one vector of b: 8 elements of k with a column's sums, or 8 columns with one element of k. */
@@ -147,10 +160,12 @@ static void cg__mm_write_strip_products(ind__writer *w, const cg__mm_problem *p)
     const bool along_k = p->b.k_major;
     const int along = along_k ? p->k : p->n;
     const char *base = w->var[along];
+    cg__mm_run run;
     cg__mm_need_operand(w, &p->b);
-    cg__emit(w, ~(1u << along), 0);
+    cg__mm_emit_chunk(w, along);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__mm_in_vectors(w, p, &p->b, i)) w->memory[i] = cg__string(w, "y%u[u][r].at[j]", i);
+        if (cg__mm_find_vector(w, p, &p->b, i, &run))
+            w->memory[i] = cg__string(w, "y%u[u][r].at[%s]", i, cg__mm_run_element(w, &run));
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < 8; j++)");
     w->var[along] = cg__string(w, "(%s + j)", base);
@@ -292,7 +307,7 @@ static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
     if (p->a.computed) return "a is computed as it is loaded";
-    if (!p->b.copy && !p->b.staged_bytes) return "b is not read in 16-byte vectors";
+    if (!p->b.copy && !p->b.staged_bytes && !p->b.run_bits) return "b is read neither in vectors nor in runs of bytes";
     return p->b.k_major || ind_known_multiple(p->size_n, 8) ? NULL : "its columns are no multiple of 8";
 }
 
@@ -325,7 +340,7 @@ static int64_t cg__mm_rows_bytes(const cg__mm_config *c, const cg__mm_problem *p
 
 /* Bytes of an element of b in memory. */
 static double cg__mm_weight_bytes(const cg__mm_problem *p) {
-    return p->b.computed ? (p->b.staged_bytes ? p->b.staged_bytes : 2) : ind_dtype_bytes(p->b.memory);
+    return p->b.computed ? p->b.staged_bytes + p->b.run_bits / 8.0 : ind_dtype_bytes(p->b.memory);
 }
 
 /* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or as fast as the vectors in
