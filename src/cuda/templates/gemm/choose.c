@@ -167,6 +167,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (cg__mm_can_mma(p) && p->b.computed) cg__mm_measure_runs(&d->w, p, &p->b);
     v->vector = cg__mm_choose_vector(d, p);
     cg__mm_find_maps(d, p);
+    if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_rows(d, p);
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
