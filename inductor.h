@@ -14632,7 +14632,7 @@ static bool graph__is_unstored_softmax(const ind__lowered *p, const ind__box *x)
     return false;
 }
 
-/* A softmax is stored before it is padded. In the ranges of the pad it would be a kernel of its own, which reads scores
+/* A softmax is stored before it is padded. In the ranges of the pad, a separate kernel would compute it from scores
    rounded for memory. Their difference from a maximum of unrounded scores may be large. */
 static ind_status graph__lower_constant_pads(graph__lower_ctx *l, ind__box **results) {
     ind__box *x = graph__lower_operand_box(l, 0);

@@ -61,6 +61,8 @@ PADDED = {
     "one tensor": ("input a : bf16[1031, 1031]", "y = mm(a, a)", "a", "constant_pad_nd mm"),
     "one tensor transposed": ("input a : bf16[1025, 1031]", "t = transpose(a, 0, 1); y = mm(a, t)", "a and t", "constant_pad_nd mm"),
     "a computed operand": ("input a : bf16[1025, 1031]; input b : bf16[1031, 1024]", "r = relu(a); y = mm(r, b)", "r", "relu_constant_pad_nd mm"),
+    "a narrow product": ("input a : bf16[8191, 1031]; input b : bf16[1031, 16]", "y = mm(a, b)", "a", "constant_pad_nd mm"),
+    "a softmax": ("input a : bf16[1025, 1031]; input b : bf16[1031, 1024]", "r = softmax(a, dim=-1); y = mm(r, b)", "r", "softmax constant_pad_nd mm"),
     "rows at an odd offset": ("input a : bf16[1025, 1040]; input b : bf16[1032, 1024]", "r = slice(a, 1, 1, 1033); y = mm(r, b)", "r", "constant_pad_nd mm"),
     "neither dimension contiguous": ("input a : bf16[1025, 2048]; input b : bf16[1024, 1024]", "r = slice(a, 1, 0, 2048, 2); y = mm(r, b)", "r", "constant_pad_nd mm"),
     "symbolic rows": ("size M in [1, 8192] hint 1000; input a : bf16[M, 1031]; input b : bf16[1031, 1023]", "y = mm(a, b)", "a and b", "constant_pad_nd constant_pad_nd mm"),
@@ -128,6 +130,18 @@ def test_host(tmp_path):
     assert "constant_pad_nd" not in library.c.ind_module_text(module, IND_STAGE_GRAPH).decode()
     library.c.ind_module_destroy(module)
     assert len(pads(path)[0]) == 1
+
+
+def test_masked_softmax(tmp_path):
+    """Scores that are all masked: their maximum is that of the values that the padded softmax reads, not of those before rounding."""
+    rows = "input s : bf16[8, 4]; input b : bool[4]; input v : bf16[4, 8]"
+    path = written(tmp_path, rows, "t = masked_fill(s, b, -1e9); c = cast(t, dtype=f32); r = softmax(c, dim=-1); w = cast(r, dtype=bf16); y = mm(w, v)\n  output t")
+    np.save(tmp_path / "b.npy", np.ones(4, bool))
+    np.save(tmp_path / "v.npy", (np.arange(32, dtype=np.float32).reshape(4, 8).view(np.uint32) >> 16).astype(np.uint16))
+    assert len(pads(path, *FORCED)[0]) == 1
+    ind("run", path, "--random", "1", "--input", f"b={tmp_path}/b.npy", "--input", f"v={tmp_path}/v.npy", "--output", tmp_path / "out", *FORCED)
+    y = (np.load(tmp_path / "out/y.npy").astype(np.uint32) << 16).view(np.float32)
+    np.testing.assert_array_equal(y, np.tile(np.arange(8, dtype=np.float32) + 12, (8, 1)))
 
 
 # Sources, ops, the result in NumPy, the number of copies.
