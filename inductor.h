@@ -24101,7 +24101,7 @@ static void ind__pass_log_json(ind__text *t, const ind__pass_log *log) {
        DCE    needs  nothing (it chooses what is copied)        keeps  inputs and constants: they stay bindings
        CANONICAL  one form for ops with several                 keeps  everything; patterns know this form
        ALGEBRA    parts of one tensor, dead updates             keeps  everything
-       PAD_PRODUCTS  after patterns and merged products, once   keeps  everything
+       PAD_PRODUCTS  after patterns and merged products      keeps  everything
        REINPLACE  after all others: changes the order           keeps  everything
 
    Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. Then a round finds the matches of all
@@ -27220,7 +27220,7 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_PATTERNS] = NULL,       /* replaces several nodes: graph__apply */
     [IND_PASS_MERGE_PRODUCTS] = NULL, /* replaces several nodes: graph__merge_products */
     [IND_PASS_BATCH_PRODUCTS] = NULL, /* replaces several nodes: graph__batch_products */
-    [IND_PASS_PAD_PRODUCTS] = NULL,   /* after the others, once: graph__pad_product */
+    [IND_PASS_PAD_PRODUCTS] = NULL,   /* after the others: graph__pad_product */
     [IND_PASS_PREPARE] = NULL,        /* splits the graph, last: ind__graph_split */
     [IND_PASS_REINPLACE] = NULL,      /* chooses the order of the nodes: graph__reinplace_plan */
 };
@@ -27624,15 +27624,21 @@ static ind_status graph__run_user_passes(graph__optimiser *o, ind_pass_point poi
     return status;
 }
 
-/* Pads operands of products, once: the passes on single nodes merge equal copies. */
+/* Pads operands of products. The other passes follow: they merge equal copies, and a copy may take the reader from a
+   transposed operand, so that a pattern matches. */
 static ind_status graph__apply_pads(graph__optimiser *o) {
-    graph__pad_search s;
-    uint32_t applied = 0;
-    if (!graph__runs(o, IND_PASS_PAD_PRODUCTS)) return IND_OK;
-    ind_status status = graph__find_pads(&s, o->now, o->options) ? IND_OK : ind__failed(o->given->context);
-    if (!status && s.num) status = graph__replace_groups(o, (graph__rewrite){.padded = &s}, &applied);
-    graph__pad_search_end(&s);
-    return status || !applied ? status : graph__settle(o, o->enabled);
+    ind_status status = IND_OK;
+    uint32_t applied = graph__runs(o, IND_PASS_PAD_PRODUCTS);
+    for (int round = 0; !status && applied && round < GRAPH__MAX_ROUNDS; round++) {
+        graph__pad_search s;
+        applied = 0;
+        graph__forget_misses(o->options->log, "pad_products");
+        status = graph__find_pads(&s, o->now, o->options) ? IND_OK : ind__failed(o->given->context);
+        if (!status && s.num) status = graph__replace_groups(o, (graph__rewrite){.padded = &s}, &applied);
+        graph__pad_search_end(&s);
+        if (!status && applied) status = graph__run_passes(o);
+    }
+    return status;
 }
 
 /* Repeats rounds of REINPLACE until nothing changes. */

@@ -137,15 +137,21 @@ static ind_status graph__run_user_passes(graph__optimiser *o, ind_pass_point poi
     return status;
 }
 
-/* Pads operands of products, once: the passes on single nodes merge equal copies. */
+/* Pads operands of products. The other passes follow: they merge equal copies, and a copy may take the reader from a
+   transposed operand, so that a pattern matches. */
 static ind_status graph__apply_pads(graph__optimiser *o) {
-    graph__pad_search s;
-    uint32_t applied = 0;
-    if (!graph__runs(o, IND_PASS_PAD_PRODUCTS)) return IND_OK;
-    ind_status status = graph__find_pads(&s, o->now, o->options) ? IND_OK : ind__failed(o->given->context);
-    if (!status && s.num) status = graph__replace_groups(o, (graph__rewrite){.padded = &s}, &applied);
-    graph__pad_search_end(&s);
-    return status || !applied ? status : graph__settle(o, o->enabled);
+    ind_status status = IND_OK;
+    uint32_t applied = graph__runs(o, IND_PASS_PAD_PRODUCTS);
+    for (int round = 0; !status && applied && round < GRAPH__MAX_ROUNDS; round++) {
+        graph__pad_search s;
+        applied = 0;
+        graph__forget_misses(o->options->log, "pad_products");
+        status = graph__find_pads(&s, o->now, o->options) ? IND_OK : ind__failed(o->given->context);
+        if (!status && s.num) status = graph__replace_groups(o, (graph__rewrite){.padded = &s}, &applied);
+        graph__pad_search_end(&s);
+        if (!status && applied) status = graph__run_passes(o);
+    }
+    return status;
 }
 
 /* Repeats rounds of REINPLACE until nothing changes. */

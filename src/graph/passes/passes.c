@@ -9,7 +9,7 @@
        DCE    needs  nothing (it chooses what is copied)        keeps  inputs and constants: they stay bindings
        CANONICAL  one form for ops with several                 keeps  everything; patterns know this form
        ALGEBRA    parts of one tensor, dead updates             keeps  everything
-       PAD_PRODUCTS  after patterns and merged products, once   keeps  everything
+       PAD_PRODUCTS  after patterns and merged products      keeps  everything
        REINPLACE  after all others: changes the order           keeps  everything
 
    Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. Then a round finds the matches of all

@@ -10,7 +10,7 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_PATTERNS] = NULL,       /* replaces several nodes: graph__apply */
     [IND_PASS_MERGE_PRODUCTS] = NULL, /* replaces several nodes: graph__merge_products */
     [IND_PASS_BATCH_PRODUCTS] = NULL, /* replaces several nodes: graph__batch_products */
-    [IND_PASS_PAD_PRODUCTS] = NULL,   /* after the others, once: graph__pad_product */
+    [IND_PASS_PAD_PRODUCTS] = NULL,   /* after the others: graph__pad_product */
     [IND_PASS_PREPARE] = NULL,        /* splits the graph, last: ind__graph_split */
     [IND_PASS_REINPLACE] = NULL,      /* chooses the order of the nodes: graph__reinplace_plan */
 };
