@@ -45,12 +45,12 @@ def plan_of(library, module):
     return library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
 
 
-def check(library, text, strategy, rows, shapes, want, dtype="bf16", out="f32", most=3):
+def check(library, text, strategy, rows, shapes, want, dtype="bf16", out="f32", most=3, shared=True):
     """Launches with each number of rows, twice: both have the exact result."""
     module = library.compile(graph(text), "split")
     plan = plan_of(library, module)
     first = plan[plan.index(f"    {strategy}") :]
-    assert "blocks that share a tile" in first[: first.index("arguments:")], plan
+    assert ("blocks that share a tile" in first[: first.index("arguments:")]) == shared, plan
     for m in rows:
         random = np.random.default_rng(m)
         arrays = {name: whole(random, shape(m), dtype, most) for name, shape in shapes.items()}
@@ -82,6 +82,21 @@ def test_tensor_cores(libraries, strategy, sms, m, n, k, op):
     want = (lambda x, w: x @ w.T) if op == "linear" else (lambda x, w: x @ w)
     shapes = {"x": lambda m: (m, k), "w": lambda m: (n, k) if op == "linear" else (k, n)}
     check(libraries(sms), text.replace("hint 40", f"hint {m}"), strategy, [m, 3, 150, 0, 700], shapes, want, out="bf16")
+
+
+@pytest.mark.parametrize("sms, m, n, k, box, op", [(8, 12, 1032, 2056, 16, "linear"), (8, 5, 1032, 2056, 8, "matmul"), (132, 12, 2056, 4104, 16, "linear")])
+def test_few_rows_in_boxes(libraries, sms, m, n, k, box, op):
+    """Boxes with as many rows as the hint: launches copy several of them, the last one with rows that do not exist."""
+    text = f"{SIZE}input x : bf16[M, {k}]; input w : bf16[{f'{n}, {k}' if op == 'linear' else f'{k}, {n}'}]; y = {op}(x, w); output y"
+    text = text.replace("hint 40", f"hint {m}")
+    library = libraries(sms)
+    module = library.compile(graph(text), "boxes")
+    assert f"box [64, {box}] swizzle 128, tensor map of w" in plan_of(library, module), plan_of(library, module)
+    library.c.ind_module_destroy(module)
+    want = (lambda x, w: x @ w.T) if op == "linear" else (lambda x, w: x @ w)
+    shapes = {"x": lambda m: (m, k), "w": lambda m: (n, k) if op == "linear" else (k, n)}
+    rows = [m, 3, 40] if sms > 8 else [m, 3, 17, 40, 64, 130, 0]
+    check(library, text, "matmul, bulk-copied wgmma tiles", rows, shapes, want, out="bf16", shared=sms > 8)
 
 
 def test_without_maps(device, monkeypatch, tmp_path):

@@ -105,6 +105,7 @@ static void cg__mm_write_exchange(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_warp_exchange(ind__writer *w) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     if (!cg__mm_is_split(w->variant)) return;
+    ind__textf(&w->code, "if (tile_m + warp * 16 >= size_m) continue;\n");
     ind__textf(
         &w->code,
         "if (!ind_add_fragments(acc, reinterpret_cast<float *>(partials), counters, tile * %d + warp, split, %s)) "
