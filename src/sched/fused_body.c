@@ -41,8 +41,24 @@ static ind_value sched__record_within(sched__fuser *f, ind_ops *o, uint32_t l, i
     return ind_op_lt(o, ind_op_index(o, row, IND_I64), ind_op_index(o, f->vars.bound[l], IND_I64));
 }
 
+/* True if a group that reads the buffer from memory also reads another result of group g. */
+static bool sched__read_beside(sched__fuser *f, uint32_t buffer, uint32_t g) {
+    for (uint32_t r = f->buffers.first_reader[buffer]; r < f->buffers.first_reader[buffer + 1]; r++) {
+        const uint32_t other = f->group_of[f->buffers.reader[r]];
+        if (other == g) continue;
+        for (sched__access_iter it = sched__first_access(f, other); it.at; sched__next_access(f, &it)) {
+            const uint32_t writer = sched__writer(f, it.at->buffer);
+            if (it.at->write || it.at->buffer == buffer || writer == IND__SCHED_NONE) continue;
+            if (f->group_of[writer] == g) return true;
+        }
+    }
+    return false;
+}
+
 /* Replaces a load of the kernel's own result by the value. The value keeps f32 precision even if the buffer has 16-bit
-   elements, as in TorchInductor. An operand of a matrix product is rounded, as tensor cores multiply 16 bits. */
+   elements, as in TorchInductor. It is rounded as in memory for an operand of a matrix product, as tensor cores
+   multiply 16 bits, and if another kernel reads the stored values together with what this kernel computes from them:
+   the stored values may not exceed their maximum, as where exp(x - maximum) is computed. */
 static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     uint32_t writer = sched__writer(r->f, in->source);
@@ -53,8 +69,11 @@ static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_e
     }
     ind_value made = {r->f->buffers.value[in->source]};
     ind_dtype memory = r->f->program->buffer[in->source].dtype;
-    const bool operand = r->loop == r->f->group[r->group].dot; /* of a product: all loads of its loop are operands */
-    if (operand && memory != ind_dtype_compute(memory)) made = ind_op_cast(o, made, memory);
+    const bool narrow = memory != ind_dtype_compute(memory);
+    if (narrow && r->loop == r->f->group[r->group].dot) /* of a product: all loads of its loop are operands */
+        made = ind_op_cast(o, made, memory);
+    else if (narrow && sched__read_beside(r->f, in->source, r->group))
+        made = ind_op_cast(o, ind_op_cast(o, made, memory), (ind_dtype)in->dtype);
     if (!in->arg[0]) return made;
     ind_value zero = ind_dtype_is_float((ind_dtype)in->dtype) ? ind_op_constant(o, 0, (ind_dtype)in->dtype)
                                                               : ind_op_constant_int(o, 0, (ind_dtype)in->dtype);
