@@ -7,7 +7,7 @@
    three ops). */
 typedef struct cg__mm_config {
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
-    int splits; /* blocks that share a tile at the hinted sizes; 0 and 1: none do */
+    int splits; /* blocks that share a tile at the hinted sizes; 1: none do */
 } cg__mm_config;
 
 /* What a block does per element of depth. */
