@@ -67,9 +67,9 @@
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
-    X(product_exchange, 4500, "cycles of the exchange of sums between the blocks of a tile, besides moving them",       \
+    X(product_exchange, 4500, "cycles of an exchange of sums between blocks, besides moving them",                     \
       "60 timings of 13 products, H100")                                                                               \
-    X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                 \
+    X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
       "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
     X(full_registers, 64, "registers of a thread with which full_threads are resident", "65,536 registers")            \
