@@ -41,7 +41,15 @@ static ind_value sched__record_within(sched__fuser *f, ind_ops *o, uint32_t l, i
     return ind_op_lt(o, ind_op_index(o, row, IND_I64), ind_op_index(o, f->vars.bound[l], IND_I64));
 }
 
-/* True if a group that reads the buffer from memory also reads another result of group g. */
+static bool sched__finds_extreme(const ind_body *b) {
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const int kind = b->inst[i].op == IND_LOOP_REDUCE ? b->inst[i].reduction : IND_REDUCE_SUM;
+        if (kind == IND_REDUCE_MIN || kind == IND_REDUCE_MAX || kind == IND_REDUCE_ONLINE_SOFTMAX) return true;
+    }
+    return false;
+}
+
+/* True if a group that reads the buffer from memory also reads an extreme that group g finds. */
 static bool sched__read_beside(sched__fuser *f, uint32_t buffer, uint32_t g) {
     for (uint32_t r = f->buffers.first_reader[buffer]; r < f->buffers.first_reader[buffer + 1]; r++) {
         const uint32_t other = f->group_of[f->buffers.reader[r]];
@@ -49,7 +57,7 @@ static bool sched__read_beside(sched__fuser *f, uint32_t buffer, uint32_t g) {
         for (sched__access_iter it = sched__first_access(f, other); it.at; sched__next_access(f, &it)) {
             const uint32_t writer = sched__writer(f, it.at->buffer);
             if (it.at->write || it.at->buffer == buffer || writer == IND__SCHED_NONE) continue;
-            if (f->group_of[writer] == g) return true;
+            if (f->group_of[writer] == g && sched__finds_extreme(f->program->loop[writer].body)) return true;
         }
     }
     return false;
@@ -57,8 +65,8 @@ static bool sched__read_beside(sched__fuser *f, uint32_t buffer, uint32_t g) {
 
 /* Replaces a load of the kernel's own result by the value. The value keeps f32 precision even if the buffer has 16-bit
    elements, as in TorchInductor. It is rounded as in memory for an operand of a matrix product, as tensor cores
-   multiply 16 bits, and if another kernel reads the stored values together with what this kernel computes from them:
-   the stored values may not exceed their maximum, as where exp(x - maximum) is computed. */
+   multiply 16 bits, and if another kernel reads the stored values together with an extreme that this kernel finds: no
+   stored value may exceed their maximum where exp(x - maximum) is computed. */
 static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     uint32_t writer = sched__writer(r->f, in->source);

@@ -1,5 +1,5 @@
-"""Values that a kernel stores in 16 bits, and that another kernel reads together with a result computed from them: both are of the
-rounded values. Without that, exp(x - maximum) of a masked row of bf16 is infinite."""
+"""Values that a kernel stores in 16 bits, and that another kernel reads together with their maximum: the maximum is of the rounded
+values. Without that, exp(x - maximum) of a masked row of bf16 is infinite."""
 
 import subprocess
 
