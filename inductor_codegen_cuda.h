@@ -9765,14 +9765,13 @@ static int64_t cg__mm_hinted_tiles(const cg__mm_problem *p, const cg__mm_config 
 
 /* Blocks of the busiest SM. */
 static double cg__mm_blocks_per_sm(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target) {
-    const int splits = c->splits > 1 ? c->splits : 1;
-    return ceil((double)cg__mm_hinted_tiles(p, c) * splits / target->num_sms);
+    return ceil((double)cg__mm_hinted_tiles(p, c) * c->splits / target->num_sms);
 }
 
 /* Steps of k of a block. */
 static double cg__mm_hinted_steps(const cg__mm_problem *p, const cg__mm_config *c) {
     const int64_t k = ind_hint(p->size_k);
-    return ceil((double)((k + c->tile_k - 1) / c->tile_k) / (c->splits > 1 ? c->splits : 1));
+    return ceil((double)((k + c->tile_k - 1) / c->tile_k) / c->splits);
 }
 
 /* Estimated cycles. The blocks of an SM share its units, so their work adds up: the steps of k and the epilogue. A step
@@ -9799,7 +9798,7 @@ static double cg__mm_memory_rate(const ind_target *t) {
 
 /* Cycles in which the operands are read, if nothing else limits the product. Each time that the copies in flight are
    replaced, an SM waits for a third of a latency. With more blocks per SM, which read more rows at once, the memory is
-   slower. (Off by at most 8 % for 20 forms of 6 products of 4 to 64 rows, H100.) */
+   slower. (Chosen by hand for timings of 13 products, most of them of 1 to 64 rows, H100.) */
 static double cg__mm_read_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
@@ -9813,7 +9812,8 @@ static double cg__mm_read_cost(const cg__mm_template *x, const cg__mm_problem *p
            replaced * t->product_latency / 3;
 }
 
-/* The same, and at least the time in which the operands are read; and that of the exchange. */
+/* Estimated cycles: the larger of cg__mm_tile_cost and cg__mm_read_cost, plus the exchange of sums. Of configurations
+   that memory limits equally, the one with less work is cheaper. */
 static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                           const ind_target *target) {
     const double floor = cg__mm_read_cost(x, p, c, target), cost = cg__mm_tile_cost(x, p, c, target);
@@ -10171,7 +10171,7 @@ static bool cg__mm_is_same_in_chunk(const ind__writer *w, uint32_t i, int along,
 }
 
 /* Writes the needed instructions that have one value for 8 neighbours: a scale of a block of 32 elements is read and
-   converted once. The variable's text is that of the first neighbour. */
+   converted once. The loop variable stands for the first neighbour. */
 static void cg__mm_emit_chunk(ind__writer *w, int along) {
     uint8_t *same = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
     if (!same) {
@@ -10719,9 +10719,9 @@ static void cg__mm_find_maps(cg__decider *d, cg__mm_problem *p) {
     }
 }
 
-/* The rows of a box of a: all rows of the tile, or so many that few rows at the hint fit in one box. Rows that do not
-   exist are then not copied as 0, which takes as long as copying (4 and 64 rows x 4096 x 14336, H200: 40.4 and 33.8 us
-   with boxes of 64 rows). */
+/* The rows of a box of a: all rows of the tile, or so many that few rows at the hint fit in one box. Boxes of
+   rows that do not exist are not copied. (With boxes of 64 rows, 4 rows x 4096 x 14336 take 40.4 us and 64 rows 33.8,
+   H200. Smaller boxes were not measured.) */
 static int cg__mm_box_rows(const cg__mm_problem *p, int tile_m) {
     const int64_t m = ind_hint(p->size_m);
     int rows = 8;
@@ -11175,7 +11175,7 @@ static const cg__mm_template cg__mm_fma = {.strategy = IND_STRATEGY_MATMUL_SIMT,
                                            .main_loop = cg__mm_write_fma};
 
 /* =================================================================================== src/cuda/templates/gemm/rows.c */
-/* Products of few rows: their time is that of reading b. A thread reads b in vectors of 8 elements along its contiguous
+/* Products of few rows, which are limited by reading b. A thread reads b in vectors of 8 elements along its contiguous
    dimension, several of them before the first is multiplied. All rows of a are in shared memory. The first vectors are
    requested before a is copied there.
 

@@ -22,7 +22,7 @@ static bool cg__mm_is_same_in_chunk(const ind__writer *w, uint32_t i, int along,
 }
 
 /* Writes the needed instructions that have one value for 8 neighbours: a scale of a block of 32 elements is read and
-   converted once. The variable's text is that of the first neighbour. */
+   converted once. The loop variable stands for the first neighbour. */
 static void cg__mm_emit_chunk(ind__writer *w, int along) {
     uint8_t *same = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
     if (!same) {

@@ -1,4 +1,4 @@
-/* Products of few rows: their time is that of reading b. A thread reads b in vectors of 8 elements along its contiguous
+/* Products of few rows, which are limited by reading b. A thread reads b in vectors of 8 elements along its contiguous
    dimension, several of them before the first is multiplied. All rows of a are in shared memory. The first vectors are
    requested before a is copied there.
 
