@@ -162,6 +162,11 @@ extern "C" {
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
+    X(computed_instructions, 12, "instructions per computed weight of a product of one or two rows",                   \
+      "i8 with a scale per column, 14336 x 4096: 51 us, H100")                                                         \
+    X(unpack_instructions, 32, "the same for an element of a packed format", "PTX of 14 formats, 166 to 272 per 8")   \
+    X(packed_instructions, 30, "instructions per 8 packed weights of a product of up to 8 rows", "SASS of 8 formats, 19 to 38") \
+    X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")     \
     X(product_exchange, 4500, "cycles of an exchange of sums between blocks, besides moving them",                     \
       "60 timings of 13 products, H100")                                                                               \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
@@ -361,6 +366,9 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     /* b is read once, for few rows of a: by vectors into registers, without tensor cores */                           \
     X(MATMUL_ROWS, "matmul, few rows", MATMUL, TILE, "templates/gemm/rows.c", cg__emit_matmul, IND__HAS_VECTORS)       \
+    /* packed weights are dequantised in registers, for few rows of a */                                               \
+    X(MATMUL_PACKED, "matmul, packed weights", MATMUL, TILE, "templates/gemm/packed.c", cg__emit_matmul,               \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     /* several kernels in one launch; each part has its own strategy */                                                \
@@ -457,7 +465,7 @@ typedef struct ind__kernel_arg {
     const char *meaning; /* SIZE in a COMBO: printed before the value; NULL: the value says enough */
     bool computed;       /* SIZE: depends on data: not an argument, but a constant that the kernel computes at entry */
     bool wide;           /* in the argument table of a COMBO, where each argument takes 8 bytes */
-    uint32_t part;       /* ERROR in a COMBO: index of the kernel, counted from the launch's first kernel */
+    uint32_t part;       /* ERROR in a COMBO: index of the kernel, counted from the launch's first kernel. TENSOR_MAP: operand */
     int64_t offset;      /* COUNTERS, PARTIALS: in bytes, after those of the other kernels of a COMBO */
 } ind__kernel_arg;
 
@@ -2328,6 +2336,626 @@ static const char *const cg__prelude_FMA_TILE[] = {
 };
 /* clang-format on */
 
+/* ====================================================================================== src/cuda/prelude/packed.cuh */
+// Products of few rows with packed weights. Tensor cores multiply 16 rows of weights, which a warp turns into 16-bit
+// numbers in registers, by up to 8 rows of a at a time: D[weight row][row of a]. Sums of a group of weights are
+// multiplied by the group's scale in f32.
+/* clang-format off */
+static const char *const cg__prelude_PACKED[] = {
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE unsigned ind_fma_bf16x2(unsigned a, unsigned b, unsigned c) {\n",
+    "    unsigned r;\n",
+    "    asm(\"fma.rn.bf16x2 %0, %1, %2, %3;\" : \"=r\"(r) : \"r\"(a), \"r\"(b), \"r\"(c));\n",
+    "    return r;\n",
+    "}\n",
+    "static IND_INLINE unsigned ind_fma_f16x2(unsigned a, unsigned b, unsigned c) {\n",
+    "    unsigned r;\n",
+    "    asm(\"fma.rn.f16x2 %0, %1, %2, %3;\" : \"=r\"(r) : \"r\"(a), \"r\"(b), \"r\"(c));\n",
+    "    return r;\n",
+    "}\n",
+    "// (a & b) | c and (a & b) ^ c, in one instruction also if b and c are constants.\n",
+    "static IND_INLINE unsigned ind_and_or(unsigned a, unsigned b, unsigned c) {\n",
+    "    unsigned r;\n",
+    "    asm(\"lop3.b32 %0, %1, %2, %3, 0xea;\" : \"=r\"(r) : \"r\"(a), \"r\"(b), \"r\"(c));\n",
+    "    return r;\n",
+    "}\n",
+    "static IND_INLINE unsigned ind_and_xor(unsigned a, unsigned b, unsigned c) {\n",
+    "    unsigned r;\n",
+    "    asm(\"lop3.b32 %0, %1, %2, %3, 0x6a;\" : \"=r\"(r) : \"r\"(a), \"r\"(b), \"r\"(c));\n",
+    "    return r;\n",
+    "}\n",
+    "#else\n",
+    "static IND_INLINE unsigned ind_fma_bf16x2(unsigned a, unsigned b, unsigned c) {\n",
+    "    unsigned r = 0;\n",
+    "    for (int i = 0; i < 32; i += 16)\n",
+    "        r |= (unsigned)ind_f32_to_bf16(fmaf(ind_bf16_to_f32(a >> i), ind_bf16_to_f32(b >> i), ind_bf16_to_f32(c >> i))) << i;\n",
+    "    return r;\n",
+    "}\n",
+    "static IND_INLINE unsigned ind_fma_f16x2(unsigned a, unsigned b, unsigned c) {\n",
+    "    unsigned r = 0;\n",
+    "    for (int i = 0; i < 32; i += 16)\n",
+    "        r |= (unsigned)ind_f32_to_f16(fmaf(ind_f16_to_f32(a >> i), ind_f16_to_f32(b >> i), ind_f16_to_f32(c >> i))) << i;\n",
+    "    return r;\n",
+    "}\n",
+    "static IND_INLINE unsigned ind_and_or(unsigned a, unsigned b, unsigned c) {\n",
+    "    return (a & b) | c;\n",
+    "}\n",
+    "static IND_INLINE unsigned ind_and_xor(unsigned a, unsigned b, unsigned c) {\n",
+    "    return (a & b) ^ c;\n",
+    "}\n",
+    "#endif\n",
+    "// Two 16-bit numbers at once. Every result here is exact.\n",
+    "template <bool BF16> static IND_INLINE unsigned ind_fma2(unsigned a, unsigned b, unsigned c) {\n",
+    "    return BF16 ? ind_fma_bf16x2(a, b, c) : ind_fma_f16x2(a, b, c);\n",
+    "}\n",
+    "template <bool BF16> static IND_INLINE unsigned ind_sub2(unsigned a, unsigned b) {\n",
+    "    return ind_fma2<BF16>(b, BF16 ? 0xbf80bf80u : 0xbc00bc00u, a);\n",
+    "}\n",
+    "// Bytes below 128 in the low half of a 16-bit float: 128 + byte in bf16, 1024 + byte in f16.\n",
+    "template <bool BF16> static IND_INLINE unsigned ind_magic(int byte) {\n",
+    "    return (BF16 ? 0x43004300u : 0x64006400u) + (unsigned)byte * 0x10001u;\n",
+    "}\n",
+    "// 4 bytes from an address of alignment A, 2 or 4.\n",
+    "template <int A> static IND_INLINE unsigned ind_word(const unsigned char *p) {\n",
+    "    if (A % 4 == 0) return *reinterpret_cast<const unsigned *>(p);\n",
+    "    const unsigned short *half = reinterpret_cast<const unsigned short *>(p);\n",
+    "    return __byte_perm(half[0], half[1], 0x5410);\n",
+    "}\n",
+    "static IND_INLINE float ind_f16_at(const unsigned char *p) {\n",
+    "    return ind_f16_to_f32(*reinterpret_cast<const unsigned short *>(p));\n",
+    "}\n",
+    "// Byte i of a word minus BIAS, in f32, and twice in 16 bits (a byte below 128).\n",
+    "template <int BIAS> static IND_INLINE float ind_byte_float(unsigned x, int i) {\n",
+    "    return __uint_as_float(__byte_perm(x, 0x4b000000u, 0x7650u | (unsigned)i)) - (8388608.0f + BIAS);\n",
+    "}\n",
+    "template <bool BF16, int BIAS> static IND_INLINE unsigned ind_byte_pair(unsigned x, int i) {\n",
+    "    const unsigned both = __byte_perm(x, ind_magic<BF16>(0) >> 8, 0x4040u | (unsigned)i | (unsigned)i << 8);\n",
+    "    return ind_sub2<BF16>(both, ind_magic<BF16>(BIAS));\n",
+    "}\n",
+    "// An integer of up to 8 bits and sign, twice in 16 bits.\n",
+    "template <bool BF16> static IND_INLINE unsigned ind_int_pair(int x) {\n",
+    "    if (BF16) return __byte_perm(__float_as_uint((float)x), 0, 0x3232);\n",
+    "    return ind_f32_to_f16((float)x) * 0x10001u;\n",
+    "}\n",
+    "// 4 bytes of a table of 16, for the 4 indices in the low 16 bits of n.\n",
+    "static IND_INLINE unsigned ind_lookup(unsigned n, unsigned t0, unsigned t1, unsigned t2, unsigned t3) {\n",
+    "    const unsigned at = n & 0x7777u, low = __byte_perm(t0, t1, at), high = __byte_perm(t2, t3, at);\n",
+    "    return __byte_perm(low, high, ind_and_or(n >> 1, 0x4444u, 0x3210u));\n",
+    "}\n",
+    "// 4 bits to the low bits of 4 bytes.\n",
+    "static IND_INLINE unsigned ind_spread_bits(unsigned x) {\n",
+    "    return (x & 15u) * 0x00204081u & 0x01010101u;\n",
+    "}\n",
+    "// A format of packed weights. A block has ELEMENTS elements in BYTES bytes; GROUP of them have one scale. `bytes` returns\n",
+    "// the 4 elements that lane t of 4 multiplies in step j of 16 of a block, as bytes: below 128, BIAS more than the weight\n",
+    "// over its scale, or, if WIDE, in two's complement. They are elements at(j, t) .. at(j, t) + 3. A is the alignment of the\n",
+    "// block. Of a format with OFFSET, lowest() * low() is added to each element of a group; low() is twice in 16 bits. If\n",
+    "// SCALED, the bytes are multiplied by factor(), exactly, and scale() is that of the block. If ZERO, zero() is added to\n",
+    "// the bytes.\n",
+    "struct ind_packed_format {\n",
+    "    static constexpr int BIAS = 0, STEP = 256;\n",
+    "    static constexpr bool WIDE = false, OFFSET = false, SCALED = false, ZERO = false, BESIDE = false;\n",
+    "    struct side {};\n",
+    "    static IND_INLINE side load(const unsigned char *, const unsigned char *, int) {\n",
+    "        return side();\n",
+    "    }\n",
+    "    IND_INLINE float scale(int) const {\n",
+    "        return 1.0f;\n",
+    "    }\n",
+    "    IND_INLINE float lowest() const {\n",
+    "        return 0.0f;\n",
+    "    }\n",
+    "    template <bool BF16> IND_INLINE unsigned low(int) const {\n",
+    "        return 0;\n",
+    "    }\n",
+    "    template <bool BF16> IND_INLINE unsigned factor(int) const {\n",
+    "        return 0;\n",
+    "    }\n",
+    "    template <bool BF16> IND_INLINE unsigned zero(int) const {\n",
+    "        return 0;\n",
+    "    }\n",
+    "    static IND_INLINE int at(int j, int t) {\n",
+    "        return 16 * j + 4 * t;\n",
+    "    }\n",
+    "};\n",
+    "// Two pairs of 16-bit numbers from 4 bytes, minus BIAS; RAW: as ind_magic has them.\n",
+    "template <typename F, bool BF16, bool RAW> static IND_INLINE void ind_expand(unsigned x, unsigned &p0, unsigned &p1) {\n",
+    "    const unsigned magic = ind_magic<BF16>(0) >> 8;\n",
+    "    if (F::WIDE && BF16) {\n",
+    "        // 7 bits of fraction: 128 + the low 7 bits, minus 128 or 256 by the sign.\n",
+    "        const unsigned q0 = __byte_perm(x, 0, 0x4140), q1 = __byte_perm(x, 0, 0x4342), one = 0x43004300u;\n",
+    "        p0 = ind_sub2<true>(ind_and_or(q0, 0x7f007fu, one), ind_and_or(q0, 0x800080u, one));\n",
+    "        p1 = ind_sub2<true>(ind_and_or(q1, 0x7f007fu, one), ind_and_or(q1, 0x800080u, one));\n",
+    "        return;\n",
+    "    }\n",
+    "    if (F::WIDE) x ^= 0x80808080u;\n",
+    "    p0 = __byte_perm(x, magic, 0x4140), p1 = __byte_perm(x, magic, 0x4342);\n",
+    "    if (RAW) return;\n",
+    "    p0 = ind_sub2<BF16>(p0, ind_magic<BF16>(F::WIDE ? 128 : F::BIAS));\n",
+    "    p1 = ind_sub2<BF16>(p1, ind_magic<BF16>(F::WIDE ? 128 : F::BIAS));\n",
+    "}\n",
+    "template <bool BF16> static IND_INLINE void ind_mma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n",
+    "    if (BF16)\n",
+    "        ind_mma_bf16(c, a, b);\n",
+    "    else\n",
+    "        ind_mma_f16(c, a, b);\n",
+    "}\n",
+    "// The sums of a block: of TILES * 8 rows of a with 16 rows of weights per warp along n. WARPS_K warps share the steps of\n",
+    "// k. Each warp has a ring of STAGES steps in shared memory, which bulk copies fill. A row of a step begins at a multiple\n",
+    "// of 16 bytes in memory, up to 14 bytes before its first block. The slots of rows are odd multiples of 16 bytes apart:\n",
+    "// lanes of 8 rows read different banks.\n",
+    "template <typename F, bool BF16, int ROWS, int WARPS_N, int WARPS_K, int STAGES> struct ind_packed_product {\n",
+    "    static constexpr int TILES = ROWS > 8 ? ROWS / 8 : 1, COLS = WARPS_N * 16;\n",
+    "    static constexpr int BLOCKS = F::STEP / F::ELEMENTS, BYTES = BLOCKS * F::BYTES;\n",
+    "    static constexpr int ALIGNMENT = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : BYTES % 4 == 0 ? 4 : 2;\n",
+    "    static constexpr int CHUNKS = (BYTES + 31 - ALIGNMENT) / 16, SLOT = (CHUNKS | 1) * 16, STAGE = SLOT * 16;\n",
+    "    // The bias is a product with tensor cores while these have time.\n",
+    "    static constexpr bool FOLD = BF16 && !F::WIDE && !F::OFFSET && !F::SCALED && !F::ZERO && TILES == 1;\n",
+    "    static constexpr bool RAW = FOLD || (F::SCALED && F::BIAS == 0 && BF16);\n",
+    "    unsigned char *ring;\n",
+    "    unsigned long long *full;\n",
+    "    const unsigned char *scales[2], *zeros[2];\n",
+    "    typename F::side ahead[2];\n",
+    "    float acc[TILES][4];\n",
+    "    int first_n, step, copied, stage, phase;\n",
+    "    IND_INLINE void copy(const ind_tensor_map &map, int steps) {\n",
+    "        const int to = copied / WARPS_K % STAGES;\n",
+    "        if (copied < steps && (threadIdx.x & 31) == 0) {\n",
+    "            ind_barrier_expect(full + to, STAGE);\n",
+    "            ind_bulk_copy<2>(ring + to * STAGE, map, full + to, (copied * BYTES & -16) / 2, first_n);\n",
+    "        }\n",
+    "        copied += WARPS_K;\n",
+    "    }\n",
+    "    // Starts the first copies. `memory`: the rings of all warps, then their mbarriers.\n",
+    "    IND_INLINE void start(const ind_tensor_map &map, unsigned char *memory, int first, int steps) {\n",
+    "        const int warp = threadIdx.x / 32;\n",
+    "        ring = memory + warp * (STAGES * STAGE);\n",
+    "        full = reinterpret_cast<unsigned long long *>(memory + WARPS_N * WARPS_K * STAGES * STAGE) + warp * STAGES;\n",
+    "        first_n = first + warp / WARPS_K * 16;\n",
+    "        step = copied = warp % WARPS_K;\n",
+    "        stage = phase = 0;\n",
+    "        if ((threadIdx.x & 31) == 0) {\n",
+    "            ind_map_prefetch(map);\n",
+    "            for (int i = 0; i < STAGES; i++) ind_barrier_init(full + i, 1);\n",
+    "            ind_barrier_publish();\n",
+    "        }\n",
+    "        __syncwarp();\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < STAGES - 1; i++) copy(map, steps);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < TILES * 4; i++) acc[i / 4][i % 4] = 0.0f;\n",
+    "    }\n",
+    "    // The rows of scales and zero points, for formats that have them in tensors of their own.\n",
+    "    template <typename At> IND_INLINE void beside(int size_n, const At &at) {\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int r = 0; r < 2; r++) {\n",
+    "            const int row = first_n + r * 8 + (threadIdx.x & 31) / 4;\n",
+    "            at(row < size_n ? row : size_n - 1, scales[r], zeros[r]);\n",
+    "        }\n",
+    "    }\n",
+    "    // Steps below `end`, of `steps`. a: elements of k from step `begin` on, rows `stride` apart.\n",
+    "    IND_INLINE void run(const ind_tensor_map &map, int begin, int end, int steps, const unsigned short *a, int stride) {\n",
+    "        const int lane = threadIdx.x & 31;\n",
+    "        a += (ROWS < 8 ? lane / 4 % ROWS : lane / 4) * stride;\n",
+    "        if (F::BESIDE && step < end)\n",
+    "            for (int r = 0; r < 2; r++) ahead[r] = F::load(scales[r], zeros[r], step);\n",
+    "        _Pragma(\"unroll 1\")\n",
+    "        for (; step < end; step += WARPS_K) {\n",
+    "            __syncwarp();\n",
+    "            copy(map, steps);\n",
+    "            typename F::side now[2] = {ahead[0], ahead[1]};\n",
+    "            if (F::BESIDE && step + WARPS_K < end)\n",
+    "                for (int r = 0; r < 2; r++) ahead[r] = F::load(scales[r], zeros[r], step + WARPS_K);\n",
+    "            ind_barrier_wait(full + stage, phase);\n",
+    "            multiply(ring + stage * STAGE + (ALIGNMENT == 16 ? 0 : step * BYTES & 15), now, a + (step - begin) * F::STEP, stride);\n",
+    "            stage++;\n",
+    "            if (stage == STAGES) {\n",
+    "                stage = 0;\n",
+    "                phase ^= 1;\n",
+    "            }\n",
+    "        }\n",
+    "    }\n",
+    "    IND_INLINE void multiply(const unsigned char *at, const typename F::side (&side)[2], const unsigned short *a, int stride) {\n",
+    "        const int lane = threadIdx.x & 31, g = lane / 4, t = lane & 3;\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int block = 0; block < BLOCKS; block++) {\n",
+    "            const unsigned char *const row = at + g * SLOT + block * F::BYTES;\n",
+    "            F of[2];\n",
+    "            float low[TILES][4] = {}, sum[TILES][4] = {};\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int r = 0; r < 2; r++) {\n",
+    "                if (ALIGNMENT % 4 || block * F::BYTES % 4)\n",
+    "                    of[r].template read<2>(row + r * 8 * SLOT, side[r], t);\n",
+    "                else\n",
+    "                    of[r].template read<4>(row + r * 8 * SLOT, side[r], t);\n",
+    "            }\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int j = 0; j < F::ELEMENTS / 16; j++) {\n",
+    "                const int group = j / (F::GROUP / 16);\n",
+    "                if (!F::SCALED && j % (F::GROUP / 16) == 0)\n",
+    "                    for (int i = 0; i < TILES * 4; i++) sum[i / 4][i % 4] = 0.0f;\n",
+    "                unsigned weight[4];\n",
+    "                if (ALIGNMENT % 4 || block * F::BYTES % 4)\n",
+    "                    weights<2>(weight, of, row, j, t);\n",
+    "                else\n",
+    "                    weights<4>(weight, of, row, j, t);\n",
+    "                accumulate(sum, low, weight, of, group, a + block * F::ELEMENTS + F::at(j, t), stride);\n",
+    "                if ((j + 1) % (F::GROUP / 16) == 0 && (!F::SCALED || j + 1 == F::ELEMENTS / 16)) add(sum, of[0].scale(group), of[1].scale(group));\n",
+    "            }\n",
+    "            if (F::OFFSET) add(low, of[0].lowest(), of[1].lowest());\n",
+    "        }\n",
+    "    }\n",
+    "    template <int A> static IND_INLINE void weights(unsigned (&weight)[4], const F (&of)[2], const unsigned char *row, int j, int t) {\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int r = 0; r < 2; r++) {\n",
+    "            ind_expand<F, BF16, RAW>(F::template bytes<A>(row + r * 8 * SLOT, j, t), weight[r], weight[r + 2]);\n",
+    "            if (!F::SCALED) continue;\n",
+    "            const unsigned factor = of[r].template factor<BF16>(j / (F::GROUP / 16));\n",
+    "            const unsigned less = RAW ? ind_fma2<BF16>(factor, ind_magic<BF16>(0) | 0x80008000u, 0x80008000u) : 0x80008000u;\n",
+    "            weight[r] = ind_fma2<BF16>(weight[r], factor, less);\n",
+    "            weight[r + 2] = ind_fma2<BF16>(weight[r + 2], factor, less);\n",
+    "        }\n",
+    "    }\n",
+    "    static IND_INLINE void accumulate(float (&sum)[TILES][4], float (&low)[TILES][4], const unsigned (&weight)[4], const F (&of)[2], int group, const unsigned short *a, int stride) {\n",
+    "        const unsigned bias = ind_magic<BF16>(F::BIAS) | 0x80008000u, biases[4] = {bias, bias, bias, bias};\n",
+    "        unsigned other[2] = {};\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int r = 0; r < 2 && (F::OFFSET || F::ZERO); r++) other[r] = F::ZERO ? of[r].template zero<BF16>(group) : of[r].template low<BF16>(group);\n",
+    "        const unsigned others[4] = {other[0], other[1], other[0], other[1]};\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int tile = 0; tile < TILES; tile++) {\n",
+    "            const ind_vec<unsigned short, 4> v = ind_load<4>(a + tile * 8 * stride);\n",
+    "            const unsigned from_a[2] = {v.word[0], v.word[1]};\n",
+    "            if (F::OFFSET) ind_mma<BF16>(low[tile], others, from_a);\n",
+    "            if (F::ZERO) ind_mma<BF16>(sum[tile], others, from_a);\n",
+    "            if (FOLD) ind_mma<BF16>(sum[tile], biases, from_a);\n",
+    "            ind_mma<BF16>(sum[tile], weight, from_a);\n",
+    "        }\n",
+    "    }\n",
+    "    // Adds sums times the factors of the lane's two rows of weights. Of one row of a, the even columns are enough.\n",
+    "    IND_INLINE void add(const float (&sum)[TILES][4], float s0, float s1) {\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int tile = 0; tile < TILES; tile++) {\n",
+    "            _Pragma(\"unroll\")\n",
+    "            for (int i = 0; i < 4; i += ROWS == 1 ? 2 : 1) acc[tile][i] += (i < 2 ? s0 : s1) * sum[tile][i];\n",
+    "        }\n",
+    "    }\n",
+    "    // Spreads the sums: part[warp along k][row of a][column].\n",
+    "    IND_INLINE void finish(float *part) {\n",
+    "        const int warp = threadIdx.x / 32, lane = threadIdx.x & 31, col = warp / WARPS_K * 16 + lane / 4;\n",
+    "        __syncthreads();\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < TILES * 4; i++) {\n",
+    "            const int row = i / 4 * 8 + lane % 4 * 2 + i % 2;\n",
+    "            if (row < ROWS) part[(warp % WARPS_K * ROWS + row) * COLS + col + (i & 2) * 4] = acc[i / 4][i % 4];\n",
+    "        }\n",
+    "        __syncthreads();\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_I8[] = {
+    "// Bytes in two's complement.\n",
+    "struct ind_packed_i8 : ind_packed_format {\n",
+    "    static constexpr int ELEMENTS = 256, BYTES = 256, GROUP = 256;\n",
+    "    static constexpr bool WIDE = true;\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *, side, int) {\n",
+    "    }\n",
+    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "        return ind_word<4>(block + j / 2 * 32 + 8 * t + j % 2 * 4);\n",
+    "    }\n",
+    "    static IND_INLINE int at(int j, int t) {\n",
+    "        return j / 2 * 32 + 8 * t + j % 2 * 4;\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_Q8_0[] = {
+    "struct ind_packed_q8_0 : ind_packed_format {\n",
+    "    static constexpr int ELEMENTS = 32, BYTES = 34, GROUP = 32;\n",
+    "    static constexpr bool WIDE = true;\n",
+    "    float d;\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *block, side, int) {\n",
+    "        d = ind_f16_at(block);\n",
+    "    }\n",
+    "    IND_INLINE float scale(int) const {\n",
+    "        return d;\n",
+    "    }\n",
+    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "        return ind_word<A + 2>(block + 2 + 16 * j + 4 * t);\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_Q4[] = {
+    "// q4_0 and q4_1, q5_0 and q5_1: d, for some the lowest value, for some a fifth bit of each element.\n",
+    "template <bool LOWEST, bool FIFTH> struct ind_packed_q4 : ind_packed_format {\n",
+    "    static constexpr int FIRST = 2 + 2 * LOWEST + 4 * FIFTH, ELEMENTS = 32, BYTES = FIRST + 16, GROUP = 32;\n",
+    "    static constexpr int BIAS = LOWEST ? 0 : FIFTH ? 16 : 8;\n",
+    "    static constexpr bool OFFSET = LOWEST;\n",
+    "    float d, m;\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *block, side, int) {\n",
+    "        d = ind_f16_at(block);\n",
+    "        m = LOWEST ? ind_f16_at(block + 2) : 0.0f;\n",
+    "    }\n",
+    "    IND_INLINE float scale(int) const {\n",
+    "        return d;\n",
+    "    }\n",
+    "    IND_INLINE float lowest() const {\n",
+    "        return m;\n",
+    "    }\n",
+    "    template <bool BF16> IND_INLINE unsigned low(int) const {\n",
+    "        return BF16 ? 0x3f803f80u : 0x3c003c00u;\n",
+    "    }\n",
+    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "        const unsigned low = ind_word<A + FIRST>(block + FIRST + 4 * t) >> 4 * j & 0x0f0f0f0fu;\n",
+    "        if (!FIFTH) return low;\n",
+    "        return low | ind_spread_bits(ind_word<A + FIRST>(block + FIRST - 4) >> (16 * j + 4 * t)) << 4;\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_Q45_K[] = {
+    "// q4_k and, with a fifth bit, q5_k: scales and lowest values of 6 bits.\n",
+    "template <bool FIFTH> struct ind_packed_q45_k : ind_packed_format {\n",
+    "    static constexpr int FIRST = 16 + 32 * FIFTH, ELEMENTS = 256, BYTES = FIRST + 128, GROUP = 32;\n",
+    "    static constexpr bool OFFSET = true;\n",
+    "    float d, m;\n",
+    "    unsigned s[2], o[2];\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *block, side, int) {\n",
+    "        const unsigned x = ind_word<4>(block + 4), y = ind_word<4>(block + 8), z = ind_word<4>(block + 12);\n",
+    "        d = ind_f16_at(block);\n",
+    "        m = -ind_f16_at(block + 2);\n",
+    "        s[0] = x & 0x3f3f3f3fu;\n",
+    "        o[0] = y & 0x3f3f3f3fu;\n",
+    "        s[1] = (z & 0x0f0f0f0fu) | (x >> 2 & 0x30303030u);\n",
+    "        o[1] = (z >> 4 & 0x0f0f0f0fu) | (y >> 2 & 0x30303030u);\n",
+    "    }\n",
+    "    IND_INLINE float scale(int group) const {\n",
+    "        return d * ind_byte_float<0>(s[group / 4], group % 4);\n",
+    "    }\n",
+    "    IND_INLINE float lowest() const {\n",
+    "        return m;\n",
+    "    }\n",
+    "    template <bool BF16> IND_INLINE unsigned low(int group) const {\n",
+    "        return ind_byte_pair<BF16, 0>(o[group / 4], group % 4);\n",
+    "    }\n",
+    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "        const int in = j % 2 * 16 + 4 * t;\n",
+    "        const unsigned low = ind_word<4>(block + FIRST + j / 4 * 32 + in) >> j / 2 % 2 * 4 & 0x0f0f0f0fu;\n",
+    "        return FIFTH ? low | (ind_word<4>(block + 16 + in) >> j / 2 & 0x01010101u) << 4 : low;\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_Q2_K[] = {
+    "// The elements of a lane in 4 steps are one group of 16.\n",
+    "struct ind_packed_q2_k : ind_packed_format {\n",
+    "    static constexpr int ELEMENTS = 256, BYTES = 84, GROUP = 64, STEP = 512;\n",
+    "    static constexpr bool OFFSET = true, SCALED = true;\n",
+    "    float d, m;\n",
+    "    unsigned s[4];\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *block, side, int t) {\n",
+    "        d = ind_f16_at(block + 80);\n",
+    "        m = -ind_f16_at(block + 82);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < 4; i++) s[i] = ind_word<A>(block + 4 * i) >> 8 * t;\n",
+    "    }\n",
+    "    IND_INLINE float scale(int) const {\n",
+    "        return d;\n",
+    "    }\n",
+    "    IND_INLINE float lowest() const {\n",
+    "        return m;\n",
+    "    }\n",
+    "    template <bool BF16> IND_INLINE unsigned factor(int group) const {\n",
+    "        return ind_byte_pair<BF16, 0>(s[group] & 15u, 0);\n",
+    "    }\n",
+    "    template <bool BF16> IND_INLINE unsigned low(int group) const {\n",
+    "        return ind_byte_pair<BF16, 0>(s[group] >> 4 & 15u, 0);\n",
+    "    }\n",
+    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "        const unsigned word = ind_word<A>(block + 16 + j / 8 * 32 + t % 2 * 16 + j % 4 * 4) >> t / 2 * 2;\n",
+    "        return word >> j / 4 % 2 * 4 & 0x03030303u;\n",
+    "    }\n",
+    "    static IND_INLINE int at(int j, int t) {\n",
+    "        return j / 4 * 64 + 16 * t + j % 4 * 4;\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_Q3_K[] = {
+    "// The same; |byte - 4| times a scale of 6 bits has at most 8 bits.\n",
+    "struct ind_packed_q3_k : ind_packed_format {\n",
+    "    static constexpr int ELEMENTS = 256, BYTES = 110, GROUP = 64, BIAS = 4;\n",
+    "    static constexpr bool SCALED = true;\n",
+    "    float d;\n",
+    "    unsigned s[4];\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *block, side, int t) {\n",
+    "        const unsigned x = ind_word<2>(block + 96), y = ind_word<2>(block + 100), z = ind_word<2>(block + 104);\n",
+    "        d = ind_f16_at(block + 108);\n",
+    "        s[0] = ((x & 0x0f0f0f0fu) | (z << 4 & 0x30303030u)) >> 8 * t;\n",
+    "        s[1] = ((y & 0x0f0f0f0fu) | (z << 2 & 0x30303030u)) >> 8 * t;\n",
+    "        s[2] = ((x >> 4 & 0x0f0f0f0fu) | (z & 0x30303030u)) >> 8 * t;\n",
+    "        s[3] = ((y >> 4 & 0x0f0f0f0fu) | (z >> 2 & 0x30303030u)) >> 8 * t;\n",
+    "    }\n",
+    "    IND_INLINE float scale(int) const {\n",
+    "        return d;\n",
+    "    }\n",
+    "    template <bool BF16> IND_INLINE unsigned factor(int group) const {\n",
+    "        return ind_byte_pair<BF16, 32>(s[group], 0);\n",
+    "    }\n",
+    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "        const unsigned word = ind_word<2>(block + 32 + j / 8 * 32 + t % 2 * 16 + j % 4 * 4) >> t / 2 * 2;\n",
+    "        const unsigned high = ind_word<2>(block + t % 2 * 16 + j % 4 * 4) >> t / 2;\n",
+    "        return (word >> j / 4 % 2 * 4 & 0x03030303u) | (high >> j / 4 * 2 & 0x01010101u) << 2;\n",
+    "    }\n",
+    "    static IND_INLINE int at(int j, int t) {\n",
+    "        return j / 4 * 64 + 16 * t + j % 4 * 4;\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_Q6_K[] = {
+    "struct ind_packed_q6_k : ind_packed_format {\n",
+    "    static constexpr int ELEMENTS = 256, BYTES = 210, GROUP = 16, BIAS = 32;\n",
+    "    float d;\n",
+    "    unsigned s[4];\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *block, side, int) {\n",
+    "        d = ind_f16_at(block + 208);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < 4; i++) s[i] = ind_word<2>(block + 192 + 4 * i) ^ 0x80808080u;\n",
+    "    }\n",
+    "    IND_INLINE float scale(int group) const {\n",
+    "        return d * ind_byte_float<128>(s[group / 4], group % 4);\n",
+    "    }\n",
+    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "        const int quarter = j % 8 / 2, in = j % 2 * 16 + 4 * t;\n",
+    "        const unsigned low = ind_word<2>(block + j / 8 * 64 + quarter % 2 * 32 + in) >> quarter / 2 * 4 & 0x0f0f0f0fu;\n",
+    "        const unsigned high = ind_word<2>(block + 128 + j / 8 * 32 + in);\n",
+    "        return ind_and_or(quarter < 2 ? high << (4 - 2 * quarter) : high >> (2 * quarter - 4), 0x30303030u, low);\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_IQ4[] = {
+    "// The 16 values of IQ4_NL, in two's complement.\n",
+    "static IND_INLINE unsigned ind_iq4_values(unsigned n) {\n",
+    "    return ind_lookup(n, 0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u);\n",
+    "}\n",
+    "// Bytes of a word's low or high halves.\n",
+    "static IND_INLINE unsigned ind_iq4_bytes(unsigned word, int high) {\n",
+    "    return __byte_perm(ind_iq4_values(word), ind_iq4_values(word >> 16), high ? 0x7531 : 0x6420);\n",
+    "}\n",
+    "struct ind_packed_iq4_nl : ind_packed_format {\n",
+    "    static constexpr int ELEMENTS = 32, BYTES = 18, GROUP = 32;\n",
+    "    static constexpr bool WIDE = true;\n",
+    "    float d;\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *block, side, int) {\n",
+    "        d = ind_f16_at(block);\n",
+    "    }\n",
+    "    IND_INLINE float scale(int) const {\n",
+    "        return d;\n",
+    "    }\n",
+    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "        return ind_iq4_bytes(ind_word<A + 2>(block + 2 + 4 * t), j);\n",
+    "    }\n",
+    "};\n",
+    "struct ind_packed_iq4_xs : ind_packed_format {\n",
+    "    static constexpr int ELEMENTS = 256, BYTES = 136, GROUP = 32;\n",
+    "    static constexpr bool WIDE = true;\n",
+    "    float d;\n",
+    "    unsigned low_bits, high_bits;\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *block, side, int) {\n",
+    "        d = ind_f16_at(block);\n",
+    "        high_bits = *reinterpret_cast<const unsigned short *>(block + 2);\n",
+    "        low_bits = ind_word<4>(block + 4);\n",
+    "    }\n",
+    "    IND_INLINE float scale(int group) const {\n",
+    "        return d * (float)((int)((low_bits >> 4 * group & 15u) | (high_bits >> 2 * group & 3u) << 4) - 32);\n",
+    "    }\n",
+    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "        return ind_iq4_bytes(ind_word<4>(block + 8 + j / 2 * 16 + 4 * t), j % 2);\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_INT4[] = {
+    "// 4 elements of a word of 8 that lie in the order of their bits.\n",
+    "struct ind_packed_nibbles : ind_packed_format {\n",
+    "    static constexpr int ELEMENTS = 256, BYTES = 128;\n",
+    "    static constexpr bool BESIDE = true;\n",
+    "    static IND_INLINE int at(int j, int t) {\n",
+    "        return j / 2 * 32 + 8 * t + j % 2 * 4;\n",
+    "    }\n",
+    "};\n",
+    "// Two's complement, or minus a zero point of type Z. SCALE: 4 f32, 2 f16, 1 bf16.\n",
+    "template <int SCALE, int SIZE, typename Z> struct ind_packed_int4 : ind_packed_nibbles {\n",
+    "    static constexpr int GROUP = SIZE, GROUPS = ELEMENTS / SIZE;\n",
+    "    static constexpr bool ZERO = sizeof(Z) == 1;\n",
+    "    static constexpr int BIAS = ZERO ? 0 : 8;\n",
+    "    struct side {\n",
+    "        float scale[GROUPS];\n",
+    "        int zero[GROUPS];\n",
+    "    } with;\n",
+    "    static IND_INLINE side load(const unsigned char *scales, const unsigned char *zeros, int step) {\n",
+    "        side s = {};\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < GROUPS; i++) {\n",
+    "            const int at = step * GROUPS + i;\n",
+    "            const unsigned short half = SCALE == 4 ? 0 : reinterpret_cast<const unsigned short *>(scales)[at];\n",
+    "            s.scale[i] = SCALE == 4 ? reinterpret_cast<const float *>(scales)[at] : SCALE == 2 ? ind_f16_to_f32(half) : ind_bf16_to_f32(half);\n",
+    "            s.zero[i] = ZERO ? reinterpret_cast<const Z *>(zeros)[at] : 0;\n",
+    "        }\n",
+    "        return s;\n",
+    "    }\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *, const side &x, int) {\n",
+    "        with = x;\n",
+    "    }\n",
+    "    IND_INLINE float scale(int group) const {\n",
+    "        return with.scale[group];\n",
+    "    }\n",
+    "    template <bool BF16> IND_INLINE unsigned zero(int group) const {\n",
+    "        return ind_int_pair<BF16>(-with.zero[group]);\n",
+    "    }\n",
+    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "        const unsigned word = ind_word<4>(block + j / 2 * 16 + 4 * t), flip = ZERO ? 0 : 0x08080808u;\n",
+    "        const unsigned even = ind_and_xor(word, 0x0f0f0f0fu, flip), odd = ind_and_xor(word >> 4, 0x0f0f0f0fu, flip);\n",
+    "        return __byte_perm(even, odd, j % 2 ? 0x7362 : 0x5140);\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_E2M1[] = {
+    "// Twice the values of e2m1, plus 12.\n",
+    "static IND_INLINE unsigned ind_e2m1_bytes(unsigned word) {\n",
+    "    return ind_lookup(word, 0x0f0e0d0cu, 0x18141210u, 0x090a0b0cu, 0x00040608u);\n",
+    "}\n",
+    "struct ind_packed_mxfp4 : ind_packed_nibbles {\n",
+    "    static constexpr int GROUP = 32, BIAS = 12;\n",
+    "    typedef ind_vec<unsigned char, 8> side;\n",
+    "    side exponent;\n",
+    "    static IND_INLINE side load(const unsigned char *scales, const unsigned char *, int step) {\n",
+    "        return ind_load<8>(scales + step * 8);\n",
+    "    }\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *, const side &x, int) {\n",
+    "        exponent = x;\n",
+    "    }\n",
+    "    // 2^(e - 127) / 2; 255 is NaN.\n",
+    "    IND_INLINE float scale(int group) const {\n",
+    "        const unsigned e = exponent.at[group], bits = e ? e << 23 : 0x400000u;\n",
+    "        return 0.5f * __uint_as_float(e == 255 ? 0x7fc00000u : bits);\n",
+    "    }\n",
+    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "        return ind_e2m1_bytes(ind_word<4>(block + j / 2 * 16 + 4 * t) >> j % 2 * 16);\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PACKED_NVFP4[] = {
+    "struct ind_packed_nvfp4 : ind_packed_nibbles {\n",
+    "    static constexpr int GROUP = 16, BIAS = 12;\n",
+    "    typedef ind_vec<unsigned char, 16> side;\n",
+    "    side with;\n",
+    "    static IND_INLINE side load(const unsigned char *scales, const unsigned char *, int step) {\n",
+    "        return ind_load<16>(scales + step * 16);\n",
+    "    }\n",
+    "    template <int A> IND_INLINE void read(const unsigned char *, const side &x, int) {\n",
+    "        with = x;\n",
+    "    }\n",
+    "    IND_INLINE float scale(int group) const {\n",
+    "        return 0.5f * ind_f8e4m3fn_to_f32(with.at[group]);\n",
+    "    }\n",
+    "    template <int A> static IND_INLINE unsigned bytes(const unsigned char *block, int j, int t) {\n",
+    "        return ind_e2m1_bytes(*reinterpret_cast<const unsigned short *>(block + 8 * j + 2 * t));\n",
+    "    }\n",
+    "    static IND_INLINE int at(int j, int t) {\n",
+    "        return 16 * j + 4 * t;\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+/* clang-format on */
+
 /* ======================================================================================== src/cuda/prelude/scan.cuh */
 // Scans along rows and across blocks.
 /* clang-format off */
@@ -2758,6 +3386,18 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
+    X(PACKED, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_BF16, IND__CG_BULK_COPY, IND__CG_MMA_F16, IND__CG_MMA_BF16)) \
+    X(PACKED_I8, 0)                                                                                    \
+    X(PACKED_Q8_0, 0)                                                                                  \
+    X(PACKED_Q4, 0)                                                                                    \
+    X(PACKED_Q45_K, 0)                                                                                 \
+    X(PACKED_Q2_K, 0)                                                                                  \
+    X(PACKED_Q3_K, 0)                                                                                  \
+    X(PACKED_Q6_K, 0)                                                                                  \
+    X(PACKED_IQ4, 0)                                                                                   \
+    X(PACKED_INT4, 0)                                                                                  \
+    X(PACKED_E2M1, IND__CG_NEEDS(IND__CG_PACKED_INT4))                                                 \
+    X(PACKED_NVFP4, IND__CG_NEEDS(IND__CG_PACKED_E2M1, IND__CG_F8E4M3FN))                              \
     X(SCAN_SUM, 0)                                                                                     \
     X(SCAN_PROD, 0)                                                                                    \
     X(SCAN_LOG, 0)                                                                                     \
@@ -2783,7 +3423,7 @@ enum {
 _Static_assert(IND__CG_NUM_PRELUDE <= IND__CG_MAX_PRELUDE, "prelude functions are bits of ind__prelude_set");
 
 static const struct {
-    uint8_t needs[4];        /* up to the first IND__CG_NO_PIECE */
+    uint8_t needs[6];        /* up to the first IND__CG_NO_PIECE */
     const char *const *line; /* up to NULL */
 } cg__prelude[] = {{{0}, NULL},
 #define X(name, needs) {{needs}, cg__prelude_##name},
@@ -2831,6 +3471,7 @@ static const cg__op_template cg__op_templates[] = {
     {IND_LOOP_SCAN, NULL, NULL, NULL, NULL},
     {IND_LOOP_STATE, NULL, NULL, NULL, NULL},
     {IND_LOOP_PAIR, NULL, NULL, NULL, NULL},
+    {IND_LOOP_PACKED, "$0", NULL, NULL, NULL},
     {IND_LOOP_CAST, NULL, NULL, NULL, NULL},
     {IND_LOOP_ROUND_F16, "ind_f16_to_f32(ind_f32_to_f16($0))", "ind_f16_to_f32(ind_f32_to_f16((float)$0))", NULL, NULL},
     {IND_LOOP_ROUND_F8E4M3FN, "ind_f8e4m3fn_to_f32(ind_f32_to_f8e4m3fn($0))",
@@ -3843,7 +4484,8 @@ static void cg__each_use(const ind__writer *w, uint32_t i, void (*f)(void *self,
                          void *self) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op == IND_LOOP_STORE) f(self, i, cg__stored_value(w, i));
-    for (int k = inst->op == IND_LOOP_STORE; k < IND__MAX_ARGS; k++)
+    const int args = inst->op == IND_LOOP_PACKED ? 1 : IND__MAX_ARGS; /* the others are there for templates */
+    for (int k = inst->op == IND_LOOP_STORE; k < args; k++)
         if (inst->arg[k]) f(self, i, inst->arg[k]);
     uint32_t num =
         inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index; /* an INDIRECT's second entry is its own symbol */
@@ -9420,6 +10062,17 @@ typedef struct cg__mm_operand {
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
 } cg__mm_operand;
 
+/* Packed weights, as b; see packed.c. LOADs: 0: none. */
+typedef struct cg__mm_packed {
+    int format;              /* ind__quantised, or IND__NUM_QUANTISED for i8 */
+    int group;               /* elements per scale, if scales have a tensor of their own */
+    int elements, bytes;     /* of a block */
+    uint32_t load;           /* of the first byte of a block */
+    uint32_t scale, zero;    /* of the element's scale and zero point */
+    uint32_t factor;         /* value that a column's sums are multiplied by */
+    ind__tensor_map map;     /* of the bytes */
+} cg__mm_packed;
+
 typedef struct cg__mm_problem {
     cg__mm_operand a, b;
     int m, n, k; /* domain variables, -1: none */
@@ -9428,8 +10081,10 @@ typedef struct cg__mm_problem {
     ind_dtype sum;           /* type of the result of DOT */
     ind__tensor_map *map[2]; /* of a and b; not set if there is a reason: */
     const char *no_maps;
+    const cg__mm_packed *packed; /* of b; NULL if there is a reason: */
+    const char *no_packed;
     bool unsplit;  /* blocks cannot share a tile */
-    int few_rows;  /* rows of a tile that has them all: 1 or 2; 0: there may be more */
+    int few_rows;  /* rows of a tile that has them all: up to 2, of packed weights up to 16; 0: there may be more */
     bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
@@ -9812,11 +10467,24 @@ static double cg__mm_read_cost(const cg__mm_template *x, const cg__mm_problem *p
            replaced * t->product_latency / 3;
 }
 
+/* Instructions per element of b that a thread computes from packed weights, one by one. */
+static double cg__mm_unpack_instructions(const cg__mm_problem *p, const ind_thresholds *t) {
+    if (!p->packed) return 0;
+    return p->packed->format == IND__NUM_QUANTISED ? t->computed_instructions : t->unpack_instructions;
+}
+
+/* Cycles in which the blocks of an SM compute their tiles of packed weights, of 128 instructions per cycle. */
+static double cg__mm_unpack_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target) {
+    const double steps = cg__mm_blocks_per_sm(p, c, target) * cg__mm_hinted_steps(p, c);
+    return steps * c->tile_k * c->tile_n * cg__mm_unpack_instructions(p, &target->thresholds) / 128;
+}
+
 /* Estimated cycles: the larger of cg__mm_tile_cost and cg__mm_read_cost, plus the exchange of sums. Of configurations
    that memory limits equally, the one with less work is cheaper. */
 static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                           const ind_target *target) {
-    const double floor = cg__mm_read_cost(x, p, c, target), cost = cg__mm_tile_cost(x, p, c, target);
+    const double floor = cg__mm_read_cost(x, p, c, target);
+    const double cost = cg__mm_tile_cost(x, p, c, target) + cg__mm_unpack_cost(p, c, target);
     return (cost > floor ? cost : floor + cost / 64) + cg__mm_split_cost(p, c, target);
 }
 
@@ -9834,6 +10502,8 @@ static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v)
    columns. */
 static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
     ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
+    if (v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED)
+        rows = ind_int(columns.context, 1);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
     blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
@@ -10740,9 +11410,14 @@ static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
 /* The argument of operand number i; its map is NULL if the kernel has none. */
 static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
     const cg__mm_problem *p = w->plan->matmul;
+    if (w->variant->strategy == IND_STRATEGY_MATMUL_PACKED && i)
+        return (ind__kernel_arg){.kind = IND__ARG_TENSOR_MAP,
+                                 .buffer = cg__inst(w, p->packed->load)->source,
+                                 .map = &p->packed->map,
+                                 .part = 1};
     if (w->variant->strategy != IND_STRATEGY_MATMUL_TMA) return (ind__kernel_arg){0};
     return (ind__kernel_arg){
-        .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, i ? p->b.load : p->a.load)->source, .map = p->map[i]};
+        .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, i ? p->b.load : p->a.load)->source, .map = p->map[i], .part = (uint32_t)i};
 }
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
@@ -11451,16 +12126,18 @@ static const cg__mm_config cg__mm_rows_configs[] = {
 
 /* Most rows, and bytes of shared memory for a. With 8 rows of 4096 x 4096 bf16 tensor cores were faster: 20 us, 23 here
    (H100). */
-enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10 };
+enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10, MM_PACKED_ROWS = 64 };
 
 /* Sets p->few_rows: from the bound of m, or from its hint, if the variant may have a guard. */
 static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
+    const int64_t few = p->packed ? MM_PACKED_ROWS : MM_MOST_ROWS;
     int64_t least, most;
     ind__known_bounds(p->size_m, &least, &most);
-    if (least > MM_MOST_ROWS) return;
-    if (most > MM_MOST_ROWS) {
+    if (least > few) return;
+    if (most > few) {
         if (!(d->assume & IND__ASSUME_FEW_ROWS) || d->w.schedule->program->batch_invariant) return;
-        most = ind_hint(p->size_m) <= MM_MOST_ROWS ? ind_hint(p->size_m) : 1;
+        const int64_t hint = ind_hint(p->size_m);
+        most = p->packed && d->variant->range.to ? d->variant->range.to : hint <= few ? hint : 1;
     }
     p->few_rows = 1;
     while (p->few_rows < most) p->few_rows *= 2;
@@ -11478,7 +12155,7 @@ static void cg__mm_guard_rows(cg__decider *d, const cg__mm_problem *p) {
 static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *t) {
     int64_t k;
     (void)t;
-    if (!p->few_rows) return "it may have more than 2 rows";
+    if (!p->few_rows || p->few_rows > MM_MOST_ROWS) return "it may have more than 2 rows";
     if (!cg__mm_can_mma(p)) return "its operands are not f16 or bf16";
     if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
@@ -11532,7 +12209,8 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
                           (c->warps_n ? c->tile_n / c->warps_n : 1);
     const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
-    const double multiply = elements * (1 + c->tile_m + (p->b.computed ? 4 : 0)) / t->fma_rate;
+    const double unpack = p->packed ? cg__mm_unpack_instructions(p, t) : t->computed_instructions;
+    const double multiply = elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate;
     const double slowest = read > wait ? read : wait;
     return (slowest > multiply ? slowest : multiply) + (t->product_start + t->product_latency) * ceil(per_sm / fit);
 }
@@ -11547,6 +12225,371 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
                                             .cost = cg__mm_rows_cost,
                                             .alignment = 16,
                                             .main_loop = cg__mm_rows_main_loop};
+
+/* ================================================================================= src/cuda/templates/gemm/packed.c */
+/* Products of up to 64 rows with packed weights: b is a PACKED value, or i8, with rows along k, perhaps times a factor
+   of the column. Bulk copies bring the bytes of 16 rows of b and a step of k to a ring of each warp. Tensor cores
+   multiply what the warp dequantises in registers. The weights are not rounded to the operand's type: an integer times
+   its group's scale, which is multiplied in f32. */
+
+/* ---- the problem ---- */
+
+/* The type of a format in the prelude and the function that declares it; see packed.cuh. */
+static const struct {
+    const char *type;
+    int function, step;
+} cg__packed_formats[IND__NUM_QUANTISED + 1] = {
+    [IND__QUANTISED_Q8_0] = {"ind_packed_q8_0", IND__CG_PACKED_Q8_0, 256},
+    [IND__QUANTISED_Q4_0] = {"ind_packed_q4<false, false>", IND__CG_PACKED_Q4, 256},
+    [IND__QUANTISED_Q4_1] = {"ind_packed_q4<true, false>", IND__CG_PACKED_Q4, 256},
+    [IND__QUANTISED_Q5_0] = {"ind_packed_q4<false, true>", IND__CG_PACKED_Q4, 256},
+    [IND__QUANTISED_Q5_1] = {"ind_packed_q4<true, true>", IND__CG_PACKED_Q4, 256},
+    [IND__QUANTISED_Q2_K] = {"ind_packed_q2_k", IND__CG_PACKED_Q2_K, 512},
+    [IND__QUANTISED_Q3_K] = {"ind_packed_q3_k", IND__CG_PACKED_Q3_K, 256},
+    [IND__QUANTISED_Q4_K] = {"ind_packed_q45_k<false>", IND__CG_PACKED_Q45_K, 256},
+    [IND__QUANTISED_Q5_K] = {"ind_packed_q45_k<true>", IND__CG_PACKED_Q45_K, 256},
+    [IND__QUANTISED_Q6_K] = {"ind_packed_q6_k", IND__CG_PACKED_Q6_K, 256},
+    [IND__QUANTISED_IQ4_NL] = {"ind_packed_iq4_nl", IND__CG_PACKED_IQ4, 256},
+    [IND__QUANTISED_IQ4_XS] = {"ind_packed_iq4_xs", IND__CG_PACKED_IQ4, 256},
+    [IND__QUANTISED_INT4] = {"ind_packed_int4", IND__CG_PACKED_INT4, 256},
+    [IND__QUANTISED_MXFP4] = {"ind_packed_mxfp4", IND__CG_PACKED_E2M1, 256},
+    [IND__QUANTISED_NVFP4] = {"ind_packed_nvfp4", IND__CG_PACKED_NVFP4, 256},
+    [IND__NUM_QUANTISED] = {"ind_packed_i8", IND__CG_PACKED_I8, 256},
+};
+
+/* Elements of k in a step. */
+static int cg__mm_packed_step(const cg__mm_packed *b) {
+    return cg__packed_formats[b->format].step;
+}
+
+/* Bytes from one row to the next in a ring; see ind_packed_product. */
+static int cg__mm_packed_slot(const cg__mm_packed *b) {
+    const int bytes = cg__mm_packed_step(b) / b->elements * b->bytes;
+    const int alignment = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 2;
+    return ((bytes + 31 - alignment) / 16 | 1) * 16;
+}
+
+/* The LOAD whose value i is, converted or not; 0: it is none, or under a mask. */
+static uint32_t cg__mm_plain_load(const ind__writer *w, uint32_t i) {
+    while (cg__inst(w, i)->op == IND_LOOP_CAST) i = cg__inst(w, i)->arg[0];
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] ? i : 0;
+}
+
+/* Steps over products with a factor that is the same along k; *factor: 0: none. */
+static uint32_t cg__mm_without_factor(const ind__writer *w, const cg__mm_problem *p, uint32_t i, uint32_t *factor) {
+    *factor = 0;
+    if (cg__inst(w, i)->op != IND_LOOP_MUL || p->k < 0) return i;
+    for (int side = 0; side < 2; side++) {
+        if (w->plan->varies[cg__inst(w, i)->arg[side]] >> p->k & 1) continue;
+        *factor = cg__inst(w, i)->arg[side];
+        return cg__inst(w, i)->arg[!side];
+    }
+    return i;
+}
+
+/* The index of a LOAD as row(n) + k / elements * each: its stride along n and its value at 0. False: it has another
+   form. */
+static bool cg__mm_packed_index(const ind__writer *w, const cg__mm_problem *p, uint32_t load, int elements, int each,
+                                ind_expr *stride, ind_expr *offset) {
+    const ind__loops *x = &w->plan->domain;
+    const ind_expr k = x->var[p->k];
+    ind_expr e = cg__index_of(w, load), of_k = ind_expr_mul(k, ind_int(w->context, elements)), step;
+    if (ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return false;
+    e = ind__substitute(e, &k, &of_k, 1);
+    if (!ind__affine(e, k, &step, &e) || !ind_known_eq(step, ind_int(w->context, each))) return false;
+    if (!ind__affine(e, x->var[p->n], stride, &e)) return false;
+    for (int v = 0; v < x->rank + x->rrank; v++)
+        if (ind__expr_depends(e, x->var[v])) return false;
+    *offset = e;
+    return true;
+}
+
+/* The map of the bytes, as 16-bit words: along k, then the rows. */
+static const char *cg__mm_packed_map(const ind__writer *w, const cg__mm_problem *p, const cg__mm_packed *b,
+                                     ind__tensor_map *map) {
+    const ind_expr two = ind_int(w->context, 2);
+    ind_expr stride, offset, row;
+    if (!cg__mm_packed_index(w, p, b->load, b->elements, b->bytes, &stride, &offset))
+        return "the packed weights are no rows of blocks along k";
+    if (!ind_known_multiple(stride, 16) || !ind_known_multiple(offset, 2))
+        return "the rows of packed weights are not aligned to 16 bytes";
+    row = ind_expr_mul(ind_expr_floordiv(p->size_k, ind_int(w->context, b->elements)), ind_int(w->context, b->bytes));
+    *map = (ind__tensor_map){.dtype = IND_F16, .offset = ind_expr_floordiv(offset, two)};
+    const char *no = cg__is_declared(offset) ? NULL : "the offset of the packed weights depends on data";
+    if (!no) no = cg__mm_add_dim(map, ind_expr_floordiv(row, two), ind_int(w->context, 1), cg__mm_packed_slot(b) / 2);
+    if (!no) no = cg__mm_add_dim(map, p->size_n, ind_expr_floordiv(stride, two), 16);
+    return no;
+}
+
+/* Checks a tensor of scales or zero points: one element per group, in rows along k. */
+static bool cg__mm_packed_beside(const ind__writer *w, const cg__mm_problem *p, const cg__mm_packed *b, uint32_t load,
+                                 int64_t bytes) {
+    ind_expr stride, offset;
+    if (!load || !cg__mm_packed_index(w, p, load, b->group, 1, &stride, &offset)) return false;
+    return ind_known_multiple(stride, bytes) && ind_known_multiple(offset, bytes);
+}
+
+/* Finds the LOADs of a PACKED value. */
+static const char *cg__mm_packed_value(const ind__writer *w, const cg__mm_problem *p, uint32_t i, cg__mm_packed *b) {
+    static const struct {
+        int elements, bytes;
+    } block[] = {
+#define X(name, text, elements, bytes, scaled) {elements, bytes},
+        IND__QUANTISED_FORMATS(X)
+#undef X
+    };
+    const ind__inst *inst = cg__inst(w, i);
+    b->format = (int)(inst->imm.i & 255);
+    b->group = (int)(inst->imm.i >> 8);
+    b->elements = block[b->format].elements;
+    b->bytes = block[b->format].bytes;
+    b->load = cg__mm_plain_load(w, inst->arg[1]);
+    if (!b->load || cg__memory_dtype(w, b->load) != IND_U8) return "the bytes of the weights are computed";
+    if (!cg__packed_formats[b->format].type) return "the format has no blocks";
+    if (!inst->arg[2]) return NULL;
+    b->scale = cg__mm_plain_load(w, inst->arg[2]);
+    b->zero = inst->arg[3] ? cg__mm_plain_load(w, inst->arg[3]) : 0;
+    const int64_t groups = cg__packed_formats[b->format].step / b->group;
+    const bool vector = b->format != IND__QUANTISED_INT4;
+    if (!cg__mm_packed_beside(w, p, b, b->scale, vector ? groups : 1)) return "the scales are no rows along k";
+    if (inst->arg[3] && (!cg__mm_packed_beside(w, p, b, b->zero, 1) || ind_dtype_bytes(cg__memory_dtype(w, b->zero)) > 1))
+        return "the zero points are no rows of 8-bit integers along k";
+    return ind_known_multiple(p->size_k, cg__packed_formats[b->format].step) ? NULL
+                                                                            : "its depth is no multiple of 256";
+}
+
+/* Sets p->packed, or p->no_packed, the reason why there is none. */
+static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
+    const ind__writer *w = &d->w;
+    cg__mm_packed *b = (cg__mm_packed *)ind__arena_alloc(d->w.arena, sizeof *b);
+    if (!b) {
+        cg__fail(&d->w);
+        return;
+    }
+    *b = (cg__mm_packed){.format = IND__NUM_QUANTISED, .group = 1, .elements = 1, .bytes = 1};
+    p->no_packed = "its weights are not packed";
+    if (!cg__mm_can_mma(p) || !p->b.computed || p->k < 0 || p->n < 0) return;
+    const uint32_t i = cg__mm_without_factor(w, p, p->b.value, &b->factor);
+    if (cg__inst(w, i)->op == IND_LOOP_PACKED) {
+        p->no_packed = cg__mm_packed_value(w, p, i, b);
+    } else {
+        b->load = cg__mm_plain_load(w, i);
+        if (!b->load || cg__memory_dtype(w, b->load) != IND_I8) return;
+        p->no_packed = NULL;
+    }
+    if (!p->no_packed && d->w.target->sm < 90) p->no_packed = "tensor maps exist from sm_90 on";
+    if (!p->no_packed && !(d->assume & IND__ASSUME_MAPS)) p->no_packed = "the variant assumes no tensor maps";
+    if (!p->no_packed) p->no_packed = cg__mm_packed_map(w, p, b, &b->map);
+    if (!p->no_packed) p->packed = b;
+}
+
+/* ---- decisions ---- */
+
+/* Rows along n (warps_n x 16), warps along k in warps_m. */
+static const cg__mm_config cg__mm_packed_configs[] = {
+    {1, 112, 8, 4, 7, 2, 72, 1}, {1, 112, 8, 3, 7, 2, 80, 1}, {1, 112, 8, 2, 7, 2, 96, 1},
+    {1, 128, 8, 4, 8, 2, 64, 1}, {1, 128, 8, 2, 8, 3, 96, 1}, {1, 128, 8, 2, 8, 2, 96, 1},
+    {1, 64, 8, 4, 4, 2, 96, 1},  {1, 64, 8, 2, 4, 2, 96, 1},  {1, 32, 8, 8, 2, 2, 96, 1},
+    {1, 112, 8, 1, 7, 2, 96, 1}, {1, 128, 8, 1, 8, 2, 96, 1}, {1, 64, 8, 1, 4, 2, 96, 1},
+    {1, 32, 8, 4, 2, 2, 96, 1},  {1, 48, 8, 8, 3, 2, 80, 1},  {1, 16, 8, 8, 1, 2, 96, 1},
+};
+
+static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
+    (void)t;
+    int64_t k, batch;
+    if (p->no_packed) return p->no_packed;
+    if (!p->few_rows) return "it may have more than 64 rows";
+    if (!ind_expr_is_int(p->size_k, &k)) return "its depth is not constant";
+    if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
+    return p->a.computed ? "a is computed as it is loaded" : NULL;
+}
+
+static int cg__mm_packed_threads(const cg__mm_config *c) {
+    return 32 * c->warps_m * c->warps_n;
+}
+
+/* The rings and their mbarriers. */
+static int64_t cg__mm_packed_ring(const cg__mm_problem *p, int warps, int stages) {
+    return (int64_t)warps * stages * (cg__mm_packed_slot(p->packed) * 16 + 8);
+}
+
+/* Elements of k of which a is in shared memory: all, or as many steps of all warps as fit. */
+static int64_t cg__mm_packed_depth(const cg__mm_problem *p, int rows, int warps_m, int warps_n, int stages,
+                                   int64_t shared) {
+    const int64_t step = cg__mm_packed_step(p->packed), left = shared - cg__mm_packed_ring(p, warps_m * warps_n, stages);
+    int64_t k = 0;
+    (void)ind_expr_is_int(p->size_k, &k);
+    const int64_t all = (k + step - 1) / step * step, round = step * warps_m;
+    const int64_t fits = (left / (2 * rows) - 16) / round * round;
+    return fits < all ? (fits < 0 ? 0 : fits) : all;
+}
+
+enum { MM_PACKED_SHARED = 224 << 10 }; /* of a block; sums and counters of the epilogue need some, too */
+
+static int64_t cg__mm_packed_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    const int64_t ring = cg__mm_packed_ring(p, c->warps_m * c->warps_n, c->stages);
+    const int64_t depth = cg__mm_packed_depth(p, c->tile_m, c->warps_m, c->warps_n, c->stages, MM_PACKED_SHARED);
+    const int64_t main = ring + 2 * c->tile_m * (depth + 16), parts = (int64_t)4 * c->warps_m * c->tile_m * c->tile_n;
+    const int64_t sums = parts + (int64_t)4 * c->tile_m * (c->tile_n + 8);
+    return main > sums ? main : sums;
+}
+
+static void cg__mm_packed_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)depth;
+    (void)index_bits;
+    c->tile_m = p->few_rows;
+    const int registers = p->few_rows > 32 ? 255 : p->few_rows > 16 ? 168 : p->few_rows > 8 ? 128 : 0;
+    if (c->registers < registers) c->registers = registers;
+}
+
+static bool cg__mm_packed_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)index_bits;
+    const bool fits = cg__mm_packed_depth(p, c->tile_m, c->warps_m, c->warps_n, c->stages, MM_PACKED_SHARED) > 0;
+    return fits && cg__mm_packed_threads(c) * c->registers <= 65536 && cg__mm_packed_threads(c) <= 1024;
+}
+
+/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or dequantises and multiplies
+   it; then a, which every block copies to shared memory. */
+static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                 const ind_target *target) {
+    const ind_thresholds *t = &target->thresholds;
+    const double n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
+    const double per_sm = ceil(ceil(n / c->tile_n) / target->num_sms), fit = cg__mm_occupancy(x, p, c, target);
+    const double together = per_sm < fit ? per_sm : fit, warps = together * cg__mm_packed_threads(c) / 32;
+    const double elements = per_sm * c->tile_n * k, tiles = c->tile_m > 8 ? c->tile_m / 8 : 1;
+    const double bytes = elements * p->packed->bytes / p->packed->elements;
+    const double read = bytes / cg__mm_memory_rate(target);
+    const double issue = elements * (t->packed_instructions + 4 * (tiles - 1)) / 8 / 128;
+    const double busy = warps < t->packed_warps ? warps / t->packed_warps : 1;
+    const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate, multiply = issue / busy;
+    return (read > multiply ? read : multiply) + copies +
+           (t->product_start + t->product_latency) * ceil(per_sm / fit);
+}
+
+/* The variant needs the map of the bytes. */
+static void cg__mm_use_packed_map(cg__decider *d) {
+    d->used |= IND__ASSUME_MAPS;
+    d->variant->guard_aligned = true;
+}
+
+/* ---- writing ---- */
+
+/* The type of the format in the prelude. */
+static const char *cg__mm_packed_type(ind__writer *w, const cg__mm_packed *b) {
+    const char *type = cg__packed_formats[b->format].type;
+    if (b->format != IND__QUANTISED_INT4) return type;
+    const ind_dtype scale = cg__memory_dtype(w, b->scale);
+    return cg__string(w, "%s<%d, %d, %s>", type, scale == IND_F32 ? 4 : scale == IND_F16 ? 2 : 1, b->group,
+                      b->zero ? cg__types[cg__memory_dtype(w, b->zero)].memory : "int");
+}
+
+/* One tensor of scales or zero points: its row as bytes. */
+static void cg__mm_write_beside_row(ind__writer *w, const char *name, uint32_t load) {
+    if (load)
+        ind__textf(&w->code, "%s = reinterpret_cast<const unsigned char *>(&%s);\n", name, cg__element(w, load));
+    else
+        ind__textf(&w->code, "%s = nullptr;\n", name);
+}
+
+static void cg__mm_write_beside(ind__writer *w, const cg__mm_problem *p) {
+    if (!p->packed->scale) return;
+    cg__mm_set_plain_names(w);
+    ind__textf(&w->code,
+               "product.beside(size_n, [&](int i%d, const unsigned char *&scales, const unsigned char *&zeros) {\n",
+               p->n);
+    w->code.indent++;
+    w->scope++;
+    cg__mm_set_text(w, p->k, "0");
+    cg__mm_write_beside_row(w, "scales", p->packed->scale);
+    cg__mm_write_beside_row(w, "zeros", p->packed->zero);
+    cg__forget(w);
+    w->scope--;
+    w->code.indent--;
+    ind__textf(&w->code, "});\n");
+}
+
+/* The rows of a, from `begin` on, for as many elements of k as are in shared memory. */
+static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, int64_t depth) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    cg__mm_set_plain_names(w);
+    ind__textf(&w->code, "#pragma unroll 4\n");
+    cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", (long long)(t->m * depth / 8), w->variant->threads);
+    ind__textf(&w->code, "const int x = at / %lld, col = at %% %lld * 8, r0 = begin * %d + col;\n",
+               (long long)(depth / 8), (long long)(depth / 8), cg__mm_packed_step(p->packed));
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
+    ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
+    cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
+    cg__mm_write_row_chunk(w, p);
+    cg__end(w);
+    ind__textf(&w->code, "ind_store(row_a + x * %lld + col, made);\n", (long long)(depth + 16));
+    cg__end(w);
+}
+
+/* The sums of the warps that share k, times the factor of the column. */
+static void cg__mm_write_packed_sums(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    ind__textf(&w->code, "float *const part = reinterpret_cast<float *>(ind_smem), *const sum = part + %d;\n",
+               t->warps_m * t->m * t->n);
+    ind__textf(&w->code, "product.finish(part);\n");
+    cg__begin(w, "for (int at = threadIdx.x; at < %d; at += %d)", t->m * t->n, w->variant->threads);
+    ind__textf(&w->code, "float total = part[at];\n");
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", t->warps_m, t->m * t->n);
+    if (p->packed->factor) {
+        cg__mm_set_plain_names(w);
+        ind__textf(&w->code, "const %s i%d = first_n + at %% %d;\n", cg__int(w), p->n, t->n);
+        cg__begin(w, "if (i%d < size_n)", p->n);
+        cg__need_none(w);
+        cg__need(w, p->packed->factor);
+        cg__close_needed(w);
+        cg__emit(w, IND__CG_ALL_VARS, 0);
+        ind__textf(&w->code, "total *= ");
+        cg__value(w, p->packed->factor);
+        ind__textf(&w->code, ";\n");
+        cg__end(w);
+    }
+    ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__use(w, IND__CG_SUM_TILE);
+}
+
+static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int64_t step = cg__mm_packed_step(p->packed);
+    const int64_t depth = cg__mm_packed_depth(p, t->m, t->warps_m, t->warps_n, t->stages, MM_PACKED_SHARED);
+    ind__textf(&w->code, "constexpr int all = %lld;\n",
+               (long long)((ind_hint(p->size_k) + step - 1) / step)); /* constant: cg__mm_packed_match */
+    ind__textf(&w->code, "unsigned short *const row_a = reinterpret_cast<unsigned short *>(ind_smem + %lld);\n",
+               (long long)cg__mm_packed_ring(p, t->warps_m * t->warps_n, t->stages));
+    ind__textf(&w->code, "ind_packed_product<%s, %s, %d, %d, %d, %d> product;\n", cg__mm_packed_type(w, p->packed),
+               p->a.memory == IND_BF16 ? "true" : "false", t->m, t->warps_n, t->warps_m, t->stages);
+    ind__textf(&w->code, "product.start(map_b, ind_smem, (int)first_n, all);\n");
+    cg__mm_write_beside(w, p);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (int begin = 0; begin < all; begin += %lld)", (long long)(depth / step));
+    ind__textf(&w->code, "if (begin) __syncthreads();\n");
+    cg__mm_write_packed_rows(w, p, depth);
+    ind__textf(&w->code, "__syncthreads();\n");
+    ind__textf(&w->code, "const int end = begin + %lld < all ? begin + %lld : all;\n", (long long)(depth / step),
+               (long long)(depth / step));
+    ind__textf(&w->code, "product.run(map_b, begin, end, all, row_a, %lld);\n", (long long)(depth + 16));
+    cg__end(w);
+    cg__mm_write_packed_sums(w, p);
+    cg__use(w, IND__CG_PACKED);
+    cg__use(w, cg__packed_formats[p->packed->format].function);
+}
+
+static const cg__mm_template cg__mm_packed_rows = {.strategy = IND_STRATEGY_MATMUL_PACKED,
+                                                       .match = cg__mm_packed_match,
+                                                       MM_CONFIGS(cg__mm_packed_configs),
+                                                       .fit = cg__mm_packed_fit,
+                                                       .allows = cg__mm_packed_allows,
+                                                       .threads = cg__mm_packed_threads,
+                                                       .tile_bytes = cg__mm_packed_bytes,
+                                                       .cost = cg__mm_packed_cost,
+                                                       .alignment = 128,
+                                                       .main_loop = cg__mm_packed_main_loop};
 
 /* ================================================================================= src/cuda/templates/gemm/choose.c */
 /* ---- the choice of a vector width ---- */
@@ -11599,7 +12642,7 @@ static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
 /* ---- the plan ---- */
 
 /* The templates, in the order in which they are asked. */
-static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_rows, &cg__mm_tma, &cg__mm_wgmma, &cg__mm_mma,
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_packed_rows, &cg__mm_rows, &cg__mm_tma, &cg__mm_wgmma, &cg__mm_mma,
                                                           &cg__mm_fma};
 #define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
 
@@ -11674,6 +12717,9 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
     if (d->variant->strategy == IND_STRATEGY_MATMUL_ROWS)
         cg__why(d, "at most %d rows: %s is read once, in vectors; accumulates in f32", p->few_rows,
                 p->b.computed ? "what b is computed from" : "b");
+    else if (d->variant->strategy == IND_STRATEGY_MATMUL_PACKED)
+        cg__why(d, "at most %d rows: packed weights are dequantised in registers for tensor cores; accumulates in f32",
+                p->few_rows);
     else if (cg__mm_has_prologue(p))
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
@@ -11711,7 +12757,8 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(d, blocks);
     if (x->persistent) cg__mm_set_persistent(d, p);
-    if (x->strategy == IND_STRATEGY_MATMUL_ROWS) cg__mm_guard_rows(d, p);
+    if (x->strategy == IND_STRATEGY_MATMUL_ROWS || x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_guard_rows(d, p);
+    if (x->strategy == IND_STRATEGY_MATMUL_PACKED) cg__mm_use_packed_map(d);
     cg__mm_explain(d, p, reason);
     return IND_OK;
 }
@@ -11731,6 +12778,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
     if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
     if (cg__mm_can_mma(p) && p->b.computed) cg__mm_measure_runs(&d->w, p, &p->b);
+    cg__mm_find_packed(d, p);
     v->vector = cg__mm_choose_vector(d, p);
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
@@ -13900,7 +14948,7 @@ static bool cg__written_beside(const ind__writer *w, uint32_t arg) {
    kernel they are constants. */
 static void cg__write_params(ind__writer *w, ind__text *t) {
     const bool late = w->plan->part && cg__reads_pointers(w);
-    uint32_t size = 0, reciprocal = 0, map = 0, last = w->args.num - 1;
+    uint32_t size = 0, reciprocal = 0, last = w->args.num - 1;
     while (w->args.arg[last].computed) last--; /* buffers come first */
     for (uint32_t i = 0; i < w->args.num; i++) {
         const ind__kernel_arg *a = &w->args.arg[i];
@@ -13918,7 +14966,7 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
         } else if (a->kind == IND__ARG_SIZE) {
             ind__textf(t, "%s n%u", cg__int(w), size++);
         } else if (a->kind == IND__ARG_TENSOR_MAP) {
-            ind__textf(t, "const __grid_constant__ ind_tensor_map map_%c", "ab"[map++]);
+            ind__textf(t, "const __grid_constant__ ind_tensor_map map_%c", "ab"[a->part]);
         } else {
             ind__textf(t, "%s%s", cg__memory_args[a->kind].type, cg__memory_args[a->kind].name);
         }
@@ -13955,7 +15003,8 @@ static ind_status cg__push_other_args(ind__writer *w) {
         status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
     if (!status && w->variant->memory.partial_bytes)
         status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
-    for (int i = 0; i < 2 && !status && cg__tensor_map(w, i).map; i++) status = cg__push_arg(w, cg__tensor_map(w, i));
+    for (int i = 0; i < 2 && !status; i++)
+        if (cg__tensor_map(w, i).map) status = cg__push_arg(w, cg__tensor_map(w, i));
     return status;
 }
 
@@ -14580,11 +15629,26 @@ static bool cg__may_have_few_rows(const ind_kernel *k) {
     return k->kind == IND_KERNEL_MATMUL && !constant;
 }
 
+/* The last numbers of rows of the variants of a product with packed weights. */
+static const int64_t cg__packed_ranges[] = {1, 4, 16, 64};
+
+/* Adds the variants of a product that assume few rows, if they gain: one, or one for each range with packed weights. */
+static ind_status cg__plan_few_rows(cg__variants *x, int all) {
+    ind_status status = IND_OK;
+    bool more = cg__may_have_few_rows(x->kernel);
+    for (size_t i = 0; i < IND__CG_COUNT(cg__packed_ranges) && more && !status; i++) {
+        x->plan->to = cg__packed_ranges[i];
+        status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS | IND__ASSUME_MAPS);
+        more = !status && x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED;
+        x->num += !status && x->used & IND__ASSUME_FEW_ROWS ? 1 : 0;
+    }
+    x->plan->to = 0;
+    return status;
+}
+
 /* Adds the variants of a product that assume few rows, or tensor maps, if they gain. */
 static ind_status cg__plan_product(cg__variants *x, int all) {
-    ind_status status = IND_OK;
-    if (cg__may_have_few_rows(x->kernel)) status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS);
-    x->num += !status && x->used & IND__ASSUME_FEW_ROWS ? 1 : 0;
+    ind_status status = cg__plan_few_rows(x, all);
     if (!status) status = cg__next_variant(x, all | IND__ASSUME_MAPS);
     x->num += !status && x->used & IND__ASSUME_MAPS ? 1 : 0;
     return status;

@@ -438,6 +438,7 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(SCAN, scan, 1, 's')         /* over the one reduction range; has a value at each point of it */                  \
     X(STATE, state, 0, 's')       /* operand of a combine function; imm.i: its number, left ones first */              \
     X(PAIR, pair, 3, 's')         /* arg 0: element of a scan; arg 1: the combined value; arg 2: the next PAIR or 0 */ \
+    X(PACKED, packed, 4, 's')     /* arg 0, an element of a packed tensor (ind__op_packed) */                          \
     X(CAST, cast, 1, 's')         /* C conversion; float to bool is x != 0 */                                          \
     X(ROUND_F16, round_f16, 1, 'f')                                                                                    \
     X(ROUND_F8E4M3FN, round_f8e4m3fn, 1, 'f')                                                                          \
@@ -1262,6 +1263,44 @@ int ind__scan_results(ind_scan s);
 bool ind__scan_sorts(ind_scan s);
 uint32_t ind__body_scan(const ind_body *b); /* its first SCAN; 0: none */
 uint32_t ind__body_sort(const ind_body *b); /* its SCAN that sorts, at most one per body; 0: none */
+
+/* ============================================================================================ src/ir/loops/packed.h */
+/* ------------------------------------------------------------------------------------------------- >>packed */
+
+/* Formats of packed tensors, whose elements are read from blocks of bytes. Enumerator, text name, elements per block,
+   bytes per block, scale in a tensor of its own. INT4: the block is a group of 32; groups of 64 and 128 are longer. */
+#define IND__QUANTISED_FORMATS(X)                                                                                      \
+    X(F16, "f16", 1, 2, false)                                                                                         \
+    X(BF16, "bf16", 1, 2, false)                                                                                       \
+    X(Q8_0, "q8_0", 32, 34, false)                                                                                     \
+    X(Q4_0, "q4_0", 32, 18, false)                                                                                     \
+    X(Q4_1, "q4_1", 32, 20, false)                                                                                     \
+    X(Q5_0, "q5_0", 32, 22, false)                                                                                     \
+    X(Q5_1, "q5_1", 32, 24, false)                                                                                     \
+    X(Q2_K, "q2_k", 256, 84, false)                                                                                    \
+    X(Q3_K, "q3_k", 256, 110, false)                                                                                   \
+    X(Q4_K, "q4_k", 256, 144, false)                                                                                   \
+    X(Q5_K, "q5_k", 256, 176, false)                                                                                   \
+    X(Q6_K, "q6_k", 256, 210, false)                                                                                   \
+    X(IQ4_NL, "iq4_nl", 32, 18, false)                                                                                 \
+    X(IQ4_XS, "iq4_xs", 256, 136, false)                                                                               \
+    X(INT4, "int4", 32, 16, true)                                                                                      \
+    X(MXFP4, "mxfp4", 32, 16, true)                                                                                    \
+    X(NVFP4, "nvfp4", 16, 8, true)
+
+typedef enum ind__quantised {
+#define X(name, text, elements, bytes, scaled) IND__QUANTISED_##name,
+    IND__QUANTISED_FORMATS(X)
+#undef X
+        IND__NUM_QUANTISED
+} ind__quantised;
+
+/* Returns `value`, an f32 computed from the bytes of a packed tensor, and records of what format its element is, so that
+   a template can read whole blocks in place of it. first: byte 0 of the element's block, as i32. scale, zero: those of
+   the element, for formats that have them in tensors of their own; id 0: none. group: elements per scale, of INT4.
+   imm.i of the instruction is format | group << 8. */
+ind_value ind__op_packed(ind_ops *o, ind_value value, ind_value first, ind_value scale, ind_value zero,
+                         ind__quantised format, int64_t group);
 
 /* =========================================================================================== src/ir/loops/program.h */
 /* ---- lowered program: buffers and loops ---- */
@@ -11164,6 +11203,14 @@ ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value p
     return o->emit(o, &i, NULL);
 }
 
+ind_value ind__op_packed(ind_ops *o, ind_value value, ind_value first, ind_value scale, ind_value zero,
+                         ind__quantised format, int64_t group) {
+    if (!o || !value.id || !first.id) return ir__no_value;
+    ind__inst i = {.op = IND_LOOP_PACKED, .dtype = IND_F32, .arg = {value.id, first.id, scale.id, zero.id}};
+    i.imm.i = (int64_t)format | group << 8;
+    return o->emit(o, &i, NULL);
+}
+
 /* ========================================================================================= src/ir/loops/functions.c */
 /* ---- user functions ---- */
 
@@ -13455,6 +13502,8 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     if (i->op == IND_LOOP_SCAN && !ir__may_scan(b, n))
         return ir__body_broken(b, n,
                                "a scan with a combine function is alone, and a body has one sort and 16 scans at most");
+    if (i->op == IND_LOOP_PACKED && (x->dtype != IND_F32 || i->dtype != IND_F32))
+        return ir__body_broken(b, n, "an element of a packed tensor is f32");
     if (cls == 's') return IND_OK;
     if (cls == 'u') return ir__verify_call(b, n);
     if (cls == 'w')
@@ -13476,7 +13525,7 @@ ind_status ind__body_verify(const ind_body *b) {
         if (i->op <= IND_LOOP_NONE || i->op >= IND_NUM_LOOP_OPS) return ir__body_broken(b, n, "no such op");
         int arity = i->op == IND_LOOP_CALL ? ir__call_arity(i) : ir__loop_op_table[i->op].arity;
         for (int k = 0; k < IND__MAX_ARGS; k++) {
-            bool optional = i->op == IND_LOOP_LOAD ||
+            bool optional = i->op == IND_LOOP_LOAD || (i->op == IND_LOOP_PACKED && k >= 2) ||
                             ((i->op == IND_LOOP_REDUCE || i->op == IND_LOOP_STORE) && k == 1) ||
                             (i->op == IND_LOOP_PAIR && k == 2);
             if (i->arg[k] >= n) return ir__body_broken(b, n, "an operand comes later");
@@ -14689,6 +14738,7 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     case IND_LOOP_LOAD: ir__eval_load(e, i, v, lanes); return;
     case IND_LOOP_STORE: ir__eval_store(e, i, lanes); return;
     case IND_LOOP_INDIRECT: ir__eval_indirect(e, n, i, lanes); return;
+    case IND_LOOP_PACKED: memcpy(v->f, a->f, (size_t)lanes * sizeof *v->f); return;
     case IND_LOOP_CAST: ir__eval_cast(i, operand, a, v, lanes); return;
     case IND_LOOP_WHERE: ir__eval_where((ind_dtype)i->dtype, a, b, &e->value[i->arg[2]], v, lanes); return;
     case IND_LOOP_PHILOX: ir__eval_philox(e, i, v, lanes); return;

@@ -2784,7 +2784,7 @@ static bool sched__is_quantised(const sched__fuser *f, uint32_t a) {
         const ind__buffer *b = &f->program->buffer[it.at->buffer];
         if (it.at->write) continue;
         if (b->kind != IND__BUFFER_CONST) return false;
-        bytes |= b->dtype == IND_U8;
+        bytes |= b->dtype != IND_BOOL && ind_dtype_bytes(b->dtype) == 1;
     }
     return bytes;
 }

@@ -163,7 +163,7 @@ static bool cg__written_beside(const ind__writer *w, uint32_t arg) {
    kernel they are constants. */
 static void cg__write_params(ind__writer *w, ind__text *t) {
     const bool late = w->plan->part && cg__reads_pointers(w);
-    uint32_t size = 0, reciprocal = 0, map = 0, last = w->args.num - 1;
+    uint32_t size = 0, reciprocal = 0, last = w->args.num - 1;
     while (w->args.arg[last].computed) last--; /* buffers come first */
     for (uint32_t i = 0; i < w->args.num; i++) {
         const ind__kernel_arg *a = &w->args.arg[i];
@@ -181,7 +181,7 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
         } else if (a->kind == IND__ARG_SIZE) {
             ind__textf(t, "%s n%u", cg__int(w), size++);
         } else if (a->kind == IND__ARG_TENSOR_MAP) {
-            ind__textf(t, "const __grid_constant__ ind_tensor_map map_%c", "ab"[map++]);
+            ind__textf(t, "const __grid_constant__ ind_tensor_map map_%c", "ab"[a->part]);
         } else {
             ind__textf(t, "%s%s", cg__memory_args[a->kind].type, cg__memory_args[a->kind].name);
         }
@@ -218,7 +218,8 @@ static ind_status cg__push_other_args(ind__writer *w) {
         status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
     if (!status && w->variant->memory.partial_bytes)
         status = cg__push_arg(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
-    for (int i = 0; i < 2 && !status && cg__tensor_map(w, i).map; i++) status = cg__push_arg(w, cg__tensor_map(w, i));
+    for (int i = 0; i < 2 && !status; i++)
+        if (cg__tensor_map(w, i).map) status = cg__push_arg(w, cg__tensor_map(w, i));
     return status;
 }
 

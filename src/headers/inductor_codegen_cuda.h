@@ -129,6 +129,7 @@ extern "C" {
 //@ cg__prelude = cuda/prelude/states.cuh
 //@ cg__prelude = cuda/prelude/combine.cuh
 //@ cg__prelude = cuda/prelude/matrix.cuh
+//@ cg__prelude = cuda/prelude/packed.cuh
 //@ cg__prelude = cuda/prelude/scan.cuh
 //@ cg__prelude = cuda/prelude/sort.cuh
 //@ cuda/prelude/prelude.c
@@ -176,6 +177,7 @@ extern "C" {
 //@ cuda/templates/gemm/tma.c
 //@ cuda/templates/gemm/fma.c
 //@ cuda/templates/gemm/rows.c
+//@ cuda/templates/gemm/packed.c
 //@ cuda/templates/gemm/choose.c
 //@ cuda/templates/gemm/epilogue.c
 //@ cuda/templates/gemm/fragments.c

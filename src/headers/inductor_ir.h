@@ -53,6 +53,7 @@ extern "C" {
 //@ ir/expr/internal.h
 //@ ir/loops/functions.h
 //@ ir/loops/internal.h
+//@ ir/loops/packed.h
 //@ ir/loops/program.h
 //@ ir/loops/evaluate.h
 //@ ir/base/internal.h

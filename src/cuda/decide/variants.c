@@ -206,11 +206,26 @@ static bool cg__may_have_few_rows(const ind_kernel *k) {
     return k->kind == IND_KERNEL_MATMUL && !constant;
 }
 
+/* The last numbers of rows of the variants of a product with packed weights. */
+static const int64_t cg__packed_ranges[] = {1, 4, 16, 64};
+
+/* Adds the variants of a product that assume few rows, if they gain: one, or one for each range with packed weights. */
+static ind_status cg__plan_few_rows(cg__variants *x, int all) {
+    ind_status status = IND_OK;
+    bool more = cg__may_have_few_rows(x->kernel);
+    for (size_t i = 0; i < IND__CG_COUNT(cg__packed_ranges) && more && !status; i++) {
+        x->plan->to = cg__packed_ranges[i];
+        status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS | IND__ASSUME_MAPS);
+        more = !status && x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED;
+        x->num += !status && x->used & IND__ASSUME_FEW_ROWS ? 1 : 0;
+    }
+    x->plan->to = 0;
+    return status;
+}
+
 /* Adds the variants of a product that assume few rows, or tensor maps, if they gain. */
 static ind_status cg__plan_product(cg__variants *x, int all) {
-    ind_status status = IND_OK;
-    if (cg__may_have_few_rows(x->kernel)) status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS);
-    x->num += !status && x->used & IND__ASSUME_FEW_ROWS ? 1 : 0;
+    ind_status status = cg__plan_few_rows(x, all);
     if (!status) status = cg__next_variant(x, all | IND__ASSUME_MAPS);
     x->num += !status && x->used & IND__ASSUME_MAPS ? 1 : 0;
     return status;

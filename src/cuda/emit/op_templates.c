@@ -21,6 +21,7 @@ static const cg__op_template cg__op_templates[] = {
     {IND_LOOP_SCAN, NULL, NULL, NULL, NULL},
     {IND_LOOP_STATE, NULL, NULL, NULL, NULL},
     {IND_LOOP_PAIR, NULL, NULL, NULL, NULL},
+    {IND_LOOP_PACKED, "$0", NULL, NULL, NULL},
     {IND_LOOP_CAST, NULL, NULL, NULL, NULL},
     {IND_LOOP_ROUND_F16, "ind_f16_to_f32(ind_f32_to_f16($0))", "ind_f16_to_f32(ind_f32_to_f16((float)$0))", NULL, NULL},
     {IND_LOOP_ROUND_F8E4M3FN, "ind_f8e4m3fn_to_f32(ind_f32_to_f8e4m3fn($0))",

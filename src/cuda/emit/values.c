@@ -621,7 +621,8 @@ static void cg__each_use(const ind__writer *w, uint32_t i, void (*f)(void *self,
                          void *self) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op == IND_LOOP_STORE) f(self, i, cg__stored_value(w, i));
-    for (int k = inst->op == IND_LOOP_STORE; k < IND__MAX_ARGS; k++)
+    const int args = inst->op == IND_LOOP_PACKED ? 1 : IND__MAX_ARGS; /* the others are there for templates */
+    for (int k = inst->op == IND_LOOP_STORE; k < args; k++)
         if (inst->arg[k]) f(self, i, inst->arg[k]);
     uint32_t num =
         inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index; /* an INDIRECT's second entry is its own symbol */

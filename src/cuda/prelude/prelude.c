@@ -84,6 +84,18 @@
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
+    X(PACKED, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_BF16, IND__CG_BULK_COPY, IND__CG_MMA_F16, IND__CG_MMA_BF16)) \
+    X(PACKED_I8, 0)                                                                                    \
+    X(PACKED_Q8_0, 0)                                                                                  \
+    X(PACKED_Q4, 0)                                                                                    \
+    X(PACKED_Q45_K, 0)                                                                                 \
+    X(PACKED_Q2_K, 0)                                                                                  \
+    X(PACKED_Q3_K, 0)                                                                                  \
+    X(PACKED_Q6_K, 0)                                                                                  \
+    X(PACKED_IQ4, 0)                                                                                   \
+    X(PACKED_INT4, 0)                                                                                  \
+    X(PACKED_E2M1, IND__CG_NEEDS(IND__CG_PACKED_INT4))                                                 \
+    X(PACKED_NVFP4, IND__CG_NEEDS(IND__CG_PACKED_E2M1, IND__CG_F8E4M3FN))                              \
     X(SCAN_SUM, 0)                                                                                     \
     X(SCAN_PROD, 0)                                                                                    \
     X(SCAN_LOG, 0)                                                                                     \
@@ -109,7 +121,7 @@ enum {
 _Static_assert(IND__CG_NUM_PRELUDE <= IND__CG_MAX_PRELUDE, "prelude functions are bits of ind__prelude_set");
 
 static const struct {
-    uint8_t needs[4];        /* up to the first IND__CG_NO_PIECE */
+    uint8_t needs[6];        /* up to the first IND__CG_NO_PIECE */
     const char *const *line; /* up to NULL */
 } cg__prelude[] = {{{0}, NULL},
 #define X(name, needs) {{needs}, cg__prelude_##name},

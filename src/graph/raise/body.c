@@ -10,6 +10,7 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     case IND_LOOP_PAIR:
     case IND_LOOP_INDIRECT: return (ind_tensor){r->g, 0};
     case IND_LOOP_LOAD: return graph__raise_load(r, n);
+    case IND_LOOP_PACKED: return r->value[i->arg[0]];
     case IND_LOOP_CAST: return graph__raise_cast_op(r, i);
     case IND_LOOP_CALL: return graph__raise_user_call(r, i);
     case IND_LOOP_ROUND_F16: return graph__raise_round(r, i, IND_F16);

@@ -25,6 +25,7 @@
     X(SCAN, scan, 1, 's')         /* over the one reduction range; has a value at each point of it */                  \
     X(STATE, state, 0, 's')       /* operand of a combine function; imm.i: its number, left ones first */              \
     X(PAIR, pair, 3, 's')         /* arg 0: element of a scan; arg 1: the combined value; arg 2: the next PAIR or 0 */ \
+    X(PACKED, packed, 4, 's')     /* arg 0, an element of a packed tensor (ind__op_packed) */                          \
     X(CAST, cast, 1, 's')         /* C conversion; float to bool is x != 0 */                                          \
     X(ROUND_F16, round_f16, 1, 'f')                                                                                    \
     X(ROUND_F8E4M3FN, round_f8e4m3fn, 1, 'f')                                                                          \

@@ -503,3 +503,11 @@ ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value p
     i.imm.i = first | width << 8;
     return o->emit(o, &i, NULL);
 }
+
+ind_value ind__op_packed(ind_ops *o, ind_value value, ind_value first, ind_value scale, ind_value zero,
+                         ind__quantised format, int64_t group) {
+    if (!o || !value.id || !first.id) return ir__no_value;
+    ind__inst i = {.op = IND_LOOP_PACKED, .dtype = IND_F32, .arg = {value.id, first.id, scale.id, zero.id}};
+    i.imm.i = (int64_t)format | group << 8;
+    return o->emit(o, &i, NULL);
+}

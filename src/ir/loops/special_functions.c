@@ -443,6 +443,7 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     case IND_LOOP_LOAD: ir__eval_load(e, i, v, lanes); return;
     case IND_LOOP_STORE: ir__eval_store(e, i, lanes); return;
     case IND_LOOP_INDIRECT: ir__eval_indirect(e, n, i, lanes); return;
+    case IND_LOOP_PACKED: memcpy(v->f, a->f, (size_t)lanes * sizeof *v->f); return;
     case IND_LOOP_CAST: ir__eval_cast(i, operand, a, v, lanes); return;
     case IND_LOOP_WHERE: ir__eval_where((ind_dtype)i->dtype, a, b, &e->value[i->arg[2]], v, lanes); return;
     case IND_LOOP_PHILOX: ir__eval_philox(e, i, v, lanes); return;

@@ -52,6 +52,8 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     if (i->op == IND_LOOP_SCAN && !ir__may_scan(b, n))
         return ir__body_broken(b, n,
                                "a scan with a combine function is alone, and a body has one sort and 16 scans at most");
+    if (i->op == IND_LOOP_PACKED && (x->dtype != IND_F32 || i->dtype != IND_F32))
+        return ir__body_broken(b, n, "an element of a packed tensor is f32");
     if (cls == 's') return IND_OK;
     if (cls == 'u') return ir__verify_call(b, n);
     if (cls == 'w')
@@ -73,7 +75,7 @@ ind_status ind__body_verify(const ind_body *b) {
         if (i->op <= IND_LOOP_NONE || i->op >= IND_NUM_LOOP_OPS) return ir__body_broken(b, n, "no such op");
         int arity = i->op == IND_LOOP_CALL ? ir__call_arity(i) : ir__loop_op_table[i->op].arity;
         for (int k = 0; k < IND__MAX_ARGS; k++) {
-            bool optional = i->op == IND_LOOP_LOAD ||
+            bool optional = i->op == IND_LOOP_LOAD || (i->op == IND_LOOP_PACKED && k >= 2) ||
                             ((i->op == IND_LOOP_REDUCE || i->op == IND_LOOP_STORE) && k == 1) ||
                             (i->op == IND_LOOP_PAIR && k == 2);
             if (i->arg[k] >= n) return ir__body_broken(b, n, "an operand comes later");

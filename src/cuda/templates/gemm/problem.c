@@ -24,6 +24,17 @@ typedef struct cg__mm_operand {
     int run_bits;     /* computed, 16 bits: what is read in runs of bytes for one element (cg__mm_run) */
 } cg__mm_operand;
 
+/* Packed weights, as b; see packed.c. LOADs: 0: none. */
+typedef struct cg__mm_packed {
+    int format;              /* ind__quantised, or IND__NUM_QUANTISED for i8 */
+    int group;               /* elements per scale, if scales have a tensor of their own */
+    int elements, bytes;     /* of a block */
+    uint32_t load;           /* of the first byte of a block */
+    uint32_t scale, zero;    /* of the element's scale and zero point */
+    uint32_t factor;         /* value that a column's sums are multiplied by */
+    ind__tensor_map map;     /* of the bytes */
+} cg__mm_packed;
+
 typedef struct cg__mm_problem {
     cg__mm_operand a, b;
     int m, n, k; /* domain variables, -1: none */
@@ -32,8 +43,10 @@ typedef struct cg__mm_problem {
     ind_dtype sum;           /* type of the result of DOT */
     ind__tensor_map *map[2]; /* of a and b; not set if there is a reason: */
     const char *no_maps;
+    const cg__mm_packed *packed; /* of b; NULL if there is a reason: */
+    const char *no_packed;
     bool unsplit;  /* blocks cannot share a tile */
-    int few_rows;  /* rows of a tile that has them all: 1 or 2; 0: there may be more */
+    int few_rows;  /* rows of a tile that has them all: up to 2, of packed weights up to 16; 0: there may be more */
     bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 

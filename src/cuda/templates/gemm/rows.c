@@ -274,16 +274,18 @@ static const cg__mm_config cg__mm_rows_configs[] = {
 
 /* Most rows, and bytes of shared memory for a. With 8 rows of 4096 x 4096 bf16 tensor cores were faster: 20 us, 23 here
    (H100). */
-enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10 };
+enum { MM_MOST_ROWS = 2, MM_ROW_BYTES = 96 << 10, MM_PACKED_ROWS = 64 };
 
 /* Sets p->few_rows: from the bound of m, or from its hint, if the variant may have a guard. */
 static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
+    const int64_t few = p->packed ? MM_PACKED_ROWS : MM_MOST_ROWS;
     int64_t least, most;
     ind__known_bounds(p->size_m, &least, &most);
-    if (least > MM_MOST_ROWS) return;
-    if (most > MM_MOST_ROWS) {
+    if (least > few) return;
+    if (most > few) {
         if (!(d->assume & IND__ASSUME_FEW_ROWS) || d->w.schedule->program->batch_invariant) return;
-        most = ind_hint(p->size_m) <= MM_MOST_ROWS ? ind_hint(p->size_m) : 1;
+        const int64_t hint = ind_hint(p->size_m);
+        most = p->packed && d->variant->range.to ? d->variant->range.to : hint <= few ? hint : 1;
     }
     p->few_rows = 1;
     while (p->few_rows < most) p->few_rows *= 2;
@@ -301,7 +303,7 @@ static void cg__mm_guard_rows(cg__decider *d, const cg__mm_problem *p) {
 static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *t) {
     int64_t k;
     (void)t;
-    if (!p->few_rows) return "it may have more than 2 rows";
+    if (!p->few_rows || p->few_rows > MM_MOST_ROWS) return "it may have more than 2 rows";
     if (!cg__mm_can_mma(p)) return "its operands are not f16 or bf16";
     if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
@@ -355,7 +357,8 @@ static double cg__mm_rows_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double flight = together * cg__mm_rows_threads(c) * c->stages * 8 * cg__mm_weight_bytes(p) *
                           (c->warps_n ? c->tile_n / c->warps_n : 1);
     const double read = bytes / cg__mm_memory_rate(target), wait = bytes / flight * t->product_latency;
-    const double multiply = elements * (1 + c->tile_m + (p->b.computed ? 4 : 0)) / t->fma_rate;
+    const double unpack = p->packed ? cg__mm_unpack_instructions(p, t) : t->computed_instructions;
+    const double multiply = elements * (1 + c->tile_m + (p->b.computed ? unpack : 0)) / t->fma_rate;
     const double slowest = read > wait ? read : wait;
     return (slowest > multiply ? slowest : multiply) + (t->product_start + t->product_latency) * ceil(per_sm / fit);
 }

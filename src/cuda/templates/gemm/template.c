@@ -172,11 +172,24 @@ static double cg__mm_read_cost(const cg__mm_template *x, const cg__mm_problem *p
            replaced * t->product_latency / 3;
 }
 
+/* Instructions per element of b that a thread computes from packed weights, one by one. */
+static double cg__mm_unpack_instructions(const cg__mm_problem *p, const ind_thresholds *t) {
+    if (!p->packed) return 0;
+    return p->packed->format == IND__NUM_QUANTISED ? t->computed_instructions : t->unpack_instructions;
+}
+
+/* Cycles in which the blocks of an SM compute their tiles of packed weights, of 128 instructions per cycle. */
+static double cg__mm_unpack_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target) {
+    const double steps = cg__mm_blocks_per_sm(p, c, target) * cg__mm_hinted_steps(p, c);
+    return steps * c->tile_k * c->tile_n * cg__mm_unpack_instructions(p, &target->thresholds) / 128;
+}
+
 /* Estimated cycles: the larger of cg__mm_tile_cost and cg__mm_read_cost, plus the exchange of sums. Of configurations
    that memory limits equally, the one with less work is cheaper. */
 static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                           const ind_target *target) {
-    const double floor = cg__mm_read_cost(x, p, c, target), cost = cg__mm_tile_cost(x, p, c, target);
+    const double floor = cg__mm_read_cost(x, p, c, target);
+    const double cost = cg__mm_tile_cost(x, p, c, target) + cg__mm_unpack_cost(p, c, target);
     return (cost > floor ? cost : floor + cost / 64) + cg__mm_split_cost(p, c, target);
 }
 
@@ -194,6 +207,8 @@ static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v)
    columns. */
 static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
     ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
+    if (v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED)
+        rows = ind_int(columns.context, 1);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
     blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));

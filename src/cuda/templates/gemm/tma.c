@@ -84,9 +84,14 @@ static void cg__mm_set_boxes(cg__decider *d, cg__mm_problem *p) {
 /* The argument of operand number i; its map is NULL if the kernel has none. */
 static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
     const cg__mm_problem *p = w->plan->matmul;
+    if (w->variant->strategy == IND_STRATEGY_MATMUL_PACKED && i)
+        return (ind__kernel_arg){.kind = IND__ARG_TENSOR_MAP,
+                                 .buffer = cg__inst(w, p->packed->load)->source,
+                                 .map = &p->packed->map,
+                                 .part = 1};
     if (w->variant->strategy != IND_STRATEGY_MATMUL_TMA) return (ind__kernel_arg){0};
     return (ind__kernel_arg){
-        .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, i ? p->b.load : p->a.load)->source, .map = p->map[i]};
+        .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, i ? p->b.load : p->a.load)->source, .map = p->map[i], .part = (uint32_t)i};
 }
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */

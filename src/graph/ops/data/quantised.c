@@ -1,32 +1,5 @@
 /* ---- quantised weights: shape rule */
 
-/* Enumerator, text name, elements per block, bytes per block, scale in a tensor of its own. */
-#define IND__QUANTISED_FORMATS(X)                                                                                      \
-    X(F16, "f16", 1, 2, false)                                                                                         \
-    X(BF16, "bf16", 1, 2, false)                                                                                       \
-    X(Q8_0, "q8_0", 32, 34, false)                                                                                     \
-    X(Q4_0, "q4_0", 32, 18, false)                                                                                     \
-    X(Q4_1, "q4_1", 32, 20, false)                                                                                     \
-    X(Q5_0, "q5_0", 32, 22, false)                                                                                     \
-    X(Q5_1, "q5_1", 32, 24, false)                                                                                     \
-    X(Q2_K, "q2_k", 256, 84, false)                                                                                    \
-    X(Q3_K, "q3_k", 256, 110, false)                                                                                   \
-    X(Q4_K, "q4_k", 256, 144, false)                                                                                   \
-    X(Q5_K, "q5_k", 256, 176, false)                                                                                   \
-    X(Q6_K, "q6_k", 256, 210, false)                                                                                   \
-    X(IQ4_NL, "iq4_nl", 32, 18, false)                                                                                 \
-    X(IQ4_XS, "iq4_xs", 256, 136, false)                                                                               \
-    X(INT4, "int4", 32, 16, true)                                                                                      \
-    X(MXFP4, "mxfp4", 32, 16, true)                                                                                    \
-    X(NVFP4, "nvfp4", 16, 8, true)
-
-typedef enum ind__quantised {
-#define X(name, text, elements, bytes, scaled) IND__QUANTISED_##name,
-    IND__QUANTISED_FORMATS(X)
-#undef X
-        IND__NUM_QUANTISED
-} ind__quantised;
-
 typedef struct ind__quantised_format {
     const char *name;
     int elements, bytes;
@@ -152,6 +125,10 @@ static ind_expr graph__packed_part(const graph__packed *p, int64_t by, int64_t m
     ind_expr e = ind_expr_floordiv(p->i, graph__packed_int(p, by));
     if (mod) e = ind_expr_mod(e, graph__packed_int(p, mod));
     return ind_expr_mul(e, graph__packed_int(p, times));
+}
+
+static bool graph__packed_has(const graph__packed *p, uint32_t operand) {
+    return operand < p->l->node->num_operands && p->l->node->operand[operand];
 }
 
 static ind_value graph__packed_number(const graph__packed *p, int64_t v) {
@@ -355,15 +332,17 @@ static ind_value graph__packed_e2m1(graph__packed *p, ind_value n) {
     return ind_op_where(o, ind_op_ge(o, n, graph__packed_number(p, 8)), ind_op_neg(o, v), v);
 }
 
-/* Formats whose scales are tensors of their own. `group` is the index of the element's scale. */
-static ind_value graph__packed_separate(graph__packed *p, ind__quantised f, ind_expr group) {
+/* Formats whose scales are tensors of their own. `group` is the index of the element's scale. *scale and *zero: what it
+   is computed from. */
+static ind_value graph__packed_separate(graph__packed *p, ind__quantised f, ind_expr group, ind_value *from,
+                                        ind_value *zero) {
     ind_ops *o = p->o;
-    const ind__node *node = p->l->node;
     ind_value n = graph__packed_byte(p, 0, graph__packed_part(p, 2, 0, 1));
     n = graph__packed_bits(p, n, graph__packed_part(p, 1, 2, 4), 15);
     p->index[p->rank - 1] = group;
     ind_dtype type = f == IND__QUANTISED_MXFP4 ? IND_I32 : IND_F32;
-    ind_value s = graph__lower_operand_as(o, p->l, 1, p->index, p->rank, type);
+    const ind_value s = graph__lower_operand_as(o, p->l, 1, p->index, p->rank, type);
+    *from = s;
     if (f == IND__QUANTISED_MXFP4) {
         /* 2^(s - 127), which is exact for s < 255; the same for the whole block. */
         ind_value scale = graph__packed_scaled(p, graph__packed_real(p, 1), s, 127);
@@ -371,17 +350,29 @@ static ind_value graph__packed_separate(graph__packed *p, ind__quantised f, ind_
         scale = ind_op_where(o, special, graph__packed_real(p, NAN), scale);
         return ind_op_mul(o, graph__packed_e2m1(p, n), scale);
     }
-    if (f == IND__QUANTISED_NVFP4) {
-        ind_value v = ind_op_mul(o, graph__packed_e2m1(p, n), s);
-        if (node->num_operands < 4 || !node->operand[3]) return v;
-        return ind_op_mul(o, v, graph__lower_operand_as(o, p->l, 3, p->index, 0, IND_F32));
-    }
-    if (node->num_operands < 3 || !node->operand[2]) {
+    if (f == IND__QUANTISED_NVFP4) return ind_op_mul(o, graph__packed_e2m1(p, n), s);
+    if (!graph__packed_has(p, 2)) {
         n = graph__packed_minus(p, ind_op_bit_xor(o, n, graph__packed_number(p, 8)), 8);
     } else {
-        n = ind_op_sub(o, n, graph__lower_operand_as(o, p->l, 2, p->index, p->rank, IND_I32));
+        *zero = graph__lower_operand_as(o, p->l, 2, p->index, p->rank, IND_I32);
+        n = ind_op_sub(o, n, *zero);
     }
     return graph__packed_times(p, s, n);
+}
+
+/* Formats whose blocks have everything. */
+static ind_value graph__packed_whole(graph__packed *p, ind__quantised f) {
+    switch (f) {
+    case IND__QUANTISED_F16: return graph__packed_float16(p, 0, 10);
+    case IND__QUANTISED_BF16: return graph__packed_float16(p, 0, 7);
+    case IND__QUANTISED_Q2_K: return graph__packed_k2(p);
+    case IND__QUANTISED_Q3_K: return graph__packed_k3(p);
+    case IND__QUANTISED_Q4_K:
+    case IND__QUANTISED_Q5_K: return graph__packed_k45(p, f == IND__QUANTISED_Q5_K);
+    case IND__QUANTISED_Q6_K: return graph__packed_k6(p);
+    case IND__QUANTISED_IQ4_XS: return graph__packed_iq4_xs(p);
+    default: return graph__packed_simple(p, f);
+    }
 }
 
 static ind_value graph__lower_dequantise(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -392,20 +383,14 @@ static ind_value graph__lower_dequantise(ind_ops *o, const ind_expr *index, int 
     for (int d = 0; d < rank; d++) p.index[d] = index[d];
     p.block = ind_expr_mul(ind_expr_floordiv(k, elements), ind_int(l->context, format->bytes));
     p.i = ind_expr_mod(k, elements);
-    ind_value v;
-    if (format->scaled) {
-        int64_t group = f == IND__QUANTISED_INT4 ? l->node->attr[2].i : format->elements;
-        v = graph__packed_separate(&p, f, ind_expr_floordiv(k, ind_int(l->context, group)));
-    } else if (format->elements == 1) {
-        v = graph__packed_float16(&p, 0, f == IND__QUANTISED_F16 ? 10 : 7);
-    } else {
-        v = f == IND__QUANTISED_Q2_K                               ? graph__packed_k2(&p)
-            : f == IND__QUANTISED_Q3_K                             ? graph__packed_k3(&p)
-            : f == IND__QUANTISED_Q4_K || f == IND__QUANTISED_Q5_K ? graph__packed_k45(&p, f == IND__QUANTISED_Q5_K)
-            : f == IND__QUANTISED_Q6_K                             ? graph__packed_k6(&p)
-            : f == IND__QUANTISED_IQ4_XS                           ? graph__packed_iq4_xs(&p)
-                                                                   : graph__packed_simple(&p, f);
-    }
+    const int64_t group = f == IND__QUANTISED_INT4 ? l->node->attr[2].i : format->elements;
+    ind_value scale = {0}, zero = {0};
+    ind_value v = format->scaled ? graph__packed_separate(&p, f, ind_expr_floordiv(k, ind_int(l->context, group)),
+                                                          &scale, &zero)
+                                 : graph__packed_whole(&p, f);
+    v = ind__op_packed(o, v, graph__packed_byte(&p, 0, graph__packed_int(&p, 0)), scale, zero, f, group);
+    if (f == IND__QUANTISED_NVFP4 && graph__packed_has(&p, 3))
+        v = ind_op_mul(o, v, graph__lower_operand_as(o, l, 3, p.index, 0, IND_F32));
     return graph__lower_cast(o, v, l->compute);
 }
 

@@ -1,0 +1,363 @@
+/* Products of up to 64 rows with packed weights: b is a PACKED value, or i8, with rows along k, perhaps times a factor
+   of the column. Bulk copies bring the bytes of 16 rows of b and a step of k to a ring of each warp. Tensor cores
+   multiply what the warp dequantises in registers. The weights are not rounded to the operand's type: an integer times
+   its group's scale, which is multiplied in f32. */
+
+/* ---- the problem ---- */
+
+/* The type of a format in the prelude and the function that declares it; see packed.cuh. */
+static const struct {
+    const char *type;
+    int function, step;
+} cg__packed_formats[IND__NUM_QUANTISED + 1] = {
+    [IND__QUANTISED_Q8_0] = {"ind_packed_q8_0", IND__CG_PACKED_Q8_0, 256},
+    [IND__QUANTISED_Q4_0] = {"ind_packed_q4<false, false>", IND__CG_PACKED_Q4, 256},
+    [IND__QUANTISED_Q4_1] = {"ind_packed_q4<true, false>", IND__CG_PACKED_Q4, 256},
+    [IND__QUANTISED_Q5_0] = {"ind_packed_q4<false, true>", IND__CG_PACKED_Q4, 256},
+    [IND__QUANTISED_Q5_1] = {"ind_packed_q4<true, true>", IND__CG_PACKED_Q4, 256},
+    [IND__QUANTISED_Q2_K] = {"ind_packed_q2_k", IND__CG_PACKED_Q2_K, 512},
+    [IND__QUANTISED_Q3_K] = {"ind_packed_q3_k", IND__CG_PACKED_Q3_K, 256},
+    [IND__QUANTISED_Q4_K] = {"ind_packed_q45_k<false>", IND__CG_PACKED_Q45_K, 256},
+    [IND__QUANTISED_Q5_K] = {"ind_packed_q45_k<true>", IND__CG_PACKED_Q45_K, 256},
+    [IND__QUANTISED_Q6_K] = {"ind_packed_q6_k", IND__CG_PACKED_Q6_K, 256},
+    [IND__QUANTISED_IQ4_NL] = {"ind_packed_iq4_nl", IND__CG_PACKED_IQ4, 256},
+    [IND__QUANTISED_IQ4_XS] = {"ind_packed_iq4_xs", IND__CG_PACKED_IQ4, 256},
+    [IND__QUANTISED_INT4] = {"ind_packed_int4", IND__CG_PACKED_INT4, 256},
+    [IND__QUANTISED_MXFP4] = {"ind_packed_mxfp4", IND__CG_PACKED_E2M1, 256},
+    [IND__QUANTISED_NVFP4] = {"ind_packed_nvfp4", IND__CG_PACKED_NVFP4, 256},
+    [IND__NUM_QUANTISED] = {"ind_packed_i8", IND__CG_PACKED_I8, 256},
+};
+
+/* Elements of k in a step. */
+static int cg__mm_packed_step(const cg__mm_packed *b) {
+    return cg__packed_formats[b->format].step;
+}
+
+/* Bytes from one row to the next in a ring; see ind_packed_product. */
+static int cg__mm_packed_slot(const cg__mm_packed *b) {
+    const int bytes = cg__mm_packed_step(b) / b->elements * b->bytes;
+    const int alignment = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 2;
+    return ((bytes + 31 - alignment) / 16 | 1) * 16;
+}
+
+/* The LOAD whose value i is, converted or not; 0: it is none, or under a mask. */
+static uint32_t cg__mm_plain_load(const ind__writer *w, uint32_t i) {
+    while (cg__inst(w, i)->op == IND_LOOP_CAST) i = cg__inst(w, i)->arg[0];
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] ? i : 0;
+}
+
+/* Steps over products with a factor that is the same along k; *factor: 0: none. */
+static uint32_t cg__mm_without_factor(const ind__writer *w, const cg__mm_problem *p, uint32_t i, uint32_t *factor) {
+    *factor = 0;
+    if (cg__inst(w, i)->op != IND_LOOP_MUL || p->k < 0) return i;
+    for (int side = 0; side < 2; side++) {
+        if (w->plan->varies[cg__inst(w, i)->arg[side]] >> p->k & 1) continue;
+        *factor = cg__inst(w, i)->arg[side];
+        return cg__inst(w, i)->arg[!side];
+    }
+    return i;
+}
+
+/* The index of a LOAD as row(n) + k / elements * each: its stride along n and its value at 0. False: it has another
+   form. */
+static bool cg__mm_packed_index(const ind__writer *w, const cg__mm_problem *p, uint32_t load, int elements, int each,
+                                ind_expr *stride, ind_expr *offset) {
+    const ind__loops *x = &w->plan->domain;
+    const ind_expr k = x->var[p->k];
+    ind_expr e = cg__index_of(w, load), of_k = ind_expr_mul(k, ind_int(w->context, elements)), step;
+    if (ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return false;
+    e = ind__substitute(e, &k, &of_k, 1);
+    if (!ind__affine(e, k, &step, &e) || !ind_known_eq(step, ind_int(w->context, each))) return false;
+    if (!ind__affine(e, x->var[p->n], stride, &e)) return false;
+    for (int v = 0; v < x->rank + x->rrank; v++)
+        if (ind__expr_depends(e, x->var[v])) return false;
+    *offset = e;
+    return true;
+}
+
+/* The map of the bytes, as 16-bit words: along k, then the rows. */
+static const char *cg__mm_packed_map(const ind__writer *w, const cg__mm_problem *p, const cg__mm_packed *b,
+                                     ind__tensor_map *map) {
+    const ind_expr two = ind_int(w->context, 2);
+    ind_expr stride, offset, row;
+    if (!cg__mm_packed_index(w, p, b->load, b->elements, b->bytes, &stride, &offset))
+        return "the packed weights are no rows of blocks along k";
+    if (!ind_known_multiple(stride, 16) || !ind_known_multiple(offset, 2))
+        return "the rows of packed weights are not aligned to 16 bytes";
+    row = ind_expr_mul(ind_expr_floordiv(p->size_k, ind_int(w->context, b->elements)), ind_int(w->context, b->bytes));
+    *map = (ind__tensor_map){.dtype = IND_F16, .offset = ind_expr_floordiv(offset, two)};
+    const char *no = cg__is_declared(offset) ? NULL : "the offset of the packed weights depends on data";
+    if (!no) no = cg__mm_add_dim(map, ind_expr_floordiv(row, two), ind_int(w->context, 1), cg__mm_packed_slot(b) / 2);
+    if (!no) no = cg__mm_add_dim(map, p->size_n, ind_expr_floordiv(stride, two), 16);
+    return no;
+}
+
+/* Checks a tensor of scales or zero points: one element per group, in rows along k. */
+static bool cg__mm_packed_beside(const ind__writer *w, const cg__mm_problem *p, const cg__mm_packed *b, uint32_t load,
+                                 int64_t bytes) {
+    ind_expr stride, offset;
+    if (!load || !cg__mm_packed_index(w, p, load, b->group, 1, &stride, &offset)) return false;
+    return ind_known_multiple(stride, bytes) && ind_known_multiple(offset, bytes);
+}
+
+/* Finds the LOADs of a PACKED value. */
+static const char *cg__mm_packed_value(const ind__writer *w, const cg__mm_problem *p, uint32_t i, cg__mm_packed *b) {
+    static const struct {
+        int elements, bytes;
+    } block[] = {
+#define X(name, text, elements, bytes, scaled) {elements, bytes},
+        IND__QUANTISED_FORMATS(X)
+#undef X
+    };
+    const ind__inst *inst = cg__inst(w, i);
+    b->format = (int)(inst->imm.i & 255);
+    b->group = (int)(inst->imm.i >> 8);
+    b->elements = block[b->format].elements;
+    b->bytes = block[b->format].bytes;
+    b->load = cg__mm_plain_load(w, inst->arg[1]);
+    if (!b->load || cg__memory_dtype(w, b->load) != IND_U8) return "the bytes of the weights are computed";
+    if (!cg__packed_formats[b->format].type) return "the format has no blocks";
+    if (!inst->arg[2]) return NULL;
+    b->scale = cg__mm_plain_load(w, inst->arg[2]);
+    b->zero = inst->arg[3] ? cg__mm_plain_load(w, inst->arg[3]) : 0;
+    const int64_t groups = cg__packed_formats[b->format].step / b->group;
+    const bool vector = b->format != IND__QUANTISED_INT4;
+    if (!cg__mm_packed_beside(w, p, b, b->scale, vector ? groups : 1)) return "the scales are no rows along k";
+    if (inst->arg[3] && (!cg__mm_packed_beside(w, p, b, b->zero, 1) || ind_dtype_bytes(cg__memory_dtype(w, b->zero)) > 1))
+        return "the zero points are no rows of 8-bit integers along k";
+    return ind_known_multiple(p->size_k, cg__packed_formats[b->format].step) ? NULL
+                                                                            : "its depth is no multiple of 256";
+}
+
+/* Sets p->packed, or p->no_packed, the reason why there is none. */
+static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
+    const ind__writer *w = &d->w;
+    cg__mm_packed *b = (cg__mm_packed *)ind__arena_alloc(d->w.arena, sizeof *b);
+    if (!b) {
+        cg__fail(&d->w);
+        return;
+    }
+    *b = (cg__mm_packed){.format = IND__NUM_QUANTISED, .group = 1, .elements = 1, .bytes = 1};
+    p->no_packed = "its weights are not packed";
+    if (!cg__mm_can_mma(p) || !p->b.computed || p->k < 0 || p->n < 0) return;
+    const uint32_t i = cg__mm_without_factor(w, p, p->b.value, &b->factor);
+    if (cg__inst(w, i)->op == IND_LOOP_PACKED) {
+        p->no_packed = cg__mm_packed_value(w, p, i, b);
+    } else {
+        b->load = cg__mm_plain_load(w, i);
+        if (!b->load || cg__memory_dtype(w, b->load) != IND_I8) return;
+        p->no_packed = NULL;
+    }
+    if (!p->no_packed && d->w.target->sm < 90) p->no_packed = "tensor maps exist from sm_90 on";
+    if (!p->no_packed && !(d->assume & IND__ASSUME_MAPS)) p->no_packed = "the variant assumes no tensor maps";
+    if (!p->no_packed) p->no_packed = cg__mm_packed_map(w, p, b, &b->map);
+    if (!p->no_packed) p->packed = b;
+}
+
+/* ---- decisions ---- */
+
+/* Rows along n (warps_n x 16), warps along k in warps_m. */
+static const cg__mm_config cg__mm_packed_configs[] = {
+    {1, 112, 8, 4, 7, 2, 72, 1}, {1, 112, 8, 3, 7, 2, 80, 1}, {1, 112, 8, 2, 7, 2, 96, 1},
+    {1, 128, 8, 4, 8, 2, 64, 1}, {1, 128, 8, 2, 8, 3, 96, 1}, {1, 128, 8, 2, 8, 2, 96, 1},
+    {1, 64, 8, 4, 4, 2, 96, 1},  {1, 64, 8, 2, 4, 2, 96, 1},  {1, 32, 8, 8, 2, 2, 96, 1},
+    {1, 112, 8, 1, 7, 2, 96, 1}, {1, 128, 8, 1, 8, 2, 96, 1}, {1, 64, 8, 1, 4, 2, 96, 1},
+    {1, 32, 8, 4, 2, 2, 96, 1},  {1, 48, 8, 8, 3, 2, 80, 1},  {1, 16, 8, 8, 1, 2, 96, 1},
+};
+
+static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
+    (void)t;
+    int64_t k, batch;
+    if (p->no_packed) return p->no_packed;
+    if (!p->few_rows) return "it may have more than 64 rows";
+    if (!ind_expr_is_int(p->size_k, &k)) return "its depth is not constant";
+    if (!ind_expr_is_int(p->batch, &batch) || batch != 1) return "it has batches";
+    return p->a.computed ? "a is computed as it is loaded" : NULL;
+}
+
+static int cg__mm_packed_threads(const cg__mm_config *c) {
+    return 32 * c->warps_m * c->warps_n;
+}
+
+/* The rings and their mbarriers. */
+static int64_t cg__mm_packed_ring(const cg__mm_problem *p, int warps, int stages) {
+    return (int64_t)warps * stages * (cg__mm_packed_slot(p->packed) * 16 + 8);
+}
+
+/* Elements of k of which a is in shared memory: all, or as many steps of all warps as fit. */
+static int64_t cg__mm_packed_depth(const cg__mm_problem *p, int rows, int warps_m, int warps_n, int stages,
+                                   int64_t shared) {
+    const int64_t step = cg__mm_packed_step(p->packed), left = shared - cg__mm_packed_ring(p, warps_m * warps_n, stages);
+    int64_t k = 0;
+    (void)ind_expr_is_int(p->size_k, &k);
+    const int64_t all = (k + step - 1) / step * step, round = step * warps_m;
+    const int64_t fits = (left / (2 * rows) - 16) / round * round;
+    return fits < all ? (fits < 0 ? 0 : fits) : all;
+}
+
+enum { MM_PACKED_SHARED = 224 << 10 }; /* of a block; sums and counters of the epilogue need some, too */
+
+static int64_t cg__mm_packed_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    const int64_t ring = cg__mm_packed_ring(p, c->warps_m * c->warps_n, c->stages);
+    const int64_t depth = cg__mm_packed_depth(p, c->tile_m, c->warps_m, c->warps_n, c->stages, MM_PACKED_SHARED);
+    const int64_t main = ring + 2 * c->tile_m * (depth + 16), parts = (int64_t)4 * c->warps_m * c->tile_m * c->tile_n;
+    const int64_t sums = parts + (int64_t)4 * c->tile_m * (c->tile_n + 8);
+    return main > sums ? main : sums;
+}
+
+static void cg__mm_packed_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)depth;
+    (void)index_bits;
+    c->tile_m = p->few_rows;
+    const int registers = p->few_rows > 32 ? 255 : p->few_rows > 16 ? 168 : p->few_rows > 8 ? 128 : 0;
+    if (c->registers < registers) c->registers = registers;
+}
+
+static bool cg__mm_packed_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)index_bits;
+    const bool fits = cg__mm_packed_depth(p, c->tile_m, c->warps_m, c->warps_n, c->stages, MM_PACKED_SHARED) > 0;
+    return fits && cg__mm_packed_threads(c) * c->registers <= 65536 && cg__mm_packed_threads(c) <= 1024;
+}
+
+/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or dequantises and multiplies
+   it; then a, which every block copies to shared memory. */
+static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                                 const ind_target *target) {
+    const ind_thresholds *t = &target->thresholds;
+    const double n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
+    const double per_sm = ceil(ceil(n / c->tile_n) / target->num_sms), fit = cg__mm_occupancy(x, p, c, target);
+    const double together = per_sm < fit ? per_sm : fit, warps = together * cg__mm_packed_threads(c) / 32;
+    const double elements = per_sm * c->tile_n * k, tiles = c->tile_m > 8 ? c->tile_m / 8 : 1;
+    const double bytes = elements * p->packed->bytes / p->packed->elements;
+    const double read = bytes / cg__mm_memory_rate(target);
+    const double issue = elements * (t->packed_instructions + 4 * (tiles - 1)) / 8 / 128;
+    const double busy = warps < t->packed_warps ? warps / t->packed_warps : 1;
+    const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate, multiply = issue / busy;
+    return (read > multiply ? read : multiply) + copies +
+           (t->product_start + t->product_latency) * ceil(per_sm / fit);
+}
+
+/* The variant needs the map of the bytes. */
+static void cg__mm_use_packed_map(cg__decider *d) {
+    d->used |= IND__ASSUME_MAPS;
+    d->variant->guard_aligned = true;
+}
+
+/* ---- writing ---- */
+
+/* The type of the format in the prelude. */
+static const char *cg__mm_packed_type(ind__writer *w, const cg__mm_packed *b) {
+    const char *type = cg__packed_formats[b->format].type;
+    if (b->format != IND__QUANTISED_INT4) return type;
+    const ind_dtype scale = cg__memory_dtype(w, b->scale);
+    return cg__string(w, "%s<%d, %d, %s>", type, scale == IND_F32 ? 4 : scale == IND_F16 ? 2 : 1, b->group,
+                      b->zero ? cg__types[cg__memory_dtype(w, b->zero)].memory : "int");
+}
+
+/* One tensor of scales or zero points: its row as bytes. */
+static void cg__mm_write_beside_row(ind__writer *w, const char *name, uint32_t load) {
+    if (load)
+        ind__textf(&w->code, "%s = reinterpret_cast<const unsigned char *>(&%s);\n", name, cg__element(w, load));
+    else
+        ind__textf(&w->code, "%s = nullptr;\n", name);
+}
+
+static void cg__mm_write_beside(ind__writer *w, const cg__mm_problem *p) {
+    if (!p->packed->scale) return;
+    cg__mm_set_plain_names(w);
+    ind__textf(&w->code,
+               "product.beside(size_n, [&](int i%d, const unsigned char *&scales, const unsigned char *&zeros) {\n",
+               p->n);
+    w->code.indent++;
+    w->scope++;
+    cg__mm_set_text(w, p->k, "0");
+    cg__mm_write_beside_row(w, "scales", p->packed->scale);
+    cg__mm_write_beside_row(w, "zeros", p->packed->zero);
+    cg__forget(w);
+    w->scope--;
+    w->code.indent--;
+    ind__textf(&w->code, "});\n");
+}
+
+/* The rows of a, from `begin` on, for as many elements of k as are in shared memory. */
+static void cg__mm_write_packed_rows(ind__writer *w, const cg__mm_problem *p, int64_t depth) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    cg__mm_set_plain_names(w);
+    ind__textf(&w->code, "#pragma unroll 4\n");
+    cg__begin(w, "for (int at = threadIdx.x; at < %lld; at += %d)", (long long)(t->m * depth / 8), w->variant->threads);
+    ind__textf(&w->code, "const int x = at / %lld, col = at %% %lld * 8, r0 = begin * %d + col;\n",
+               (long long)(depth / 8), (long long)(depth / 8), cg__mm_packed_step(p->packed));
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + x;\n", cg__int(w), p->m);
+    ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
+    cg__begin(w, "if (first_m + x < size_m && r0 < size_k)");
+    cg__mm_write_row_chunk(w, p);
+    cg__end(w);
+    ind__textf(&w->code, "ind_store(row_a + x * %lld + col, made);\n", (long long)(depth + 16));
+    cg__end(w);
+}
+
+/* The sums of the warps that share k, times the factor of the column. */
+static void cg__mm_write_packed_sums(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    ind__textf(&w->code, "float *const part = reinterpret_cast<float *>(ind_smem), *const sum = part + %d;\n",
+               t->warps_m * t->m * t->n);
+    ind__textf(&w->code, "product.finish(part);\n");
+    cg__begin(w, "for (int at = threadIdx.x; at < %d; at += %d)", t->m * t->n, w->variant->threads);
+    ind__textf(&w->code, "float total = part[at];\n");
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int k = 1; k < %d; k++) total += part[k * %d + at];\n", t->warps_m, t->m * t->n);
+    if (p->packed->factor) {
+        cg__mm_set_plain_names(w);
+        ind__textf(&w->code, "const %s i%d = first_n + at %% %d;\n", cg__int(w), p->n, t->n);
+        cg__begin(w, "if (i%d < size_n)", p->n);
+        cg__need_none(w);
+        cg__need(w, p->packed->factor);
+        cg__close_needed(w);
+        cg__emit(w, IND__CG_ALL_VARS, 0);
+        ind__textf(&w->code, "total *= ");
+        cg__value(w, p->packed->factor);
+        ind__textf(&w->code, ";\n");
+        cg__end(w);
+    }
+    ind__textf(&w->code, "sum[ind_sum_at<%d>(at / %d, at %% %d)] = total;\n", t->n, t->n, t->n);
+    cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__use(w, IND__CG_SUM_TILE);
+}
+
+static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *t = &w->variant->of.tile;
+    const int64_t step = cg__mm_packed_step(p->packed);
+    const int64_t depth = cg__mm_packed_depth(p, t->m, t->warps_m, t->warps_n, t->stages, MM_PACKED_SHARED);
+    ind__textf(&w->code, "constexpr int all = %lld;\n",
+               (long long)((ind_hint(p->size_k) + step - 1) / step)); /* constant: cg__mm_packed_match */
+    ind__textf(&w->code, "unsigned short *const row_a = reinterpret_cast<unsigned short *>(ind_smem + %lld);\n",
+               (long long)cg__mm_packed_ring(p, t->warps_m * t->warps_n, t->stages));
+    ind__textf(&w->code, "ind_packed_product<%s, %s, %d, %d, %d, %d> product;\n", cg__mm_packed_type(w, p->packed),
+               p->a.memory == IND_BF16 ? "true" : "false", t->m, t->warps_n, t->warps_m, t->stages);
+    ind__textf(&w->code, "product.start(map_b, ind_smem, (int)first_n, all);\n");
+    cg__mm_write_beside(w, p);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (int begin = 0; begin < all; begin += %lld)", (long long)(depth / step));
+    ind__textf(&w->code, "if (begin) __syncthreads();\n");
+    cg__mm_write_packed_rows(w, p, depth);
+    ind__textf(&w->code, "__syncthreads();\n");
+    ind__textf(&w->code, "const int end = begin + %lld < all ? begin + %lld : all;\n", (long long)(depth / step),
+               (long long)(depth / step));
+    ind__textf(&w->code, "product.run(map_b, begin, end, all, row_a, %lld);\n", (long long)(depth + 16));
+    cg__end(w);
+    cg__mm_write_packed_sums(w, p);
+    cg__use(w, IND__CG_PACKED);
+    cg__use(w, cg__packed_formats[p->packed->format].function);
+}
+
+static const cg__mm_template cg__mm_packed_rows = {.strategy = IND_STRATEGY_MATMUL_PACKED,
+                                                       .match = cg__mm_packed_match,
+                                                       MM_CONFIGS(cg__mm_packed_configs),
+                                                       .fit = cg__mm_packed_fit,
+                                                       .allows = cg__mm_packed_allows,
+                                                       .threads = cg__mm_packed_threads,
+                                                       .tile_bytes = cg__mm_packed_bytes,
+                                                       .cost = cg__mm_packed_cost,
+                                                       .alignment = 128,
+                                                       .main_loop = cg__mm_packed_main_loop};
