@@ -10502,8 +10502,8 @@ static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v)
    columns. */
 static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
     ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
-    if (v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED)
-        rows = ind_int(columns.context, 1);
+    const bool few = v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED;
+    if (few && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
     blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
@@ -12234,27 +12234,29 @@ static const cg__mm_template cg__mm_rows = {.strategy = IND_STRATEGY_MATMUL_ROWS
 
 /* ---- the problem ---- */
 
-/* The type of a format in the prelude and the function that declares it; see packed.cuh. */
+/* The type of a format in the prelude, the function that declares it, the elements of a step, registers of a thread for
+   up to 8 rows, and whether elements have a lowest value (OFFSET); see packed.cuh. Registers: NVRTC 13.0, sm_90a. */
 static const struct {
     const char *type;
-    int function, step;
+    int function, step, registers;
+    bool lowest;
 } cg__packed_formats[IND__NUM_QUANTISED + 1] = {
-    [IND__QUANTISED_Q8_0] = {"ind_packed_q8_0", IND__CG_PACKED_Q8_0, 256},
-    [IND__QUANTISED_Q4_0] = {"ind_packed_q4<false, false>", IND__CG_PACKED_Q4, 256},
-    [IND__QUANTISED_Q4_1] = {"ind_packed_q4<true, false>", IND__CG_PACKED_Q4, 256},
-    [IND__QUANTISED_Q5_0] = {"ind_packed_q4<false, true>", IND__CG_PACKED_Q4, 256},
-    [IND__QUANTISED_Q5_1] = {"ind_packed_q4<true, true>", IND__CG_PACKED_Q4, 256},
-    [IND__QUANTISED_Q2_K] = {"ind_packed_q2_k", IND__CG_PACKED_Q2_K, 512},
-    [IND__QUANTISED_Q3_K] = {"ind_packed_q3_k", IND__CG_PACKED_Q3_K, 256},
-    [IND__QUANTISED_Q4_K] = {"ind_packed_q45_k<false>", IND__CG_PACKED_Q45_K, 256},
-    [IND__QUANTISED_Q5_K] = {"ind_packed_q45_k<true>", IND__CG_PACKED_Q45_K, 256},
-    [IND__QUANTISED_Q6_K] = {"ind_packed_q6_k", IND__CG_PACKED_Q6_K, 256},
-    [IND__QUANTISED_IQ4_NL] = {"ind_packed_iq4_nl", IND__CG_PACKED_IQ4, 256},
-    [IND__QUANTISED_IQ4_XS] = {"ind_packed_iq4_xs", IND__CG_PACKED_IQ4, 256},
-    [IND__QUANTISED_INT4] = {"ind_packed_int4", IND__CG_PACKED_INT4, 256},
-    [IND__QUANTISED_MXFP4] = {"ind_packed_mxfp4", IND__CG_PACKED_E2M1, 256},
-    [IND__QUANTISED_NVFP4] = {"ind_packed_nvfp4", IND__CG_PACKED_NVFP4, 256},
-    [IND__NUM_QUANTISED] = {"ind_packed_i8", IND__CG_PACKED_I8, 256},
+    [IND__QUANTISED_Q8_0] = {"ind_packed_q8_0", IND__CG_PACKED_Q8_0, 256, 72, false},
+    [IND__QUANTISED_Q4_0] = {"ind_packed_q4<false, false>", IND__CG_PACKED_Q4, 256, 72, false},
+    [IND__QUANTISED_Q4_1] = {"ind_packed_q4<true, false>", IND__CG_PACKED_Q4, 256, 72, true},
+    [IND__QUANTISED_Q5_0] = {"ind_packed_q4<false, true>", IND__CG_PACKED_Q4, 256, 72, false},
+    [IND__QUANTISED_Q5_1] = {"ind_packed_q4<true, true>", IND__CG_PACKED_Q4, 256, 72, true},
+    [IND__QUANTISED_Q2_K] = {"ind_packed_q2_k", IND__CG_PACKED_Q2_K, 512, 80, true},
+    [IND__QUANTISED_Q3_K] = {"ind_packed_q3_k", IND__CG_PACKED_Q3_K, 256, 72, false},
+    [IND__QUANTISED_Q4_K] = {"ind_packed_q45_k<false>", IND__CG_PACKED_Q45_K, 256, 72, true},
+    [IND__QUANTISED_Q5_K] = {"ind_packed_q45_k<true>", IND__CG_PACKED_Q45_K, 256, 72, true},
+    [IND__QUANTISED_Q6_K] = {"ind_packed_q6_k", IND__CG_PACKED_Q6_K, 256, 80, false},
+    [IND__QUANTISED_IQ4_NL] = {"ind_packed_iq4_nl", IND__CG_PACKED_IQ4, 256, 72, false},
+    [IND__QUANTISED_IQ4_XS] = {"ind_packed_iq4_xs", IND__CG_PACKED_IQ4, 256, 72, false},
+    [IND__QUANTISED_INT4] = {"ind_packed_int4", IND__CG_PACKED_INT4, 256, 72, false},
+    [IND__QUANTISED_MXFP4] = {"ind_packed_mxfp4", IND__CG_PACKED_E2M1, 256, 80, false},
+    [IND__QUANTISED_NVFP4] = {"ind_packed_nvfp4", IND__CG_PACKED_NVFP4, 256, 96, false},
+    [IND__NUM_QUANTISED] = {"ind_packed_i8", IND__CG_PACKED_I8, 256, 72, false},
 };
 
 /* Elements of k in a step. */
@@ -12385,13 +12387,13 @@ static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
 
 /* ---- decisions ---- */
 
-/* Rows along n (warps_n x 16), warps along k in warps_m. */
+/* Rows along n (warps_n x 16), warps along k in warps_m. `fit` sets rows and registers. */
 static const cg__mm_config cg__mm_packed_configs[] = {
-    {1, 112, 8, 4, 7, 2, 72, 1}, {1, 112, 8, 3, 7, 2, 80, 1}, {1, 112, 8, 2, 7, 2, 96, 1},
-    {1, 128, 8, 4, 8, 2, 64, 1}, {1, 128, 8, 2, 8, 3, 96, 1}, {1, 128, 8, 2, 8, 2, 96, 1},
-    {1, 64, 8, 4, 4, 2, 96, 1},  {1, 64, 8, 2, 4, 2, 96, 1},  {1, 32, 8, 8, 2, 2, 96, 1},
-    {1, 112, 8, 1, 7, 2, 96, 1}, {1, 128, 8, 1, 8, 2, 96, 1}, {1, 64, 8, 1, 4, 2, 96, 1},
-    {1, 32, 8, 4, 2, 2, 96, 1},  {1, 48, 8, 8, 3, 2, 80, 1},  {1, 16, 8, 8, 1, 2, 96, 1},
+    {1, 112, 8, 4, 7, 2, 0, 1}, {1, 112, 8, 3, 7, 2, 0, 1}, {1, 112, 8, 2, 7, 2, 0, 1},
+    {1, 128, 8, 4, 8, 2, 0, 1}, {1, 128, 8, 2, 8, 3, 0, 1}, {1, 128, 8, 2, 8, 2, 0, 1},
+    {1, 64, 8, 4, 4, 2, 0, 1},  {1, 64, 8, 2, 4, 2, 0, 1},  {1, 32, 8, 8, 2, 2, 0, 1},
+    {1, 112, 8, 1, 7, 2, 0, 1}, {1, 128, 8, 1, 8, 2, 0, 1}, {1, 64, 8, 1, 4, 2, 0, 1},
+    {1, 32, 8, 4, 2, 2, 0, 1},  {1, 48, 8, 8, 3, 2, 0, 1},  {1, 16, 8, 8, 1, 2, 0, 1},
 };
 
 static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
@@ -12437,9 +12439,12 @@ static int64_t cg__mm_packed_bytes(const cg__mm_config *c, const cg__mm_problem 
 static void cg__mm_packed_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)depth;
     (void)index_bits;
-    c->tile_m = p->few_rows;
-    const int registers = p->few_rows > 32 ? 255 : p->few_rows > 16 ? 168 : p->few_rows > 8 ? 128 : 0;
-    if (c->registers < registers) c->registers = registers;
+    const int most = cg__packed_formats[p->packed->format].lowest ? 32 : 64; /* 64 rows would spill */
+    c->tile_m = p->few_rows < most ? p->few_rows : most;
+    c->registers = c->tile_m > 32   ? 255
+                   : c->tile_m > 16 ? 168
+                   : c->tile_m > 8  ? 128
+                                    : cg__packed_formats[p->packed->format].registers;
 }
 
 static bool cg__mm_packed_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
@@ -12454,7 +12459,8 @@ static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem 
                                  const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
     const double n = (double)ind_hint(p->size_n), k = (double)ind_hint(p->size_k);
-    const double per_sm = ceil(ceil(n / c->tile_n) / target->num_sms), fit = cg__mm_occupancy(x, p, c, target);
+    const double rows = ceil(cg__mm_hinted_rows(p) / c->tile_m);
+    const double per_sm = ceil(rows * ceil(n / c->tile_n) / target->num_sms), fit = cg__mm_occupancy(x, p, c, target);
     const double together = per_sm < fit ? per_sm : fit, warps = together * cg__mm_packed_threads(c) / 32;
     const double elements = per_sm * c->tile_n * k, tiles = c->tile_m > 8 ? c->tile_m / 8 : 1;
     const double bytes = elements * p->packed->bytes / p->packed->elements;

@@ -207,8 +207,8 @@ static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v)
    columns. */
 static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
     ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
-    if (v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED)
-        rows = ind_int(columns.context, 1);
+    const bool few = v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED;
+    if (few && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
     blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
