@@ -50,20 +50,25 @@ def preferring(name, function):
     return call
 
 
-def forms(case):
-    """Functions of a, b and c, by name, that compute the case with the library and at most one more kernel. The first one is what
-    a user writes."""
-    columns = (lambda b: b) if case.layout == "kn" else (lambda b: b.t())
-    multiply = (lambda a, b: torch.matmul(a, b)) if case.layout == "kn" else (lambda a, b: F.linear(a, b))
+def plain(case):
+    """The function of a, b and c that a user writes, and its name."""
+    linear = case.layout == "nk"
     if not case.gelu:
-        return {"cublas": preferring("cublas", multiply), "cublaslt": preferring("cublaslt", multiply)}
+        return ("linear", lambda a, b: F.linear(a, b)) if linear else ("matmul", lambda a, b: torch.matmul(a, b))
     approximate = "none" if case.gelu == "erf" else "tanh"
-    form = {"addmm, gelu": lambda a, b, c: F.gelu(torch.addmm(c, a, columns(b)), approximate=approximate)}
-    if case.layout == "nk":
-        form = {"linear, gelu": lambda a, b, c: F.gelu(F.linear(a, b, c), approximate=approximate)}
-    if case.gelu == "tanh":
-        form["addmm_activation"] = lambda a, b, c: torch._addmm_activation(c, a, columns(b), use_gelu=True)
-    return form
+    if linear:
+        return "linear, gelu", lambda a, b, c: F.gelu(F.linear(a, b, c), approximate=approximate)
+    return "addmm, gelu", lambda a, b, c: F.gelu(torch.addmm(c, a, b), approximate=approximate)
+
+
+def forms(case):
+    """Functions of a, b and c, by name, that compute the case with the library and at most one more kernel."""
+    name, function = plain(case)
+    if not case.gelu:
+        return {f"{name}, {library}": preferring(library, function) for library in ("cublas", "cublaslt")}
+    columns = (lambda b: b) if case.layout == "kn" else (lambda b: b.t())
+    fused = {"addmm_activation": lambda a, b, c: torch._addmm_activation(c, a, columns(b), use_gelu=True)}
+    return {name: function} | (fused if case.gelu == "tanh" else {})
 
 
 def workload(case):
@@ -75,7 +80,7 @@ def workload(case):
         tensors = {"a": torch.randn(case.m, case.k, dtype=dtype, device="cuda"), "b": torch.randn(*shape, dtype=dtype, device="cuda") * case.k**-0.5}
         return tensors | ({"c": torch.randn(case.n, dtype=dtype, device="cuda")} if case.gelu else {})
 
-    return workloads.Workload(case.key, case.text, next(iter(forms(case).values())), inputs, [], case.bytes, by_bytes=False)
+    return workloads.Workload(case.key, case.text, plain(case)[1], inputs, [], case.bytes, by_bytes=False)
 
 
 def library_contenders(found, inputs, launches):
@@ -105,11 +110,9 @@ def checked_rows(m):
 def errors(case, inputs, outputs):
     """Relative errors of outputs, by name, against float64, in some rows; infinite if any element is not finite."""
     rows = checked_rows(case.m)
-    wide = {name: t.double() for name, t in inputs.items()} | {"a": inputs["a"][rows].double()}
-    product = wide["a"] @ (wide["b"] if case.layout == "kn" else wide["b"].t())
-    if case.gelu:
-        product = F.gelu(product + wide["c"], approximate="none" if case.gelu == "erf" else "tanh")
-    return {name: run.error(o[rows], product) if o.isfinite().all() else float("inf") for name, o in outputs.items()}
+    tensors = {**inputs, "a": inputs["a"][rows]}
+    want = plain(case)[1](**{name: t.double() for name, t in tensors.items()})
+    return {name: run.error(o[rows], want) if o.isfinite().all() else float("inf") for name, o in outputs.items()}
 
 
 # ---- a case
@@ -163,13 +166,13 @@ def record(case, found, autotune):
 # ---- compiles in threads
 
 
-def compile_part(compiler, cases):
-    """Compiles the cases in turn. Returns each one's module and milliseconds, or the error."""
+def compile_part(compiler, texts):
+    """Compiles the graphs in turn. Returns each one's module and milliseconds, or the error."""
     found = []
-    for case in cases:
+    for text in texts:
         start = time.perf_counter()
         try:
-            found.append((compiler.compile(case.text), 1000 * (time.perf_counter() - start)))
+            found.append((compiler.compile(text), 1000 * (time.perf_counter() - start)))
         except RuntimeError as e:
             found.append(e)
     return found
@@ -181,14 +184,15 @@ class Compilers:
     def __init__(self, jobs):
         self.each = [binding.Compiler() for _ in range(jobs)]
         self.threads = concurrent.futures.ThreadPoolExecutor(jobs)
-        self.cases, self.seconds = 0, 0.0
+        self.num, self.seconds = 0, 0.0
 
-    def compile(self, cases):
+    def compile(self, texts):
+        """What compile_part returns for each of the graphs."""
         start, jobs = time.monotonic(), len(self.each)
-        parts = list(self.threads.map(compile_part, self.each, [cases[i::jobs] for i in range(jobs)]))
+        parts = list(self.threads.map(compile_part, self.each, [texts[i::jobs] for i in range(jobs)]))
         self.seconds += time.monotonic() - start
-        self.cases += len(cases)
-        return [parts[i % jobs][i // jobs] for i in range(len(cases))]
+        self.num += len(texts)
+        return [parts[i % jobs][i // jobs] for i in range(len(texts))]
 
 
 def print_record(r):
@@ -212,7 +216,7 @@ def sweep(cases, file, autotuned, jobs, seconds):
         if late():
             break
         batch = left[i : i + BATCH * jobs]
-        for case, found in zip(batch, compilers.compile(batch)):
+        for case, found in zip(batch, compilers.compile([c.text for c in batch])):
             if not late():
                 r = record(case, found, case.key in autotuned)
                 file.add(r)
@@ -220,6 +224,5 @@ def sweep(cases, file, autotuned, jobs, seconds):
                 run.free_memory()
             if not isinstance(found, Exception):
                 found[0].destroy()
-    num = compilers.cases
-    print(f"{num} compiles in {compilers.seconds:.1f} s, {jobs} threads; {time.monotonic() - start:.1f} s in all; "
+    print(f"{compilers.num} compiles in {compilers.seconds:.1f} s, {jobs} threads; {time.monotonic() - start:.1f} s in all; "
           f"{sum(not file.has(c.key) for c in cases)} of {len(cases)} cases are left")  # fmt: skip

@@ -16,6 +16,7 @@ import sys
 
 import product_cases
 import product_results
+import product_weights
 
 GROUPS = tuple(product_cases.RANGES)
 
@@ -57,6 +58,38 @@ def run_summary(args):
     return False
 
 
+def run_rms(args):
+    import product_checks
+
+    return product_checks.rms(args.seed, args.count, args.jobs or product_checks.product_timing.default_jobs())
+
+
+def run_invariant(args):
+    import product_checks
+
+    return product_checks.invariant(args.rows, *args.shape)
+
+
+def run_quantised(args):
+    import product_quantised
+
+    return product_quantised.quantised(args.rows, *args.shape, args.formats, args.jobs or product_quantised.product_timing.default_jobs())
+
+
+def run_rows(args):
+    import product_quantised
+
+    file = product_results.File(args.out)
+    product_quantised.rows(file, args.jobs or product_quantised.product_timing.default_jobs(), args.seconds)
+    return False
+
+
+def run_compile(args):
+    import product_compile
+
+    return product_compile.table(args.size, args.arch, args.repeats)
+
+
 def add_sweep(commands):
     p = commands.add_parser("sweep")
     p.add_argument("--seed", type=int, default=1)
@@ -66,14 +99,52 @@ def add_sweep(commands):
     p.add_argument("--seconds", type=float, help="start no case after so many seconds")
     p.add_argument("--compile", type=int, default=0, metavar="K", help="K of the cases also with torch.compile, mode max-autotune")
     p.add_argument("--weights", choices=("const", "input"), default="const", help="input: nothing is prepared from the weights")
-    p.add_argument("--jobs", type=int, help="threads that compile; default: as many as cores, at most 14")
+    add_jobs(p)
     p.set_defaults(run=run_sweep)
+
+
+def add_jobs(p):
+    p.add_argument("--jobs", type=int, help="threads that compile; default: the cores less two, at most 14")
+
+
+def add_weights(commands):
+    """The commands about weights and rows."""
+    p = commands.add_parser("quantised")
+    p.add_argument("--rows", type=numbers, default=[1, 4, 16])
+    p.add_argument("--shape", type=shape, default=(14336, 4096), help="NxK: columns of the result x depth")
+    p.add_argument("--formats", type=names(product_weights.FORMATS), help="some of " + ", ".join(product_weights.FORMATS))
+    add_jobs(p)
+    p.set_defaults(run=run_quantised)
+    p = commands.add_parser("rows")
+    p.add_argument("--out", type=pathlib.Path, required=True)
+    p.add_argument("--seconds", type=float, help="start no point after so many seconds")
+    add_jobs(p)
+    p.set_defaults(run=run_rows)
+
+
+def add_checks(commands):
+    p = commands.add_parser("rms")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--count", type=int, default=20, help="products of each dtype")
+    add_jobs(p)
+    p.set_defaults(run=run_rms)
+    p = commands.add_parser("invariant")
+    p.add_argument("--rows", type=numbers, default=[1, 8, 64, 512])
+    p.add_argument("--shape", type=shape, default=(4096, 4096))
+    p.set_defaults(run=run_invariant)
+    p = commands.add_parser("compile")
+    p.add_argument("--size", type=numbers, default=[1024, 4096, 4096], help="M,N,K")
+    p.add_argument("--arch", default="sm_90a", help="of the times of NVRTC")
+    p.add_argument("--repeats", type=int, default=7)
+    p.set_defaults(run=run_compile)
 
 
 def arguments(argv=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_sweep(commands)
+    add_weights(commands)
+    add_checks(commands)
     p = commands.add_parser("summary")
     p.add_argument("file", type=pathlib.Path)
     p.set_defaults(run=run_summary)
