@@ -1,11 +1,18 @@
-"""The picture of `products.py rows`: time over the number of rows, one panel for each weight of an 8B Llama, both axes logarithmic."""
+"""The picture of `products.py rows`: time over the number of rows, one panel for each weight of an 8B Llama.
+Both axes are logarithmic."""
 
 import math
 
 import plot
 
-CURVES = {"cublas": ("#8a8a8a", "cuBLAS, bf16"), "dense": ("#0b5fb4", "bf16"), "int8": ("#d1700f", "int8"), "fp8": ("#b03a6f", "fp8"),
-          "q4_0": ("#2f8f5b", "q4_0"), "int4": ("#7a5bb5", "int4")}  # fmt: skip
+CURVES = {
+    "cublas": ("#8a8a8a", "cuBLAS, bf16"),
+    "dense": ("#0b5fb4", "bf16"),
+    "int8": ("#d1700f", "int8"),
+    "fp8": ("#b03a6f", "fp8"),
+    "q4_0": ("#2f8f5b", "q4_0"),
+    "int4": ("#7a5bb5", "int4"),
+}
 COPIES = {"copy dense": "dense", "copy int8": "int8", "copy q4_0": "q4_0"}  # the colour of the curve
 WIDTH, PANEL_WIDTH, PANEL_HEIGHT = 1000, 440, 280
 LEFT, TOP, GAP_X, GAP_Y = 50, 84, 50, 62
@@ -33,10 +40,18 @@ class Panel:
         powers = [r["m"] for r in self.records]
         r = self.records[0]
         yield plot.text(self.left, self.top - 8, f"{r['weights']}: {r['n']} x {r['k']}", 'font-weight="bold"')
-        yield from plot.group('stroke="#d4d4d4" stroke-width="0.7"', [plot.line(self.left, self.y(v), right, self.y(v)) for v in values] +
-                              [plot.line(self.x(p), self.top, self.x(p), bottom) for p in powers])  # fmt: skip
-        yield from plot.group('font-size="11" text-anchor="middle"', [plot.text(self.x(p), bottom + 15, plot.number(p)) for p in powers[::2]])
-        yield from plot.group('font-size="11" text-anchor="end"', [plot.text(self.left - 6, self.y(v) + 4, f"{v:g}") for v in values])
+        yield from plot.group(
+            'stroke="#d4d4d4" stroke-width="0.7"',
+            [plot.line(self.left, self.y(v), right, self.y(v)) for v in values]
+            + [plot.line(self.x(p), self.top, self.x(p), bottom) for p in powers],
+        )
+        yield from plot.group(
+            'font-size="11" text-anchor="middle"',
+            [plot.text(self.x(p), bottom + 15, plot.number(p)) for p in powers[::2]],
+        )
+        yield from plot.group(
+            'font-size="11" text-anchor="end"', [plot.text(self.left - 6, self.y(v) + 4, f"{v:g}") for v in values]
+        )
 
     def curve(self, name, colour, extra=""):
         at = [f"{self.x(r['m']):.1f},{self.y(r['us'][name]):.1f}" for r in self.records if name in r["us"]]
@@ -74,11 +89,21 @@ def picture(records):
     low, high = limits(records)
     height = TOP + math.ceil(len(weights) / 2) * (PANEL_HEIGHT + GAP_Y) - GAP_Y + 34
     r = records[-1]
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
-           'font-family="Helvetica, Arial, sans-serif" font-size="12" fill="#333">', f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
-           plot.text(LEFT, 20, "x @ w.t(), x: bf16: microseconds over the rows of x, by the format of w", 'font-size="15" font-weight="bold"'),
-           plot.text(WIDTH - 10, 20, f"{r['device']}, torch {r['torch']}, {r['date']}", 'font-size="11" text-anchor="end"'),
-           *legend([name for name in CURVES if any(name in r["us"] for r in records)])]  # fmt: skip
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+        'font-family="Helvetica, Arial, sans-serif" font-size="12" fill="#333">',
+        f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
+        plot.text(
+            LEFT,
+            20,
+            "x @ w.t(), x: bf16: microseconds over the rows of x, by the format of w",
+            'font-size="15" font-weight="bold"',
+        ),
+        plot.text(
+            WIDTH - 10, 20, f"{r['device']}, torch {r['torch']}, {r['date']}", 'font-size="11" text-anchor="end"'
+        ),
+        *legend([name for name in CURVES if any(name in r["us"] for r in records)]),
+    ]
     for i, name in enumerate(weights):
         left, top = LEFT + i % 2 * (PANEL_WIDTH + GAP_X), TOP + i // 2 * (PANEL_HEIGHT + GAP_Y)
         out += Panel(left, top, [r for r in records if r["weights"] == name], low, high).draw()

@@ -10,8 +10,11 @@ import random
 MOST_BYTES = 4e9  # of the operands and the result together
 LARGE_FLOPS, SMALL_FLOPS, FEW_ROWS, FEW_BYTES = 10e9, 1e9, 64, 8e6
 # The ranges of m, n and k; log-uniform.
-RANGES = {"large": ((512, 16384), (512, 16384), (512, 16384)), "few": ((1, FEW_ROWS), (512, 32768), (512, 32768)),
-          "small": ((1, 4096), (8, 8192), (8, 8192))}  # fmt: skip
+RANGES = {
+    "large": ((512, 16384), (512, 16384), (512, 16384)),
+    "few": ((1, FEW_ROWS), (512, 32768), (512, 32768)),
+    "small": ((1, 4096), (8, 8192), (8, 8192)),
+}
 LAYOUTS, EPILOGUES = ("kn", "nk"), ("erf", "tanh")
 MULTIPLE = 8  # elements of 16 bytes
 
@@ -50,10 +53,16 @@ class Case:
     def text(self):
         """The graph in the text form, with the inputs a, b and c and the output out."""
         shape = (self.k, self.n) if self.layout == "kn" else (self.n, self.k)
-        lines = [f"input a : {self.dtype}[{self.m}, {self.k}]", f"{self.weights} b : {self.dtype}[{shape[0]}, {shape[1]}]"]
+        lines = [
+            f"input a : {self.dtype}[{self.m}, {self.k}]",
+            f"{self.weights} b : {self.dtype}[{shape[0]}, {shape[1]}]",
+        ]
         if self.gelu:
             lines += [f"{self.weights} c : {self.dtype}[{self.n}]"]
-        product = {"kn": "addmm(c, a, b)" if self.gelu else "matmul(a, b)", "nk": "linear(a, b, c)" if self.gelu else "linear(a, b)"}
+        product = {
+            "kn": "addmm(c, a, b)" if self.gelu else "matmul(a, b)",
+            "nk": "linear(a, b, c)" if self.gelu else "linear(a, b)",
+        }
         lines += [f"{'p' if self.gelu else 'out'} = {product[self.layout]}"]
         if self.gelu:
             lines += [f'out = gelu(p, approximate="{"none" if self.gelu == "erf" else "tanh"}")']
@@ -94,7 +103,7 @@ def one(rng, group, even, epilogue, weights):
 
 
 def of_group(group, seed, count, weights="const"):
-    """`count` different cases. Half of them have dimensions that are not multiples of 8, and half of each half an epilogue."""
+    """`count` different cases. Half have dimensions that are not multiples of 8; half of each half has an epilogue."""
     rng = random.Random(f"{group} {seed}")
     cases = {}
     while len(cases) < count:
@@ -116,7 +125,7 @@ def compiled_too(cases, seed, count):
 
 
 def for_rms(seed, count, dtype):
-    """Products without an epilogue, of at most 4096 in each dimension; every second one has dimensions that are not multiples of 8."""
+    """Products alone, of at most 4096 in each dimension. Every second one is not rounded to multiples of 8."""
     rng = random.Random(f"rms {seed}")
     found = []
     for i in range(count):

@@ -62,7 +62,10 @@ def int4_product(f, m, n, k):
 
 def int8_product(f, m, n, k):
     q = torch.randint(-127, 128, (n, k), dtype=torch.int8, device="cuda")
-    s, x = torch.rand(n, dtype=torch.bfloat16, device="cuda") * 0.01, torch.randn(m, k, dtype=torch.bfloat16, device="cuda")
+    s, x = (
+        torch.rand(n, dtype=torch.bfloat16, device="cuda") * 0.01,
+        torch.randn(m, k, dtype=torch.bfloat16, device="cuda"),
+    )
     return lambda: torch._weight_int8pack_mm(x, q, s)
 
 
@@ -78,8 +81,12 @@ def bf16_product(m, n, k):
     return lambda: F.linear(x, w)
 
 
-PEERS = {"int4": ("_weight_int4pack_mm", int4_product), "int4 g128": ("_weight_int4pack_mm", int4_product),
-         "int8": ("_weight_int8pack_mm", int8_product), "fp8": ("_scaled_mm", fp8_product)}  # fmt: skip
+PEERS = {
+    "int4": ("_weight_int4pack_mm", int4_product),
+    "int4 g128": ("_weight_int4pack_mm", int4_product),
+    "int8": ("_weight_int8pack_mm", int8_product),
+    "fp8": ("_scaled_mm", fp8_product),
+}
 
 
 def peer(f, m, n, k, num_bytes):
@@ -92,7 +99,7 @@ def peer(f, m, n, k, num_bytes):
         return timing.contender([make(f, m, n, k) for _ in range(sets)], launches)[0], name, ""
     except Exception as e:  # a format or a size that this version of torch does not take
         torch.cuda.synchronize()
-        return None, name, f"{type(e).__name__}: {str(e).partition(chr(10))[0]}"
+        return None, name, f"{type(e).__name__}: {str(e).partition(chr(10))[0]:.120}"
 
 
 # ---- contenders
@@ -159,8 +166,10 @@ class Quantised:
     def __str__(self):
         us, copied = self.us, min(self.us["memcpy"], self.us["negate"])
         torchs = f"{us['peer']:9.2f} {self.peer}" if "peer" in us else f"{'-':>9s}"
-        return (f"{self.f.name:10s} {self.m:5d} {us['ours']:9.2f} {copied:9.2f} {100 * copied / us['ours']:7.1f} {us['cublas']:11.2f} "
-                f"{self.error:8.1e} {torchs}  {'; '.join(self.plan['strategies'])}")  # fmt: skip
+        return (
+            f"{self.f.name:10s} {self.m:5d} {us['ours']:9.2f} {copied:9.2f} {100 * copied / us['ours']:7.1f} {us['cublas']:11.2f} "
+            f"{self.error:8.1e} {torchs}  {'; '.join(self.plan['strategies'])}"
+        )
 
 
 def quantised_row(f, compiler, module, m, n, k, copies):
@@ -180,7 +189,9 @@ def quantised(rows, n, k, names, jobs):
     formats = [f for name, f in product_weights.FORMATS.items() if (not names or name in names) and f.fits(k)]
     found = [(f, m) for f in formats for m in rows]
     print(f"{compilers.each[0].device()}; torch {torch.__version__}; weights {n} x {k}, bf16 activations")
-    print(f"{'format':10s} {'rows':>5s} {'ours us':>9s} {'copy us':>9s} {'% copy':>7s} {'cuBLAS bf16':>11s} {'error':>8s} {'torch us':>9s}  strategies")
+    print(
+        f"{'format':10s} {'rows':>5s} {'ours us':>9s} {'copy us':>9s} {'% copy':>7s} {'cuBLAS bf16':>11s} {'error':>8s} {'torch us':>9s}  strategies"
+    )
     for (f, m), module in zip(found, compilers.compile([product_weights.product_text(f, m, n, k) for f, m in found])):
         try:
             if isinstance(module, Exception):
@@ -207,8 +218,16 @@ def point_record(weights, m, modules, copies):
     for name in product_weights.COPIES:
         times, _ = timing.timings(copy(copies, moved(every[name], m, n, k)), timing.SWEEP)
         us[f"copy {name}"] = min(times.values())
-    return {"key": product_weights.point_key(weights, m), "weights": weights, "m": m, "n": n, "k": k, "us": us, "strategies": strategies,
-            **product_timing.about()}  # fmt: skip
+    return {
+        "key": product_weights.point_key(weights, m),
+        "weights": weights,
+        "m": m,
+        "n": n,
+        "k": k,
+        "us": us,
+        "strategies": strategies,
+        **product_timing.about(),
+    }
 
 
 def text_of(weights, m, name):
@@ -225,7 +244,9 @@ def measure_points(points, compilers, copies, file, late):
         if not late():
             r = point_record(weights, m, modules, copies)
             file.add(r)
-            print(f"{r['key']:30s}" + "".join(f"{r['us'].get(name, float('nan')):12.2f}" for name in COLUMNS), flush=True)
+            print(
+                f"{r['key']:30s}" + "".join(f"{r['us'].get(name, float('nan')):12.2f}" for name in COLUMNS), flush=True
+            )
             run.free_memory()
         for module in modules.values():
             module.destroy()
@@ -237,7 +258,9 @@ def rows(file, jobs, seconds):
     late = lambda: seconds and time.monotonic() - start >= seconds  # noqa: E731
     print(f"{compilers.each[0].device()}; torch {torch.__version__}; {torch.cuda.get_device_name()}; microseconds")
     print(f"{'weights, m x n x k':30s}" + "".join(f"{name:>12s}" for name in COLUMNS))
-    left = [(weights, m) for weights, m in product_weights.points() if not file.has(product_weights.point_key(weights, m))]
+    left = [
+        (weights, m) for weights, m in product_weights.points() if not file.has(product_weights.point_key(weights, m))
+    ]
     for i in range(0, len(left), jobs):
         if late():
             break

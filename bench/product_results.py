@@ -11,7 +11,7 @@ PRODUCT = "matmul, "  # the strategies of products begin with it
 
 
 class File:
-    """Records by key, one per line. A line that a stopped run left unfinished is dropped. Of two records of a key, the later counts."""
+    """Records by key, one per line. An unfinished last line is dropped. Of two records of a key, the later counts."""
 
     def __init__(self, path):
         self.path, self.records = pathlib.Path(path), {}
@@ -57,8 +57,11 @@ def planned(plan):
     names = [v["strategy"] for v in variants]
     template = next((n for n in names if n.startswith(PRODUCT)), names[-1] if names else "none")
     total = plan["time_ns"]
-    return {"strategies": [strategy(v) for v in variants], "template": template.removeprefix(PRODUCT),
-            "predicted_ns": int(total) if total.isdigit() else None}  # fmt: skip
+    return {
+        "strategies": [strategy(v) for v in variants],
+        "template": template.removeprefix(PRODUCT),
+        "predicted_ns": int(total) if total.isdigit() else None,
+    }
 
 
 # ---- tables
@@ -88,13 +91,21 @@ def cost_lines(records):
     if not found:
         return []
     off = [abs(p - 1) for p in found]
-    return [f"    predicted / measured: median {statistics.median(found):.2f}; error median {100 * statistics.median(off):.0f} %, "
-            f"95th percentile {100 * percentile(off, 95):.0f} %, of {len(found)}"]  # fmt: skip
+    return [
+        f"    predicted / measured: median {statistics.median(found):.2f}; error median {100 * statistics.median(off):.0f} %, "
+        f"95th percentile {100 * percentile(off, 95):.0f} %, of {len(found)}"
+    ]
 
 
 def compile_lines(records):
     found = [r["ours"] / r["autotune"] for r in records if r.get("autotune")]
-    return [f"    ours / torch.compile max-autotune: geometric mean {geometric_mean(found):.3f}, worst {max(found):.3f}, of {len(found)}"] if found else []
+    return (
+        [
+            f"    ours / torch.compile max-autotune: geometric mean {geometric_mean(found):.3f}, worst {max(found):.3f}, of {len(found)}"
+        ]
+        if found
+        else []
+    )
 
 
 def worst_line(r):
@@ -105,10 +116,18 @@ def worst_line(r):
 def group_lines(group, records):
     ratios = [ratio(r) for r in records]
     above = sum(v > SLOW for v in ratios)
-    head = (f"{group}: {len(records)} cases; ours / library: geometric mean {geometric_mean(ratios):.3f}, median {statistics.median(ratios):.3f}, "
-            f"worst {max(ratios):.3f}, above {SLOW:.2f}: {above}; wrong: {sum(r['wrong'] for r in records)}")  # fmt: skip
+    head = (
+        f"{group}: {len(records)} cases; ours / library: geometric mean {geometric_mean(ratios):.3f}, median {statistics.median(ratios):.3f}, "
+        f"worst {max(ratios):.3f}, above {SLOW:.2f}: {above}; wrong: {sum(r['wrong'] for r in records)}"
+    )
     worst = sorted(records, key=ratio, reverse=True)[:WORST]
-    return [head, *cost_lines(records), *compile_lines(records), "     ratio    ours us library us  worst cases", *map(worst_line, worst)]
+    return [
+        head,
+        *cost_lines(records),
+        *compile_lines(records),
+        "     ratio    ours us library us  worst cases",
+        *map(worst_line, worst),
+    ]
 
 
 def strategy_lines(records):
@@ -117,7 +136,9 @@ def strategy_lines(records):
     for r in records:
         groups.setdefault(r["template"], []).append(ratio(r))
     rows = sorted(groups.items(), key=lambda item: geometric_mean(item[1]), reverse=True)
-    return [f"{'templates':36s} cases   mean  worst"] + [f"    {name:32s} {len(v):5d} {geometric_mean(v):6.3f} {max(v):6.3f}" for name, v in rows]
+    return [f"{'templates':36s} cases   mean  worst"] + [
+        f"    {name:32s} {len(v):5d} {geometric_mean(v):6.3f} {max(v):6.3f}" for name, v in rows
+    ]
 
 
 def summary(records):
@@ -131,4 +152,10 @@ def summary(records):
     failed = [r for r in records if "error" in r]
     lines += [f"failed: {len(failed)}"] * bool(failed) + [f"    {r['key']}: {r['error']}" for r in failed]
     wrong = [r for r in done if r["wrong"]]
-    return "\n".join(lines + [f"    WRONG {r['key']}: error {r['errors']['ours']:.1e}, library {r['errors']['library']:.1e}" for r in wrong])
+    return "\n".join(
+        lines
+        + [
+            f"    WRONG {r['key']}: error {r['errors']['ours']:.1e}, library {r['errors']['library']:.1e}"
+            for r in wrong
+        ]
+    )

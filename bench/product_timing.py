@@ -9,7 +9,6 @@ import torch
 import torch.nn.functional as F
 
 import binding
-import product_cases
 import product_results
 import run
 import timing
@@ -21,7 +20,11 @@ BATCH = 4  # cases per thread that are compiled before they are measured
 
 
 def about():
-    return {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "date": time.strftime("%Y-%m-%d", time.gmtime())}
+    return {
+        "device": torch.cuda.get_device_name(),
+        "torch": torch.__version__,
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+    }
 
 
 def default_jobs():
@@ -77,14 +80,17 @@ def workload(case):
     shape = (case.k, case.n) if case.layout == "kn" else (case.n, case.k)
 
     def inputs():
-        tensors = {"a": torch.randn(case.m, case.k, dtype=dtype, device="cuda"), "b": torch.randn(*shape, dtype=dtype, device="cuda") * case.k**-0.5}
+        tensors = {
+            "a": torch.randn(case.m, case.k, dtype=dtype, device="cuda"),
+            "b": torch.randn(*shape, dtype=dtype, device="cuda") * case.k**-0.5,
+        }
         return tensors | ({"c": torch.randn(case.n, dtype=dtype, device="cuda")} if case.gelu else {})
 
     return workloads.Workload(case.key, case.text, plain(case)[1], inputs, [], case.bytes, by_bytes=False)
 
 
 def library_contenders(found, inputs, launches):
-    """Contenders of the library's forms, and the outputs of the first one. A form that this version of torch lacks is left out."""
+    """Contenders of the library's forms, and the outputs of the first one. A form that torch refuses is left out."""
     contenders, first = {}, None
     for name, fn in found.items():
         try:
@@ -143,8 +149,14 @@ def measure(case, module, autotune):
         contenders |= {name: c for name, (c, _) in found.items()}
     us, rounds = timing.timings(contenders, timing.SWEEP)
     wrong = not error["ours"] <= ERROR_FACTOR * error["library"] + 1e-6
-    return {"ours": us["ours"], "library": {n: us[n] for n in names}, **({"autotune": us["autotune"]} if autotune else {}),
-            "errors": error, "wrong": wrong, "rounds": rounds}  # fmt: skip
+    return {
+        "ours": us["ours"],
+        "library": {n: us[n] for n in names},
+        **({"autotune": us["autotune"]} if autotune else {}),
+        "errors": error,
+        "wrong": wrong,
+        "rounds": rounds,
+    }
 
 
 def described(case):
@@ -158,7 +170,13 @@ def record(case, found, autotune):
             raise found
         module, compile_ms = found
         plan = product_results.planned(module.plan())
-        return {**described(case), **measure(case, module, autotune), **plan, "compile_ms": compile_ms, "sources": module.stats.num_sources}
+        return {
+            **described(case),
+            **measure(case, module, autotune),
+            **plan,
+            "compile_ms": compile_ms,
+            "sources": module.stats.num_sources,
+        }
     except Exception as e:  # one case that cannot run must not hide the others
         return {**described(case), "error": f"{type(e).__name__}: {str(e).partition(chr(10))[0]}"}
 
@@ -201,8 +219,11 @@ def print_record(r):
         return
     name, us = product_results.library(r)
     more = f", autotune {r['autotune']:.2f}" if "autotune" in r else ""
-    print(f"{r['key']:58s} {r['ours']:10.2f} {us:10.2f} {product_results.ratio(r):7.3f}  {'; '.join(r['strategies'])} ({name}{more})"
-          f"{'  WRONG' if r['wrong'] else ''}", flush=True)  # fmt: skip
+    print(
+        f"{r['key']:58s} {r['ours']:10.2f} {us:10.2f} {product_results.ratio(r):7.3f}  {'; '.join(r['strategies'])} ({name}{more})"
+        f"{'  WRONG' if r['wrong'] else ''}",
+        flush=True,
+    )
 
 
 def sweep(cases, file, autotuned, jobs, seconds):
@@ -224,5 +245,7 @@ def sweep(cases, file, autotuned, jobs, seconds):
                 run.free_memory()
             if not isinstance(found, Exception):
                 found[0].destroy()
-    print(f"{compilers.num} compiles in {compilers.seconds:.1f} s, {jobs} threads; {time.monotonic() - start:.1f} s in all; "
-          f"{sum(not file.has(c.key) for c in cases)} of {len(cases)} cases are left")  # fmt: skip
+    print(
+        f"{compilers.num} compiles in {compilers.seconds:.1f} s, {jobs} threads; {time.monotonic() - start:.1f} s in all; "
+        f"{sum(not file.has(c.key) for c in cases)} of {len(cases)} cases are left"
+    )

@@ -7,14 +7,16 @@ BYTES = {"u8": 1, "i8": 1, "f8e4m3fn": 1, "bf16": 2, "f32": 4}
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """A format of the op dequantise, or of casts. `elements` in `bytes` is a block; halves: offsets of the f16 numbers in it."""
+    """A format of dequantise, or of casts. A block is `elements` in `bytes`; halves: offsets of its f16 numbers."""
 
     name: str
     elements: int = 1
     bytes: int = 1
     halves: tuple = ()
     scale: str = ""  # dtype of a separate scale, one for `elements` elements
-    cast: str = ""  # dtype of weights that need no dequantise: mul(cast(q, f32), scale), one scale per column of the product
+    cast: str = (
+        ""  # dtype of weights that need no dequantise: mul(cast(q, f32), scale), one scale per column of the product
+    )
     plain: bool = False  # the weight is a bf16 constant
 
     def constants(self, n, k):
@@ -47,13 +49,29 @@ class Format:
 
 # The formats of the op, in its order; int4 with the smallest and the largest group.
 DEQUANTISE = [
-    Format("f16", 1, 2, (0,)), Format("bf16", 1, 2), Format("q8_0", 32, 34, (0,)), Format("q4_0", 32, 18, (0,)), Format("q4_1", 32, 20, (0, 2)),
-    Format("q5_0", 32, 22, (0,)), Format("q5_1", 32, 24, (0, 2)), Format("q2_k", 256, 84, (80, 82)), Format("q3_k", 256, 110, (108,)),
-    Format("q4_k", 256, 144, (0, 2)), Format("q5_k", 256, 176, (0, 2)), Format("q6_k", 256, 210, (208,)), Format("iq4_nl", 32, 18, (0,)),
-    Format("iq4_xs", 256, 136, (0,)), Format("int4", 32, 16, scale="bf16"), Format("int4 g128", 128, 64, scale="bf16"),
-    Format("mxfp4", 32, 16, scale="u8"), Format("nvfp4", 16, 8, scale="f8e4m3fn"),
-]  # fmt: skip
-FORMATS = {f.name: f for f in [Format("dense", plain=True), Format("int8", cast="i8"), Format("fp8", cast="f8e4m3fn"), *DEQUANTISE]}
+    Format("f16", 1, 2, (0,)),
+    Format("bf16", 1, 2),
+    Format("q8_0", 32, 34, (0,)),
+    Format("q4_0", 32, 18, (0,)),
+    Format("q4_1", 32, 20, (0, 2)),
+    Format("q5_0", 32, 22, (0,)),
+    Format("q5_1", 32, 24, (0, 2)),
+    Format("q2_k", 256, 84, (80, 82)),
+    Format("q3_k", 256, 110, (108,)),
+    Format("q4_k", 256, 144, (0, 2)),
+    Format("q5_k", 256, 176, (0, 2)),
+    Format("q6_k", 256, 210, (208,)),
+    Format("iq4_nl", 32, 18, (0,)),
+    Format("iq4_xs", 256, 136, (0,)),
+    Format("int4", 32, 16, scale="bf16"),
+    Format("int4 g128", 128, 64, scale="bf16"),
+    Format("mxfp4", 32, 16, scale="u8"),
+    Format("nvfp4", 16, 8, scale="f8e4m3fn"),
+]
+FORMATS = {
+    f.name: f
+    for f in [Format("dense", plain=True), Format("int8", cast="i8"), Format("fp8", cast="f8e4m3fn"), *DEQUANTISE]
+}
 
 
 def graph(f, n, k, first, last):

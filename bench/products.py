@@ -73,7 +73,9 @@ def run_invariant(args):
 def run_quantised(args):
     import product_quantised
 
-    return product_quantised.quantised(args.rows, *args.shape, args.formats, args.jobs or product_quantised.product_timing.default_jobs())
+    return product_quantised.quantised(
+        args.rows, *args.shape, args.formats, args.jobs or product_quantised.product_timing.default_jobs()
+    )
 
 
 def run_rows(args):
@@ -97,8 +99,12 @@ def add_sweep(commands):
     p.add_argument("--groups", type=names(GROUPS), default=list(GROUPS), help="some of " + ",".join(GROUPS))
     p.add_argument("--count", type=int, default=100, help="cases of each group")
     p.add_argument("--seconds", type=float, help="start no case after so many seconds")
-    p.add_argument("--compile", type=int, default=0, metavar="K", help="K of the cases also with torch.compile, mode max-autotune")
-    p.add_argument("--weights", choices=("const", "input"), default="const", help="input: nothing is prepared from the weights")
+    p.add_argument(
+        "--compile", type=int, default=0, metavar="K", help="K of the cases also with torch.compile, mode max-autotune"
+    )
+    p.add_argument(
+        "--weights", choices=("const", "input"), default="const", help="input: nothing is prepared from the weights"
+    )
     add_jobs(p)
     p.set_defaults(run=run_sweep)
 
@@ -112,7 +118,9 @@ def add_weights(commands):
     p = commands.add_parser("quantised")
     p.add_argument("--rows", type=numbers, default=[1, 4, 16])
     p.add_argument("--shape", type=shape, default=(14336, 4096), help="NxK: columns of the result x depth")
-    p.add_argument("--formats", type=names(product_weights.FORMATS), help="some of " + ", ".join(product_weights.FORMATS))
+    p.add_argument(
+        "--formats", type=names(product_weights.FORMATS), help="some of " + ", ".join(product_weights.FORMATS)
+    )
     add_jobs(p)
     p.set_defaults(run=run_quantised)
     p = commands.add_parser("rows")
