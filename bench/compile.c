@@ -3,10 +3,10 @@
  *     compile process|open FILE.ind [PACK]
  *     compile kernels FILE.ind [ARCH]
  *
- * process: counted from where nothing is open; open: from the text, the device being open. With PACK, kernels come from that
- * file as far as it has them; what it lacks is compiled, and the file is written anew. Prints milliseconds of each phase and the
- * kernels as a line of JSON. kernels: compiles every variant of every kernel with NVRTC, one after another, for ARCH (sm_90a if
- * none is given), and prints a line for each. Needs no GPU. bench/compile.py runs it. */
+ * process: counted from where nothing is open; open: from the text, the device being open. With PACK, kernels come from
+ * that file as far as it has them; what it lacks is compiled, and the file is written anew. Prints milliseconds of each
+ * phase and the kernels as a line of JSON. kernels: compiles every variant of every kernel with NVRTC, one after
+ * another, for ARCH (sm_90a if none is given), and prints a line for each. Needs no GPU. bench/compile.py runs it. */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
@@ -19,10 +19,11 @@ static int failed(ind_context *ctx, const char *what) {
 }
 
 static void print(const ind_module_stats *s, double device_ms, double parse_ms, double total_ms) {
-    printf("{\"device\": %.3f, \"parse\": %.3f, \"library\": %.3f, \"lower\": %.3f, \"schedule\": %.3f, \"emit\": %.3f, \"compile\": %.3f, "
+    printf("{\"device\": %.3f, \"parse\": %.3f, \"library\": %.3f, \"lower\": %.3f, \"schedule\": %.3f, \"emit\": "
+           "%.3f, \"compile\": %.3f, "
            "\"load\": %.3f, \"total\": %.3f, \"launches\": %d, \"sources\": %d, \"from_pack\": %d}\n",
-           device_ms, parse_ms, s->library_ms, s->lower_ms, s->schedule_ms, s->emit_ms, s->compile_ms, s->load_ms, total_ms,
-           s->num_kernels, s->num_sources, s->num_from_pack);
+           device_ms, parse_ms, s->library_ms, s->lower_ms, s->schedule_ms, s->emit_ms, s->compile_ms, s->load_ms,
+           total_ms, s->num_kernels, s->num_sources, s->num_from_pack);
 }
 
 static const char SMALL[] = "graph small { input x : f32[16]\n y = neg(x)\n output y }";
