@@ -171,14 +171,18 @@ def test_strategies_and_predicted_time_of_a_plan(cases, results, tmp_path):
     assert len(found["strategies"]) == len(kernels) == 2 and found["strategies"][0] == "pointwise"
     tile = "x".join(map(str, kernels[1]["variants"][0]["tile"]))
     assert tile in found["strategies"][1] and found["template"] and found["strategies"][1].startswith(found["template"])
-    assert found["predicted_ns"] == sum(int(k["time_ns"]) for k in kernels)
+    cost = kernels[1]["variants"][0]["cost_ns"]
+    assert cost > 0 and found["predicted_ns"] == int(kernels[0]["time_ns"]) + cost
 
 
 def test_a_variant_for_other_sizes_is_not_chosen(results):
-    few = {"strategy": "matmul, few rows", "guard": "B < 2", "tile": [1, 8, 8], "stages": 2, "splits": None}
-    many = {"strategy": "matmul, wgmma tiles", "guard": None, "tile": [64, 64, 64], "stages": 4, "splits": "3"}
-    found = results.planned({"time_ns": "2*B", "kernels": [{"variants": [few, many]}]})
-    assert found == {"strategies": ["wgmma tiles 64x64x64, 4 stages, 3 splits"], "template": "wgmma tiles", "predicted_ns": None}
+    few = {"strategy": "matmul, few rows", "guard": "B < 2", "tile": [1, 8, 8], "stages": 2, "splits": None, "cost_ns": 1500}
+    many = {"strategy": "matmul, wgmma tiles", "guard": None, "tile": [64, 64, 64], "stages": 4, "splits": "3", "cost_ns": 2500}
+    copy = {"strategy": "pointwise", "guard": None, "tile": [0, 0, 0], "stages": 0, "splits": None, "cost_ns": 0}
+    kernels = [{"variants": [few, many], "time_ns": "2*B"}, {"variants": [copy], "time_ns": "1000"}]
+    found = results.planned({"kernels": kernels})
+    assert found == {"strategies": ["wgmma tiles 64x64x64, 4 stages, 3 splits", "pointwise"], "template": "wgmma tiles", "predicted_ns": 3500}
+    assert results.predicted({"kernels": [{"variants": [copy], "time_ns": "2*B"}]}) is None
 
 
 # ---- the tables
