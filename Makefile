@@ -94,6 +94,10 @@ $(EXAMPLES): $(BUILD)/%: examples/%.c $(HEADERS) $(LIBRARY_OBJECTS) | $(BUILD)
 $(BUILD)/libinductor.so: $(LIBRARY_OBJECTS)
 	$(CC) -shared $^ -o $@ $(LIBS)
 
+# For bench/binding.py.
+$(BUILD)/libinductor_bench.so: bench/library.c $(LIBRARY_OBJECTS)
+	$(CC) $(CFLAGS) $(STRICT) -I. -shared -fPIC $^ -o $@ $(LIBS)
+
 # For test programs, with the sanitizers.
 TEST_OBJECTS := $(MODULES:%=$(BUILD)/tests/objects/%.o)
 $(TEST_OBJECTS): $(BUILD)/tests/objects/%.o: %.h $(HEADERS) | $(BUILD)

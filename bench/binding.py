@@ -1,6 +1,7 @@
 """ctypes bindings for the library calls that the benchmarks use. Tensors are torch's, on the same device and stream."""
 
 import ctypes as C
+import functools
 import json
 import pathlib
 import subprocess
@@ -36,11 +37,9 @@ class Tuned(C.Structure):
                 ("us", C.c_double), ("least_us", C.c_double), ("num_tried", C.c_int)]
 
 
+@functools.cache
 def load():
-    sources = [*ROOT.glob("inductor*.h"), ROOT / "bench/library.c"]
-    if not LIBRARY.exists() or any(LIBRARY.stat().st_mtime < s.stat().st_mtime for s in sources):
-        LIBRARY.parent.mkdir(exist_ok=True)
-        subprocess.run(["cc", "-std=c11", "-O2", "-shared", "-fPIC", f"-I{ROOT}", str(sources[-1]), "-o", str(LIBRARY), "-lm", "-lpthread", "-ldl"], check=True)
+    subprocess.run(["make", "-s", "-j8", str(LIBRARY.relative_to(ROOT))], cwd=ROOT, check=True)
     lib = C.CDLL(str(LIBRARY))
     for name in ("ind_error", "ind_instance_error", "ind_device_text", "ind_module_text", "ind_module_json"):
         getattr(lib, name).restype = C.c_char_p

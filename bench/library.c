@@ -1,5 +1,4 @@
-/* library: the modules as one shared library, and compiles with options for bench/binding.py. */
-#define INDUCTOR_IMPLEMENTATION
+/* library: compiles with options for bench/binding.py, in a shared library with the modules. */
 #include "inductor.h"
 
 IND_API ind_status bench_compile(ind_graph *graph, bool batch_invariant, bool all_variants, ind_module **module);
