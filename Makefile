@@ -31,7 +31,7 @@ TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*
 
 PYTHON3       ?= python3
 
-.PHONY: all headers demo quick test test-long gpu-test size-test fuzz-expr bench bench-compile bench-launch bench-plots bench-sizes bench-table bench-verdict growth clean help
+.PHONY: all headers demo quick test test-long gpu-test size-test fuzz-expr bench bench-compile bench-launch bench-plots bench-products bench-sizes bench-table bench-verdict growth clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES)
@@ -55,6 +55,7 @@ help:
 	@echo 'make bench      timings, with the programs they are compared to (ARGS="--sweep --batch": over lengths and numbers of rows)'
 	@echo 'make bench-compile   from the text of a graph to loaded kernels, by phases (ARGS=softmax)'
 	@echo 'make bench-launch    programmatic dependent launches beside launches one after another'
+	@echo 'make bench-products  matrix products beside cuBLAS (ARGS="sweep --out FILE": random ones; quantised, rows, rms, invariant, compile)'
 	@echo 'make bench-plots     what the sweeps of make bench measured as the pictures in bench/plots'
 	@echo 'make bench-table     what make bench and its sweeps measured as the tables of README.md and docs/performance.md'
 	@echo 'make bench-verdict   at which points of the sweeps the library falls short'
@@ -92,6 +93,10 @@ $(EXAMPLES): $(BUILD)/%: examples/%.c $(HEADERS) $(LIBRARY_OBJECTS) | $(BUILD)
 
 $(BUILD)/libinductor.so: $(LIBRARY_OBJECTS)
 	$(CC) -shared $^ -o $@ $(LIBS)
+
+# For bench/binding.py.
+$(BUILD)/libinductor_bench.so: bench/library.c $(LIBRARY_OBJECTS)
+	$(CC) $(CFLAGS) $(STRICT) -I. -shared -fPIC $^ -o $@ $(LIBS)
 
 # For test programs, with the sanitizers.
 TEST_OBJECTS := $(MODULES:%=$(BUILD)/tests/objects/%.o)
@@ -221,6 +226,9 @@ bench-sizes: $(BUILD)/bench_sizes | $(BUILD)/bench_python
 
 bench: all | $(PYTHON)
 	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" MODEL='$(MODEL)' $(PYTHON) bench/run.py $(ARGS)
+
+bench-products: | $(PYTHON)
+	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" $(PYTHON) bench/products.py $(or $(ARGS),sweep --out $(BUILD)/products.jsonl)
 
 bench-compile: | $(PYTHON)
 	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" $(PYTHON) bench/compile.py $(ARGS)

@@ -531,6 +531,7 @@ typedef struct ind__tile_plan {
     int m, n, k;          /* elements */
     int warps_m, warps_n; /* mma.sync and wgmma: warps along m and n */
     int stages;           /* of the pipeline along k */
+    double cost_ns;       /* of the configuration at the hinted sizes, as estimated when it was chosen; TRANSPOSE: 0 */
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
 } ind__tile_plan;
 
@@ -12753,6 +12754,7 @@ static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__vari
                                   .warps_m = fma ? 0 : c->warps_m,
                                   .warps_n = fma ? 0 : c->warps_n,
                                   .stages = c->stages};
+    v->of.tile.cost_ns = best.cost * 100 / d->w.target->thresholds.product_clock;
     v->per_thread = fma ? c->warps_m : 1;
     v->rows = 1;
     v->blocks_per_sm = cg__mm_occupancy(x, p, c, d->w.target);
@@ -17607,7 +17609,7 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, tile->splits);
     else
         ind__textf(t, "null");
-    ind__textf(t, ", \"grid\": [");
+    ind__textf(t, ", \"cost_ns\": %.0f, \"grid\": [", tile->cost_ns);
     for (int d = 0; d < 3; d++) {
         if (d) ind__textf(t, ", ");
         cg__print_json_expr(t, v->grid[d]);

@@ -1,13 +1,16 @@
 """ctypes bindings for the library calls that the benchmarks use. Tensors are torch's, on the same device and stream."""
 
 import ctypes as C
+import functools
+import json
 import pathlib
 import subprocess
 
 import torch
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LIBRARY = ROOT / "build" / "libinductor.so"
+LIBRARY = ROOT / "build" / "libinductor_bench.so"
+PLAN = 5  # IND_STAGE_PLAN
 DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64,
           "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
 
@@ -34,13 +37,11 @@ class Tuned(C.Structure):
                 ("us", C.c_double), ("least_us", C.c_double), ("num_tried", C.c_int)]
 
 
+@functools.cache
 def load():
-    sources = [*ROOT.glob("inductor*.h"), ROOT / "tests/numerics/libinductor.c"]
-    if not LIBRARY.exists() or any(LIBRARY.stat().st_mtime < s.stat().st_mtime for s in sources):
-        LIBRARY.parent.mkdir(exist_ok=True)
-        subprocess.run(["cc", "-std=c11", "-O2", "-shared", "-fPIC", f"-I{ROOT}", str(sources[-1]), "-o", str(LIBRARY), "-lm", "-lpthread", "-ldl"], check=True)
+    subprocess.run(["make", "-s", "-j8", str(LIBRARY.relative_to(ROOT))], cwd=ROOT, check=True)
     lib = C.CDLL(str(LIBRARY))
-    for name in ("ind_error", "ind_instance_error", "ind_device_text", "ind_module_text"):
+    for name in ("ind_error", "ind_instance_error", "ind_device_text", "ind_module_text", "ind_module_json"):
         getattr(lib, name).restype = C.c_char_p
     lib.ind_graph_parse.restype = C.c_void_p
     lib.ind_module_query_binding.restype = C.POINTER(BindingInfo)
@@ -59,13 +60,14 @@ class Compiler:
         if status:
             raise RuntimeError(self.lib.ind_error(self.context).decode())
 
-    def compile(self, text):
+    def compile(self, text, batch_invariant=False):
         graph = self.lib.ind_graph_parse(self.context, text.encode(), None)
         if not graph:
             raise RuntimeError(self.lib.ind_error(self.context).decode())
         module = C.c_void_p()
-        self.check(self.lib.ind_compile(C.c_void_p(graph), None, C.byref(module)))
+        status = self.lib.bench_compile(C.c_void_p(graph), C.c_bool(batch_invariant), C.byref(module))
         self.lib.ind_graph_destroy(C.c_void_p(graph))
+        self.check(status)
         return Module(self, module)
 
     def device(self):
@@ -80,6 +82,18 @@ class Module:
     def names(self):
         n = self.lib.ind_module_num_bindings(self.handle)
         return [self.lib.ind_module_query_binding(self.handle, i).contents.name.decode() for i in range(n)]
+
+    def plan(self):
+        """The plan, as ind_module_json describes it."""
+        text = self.lib.ind_module_json(self.handle, PLAN)
+        if not text:
+            raise RuntimeError(self.lib.ind_error(self.compiler.context).decode())
+        return json.loads(text)
+
+    def destroy(self):
+        """Frees the module, its instances and their memory. Graphs that contain its launches may not be replayed afterwards."""
+        self.lib.ind_module_destroy(self.handle)
+        self.handle = None
 
     def prepare(self, tensors, sizes):
         """Creates an instance and runs it once with these tensors (by name). Returns it with the arguments of a launch."""

@@ -1,11 +1,14 @@
-"""plot.py [sweep.json batch.json] [--output DIR]: plots the results of `run.py --sweep` and `--batch`, one picture per
-kernel family, with its dtypes side by side, over the row length and over the number of rows. Needs only the standard library."""
+"""plot.py [sweep.json batch.json] [rows.jsonl] [--output DIR]: plots the results of `run.py --sweep` and `--batch`, one picture per
+kernel family, with its dtypes side by side, over the row length and over the number of rows; and of `products.py rows`, in one
+picture. Needs only the standard library."""
 
 import argparse
 import html
 import json
 import math
 import pathlib
+
+import product_results
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DEFAULT = [ROOT / "build" / name for name in ("sweep.json", "batch.json")]
@@ -126,16 +129,27 @@ def grouped(paths):
     return families, about
 
 
+def pictures(files):
+    """(name, SVG) of all pictures. The lines of a .jsonl file are records of `products.py rows`."""
+    import plot_rows  # it uses the functions above
+
+    families, about = grouped(path for path in files if path.suffix != ".jsonl")
+    for family, groups in families.items():
+        yield family, picture(family, groups, about)
+    for path in files:
+        if path.suffix == ".jsonl":
+            yield "products", plot_rows.picture(list(product_results.File(path).records.values()))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "bench" / "plots")
     args = parser.parse_args()
-    families, about = grouped(args.files or [path for path in DEFAULT if path.exists()])
     args.output.mkdir(exist_ok=True)
-    for family, groups in families.items():
-        path = args.output / f"{family}.svg"
-        path.write_text(picture(family, groups, about))
+    for name, svg in pictures(args.files or [path for path in DEFAULT if path.exists()]):
+        path = args.output / f"{name}.svg"
+        path.write_text(svg)
         print(path)
 
 

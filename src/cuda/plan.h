@@ -101,6 +101,7 @@ typedef struct ind__tile_plan {
     int m, n, k;          /* elements */
     int warps_m, warps_n; /* mma.sync and wgmma: warps along m and n */
     int stages;           /* of the pipeline along k */
+    double cost_ns;       /* of the configuration at the hinted sizes, as estimated when it was chosen; TRANSPOSE: 0 */
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
 } ind__tile_plan;
 

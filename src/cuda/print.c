@@ -253,7 +253,7 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, tile->splits);
     else
         ind__textf(t, "null");
-    ind__textf(t, ", \"grid\": [");
+    ind__textf(t, ", \"cost_ns\": %.0f, \"grid\": [", tile->cost_ns);
     for (int d = 0; d < 3; d++) {
         if (d) ind__textf(t, ", ");
         cg__print_json_expr(t, v->grid[d]);

@@ -38,6 +38,14 @@ def expected(layouts, tmp_path):
     return {c: [int(n) for n in line.split()] for c, line in zip(layouts, printed.splitlines(), strict=True)}
 
 
+def test_stage(binding, tmp_path):
+    """The number of the stage whose JSON is read."""
+    source, program = tmp_path / "stage.c", tmp_path / "stage"
+    source.write_text('#include "inductor.h"\nint main(void) { return IND_STAGE_PLAN; }\n')
+    subprocess.run(["cc", "-std=c11", f"-I{ROOT}", source, "-o", program], check=True)
+    assert subprocess.run([program]).returncode == binding.PLAN
+
+
 def test_structs(binding, tmp_path):
     found = structs(binding)
     assert found.keys() == C_NAMES.keys()

@@ -1,0 +1,168 @@
+"""Measures matrix products beside cuBLAS (through torch), torch.compile and copies of the same bytes.
+
+    products.py sweep --out FILE      random bf16 products beside the library's; a second call continues FILE
+    products.py summary FILE          the tables of such a file; needs no GPU
+    products.py rms                   errors against float64, ours and the library's
+    products.py quantised             quantised weights beside a copy of their bytes and torch's kernels
+    products.py rows --out FILE       the weights of an 8B Llama over the number of rows; bench/plot.py draws FILE
+    products.py invariant             the cost of batch_invariant
+    products.py compile               a product with an epilogue from text to loaded kernels, and NVRTC's time for each
+
+All contenders of a case run in one process, in turn, on the same tensors; see bench/run.py."""
+
+import argparse
+import pathlib
+import sys
+
+import product_cases
+import product_results
+import product_weights
+
+GROUPS = tuple(product_cases.RANGES)
+
+
+def names(allowed):
+    def parse(text):
+        found = text.split(",")
+        if bad := [n for n in found if n not in allowed]:
+            raise argparse.ArgumentTypeError(f"{bad[0]} is none of {', '.join(allowed)}")
+        return found
+
+    return parse
+
+
+def numbers(text):
+    return [int(n) for n in text.split(",")]
+
+
+def shape(text):
+    """n and k of "14336x4096"."""
+    n, k = map(int, text.split("x"))
+    return n, k
+
+
+def run_sweep(args):
+    import product_timing
+
+    cases = product_cases.generate(args.groups, args.seed, args.count, args.weights)
+    file = product_results.File(args.out)
+    jobs = args.jobs or product_timing.default_jobs()
+    product_timing.sweep(cases, file, product_cases.compiled_too(cases, args.seed, args.compile), jobs, args.seconds)
+    found = [file.records[c.key] for c in cases if c.key in file.records]
+    print(product_results.summary(found))
+    return any("error" in r or r["wrong"] for r in found)
+
+
+def run_summary(args):
+    print(product_results.summary(list(product_results.File(args.file).records.values())))
+    return False
+
+
+def run_rms(args):
+    import product_checks
+
+    return product_checks.rms(args.seed, args.count, args.jobs or product_checks.product_timing.default_jobs())
+
+
+def run_invariant(args):
+    import product_checks
+
+    return product_checks.invariant(args.rows, *args.shape)
+
+
+def run_quantised(args):
+    import product_quantised
+
+    return product_quantised.quantised(
+        args.rows, *args.shape, args.formats, args.jobs or product_quantised.product_timing.default_jobs()
+    )
+
+
+def run_rows(args):
+    import product_quantised
+
+    file = product_results.File(args.out)
+    product_quantised.rows(file, args.jobs or product_quantised.product_timing.default_jobs(), args.seconds)
+    return False
+
+
+def run_compile(args):
+    import product_compile
+
+    return product_compile.table(args.size, args.arch, args.repeats)
+
+
+def add_sweep(commands):
+    p = commands.add_parser("sweep")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--out", type=pathlib.Path, required=True)
+    p.add_argument("--groups", type=names(GROUPS), default=list(GROUPS), help="some of " + ",".join(GROUPS))
+    p.add_argument("--count", type=int, default=100, help="cases of each group")
+    p.add_argument("--seconds", type=float, help="start no case after so many seconds")
+    p.add_argument(
+        "--compile", type=int, default=0, metavar="K", help="K of the cases also with torch.compile, mode max-autotune"
+    )
+    p.add_argument(
+        "--weights", choices=("const", "input"), default="const", help="input: nothing is prepared from the weights"
+    )
+    add_jobs(p)
+    p.set_defaults(run=run_sweep)
+
+
+def add_jobs(p):
+    p.add_argument("--jobs", type=int, help="threads that compile; default: the cores less two, at most 14")
+
+
+def add_weights(commands):
+    """The commands about weights and rows."""
+    p = commands.add_parser("quantised")
+    p.add_argument("--rows", type=numbers, default=[1, 4, 16])
+    p.add_argument("--shape", type=shape, default=(14336, 4096), help="NxK: columns of the result x depth")
+    p.add_argument(
+        "--formats", type=names(product_weights.FORMATS), help="some of " + ", ".join(product_weights.FORMATS)
+    )
+    add_jobs(p)
+    p.set_defaults(run=run_quantised)
+    p = commands.add_parser("rows")
+    p.add_argument("--out", type=pathlib.Path, required=True)
+    p.add_argument("--seconds", type=float, help="start no point after so many seconds")
+    add_jobs(p)
+    p.set_defaults(run=run_rows)
+
+
+def add_checks(commands):
+    p = commands.add_parser("rms")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--count", type=int, default=20, help="products of each dtype")
+    add_jobs(p)
+    p.set_defaults(run=run_rms)
+    p = commands.add_parser("invariant")
+    p.add_argument("--rows", type=numbers, default=[1, 8, 64, 512])
+    p.add_argument("--shape", type=shape, default=(4096, 4096))
+    p.set_defaults(run=run_invariant)
+    p = commands.add_parser("compile")
+    p.add_argument("--size", type=numbers, default=[1024, 4096, 4096], help="M,N,K")
+    p.add_argument("--arch", default="sm_90a", help="of the times of NVRTC")
+    p.add_argument("--repeats", type=int, default=7)
+    p.set_defaults(run=run_compile)
+
+
+def arguments(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    add_sweep(commands)
+    add_weights(commands)
+    add_checks(commands)
+    p = commands.add_parser("summary")
+    p.add_argument("file", type=pathlib.Path)
+    p.set_defaults(run=run_summary)
+    return parser.parse_args(argv)
+
+
+def main():
+    args = arguments()
+    return args.run(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
