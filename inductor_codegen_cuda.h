@@ -164,6 +164,10 @@ extern "C" {
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
     X(product_exchange, 4500, "cycles of an exchange of sums between blocks, besides moving them",                     \
       "60 timings of 13 products, H100")                                                                               \
+    X(product_cluster, 1200, "cycles of an exchange of sums in a cluster, besides sending them",                       \
+      "estimated, not measured: start of a cluster, one way between SMs")                                              \
+    X(product_cluster_rate, 16, "bytes per cycle that an SM sends to others of its cluster",                           \
+      "estimated, not measured: 3.3 TB/s of all SMs (arXiv 2402.13499)")                                               \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
       "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
@@ -362,7 +366,7 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
     /* b is read once, for few rows of a: by vectors into registers, without tensor cores */                           \
     X(MATMUL_ROWS, "matmul, few rows", MATMUL, TILE, "templates/gemm/rows.c", cg__emit_matmul, IND__HAS_VECTORS)       \
     X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
-      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                                        \
     /* several kernels in one launch; each part has its own strategy */                                                \
     X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
     /* two kernels: the last block of the first runs the second */                                                     \
@@ -397,7 +401,7 @@ typedef enum ind__feature {
     IND__HAS_COLUMNS = 32,        /* threads along a contiguous P dimension */
     IND__HAS_SEGMENTS = 64,       /* rows of inner dimensions: whole segments per iteration */
     IND__HAS_FITTED = 128,        /* a launch sets the active threads of a block from its row length */
-    IND__HAS_CLUSTER = 256,       /* a cluster of blocks shares a row */
+    IND__HAS_CLUSTER = 256,       /* a cluster of blocks shares a row or a tile */
     IND__HAS_PERSISTENT = 512,    /* persistent blocks */
     IND__HAS_SPLIT = 1024,        /* blocks along y of the grid share rows or columns */
     IND__HAS_EVICT_LAST = 2048,   /* inputs are loaded with L2 evict_last if they exceed the L2 */
@@ -524,6 +528,8 @@ typedef struct ind__tile_plan {
     int warps_m, warps_n; /* mma.sync and wgmma: warps along m and n */
     int stages;           /* of the pipeline along k */
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
+    int cluster;          /* above 1: `splits` is 1, or whole clusters of so many blocks, which exchange sums through
+                             distributed shared memory; clusters of a tile, if there are several, through memory */
 } ind__tile_plan;
 
 /* Memory of a launch besides buffers. */
@@ -583,6 +589,7 @@ typedef struct ind__variant {
 /* The row or tile plan of a variant; zeros if its strategy has none. */
 const ind__row_plan *ind__row_of(const ind__variant *v);
 const ind__tile_plan *ind__tile_of(const ind__variant *v);
+int ind__cluster_of(const ind__variant *v); /* blocks of its clusters; 0 and 1: none */
 /* True if the variant's launch may run the next kernel too, which then has no launch. */
 bool ind__takes_next(const ind__variant *v);
 
@@ -2250,6 +2257,46 @@ static const char *const cg__prelude_ADD_FRAGMENTS[] = {
     "}\n",
     NULL,
 };
+static const char *const cg__prelude_ADD_SLICES[] = {
+    "// Sends N fragments of the accumulators, from block N on, to a block of the cluster. `to` and `barrier` are this block's addresses.\n",
+    "template <int N, int NI>\n",
+    "static IND_INLINE void ind_send_slice(float *to, unsigned long long *barrier, int block, const float (&acc)[NI][4]) {\n",
+    "#ifdef IND_EMULATION\n",
+    "    for (int i = 0; i < N; i++)\n",
+    "        ind_cluster_send(reinterpret_cast<float(*)[4]>(to + i * 128), barrier, block, acc[block * N + i]);\n",
+    "#else\n",
+    "    unsigned at, signal;\n",
+    "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(at) : \"r\"(ind_shared_address(to)), \"r\"(block));\n",
+    "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(signal) : \"r\"(ind_shared_address(barrier)), \"r\"(block));\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < N; i++)\n",
+    "        asm volatile(\"st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];\"\n",
+    "                     :: \"r\"(at + i * 512), \"f\"(acc[block * N + i][0]), \"f\"(acc[block * N + i][1]),\n",
+    "                        \"f\"(acc[block * N + i][2]), \"f\"(acc[block * N + i][3]), \"r\"(signal) : \"memory\");\n",
+    "#endif\n",
+    "}\n",
+    "// Adds the accumulators of the same warp of the C blocks of a cluster, in the order of the blocks. Each block gets a slice:\n",
+    "// fragments rank N .. of NI. `sent`: NI * 128 floats of shared memory of the warp, which no other tile uses.\n",
+    "template <int C, int N, int NI>\n",
+    "static IND_INLINE void ind_add_slices(float (&slice)[N][4], const float (&acc)[NI][4], float *sent, unsigned long long *barrier,\n",
+    "                                      unsigned rank) {\n",
+    "    const int lane = threadIdx.x & 31;\n",
+    "    if (lane == 0) ind_cluster_expect(barrier, C * N * 512);\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int block = 0; block < C; block++) ind_send_slice<N>(sent + (rank * N * 32 + lane) * 4, barrier, block, acc);\n",
+    "    ind_cluster_wait(barrier, 0);\n",
+    "    ind_vec<float, 4> total[N];\n",
+    "    ind_add_parts<(N < 8 ? 8 / N : 1), N, 128>(total, sent + lane * 4, N * 128, C);\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < N * 4; i++) slice[i / 4][i % 4] = total[i / 4].at[i % 4];\n",
+    "}\n",
+    "// Puts a slice back to its place among the accumulators. The others are not used any more.\n",
+    "template <int N, int NI> static IND_INLINE void ind_put_slice(float (&acc)[NI][4], const float (&slice)[N][4], unsigned rank) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < NI * 4; i++) acc[i / 4][i % 4] = i / 4 / N == (int)rank ? slice[i / 4 % N][i % 4] : 0;\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_MMA_SUMS[] = {
     "// Writes the warp's accumulators into the tile of sums at (m, n).\n",
     "template <int TN, int MI, int NI>\n",
@@ -2755,6 +2802,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(ADD_PARTS, IND__CG_NEEDS(IND__CG_VEC))                                                           \
     X(ADD_SUMS, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_SUM_TILE, IND__CG_LAST_BLOCK))                \
     X(ADD_FRAGMENTS, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_LAST_WARP))                              \
+    X(ADD_SLICES, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_CLUSTER))                                   \
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
@@ -2979,6 +3027,10 @@ static const ind__row_plan *cg__row(const ind__writer *w) {
 const ind__tile_plan *ind__tile_of(const ind__variant *v) {
     static const ind__tile_plan none = {0};
     return ind__strategy_row_of(v->strategy)->of == IND__PLAN_OF_TILE ? &v->of.tile : &none;
+}
+
+int ind__cluster_of(const ind__variant *v) {
+    return ind__row_of(v)->cluster + ind__tile_of(v)->cluster; /* a variant has one of these plans */
 }
 
 bool ind__takes_next(const ind__variant *v) {
@@ -9428,7 +9480,8 @@ typedef struct cg__mm_problem {
     ind_dtype sum;           /* type of the result of DOT */
     ind__tensor_map *map[2]; /* of a and b; not set if there is a reason: */
     const char *no_maps;
-    bool unsplit;  /* blocks cannot share a tile */
+    bool unsplit;    /* blocks cannot share a tile */
+    int max_cluster; /* blocks of a cluster, at most; 1: no clusters */
     int few_rows;  /* rows of a tile that has them all: 1 or 2; 0: there may be more */
     bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
@@ -9647,7 +9700,8 @@ static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm
    three ops). */
 typedef struct cg__mm_config {
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
-    int splits; /* blocks that share a tile at the hinted sizes; 1: none do */
+    int splits;  /* blocks that share a tile at the hinted sizes; 1: none do */
+    int cluster; /* of these, blocks of a cluster; 0: the blocks exchange sums through memory */
 } cg__mm_config;
 
 /* What a block does per element of depth. */
@@ -9678,6 +9732,8 @@ typedef struct cg__mm_template {
     bool persistent; /* at most one block per SM, which loops over tiles */
     /* in place of the common position, main loop and epilogue; NULL: those */
     void (*body)(ind__writer *w, const cg__mm_problem *p);
+    /* fits the configuration to clusters of c->cluster blocks along k, or returns false; NULL: there are none */
+    bool (*fit_cluster)(cg__mm_config *c, const cg__mm_problem *p, const ind_target *t);
     /* estimated cycles; NULL: cg__mm_cost */
     double (*cost)(const struct cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                    const ind_target *target);
@@ -9844,45 +9900,82 @@ static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *s
 /* ================================================================================== src/cuda/templates/gemm/split.c */
 /* Products whose tiles are too few to fill the GPU: several blocks share the steps of k of a tile. Each block writes
    its sums to memory. The last one of a tile adds them in the order of k, whichever block it is, and runs the epilogue.
-   So equal launches give equal results. In persistent blocks each warp does so for its rows of the tile. */
+   So equal launches give equal results. In persistent blocks each warp does so for its rows of the tile.
+
+   The blocks of a cluster send their sums to one another's shared memory instead. Each of them adds a slice of the
+   columns in the order of k, and runs the epilogue of that slice. If a tile has several clusters, their slices are added
+   through memory, in the order of k too. */
 
 /* ---- decisions */
 
 #define MM_LEAST_STEPS     4  /* steps of k that a block has at least */
+#define MM_MAX_CLUSTER     8  /* blocks of a cluster along k, at most: the portable size */
 #define MM_EXCHANGE_SHARED 16 /* bytes of static shared memory of ind_last_block */
+
+/* Blocks of a cluster, 1 without clusters. */
+static int cg__mm_cluster(const cg__mm_config *c) {
+    return c->cluster > 1 ? c->cluster : 1;
+}
+
+/* SMs that clusters of so many blocks fill. A cluster lies in a GPC. These have 16 or 18 SMs (H100, H200), so that
+   clusters of 4 and 8 leave some of them idle. */
+static int cg__mm_cluster_sms(int cluster, const ind_target *t) {
+    const int sms = cluster > 2 && t->num_sms >= 16 ? t->num_sms / 16 * 16 : t->num_sms;
+    return sms / cluster * cluster;
+}
 
 /* The number of blocks per tile with which each SM has `waves` blocks, at the hinted sizes; 1: none share a tile. */
 static int cg__mm_splits_of(const cg__mm_problem *p, const cg__mm_config *c, int waves, const ind_target *t) {
-    const int64_t blocks = cg__mm_hinted_tiles(p, c), steps = ind_hint(p->size_k) / c->tile_k / MM_LEAST_STEPS;
-    if (p->unsplit || blocks < 1) return 1;
-    const int64_t splits = (int64_t)waves * t->num_sms / blocks;
-    return splits > steps ? (steps < 1 ? 1 : (int)steps) : splits < 1 ? 1 : (int)splits;
+    const int cluster = cg__mm_cluster(c);
+    const int64_t tiles = cg__mm_hinted_tiles(p, c), steps = ind_hint(p->size_k) / c->tile_k / MM_LEAST_STEPS / cluster;
+    if (p->unsplit || tiles < 1) return 1;
+    const int64_t fill = (int64_t)waves * cg__mm_cluster_sms(cluster, t) / cluster / tiles;
+    const int64_t clusters = fill > steps ? steps : fill;
+    return clusters < 1 ? 1 : (int)clusters * cluster;
 }
 
-/* Cycles of the exchange: fences and counters; each block of an SM writes its sums, the last one reads those of all. */
+/* Cycles of the exchange through memory: fences and counters; each block of an SM writes its sums, the last one reads
+   those of all. `parts`: blocks that share a tile, or a slice of it. */
+static double cg__mm_memory_cost(double bytes, double parts, double per_sm, const ind_thresholds *t) {
+    return t->product_exchange + bytes * (parts + per_sm) / t->product_l2_rate;
+}
+
+/* Cycles of the exchange. Warps without rows send nothing. Each block of a cluster has a slice. */
 static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
     if (c->splits < 2) return 0;
-    const double bytes = (double)c->tile_m * c->tile_n * cg__mm_sum_bytes(p);
-    const double per_sm = cg__mm_blocks_per_sm(p, c, target);
-    return t->product_exchange + bytes * (c->splits + per_sm) / t->product_l2_rate;
+    const double row = (double)c->tile_n * cg__mm_sum_bytes(p), per_sm = cg__mm_blocks_per_sm(p, c, target);
+    if (c->cluster < 2) return cg__mm_memory_cost(c->tile_m * row, c->splits, per_sm, t);
+    const double m = ceil(cg__mm_hinted_rows(p) / 16) * 16, rows = m < c->tile_m ? m : c->tile_m;
+    const double sent = rows * row * (c->cluster - 1) / c->cluster * per_sm;
+    const double memory = c->splits == c->cluster
+                              ? 0
+                              : cg__mm_memory_cost(rows * row / c->cluster, (double)c->splits / c->cluster, per_sm, t);
+    return t->product_cluster + sent / t->product_cluster_rate + memory;
 }
 
-/* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have. A counter is of a
-   tile, in persistent blocks of a warp's rows. */
+/* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have, in whole clusters or
+   1. A counter is of a tile, in persistent blocks of a warp's rows, in clusters of a slice of them. A single cluster per
+   tile needs no memory. */
 static void cg__mm_set_splits(cg__decider *d, const cg__mm_problem *p, const cg__mm_config *c, bool persistent) {
     ind__variant *v = d->variant;
     if (c->splits < 2) return;
     ind_context *x = d->w.context;
-    const ind_expr one = ind_int(x, 1), deep = ind_int(x, (int64_t)c->tile_k * MM_LEAST_STEPS);
+    const int cluster = cg__mm_cluster(c);
+    const ind_expr one = ind_int(x, 1), deep = ind_int(x, (int64_t)c->tile_k * MM_LEAST_STEPS * cluster);
     int stripe;
     ind_expr blocks[3];
     cg__mm_blocks(p, v, &stripe, blocks);
     const ind_expr tiles = persistent ? cg__mm_all_tiles(p, v) : ind_expr_product(x, blocks, 3);
-    const int64_t fill = c->splits * ind_hint(tiles);
+    const int64_t clusters = c->splits / cluster, fill = clusters * ind_hint(tiles);
     const ind_expr fills = ind_expr_floordiv(ind_int(x, fill), ind_expr_max(tiles, one));
-    v->of.tile.splits = ind_expr_max(ind_expr_min(fills, ind_expr_floordiv(p->size_k, deep)), one);
-    v->memory.num_counters = (uint32_t)(fill * (persistent ? c->warps_m : 1));
+    ind_expr each = ind_expr_min(fills, ind_expr_floordiv(p->size_k, deep));
+    const bool in_cluster = cluster > 1 && clusters == 1;
+    if (in_cluster) each = ind_expr_min(each, one);
+    v->of.tile.splits = ind_expr_max(ind_expr_mul(each, ind_int(x, cluster)), one);
+    v->of.tile.cluster = c->cluster;
+    if (in_cluster) return;
+    v->memory.num_counters = (uint32_t)(fill * cluster * (persistent ? c->warps_m : 1));
     v->memory.partial_bytes = fill * c->tile_m * c->tile_n * cg__mm_sum_bytes(p);
 }
 
@@ -9945,11 +10038,91 @@ static void cg__mm_write_exchange(ind__writer *w, const cg__mm_problem *p) {
     cg__use(w, IND__CG_ADD_SUMS);
 }
 
+/* In persistent blocks: "split" and "tile" of the number `share`. In clusters, consecutive shares are of a tile; if no
+   tile is shared, each is a tile. "rank": the block's number in the cluster; "cluster": that of the cluster among those
+   of the tile. */
+static void cg__mm_write_share(ind__writer *w) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    if (tile->cluster < 2) {
+        ind__textf(&w->code, "const unsigned split = share / tiles, tile = share - split * tiles;\n");
+        return;
+    }
+    const char *splits = cg__divisor(w, tile->splits);
+    ind__textf(&w->code, "const unsigned rank = %s == 1 ? 0 : share %% %d, pass = %s == 1 ? share : share / %d;\n",
+               splits, tile->cluster, splits, tile->cluster);
+    ind__textf(&w->code,
+               "const unsigned cluster = pass / tiles, tile = pass - cluster * tiles, split = cluster * %d + rank;\n",
+               tile->cluster);
+}
+
+/* The strips of a tile whose epilogue the block computes: all of them, or those of its slice. */
+static void cg__mm_write_strip_range(ind__writer *w, int strips) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    if (tile->cluster < 2) return;
+    const char *splits = cg__divisor(w, tile->splits);
+    ind__textf(&w->code,
+               "const int first_strip = (int)rank * %d, end_strip = %s == 1 ? %d : first_strip + %d;\n",
+               strips / tile->cluster, splits, strips, strips / tile->cluster);
+}
+
+static const char *cg__mm_first_strip(const ind__writer *w) {
+    return w->variant->of.tile.cluster > 1 ? "first_strip" : "0";
+}
+
+static const char *cg__mm_end_strip(ind__writer *w, int strips) {
+    return w->variant->of.tile.cluster > 1 ? "end_strip" : cg__string(w, "%d", strips);
+}
+
+/* Bytes of shared memory for the sums that other blocks of the cluster send, and an mbarrier per warp. */
+static int64_t cg__mm_cluster_bytes(int tile_m, int tile_n, int warps) {
+    return (int64_t)tile_m * tile_n * 4 + warps * 8;
+}
+
+/* That memory, from byte `offset` on, and the first half of a barrier of the cluster. Threads wait for the other half
+   before they send sums, or exit. */
+static void cg__mm_begin_cluster(ind__writer *w, int offset) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    if (tile->cluster < 2) return;
+    ind__textf(&w->code,
+               "float *const sent = reinterpret_cast<float *>(ind_smem + %d);\n"
+               "unsigned long long *const arrived = reinterpret_cast<unsigned long long *>(sent + %d);\n",
+               offset, tile->m * tile->n);
+    ind__textf(&w->code, "ind_cluster_begin(arrived, %d);\n", tile->warps_m);
+    cg__use(w, IND__CG_ADD_SLICES);
+}
+
+static void cg__mm_wait_for_cluster(ind__writer *w) {
+    if (w->variant->of.tile.cluster > 1) ind__textf(&w->code, "__syncwarp();\nind_cluster_begun();\n");
+}
+
+/* The sums of a warp's rows: the slice of the block, of all blocks of the tile. */
+static void cg__mm_write_cluster_exchange(ind__writer *w) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const char *splits = cg__divisor(w, tile->splits);
+    cg__begin(w, "if (%s > 1)", splits);
+    ind__textf(&w->code, "float slice[%d][4];\n", tile->n / 8 / tile->cluster);
+    ind__textf(&w->code, "ind_add_slices<%d>(slice, acc, sent + warp * %d, arrived + warp, rank);\n", tile->cluster,
+               tile->n * 16);
+    if (w->variant->memory.partial_bytes) {
+        ind__textf(&w->code,
+                   "if (!ind_add_fragments(slice, reinterpret_cast<float *>(partials), counters, (tile * %d + warp) * "
+                   "%d + rank, cluster, %s / %d)) continue;\n",
+                   tile->warps_m, tile->cluster, splits, tile->cluster);
+        cg__use(w, IND__CG_ADD_FRAGMENTS);
+    }
+    ind__textf(&w->code, "ind_put_slice(acc, slice, rank);\n");
+    cg__end(w);
+}
+
 /* The same for the rows of a warp, in a loop over tiles. */
 static void cg__mm_write_warp_exchange(ind__writer *w) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     if (!cg__mm_is_split(w->variant)) return;
     ind__textf(&w->code, "if (tile_m + warp * 16 >= size_m) continue;\n");
+    if (tile->cluster > 1) {
+        cg__mm_write_cluster_exchange(w);
+        return;
+    }
     ind__textf(
         &w->code,
         "if (!ind_add_fragments(acc, reinterpret_cast<float *>(partials), counters, tile * %d + warp, split, %s)) "
@@ -10447,11 +10620,11 @@ static void cg__mm_end_tensor_tiles(ind__writer *w) {
 /* ---- the template ---- */
 
 static const cg__mm_config cg__mm_mma_configs[] = {
-    {128, 128, 64, 2, 2, 3, 255, 1}, {128, 128, 32, 2, 2, 4, 255, 1}, {128, 128, 32, 2, 4, 4, 128, 1},
-    {128, 96, 64, 2, 2, 3, 240, 1},  {128, 64, 64, 2, 2, 3, 168, 1},  {64, 128, 64, 2, 2, 3, 200, 1},
-    {64, 64, 64, 2, 2, 4, 128, 1},   {64, 64, 64, 2, 2, 3, 128, 1},   {128, 32, 64, 4, 1, 3, 96, 1},
-    {64, 32, 64, 4, 1, 3, 96, 1},    {32, 128, 64, 1, 4, 3, 128, 1},  {32, 64, 64, 2, 2, 4, 96, 1},
-    {16, 64, 64, 1, 4, 4, 96, 1},
+    {128, 128, 64, 2, 2, 3, 255, 1, 0}, {128, 128, 32, 2, 2, 4, 255, 1, 0}, {128, 128, 32, 2, 4, 4, 128, 1, 0},
+    {128, 96, 64, 2, 2, 3, 240, 1, 0},  {128, 64, 64, 2, 2, 3, 168, 1, 0},  {64, 128, 64, 2, 2, 3, 200, 1, 0},
+    {64, 64, 64, 2, 2, 4, 128, 1, 0},   {64, 64, 64, 2, 2, 3, 128, 1, 0},   {128, 32, 64, 4, 1, 3, 96, 1, 0},
+    {64, 32, 64, 4, 1, 3, 96, 1, 0},    {32, 128, 64, 1, 4, 3, 128, 1, 0},  {32, 64, 64, 2, 2, 4, 96, 1, 0},
+    {16, 64, 64, 1, 4, 4, 96, 1, 0},
 };
 
 static const char *cg__mm_mma_match(const cg__mm_problem *p, const ind_target *t) {
@@ -10603,12 +10776,12 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
 /* ---- the template ---- */
 
 static const cg__mm_config cg__mm_wgmma_configs[] = {
-    {256, 128, 64, 16, 1, 4, 128, 1}, {128, 256, 64, 8, 1, 4, 255, 1}, {128, 192, 64, 8, 1, 4, 255, 1},
-    {128, 128, 64, 8, 1, 4, 255, 1},  {128, 128, 64, 8, 1, 3, 128, 1}, {128, 96, 64, 8, 1, 8, 255, 1},
-    {128, 96, 64, 8, 1, 4, 128, 1},   {128, 64, 64, 8, 1, 8, 255, 1},  {128, 64, 64, 8, 1, 4, 128, 1},
-    {128, 32, 64, 8, 1, 4, 80, 1},    {64, 192, 64, 4, 1, 4, 255, 1},  {64, 128, 64, 4, 1, 4, 168, 1},
-    {64, 128, 64, 4, 1, 3, 168, 1},   {64, 96, 64, 4, 1, 4, 168, 1},   {64, 96, 64, 4, 1, 3, 168, 1},
-    {64, 64, 64, 4, 1, 8, 255, 1},    {64, 64, 64, 4, 1, 4, 128, 1},   {64, 32, 64, 4, 1, 4, 96, 1},
+    {256, 128, 64, 16, 1, 4, 128, 1, 0}, {128, 256, 64, 8, 1, 4, 255, 1, 0}, {128, 192, 64, 8, 1, 4, 255, 1, 0},
+    {128, 128, 64, 8, 1, 4, 255, 1, 0},  {128, 128, 64, 8, 1, 3, 128, 1, 0}, {128, 96, 64, 8, 1, 8, 255, 1, 0},
+    {128, 96, 64, 8, 1, 4, 128, 1, 0},   {128, 64, 64, 8, 1, 8, 255, 1, 0},  {128, 64, 64, 8, 1, 4, 128, 1, 0},
+    {128, 32, 64, 8, 1, 4, 80, 1, 0},    {64, 192, 64, 4, 1, 4, 255, 1, 0},  {64, 128, 64, 4, 1, 4, 168, 1, 0},
+    {64, 128, 64, 4, 1, 3, 168, 1, 0},   {64, 96, 64, 4, 1, 4, 168, 1, 0},   {64, 96, 64, 4, 1, 3, 168, 1, 0},
+    {64, 64, 64, 4, 1, 8, 255, 1, 0},    {64, 64, 64, 4, 1, 4, 128, 1, 0},   {64, 32, 64, 4, 1, 4, 96, 1, 0},
 };
 
 static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
@@ -10747,19 +10920,23 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
 
-/* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. */
-static int cg__mm_strip_cols(int tile_n, int warps) {
-    return tile_n % 64 || warps > 8 ? 32 : 64;
+/* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. The slice of a block in a cluster
+   consists of whole strips. */
+static int cg__mm_strip_cols(int tile_n, int warps, int cluster) {
+    const int slice = cluster > 1 ? tile_n / cluster : tile_n;
+    if (cluster > 1 && slice % 32) return 16;
+    return slice % 64 || warps > 8 ? 32 : 64;
 }
 
-static int cg__mm_strip_bytes(int tile_n, int warps) {
-    return 8 * (cg__mm_strip_cols(tile_n, warps) + 8) * 4;
+static int cg__mm_strip_bytes(int tile_n, int warps, int cluster) {
+    return 8 * (cg__mm_strip_cols(tile_n, warps, cluster) + 8) * 4;
 }
 
 static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
     (void)p;
     return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * 2 + 16) +
-           c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m);
+           c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m, c->cluster) +
+           (c->cluster > 1 ? cg__mm_cluster_bytes(c->tile_m, c->tile_n, c->warps_m) : 0);
 }
 
 /* ---- writing ---- */
@@ -10793,7 +10970,7 @@ static void cg__mm_begin_tiles(ind__writer *w, const cg__mm_problem *p) {
     } else {
         const char *splits = cg__divisor(w, w->variant->of.tile.splits);
         cg__begin(w, "for (unsigned share = blockIdx.x; share < tiles * %s; share += gridDim.x)", splits);
-        ind__textf(&w->code, "const unsigned split = share / tiles, tile = share - split * tiles;\n");
+        cg__mm_write_share(w);
         cg__mm_write_steps(w, p);
     }
     cg__mm_write_tile_of(w, p);
@@ -10886,7 +11063,9 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_boxes(w, p, &p->a, 'a');
     cg__mm_write_boxes(w, p, &p->b, 'b');
     cg__mm_write_next_stage(w);
-    for (int i = 0; i < 4; i++) cg__end(w);
+    for (int i = 0; i < 3; i++) cg__end(w);
+    cg__mm_wait_for_cluster(w);
+    cg__end(w);
 }
 
 /* The steps of k. A stage is given back one step later, when its products are complete. */
@@ -10909,8 +11088,9 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
 /* A tile: the steps of k, then the epilogue, strip by strip. */
 static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const int cols = cg__mm_strip_cols(tile->n, tile->warps_m);
+    const int cols = cg__mm_strip_cols(tile->n, tile->warps_m, tile->cluster);
     const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
+    cg__mm_write_strip_range(w, (store ? 1 : 2) * tile->n / cols);
     if (load) cg__mm_write_fetch(w, p, load, cols);
     cg__mm_write_tma_steps(w, p);
     cg__mm_write_warp_exchange(w);
@@ -10919,7 +11099,8 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
         return;
     }
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int strip = 0; strip < %d; strip++)", 2 * tile->n / cols);
+    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w),
+              cg__mm_end_strip(w, 2 * tile->n / cols));
     ind__textf(&w->code, "ind_strip_sums<%d>(sum, acc, strip);\n__syncwarp();\n", cols);
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16 + strip %% 2 * 8, first_n = tile_n + strip / 2 * %d;\n",
                cg__int(w), cols);
@@ -10933,7 +11114,7 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const char *type = cg__int(w);
     const int in_a = tile->stages * tile->m * tile->k, in_b = tile->stages * tile->n * tile->k;
     const int strips = 2 * (in_a + in_b),
-              barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m);
+              barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m, tile->cluster);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
@@ -10956,13 +11137,15 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     cg__end(w);
     ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n}\n",
                tile->warps_m * 32);
+    cg__mm_begin_cluster(w, barriers + tile->stages * 16);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
     cg__mm_write_registers(w, false);
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
-               cg__mm_strip_bytes(tile->n, tile->warps_m) / 4);
+               cg__mm_strip_bytes(tile->n, tile->warps_m, tile->cluster) / 4);
     ind__textf(&w->code, "const int first_row = warp / 4 * 64;\n");
+    cg__mm_wait_for_cluster(w);
     cg__mm_begin_tiles(w, p);
     cg__mm_write_strips(w, p);
     cg__end(w);
@@ -10975,11 +11158,11 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
 /* ---- the template ---- */
 
 static const cg__mm_config cg__mm_tma_configs[] = {
-    {256, 128, 64, 16, 1, 4, 112, 1}, {192, 128, 64, 12, 1, 5, 160, 1}, {128, 256, 64, 8, 1, 4, 240, 1},
-    {128, 224, 64, 8, 1, 4, 240, 1},  {128, 192, 64, 8, 1, 4, 240, 1},  {128, 160, 64, 8, 1, 5, 240, 1},
-    {128, 128, 64, 8, 1, 6, 240, 1},  {128, 96, 64, 8, 1, 7, 240, 1},   {128, 64, 64, 8, 1, 8, 240, 1},
-    {64, 256, 64, 4, 1, 5, 255, 1},   {64, 192, 64, 4, 1, 6, 255, 1},   {64, 128, 64, 4, 1, 8, 255, 1},
-    {64, 64, 64, 4, 1, 12, 255, 1},
+    {256, 128, 64, 16, 1, 4, 112, 1, 0}, {192, 128, 64, 12, 1, 5, 160, 1, 0}, {128, 256, 64, 8, 1, 4, 240, 1, 0},
+    {128, 224, 64, 8, 1, 4, 240, 1, 0},  {128, 192, 64, 8, 1, 4, 240, 1, 0},  {128, 160, 64, 8, 1, 5, 240, 1, 0},
+    {128, 128, 64, 8, 1, 6, 240, 1, 0},  {128, 96, 64, 8, 1, 7, 240, 1, 0},   {128, 64, 64, 8, 1, 8, 240, 1, 0},
+    {64, 256, 64, 4, 1, 5, 255, 1, 0},   {64, 192, 64, 4, 1, 6, 255, 1, 0},   {64, 128, 64, 4, 1, 8, 255, 1, 0},
+    {64, 64, 64, 4, 1, 12, 255, 1, 0},
 };
 
 static const char *cg__mm_tma_match(const cg__mm_problem *p, const ind_target *t) {
@@ -10995,6 +11178,12 @@ static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
     return p->b.k_major || c->tile_n % 64 == 0;
+}
+
+/* The slices of a cluster are of at least 16 columns. Their sums take the memory of some stages. */
+static bool cg__mm_tma_fit_cluster(cg__mm_config *c, const cg__mm_problem *p, const ind_target *t) {
+    while (c->stages > 3 && cg__mm_tma_bytes(c, p) > t->shared_per_block) c->stages--;
+    return c->tile_n % (16 * c->cluster) == 0 && cg__mm_tma_bytes(c, p) <= t->shared_per_block;
 }
 
 static int cg__mm_tma_threads(const cg__mm_config *c) {
@@ -11013,6 +11202,7 @@ static const cg__mm_template cg__mm_tma = {.strategy = IND_STRATEGY_MATMUL_TMA,
                                            .alignment = 1024,
                                            .persistent = true,
                                            .body = cg__mm_write_tma,
+                                           .fit_cluster = cg__mm_tma_fit_cluster,
                                            .functions = cg__mm_write_wgmma};
 
 /* ==================================================================================== src/cuda/templates/gemm/fma.c */
@@ -11124,9 +11314,9 @@ static void cg__mm_write_fma(ind__writer *w, const cg__mm_problem *p) {
 /* ---- the template ---- */
 
 static const cg__mm_config cg__mm_fma_configs[] = {
-    {128, 128, 8, 8, 0, 2, 128, 1},
-    {64, 64, 16, 4, 0, 2, 128, 1},
-    {32, 32, 16, 4, 0, 2, 128, 1},
+    {128, 128, 8, 8, 0, 2, 128, 1, 0},
+    {64, 64, 16, 4, 0, 2, 128, 1, 0},
+    {32, 32, 16, 4, 0, 2, 128, 1, 0},
 };
 
 static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t) {
@@ -11443,10 +11633,10 @@ static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
 /* b with rows along k: warps along k, warps along n. Along n: warps_n is 0; all warps share k. The rows of the tile are
    set by `fit`. */
 static const cg__mm_config cg__mm_rows_configs[] = {
-    {1, 8, 8, 4, 2, 2, 96, 1},  {1, 8, 8, 2, 4, 4, 96, 1},   {1, 16, 8, 1, 8, 4, 96, 1},  {1, 8, 8, 1, 8, 4, 64, 1},
-    {1, 8, 8, 1, 8, 8, 96, 1},  {1, 32, 8, 1, 8, 2, 96, 1},  {1, 8, 8, 4, 4, 2, 64, 1},   {1, 8, 8, 8, 2, 2, 96, 1},
-    {1, 16, 8, 8, 0, 8, 96, 1}, {1, 32, 8, 32, 0, 2, 64, 1}, {1, 32, 8, 16, 0, 4, 96, 1}, {1, 16, 8, 16, 0, 4, 96, 1},
-    {1, 64, 8, 8, 0, 4, 96, 1}, {1, 64, 8, 16, 0, 4, 96, 1}, {1, 128, 8, 8, 0, 4, 96, 1},
+    {1, 8, 8, 4, 2, 2, 96, 1, 0},  {1, 8, 8, 2, 4, 4, 96, 1, 0},   {1, 16, 8, 1, 8, 4, 96, 1, 0},  {1, 8, 8, 1, 8, 4, 64, 1, 0},
+    {1, 8, 8, 1, 8, 8, 96, 1, 0},  {1, 32, 8, 1, 8, 2, 96, 1, 0},  {1, 8, 8, 4, 4, 2, 64, 1, 0},   {1, 8, 8, 8, 2, 2, 96, 1, 0},
+    {1, 16, 8, 8, 0, 8, 96, 1, 0}, {1, 32, 8, 32, 0, 2, 64, 1, 0}, {1, 32, 8, 16, 0, 4, 96, 1, 0}, {1, 16, 8, 16, 0, 4, 96, 1, 0},
+    {1, 64, 8, 8, 0, 4, 96, 1, 0}, {1, 64, 8, 16, 0, 4, 96, 1, 0}, {1, 128, 8, 8, 0, 4, 96, 1, 0},
 };
 
 /* Most rows, and bytes of shared memory for a. With 8 rows of 4096 x 4096 bf16 tensor cores were faster: 20 us, 23 here
@@ -11622,6 +11812,21 @@ static void cg__mm_try_config(const cg__mm_template *x, const cg__mm_problem *p,
     if (!best->from || cost < best->cost) *best = (cg__mm_choice){x, *c, cost};
 }
 
+/* The same for the configuration with clusters, of each size. */
+static void cg__mm_try_clusters(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *config,
+                                const ind_target *t, cg__mm_choice *best) {
+    for (int cluster = 2; cluster <= p->max_cluster && cluster <= MM_MAX_CLUSTER; cluster *= 2) {
+        cg__mm_config c = *config;
+        c.cluster = cluster;
+        if (!x->fit_cluster(&c, p, t)) continue;
+        const int most = cg__mm_occupancy(x, p, &c, t);
+        for (int waves = 1; waves <= most; waves++) {
+            c.splits = cg__mm_splits_of(p, &c, waves, t);
+            if (c.splits > 1) cg__mm_try_config(x, p, &c, t, best);
+        }
+    }
+}
+
 /* Takes the template's cheapest configuration if it is cheaper than the choice. */
 static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int64_t depth, int index_bits,
                                 const ind_target *t, cg__mm_choice *best) {
@@ -11630,6 +11835,7 @@ static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *
         x->fit(&c, p, depth, index_bits);
         if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
         cg__mm_try_config(x, p, &c, t, best);
+        if (x->fit_cluster) cg__mm_try_clusters(x, p, &c, t, best);
         const bool splits =
             (!x->body || x->persistent) && cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
         const int most = splits ? cg__mm_occupancy(x, p, &c, t) : 0;
@@ -11655,13 +11861,16 @@ static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, cons
     return best;
 }
 
-/* Persistent blocks: one per SM, or per share of a tile if there are fewer. */
+/* Persistent blocks: one per SM, or per share of a tile if there are fewer; in whole clusters. A tile that is shared has
+   at most one share per block: no more shares than cg__mm_splits_of gives the hinted sizes. */
 static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
     ind_expr tiles = cg__mm_all_tiles(p, v);
     if (cg__mm_is_split(v)) tiles = ind_expr_mul(tiles, v->of.tile.splits);
-    v->grid[0] = ind_expr_min(tiles, ind_int(c, d->w.target->num_sms));
+    const int cluster = v->of.tile.cluster > 1 ? v->of.tile.cluster : 1;
+    tiles = ind_expr_mul(ind_expr_ceildiv(tiles, ind_int(c, cluster)), ind_int(c, cluster));
+    v->grid[0] = ind_expr_min(tiles, ind_int(c, cg__mm_cluster_sms(cluster, d->w.target)));
     v->grid[1] = v->grid[2] = ind_int(c, 1);
     v->blocks_per_sm = 1;
     cg__mm_set_boxes(d, p);
@@ -11736,6 +11945,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_rows(d, p);
     p->unsplit = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
+    p->max_cluster = d->plan->part ? 1 : d->max_cluster;
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }
@@ -11916,7 +12126,7 @@ static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t
                cg__element(w, load));
     cg__end(w);
     cg__mm_end_lambda(w);
-    ind__textf(&w->code, "fetch(0);\n");
+    ind__textf(&w->code, "fetch(%s);\n", cg__mm_first_strip(w));
 }
 
 /* The vectors of the strip to shared memory; those of the next one are fetched. */
@@ -11926,7 +12136,8 @@ static void cg__mm_write_held(ind__writer *w, int cols) {
                "for (int u = 0; u < %d; u++)\n    ind_store(rounded + (u * 32 + lane) / %d * %d + lane %% %d * 8, "
                "held[u]);\n",
                cols / 16, cols / 8, cols + 8, cols / 8);
-    ind__textf(&w->code, "__syncwarp();\nif (strip + 1 < %d) fetch(strip + 1);\n", w->variant->of.tile.n / cols);
+    ind__textf(&w->code, "__syncwarp();\nif (strip + 1 < %s) fetch(strip + 1);\n",
+               cg__mm_end_strip(w, w->variant->of.tile.n / cols));
 }
 
 /* Two adjacent results of a row: "y". */
@@ -11969,7 +12180,8 @@ static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
     ind__textf(&w->code,
                "unsigned short *const rounded = reinterpret_cast<unsigned short *>(sum);\n#pragma unroll 1\n");
-    cg__begin(w, "for (int strip = 0; strip < %d; strip++)", w->variant->of.tile.n / cols);
+    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w),
+              cg__mm_end_strip(w, w->variant->of.tile.n / cols));
     ind__textf(&w->code, "float part[%d][4];\nind_strip_part(part, acc, strip);\n", cols / 8);
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
     cg__mm_set_plain_names(w);
@@ -13929,7 +14141,8 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
 /* "1": without a minimum of blocks per SM ptxas spills a few registers to reach a minimum of its own choice. */
 static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     ind__textf(t, "extern \"C\" __global__ void ");
-    if (cg__has_cluster(w)) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", cg__row(w)->cluster);
+    const int cluster = ind__cluster_of(w->variant);
+    if (cluster > 1) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", cluster);
     ind__textf(t, "__launch_bounds__(%d, %d) %s(\n", w->variant->threads,
                w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->source.entry);
     t->indent++;
@@ -14429,8 +14642,8 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
     for (int alternative = p->tuning.alternative;; alternative++, v = v->fallback) {
         bool more = false;
         ind_status status = cg__plan_alternative(p, k, v, assume, alternative, &more, used);
-        tried |= ind__row_of(v)->cluster < 2;
-        if (more ? fallbacks + 1 == IND__CG_MAX_FALLBACKS : ind__row_of(v)->cluster > 1) {
+        tried |= ind__cluster_of(v) < 2;
+        if (more ? fallbacks + 1 == IND__CG_MAX_FALLBACKS : ind__cluster_of(v) > 1) {
             more = true;
             alternative = IND__CG_ALONE + (tried ? alternative : -1);
         }
@@ -16365,7 +16578,7 @@ static const char *cg__other_reason(const char *why, const char *fallback) {
 
 static void cg__print_fallbacks(ind__text *t, const ind__variant *v) {
     for (const ind__variant *last = v, *fallback; (fallback = last->fallback) != NULL; last = fallback) {
-        const bool leaves = ind__row_of(last)->cluster > 1 && ind__row_of(fallback)->cluster < 2;
+        const bool leaves = ind__cluster_of(last) > 1 && ind__cluster_of(fallback) < 2;
         const bool same = fallback->strategy == v->strategy;
         ind__textf(t, "fallback if %s: %s%s %s\n", leaves ? "the cluster does not fit" : "registers spill",
                    same ? "the same strategy" : ind__strategy_text(fallback->strategy), same ? "," : ":",
@@ -16392,10 +16605,13 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     ind__textf(t, " bytes\n");
     const ind_expr splits = ind__tile_of(v)->splits;
     if (ind__ok(splits)) cg__print_expr_field(t, "blocks that share a tile ", splits);
+    if (ind__tile_of(v)->cluster > 1) ind__textf(t, ", in clusters of %d", ind__tile_of(v)->cluster);
     if (v->memory.num_counters)
         ind__textf(t, "%s: %u counters, at most %lld bytes of partial results\n",
                    ind__ok(splits) ? "" : "blocks along y combine their results", v->memory.num_counters,
                    (long long)v->memory.partial_bytes);
+    else if (ind__ok(splits))
+        ind__textf(t, "\n");
     if (ind__ok(v->guard)) {
         cg__print_expr_field(t, "requires ", v->guard);
         ind__textf(t, "\n");
@@ -16522,12 +16738,12 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__textf(t,
                "\"index_bits\": %d, \"cluster\": %d, \"persistent\": %d, \"replaced_local_bytes\": %d, "
                "\"replaced_cluster\": %d, \"fallbacks\": [",
-               v->index_bits, ind__row_of(v)->cluster, ind__row_of(v)->stage.persistent, v->replaced.local_bytes,
+               v->index_bits, ind__cluster_of(v), ind__row_of(v)->stage.persistent, v->replaced.local_bytes,
                v->replaced.cluster);
     for (const ind__variant *f = v->fallback; f; f = f->fallback) {
         ind__textf(t, f == v->fallback ? "{\"strategy\": " : ", {\"strategy\": ");
         ind__text_json(t, ind__strategy_text(f->strategy));
-        ind__textf(t, ", \"cluster\": %d, \"why\": ", ind__row_of(f)->cluster);
+        ind__textf(t, ", \"cluster\": %d, \"why\": ", ind__cluster_of(f));
         ind__text_json(t, f->why);
         ind__textf(t, "}");
     }

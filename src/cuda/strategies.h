@@ -60,7 +60,7 @@
     /* b is read once, for few rows of a: by vectors into registers, without tensor cores */                           \
     X(MATMUL_ROWS, "matmul, few rows", MATMUL, TILE, "templates/gemm/rows.c", cg__emit_matmul, IND__HAS_VECTORS)       \
     X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
-      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                                        \
     /* several kernels in one launch; each part has its own strategy */                                                \
     X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
     /* two kernels: the last block of the first runs the second */                                                     \
@@ -95,7 +95,7 @@ typedef enum ind__feature {
     IND__HAS_COLUMNS = 32,        /* threads along a contiguous P dimension */
     IND__HAS_SEGMENTS = 64,       /* rows of inner dimensions: whole segments per iteration */
     IND__HAS_FITTED = 128,        /* a launch sets the active threads of a block from its row length */
-    IND__HAS_CLUSTER = 256,       /* a cluster of blocks shares a row */
+    IND__HAS_CLUSTER = 256,       /* a cluster of blocks shares a row or a tile */
     IND__HAS_PERSISTENT = 512,    /* persistent blocks */
     IND__HAS_SPLIT = 1024,        /* blocks along y of the grid share rows or columns */
     IND__HAS_EVICT_LAST = 2048,   /* inputs are loaded with L2 evict_last if they exceed the L2 */

@@ -985,7 +985,7 @@ void run_ready() {
 }
 
 /* ---- >>cluster: one block runs until all of its threads wait, then the next. All shared memory that is static is that
- * of the block that runs; what others have in theirs is kept meanwhile. */
+ * of the block that runs; what others have in theirs is kept meanwhile. Each block has dynamic memory of its own. */
 
 /* Past the sanitizer, as fill_garbage. */
 void copy_bytes(unsigned char *to, const unsigned char *from, size_t count) {
@@ -1030,13 +1030,25 @@ void enter_block(unsigned number) {
     }
 }
 
-/* The place of an address in the static shared memory, from 1. */
+size_t static_bytes() {
+    const ind_emulation::module *m = now_running->module;
+    return m->shared_begin ? (size_t)(m->shared_end - m->shared_begin) : 0;
+}
+
+/* The place of an address in the shared memory of the block that runs, from 1: static memory, then dynamic. */
 size_t shared_place(const void *p, int line) {
-    if (!rt_is_shared(p, 4) || static_cast<const unsigned char *>(p) < now_running->module->shared_begin ||
-        static_cast<const unsigned char *>(p) >= now_running->module->shared_end) {
-        fail(line, "clusters: an address is not in static shared memory");
+    const unsigned char *at = static_cast<const unsigned char *>(p), *begin = now_running->module->shared_begin;
+    if (!rt_is_shared(p, 4)) {
+        fail(line, "clusters: an address is not in shared memory");
     }
-    return (size_t)(static_cast<const unsigned char *>(p) - now_running->module->shared_begin) + 1;
+    return begin && at >= begin && at < now_running->module->shared_end
+               ? (size_t)(at - begin) + 1
+               : static_bytes() + (size_t)(at - dynamic_memory) + 1;
+}
+
+/* The address of a place in the shared memory of a block that does not run. */
+unsigned char *place_of(block &b, size_t place) {
+    return place <= static_bytes() ? b.shared.data() + place - 1 : b.dynamic_memory + (place - 1 - static_bytes());
 }
 
 transactions *find_barrier(unsigned number, size_t place, int line) {
@@ -1087,14 +1099,14 @@ void rt_cluster_send(void *at, void *barrier, int number, const void *data, int 
     if (number < 0 || (size_t)number >= blocks.size()) {
         fail(line, "clusters: block %d of %d", number, (int)blocks.size());
     }
-    size_t place = shared_place(at, line) - 1;
+    size_t place = shared_place(at, line);
     transactions *t = find_barrier((unsigned)number, shared_place(barrier, line), line);
     if ((unsigned)number == block_now) {
         copy_bytes(static_cast<unsigned char *>(at), static_cast<const unsigned char *>(data), (size_t)bytes);
     } else if (blocks[(unsigned)number].exited == thread_count) {
         fail(line, "clusters: block %d has exited", number);
     } else {
-        memcpy(blocks[(unsigned)number].shared.data() + place, data, (size_t)bytes);
+        memcpy(place_of(blocks[(unsigned)number], place), data, (size_t)bytes);
     }
     t->bytes -= bytes;
     settle_barrier(t);

@@ -57,7 +57,7 @@ static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t
                cg__element(w, load));
     cg__end(w);
     cg__mm_end_lambda(w);
-    ind__textf(&w->code, "fetch(0);\n");
+    ind__textf(&w->code, "fetch(%s);\n", cg__mm_first_strip(w));
 }
 
 /* The vectors of the strip to shared memory; those of the next one are fetched. */
@@ -67,7 +67,8 @@ static void cg__mm_write_held(ind__writer *w, int cols) {
                "for (int u = 0; u < %d; u++)\n    ind_store(rounded + (u * 32 + lane) / %d * %d + lane %% %d * 8, "
                "held[u]);\n",
                cols / 16, cols / 8, cols + 8, cols / 8);
-    ind__textf(&w->code, "__syncwarp();\nif (strip + 1 < %d) fetch(strip + 1);\n", w->variant->of.tile.n / cols);
+    ind__textf(&w->code, "__syncwarp();\nif (strip + 1 < %s) fetch(strip + 1);\n",
+               cg__mm_end_strip(w, w->variant->of.tile.n / cols));
 }
 
 /* Two adjacent results of a row: "y". */
@@ -110,7 +111,8 @@ static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
     ind__textf(&w->code,
                "unsigned short *const rounded = reinterpret_cast<unsigned short *>(sum);\n#pragma unroll 1\n");
-    cg__begin(w, "for (int strip = 0; strip < %d; strip++)", w->variant->of.tile.n / cols);
+    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w),
+              cg__mm_end_strip(w, w->variant->of.tile.n / cols));
     ind__textf(&w->code, "float part[%d][4];\nind_strip_part(part, acc, strip);\n", cols / 8);
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
     cg__mm_set_plain_names(w);

@@ -32,7 +32,8 @@ typedef struct cg__mm_problem {
     ind_dtype sum;           /* type of the result of DOT */
     ind__tensor_map *map[2]; /* of a and b; not set if there is a reason: */
     const char *no_maps;
-    bool unsplit;  /* blocks cannot share a tile */
+    bool unsplit;    /* blocks cannot share a tile */
+    int max_cluster; /* blocks of a cluster, at most; 1: no clusters */
     int few_rows;  /* rows of a tile that has them all: 1 or 2; 0: there may be more */
     bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;

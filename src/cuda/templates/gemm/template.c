@@ -7,7 +7,8 @@
    three ops). */
 typedef struct cg__mm_config {
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
-    int splits; /* blocks that share a tile at the hinted sizes; 1: none do */
+    int splits;  /* blocks that share a tile at the hinted sizes; 1: none do */
+    int cluster; /* of these, blocks of a cluster; 0: the blocks exchange sums through memory */
 } cg__mm_config;
 
 /* What a block does per element of depth. */
@@ -38,6 +39,8 @@ typedef struct cg__mm_template {
     bool persistent; /* at most one block per SM, which loops over tiles */
     /* in place of the common position, main loop and epilogue; NULL: those */
     void (*body)(ind__writer *w, const cg__mm_problem *p);
+    /* fits the configuration to clusters of c->cluster blocks along k, or returns false; NULL: there are none */
+    bool (*fit_cluster)(cg__mm_config *c, const cg__mm_problem *p, const ind_target *t);
     /* estimated cycles; NULL: cg__mm_cost */
     double (*cost)(const struct cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                    const ind_target *target);
