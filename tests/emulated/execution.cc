@@ -225,6 +225,7 @@ struct thread {
     size_t open_copies;             /* copies after the last commit */
     size_t awaited;                 /* AT_CLUSTER: the barrier, 0: the arrival of all threads of the cluster */
     int awaited_phase;
+    void *mbarrier; /* AT_CLUSTER: the one that the thread waits for, or null */
 };
 
 struct warp {
@@ -854,10 +855,22 @@ void finish_copy(const bulk_copy &c) {
     settle_mbarrier(b);
 }
 
+/* Waits until a copy is in flight, or the phase is over. In a cluster, other blocks run meanwhile. */
+void wait_at_mbarrier(void *barrier, int parity, int line) {
+    if (blocks.size() < 2) {
+        rt_pause();
+        return;
+    }
+    current->mbarrier = barrier;
+    current->awaited_phase = parity & 1;
+    wait_as(AT_CLUSTER, line);
+    current->mbarrier = nullptr;
+}
+
 void rt_mbarrier_wait(void *barrier, int parity, int line) {
     while (find_mbarrier(barrier, line)->phase == (parity & 1)) {
         if (bulk_copies.empty()) {
-            rt_pause();
+            wait_at_mbarrier(barrier, parity, line);
             continue;
         }
         const bulk_copy next = bulk_copies.front();
@@ -924,6 +937,7 @@ void begin_block() {
     for (unsigned i = 0; i < thread_count; i++) {
         threads[i].id = i;
         threads[i].where = UNSTARTED;
+        threads[i].mbarrier = nullptr;
     }
     for (unsigned i = 0; i < (thread_count + WARP - 1) / WARP; i++) {
         unsigned lanes = std::min(WARP, thread_count - i * WARP);
@@ -1076,6 +1090,9 @@ void rt_cluster_arrive() {
 
 /* Is what the thread waits for there? */
 bool has_come(const thread *t) {
+    if (t->mbarrier) {
+        return !bulk_copies.empty() || find_mbarrier(t->mbarrier, t->line)->phase != t->awaited_phase;
+    }
     if (!t->awaited) {
         return cluster_arrivals >= thread_count * blocks.size();
     }
