@@ -9482,8 +9482,8 @@ typedef struct cg__mm_problem {
     const char *no_maps;
     bool unsplit;    /* blocks cannot share a tile */
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters */
-    int few_rows;  /* rows of a tile that has them all: 1 or 2; 0: there may be more */
-    bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
+    int few_rows;    /* rows of a tile that has them all: 1 or 2; 0: there may be more */
+    bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
 /* ---- the problem ---- */
@@ -9903,8 +9903,8 @@ static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *s
    So equal launches give equal results. In persistent blocks each warp does so for its rows of the tile.
 
    The blocks of a cluster send their sums to one another's shared memory instead. Each of them adds a slice of the
-   columns in the order of k, and runs the epilogue of that slice. If a tile has several clusters, their slices are added
-   through memory, in the order of k too. */
+   columns in the order of k, and runs the epilogue of that slice. If a tile has several clusters, their slices are
+   added through memory, in the order of k too. */
 
 /* ---- decisions */
 
@@ -9934,6 +9934,18 @@ static int cg__mm_splits_of(const cg__mm_problem *p, const cg__mm_config *c, int
     return clusters < 1 ? 1 : (int)clusters * cluster;
 }
 
+/* Rows of a tile whose sums may be sent: those of warps that have rows. */
+static int cg__mm_sent_rows(const cg__mm_problem *p, int tile_m) {
+    int64_t least, most;
+    ind__known_bounds(p->size_m, &least, &most);
+    return most > tile_m - 16 ? tile_m : most < 16 ? 16 : (int)(most + 15) / 16 * 16;
+}
+
+/* Bytes of shared memory for the sums that other blocks of the cluster send, and an mbarrier per warp. */
+static int64_t cg__mm_cluster_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    return c->cluster > 1 ? (int64_t)cg__mm_sent_rows(p, c->tile_m) * c->tile_n * 4 + c->warps_m * 8 : 0;
+}
+
 /* Cycles of the exchange through memory: fences and counters; each block of an SM writes its sums, the last one reads
    those of all. `parts`: blocks that share a tile, or a slice of it. */
 static double cg__mm_memory_cost(double bytes, double parts, double per_sm, const ind_thresholds *t) {
@@ -9955,8 +9967,8 @@ static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c,
 }
 
 /* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have, in whole clusters or
-   1. A counter is of a tile, in persistent blocks of a warp's rows, in clusters of a slice of them. A single cluster per
-   tile needs no memory. */
+   1. A counter is of a tile, in persistent blocks of a warp's rows, in clusters of a slice of them. A single cluster
+   per tile needs no memory. */
 static void cg__mm_set_splits(cg__decider *d, const cg__mm_problem *p, const cg__mm_config *c, bool persistent) {
     ind__variant *v = d->variant;
     if (c->splits < 2) return;
@@ -10060,8 +10072,7 @@ static void cg__mm_write_strip_range(ind__writer *w, int strips) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     if (tile->cluster < 2) return;
     const char *splits = cg__divisor(w, tile->splits);
-    ind__textf(&w->code,
-               "const int first_strip = (int)rank * %d, end_strip = %s == 1 ? %d : first_strip + %d;\n",
+    ind__textf(&w->code, "const int first_strip = (int)rank * %d, end_strip = %s == 1 ? %d : first_strip + %d;\n",
                strips / tile->cluster, splits, strips, strips / tile->cluster);
 }
 
@@ -10073,20 +10084,15 @@ static const char *cg__mm_end_strip(ind__writer *w, int strips) {
     return w->variant->of.tile.cluster > 1 ? "end_strip" : cg__string(w, "%d", strips);
 }
 
-/* Bytes of shared memory for the sums that other blocks of the cluster send, and an mbarrier per warp. */
-static int64_t cg__mm_cluster_bytes(int tile_m, int tile_n, int warps) {
-    return (int64_t)tile_m * tile_n * 4 + warps * 8;
-}
-
 /* That memory, from byte `offset` on, and the first half of a barrier of the cluster. Threads wait for the other half
    before they send sums, or exit. */
-static void cg__mm_begin_cluster(ind__writer *w, int offset) {
+static void cg__mm_begin_cluster(ind__writer *w, const cg__mm_problem *p, int offset) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     if (tile->cluster < 2) return;
     ind__textf(&w->code,
                "float *const sent = reinterpret_cast<float *>(ind_smem + %d);\n"
                "unsigned long long *const arrived = reinterpret_cast<unsigned long long *>(sent + %d);\n",
-               offset, tile->m * tile->n);
+               offset, cg__mm_sent_rows(p, tile->m) * tile->n);
     ind__textf(&w->code, "ind_cluster_begin(arrived, %d);\n", tile->warps_m);
     cg__use(w, IND__CG_ADD_SLICES);
 }
@@ -10933,10 +10939,8 @@ static int cg__mm_strip_bytes(int tile_n, int warps, int cluster) {
 }
 
 static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    (void)p;
     return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * 2 + 16) +
-           c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m, c->cluster) +
-           (c->cluster > 1 ? cg__mm_cluster_bytes(c->tile_m, c->tile_n, c->warps_m) : 0);
+           c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m, c->cluster) + cg__mm_cluster_bytes(c, p);
 }
 
 /* ---- writing ---- */
@@ -11137,7 +11141,7 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     cg__end(w);
     ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n}\n",
                tile->warps_m * 32);
-    cg__mm_begin_cluster(w, barriers + tile->stages * 16);
+    cg__mm_begin_cluster(w, p, barriers + tile->stages * 16);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
@@ -11633,10 +11637,11 @@ static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
 /* b with rows along k: warps along k, warps along n. Along n: warps_n is 0; all warps share k. The rows of the tile are
    set by `fit`. */
 static const cg__mm_config cg__mm_rows_configs[] = {
-    {1, 8, 8, 4, 2, 2, 96, 1, 0},  {1, 8, 8, 2, 4, 4, 96, 1, 0},   {1, 16, 8, 1, 8, 4, 96, 1, 0},  {1, 8, 8, 1, 8, 4, 64, 1, 0},
-    {1, 8, 8, 1, 8, 8, 96, 1, 0},  {1, 32, 8, 1, 8, 2, 96, 1, 0},  {1, 8, 8, 4, 4, 2, 64, 1, 0},   {1, 8, 8, 8, 2, 2, 96, 1, 0},
-    {1, 16, 8, 8, 0, 8, 96, 1, 0}, {1, 32, 8, 32, 0, 2, 64, 1, 0}, {1, 32, 8, 16, 0, 4, 96, 1, 0}, {1, 16, 8, 16, 0, 4, 96, 1, 0},
-    {1, 64, 8, 8, 0, 4, 96, 1, 0}, {1, 64, 8, 16, 0, 4, 96, 1, 0}, {1, 128, 8, 8, 0, 4, 96, 1, 0},
+    {1, 8, 8, 4, 2, 2, 96, 1, 0},   {1, 8, 8, 2, 4, 4, 96, 1, 0},   {1, 16, 8, 1, 8, 4, 96, 1, 0},
+    {1, 8, 8, 1, 8, 4, 64, 1, 0},   {1, 8, 8, 1, 8, 8, 96, 1, 0},   {1, 32, 8, 1, 8, 2, 96, 1, 0},
+    {1, 8, 8, 4, 4, 2, 64, 1, 0},   {1, 8, 8, 8, 2, 2, 96, 1, 0},   {1, 16, 8, 8, 0, 8, 96, 1, 0},
+    {1, 32, 8, 32, 0, 2, 64, 1, 0}, {1, 32, 8, 16, 0, 4, 96, 1, 0}, {1, 16, 8, 16, 0, 4, 96, 1, 0},
+    {1, 64, 8, 8, 0, 4, 96, 1, 0},  {1, 64, 8, 16, 0, 4, 96, 1, 0}, {1, 128, 8, 8, 0, 4, 96, 1, 0},
 };
 
 /* Most rows, and bytes of shared memory for a. With 8 rows of 4096 x 4096 bf16 tensor cores were faster: 20 us, 23 here
@@ -11861,8 +11866,8 @@ static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, cons
     return best;
 }
 
-/* Persistent blocks: one per SM, or per share of a tile if there are fewer; in whole clusters. A tile that is shared has
-   at most one share per block: no more shares than cg__mm_splits_of gives the hinted sizes. */
+/* Persistent blocks: one per SM, or per share of a tile if there are fewer; in whole clusters. A tile that is shared
+   has at most one share per block: no more shares than cg__mm_splits_of gives the hinted sizes. */
 static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;

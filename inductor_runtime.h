@@ -5816,7 +5816,7 @@ static ind_status rt__cuda_prepare_alternatives(ind_module *m, const ind__varian
 /* Sets the function and publishes the variant: launches may run it from here on. */
 static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
     ind_status status = ind__cluster_of(x->plan) > 1 ? rt__cuda_set_resident(m, x, function)
-                                                          : rt__cuda_set_shared(m, x->plan, x->most_shared, function);
+                                                     : rt__cuda_set_shared(m, x->plan, x->most_shared, function);
     if (status) return status;
     x->function = function;
     atomic_store_explicit(&first->built, x, memory_order_release);
@@ -6939,7 +6939,7 @@ static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__ke
 static ind_status rt__tune_ready(ind_module *m, ind__variant *v, void *function) {
     rt__exec_variant x = {.plan = v, .most_shared = rt__most_shared(v)};
     ind_status status = ind__cluster_of(v) > 1 ? rt__cuda_set_resident(m, &x, function)
-                                                    : rt__cuda_set_shared(m, v, x.most_shared, function);
+                                               : rt__cuda_set_shared(m, v, x.most_shared, function);
     if (!rt__has_persistent_clusters(v)) return status;
     v->of.row.stage.resident = x.resident;
     v->grid[0] = ind__staged_grid(v);

@@ -120,8 +120,8 @@ static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, cons
     return best;
 }
 
-/* Persistent blocks: one per SM, or per share of a tile if there are fewer; in whole clusters. A tile that is shared has
-   at most one share per block: no more shares than cg__mm_splits_of gives the hinted sizes. */
+/* Persistent blocks: one per SM, or per share of a tile if there are fewer; in whole clusters. A tile that is shared
+   has at most one share per block: no more shares than cg__mm_splits_of gives the hinted sizes. */
 static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;

@@ -34,8 +34,8 @@ typedef struct cg__mm_problem {
     const char *no_maps;
     bool unsplit;    /* blocks cannot share a tile */
     int max_cluster; /* blocks of a cluster, at most; 1: no clusters */
-    int few_rows;  /* rows of a tile that has them all: 1 or 2; 0: there may be more */
-    bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
+    int few_rows;    /* rows of a tile that has them all: 1 or 2; 0: there may be more */
+    bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
 /* ---- the problem ---- */

@@ -3,8 +3,8 @@
    So equal launches give equal results. In persistent blocks each warp does so for its rows of the tile.
 
    The blocks of a cluster send their sums to one another's shared memory instead. Each of them adds a slice of the
-   columns in the order of k, and runs the epilogue of that slice. If a tile has several clusters, their slices are added
-   through memory, in the order of k too. */
+   columns in the order of k, and runs the epilogue of that slice. If a tile has several clusters, their slices are
+   added through memory, in the order of k too. */
 
 /* ---- decisions */
 
@@ -34,6 +34,18 @@ static int cg__mm_splits_of(const cg__mm_problem *p, const cg__mm_config *c, int
     return clusters < 1 ? 1 : (int)clusters * cluster;
 }
 
+/* Rows of a tile whose sums may be sent: those of warps that have rows. */
+static int cg__mm_sent_rows(const cg__mm_problem *p, int tile_m) {
+    int64_t least, most;
+    ind__known_bounds(p->size_m, &least, &most);
+    return most > tile_m - 16 ? tile_m : most < 16 ? 16 : (int)(most + 15) / 16 * 16;
+}
+
+/* Bytes of shared memory for the sums that other blocks of the cluster send, and an mbarrier per warp. */
+static int64_t cg__mm_cluster_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    return c->cluster > 1 ? (int64_t)cg__mm_sent_rows(p, c->tile_m) * c->tile_n * 4 + c->warps_m * 8 : 0;
+}
+
 /* Cycles of the exchange through memory: fences and counters; each block of an SM writes its sums, the last one reads
    those of all. `parts`: blocks that share a tile, or a slice of it. */
 static double cg__mm_memory_cost(double bytes, double parts, double per_sm, const ind_thresholds *t) {
@@ -55,8 +67,8 @@ static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c,
 }
 
 /* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have, in whole clusters or
-   1. A counter is of a tile, in persistent blocks of a warp's rows, in clusters of a slice of them. A single cluster per
-   tile needs no memory. */
+   1. A counter is of a tile, in persistent blocks of a warp's rows, in clusters of a slice of them. A single cluster
+   per tile needs no memory. */
 static void cg__mm_set_splits(cg__decider *d, const cg__mm_problem *p, const cg__mm_config *c, bool persistent) {
     ind__variant *v = d->variant;
     if (c->splits < 2) return;
@@ -160,8 +172,7 @@ static void cg__mm_write_strip_range(ind__writer *w, int strips) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     if (tile->cluster < 2) return;
     const char *splits = cg__divisor(w, tile->splits);
-    ind__textf(&w->code,
-               "const int first_strip = (int)rank * %d, end_strip = %s == 1 ? %d : first_strip + %d;\n",
+    ind__textf(&w->code, "const int first_strip = (int)rank * %d, end_strip = %s == 1 ? %d : first_strip + %d;\n",
                strips / tile->cluster, splits, strips, strips / tile->cluster);
 }
 
@@ -173,20 +184,15 @@ static const char *cg__mm_end_strip(ind__writer *w, int strips) {
     return w->variant->of.tile.cluster > 1 ? "end_strip" : cg__string(w, "%d", strips);
 }
 
-/* Bytes of shared memory for the sums that other blocks of the cluster send, and an mbarrier per warp. */
-static int64_t cg__mm_cluster_bytes(int tile_m, int tile_n, int warps) {
-    return (int64_t)tile_m * tile_n * 4 + warps * 8;
-}
-
 /* That memory, from byte `offset` on, and the first half of a barrier of the cluster. Threads wait for the other half
    before they send sums, or exit. */
-static void cg__mm_begin_cluster(ind__writer *w, int offset) {
+static void cg__mm_begin_cluster(ind__writer *w, const cg__mm_problem *p, int offset) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     if (tile->cluster < 2) return;
     ind__textf(&w->code,
                "float *const sent = reinterpret_cast<float *>(ind_smem + %d);\n"
                "unsigned long long *const arrived = reinterpret_cast<unsigned long long *>(sent + %d);\n",
-               offset, tile->m * tile->n);
+               offset, cg__mm_sent_rows(p, tile->m) * tile->n);
     ind__textf(&w->code, "ind_cluster_begin(arrived, %d);\n", tile->warps_m);
     cg__use(w, IND__CG_ADD_SLICES);
 }

@@ -104,10 +104,8 @@ static int cg__mm_strip_bytes(int tile_n, int warps, int cluster) {
 }
 
 static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    (void)p;
     return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * 2 + 16) +
-           c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m, c->cluster) +
-           (c->cluster > 1 ? cg__mm_cluster_bytes(c->tile_m, c->tile_n, c->warps_m) : 0);
+           c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m, c->cluster) + cg__mm_cluster_bytes(c, p);
 }
 
 /* ---- writing ---- */
@@ -308,7 +306,7 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     cg__end(w);
     ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n}\n",
                tile->warps_m * 32);
-    cg__mm_begin_cluster(w, barriers + tile->stages * 16);
+    cg__mm_begin_cluster(w, p, barriers + tile->stages * 16);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
