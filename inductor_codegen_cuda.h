@@ -358,11 +358,12 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
     X(SORT_SHARED, "sort in shared memory", SORT, NONE, "decide/sort.c", cg__emit_sort, 0)                             \
     /* the same network in global memory, for rows of any length */                                                    \
     X(SORT_LONG, "sort in global memory", SORT, NONE, "decide/sort.c", cg__emit_sort, 0)                               \
-    X(MATMUL_SIMT, "matmul, FMA tiles", MATMUL, TILE, "templates/gemm/fma.c", cg__emit_matmul, IND__HAS_VECTORS)       \
+    X(MATMUL_SIMT, "matmul, FMA tiles", MATMUL, TILE, "templates/gemm/fma.c", cg__emit_matmul,                         \
+      IND__HAS_VECTORS | IND__HAS_CLUSTER)                                                                             \
     X(MATMUL_MMA, "matmul, mma.sync tiles", MATMUL, TILE, "templates/gemm/mma.c", cg__emit_matmul,                     \
-      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                     \
     X(MATMUL_WGMMA, "matmul, wgmma tiles", MATMUL, TILE, "templates/gemm/wgmma.c", cg__emit_matmul,                    \
-      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                     \
     /* b is read once, for few rows of a: by vectors into registers, without tensor cores */                           \
     X(MATMUL_ROWS, "matmul, few rows", MATMUL, TILE, "templates/gemm/rows.c", cg__emit_matmul, IND__HAS_VECTORS)       \
     X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
@@ -2257,6 +2258,51 @@ static const char *const cg__prelude_ADD_FRAGMENTS[] = {
     "}\n",
     NULL,
 };
+static const char *const cg__prelude_ADD_ROWS[] = {
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE void ind_cluster_arrive(void) {\n",
+    "    asm volatile(\"barrier.cluster.arrive.aligned;\" ::: \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    "// The 16 bytes of a block of the cluster whose address in this block is `p`.\n",
+    "template <int G, typename T> static IND_INLINE ind_vec<T, G> ind_cluster_load(const T *p, int block) {\n",
+    "#ifdef IND_EMULATION\n",
+    "    return ind_load<G>(ind_cluster_at(p, block));\n",
+    "#else\n",
+    "    union {\n",
+    "        unsigned word[4];\n",
+    "        ind_vec<T, G> vector;\n",
+    "    } u;\n",
+    "    unsigned from;\n",
+    "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(from) : \"r\"(ind_shared_address(p)), \"r\"(block));\n",
+    "    asm volatile(\"ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];\"\n",
+    "                 : \"=r\"(u.word[0]), \"=r\"(u.word[1]), \"=r\"(u.word[2]), \"=r\"(u.word[3]) : \"r\"(from) : \"memory\");\n",
+    "    return u.vector;\n",
+    "#endif\n",
+    "}\n",
+    "// Adds the sums of the C blocks of a cluster in the order of the blocks: in each block TM / C rows, of which `rows` - first\n",
+    "// row exist. All threads call this after they have written the tile of sums. ind_cluster_begun must follow.\n",
+    "template <int C, int TM, int TN, int THREADS, typename T>\n",
+    "static IND_INLINE void ind_add_rows(T *sum, unsigned rank, long long rows) {\n",
+    "    constexpr int G = 16 / sizeof(T), ROW = TN / G, N = TM / C * ROW / THREADS;\n",
+    "    ind_cluster_arrive();\n",
+    "    ind_cluster_begun();\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < N; i++) {\n",
+    "        const int at = threadIdx.x + i * THREADS, row = (int)rank * (TM / C) + at / ROW;\n",
+    "        T *const own = sum + ind_sum_at<TN>(row, at % ROW * G);\n",
+    "        ind_vec<T, G> part[C], total = {};\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int block = 0; block < C && row < rows; block++) part[block] = ind_cluster_load<G>(own, block);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < C * G && row < rows; j++) total.at[j % G] += part[j / G].at[j % G];\n",
+    "        ind_store(own, total);\n",
+    "    }\n",
+    "    ind_cluster_arrive();\n",
+    "    __syncthreads();\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_ADD_SLICES[] = {
     "// Sends N fragments of the accumulators, from block N on, to a block of the cluster. `to` and `barrier` are this block's addresses.\n",
     "template <int N, int NI>\n",
@@ -2802,6 +2848,7 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(ADD_PARTS, IND__CG_NEEDS(IND__CG_VEC))                                                           \
     X(ADD_SUMS, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_SUM_TILE, IND__CG_LAST_BLOCK))                \
     X(ADD_FRAGMENTS, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_LAST_WARP))                              \
+    X(ADD_ROWS, IND__CG_NEEDS(IND__CG_SUM_TILE, IND__CG_CLUSTER))                                      \
     X(ADD_SLICES, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_CLUSTER))                                   \
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
@@ -9732,7 +9779,8 @@ typedef struct cg__mm_template {
     bool persistent; /* at most one block per SM, which loops over tiles */
     /* in place of the common position, main loop and epilogue; NULL: those */
     void (*body)(ind__writer *w, const cg__mm_problem *p);
-    /* fits the configuration to clusters of c->cluster blocks along k, or returns false; NULL: there are none */
+    /* fits the configuration to clusters of c->cluster blocks along k, or returns false; NULL:
+       cg__mm_fit_cluster */
     bool (*fit_cluster)(cg__mm_config *c, const cg__mm_problem *p, const ind_target *t);
     /* estimated cycles; NULL: cg__mm_cost */
     double (*cost)(const struct cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
@@ -9745,6 +9793,7 @@ typedef struct cg__mm_template {
 typedef struct cg__mm_area {
     int rows, cols, threads;
     const char *thread;
+    const char *first_row, *end_row; /* those that the block has of the sums; NULL: all */
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
@@ -9880,21 +9929,39 @@ static ind_expr cg__mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
 }
 
+/* Blocks that share a tile, or clusters of them. */
+static ind_expr cg__mm_groups(const ind__tile_plan *tile) {
+    return tile->cluster > 1 ? cg__mm_tiles(tile->splits, tile->cluster) : tile->splits;
+}
+
 static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v) {
     const ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
     return ind_expr_mul(ind_expr_mul(rows, columns), p->batch);
 }
 
-/* Blocks along n, then along m, then the batch and, fastest, the blocks that share a tile. With many columns of tiles
-   the order is in stripes of up to 8 rows, column by column: resident blocks then read the fewest different rows and
-   columns. */
-static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
+/* Tiles along n, then along m, then the batch. With many columns of tiles the order is in stripes of up to 8 rows,
+   column by column: resident blocks then read the fewest different rows and columns. */
+static void cg__mm_tile_axes(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr tiles[3]) {
     ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
-    blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
-    blocks[1] = cg__mm_tiles(rows, *stripe);
-    blocks[2] = ind__ok(v->of.tile.splits) ? ind_expr_mul(p->batch, v->of.tile.splits) : p->batch;
+    tiles[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
+    tiles[1] = cg__mm_tiles(rows, *stripe);
+    tiles[2] = p->batch;
+}
+
+/* The blocks of a launch. Those that share a tile are neighbours: in a cluster along x, else, and the clusters of a
+   tile, along z. If no tile is shared, the blocks of a cluster have different tiles. */
+static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
+    const ind__tile_plan *tile = &v->of.tile;
+    cg__mm_tile_axes(p, v, stripe, blocks);
+    if (!ind__ok(tile->splits)) return;
+    if (tile->cluster > 1) {
+        const ind_expr cluster = ind_int(tile->splits.context, tile->cluster);
+        const ind_expr wide = ind_expr_mul(blocks[0], ind_expr_min(tile->splits, cluster));
+        blocks[0] = ind_expr_mul(ind_expr_ceildiv(wide, cluster), cluster);
+    }
+    blocks[2] = ind_expr_mul(p->batch, cg__mm_groups(tile));
 }
 
 /* ================================================================================== src/cuda/templates/gemm/split.c */
@@ -9977,7 +10044,7 @@ static void cg__mm_set_splits(cg__decider *d, const cg__mm_problem *p, const cg_
     const ind_expr one = ind_int(x, 1), deep = ind_int(x, (int64_t)c->tile_k * MM_LEAST_STEPS * cluster);
     int stripe;
     ind_expr blocks[3];
-    cg__mm_blocks(p, v, &stripe, blocks);
+    cg__mm_tile_axes(p, v, &stripe, blocks);
     const ind_expr tiles = persistent ? cg__mm_all_tiles(p, v) : ind_expr_product(x, blocks, 3);
     const int64_t clusters = c->splits / cluster, fill = clusters * ind_hint(tiles);
     const ind_expr fills = ind_expr_floordiv(ind_int(x, fill), ind_expr_max(tiles, one));
@@ -9995,25 +10062,45 @@ static bool cg__mm_is_split(const ind__variant *v) {
     return ind__ok(v->of.tile.splits);
 }
 
+/* Each thread of a block adds whole vectors of the slice. */
+static bool cg__mm_fit_cluster(cg__mm_config *c, const cg__mm_template *x, const cg__mm_problem *p) {
+    const int vectors = c->tile_m * c->tile_n * cg__mm_sum_bytes(p) / 16 / c->cluster;
+    return c->tile_m % c->cluster == 0 && vectors % x->threads(c) == 0;
+}
+
 /* ---- writing */
 
-/* "split", the block's number among those of its tile, and "tile". at[]: positions along the axes. Returns the position
-   of the batch. */
-static const char *cg__mm_write_split(ind__writer *w, const cg__mm_problem *p, const ind_expr blocks[3],
-                                      const char *const at[3]) {
-    const ind_expr splits = w->variant->of.tile.splits;
+/* "rank", the block's number in its cluster, and the position of the tile along x. */
+static void cg__mm_write_rank(ind__writer *w, const char *at[3]) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    ind__textf(&w->code, "const unsigned spread = %s == 1 ? 1 : %d, column = %s / spread, rank = %s %% spread;\n",
+               cg__divisor(w, tile->splits), tile->cluster, at[0], at[0]);
+    at[0] = "column";
+}
+
+/* "split", the block's number among those of its tile, and "tile". In clusters "cluster", the number of the cluster
+   among those of the tile. at[]: positions along the axes of blocks, then along those of tiles. */
+static void cg__mm_write_split(ind__writer *w, const cg__mm_problem *p, const char *at[3]) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const char *name = tile->cluster > 1 ? "cluster" : "split";
     int64_t batch;
+    int stripe;
+    ind_expr tiles[3];
     const bool single = ind_expr_is_int(p->batch, &batch) && batch == 1;
-    const char *outer = single ? "0" : "outer", *columns = cg__divisor(w, blocks[0]);
+    if (tile->cluster > 1) cg__mm_write_rank(w, at);
+    cg__mm_tile_axes(p, w->variant, &stripe, tiles);
+    const char *columns = cg__divisor(w, tiles[0]);
     if (single) {
-        ind__textf(&w->code, "const unsigned split = %s, tile = %s + %s * %s;\n", at[2], at[0], columns, at[1]);
-        return outer;
+        ind__textf(&w->code, "const unsigned %s = %s, tile = %s + %s * %s;\n", name, at[2], at[0], columns, at[1]);
+    } else {
+        const ind_expr groups = cg__mm_groups(tile);
+        ind__textf(&w->code, "const unsigned outer = %s, %s = %s - outer * %s;\n", cg__quotient(w, at[2], groups, true),
+                   name, at[2], cg__divisor(w, groups));
+        ind__textf(&w->code, "const unsigned tile = %s + %s * (%s + %s * outer);\n", at[0], columns, at[1],
+                   cg__divisor(w, tiles[1]));
     }
-    ind__textf(&w->code, "const unsigned outer = %s, split = %s - outer * %s;\n", cg__quotient(w, at[2], splits, true),
-               at[2], cg__divisor(w, splits));
-    ind__textf(&w->code, "const unsigned tile = %s + %s * (%s + %s * outer);\n", at[0], columns, at[1],
-               cg__divisor(w, blocks[1]));
-    return outer;
+    at[2] = single ? "0" : "outer";
+    if (tile->cluster > 1) ind__textf(&w->code, "const unsigned split = cluster * %d + rank;\n", tile->cluster);
 }
 
 /* The steps of the block: the first ones of a tile have one more if they do not divide. */
@@ -10038,10 +10125,47 @@ static void cg__mm_write_first_k(ind__writer *w, const char *step) {
     ind__textf(&w->code, "const %s first_k = %s * %d;\n", cg__int(w), step, w->variant->of.tile.k);
 }
 
+/* In clusters: adds the sums of a slice of rows, from the shared memory of all blocks. Of several clusters per tile,
+   the last one has the sums of all. The rows of the block: `slice` to `slice_end`. No block may exit before the others
+   have read its sums. */
+static void cg__mm_write_row_exchange(ind__writer *w, const cg__mm_problem *p) {
+    const ind__variant *v = w->variant;
+    const ind__tile_plan *tile = &v->of.tile;
+    const char *splits = cg__divisor(w, tile->splits), *type = cg__mm_sum_type(p);
+    const int rows = tile->m / tile->cluster;
+    ind__textf(&w->code, "const int slice = (int)rank * %d, slice_end = %s == 1 ? %d : slice + %d;\n", rows,
+               splits, tile->m, rows);
+    cg__begin(w, "if (%s > 1)", splits);
+    ind__textf(&w->code, "ind_add_rows<%d, %d, %d, %d>(sum, rank, size_m - first_m);\n", tile->cluster, tile->m,
+               tile->n, v->threads);
+    if (v->memory.partial_bytes) {
+        ind__textf(&w->code, "const unsigned at = tile * %d + rank;\n", tile->cluster);
+        cg__begin(w,
+                  "if (!ind_add_sums<%d, %d, %d>(sum + slice * %d, reinterpret_cast<%s *>(partials), "
+                  "&counters[at], at, cluster, %s))",
+                  rows, tile->n, v->threads, tile->n + 8, type, cg__divisor(w, cg__mm_groups(tile)));
+        ind__textf(&w->code, "ind_cluster_begun();\nreturn;\n");
+        cg__end(w);
+        cg__use(w, IND__CG_ADD_SUMS);
+    }
+    cg__end(w);
+    cg__use(w, IND__CG_ADD_ROWS);
+}
+
+/* The other half of the barrier after which the block may exit. */
+static void cg__mm_end_row_exchange(ind__writer *w) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    if (tile->cluster > 1) ind__textf(&w->code, "if (%s > 1) ind_cluster_begun();\n", cg__divisor(w, tile->splits));
+}
+
 /* Adds the sums of a tile's blocks, in the last of them. The others return. */
 static void cg__mm_write_exchange(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     if (!cg__mm_is_split(v)) return;
+    if (v->of.tile.cluster > 1) {
+        cg__mm_write_row_exchange(w, p);
+        return;
+    }
     ind__textf(
         &w->code,
         "if (!ind_add_sums<%d, %d, %d>(sum, reinterpret_cast<%s *>(partials), &counters[tile], tile, split, %s)) "
@@ -10112,8 +10236,8 @@ static void cg__mm_write_cluster_exchange(ind__writer *w) {
     if (w->variant->memory.partial_bytes) {
         ind__textf(&w->code,
                    "if (!ind_add_fragments(slice, reinterpret_cast<float *>(partials), counters, (tile * %d + warp) * "
-                   "%d + rank, cluster, %s / %d)) continue;\n",
-                   tile->warps_m, tile->cluster, splits, tile->cluster);
+                   "%d + rank, cluster, %s)) continue;\n",
+                   tile->warps_m, tile->cluster, cg__divisor(w, cg__mm_groups(tile)));
         cg__use(w, IND__CG_ADD_FRAGMENTS);
     }
     ind__textf(&w->code, "ind_put_slice(acc, slice, rank);\n");
@@ -10160,7 +10284,7 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     cg__write_axes(w, blocks, at);
-    if (cg__mm_is_split(v)) at[2] = cg__mm_write_split(w, p, blocks, at);
+    if (cg__mm_is_split(v)) cg__mm_write_split(w, p, at);
     if (stripe == 1) {
         ind__textf(&w->code, "const %s first_m = %s%s * %d, first_n = %s%s * %d;\n", type, wide, at[1], v->of.tile.m,
                    wide, at[0], v->of.tile.n);
@@ -10170,6 +10294,7 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
         ind__textf(&w->code, "const %s first_n = %s%s / %d * %d;\n", type, wide, at[0], stripe, v->of.tile.n);
         ind__textf(&w->code, "if (first_m >= size_m) return;\n");
     }
+    if (v->of.tile.cluster > 1) ind__textf(&w->code, "if (first_n >= size_n) return;\n");
     uint32_t skip = (p->m >= 0 ? 1u << p->m : 0) | (p->n >= 0 ? 1u << p->n : 0);
     cg__write_outer_vars(w, at[2], skip);
 }
@@ -11108,7 +11233,7 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_strip_sums<%d>(sum, acc, strip);\n__syncwarp();\n", cols);
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16 + strip %% 2 * 8, first_n = tile_n + strip / 2 * %d;\n",
                cg__int(w), cols);
-    cg__mm_write_epilogue(w, p, &(cg__mm_area){8, cols, 32, "lane"});
+    cg__mm_write_epilogue(w, p, &(cg__mm_area){.rows = 8, .cols = cols, .threads = 32, .thread = "lane"});
     ind__textf(&w->code, "__syncwarp();\n");
     cg__end(w);
 }
@@ -11823,7 +11948,9 @@ static void cg__mm_try_clusters(const cg__mm_template *x, const cg__mm_problem *
     for (int cluster = 2; cluster <= p->max_cluster && cluster <= MM_MAX_CLUSTER; cluster *= 2) {
         cg__mm_config c = *config;
         c.cluster = cluster;
-        if (!x->fit_cluster(&c, p, t)) continue;
+        if (!(x->fit_cluster ? x->fit_cluster(&c, p, t) : cg__mm_fit_cluster(&c, x, p)) ||
+            cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED > t->shared_per_block)
+            continue;
         const int most = cg__mm_occupancy(x, p, &c, t);
         for (int waves = 1; waves <= most; waves++) {
             c.splits = cg__mm_splits_of(p, &c, waves, t);
@@ -11840,7 +11967,7 @@ static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *
         x->fit(&c, p, depth, index_bits);
         if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
         cg__mm_try_config(x, p, &c, t, best);
-        if (x->fit_cluster) cg__mm_try_clusters(x, p, &c, t, best);
+        if (!x->body || x->persistent) cg__mm_try_clusters(x, p, &c, t, best);
         const bool splits =
             (!x->body || x->persistent) && cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
         const int most = splits ? cg__mm_occupancy(x, p, &c, t) : 0;
@@ -12015,7 +12142,8 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const 
 
 /* How many rounds a thread does together: up to 4, fewer if they would read more vectors than registers should hold. */
 static int cg__mm_epilogue_rounds(const ind__writer *w, const cg__mm_area *area) {
-    int loads = 0, rounds = area->rows * area->cols / w->variant->vector / area->threads, together = 4;
+    const int vectors = area->rows * area->cols / w->variant->vector;
+    int loads = 0, rounds = vectors % area->threads ? 1 : vectors / area->threads, together = 4;
     for (uint32_t i = 1; i < w->body->num_inst; i++) loads += cg__mm_is_vector_load(w, i);
     while (together > 1 && (rounds < together || rounds % together || together * loads > 8)) together /= 2;
     return together;
@@ -12027,7 +12155,11 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const
     cg__need_stores(w);
     int rounds = cg__mm_epilogue_rounds(w, area);
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int first = %s; first < %d; first += %d)", area->thread, area->rows * area->cols / v->vector,
+    const int groups = area->cols / v->vector;
+    const char *from = area->first_row ? cg__string(w, "%s * %d + ", area->first_row, groups) : "";
+    const char *to =
+        area->end_row ? cg__string(w, "%s * %d", area->end_row, groups) : cg__string(w, "%d", area->rows * groups);
+    cg__begin(w, "for (int first = %s%s%s; first < %s; first += %d)", from, *from ? "(int)" : "", area->thread, to,
               area->threads * rounds);
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__mm_is_vector_load(w, i);
@@ -12056,7 +12188,14 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     cg__mm_write_steps(w, p);
     x->main_loop(w, p);
     cg__mm_write_exchange(w, p);
-    cg__mm_write_epilogue(w, p, &(cg__mm_area){tile->m, tile->n, w->variant->threads, "threadIdx.x"});
+    cg__mm_area area = {.rows = tile->m, .cols = tile->n, .threads = w->variant->threads, .thread = "threadIdx.x"};
+    if (tile->cluster > 1) {
+        area.rows /= tile->cluster;
+        area.first_row = "slice";
+        area.end_row = "slice_end";
+    }
+    cg__mm_write_epilogue(w, p, &area);
+    cg__mm_end_row_exchange(w);
     return w->failed ? ind__failed(w->context) : IND_OK;
 }
 

@@ -224,6 +224,7 @@ struct thread {
     std::vector<size_t> groups;     /* number of copies in each committed group, oldest first */
     size_t open_copies;             /* copies after the last commit */
     size_t awaited;                 /* AT_CLUSTER: the barrier, 0: the arrival of all threads of the cluster */
+    unsigned arrivals;              /* at the barrier of the cluster */
     int awaited_phase;
     void *mbarrier; /* AT_CLUSTER: the one that the thread waits for, or null */
 };
@@ -254,7 +255,8 @@ struct block {
 
 std::vector<block> &blocks = *new std::vector<block>; /* of the cluster */
 unsigned block_now;                                   /* the one of them that is run */
-unsigned cluster_arrivals;
+unsigned cluster_phases; /* of the cluster's barrier that are over */
+unsigned cluster_pending, cluster_alive; /* threads: that it waits for, that have not exited */
 thread *threads; /* the same block's, like all that follows */
 warp warps[MAX_WARPS];
 const launch *now_running;
@@ -331,6 +333,20 @@ void wait_as(place where, int line) {
 
 void settle_warp(unsigned index);
 
+void settle_cluster() {
+    if (cluster_pending == 0 && cluster_alive > 0) {
+        cluster_phases++;
+        cluster_pending = cluster_alive;
+    }
+}
+
+/* Threads that have exited are not waited for. */
+void leave_cluster(const thread *t) {
+    cluster_alive--;
+    cluster_pending -= t->arrivals == cluster_phases;
+    settle_cluster();
+}
+
 void run_thread(thread *t) {
     const index3 &b = now_running->block;
     t->on = running;
@@ -344,6 +360,7 @@ void run_thread(thread *t) {
     now_running->kernel->call(now_running->arguments);
     t->where = EXITED;
     exited++;
+    leave_cluster(t);
     fruitless_pauses = 0;
     warps[t->id / WARP].exited |= 1u << t->id % WARP;
     if (warps[t->id / WARP].waiting) {
@@ -938,6 +955,7 @@ void begin_block() {
         threads[i].id = i;
         threads[i].where = UNSTARTED;
         threads[i].mbarrier = nullptr;
+        threads[i].arrivals = 0;
     }
     for (unsigned i = 0; i < (thread_count + WARP - 1) / WARP; i++) {
         unsigned lanes = std::min(WARP, thread_count - i * WARP);
@@ -1085,7 +1103,12 @@ void rt_cluster_barrier(void *barrier) {
 }
 
 void rt_cluster_arrive() {
-    cluster_arrivals++;
+    if (current->arrivals > cluster_phases) {
+        fail(0, "clusters: a thread arrives again before it has waited");
+    }
+    current->arrivals++;
+    cluster_pending--;
+    settle_cluster();
 }
 
 /* Is what the thread waits for there? */
@@ -1094,7 +1117,7 @@ bool has_come(const thread *t) {
         return !bulk_copies.empty() || find_mbarrier(t->mbarrier, t->line)->phase != t->awaited_phase;
     }
     if (!t->awaited) {
-        return cluster_arrivals >= thread_count * blocks.size();
+        return cluster_phases >= t->arrivals;
     }
     return find_barrier(block_now, t->awaited, t->line)->phase != t->awaited_phase;
 }
@@ -1110,6 +1133,21 @@ void await(size_t what, int phase, int line) {
 
 void rt_cluster_arrived(int line) {
     await(0, 0, line);
+}
+
+const void *rt_cluster_at(const void *own, int number, int line) {
+    const size_t place = shared_place(own, line);
+    if (number < 0 || (size_t)number >= blocks.size()) {
+        fail(line, "clusters: block %d of %d", number, (int)blocks.size());
+    }
+    block &b = blocks[(unsigned)number];
+    if ((unsigned)number == block_now) {
+        return own;
+    }
+    if (b.exited == thread_count) {
+        fail(line, "clusters: block %d has exited", number);
+    }
+    return place_of(b, place);
 }
 
 void rt_cluster_send(void *at, void *barrier, int number, const void *data, int bytes, int line) {
@@ -1202,7 +1240,8 @@ void end_cluster() {
 bool run_cluster(uint64_t first, launch_order wanted) {
     const index3 &g = now_running->grid;
     const unsigned count = (unsigned)blocks.size();
-    cluster_arrivals = 0;
+    cluster_phases = 0;
+    cluster_pending = cluster_alive = thread_count * count;
     mbarriers.clear();
     bulk_copies.clear();
     for (unsigned i = 0; i < count; i++) {
@@ -1296,6 +1335,7 @@ const runtime runtime_table = {rt_barrier,
                                rt_mbarrier_init,
                                rt_mbarrier_arrive,
                                rt_mbarrier_wait,
-                               rt_bulk_tensor};
+                               rt_bulk_tensor,
+                               rt_cluster_at};
 
 } // namespace emulation

@@ -300,6 +300,49 @@ static IND_INLINE bool ind_add_fragments(float (&acc)[NI][4], float *partials, u
     for (int i = 0; i < NI * 4; i++) acc[i / 4][i % 4] = total[i / 4].at[i % 4];
     return true;
 }
+//@ ADD_ROWS
+#ifndef IND_EMULATION
+static IND_INLINE void ind_cluster_arrive(void) {
+    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+}
+#endif
+// The 16 bytes of a block of the cluster whose address in this block is `p`.
+template <int G, typename T> static IND_INLINE ind_vec<T, G> ind_cluster_load(const T *p, int block) {
+#ifdef IND_EMULATION
+    return ind_load<G>(ind_cluster_at(p, block));
+#else
+    union {
+        unsigned word[4];
+        ind_vec<T, G> vector;
+    } u;
+    unsigned from;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(from) : "r"(ind_shared_address(p)), "r"(block));
+    asm volatile("ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(u.word[0]), "=r"(u.word[1]), "=r"(u.word[2]), "=r"(u.word[3]) : "r"(from) : "memory");
+    return u.vector;
+#endif
+}
+// Adds the sums of the C blocks of a cluster in the order of the blocks: in each block TM / C rows, of which `rows` - first
+// row exist. All threads call this after they have written the tile of sums. ind_cluster_begun must follow.
+template <int C, int TM, int TN, int THREADS, typename T>
+static IND_INLINE void ind_add_rows(T *sum, unsigned rank, long long rows) {
+    constexpr int G = 16 / sizeof(T), ROW = TN / G, N = TM / C * ROW / THREADS;
+    ind_cluster_arrive();
+    ind_cluster_begun();
+    _Pragma("unroll")
+    for (int i = 0; i < N; i++) {
+        const int at = threadIdx.x + i * THREADS, row = (int)rank * (TM / C) + at / ROW;
+        T *const own = sum + ind_sum_at<TN>(row, at % ROW * G);
+        ind_vec<T, G> part[C], total = {};
+        _Pragma("unroll")
+        for (int block = 0; block < C && row < rows; block++) part[block] = ind_cluster_load<G>(own, block);
+        _Pragma("unroll")
+        for (int j = 0; j < C * G && row < rows; j++) total.at[j % G] += part[j / G].at[j % G];
+        ind_store(own, total);
+    }
+    ind_cluster_arrive();
+    __syncthreads();
+}
 //@ ADD_SLICES
 // Sends N fragments of the accumulators, from block N on, to a block of the cluster. `to` and `barrier` are this block's addresses.
 template <int N, int NI>

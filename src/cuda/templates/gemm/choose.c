@@ -77,7 +77,9 @@ static void cg__mm_try_clusters(const cg__mm_template *x, const cg__mm_problem *
     for (int cluster = 2; cluster <= p->max_cluster && cluster <= MM_MAX_CLUSTER; cluster *= 2) {
         cg__mm_config c = *config;
         c.cluster = cluster;
-        if (!x->fit_cluster(&c, p, t)) continue;
+        if (!(x->fit_cluster ? x->fit_cluster(&c, p, t) : cg__mm_fit_cluster(&c, x, p)) ||
+            cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED > t->shared_per_block)
+            continue;
         const int most = cg__mm_occupancy(x, p, &c, t);
         for (int waves = 1; waves <= most; waves++) {
             c.splits = cg__mm_splits_of(p, &c, waves, t);
@@ -94,7 +96,7 @@ static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *
         x->fit(&c, p, depth, index_bits);
         if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
         cg__mm_try_config(x, p, &c, t, best);
-        if (x->fit_cluster) cg__mm_try_clusters(x, p, &c, t, best);
+        if (!x->body || x->persistent) cg__mm_try_clusters(x, p, &c, t, best);
         const bool splits =
             (!x->body || x->persistent) && cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
         const int most = splits ? cg__mm_occupancy(x, p, &c, t) : 0;

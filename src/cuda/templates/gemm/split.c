@@ -77,7 +77,7 @@ static void cg__mm_set_splits(cg__decider *d, const cg__mm_problem *p, const cg_
     const ind_expr one = ind_int(x, 1), deep = ind_int(x, (int64_t)c->tile_k * MM_LEAST_STEPS * cluster);
     int stripe;
     ind_expr blocks[3];
-    cg__mm_blocks(p, v, &stripe, blocks);
+    cg__mm_tile_axes(p, v, &stripe, blocks);
     const ind_expr tiles = persistent ? cg__mm_all_tiles(p, v) : ind_expr_product(x, blocks, 3);
     const int64_t clusters = c->splits / cluster, fill = clusters * ind_hint(tiles);
     const ind_expr fills = ind_expr_floordiv(ind_int(x, fill), ind_expr_max(tiles, one));
@@ -95,25 +95,45 @@ static bool cg__mm_is_split(const ind__variant *v) {
     return ind__ok(v->of.tile.splits);
 }
 
+/* Each thread of a block adds whole vectors of the slice. */
+static bool cg__mm_fit_cluster(cg__mm_config *c, const cg__mm_template *x, const cg__mm_problem *p) {
+    const int vectors = c->tile_m * c->tile_n * cg__mm_sum_bytes(p) / 16 / c->cluster;
+    return c->tile_m % c->cluster == 0 && vectors % x->threads(c) == 0;
+}
+
 /* ---- writing */
 
-/* "split", the block's number among those of its tile, and "tile". at[]: positions along the axes. Returns the position
-   of the batch. */
-static const char *cg__mm_write_split(ind__writer *w, const cg__mm_problem *p, const ind_expr blocks[3],
-                                      const char *const at[3]) {
-    const ind_expr splits = w->variant->of.tile.splits;
+/* "rank", the block's number in its cluster, and the position of the tile along x. */
+static void cg__mm_write_rank(ind__writer *w, const char *at[3]) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    ind__textf(&w->code, "const unsigned spread = %s == 1 ? 1 : %d, column = %s / spread, rank = %s %% spread;\n",
+               cg__divisor(w, tile->splits), tile->cluster, at[0], at[0]);
+    at[0] = "column";
+}
+
+/* "split", the block's number among those of its tile, and "tile". In clusters "cluster", the number of the cluster
+   among those of the tile. at[]: positions along the axes of blocks, then along those of tiles. */
+static void cg__mm_write_split(ind__writer *w, const cg__mm_problem *p, const char *at[3]) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const char *name = tile->cluster > 1 ? "cluster" : "split";
     int64_t batch;
+    int stripe;
+    ind_expr tiles[3];
     const bool single = ind_expr_is_int(p->batch, &batch) && batch == 1;
-    const char *outer = single ? "0" : "outer", *columns = cg__divisor(w, blocks[0]);
+    if (tile->cluster > 1) cg__mm_write_rank(w, at);
+    cg__mm_tile_axes(p, w->variant, &stripe, tiles);
+    const char *columns = cg__divisor(w, tiles[0]);
     if (single) {
-        ind__textf(&w->code, "const unsigned split = %s, tile = %s + %s * %s;\n", at[2], at[0], columns, at[1]);
-        return outer;
+        ind__textf(&w->code, "const unsigned %s = %s, tile = %s + %s * %s;\n", name, at[2], at[0], columns, at[1]);
+    } else {
+        const ind_expr groups = cg__mm_groups(tile);
+        ind__textf(&w->code, "const unsigned outer = %s, %s = %s - outer * %s;\n", cg__quotient(w, at[2], groups, true),
+                   name, at[2], cg__divisor(w, groups));
+        ind__textf(&w->code, "const unsigned tile = %s + %s * (%s + %s * outer);\n", at[0], columns, at[1],
+                   cg__divisor(w, tiles[1]));
     }
-    ind__textf(&w->code, "const unsigned outer = %s, split = %s - outer * %s;\n", cg__quotient(w, at[2], splits, true),
-               at[2], cg__divisor(w, splits));
-    ind__textf(&w->code, "const unsigned tile = %s + %s * (%s + %s * outer);\n", at[0], columns, at[1],
-               cg__divisor(w, blocks[1]));
-    return outer;
+    at[2] = single ? "0" : "outer";
+    if (tile->cluster > 1) ind__textf(&w->code, "const unsigned split = cluster * %d + rank;\n", tile->cluster);
 }
 
 /* The steps of the block: the first ones of a tile have one more if they do not divide. */
@@ -138,10 +158,47 @@ static void cg__mm_write_first_k(ind__writer *w, const char *step) {
     ind__textf(&w->code, "const %s first_k = %s * %d;\n", cg__int(w), step, w->variant->of.tile.k);
 }
 
+/* In clusters: adds the sums of a slice of rows, from the shared memory of all blocks. Of several clusters per tile,
+   the last one has the sums of all. The rows of the block: `slice` to `slice_end`. No block may exit before the others
+   have read its sums. */
+static void cg__mm_write_row_exchange(ind__writer *w, const cg__mm_problem *p) {
+    const ind__variant *v = w->variant;
+    const ind__tile_plan *tile = &v->of.tile;
+    const char *splits = cg__divisor(w, tile->splits), *type = cg__mm_sum_type(p);
+    const int rows = tile->m / tile->cluster;
+    ind__textf(&w->code, "const int slice = (int)rank * %d, slice_end = %s == 1 ? %d : slice + %d;\n", rows,
+               splits, tile->m, rows);
+    cg__begin(w, "if (%s > 1)", splits);
+    ind__textf(&w->code, "ind_add_rows<%d, %d, %d, %d>(sum, rank, size_m - first_m);\n", tile->cluster, tile->m,
+               tile->n, v->threads);
+    if (v->memory.partial_bytes) {
+        ind__textf(&w->code, "const unsigned at = tile * %d + rank;\n", tile->cluster);
+        cg__begin(w,
+                  "if (!ind_add_sums<%d, %d, %d>(sum + slice * %d, reinterpret_cast<%s *>(partials), "
+                  "&counters[at], at, cluster, %s))",
+                  rows, tile->n, v->threads, tile->n + 8, type, cg__divisor(w, cg__mm_groups(tile)));
+        ind__textf(&w->code, "ind_cluster_begun();\nreturn;\n");
+        cg__end(w);
+        cg__use(w, IND__CG_ADD_SUMS);
+    }
+    cg__end(w);
+    cg__use(w, IND__CG_ADD_ROWS);
+}
+
+/* The other half of the barrier after which the block may exit. */
+static void cg__mm_end_row_exchange(ind__writer *w) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    if (tile->cluster > 1) ind__textf(&w->code, "if (%s > 1) ind_cluster_begun();\n", cg__divisor(w, tile->splits));
+}
+
 /* Adds the sums of a tile's blocks, in the last of them. The others return. */
 static void cg__mm_write_exchange(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     if (!cg__mm_is_split(v)) return;
+    if (v->of.tile.cluster > 1) {
+        cg__mm_write_row_exchange(w, p);
+        return;
+    }
     ind__textf(
         &w->code,
         "if (!ind_add_sums<%d, %d, %d>(sum, reinterpret_cast<%s *>(partials), &counters[tile], tile, split, %s)) "
@@ -212,8 +269,8 @@ static void cg__mm_write_cluster_exchange(ind__writer *w) {
     if (w->variant->memory.partial_bytes) {
         ind__textf(&w->code,
                    "if (!ind_add_fragments(slice, reinterpret_cast<float *>(partials), counters, (tile * %d + warp) * "
-                   "%d + rank, cluster, %s / %d)) continue;\n",
-                   tile->warps_m, tile->cluster, splits, tile->cluster);
+                   "%d + rank, cluster, %s)) continue;\n",
+                   tile->warps_m, tile->cluster, cg__divisor(w, cg__mm_groups(tile)));
         cg__use(w, IND__CG_ADD_FRAGMENTS);
     }
     ind__textf(&w->code, "ind_put_slice(acc, slice, rank);\n");

@@ -273,7 +273,7 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_strip_sums<%d>(sum, acc, strip);\n__syncwarp();\n", cols);
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16 + strip %% 2 * 8, first_n = tile_n + strip / 2 * %d;\n",
                cg__int(w), cols);
-    cg__mm_write_epilogue(w, p, &(cg__mm_area){8, cols, 32, "lane"});
+    cg__mm_write_epilogue(w, p, &(cg__mm_area){.rows = 8, .cols = cols, .threads = 32, .thread = "lane"});
     ind__textf(&w->code, "__syncwarp();\n");
     cg__end(w);
 }
