@@ -10133,8 +10133,8 @@ static void cg__mm_write_row_exchange(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &v->of.tile;
     const char *splits = cg__divisor(w, tile->splits), *type = cg__mm_sum_type(p);
     const int rows = tile->m / tile->cluster;
-    ind__textf(&w->code, "const int slice = (int)rank * %d, slice_end = %s == 1 ? %d : slice + %d;\n", rows,
-               splits, tile->m, rows);
+    ind__textf(&w->code, "const int slice = (int)rank * %d, slice_end = %s == 1 ? %d : slice + %d;\n", rows, splits,
+               tile->m, rows);
     cg__begin(w, "if (%s > 1)", splits);
     ind__textf(&w->code, "ind_add_rows<%d, %d, %d, %d>(sum, rank, size_m - first_m);\n", tile->cluster, tile->m,
                tile->n, v->threads);
@@ -11055,7 +11055,7 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
    consists of whole strips. */
 static int cg__mm_strip_cols(int tile_n, int warps, int cluster) {
     const int slice = cluster > 1 ? tile_n / cluster : tile_n;
-    if (cluster > 1 && slice % 32) return 16;
+    if (cluster > 1 && slice % 32) return slice % 16 ? 8 : 16;
     return slice % 64 || warps > 8 ? 32 : 64;
 }
 
@@ -11309,10 +11309,10 @@ static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, i
     return p->b.k_major || c->tile_n % 64 == 0;
 }
 
-/* The slices of a cluster are of at least 16 columns. Their sums take the memory of some stages. */
+/* The slices of a cluster are of whole fragments of 8 columns. Their sums take the memory of some stages. */
 static bool cg__mm_tma_fit_cluster(cg__mm_config *c, const cg__mm_problem *p, const ind_target *t) {
     while (c->stages > 3 && cg__mm_tma_bytes(c, p) > t->shared_per_block) c->stages--;
-    return c->tile_n % (16 * c->cluster) == 0 && cg__mm_tma_bytes(c, p) <= t->shared_per_block;
+    return c->tile_n % (8 * c->cluster) == 0 && cg__mm_tma_bytes(c, p) <= t->shared_per_block;
 }
 
 static int cg__mm_tma_threads(const cg__mm_config *c) {
@@ -11993,6 +11993,18 @@ static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, cons
     return best;
 }
 
+/* The same without clusters, for the fallback of a variant that has them: of the same template, whose guards are the
+   same. */
+static cg__mm_choice cg__mm_choose_fallback(cg__mm_problem *p, const cg__mm_choice *choice, int index_bits,
+                                            const ind_target *t) {
+    int64_t lo, hi;
+    cg__mm_choice best = {0};
+    ind__known_bounds(p->size_k, &lo, &hi);
+    p->max_cluster = 1;
+    cg__mm_try_template(choice->from, p, hi, index_bits, t, &best);
+    return best;
+}
+
 /* Persistent blocks: one per SM, or per share of a tile if there are fewer; in whole clusters. A tile that is shared
    has at most one share per block: no more shares than cg__mm_splits_of gives the hinted sizes. */
 static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
@@ -12027,7 +12039,8 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
 
 static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__variant *v) {
     const char *reason;
-    const cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
+    cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
+    if (best.config.cluster > d->max_cluster) best = cg__mm_choose_fallback(p, &best, v->index_bits, d->w.target);
     const cg__mm_template *x = best.from;
     const cg__mm_config *c = &best.config;
     if (!x)
@@ -12077,7 +12090,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_rows(d, p);
     p->unsplit = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
-    p->max_cluster = d->plan->part ? 1 : d->max_cluster;
+    p->max_cluster = d->plan->part ? 1 : d->w.target->max_cluster;
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }
@@ -12254,20 +12267,29 @@ static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p) {
     return store && cg__mm_is_rounded(w, store) ? store : 0;
 }
 
+/* Vectors of a strip per lane, and the condition under which a lane has one. */
+static int cg__mm_strip_vectors(int cols) {
+    return cols < 16 ? 1 : cols / 16;
+}
+
+static const char *cg__mm_has_vector(int cols) {
+    return cols < 16 ? "lane < 16 && " : "";
+}
+
 /* "fetch": loads the vectors of a strip of the LOAD into "held". */
 static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols) {
-    ind__textf(&w->code, "ind_vec<unsigned short, 8> held[%d];\n", cols / 16);
+    ind__textf(&w->code, "ind_vec<unsigned short, 8> held[%d];\n", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const auto fetch = [&](int strip) {\n");
     w->code.indent++;
     w->scope++;
     cg__mm_set_plain_names(w);
     cg__unroll(w);
-    cg__begin(w, "for (int u = 0; u < %d; u++)", cols / 16);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const int at = u * 32 + lane;\n");
     ind__textf(&w->code, "const %s i%d = tile_m + warp * 16 + at / %d, i%d = tile_n + strip * %d + at %% %d * 8;\n",
                cg__int(w), p->m, cols / 8, p->n, cols, cols / 8);
-    ind__textf(&w->code, "if (i%d < size_m && i%d < size_n) held[u] = ind_load<8>(&%s);\n", p->m, p->n,
-               cg__element(w, load));
+    ind__textf(&w->code, "if (%si%d < size_m && i%d < size_n) held[u] = ind_load<8>(&%s);\n", cg__mm_has_vector(cols),
+               p->m, p->n, cg__element(w, load));
     cg__end(w);
     cg__mm_end_lambda(w);
     ind__textf(&w->code, "fetch(%s);\n", cg__mm_first_strip(w));
@@ -12277,9 +12299,9 @@ static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t
 static void cg__mm_write_held(ind__writer *w, int cols) {
     cg__unroll(w);
     ind__textf(&w->code,
-               "for (int u = 0; u < %d; u++)\n    ind_store(rounded + (u * 32 + lane) / %d * %d + lane %% %d * 8, "
+               "for (int u = 0; u < %d; u++)\n    %sind_store(rounded + (u * 32 + lane) / %d * %d + lane %% %d * 8, "
                "held[u]);\n",
-               cols / 16, cols / 8, cols + 8, cols / 8);
+               cg__mm_strip_vectors(cols), cols < 16 ? "if (lane < 16) " : "", cols / 8, cols + 8, cols / 8);
     ind__textf(&w->code, "__syncwarp();\nif (strip + 1 < %s) fetch(strip + 1);\n",
                cg__mm_end_strip(w, w->variant->of.tile.n / cols));
 }
@@ -12333,11 +12355,11 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
     cg__mm_write_pairs(w, p, store, cols);
     ind__textf(&w->code, "__syncwarp();\n");
     cg__unroll(w);
-    cg__begin(w, "for (int u = 0; u < %d; u++)", cols / 16);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const int at = u * 32 + lane, row = at / %d, col = at %% %d * 8;\n", cols / 8, cols / 8);
     ind__textf(&w->code, "const %s i%d = first_m + row, i%d = first_n + col;\n", cg__int(w), p->m, p->n);
-    ind__textf(&w->code, "if (i%d < size_m && i%d < size_n) ind_store(&%s, ind_load<8>(rounded + row * %d + col));\n",
-               p->m, p->n, cg__element(w, store), cols + 8);
+    ind__textf(&w->code, "if (%si%d < size_m && i%d < size_n) ind_store(&%s, ind_load<8>(rounded + row * %d + col));\n",
+               cg__mm_has_vector(cols), p->m, p->n, cg__element(w, store), cols + 8);
     cg__end(w);
     ind__textf(&w->code, "__syncwarp();\n");
     cg__end(w);
@@ -16471,6 +16493,16 @@ static const char *cg__broken_row(const ind_plan *p, const ind__variant *v) {
     return cg__broken_stage(v);
 }
 
+/* Sums of a cluster's blocks need clusters, and a fallback for devices that they do not fit. */
+static const char *cg__broken_tile(const ind_plan *p, const ind__variant *v) {
+    const int cluster = ind__tile_of(v)->cluster;
+    if (cluster < 2) return NULL;
+    if (!ind__strategy_has(v->strategy, IND__HAS_CLUSTER) || !ind__ok(ind__tile_of(v)->splits))
+        return "the strategy has no clusters";
+    if (!cg__power_of_two(cluster) || cluster > p->target.max_cluster) return "the target has no clusters of this size";
+    return v->fallback ? NULL : "a variant with a cluster has no fallback without one";
+}
+
 static const char *cg__broken_guards(const ind__variant *v, bool last) {
     const ind__variant *other = v->fallback;
     if (last && (ind__ok(v->guard) || v->guard_aligned)) return "the last variant has a guard";
@@ -16531,6 +16563,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!rule) rule = cg__broken_shape(v);
     if (!rule) rule = cg__broken_launch(p, v);
     if (!rule) rule = cg__broken_row(p, v);
+    if (!rule) rule = cg__broken_tile(p, v);
     if (!rule) rule = cg__broken_split(v);
     if (!rule) rule = cg__broken_finish(p, k, v);
     return rule ? rule : cg__broken_args(p, k, v);

@@ -122,6 +122,18 @@ static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, cons
     return best;
 }
 
+/* The same without clusters, for the fallback of a variant that has them: of the same template, whose guards are the
+   same. */
+static cg__mm_choice cg__mm_choose_fallback(cg__mm_problem *p, const cg__mm_choice *choice, int index_bits,
+                                            const ind_target *t) {
+    int64_t lo, hi;
+    cg__mm_choice best = {0};
+    ind__known_bounds(p->size_k, &lo, &hi);
+    p->max_cluster = 1;
+    cg__mm_try_template(choice->from, p, hi, index_bits, t, &best);
+    return best;
+}
+
 /* Persistent blocks: one per SM, or per share of a tile if there are fewer; in whole clusters. A tile that is shared
    has at most one share per block: no more shares than cg__mm_splits_of gives the hinted sizes. */
 static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
@@ -156,7 +168,8 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
 
 static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__variant *v) {
     const char *reason;
-    const cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
+    cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
+    if (best.config.cluster > d->max_cluster) best = cg__mm_choose_fallback(p, &best, v->index_bits, d->w.target);
     const cg__mm_template *x = best.from;
     const cg__mm_config *c = &best.config;
     if (!x)
@@ -206,7 +219,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_rows(d, p);
     p->unsplit = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
-    p->max_cluster = d->plan->part ? 1 : d->max_cluster;
+    p->max_cluster = d->plan->part ? 1 : d->w.target->max_cluster;
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }

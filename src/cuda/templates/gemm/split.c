@@ -166,8 +166,8 @@ static void cg__mm_write_row_exchange(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &v->of.tile;
     const char *splits = cg__divisor(w, tile->splits), *type = cg__mm_sum_type(p);
     const int rows = tile->m / tile->cluster;
-    ind__textf(&w->code, "const int slice = (int)rank * %d, slice_end = %s == 1 ? %d : slice + %d;\n", rows,
-               splits, tile->m, rows);
+    ind__textf(&w->code, "const int slice = (int)rank * %d, slice_end = %s == 1 ? %d : slice + %d;\n", rows, splits,
+               tile->m, rows);
     cg__begin(w, "if (%s > 1)", splits);
     ind__textf(&w->code, "ind_add_rows<%d, %d, %d, %d>(sum, rank, size_m - first_m);\n", tile->cluster, tile->m,
                tile->n, v->threads);

@@ -95,7 +95,7 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
    consists of whole strips. */
 static int cg__mm_strip_cols(int tile_n, int warps, int cluster) {
     const int slice = cluster > 1 ? tile_n / cluster : tile_n;
-    if (cluster > 1 && slice % 32) return 16;
+    if (cluster > 1 && slice % 32) return slice % 16 ? 8 : 16;
     return slice % 64 || warps > 8 ? 32 : 64;
 }
 
@@ -349,10 +349,10 @@ static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, i
     return p->b.k_major || c->tile_n % 64 == 0;
 }
 
-/* The slices of a cluster are of at least 16 columns. Their sums take the memory of some stages. */
+/* The slices of a cluster are of whole fragments of 8 columns. Their sums take the memory of some stages. */
 static bool cg__mm_tma_fit_cluster(cg__mm_config *c, const cg__mm_problem *p, const ind_target *t) {
     while (c->stages > 3 && cg__mm_tma_bytes(c, p) > t->shared_per_block) c->stages--;
-    return c->tile_n % (16 * c->cluster) == 0 && cg__mm_tma_bytes(c, p) <= t->shared_per_block;
+    return c->tile_n % (8 * c->cluster) == 0 && cg__mm_tma_bytes(c, p) <= t->shared_per_block;
 }
 
 static int cg__mm_tma_threads(const cg__mm_config *c) {
