@@ -10033,9 +10033,9 @@ static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c,
     return t->product_cluster + sent / t->product_cluster_rate + memory;
 }
 
-/* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have, in whole clusters or
+/* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have, in whole clusters, or
    1. A counter is of a tile, in persistent blocks of a warp's rows, in clusters of a slice of them. A single cluster
-   per tile needs no memory. */
+   per tile needs no memory: tiles are shared as long as the SMs run the clusters of all at once. */
 static void cg__mm_set_splits(cg__decider *d, const cg__mm_problem *p, const cg__mm_config *c, bool persistent) {
     ind__variant *v = d->variant;
     if (c->splits < 2) return;
@@ -10046,10 +10046,12 @@ static void cg__mm_set_splits(cg__decider *d, const cg__mm_problem *p, const cg_
     ind_expr blocks[3];
     cg__mm_tile_axes(p, v, &stripe, blocks);
     const ind_expr tiles = persistent ? cg__mm_all_tiles(p, v) : ind_expr_product(x, blocks, 3);
-    const int64_t clusters = c->splits / cluster, fill = clusters * ind_hint(tiles);
+    const int64_t clusters = c->splits / cluster, hinted = clusters * ind_hint(tiles);
+    const bool in_cluster = cluster > 1 && clusters == 1;
+    const int64_t room = in_cluster ? cg__mm_cluster_sms(cluster, d->w.target) / cluster : 0;
+    const int64_t fill = room > hinted ? room : hinted;
     const ind_expr fills = ind_expr_floordiv(ind_int(x, fill), ind_expr_max(tiles, one));
     ind_expr each = ind_expr_min(fills, ind_expr_floordiv(p->size_k, deep));
-    const bool in_cluster = cluster > 1 && clusters == 1;
     if (in_cluster) each = ind_expr_min(each, one);
     v->of.tile.splits = ind_expr_max(ind_expr_mul(each, ind_int(x, cluster)), one);
     v->of.tile.cluster = c->cluster;

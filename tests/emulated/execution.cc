@@ -255,9 +255,9 @@ struct block {
 
 std::vector<block> &blocks = *new std::vector<block>; /* of the cluster */
 unsigned block_now;                                   /* the one of them that is run */
-unsigned cluster_phases; /* of the cluster's barrier that are over */
-unsigned cluster_pending, cluster_alive; /* threads: that it waits for, that have not exited */
-thread *threads; /* the same block's, like all that follows */
+unsigned cluster_phases;                              /* of the cluster's barrier that are over */
+unsigned cluster_pending, cluster_alive;              /* threads: that it waits for, that have not exited */
+thread *threads;                                      /* the same block's, like all that follows */
 warp warps[MAX_WARPS];
 const launch *now_running;
 thread *current;
