@@ -169,6 +169,10 @@ extern "C" {
     X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")     \
     X(product_exchange, 4500, "cycles of an exchange of sums between blocks, besides moving them",                     \
       "60 timings of 13 products, H100")                                                                               \
+    X(product_cluster, 1200, "cycles of an exchange of sums in a cluster, besides sending them",                       \
+      "estimated, not measured: start of a cluster, one way between SMs")                                              \
+    X(product_cluster_rate, 16, "bytes per cycle that an SM sends to others of its cluster",                           \
+      "estimated, not measured: 3.3 TB/s of all SMs (arXiv 2402.13499)")                                               \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
       "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \
@@ -359,18 +363,19 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVR
     X(SORT_SHARED, "sort in shared memory", SORT, NONE, "decide/sort.c", cg__emit_sort, 0)                             \
     /* the same network in global memory, for rows of any length */                                                    \
     X(SORT_LONG, "sort in global memory", SORT, NONE, "decide/sort.c", cg__emit_sort, 0)                               \
-    X(MATMUL_SIMT, "matmul, FMA tiles", MATMUL, TILE, "templates/gemm/fma.c", cg__emit_matmul, IND__HAS_VECTORS)       \
+    X(MATMUL_SIMT, "matmul, FMA tiles", MATMUL, TILE, "templates/gemm/fma.c", cg__emit_matmul,                         \
+      IND__HAS_VECTORS | IND__HAS_CLUSTER)                                                                             \
     X(MATMUL_MMA, "matmul, mma.sync tiles", MATMUL, TILE, "templates/gemm/mma.c", cg__emit_matmul,                     \
-      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                     \
     X(MATMUL_WGMMA, "matmul, wgmma tiles", MATMUL, TILE, "templates/gemm/wgmma.c", cg__emit_matmul,                    \
-      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                     \
     /* b is read once, for few rows of a: by vectors into registers, without tensor cores */                           \
     X(MATMUL_ROWS, "matmul, few rows", MATMUL, TILE, "templates/gemm/rows.c", cg__emit_matmul, IND__HAS_VECTORS)       \
     /* packed weights are dequantised in registers, for few rows of a */                                               \
     X(MATMUL_PACKED, "matmul, packed weights", MATMUL, TILE, "templates/gemm/packed.c", cg__emit_matmul,               \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
-      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                                        \
     /* several kernels in one launch; each part has its own strategy */                                                \
     X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
     /* two kernels: the last block of the first runs the second */                                                     \
@@ -405,7 +410,7 @@ typedef enum ind__feature {
     IND__HAS_COLUMNS = 32,        /* threads along a contiguous P dimension */
     IND__HAS_SEGMENTS = 64,       /* rows of inner dimensions: whole segments per iteration */
     IND__HAS_FITTED = 128,        /* a launch sets the active threads of a block from its row length */
-    IND__HAS_CLUSTER = 256,       /* a cluster of blocks shares a row */
+    IND__HAS_CLUSTER = 256,       /* a cluster of blocks shares a row or a tile */
     IND__HAS_PERSISTENT = 512,    /* persistent blocks */
     IND__HAS_SPLIT = 1024,        /* blocks along y of the grid share rows or columns */
     IND__HAS_EVICT_LAST = 2048,   /* inputs are loaded with L2 evict_last if they exceed the L2 */
@@ -533,6 +538,8 @@ typedef struct ind__tile_plan {
     int stages;           /* of the pipeline along k */
     double cost_ns;       /* of the configuration at the hinted sizes, as estimated when it was chosen; TRANSPOSE: 0 */
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
+    int cluster;          /* above 1: `splits` is 1, or whole clusters of so many blocks, which exchange sums through
+                             distributed shared memory; clusters of a tile, if there are several, through memory */
 } ind__tile_plan;
 
 /* Memory of a launch besides buffers. */
@@ -592,6 +599,7 @@ typedef struct ind__variant {
 /* The row or tile plan of a variant; zeros if its strategy has none. */
 const ind__row_plan *ind__row_of(const ind__variant *v);
 const ind__tile_plan *ind__tile_of(const ind__variant *v);
+int ind__cluster_of(const ind__variant *v); /* blocks of its clusters; 0 and 1: none */
 /* True if the variant's launch may run the next kernel too, which then has no launch. */
 bool ind__takes_next(const ind__variant *v);
 
@@ -2259,6 +2267,91 @@ static const char *const cg__prelude_ADD_FRAGMENTS[] = {
     "}\n",
     NULL,
 };
+static const char *const cg__prelude_ADD_ROWS[] = {
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE void ind_cluster_arrive(void) {\n",
+    "    asm volatile(\"barrier.cluster.arrive.aligned;\" ::: \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    "// The 16 bytes of a block of the cluster whose address in this block is `p`.\n",
+    "template <int G, typename T> static IND_INLINE ind_vec<T, G> ind_cluster_load(const T *p, int block) {\n",
+    "#ifdef IND_EMULATION\n",
+    "    return ind_load<G>(ind_cluster_at(p, block));\n",
+    "#else\n",
+    "    union {\n",
+    "        unsigned word[4];\n",
+    "        ind_vec<T, G> vector;\n",
+    "    } u;\n",
+    "    unsigned from;\n",
+    "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(from) : \"r\"(ind_shared_address(p)), \"r\"(block));\n",
+    "    asm volatile(\"ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];\"\n",
+    "                 : \"=r\"(u.word[0]), \"=r\"(u.word[1]), \"=r\"(u.word[2]), \"=r\"(u.word[3]) : \"r\"(from) : \"memory\");\n",
+    "    return u.vector;\n",
+    "#endif\n",
+    "}\n",
+    "// Adds the sums of the C blocks of a cluster in the order of the blocks: in each block TM / C rows, of which `rows` - first\n",
+    "// row exist. All threads call this after they have written the tile of sums. ind_cluster_begun must follow.\n",
+    "template <int C, int TM, int TN, int THREADS, typename T>\n",
+    "static IND_INLINE void ind_add_rows(T *sum, unsigned rank, long long rows) {\n",
+    "    constexpr int G = 16 / sizeof(T), ROW = TN / G, N = TM / C * ROW / THREADS;\n",
+    "    ind_cluster_arrive();\n",
+    "    ind_cluster_begun();\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < N; i++) {\n",
+    "        const int at = threadIdx.x + i * THREADS, row = (int)rank * (TM / C) + at / ROW;\n",
+    "        T *const own = sum + ind_sum_at<TN>(row, at % ROW * G);\n",
+    "        ind_vec<T, G> part[C], total = {};\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int block = 0; block < C && row < rows; block++) part[block] = ind_cluster_load<G>(own, block);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < C * G && row < rows; j++) total.at[j % G] += part[j / G].at[j % G];\n",
+    "        ind_store(own, total);\n",
+    "    }\n",
+    "    ind_cluster_arrive();\n",
+    "    __syncthreads();\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_ADD_SLICES[] = {
+    "// Sends N fragments of the accumulators, from block N on, to a block of the cluster. `to` and `barrier` are this block's addresses.\n",
+    "template <int N, int NI>\n",
+    "static IND_INLINE void ind_send_slice(float *to, unsigned long long *barrier, int block, const float (&acc)[NI][4]) {\n",
+    "#ifdef IND_EMULATION\n",
+    "    for (int i = 0; i < N; i++)\n",
+    "        ind_cluster_send(reinterpret_cast<float(*)[4]>(to + i * 128), barrier, block, acc[block * N + i]);\n",
+    "#else\n",
+    "    unsigned at, signal;\n",
+    "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(at) : \"r\"(ind_shared_address(to)), \"r\"(block));\n",
+    "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(signal) : \"r\"(ind_shared_address(barrier)), \"r\"(block));\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < N; i++)\n",
+    "        asm volatile(\"st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];\"\n",
+    "                     :: \"r\"(at + i * 512), \"f\"(acc[block * N + i][0]), \"f\"(acc[block * N + i][1]),\n",
+    "                        \"f\"(acc[block * N + i][2]), \"f\"(acc[block * N + i][3]), \"r\"(signal) : \"memory\");\n",
+    "#endif\n",
+    "}\n",
+    "// Adds the accumulators of the same warp of the C blocks of a cluster, in the order of the blocks. Each block gets a slice:\n",
+    "// fragments rank N .. of NI. `sent`: NI * 128 floats of shared memory of the warp, which no other tile uses.\n",
+    "template <int C, int N, int NI>\n",
+    "static IND_INLINE void ind_add_slices(float (&slice)[N][4], const float (&acc)[NI][4], float *sent, unsigned long long *barrier,\n",
+    "                                      unsigned rank) {\n",
+    "    const int lane = threadIdx.x & 31;\n",
+    "    if (lane == 0) ind_cluster_expect(barrier, C * N * 512);\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int block = 0; block < C; block++) ind_send_slice<N>(sent + (rank * N * 32 + lane) * 4, barrier, block, acc);\n",
+    "    ind_cluster_wait(barrier, 0);\n",
+    "    ind_vec<float, 4> total[N];\n",
+    "    ind_add_parts<(N < 8 ? 8 / N : 1), N, 128>(total, sent + lane * 4, N * 128, C);\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < N * 4; i++) slice[i / 4][i % 4] = total[i / 4].at[i % 4];\n",
+    "}\n",
+    "// Puts a slice back to its place among the accumulators. The others are not used any more.\n",
+    "template <int N, int NI> static IND_INLINE void ind_put_slice(float (&acc)[NI][4], const float (&slice)[N][4], unsigned rank) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < NI * 4; i++) acc[i / 4][i % 4] = i / 4 / N == (int)rank ? slice[i / 4 % N][i % 4] : 0;\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_MMA_SUMS[] = {
     "// Writes the warp's accumulators into the tile of sums at (m, n).\n",
     "template <int TN, int MI, int NI>\n",
@@ -3384,6 +3477,8 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(ADD_PARTS, IND__CG_NEEDS(IND__CG_VEC))                                                           \
     X(ADD_SUMS, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_SUM_TILE, IND__CG_LAST_BLOCK))                \
     X(ADD_FRAGMENTS, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_LAST_WARP))                              \
+    X(ADD_ROWS, IND__CG_NEEDS(IND__CG_SUM_TILE, IND__CG_CLUSTER))                                      \
+    X(ADD_SLICES, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_CLUSTER))                                   \
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
@@ -3621,6 +3716,10 @@ static const ind__row_plan *cg__row(const ind__writer *w) {
 const ind__tile_plan *ind__tile_of(const ind__variant *v) {
     static const ind__tile_plan none = {0};
     return ind__strategy_row_of(v->strategy)->of == IND__PLAN_OF_TILE ? &v->of.tile : &none;
+}
+
+int ind__cluster_of(const ind__variant *v) {
+    return ind__row_of(v)->cluster + ind__tile_of(v)->cluster; /* a variant has one of these plans */
 }
 
 bool ind__takes_next(const ind__variant *v) {
@@ -10084,9 +10183,10 @@ typedef struct cg__mm_problem {
     const char *no_maps;
     const cg__mm_packed *packed; /* of b; NULL if there is a reason: */
     const char *no_packed;
-    bool unsplit;  /* blocks cannot share a tile */
-    int few_rows;  /* rows of a tile that has them all: up to 2, of packed weights up to 16; 0: there may be more */
-    bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
+    bool unsplit;    /* blocks cannot share a tile */
+    int max_cluster; /* blocks of a cluster, at most; 1: no clusters */
+    int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
+    bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
 /* ---- the problem ---- */
@@ -10303,7 +10403,8 @@ static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm
    three ops). */
 typedef struct cg__mm_config {
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
-    int splits; /* blocks that share a tile at the hinted sizes; 1: none do */
+    int splits;  /* blocks that share a tile at the hinted sizes; 1: none do */
+    int cluster; /* of these, blocks of a cluster; 0: the blocks exchange sums through memory */
 } cg__mm_config;
 
 /* What a block does per element of depth. */
@@ -10334,6 +10435,9 @@ typedef struct cg__mm_template {
     bool persistent; /* at most one block per SM, which loops over tiles */
     /* in place of the common position, main loop and epilogue; NULL: those */
     void (*body)(ind__writer *w, const cg__mm_problem *p);
+    /* fits the configuration to clusters of c->cluster blocks along k, or returns false; NULL:
+       cg__mm_fit_cluster */
+    bool (*fit_cluster)(cg__mm_config *c, const cg__mm_problem *p, const ind_target *t);
     /* estimated cycles; NULL: cg__mm_cost */
     double (*cost)(const struct cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                    const ind_target *target);
@@ -10345,6 +10449,7 @@ typedef struct cg__mm_template {
 typedef struct cg__mm_area {
     int rows, cols, threads;
     const char *thread;
+    const char *first_row, *end_row; /* those that the block has of the sums; NULL: all */
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
@@ -10493,67 +10598,136 @@ static ind_expr cg__mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
 }
 
+/* Blocks that share a tile, or clusters of them. */
+static ind_expr cg__mm_groups(const ind__tile_plan *tile) {
+    return tile->cluster > 1 ? cg__mm_tiles(tile->splits, tile->cluster) : tile->splits;
+}
+
 static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v) {
     const ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
     return ind_expr_mul(ind_expr_mul(rows, columns), p->batch);
 }
 
-/* Blocks along n, then along m, then the batch and, fastest, the blocks that share a tile. With many columns of tiles
-   the order is in stripes of up to 8 rows, column by column: resident blocks then read the fewest different rows and
-   columns. */
-static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
+/* Tiles along n, then along m, then the batch. With many columns of tiles the order is in stripes of up to 8 rows,
+   column by column: resident blocks then read the fewest different rows and columns. */
+static void cg__mm_tile_axes(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr tiles[3]) {
     ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
     const bool few = v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED;
     if (few && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
-    blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
-    blocks[1] = cg__mm_tiles(rows, *stripe);
-    blocks[2] = ind__ok(v->of.tile.splits) ? ind_expr_mul(p->batch, v->of.tile.splits) : p->batch;
+    tiles[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
+    tiles[1] = cg__mm_tiles(rows, *stripe);
+    tiles[2] = p->batch;
+}
+
+/* The blocks of a launch. Those that share a tile are neighbours: in a cluster along x, else, and the clusters of a
+   tile, along z. If no tile is shared, the blocks of a cluster have different tiles. */
+static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
+    const ind__tile_plan *tile = &v->of.tile;
+    cg__mm_tile_axes(p, v, stripe, blocks);
+    if (!ind__ok(tile->splits)) return;
+    if (tile->cluster > 1) {
+        const ind_expr cluster = ind_int(tile->splits.context, tile->cluster);
+        const ind_expr wide = ind_expr_mul(blocks[0], ind_expr_min(tile->splits, cluster));
+        blocks[0] = ind_expr_mul(ind_expr_ceildiv(wide, cluster), cluster);
+    }
+    blocks[2] = ind_expr_mul(p->batch, cg__mm_groups(tile));
 }
 
 /* ================================================================================== src/cuda/templates/gemm/split.c */
 /* Products whose tiles are too few to fill the GPU: several blocks share the steps of k of a tile. Each block writes
    its sums to memory. The last one of a tile adds them in the order of k, whichever block it is, and runs the epilogue.
-   So equal launches give equal results. In persistent blocks each warp does so for its rows of the tile. */
+   So equal launches give equal results. In persistent blocks each warp does so for its rows of the tile.
+
+   The blocks of a cluster send their sums to one another's shared memory instead. Each of them adds a slice of the
+   columns in the order of k, and runs the epilogue of that slice. If a tile has several clusters, their slices are
+   added through memory, in the order of k too. */
 
 /* ---- decisions */
 
 #define MM_LEAST_STEPS     4  /* steps of k that a block has at least */
+#define MM_MAX_CLUSTER     8  /* blocks of a cluster along k, at most: the portable size */
 #define MM_EXCHANGE_SHARED 16 /* bytes of static shared memory of ind_last_block */
+
+/* Blocks of a cluster, 1 without clusters. */
+static int cg__mm_cluster(const cg__mm_config *c) {
+    return c->cluster > 1 ? c->cluster : 1;
+}
+
+/* SMs that clusters of so many blocks fill. A cluster lies in a GPC. These have 16 or 18 SMs (H100, H200), so that
+   clusters of 4 and 8 leave some of them idle. */
+static int cg__mm_cluster_sms(int cluster, const ind_target *t) {
+    const int sms = cluster > 2 && t->num_sms >= 16 ? t->num_sms / 16 * 16 : t->num_sms;
+    return sms / cluster * cluster;
+}
 
 /* The number of blocks per tile with which each SM has `waves` blocks, at the hinted sizes; 1: none share a tile. */
 static int cg__mm_splits_of(const cg__mm_problem *p, const cg__mm_config *c, int waves, const ind_target *t) {
-    const int64_t blocks = cg__mm_hinted_tiles(p, c), steps = ind_hint(p->size_k) / c->tile_k / MM_LEAST_STEPS;
-    if (p->unsplit || blocks < 1) return 1;
-    const int64_t splits = (int64_t)waves * t->num_sms / blocks;
-    return splits > steps ? (steps < 1 ? 1 : (int)steps) : splits < 1 ? 1 : (int)splits;
+    const int cluster = cg__mm_cluster(c);
+    const int64_t tiles = cg__mm_hinted_tiles(p, c), steps = ind_hint(p->size_k) / c->tile_k / MM_LEAST_STEPS / cluster;
+    if (p->unsplit || tiles < 1) return 1;
+    const int64_t fill = (int64_t)waves * cg__mm_cluster_sms(cluster, t) / cluster / tiles;
+    const int64_t clusters = fill > steps ? steps : fill;
+    return clusters < 1 ? 1 : (int)clusters * cluster;
 }
 
-/* Cycles of the exchange: fences and counters; each block of an SM writes its sums, the last one reads those of all. */
+/* Rows of a tile whose sums may be sent: those of warps that have rows. */
+static int cg__mm_sent_rows(const cg__mm_problem *p, int tile_m) {
+    int64_t least, most;
+    ind__known_bounds(p->size_m, &least, &most);
+    return most > tile_m - 16 ? tile_m : most < 16 ? 16 : (int)(most + 15) / 16 * 16;
+}
+
+/* Bytes of shared memory for the sums that other blocks of the cluster send, and an mbarrier per warp. */
+static int64_t cg__mm_cluster_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    return c->cluster > 1 ? (int64_t)cg__mm_sent_rows(p, c->tile_m) * c->tile_n * 4 + c->warps_m * 8 : 0;
+}
+
+/* Cycles of the exchange through memory: fences and counters; each block of an SM writes its sums, the last one reads
+   those of all. `parts`: blocks that share a tile, or a slice of it. */
+static double cg__mm_memory_cost(double bytes, double parts, double per_sm, const ind_thresholds *t) {
+    return t->product_exchange + bytes * (parts + per_sm) / t->product_l2_rate;
+}
+
+/* Cycles of the exchange. Warps without rows send nothing. Each block of a cluster has a slice. */
 static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
     if (c->splits < 2) return 0;
-    const double bytes = (double)c->tile_m * c->tile_n * cg__mm_sum_bytes(p);
-    const double per_sm = cg__mm_blocks_per_sm(p, c, target);
-    return t->product_exchange + bytes * (c->splits + per_sm) / t->product_l2_rate;
+    const double row = (double)c->tile_n * cg__mm_sum_bytes(p), per_sm = cg__mm_blocks_per_sm(p, c, target);
+    if (c->cluster < 2) return cg__mm_memory_cost(c->tile_m * row, c->splits, per_sm, t);
+    const double m = ceil(cg__mm_hinted_rows(p) / 16) * 16, rows = m < c->tile_m ? m : c->tile_m;
+    const double sent = rows * row * (c->cluster - 1) / c->cluster * per_sm;
+    const double memory = c->splits == c->cluster
+                              ? 0
+                              : cg__mm_memory_cost(rows * row / c->cluster, (double)c->splits / c->cluster, per_sm, t);
+    return t->product_cluster + sent / t->product_cluster_rate + memory;
 }
 
-/* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have. A counter is of a
-   tile, in persistent blocks of a warp's rows. */
+/* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have, in whole clusters, or
+   1. A counter is of a tile, in persistent blocks of a warp's rows, in clusters of a slice of them. A single cluster
+   per tile needs no memory: tiles are shared as long as the SMs run the clusters of all at once. */
 static void cg__mm_set_splits(cg__decider *d, const cg__mm_problem *p, const cg__mm_config *c, bool persistent) {
     ind__variant *v = d->variant;
     if (c->splits < 2) return;
     ind_context *x = d->w.context;
-    const ind_expr one = ind_int(x, 1), deep = ind_int(x, (int64_t)c->tile_k * MM_LEAST_STEPS);
+    const int cluster = cg__mm_cluster(c);
+    const ind_expr one = ind_int(x, 1), deep = ind_int(x, (int64_t)c->tile_k * MM_LEAST_STEPS * cluster);
     int stripe;
     ind_expr blocks[3];
-    cg__mm_blocks(p, v, &stripe, blocks);
+    cg__mm_tile_axes(p, v, &stripe, blocks);
     const ind_expr tiles = persistent ? cg__mm_all_tiles(p, v) : ind_expr_product(x, blocks, 3);
-    const int64_t fill = c->splits * ind_hint(tiles);
+    const int64_t clusters = c->splits / cluster, hinted = clusters * ind_hint(tiles);
+    const bool in_cluster = cluster > 1 && clusters == 1;
+    const int64_t room = in_cluster ? cg__mm_cluster_sms(cluster, d->w.target) / cluster : 0;
+    const int64_t fill = room > hinted ? room : hinted;
     const ind_expr fills = ind_expr_floordiv(ind_int(x, fill), ind_expr_max(tiles, one));
-    v->of.tile.splits = ind_expr_max(ind_expr_min(fills, ind_expr_floordiv(p->size_k, deep)), one);
-    v->memory.num_counters = (uint32_t)(fill * (persistent ? c->warps_m : 1));
+    ind_expr each = ind_expr_min(fills, ind_expr_floordiv(p->size_k, deep));
+    if (in_cluster) each = ind_expr_min(each, one);
+    v->of.tile.splits = ind_expr_max(ind_expr_mul(each, ind_int(x, cluster)), one);
+    v->of.tile.cluster = c->cluster;
+    if (in_cluster) return;
+    v->memory.num_counters = (uint32_t)(fill * cluster * (persistent ? c->warps_m : 1));
     v->memory.partial_bytes = fill * c->tile_m * c->tile_n * cg__mm_sum_bytes(p);
 }
 
@@ -10561,25 +10735,45 @@ static bool cg__mm_is_split(const ind__variant *v) {
     return ind__ok(v->of.tile.splits);
 }
 
+/* Each thread of a block adds whole vectors of the slice. */
+static bool cg__mm_fit_cluster(cg__mm_config *c, const cg__mm_template *x, const cg__mm_problem *p) {
+    const int vectors = c->tile_m * c->tile_n * cg__mm_sum_bytes(p) / 16 / c->cluster;
+    return c->tile_m % c->cluster == 0 && vectors % x->threads(c) == 0;
+}
+
 /* ---- writing */
 
-/* "split", the block's number among those of its tile, and "tile". at[]: positions along the axes. Returns the position
-   of the batch. */
-static const char *cg__mm_write_split(ind__writer *w, const cg__mm_problem *p, const ind_expr blocks[3],
-                                      const char *const at[3]) {
-    const ind_expr splits = w->variant->of.tile.splits;
+/* "rank", the block's number in its cluster, and the position of the tile along x. */
+static void cg__mm_write_rank(ind__writer *w, const char *at[3]) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    ind__textf(&w->code, "const unsigned spread = %s == 1 ? 1 : %d, column = %s / spread, rank = %s %% spread;\n",
+               cg__divisor(w, tile->splits), tile->cluster, at[0], at[0]);
+    at[0] = "column";
+}
+
+/* "split", the block's number among those of its tile, and "tile". In clusters "cluster", the number of the cluster
+   among those of the tile. at[]: positions along the axes of blocks, then along those of tiles. */
+static void cg__mm_write_split(ind__writer *w, const cg__mm_problem *p, const char *at[3]) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const char *name = tile->cluster > 1 ? "cluster" : "split";
     int64_t batch;
+    int stripe;
+    ind_expr tiles[3];
     const bool single = ind_expr_is_int(p->batch, &batch) && batch == 1;
-    const char *outer = single ? "0" : "outer", *columns = cg__divisor(w, blocks[0]);
+    if (tile->cluster > 1) cg__mm_write_rank(w, at);
+    cg__mm_tile_axes(p, w->variant, &stripe, tiles);
+    const char *columns = cg__divisor(w, tiles[0]);
     if (single) {
-        ind__textf(&w->code, "const unsigned split = %s, tile = %s + %s * %s;\n", at[2], at[0], columns, at[1]);
-        return outer;
+        ind__textf(&w->code, "const unsigned %s = %s, tile = %s + %s * %s;\n", name, at[2], at[0], columns, at[1]);
+    } else {
+        const ind_expr groups = cg__mm_groups(tile);
+        ind__textf(&w->code, "const unsigned outer = %s, %s = %s - outer * %s;\n", cg__quotient(w, at[2], groups, true),
+                   name, at[2], cg__divisor(w, groups));
+        ind__textf(&w->code, "const unsigned tile = %s + %s * (%s + %s * outer);\n", at[0], columns, at[1],
+                   cg__divisor(w, tiles[1]));
     }
-    ind__textf(&w->code, "const unsigned outer = %s, split = %s - outer * %s;\n", cg__quotient(w, at[2], splits, true),
-               at[2], cg__divisor(w, splits));
-    ind__textf(&w->code, "const unsigned tile = %s + %s * (%s + %s * outer);\n", at[0], columns, at[1],
-               cg__divisor(w, blocks[1]));
-    return outer;
+    at[2] = single ? "0" : "outer";
+    if (tile->cluster > 1) ind__textf(&w->code, "const unsigned split = cluster * %d + rank;\n", tile->cluster);
 }
 
 /* The steps of the block: the first ones of a tile have one more if they do not divide. */
@@ -10604,10 +10798,47 @@ static void cg__mm_write_first_k(ind__writer *w, const char *step) {
     ind__textf(&w->code, "const %s first_k = %s * %d;\n", cg__int(w), step, w->variant->of.tile.k);
 }
 
+/* In clusters: adds the sums of a slice of rows, from the shared memory of all blocks. Of several clusters per tile,
+   the last one has the sums of all. The rows of the block: `slice` to `slice_end`. No block may exit before the others
+   have read its sums. */
+static void cg__mm_write_row_exchange(ind__writer *w, const cg__mm_problem *p) {
+    const ind__variant *v = w->variant;
+    const ind__tile_plan *tile = &v->of.tile;
+    const char *splits = cg__divisor(w, tile->splits), *type = cg__mm_sum_type(p);
+    const int rows = tile->m / tile->cluster;
+    ind__textf(&w->code, "const int slice = (int)rank * %d, slice_end = %s == 1 ? %d : slice + %d;\n", rows, splits,
+               tile->m, rows);
+    cg__begin(w, "if (%s > 1)", splits);
+    ind__textf(&w->code, "ind_add_rows<%d, %d, %d, %d>(sum, rank, size_m - first_m);\n", tile->cluster, tile->m,
+               tile->n, v->threads);
+    if (v->memory.partial_bytes) {
+        ind__textf(&w->code, "const unsigned at = tile * %d + rank;\n", tile->cluster);
+        cg__begin(w,
+                  "if (!ind_add_sums<%d, %d, %d>(sum + slice * %d, reinterpret_cast<%s *>(partials), "
+                  "&counters[at], at, cluster, %s))",
+                  rows, tile->n, v->threads, tile->n + 8, type, cg__divisor(w, cg__mm_groups(tile)));
+        ind__textf(&w->code, "ind_cluster_begun();\nreturn;\n");
+        cg__end(w);
+        cg__use(w, IND__CG_ADD_SUMS);
+    }
+    cg__end(w);
+    cg__use(w, IND__CG_ADD_ROWS);
+}
+
+/* The other half of the barrier after which the block may exit. */
+static void cg__mm_end_row_exchange(ind__writer *w) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    if (tile->cluster > 1) ind__textf(&w->code, "if (%s > 1) ind_cluster_begun();\n", cg__divisor(w, tile->splits));
+}
+
 /* Adds the sums of a tile's blocks, in the last of them. The others return. */
 static void cg__mm_write_exchange(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     if (!cg__mm_is_split(v)) return;
+    if (v->of.tile.cluster > 1) {
+        cg__mm_write_row_exchange(w, p);
+        return;
+    }
     ind__textf(
         &w->code,
         "if (!ind_add_sums<%d, %d, %d>(sum, reinterpret_cast<%s *>(partials), &counters[tile], tile, split, %s)) "
@@ -10616,11 +10847,85 @@ static void cg__mm_write_exchange(ind__writer *w, const cg__mm_problem *p) {
     cg__use(w, IND__CG_ADD_SUMS);
 }
 
+/* In persistent blocks: "split" and "tile" of the number `share`. In clusters, consecutive shares are of a tile; if no
+   tile is shared, each is a tile. "rank": the block's number in the cluster; "cluster": that of the cluster among those
+   of the tile. */
+static void cg__mm_write_share(ind__writer *w) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    if (tile->cluster < 2) {
+        ind__textf(&w->code, "const unsigned split = share / tiles, tile = share - split * tiles;\n");
+        return;
+    }
+    const char *splits = cg__divisor(w, tile->splits);
+    ind__textf(&w->code, "const unsigned rank = %s == 1 ? 0 : share %% %d, pass = %s == 1 ? share : share / %d;\n",
+               splits, tile->cluster, splits, tile->cluster);
+    ind__textf(&w->code,
+               "const unsigned cluster = pass / tiles, tile = pass - cluster * tiles, split = cluster * %d + rank;\n",
+               tile->cluster);
+}
+
+/* The strips of a tile whose epilogue the block computes: all of them, or those of its slice. */
+static void cg__mm_write_strip_range(ind__writer *w, int strips) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    if (tile->cluster < 2) return;
+    const char *splits = cg__divisor(w, tile->splits);
+    ind__textf(&w->code, "const int first_strip = (int)rank * %d, end_strip = %s == 1 ? %d : first_strip + %d;\n",
+               strips / tile->cluster, splits, strips, strips / tile->cluster);
+}
+
+static const char *cg__mm_first_strip(const ind__writer *w) {
+    return w->variant->of.tile.cluster > 1 ? "first_strip" : "0";
+}
+
+static const char *cg__mm_end_strip(ind__writer *w, int strips) {
+    return w->variant->of.tile.cluster > 1 ? "end_strip" : cg__string(w, "%d", strips);
+}
+
+/* That memory, from byte `offset` on, and the first half of a barrier of the cluster. Threads wait for the other half
+   before they send sums, or exit. */
+static void cg__mm_begin_cluster(ind__writer *w, const cg__mm_problem *p, int offset) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    if (tile->cluster < 2) return;
+    ind__textf(&w->code,
+               "float *const sent = reinterpret_cast<float *>(ind_smem + %d);\n"
+               "unsigned long long *const arrived = reinterpret_cast<unsigned long long *>(sent + %d);\n",
+               offset, cg__mm_sent_rows(p, tile->m) * tile->n);
+    ind__textf(&w->code, "ind_cluster_begin(arrived, %d);\n", tile->warps_m);
+    cg__use(w, IND__CG_ADD_SLICES);
+}
+
+static void cg__mm_wait_for_cluster(ind__writer *w) {
+    if (w->variant->of.tile.cluster > 1) ind__textf(&w->code, "__syncwarp();\nind_cluster_begun();\n");
+}
+
+/* The sums of a warp's rows: the slice of the block, of all blocks of the tile. */
+static void cg__mm_write_cluster_exchange(ind__writer *w) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const char *splits = cg__divisor(w, tile->splits);
+    cg__begin(w, "if (%s > 1)", splits);
+    ind__textf(&w->code, "float slice[%d][4];\n", tile->n / 8 / tile->cluster);
+    ind__textf(&w->code, "ind_add_slices<%d>(slice, acc, sent + warp * %d, arrived + warp, rank);\n", tile->cluster,
+               tile->n * 16);
+    if (w->variant->memory.partial_bytes) {
+        ind__textf(&w->code,
+                   "if (!ind_add_fragments(slice, reinterpret_cast<float *>(partials), counters, (tile * %d + warp) * "
+                   "%d + rank, cluster, %s)) continue;\n",
+                   tile->warps_m, tile->cluster, cg__divisor(w, cg__mm_groups(tile)));
+        cg__use(w, IND__CG_ADD_FRAGMENTS);
+    }
+    ind__textf(&w->code, "ind_put_slice(acc, slice, rank);\n");
+    cg__end(w);
+}
+
 /* The same for the rows of a warp, in a loop over tiles. */
 static void cg__mm_write_warp_exchange(ind__writer *w) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     if (!cg__mm_is_split(w->variant)) return;
     ind__textf(&w->code, "if (tile_m + warp * 16 >= size_m) continue;\n");
+    if (tile->cluster > 1) {
+        cg__mm_write_cluster_exchange(w);
+        return;
+    }
     ind__textf(
         &w->code,
         "if (!ind_add_fragments(acc, reinterpret_cast<float *>(partials), counters, tile * %d + warp, split, %s)) "
@@ -10652,7 +10957,7 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     cg__write_axes(w, blocks, at);
-    if (cg__mm_is_split(v)) at[2] = cg__mm_write_split(w, p, blocks, at);
+    if (cg__mm_is_split(v)) cg__mm_write_split(w, p, at);
     if (stripe == 1) {
         ind__textf(&w->code, "const %s first_m = %s%s * %d, first_n = %s%s * %d;\n", type, wide, at[1], v->of.tile.m,
                    wide, at[0], v->of.tile.n);
@@ -10662,6 +10967,7 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
         ind__textf(&w->code, "const %s first_n = %s%s / %d * %d;\n", type, wide, at[0], stripe, v->of.tile.n);
         ind__textf(&w->code, "if (first_m >= size_m) return;\n");
     }
+    if (v->of.tile.cluster > 1) ind__textf(&w->code, "if (first_n >= size_n) return;\n");
     uint32_t skip = (p->m >= 0 ? 1u << p->m : 0) | (p->n >= 0 ? 1u << p->n : 0);
     cg__write_outer_vars(w, at[2], skip);
 }
@@ -11118,11 +11424,11 @@ static void cg__mm_end_tensor_tiles(ind__writer *w) {
 /* ---- the template ---- */
 
 static const cg__mm_config cg__mm_mma_configs[] = {
-    {128, 128, 64, 2, 2, 3, 255, 1}, {128, 128, 32, 2, 2, 4, 255, 1}, {128, 128, 32, 2, 4, 4, 128, 1},
-    {128, 96, 64, 2, 2, 3, 240, 1},  {128, 64, 64, 2, 2, 3, 168, 1},  {64, 128, 64, 2, 2, 3, 200, 1},
-    {64, 64, 64, 2, 2, 4, 128, 1},   {64, 64, 64, 2, 2, 3, 128, 1},   {128, 32, 64, 4, 1, 3, 96, 1},
-    {64, 32, 64, 4, 1, 3, 96, 1},    {32, 128, 64, 1, 4, 3, 128, 1},  {32, 64, 64, 2, 2, 4, 96, 1},
-    {16, 64, 64, 1, 4, 4, 96, 1},
+    {128, 128, 64, 2, 2, 3, 255, 1, 0}, {128, 128, 32, 2, 2, 4, 255, 1, 0}, {128, 128, 32, 2, 4, 4, 128, 1, 0},
+    {128, 96, 64, 2, 2, 3, 240, 1, 0},  {128, 64, 64, 2, 2, 3, 168, 1, 0},  {64, 128, 64, 2, 2, 3, 200, 1, 0},
+    {64, 64, 64, 2, 2, 4, 128, 1, 0},   {64, 64, 64, 2, 2, 3, 128, 1, 0},   {128, 32, 64, 4, 1, 3, 96, 1, 0},
+    {64, 32, 64, 4, 1, 3, 96, 1, 0},    {32, 128, 64, 1, 4, 3, 128, 1, 0},  {32, 64, 64, 2, 2, 4, 96, 1, 0},
+    {16, 64, 64, 1, 4, 4, 96, 1, 0},
 };
 
 static const char *cg__mm_mma_match(const cg__mm_problem *p, const ind_target *t) {
@@ -11274,12 +11580,12 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
 /* ---- the template ---- */
 
 static const cg__mm_config cg__mm_wgmma_configs[] = {
-    {256, 128, 64, 16, 1, 4, 128, 1}, {128, 256, 64, 8, 1, 4, 255, 1}, {128, 192, 64, 8, 1, 4, 255, 1},
-    {128, 128, 64, 8, 1, 4, 255, 1},  {128, 128, 64, 8, 1, 3, 128, 1}, {128, 96, 64, 8, 1, 8, 255, 1},
-    {128, 96, 64, 8, 1, 4, 128, 1},   {128, 64, 64, 8, 1, 8, 255, 1},  {128, 64, 64, 8, 1, 4, 128, 1},
-    {128, 32, 64, 8, 1, 4, 80, 1},    {64, 192, 64, 4, 1, 4, 255, 1},  {64, 128, 64, 4, 1, 4, 168, 1},
-    {64, 128, 64, 4, 1, 3, 168, 1},   {64, 96, 64, 4, 1, 4, 168, 1},   {64, 96, 64, 4, 1, 3, 168, 1},
-    {64, 64, 64, 4, 1, 8, 255, 1},    {64, 64, 64, 4, 1, 4, 128, 1},   {64, 32, 64, 4, 1, 4, 96, 1},
+    {256, 128, 64, 16, 1, 4, 128, 1, 0}, {128, 256, 64, 8, 1, 4, 255, 1, 0}, {128, 192, 64, 8, 1, 4, 255, 1, 0},
+    {128, 128, 64, 8, 1, 4, 255, 1, 0},  {128, 128, 64, 8, 1, 3, 128, 1, 0}, {128, 96, 64, 8, 1, 8, 255, 1, 0},
+    {128, 96, 64, 8, 1, 4, 128, 1, 0},   {128, 64, 64, 8, 1, 8, 255, 1, 0},  {128, 64, 64, 8, 1, 4, 128, 1, 0},
+    {128, 32, 64, 8, 1, 4, 80, 1, 0},    {64, 192, 64, 4, 1, 4, 255, 1, 0},  {64, 128, 64, 4, 1, 4, 168, 1, 0},
+    {64, 128, 64, 4, 1, 3, 168, 1, 0},   {64, 96, 64, 4, 1, 4, 168, 1, 0},   {64, 96, 64, 4, 1, 3, 168, 1, 0},
+    {64, 64, 64, 4, 1, 8, 255, 1, 0},    {64, 64, 64, 4, 1, 4, 128, 1, 0},   {64, 32, 64, 4, 1, 4, 96, 1, 0},
 };
 
 static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
@@ -11423,19 +11729,21 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
 
-/* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. */
-static int cg__mm_strip_cols(int tile_n, int warps) {
-    return tile_n % 64 || warps > 8 ? 32 : 64;
+/* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. The slice of a block in a cluster
+   consists of whole strips. */
+static int cg__mm_strip_cols(int tile_n, int warps, int cluster) {
+    const int slice = cluster > 1 ? tile_n / cluster : tile_n;
+    if (cluster > 1 && slice % 32) return slice % 16 ? 8 : 16;
+    return slice % 64 || warps > 8 ? 32 : 64;
 }
 
-static int cg__mm_strip_bytes(int tile_n, int warps) {
-    return 8 * (cg__mm_strip_cols(tile_n, warps) + 8) * 4;
+static int cg__mm_strip_bytes(int tile_n, int warps, int cluster) {
+    return 8 * (cg__mm_strip_cols(tile_n, warps, cluster) + 8) * 4;
 }
 
 static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    (void)p;
     return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * 2 + 16) +
-           c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m);
+           c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m, c->cluster) + cg__mm_cluster_bytes(c, p);
 }
 
 /* ---- writing ---- */
@@ -11469,7 +11777,7 @@ static void cg__mm_begin_tiles(ind__writer *w, const cg__mm_problem *p) {
     } else {
         const char *splits = cg__divisor(w, w->variant->of.tile.splits);
         cg__begin(w, "for (unsigned share = blockIdx.x; share < tiles * %s; share += gridDim.x)", splits);
-        ind__textf(&w->code, "const unsigned split = share / tiles, tile = share - split * tiles;\n");
+        cg__mm_write_share(w);
         cg__mm_write_steps(w, p);
     }
     cg__mm_write_tile_of(w, p);
@@ -11562,7 +11870,9 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_boxes(w, p, &p->a, 'a');
     cg__mm_write_boxes(w, p, &p->b, 'b');
     cg__mm_write_next_stage(w);
-    for (int i = 0; i < 4; i++) cg__end(w);
+    for (int i = 0; i < 3; i++) cg__end(w);
+    cg__mm_wait_for_cluster(w);
+    cg__end(w);
 }
 
 /* The steps of k. A stage is given back one step later, when its products are complete. */
@@ -11585,8 +11895,9 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
 /* A tile: the steps of k, then the epilogue, strip by strip. */
 static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const int cols = cg__mm_strip_cols(tile->n, tile->warps_m);
+    const int cols = cg__mm_strip_cols(tile->n, tile->warps_m, tile->cluster);
     const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
+    cg__mm_write_strip_range(w, (store ? 1 : 2) * tile->n / cols);
     if (load) cg__mm_write_fetch(w, p, load, cols);
     cg__mm_write_tma_steps(w, p);
     cg__mm_write_warp_exchange(w);
@@ -11595,11 +11906,12 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
         return;
     }
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int strip = 0; strip < %d; strip++)", 2 * tile->n / cols);
+    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w),
+              cg__mm_end_strip(w, 2 * tile->n / cols));
     ind__textf(&w->code, "ind_strip_sums<%d>(sum, acc, strip);\n__syncwarp();\n", cols);
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16 + strip %% 2 * 8, first_n = tile_n + strip / 2 * %d;\n",
                cg__int(w), cols);
-    cg__mm_write_epilogue(w, p, &(cg__mm_area){8, cols, 32, "lane"});
+    cg__mm_write_epilogue(w, p, &(cg__mm_area){.rows = 8, .cols = cols, .threads = 32, .thread = "lane"});
     ind__textf(&w->code, "__syncwarp();\n");
     cg__end(w);
 }
@@ -11609,7 +11921,7 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const char *type = cg__int(w);
     const int in_a = tile->stages * tile->m * tile->k, in_b = tile->stages * tile->n * tile->k;
     const int strips = 2 * (in_a + in_b),
-              barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m);
+              barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m, tile->cluster);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
@@ -11632,13 +11944,15 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     cg__end(w);
     ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n}\n",
                tile->warps_m * 32);
+    cg__mm_begin_cluster(w, p, barriers + tile->stages * 16);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
     cg__mm_write_registers(w, false);
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
-               cg__mm_strip_bytes(tile->n, tile->warps_m) / 4);
+               cg__mm_strip_bytes(tile->n, tile->warps_m, tile->cluster) / 4);
     ind__textf(&w->code, "const int first_row = warp / 4 * 64;\n");
+    cg__mm_wait_for_cluster(w);
     cg__mm_begin_tiles(w, p);
     cg__mm_write_strips(w, p);
     cg__end(w);
@@ -11651,11 +11965,11 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
 /* ---- the template ---- */
 
 static const cg__mm_config cg__mm_tma_configs[] = {
-    {256, 128, 64, 16, 1, 4, 112, 1}, {192, 128, 64, 12, 1, 5, 160, 1}, {128, 256, 64, 8, 1, 4, 240, 1},
-    {128, 224, 64, 8, 1, 4, 240, 1},  {128, 192, 64, 8, 1, 4, 240, 1},  {128, 160, 64, 8, 1, 5, 240, 1},
-    {128, 128, 64, 8, 1, 6, 240, 1},  {128, 96, 64, 8, 1, 7, 240, 1},   {128, 64, 64, 8, 1, 8, 240, 1},
-    {64, 256, 64, 4, 1, 5, 255, 1},   {64, 192, 64, 4, 1, 6, 255, 1},   {64, 128, 64, 4, 1, 8, 255, 1},
-    {64, 64, 64, 4, 1, 12, 255, 1},
+    {256, 128, 64, 16, 1, 4, 112, 1, 0}, {192, 128, 64, 12, 1, 5, 160, 1, 0}, {128, 256, 64, 8, 1, 4, 240, 1, 0},
+    {128, 224, 64, 8, 1, 4, 240, 1, 0},  {128, 192, 64, 8, 1, 4, 240, 1, 0},  {128, 160, 64, 8, 1, 5, 240, 1, 0},
+    {128, 128, 64, 8, 1, 6, 240, 1, 0},  {128, 96, 64, 8, 1, 7, 240, 1, 0},   {128, 64, 64, 8, 1, 8, 240, 1, 0},
+    {64, 256, 64, 4, 1, 5, 255, 1, 0},   {64, 192, 64, 4, 1, 6, 255, 1, 0},   {64, 128, 64, 4, 1, 8, 255, 1, 0},
+    {64, 64, 64, 4, 1, 12, 255, 1, 0},
 };
 
 static const char *cg__mm_tma_match(const cg__mm_problem *p, const ind_target *t) {
@@ -11671,6 +11985,12 @@ static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
     return p->b.k_major || c->tile_n % 64 == 0;
+}
+
+/* The slices of a cluster are of whole fragments of 8 columns. Their sums take the memory of some stages. */
+static bool cg__mm_tma_fit_cluster(cg__mm_config *c, const cg__mm_problem *p, const ind_target *t) {
+    while (c->stages > 3 && cg__mm_tma_bytes(c, p) > t->shared_per_block) c->stages--;
+    return c->tile_n % (8 * c->cluster) == 0 && cg__mm_tma_bytes(c, p) <= t->shared_per_block;
 }
 
 static int cg__mm_tma_threads(const cg__mm_config *c) {
@@ -11689,6 +12009,7 @@ static const cg__mm_template cg__mm_tma = {.strategy = IND_STRATEGY_MATMUL_TMA,
                                            .alignment = 1024,
                                            .persistent = true,
                                            .body = cg__mm_write_tma,
+                                           .fit_cluster = cg__mm_tma_fit_cluster,
                                            .functions = cg__mm_write_wgmma};
 
 /* ==================================================================================== src/cuda/templates/gemm/fma.c */
@@ -11800,9 +12121,9 @@ static void cg__mm_write_fma(ind__writer *w, const cg__mm_problem *p) {
 /* ---- the template ---- */
 
 static const cg__mm_config cg__mm_fma_configs[] = {
-    {128, 128, 8, 8, 0, 2, 128, 1},
-    {64, 64, 16, 4, 0, 2, 128, 1},
-    {32, 32, 16, 4, 0, 2, 128, 1},
+    {128, 128, 8, 8, 0, 2, 128, 1, 0},
+    {64, 64, 16, 4, 0, 2, 128, 1, 0},
+    {32, 32, 16, 4, 0, 2, 128, 1, 0},
 };
 
 static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t) {
@@ -12119,10 +12440,11 @@ static void cg__mm_rows_main_loop(ind__writer *w, const cg__mm_problem *p) {
 /* b with rows along k: warps along k, warps along n. Along n: warps_n is 0; all warps share k. The rows of the tile are
    set by `fit`. */
 static const cg__mm_config cg__mm_rows_configs[] = {
-    {1, 8, 8, 4, 2, 2, 96, 1},  {1, 8, 8, 2, 4, 4, 96, 1},   {1, 16, 8, 1, 8, 4, 96, 1},  {1, 8, 8, 1, 8, 4, 64, 1},
-    {1, 8, 8, 1, 8, 8, 96, 1},  {1, 32, 8, 1, 8, 2, 96, 1},  {1, 8, 8, 4, 4, 2, 64, 1},   {1, 8, 8, 8, 2, 2, 96, 1},
-    {1, 16, 8, 8, 0, 8, 96, 1}, {1, 32, 8, 32, 0, 2, 64, 1}, {1, 32, 8, 16, 0, 4, 96, 1}, {1, 16, 8, 16, 0, 4, 96, 1},
-    {1, 64, 8, 8, 0, 4, 96, 1}, {1, 64, 8, 16, 0, 4, 96, 1}, {1, 128, 8, 8, 0, 4, 96, 1},
+    {1, 8, 8, 4, 2, 2, 96, 1, 0},   {1, 8, 8, 2, 4, 4, 96, 1, 0},   {1, 16, 8, 1, 8, 4, 96, 1, 0},
+    {1, 8, 8, 1, 8, 4, 64, 1, 0},   {1, 8, 8, 1, 8, 8, 96, 1, 0},   {1, 32, 8, 1, 8, 2, 96, 1, 0},
+    {1, 8, 8, 4, 4, 2, 64, 1, 0},   {1, 8, 8, 8, 2, 2, 96, 1, 0},   {1, 16, 8, 8, 0, 8, 96, 1, 0},
+    {1, 32, 8, 32, 0, 2, 64, 1, 0}, {1, 32, 8, 16, 0, 4, 96, 1, 0}, {1, 16, 8, 16, 0, 4, 96, 1, 0},
+    {1, 64, 8, 8, 0, 4, 96, 1, 0},  {1, 64, 8, 16, 0, 4, 96, 1, 0}, {1, 128, 8, 8, 0, 4, 96, 1, 0},
 };
 
 /* Most rows, and bytes of shared memory for a. With 8 rows of 4096 x 4096 bf16 tensor cores were faster: 20 us, 23 here
@@ -12672,6 +12994,23 @@ static void cg__mm_try_config(const cg__mm_template *x, const cg__mm_problem *p,
     if (!best->from || cost < best->cost) *best = (cg__mm_choice){x, *c, cost};
 }
 
+/* The same for the configuration with clusters, of each size. */
+static void cg__mm_try_clusters(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *config,
+                                const ind_target *t, cg__mm_choice *best) {
+    for (int cluster = 2; cluster <= p->max_cluster && cluster <= MM_MAX_CLUSTER; cluster *= 2) {
+        cg__mm_config c = *config;
+        c.cluster = cluster;
+        if (!(x->fit_cluster ? x->fit_cluster(&c, p, t) : cg__mm_fit_cluster(&c, x, p)) ||
+            cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED > t->shared_per_block)
+            continue;
+        const int most = cg__mm_occupancy(x, p, &c, t);
+        for (int waves = 1; waves <= most; waves++) {
+            c.splits = cg__mm_splits_of(p, &c, waves, t);
+            if (c.splits > 1) cg__mm_try_config(x, p, &c, t, best);
+        }
+    }
+}
+
 /* Takes the template's cheapest configuration if it is cheaper than the choice. */
 static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int64_t depth, int index_bits,
                                 const ind_target *t, cg__mm_choice *best) {
@@ -12680,6 +13019,7 @@ static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *
         x->fit(&c, p, depth, index_bits);
         if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
         cg__mm_try_config(x, p, &c, t, best);
+        if (!x->body || x->persistent) cg__mm_try_clusters(x, p, &c, t, best);
         const bool splits =
             (!x->body || x->persistent) && cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
         const int most = splits ? cg__mm_occupancy(x, p, &c, t) : 0;
@@ -12705,13 +13045,28 @@ static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, cons
     return best;
 }
 
-/* Persistent blocks: one per SM, or per share of a tile if there are fewer. */
+/* The same without clusters, for the fallback of a variant that has them: of the same template, whose guards are the
+   same. */
+static cg__mm_choice cg__mm_choose_fallback(cg__mm_problem *p, const cg__mm_choice *choice, int index_bits,
+                                            const ind_target *t) {
+    int64_t lo, hi;
+    cg__mm_choice best = {0};
+    ind__known_bounds(p->size_k, &lo, &hi);
+    p->max_cluster = 1;
+    cg__mm_try_template(choice->from, p, hi, index_bits, t, &best);
+    return best;
+}
+
+/* Persistent blocks: one per SM, or per share of a tile if there are fewer; in whole clusters. A tile that is shared
+   has at most one share per block: no more shares than cg__mm_splits_of gives the hinted sizes. */
 static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
     ind_expr tiles = cg__mm_all_tiles(p, v);
     if (cg__mm_is_split(v)) tiles = ind_expr_mul(tiles, v->of.tile.splits);
-    v->grid[0] = ind_expr_min(tiles, ind_int(c, d->w.target->num_sms));
+    const int cluster = v->of.tile.cluster > 1 ? v->of.tile.cluster : 1;
+    tiles = ind_expr_mul(ind_expr_ceildiv(tiles, ind_int(c, cluster)), ind_int(c, cluster));
+    v->grid[0] = ind_expr_min(tiles, ind_int(c, cg__mm_cluster_sms(cluster, d->w.target)));
     v->grid[1] = v->grid[2] = ind_int(c, 1);
     v->blocks_per_sm = 1;
     cg__mm_set_boxes(d, p);
@@ -12739,7 +13094,8 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
 
 static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__variant *v) {
     const char *reason;
-    const cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
+    cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
+    if (best.config.cluster > d->max_cluster) best = cg__mm_choose_fallback(p, &best, v->index_bits, d->w.target);
     const cg__mm_template *x = best.from;
     const cg__mm_config *c = &best.config;
     if (!x)
@@ -12792,6 +13148,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_rows(d, p);
     p->unsplit = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
+    p->max_cluster = d->plan->part ? 1 : d->w.target->max_cluster;
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }
@@ -12856,7 +13213,8 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const 
 
 /* How many rounds a thread does together: up to 4, fewer if they would read more vectors than registers should hold. */
 static int cg__mm_epilogue_rounds(const ind__writer *w, const cg__mm_area *area) {
-    int loads = 0, rounds = area->rows * area->cols / w->variant->vector / area->threads, together = 4;
+    const int vectors = area->rows * area->cols / w->variant->vector;
+    int loads = 0, rounds = vectors % area->threads ? 1 : vectors / area->threads, together = 4;
     for (uint32_t i = 1; i < w->body->num_inst; i++) loads += cg__mm_is_vector_load(w, i);
     while (together > 1 && (rounds < together || rounds % together || together * loads > 8)) together /= 2;
     return together;
@@ -12868,7 +13226,11 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const
     cg__need_stores(w);
     int rounds = cg__mm_epilogue_rounds(w, area);
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int first = %s; first < %d; first += %d)", area->thread, area->rows * area->cols / v->vector,
+    const int groups = area->cols / v->vector;
+    const char *from = area->first_row ? cg__string(w, "%s * %d + ", area->first_row, groups) : "";
+    const char *to =
+        area->end_row ? cg__string(w, "%s * %d", area->end_row, groups) : cg__string(w, "%d", area->rows * groups);
+    cg__begin(w, "for (int first = %s%s%s; first < %s; first += %d)", from, *from ? "(int)" : "", area->thread, to,
               area->threads * rounds);
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__mm_is_vector_load(w, i);
@@ -12897,7 +13259,14 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     cg__mm_write_steps(w, p);
     x->main_loop(w, p);
     cg__mm_write_exchange(w, p);
-    cg__mm_write_epilogue(w, p, &(cg__mm_area){tile->m, tile->n, w->variant->threads, "threadIdx.x"});
+    cg__mm_area area = {.rows = tile->m, .cols = tile->n, .threads = w->variant->threads, .thread = "threadIdx.x"};
+    if (tile->cluster > 1) {
+        area.rows /= tile->cluster;
+        area.first_row = "slice";
+        area.end_row = "slice_end";
+    }
+    cg__mm_write_epilogue(w, p, &area);
+    cg__mm_end_row_exchange(w);
     return w->failed ? ind__failed(w->context) : IND_OK;
 }
 
@@ -12956,33 +13325,43 @@ static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p) {
     return store && cg__mm_is_rounded(w, store) ? store : 0;
 }
 
+/* Vectors of a strip per lane, and the condition under which a lane has one. */
+static int cg__mm_strip_vectors(int cols) {
+    return cols < 16 ? 1 : cols / 16;
+}
+
+static const char *cg__mm_has_vector(int cols) {
+    return cols < 16 ? "lane < 16 && " : "";
+}
+
 /* "fetch": loads the vectors of a strip of the LOAD into "held". */
 static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols) {
-    ind__textf(&w->code, "ind_vec<unsigned short, 8> held[%d];\n", cols / 16);
+    ind__textf(&w->code, "ind_vec<unsigned short, 8> held[%d];\n", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const auto fetch = [&](int strip) {\n");
     w->code.indent++;
     w->scope++;
     cg__mm_set_plain_names(w);
     cg__unroll(w);
-    cg__begin(w, "for (int u = 0; u < %d; u++)", cols / 16);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const int at = u * 32 + lane;\n");
     ind__textf(&w->code, "const %s i%d = tile_m + warp * 16 + at / %d, i%d = tile_n + strip * %d + at %% %d * 8;\n",
                cg__int(w), p->m, cols / 8, p->n, cols, cols / 8);
-    ind__textf(&w->code, "if (i%d < size_m && i%d < size_n) held[u] = ind_load<8>(&%s);\n", p->m, p->n,
-               cg__element(w, load));
+    ind__textf(&w->code, "if (%si%d < size_m && i%d < size_n) held[u] = ind_load<8>(&%s);\n", cg__mm_has_vector(cols),
+               p->m, p->n, cg__element(w, load));
     cg__end(w);
     cg__mm_end_lambda(w);
-    ind__textf(&w->code, "fetch(0);\n");
+    ind__textf(&w->code, "fetch(%s);\n", cg__mm_first_strip(w));
 }
 
 /* The vectors of the strip to shared memory; those of the next one are fetched. */
 static void cg__mm_write_held(ind__writer *w, int cols) {
     cg__unroll(w);
     ind__textf(&w->code,
-               "for (int u = 0; u < %d; u++)\n    ind_store(rounded + (u * 32 + lane) / %d * %d + lane %% %d * 8, "
+               "for (int u = 0; u < %d; u++)\n    %sind_store(rounded + (u * 32 + lane) / %d * %d + lane %% %d * 8, "
                "held[u]);\n",
-               cols / 16, cols / 8, cols + 8, cols / 8);
-    ind__textf(&w->code, "__syncwarp();\nif (strip + 1 < %d) fetch(strip + 1);\n", w->variant->of.tile.n / cols);
+               cg__mm_strip_vectors(cols), cols < 16 ? "if (lane < 16) " : "", cols / 8, cols + 8, cols / 8);
+    ind__textf(&w->code, "__syncwarp();\nif (strip + 1 < %s) fetch(strip + 1);\n",
+               cg__mm_end_strip(w, w->variant->of.tile.n / cols));
 }
 
 /* Two adjacent results of a row: "y". */
@@ -13025,7 +13404,8 @@ static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
     ind__textf(&w->code,
                "unsigned short *const rounded = reinterpret_cast<unsigned short *>(sum);\n#pragma unroll 1\n");
-    cg__begin(w, "for (int strip = 0; strip < %d; strip++)", w->variant->of.tile.n / cols);
+    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w),
+              cg__mm_end_strip(w, w->variant->of.tile.n / cols));
     ind__textf(&w->code, "float part[%d][4];\nind_strip_part(part, acc, strip);\n", cols / 8);
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
     cg__mm_set_plain_names(w);
@@ -13033,11 +13413,11 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
     cg__mm_write_pairs(w, p, store, cols);
     ind__textf(&w->code, "__syncwarp();\n");
     cg__unroll(w);
-    cg__begin(w, "for (int u = 0; u < %d; u++)", cols / 16);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const int at = u * 32 + lane, row = at / %d, col = at %% %d * 8;\n", cols / 8, cols / 8);
     ind__textf(&w->code, "const %s i%d = first_m + row, i%d = first_n + col;\n", cg__int(w), p->m, p->n);
-    ind__textf(&w->code, "if (i%d < size_m && i%d < size_n) ind_store(&%s, ind_load<8>(rounded + row * %d + col));\n",
-               p->m, p->n, cg__element(w, store), cols + 8);
+    ind__textf(&w->code, "if (%si%d < size_m && i%d < size_n) ind_store(&%s, ind_load<8>(rounded + row * %d + col));\n",
+               cg__mm_has_vector(cols), p->m, p->n, cg__element(w, store), cols + 8);
     cg__end(w);
     ind__textf(&w->code, "__syncwarp();\n");
     cg__end(w);
@@ -14985,7 +15365,8 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
 /* "1": without a minimum of blocks per SM ptxas spills a few registers to reach a minimum of its own choice. */
 static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     ind__textf(t, "extern \"C\" __global__ void ");
-    if (cg__has_cluster(w)) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", cg__row(w)->cluster);
+    const int cluster = ind__cluster_of(w->variant);
+    if (cluster > 1) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", cluster);
     ind__textf(t, "__launch_bounds__(%d, %d) %s(\n", w->variant->threads,
                w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->source.entry);
     t->indent++;
@@ -15486,8 +15867,8 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
     for (int alternative = p->tuning.alternative;; alternative++, v = v->fallback) {
         bool more = false;
         ind_status status = cg__plan_alternative(p, k, v, assume, alternative, &more, used);
-        tried |= ind__row_of(v)->cluster < 2;
-        if (more ? fallbacks + 1 == IND__CG_MAX_FALLBACKS : ind__row_of(v)->cluster > 1) {
+        tried |= ind__cluster_of(v) < 2;
+        if (more ? fallbacks + 1 == IND__CG_MAX_FALLBACKS : ind__cluster_of(v) > 1) {
             more = true;
             alternative = IND__CG_ALONE + (tried ? alternative : -1);
         }
@@ -17186,6 +17567,16 @@ static const char *cg__broken_row(const ind_plan *p, const ind__variant *v) {
     return cg__broken_stage(v);
 }
 
+/* Sums of a cluster's blocks need clusters, and a fallback for devices that they do not fit. */
+static const char *cg__broken_tile(const ind_plan *p, const ind__variant *v) {
+    const int cluster = ind__tile_of(v)->cluster;
+    if (cluster < 2) return NULL;
+    if (!ind__strategy_has(v->strategy, IND__HAS_CLUSTER) || !ind__ok(ind__tile_of(v)->splits))
+        return "the strategy has no clusters";
+    if (!cg__power_of_two(cluster) || cluster > p->target.max_cluster) return "the target has no clusters of this size";
+    return v->fallback ? NULL : "a variant with a cluster has no fallback without one";
+}
+
 static const char *cg__broken_guards(const ind__variant *v, bool last) {
     const ind__variant *other = v->fallback;
     if (last && (ind__ok(v->guard) || v->guard_aligned)) return "the last variant has a guard";
@@ -17246,6 +17637,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!rule) rule = cg__broken_shape(v);
     if (!rule) rule = cg__broken_launch(p, v);
     if (!rule) rule = cg__broken_row(p, v);
+    if (!rule) rule = cg__broken_tile(p, v);
     if (!rule) rule = cg__broken_split(v);
     if (!rule) rule = cg__broken_finish(p, k, v);
     return rule ? rule : cg__broken_args(p, k, v);
@@ -17437,7 +17829,7 @@ static const char *cg__other_reason(const char *why, const char *fallback) {
 
 static void cg__print_fallbacks(ind__text *t, const ind__variant *v) {
     for (const ind__variant *last = v, *fallback; (fallback = last->fallback) != NULL; last = fallback) {
-        const bool leaves = ind__row_of(last)->cluster > 1 && ind__row_of(fallback)->cluster < 2;
+        const bool leaves = ind__cluster_of(last) > 1 && ind__cluster_of(fallback) < 2;
         const bool same = fallback->strategy == v->strategy;
         ind__textf(t, "fallback if %s: %s%s %s\n", leaves ? "the cluster does not fit" : "registers spill",
                    same ? "the same strategy" : ind__strategy_text(fallback->strategy), same ? "," : ":",
@@ -17464,10 +17856,13 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     ind__textf(t, " bytes\n");
     const ind_expr splits = ind__tile_of(v)->splits;
     if (ind__ok(splits)) cg__print_expr_field(t, "blocks that share a tile ", splits);
+    if (ind__tile_of(v)->cluster > 1) ind__textf(t, ", in clusters of %d", ind__tile_of(v)->cluster);
     if (v->memory.num_counters)
         ind__textf(t, "%s: %u counters, at most %lld bytes of partial results\n",
                    ind__ok(splits) ? "" : "blocks along y combine their results", v->memory.num_counters,
                    (long long)v->memory.partial_bytes);
+    else if (ind__ok(splits))
+        ind__textf(t, "\n");
     if (ind__ok(v->guard)) {
         cg__print_expr_field(t, "requires ", v->guard);
         ind__textf(t, "\n");
@@ -17594,12 +17989,12 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__textf(t,
                "\"index_bits\": %d, \"cluster\": %d, \"persistent\": %d, \"replaced_local_bytes\": %d, "
                "\"replaced_cluster\": %d, \"fallbacks\": [",
-               v->index_bits, ind__row_of(v)->cluster, ind__row_of(v)->stage.persistent, v->replaced.local_bytes,
+               v->index_bits, ind__cluster_of(v), ind__row_of(v)->stage.persistent, v->replaced.local_bytes,
                v->replaced.cluster);
     for (const ind__variant *f = v->fallback; f; f = f->fallback) {
         ind__textf(t, f == v->fallback ? "{\"strategy\": " : ", {\"strategy\": ");
         ind__text_json(t, ind__strategy_text(f->strategy));
-        ind__textf(t, ", \"cluster\": %d, \"why\": ", ind__row_of(f)->cluster);
+        ind__textf(t, ", \"cluster\": %d, \"why\": ", ind__cluster_of(f));
         ind__text_json(t, f->why);
         ind__textf(t, "}");
     }

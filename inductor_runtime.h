@@ -5747,14 +5747,14 @@ static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, 
                                           int *clusters) {
     const rt__runtime *r = m->executable->runtime;
     rt__cuda_launch_attribute size = {.id = IND__CUDA_LAUNCH_CLUSTER_DIMENSION,
-                                      .value.cluster = {(unsigned)ind__row_of(v)->cluster, 1, 1}};
-    rt__cuda_launch_config launch = {.grid = {(unsigned)(ind__row_of(v)->cluster * m->desc.plan->target.num_sms), 1, 1},
+                                      .value.cluster = {(unsigned)ind__cluster_of(v), 1, 1}};
+    rt__cuda_launch_config launch = {.grid = {(unsigned)(ind__cluster_of(v) * m->desc.plan->target.num_sms), 1, 1},
                                      .block = {(unsigned)v->threads, 1, 1},
                                      .shared = (unsigned)most_shared,
                                      .attribute = &size,
                                      .num_attributes = 1};
     ind_status status = IND_OK;
-    if (ind__row_of(v)->cluster > 8)
+    if (ind__cluster_of(v) > 8)
         status = IND__CUDA_CALL(m->context, r, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_LARGE_CLUSTERS, 1));
     if (!status) status = rt__cuda_set_shared(m, v, most_shared, function);
     if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (clusters, function, &launch));
@@ -5763,7 +5763,7 @@ static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, 
 
 static ind_status rt__cuda_cluster_does_not_fit(ind_module *m, const ind__variant *v) {
     return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device cannot run a cluster of %d blocks",
-                     v->source.entry, ind__row_of(v)->cluster);
+                     v->source.entry, ind__cluster_of(v));
 }
 
 /* Sets the number of clusters of a persistent grid to the number that the device can run at once. Any further cluster
@@ -5815,8 +5815,8 @@ static ind_status rt__cuda_prepare_alternatives(ind_module *m, const ind__varian
 
 /* Sets the function and publishes the variant: launches may run it from here on. */
 static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
-    ind_status status = ind__row_of(x->plan)->cluster > 1 ? rt__cuda_set_resident(m, x, function)
-                                                          : rt__cuda_set_shared(m, x->plan, x->most_shared, function);
+    ind_status status = ind__cluster_of(x->plan) > 1 ? rt__cuda_set_resident(m, x, function)
+                                                     : rt__cuda_set_shared(m, x->plan, x->most_shared, function);
     if (status) return status;
     x->function = function;
     atomic_store_explicit(&first->built, x, memory_order_release);
@@ -5891,7 +5891,7 @@ static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const cha
    slower than a few spilled bytes: it is only for devices on which the cluster does not fit (softmax of 131072 bf16
    with 8 spilled bytes: 141 us in a cluster, 222 us looped, H200). */
 static bool rt__leaves_cluster(const ind__variant *v, const ind__variant *fallback) {
-    return ind__row_of(v)->cluster > 1 && ind__row_of(fallback)->cluster < 2;
+    return ind__cluster_of(v) > 1 && ind__cluster_of(fallback) < 2;
 }
 
 /* Replaces the variant by its built fallback. If the fallback needs as much local memory, removes it instead. The first
@@ -5910,7 +5910,7 @@ static void rt__cuda_take_fallback(ind_module *m, ind__variant *v, const char *a
         v->replaced.local_bytes = local;
     } else {
         v->fallback = fallback->fallback;
-        if (!alone && ind__row_of(fallback)->cluster < 2) alone = fallback;
+        if (!alone && ind__cluster_of(fallback) < 2) alone = fallback;
     }
     v->alone = alone;
 }
@@ -6026,16 +6026,16 @@ static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, co
 static ind_status rt__cuda_drop_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
     const ind__variant *fallback = v;
     int clusters = 0;
-    if (ind__row_of(v)->cluster < 2) return IND_OK;
+    if (ind__cluster_of(v) < 2) return IND_OK;
     ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
     if (status || clusters > 0) return status;
-    while (fallback && ind__row_of(fallback)->cluster > 1) fallback = fallback->fallback;
+    while (fallback && ind__cluster_of(fallback) > 1) fallback = fallback->fallback;
     const bool last = !fallback;
     if (last) fallback = v->alone;
     if (!fallback) return rt__cuda_cluster_does_not_fit(m, v);
     ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->source.entry,
-             ind__row_of(v)->cluster, ind__strategy_text(fallback->strategy));
-    const int blocks = ind__row_of(v)->cluster;
+             ind__cluster_of(v), ind__strategy_text(fallback->strategy));
+    const int blocks = ind__cluster_of(v);
     *v = *fallback;
     if (last) v->fallback = NULL; /* the fallbacks have been tried */
     v->replaced.cluster = blocks;
@@ -6159,7 +6159,7 @@ static ind_status rt__cuda_build_alternatives(ind_module *m, rt__exec_variant *f
         int clusters = 1;
         if (best && rt__leaves_cluster(best->plan, x->plan)) break;
         status = rt__cuda_build_alternative(m, x, &function, &local);
-        if (!status && ind__row_of(x->plan)->cluster > 1)
+        if (!status && ind__cluster_of(x->plan) > 1)
             status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &clusters);
         if (status || !clusters || (best && local >= least)) continue;
         best = x;
@@ -6938,8 +6938,8 @@ static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__ke
    run at once. */
 static ind_status rt__tune_ready(ind_module *m, ind__variant *v, void *function) {
     rt__exec_variant x = {.plan = v, .most_shared = rt__most_shared(v)};
-    ind_status status = ind__row_of(v)->cluster > 1 ? rt__cuda_set_resident(m, &x, function)
-                                                    : rt__cuda_set_shared(m, v, x.most_shared, function);
+    ind_status status = ind__cluster_of(v) > 1 ? rt__cuda_set_resident(m, &x, function)
+                                               : rt__cuda_set_shared(m, v, x.most_shared, function);
     if (!rt__has_persistent_clusters(v)) return status;
     v->of.row.stage.resident = x.resident;
     v->grid[0] = ind__staged_grid(v);

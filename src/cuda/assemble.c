@@ -192,7 +192,8 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
 /* "1": without a minimum of blocks per SM ptxas spills a few registers to reach a minimum of its own choice. */
 static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     ind__textf(t, "extern \"C\" __global__ void ");
-    if (cg__has_cluster(w)) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", cg__row(w)->cluster);
+    const int cluster = ind__cluster_of(w->variant);
+    if (cluster > 1) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", cluster);
     ind__textf(t, "__launch_bounds__(%d, %d) %s(\n", w->variant->threads,
                w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->source.entry);
     t->indent++;

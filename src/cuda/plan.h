@@ -103,6 +103,8 @@ typedef struct ind__tile_plan {
     int stages;           /* of the pipeline along k */
     double cost_ns;       /* of the configuration at the hinted sizes, as estimated when it was chosen; TRANSPOSE: 0 */
     ind_expr splits;      /* blocks that share the steps of k of a tile; invalid: none do */
+    int cluster;          /* above 1: `splits` is 1, or whole clusters of so many blocks, which exchange sums through
+                             distributed shared memory; clusters of a tile, if there are several, through memory */
 } ind__tile_plan;
 
 /* Memory of a launch besides buffers. */
@@ -162,6 +164,7 @@ typedef struct ind__variant {
 /* The row or tile plan of a variant; zeros if its strategy has none. */
 const ind__row_plan *ind__row_of(const ind__variant *v);
 const ind__tile_plan *ind__tile_of(const ind__variant *v);
+int ind__cluster_of(const ind__variant *v); /* blocks of its clusters; 0 and 1: none */
 /* True if the variant's launch may run the next kernel too, which then has no launch. */
 bool ind__takes_next(const ind__variant *v);
 

@@ -81,7 +81,7 @@ static const char *cg__other_reason(const char *why, const char *fallback) {
 
 static void cg__print_fallbacks(ind__text *t, const ind__variant *v) {
     for (const ind__variant *last = v, *fallback; (fallback = last->fallback) != NULL; last = fallback) {
-        const bool leaves = ind__row_of(last)->cluster > 1 && ind__row_of(fallback)->cluster < 2;
+        const bool leaves = ind__cluster_of(last) > 1 && ind__cluster_of(fallback) < 2;
         const bool same = fallback->strategy == v->strategy;
         ind__textf(t, "fallback if %s: %s%s %s\n", leaves ? "the cluster does not fit" : "registers spill",
                    same ? "the same strategy" : ind__strategy_text(fallback->strategy), same ? "," : ":",
@@ -108,10 +108,13 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     ind__textf(t, " bytes\n");
     const ind_expr splits = ind__tile_of(v)->splits;
     if (ind__ok(splits)) cg__print_expr_field(t, "blocks that share a tile ", splits);
+    if (ind__tile_of(v)->cluster > 1) ind__textf(t, ", in clusters of %d", ind__tile_of(v)->cluster);
     if (v->memory.num_counters)
         ind__textf(t, "%s: %u counters, at most %lld bytes of partial results\n",
                    ind__ok(splits) ? "" : "blocks along y combine their results", v->memory.num_counters,
                    (long long)v->memory.partial_bytes);
+    else if (ind__ok(splits))
+        ind__textf(t, "\n");
     if (ind__ok(v->guard)) {
         cg__print_expr_field(t, "requires ", v->guard);
         ind__textf(t, "\n");
@@ -238,12 +241,12 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__textf(t,
                "\"index_bits\": %d, \"cluster\": %d, \"persistent\": %d, \"replaced_local_bytes\": %d, "
                "\"replaced_cluster\": %d, \"fallbacks\": [",
-               v->index_bits, ind__row_of(v)->cluster, ind__row_of(v)->stage.persistent, v->replaced.local_bytes,
+               v->index_bits, ind__cluster_of(v), ind__row_of(v)->stage.persistent, v->replaced.local_bytes,
                v->replaced.cluster);
     for (const ind__variant *f = v->fallback; f; f = f->fallback) {
         ind__textf(t, f == v->fallback ? "{\"strategy\": " : ", {\"strategy\": ");
         ind__text_json(t, ind__strategy_text(f->strategy));
-        ind__textf(t, ", \"cluster\": %d, \"why\": ", ind__row_of(f)->cluster);
+        ind__textf(t, ", \"cluster\": %d, \"why\": ", ind__cluster_of(f));
         ind__text_json(t, f->why);
         ind__textf(t, "}");
     }

@@ -35,6 +35,10 @@ const ind__tile_plan *ind__tile_of(const ind__variant *v) {
     return ind__strategy_row_of(v->strategy)->of == IND__PLAN_OF_TILE ? &v->of.tile : &none;
 }
 
+int ind__cluster_of(const ind__variant *v) {
+    return ind__row_of(v)->cluster + ind__tile_of(v)->cluster; /* a variant has one of these plans */
+}
+
 bool ind__takes_next(const ind__variant *v) {
     return v->strategy == IND_STRATEGY_FINISH;
 }

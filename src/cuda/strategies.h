@@ -52,18 +52,19 @@
     X(SORT_SHARED, "sort in shared memory", SORT, NONE, "decide/sort.c", cg__emit_sort, 0)                             \
     /* the same network in global memory, for rows of any length */                                                    \
     X(SORT_LONG, "sort in global memory", SORT, NONE, "decide/sort.c", cg__emit_sort, 0)                               \
-    X(MATMUL_SIMT, "matmul, FMA tiles", MATMUL, TILE, "templates/gemm/fma.c", cg__emit_matmul, IND__HAS_VECTORS)       \
+    X(MATMUL_SIMT, "matmul, FMA tiles", MATMUL, TILE, "templates/gemm/fma.c", cg__emit_matmul,                         \
+      IND__HAS_VECTORS | IND__HAS_CLUSTER)                                                                             \
     X(MATMUL_MMA, "matmul, mma.sync tiles", MATMUL, TILE, "templates/gemm/mma.c", cg__emit_matmul,                     \
-      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                     \
     X(MATMUL_WGMMA, "matmul, wgmma tiles", MATMUL, TILE, "templates/gemm/wgmma.c", cg__emit_matmul,                    \
-      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                     \
     /* b is read once, for few rows of a: by vectors into registers, without tensor cores */                           \
     X(MATMUL_ROWS, "matmul, few rows", MATMUL, TILE, "templates/gemm/rows.c", cg__emit_matmul, IND__HAS_VECTORS)       \
     /* packed weights are dequantised in registers, for few rows of a */                                               \
     X(MATMUL_PACKED, "matmul, packed weights", MATMUL, TILE, "templates/gemm/packed.c", cg__emit_matmul,               \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     X(MATMUL_TMA, "matmul, bulk-copied wgmma tiles", MATMUL, TILE, "templates/gemm/tma.c", cg__emit_matmul,            \
-      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
+      IND__HAS_VECTORS | IND__HAS_TENSOR_CORES | IND__HAS_CLUSTER)                                                                        \
     /* several kernels in one launch; each part has its own strategy */                                                \
     X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
     /* two kernels: the last block of the first runs the second */                                                     \
@@ -98,7 +99,7 @@ typedef enum ind__feature {
     IND__HAS_COLUMNS = 32,        /* threads along a contiguous P dimension */
     IND__HAS_SEGMENTS = 64,       /* rows of inner dimensions: whole segments per iteration */
     IND__HAS_FITTED = 128,        /* a launch sets the active threads of a block from its row length */
-    IND__HAS_CLUSTER = 256,       /* a cluster of blocks shares a row */
+    IND__HAS_CLUSTER = 256,       /* a cluster of blocks shares a row or a tile */
     IND__HAS_PERSISTENT = 512,    /* persistent blocks */
     IND__HAS_SPLIT = 1024,        /* blocks along y of the grid share rows or columns */
     IND__HAS_EVICT_LAST = 2048,   /* inputs are loaded with L2 evict_last if they exceed the L2 */

@@ -74,6 +74,10 @@
     X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")     \
     X(product_exchange, 4500, "cycles of an exchange of sums between blocks, besides moving them",                     \
       "60 timings of 13 products, H100")                                                                               \
+    X(product_cluster, 1200, "cycles of an exchange of sums in a cluster, besides sending them",                       \
+      "estimated, not measured: start of a cluster, one way between SMs")                                              \
+    X(product_cluster_rate, 16, "bytes per cycle that an SM sends to others of its cluster",                           \
+      "estimated, not measured: 3.3 TB/s of all SMs (arXiv 2402.13499)")                                               \
     X(product_streams, 4, "percent by which a block more per SM slows the memory down",                                \
       "60 timings of 13 products, H100")                                                                               \
     X(product_clock, 175, "hundredths of a cycle per ns in products", "H200 and H100, under load")                     \

@@ -94,6 +94,16 @@ static const char *cg__broken_row(const ind_plan *p, const ind__variant *v) {
     return cg__broken_stage(v);
 }
 
+/* Sums of a cluster's blocks need clusters, and a fallback for devices that they do not fit. */
+static const char *cg__broken_tile(const ind_plan *p, const ind__variant *v) {
+    const int cluster = ind__tile_of(v)->cluster;
+    if (cluster < 2) return NULL;
+    if (!ind__strategy_has(v->strategy, IND__HAS_CLUSTER) || !ind__ok(ind__tile_of(v)->splits))
+        return "the strategy has no clusters";
+    if (!cg__power_of_two(cluster) || cluster > p->target.max_cluster) return "the target has no clusters of this size";
+    return v->fallback ? NULL : "a variant with a cluster has no fallback without one";
+}
+
 static const char *cg__broken_guards(const ind__variant *v, bool last) {
     const ind__variant *other = v->fallback;
     if (last && (ind__ok(v->guard) || v->guard_aligned)) return "the last variant has a guard";
@@ -154,6 +164,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!rule) rule = cg__broken_shape(v);
     if (!rule) rule = cg__broken_launch(p, v);
     if (!rule) rule = cg__broken_row(p, v);
+    if (!rule) rule = cg__broken_tile(p, v);
     if (!rule) rule = cg__broken_split(v);
     if (!rule) rule = cg__broken_finish(p, k, v);
     return rule ? rule : cg__broken_args(p, k, v);

@@ -64,8 +64,8 @@ static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__ke
    run at once. */
 static ind_status rt__tune_ready(ind_module *m, ind__variant *v, void *function) {
     rt__exec_variant x = {.plan = v, .most_shared = rt__most_shared(v)};
-    ind_status status = ind__row_of(v)->cluster > 1 ? rt__cuda_set_resident(m, &x, function)
-                                                    : rt__cuda_set_shared(m, v, x.most_shared, function);
+    ind_status status = ind__cluster_of(v) > 1 ? rt__cuda_set_resident(m, &x, function)
+                                               : rt__cuda_set_shared(m, v, x.most_shared, function);
     if (!rt__has_persistent_clusters(v)) return status;
     v->of.row.stage.resident = x.resident;
     v->grid[0] = ind__staged_grid(v);

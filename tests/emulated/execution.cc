@@ -224,7 +224,9 @@ struct thread {
     std::vector<size_t> groups;     /* number of copies in each committed group, oldest first */
     size_t open_copies;             /* copies after the last commit */
     size_t awaited;                 /* AT_CLUSTER: the barrier, 0: the arrival of all threads of the cluster */
+    unsigned arrivals;              /* at the barrier of the cluster */
     int awaited_phase;
+    void *mbarrier; /* AT_CLUSTER: the one that the thread waits for, or null */
 };
 
 struct warp {
@@ -253,8 +255,9 @@ struct block {
 
 std::vector<block> &blocks = *new std::vector<block>; /* of the cluster */
 unsigned block_now;                                   /* the one of them that is run */
-unsigned cluster_arrivals;
-thread *threads; /* the same block's, like all that follows */
+unsigned cluster_phases;                              /* of the cluster's barrier that are over */
+unsigned cluster_pending, cluster_alive;              /* threads: that it waits for, that have not exited */
+thread *threads;                                      /* the same block's, like all that follows */
 warp warps[MAX_WARPS];
 const launch *now_running;
 thread *current;
@@ -330,6 +333,20 @@ void wait_as(place where, int line) {
 
 void settle_warp(unsigned index);
 
+void settle_cluster() {
+    if (cluster_pending == 0 && cluster_alive > 0) {
+        cluster_phases++;
+        cluster_pending = cluster_alive;
+    }
+}
+
+/* Threads that have exited are not waited for. */
+void leave_cluster(const thread *t) {
+    cluster_alive--;
+    cluster_pending -= t->arrivals == cluster_phases;
+    settle_cluster();
+}
+
 void run_thread(thread *t) {
     const index3 &b = now_running->block;
     t->on = running;
@@ -343,6 +360,7 @@ void run_thread(thread *t) {
     now_running->kernel->call(now_running->arguments);
     t->where = EXITED;
     exited++;
+    leave_cluster(t);
     fruitless_pauses = 0;
     warps[t->id / WARP].exited |= 1u << t->id % WARP;
     if (warps[t->id / WARP].waiting) {
@@ -854,10 +872,22 @@ void finish_copy(const bulk_copy &c) {
     settle_mbarrier(b);
 }
 
+/* Waits until a copy is in flight, or the phase is over. In a cluster, other blocks run meanwhile. */
+void wait_at_mbarrier(void *barrier, int parity, int line) {
+    if (blocks.size() < 2) {
+        rt_pause();
+        return;
+    }
+    current->mbarrier = barrier;
+    current->awaited_phase = parity & 1;
+    wait_as(AT_CLUSTER, line);
+    current->mbarrier = nullptr;
+}
+
 void rt_mbarrier_wait(void *barrier, int parity, int line) {
     while (find_mbarrier(barrier, line)->phase == (parity & 1)) {
         if (bulk_copies.empty()) {
-            rt_pause();
+            wait_at_mbarrier(barrier, parity, line);
             continue;
         }
         const bulk_copy next = bulk_copies.front();
@@ -924,6 +954,8 @@ void begin_block() {
     for (unsigned i = 0; i < thread_count; i++) {
         threads[i].id = i;
         threads[i].where = UNSTARTED;
+        threads[i].mbarrier = nullptr;
+        threads[i].arrivals = 0;
     }
     for (unsigned i = 0; i < (thread_count + WARP - 1) / WARP; i++) {
         unsigned lanes = std::min(WARP, thread_count - i * WARP);
@@ -985,7 +1017,7 @@ void run_ready() {
 }
 
 /* ---- >>cluster: one block runs until all of its threads wait, then the next. All shared memory that is static is that
- * of the block that runs; what others have in theirs is kept meanwhile. */
+ * of the block that runs; what others have in theirs is kept meanwhile. Each block has dynamic memory of its own. */
 
 /* Past the sanitizer, as fill_garbage. */
 void copy_bytes(unsigned char *to, const unsigned char *from, size_t count) {
@@ -1030,13 +1062,25 @@ void enter_block(unsigned number) {
     }
 }
 
-/* The place of an address in the static shared memory, from 1. */
+size_t static_bytes() {
+    const ind_emulation::module *m = now_running->module;
+    return m->shared_begin ? (size_t)(m->shared_end - m->shared_begin) : 0;
+}
+
+/* The place of an address in the shared memory of the block that runs, from 1: static memory, then dynamic. */
 size_t shared_place(const void *p, int line) {
-    if (!rt_is_shared(p, 4) || static_cast<const unsigned char *>(p) < now_running->module->shared_begin ||
-        static_cast<const unsigned char *>(p) >= now_running->module->shared_end) {
-        fail(line, "clusters: an address is not in static shared memory");
+    const unsigned char *at = static_cast<const unsigned char *>(p), *begin = now_running->module->shared_begin;
+    if (!rt_is_shared(p, 4)) {
+        fail(line, "clusters: an address is not in shared memory");
     }
-    return (size_t)(static_cast<const unsigned char *>(p) - now_running->module->shared_begin) + 1;
+    return begin && at >= begin && at < now_running->module->shared_end
+               ? (size_t)(at - begin) + 1
+               : static_bytes() + (size_t)(at - dynamic_memory) + 1;
+}
+
+/* The address of a place in the shared memory of a block that does not run. */
+unsigned char *place_of(block &b, size_t place) {
+    return place <= static_bytes() ? b.shared.data() + place - 1 : b.dynamic_memory + (place - 1 - static_bytes());
 }
 
 transactions *find_barrier(unsigned number, size_t place, int line) {
@@ -1059,13 +1103,21 @@ void rt_cluster_barrier(void *barrier) {
 }
 
 void rt_cluster_arrive() {
-    cluster_arrivals++;
+    if (current->arrivals > cluster_phases) {
+        fail(0, "clusters: a thread arrives again before it has waited");
+    }
+    current->arrivals++;
+    cluster_pending--;
+    settle_cluster();
 }
 
 /* Is what the thread waits for there? */
 bool has_come(const thread *t) {
+    if (t->mbarrier) {
+        return !bulk_copies.empty() || find_mbarrier(t->mbarrier, t->line)->phase != t->awaited_phase;
+    }
     if (!t->awaited) {
-        return cluster_arrivals >= thread_count * blocks.size();
+        return cluster_phases >= t->arrivals;
     }
     return find_barrier(block_now, t->awaited, t->line)->phase != t->awaited_phase;
 }
@@ -1083,18 +1135,33 @@ void rt_cluster_arrived(int line) {
     await(0, 0, line);
 }
 
+const void *rt_cluster_at(const void *own, int number, int line) {
+    const size_t place = shared_place(own, line);
+    if (number < 0 || (size_t)number >= blocks.size()) {
+        fail(line, "clusters: block %d of %d", number, (int)blocks.size());
+    }
+    block &b = blocks[(unsigned)number];
+    if ((unsigned)number == block_now) {
+        return own;
+    }
+    if (b.exited == thread_count) {
+        fail(line, "clusters: block %d has exited", number);
+    }
+    return place_of(b, place);
+}
+
 void rt_cluster_send(void *at, void *barrier, int number, const void *data, int bytes, int line) {
     if (number < 0 || (size_t)number >= blocks.size()) {
         fail(line, "clusters: block %d of %d", number, (int)blocks.size());
     }
-    size_t place = shared_place(at, line) - 1;
+    size_t place = shared_place(at, line);
     transactions *t = find_barrier((unsigned)number, shared_place(barrier, line), line);
     if ((unsigned)number == block_now) {
         copy_bytes(static_cast<unsigned char *>(at), static_cast<const unsigned char *>(data), (size_t)bytes);
     } else if (blocks[(unsigned)number].exited == thread_count) {
         fail(line, "clusters: block %d has exited", number);
     } else {
-        memcpy(blocks[(unsigned)number].shared.data() + place, data, (size_t)bytes);
+        memcpy(place_of(blocks[(unsigned)number], place), data, (size_t)bytes);
     }
     t->bytes -= bytes;
     settle_barrier(t);
@@ -1173,7 +1240,8 @@ void end_cluster() {
 bool run_cluster(uint64_t first, launch_order wanted) {
     const index3 &g = now_running->grid;
     const unsigned count = (unsigned)blocks.size();
-    cluster_arrivals = 0;
+    cluster_phases = 0;
+    cluster_pending = cluster_alive = thread_count * count;
     mbarriers.clear();
     bulk_copies.clear();
     for (unsigned i = 0; i < count; i++) {
@@ -1267,6 +1335,7 @@ const runtime runtime_table = {rt_barrier,
                                rt_mbarrier_init,
                                rt_mbarrier_arrive,
                                rt_mbarrier_wait,
-                               rt_bulk_tensor};
+                               rt_bulk_tensor,
+                               rt_cluster_at};
 
 } // namespace emulation

@@ -892,8 +892,15 @@ IND_EMULATION_FN void ind_cluster_begin(unsigned long long *barrier, int count) 
     }
     ind_emulation::rt->cluster_arrive();
 }
+IND_EMULATION_FN void ind_cluster_arrive() {
+    ind_emulation::rt->cluster_arrive();
+}
 IND_EMULATION_FN void ind_cluster_begun(IND_EMULATION_LINE) {
     ind_emulation::rt->cluster_arrived(line);
+}
+/* The memory of a block of the cluster whose address in this block is `own`. */
+template <typename T> IND_EMULATION_FN const T *ind_cluster_at(const T *own, int block, IND_EMULATION_LINE) {
+    return (const T *)ind_emulation::rt->cluster_at(own, block, line);
 }
 template <class S>
 IND_EMULATION_FN void ind_cluster_send(S *at, unsigned long long *barrier, int block, const S &s, IND_EMULATION_LINE) {

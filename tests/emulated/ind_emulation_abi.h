@@ -9,7 +9,7 @@
 #ifndef IND_EMULATION_ABI_H
 #define IND_EMULATION_ABI_H
 
-#define IND_EMULATION_ABI 4
+#define IND_EMULATION_ABI 5
 
 namespace ind_emulation {
 
@@ -72,6 +72,7 @@ struct runtime {
     void (*mbarrier_arrive)(void *barrier, int bytes, int line); /* expects `bytes` more, and arrives */
     void (*mbarrier_wait)(void *barrier, int parity, int line);
     void (*bulk_tensor)(void *shared, const tensor_map *map, void *barrier, const int *at, int line);
+    const void *(*cluster_at)(const void *own, int block, int line); /* the same place in another block's memory */
 };
 
 struct parameter {

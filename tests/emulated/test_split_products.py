@@ -1,6 +1,8 @@
 """Products whose blocks share the steps of k: every template, layouts, odd sizes, batches, computed operands, epilogues. The operands
 are small integers, so that every sum is exact in any order."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -10,13 +12,14 @@ from emulation import IND_STAGE_PLAN, Library, emulated, from_bf16, set_up, to_b
 
 @pytest.fixture(params=["forward", "random"])
 def libraries(request, device, monkeypatch):
-    """Libraries by their number of multiprocessors."""
+    """Libraries by their number of multiprocessors, and of clusters that run at once; None: a device without clusters."""
     found = {}
 
-    def get(sms):
-        if sms not in found:
-            found[sms] = emulated(device, monkeypatch, SMS=sms, ORDER=request.param)
-        return found[sms]
+    def get(sms, clusters=None):
+        if (sms, clusters) not in found:
+            settings = {} if clusters is None else {"CLUSTERS": clusters}
+            found[sms, clusters] = emulated(device, monkeypatch, SMS=sms, ORDER=request.param, **settings)
+        return found[sms, clusters]
 
     yield get
     for library in found.values():
@@ -99,12 +102,144 @@ def test_few_rows_in_boxes(libraries, sms, m, n, k, box, op):
     check(library, text, "matmul, bulk-copied wgmma tiles", rows, shapes, want, out="bf16", shared=sms > 8)
 
 
-def test_without_maps(device, monkeypatch, tmp_path):
-    """A driver before CUDA 12.0: its library has no function that encodes tensor maps. Launches take the variant for it."""
-    set_up(device, monkeypatch, SMS=8)
+def cluster_of(plan, strategy):
+    """Blocks that share a tile, and blocks of a cluster, of the first variant of the strategy."""
+    first = plan[plan.index(f"    {strategy}") :]
+    found = re.search(r"blocks that share a tile (.*?), in clusters of (\d+)(: \d+ counters)?", first[: first.index("arguments:")])
+    assert found, plan
+    return int(found[2]), bool(found[3])
+
+
+BULK, WGMMA, MMA, FMA = "matmul, bulk-copied wgmma tiles", "matmul, wgmma tiles", "matmul, mma.sync tiles", "matmul, FMA tiles"
+CLUSTERS = [  # multiprocessors, rows, columns, depth; clusters of so many blocks; several per tile, which exchange through memory
+    (BULK, 16, 40, 264, 2056, "linear", 2, False),
+    (BULK, 32, 40, 264, 2056, "linear", 4, False),
+    (BULK, 64, 40, 264, 2056, "linear", 8, False),
+    (BULK, 16, 40, 72, 4104, "matmul", 2, True),
+    (BULK, 32, 40, 72, 4104, "linear", 4, True),
+    (MMA, 16, 40, 71, 4099, "linear", 2, True),
+    (MMA, 32, 100, 71, 2051, "matmul", 4, False),
+    (MMA, 64, 100, 136, 2051, "linear", 8, False),
+]
+
+
+@pytest.mark.parametrize("strategy, sms, m, n, k, op, cluster, memory", CLUSTERS)
+def test_clusters(libraries, strategy, sms, m, n, k, op, cluster, memory):
+    """Launches with the hinted rows, fewer, and so many that no tile is shared."""
+    text = f"{SIZE}input x : bf16[M, {k}]; input w : bf16[{f'{n}, {k}' if op == 'linear' else f'{k}, {n}'}]; y = {op}(x, w); output y"
+    text, library = text.replace("hint 40", f"hint {m}"), libraries(sms, 8)
+    module = library.compile(graph(text), "split")
+    assert cluster_of(plan_of(library, module), strategy) == (cluster, memory)
+    library.c.ind_module_destroy(module)
+    want = (lambda x, w: x @ w.T) if op == "linear" else (lambda x, w: x @ w)
+    shapes = {"x": lambda m: (m, k), "w": lambda m: (n, k) if op == "linear" else (k, n)}
+    check(library, text, strategy, [m, 3, 0, 700 if n < 100 else 250], shapes, want, out="bf16")
+
+
+def test_cluster_of_few_rows(libraries):
+    """The sums of 20 rows take shared memory of 32."""
+    text = "input x : bf16[20, 2056]; input w : bf16[264, 2056]; y = linear(x, w); output y"
+    library = libraries(32, 8)
+    module = library.compile(graph(text), "split")
+    assert cluster_of(plan_of(library, module), BULK) == (4, False)
+    library.c.ind_module_destroy(module)
+    check(library, text, BULK, [20], {"x": lambda m: (m, 2056), "w": lambda m: (264, 2056)}, lambda x, w: x @ w.T, out="bf16")
+
+
+@pytest.mark.parametrize("dtype, sms, n, k, cluster, memory", [("f32", 32, 140, 515, 4, False), ("f32", 64, 37, 2050, 4, True), ("f64", 64, 37, 1030, 8, True), ("i32", 32, 140, 515, 4, False)])
+def test_fma_clusters(libraries, dtype, sms, n, k, cluster, memory):
+    text = f"{SIZE}input x : {dtype}[M, {k}]; input w : {dtype}[{k}, {n}]; y = matmul(x, w); output y"
+    library = libraries(sms, 8)
+    module = library.compile(graph(text), "split")
+    assert cluster_of(plan_of(library, module), FMA) == (cluster, memory)
+    library.c.ind_module_destroy(module)
+    check(library, text, FMA, [40, 1, 0, 700], {"x": lambda m: (m, k), "w": lambda m: (k, n)}, lambda x, w: x @ w, dtype, dtype)
+
+
+@pytest.mark.parametrize("sms, m, n, k, cluster, memory", [(32, 100, 136, 2056, 4, False), (16, 40, 72, 4104, 2, True), (64, 100, 136, 2056, 8, False)])
+@pytest.mark.parametrize("order", ["forward", "random"])
+def test_wgmma_clusters(device, monkeypatch, order, old_driver, sms, m, n, k, cluster, memory):
+    """Without tensor maps."""
+    set_up(device, monkeypatch, SMS=sms, CLUSTERS=8, ORDER=order)
+    monkeypatch.setenv("IND_CUDA_LIBRARY", old_driver)
+    library = Library("cuda")
+    text = f"{SIZE}input x : bf16[M, {k}]; input w : bf16[{n}, {k}]; y = linear(x, w); output y".replace("hint 40", f"hint {m}")
+    module = library.compile(graph(text), "split")
+    assert cluster_of(plan_of(library, module), WGMMA) == (cluster, memory)
+    library.c.ind_module_destroy(module)
+    check(library, text, WGMMA, [m, 3, 0, 700], {"x": lambda m: (m, k), "w": lambda m: (n, k)}, lambda x, w: x @ w.T, out="bf16")
+    library.c.ind_context_destroy(library.context)
+
+
+def test_batched_clusters(libraries):
+    text = f"{SIZE}input x : f32[2, M, 3, 515]; input w : f32[2, 3, 515, 37]; p = transpose(x, 1, 2); y = matmul(p, w); output y"
+    shapes = {"x": lambda m: (2, m, 3, 515), "w": lambda m: (2, 3, 515, 37)}
+    library = libraries(64, 8)
+    module = library.compile(graph(text), "split")
+    cluster_of(plan_of(library, module), FMA)
+    library.c.ind_module_destroy(module)
+    check(library, text, FMA, [40, 2, 300], shapes, lambda x, w: x.transpose(0, 2, 1, 3) @ w, "f32")
+
+
+@pytest.mark.parametrize("sum, out", [("p = cast(s, dtype=bf16); y = add(p, r)", "bf16"), ("y = add(s, f)", "f32")], ids=["rounded", "f32"])
+@pytest.mark.parametrize("sms, cluster", [(32, 4), (64, 8)])
+def test_cluster_epilogue(libraries, sms, cluster, sum, out):
+    """Each block computes the epilogue of its slice: with a residual, in pairs of sums and in strips of sums."""
+    text = (f"{SIZE}input x : bf16[3, M, 2056]; input w : bf16[3, 2056, 72]; input r : bf16[3, M, 72]; q = matmul(x, w); s = cast(q, dtype=f32); "
+            f"f = cast(r, dtype=f32); {sum}; output y")
+    shapes = {"x": lambda m: (3, m, 2056), "w": lambda m: (3, 2056, 72), "r": lambda m: (3, m, 72)}
+    library, strategy = libraries(sms, 8), "matmul, bulk-copied wgmma tiles"
+    module = library.compile(graph(text), "split")
+    assert cluster_of(plan_of(library, module), strategy)[0] == cluster
+    library.c.ind_module_destroy(module)
+    check(library, text, strategy, [40, 9, 200], shapes, lambda x, w, r: x @ w + r, out=out, most=1)
+
+
+@pytest.mark.parametrize("n, k", [(72, 4104), (264, 2056)], ids=["memory", "cluster"])
+def test_cluster_order(device, monkeypatch, n, k):
+    """Sums that are not exact have the same bits in any order of blocks, and are close to those in float64."""
+    text = f"{SIZE}input x : bf16[M, {k}]; input w : bf16[{n}, {k}]; p = linear(x, w); y = cast(p, dtype=f32); output y"
+    random = np.random.default_rng(1)
+    x, w = (to_bf16(random.standard_normal(shape).astype(np.float32)) for shape in ((40, k), (n, k)))
+    found = []
+    for order in ("forward", "reverse", "random"):
+        library = emulated(device, monkeypatch, SMS=32, CLUSTERS=8, ORDER=order)
+        module = library.compile(graph(text), "split")
+        cluster_of(plan_of(library, module), "matmul, bulk-copied wgmma tiles")
+        arrays = {"x": x, "w": w, "y": np.empty((40, n), np.float32)}
+        assert library.run(module, arrays, {"M": 40}) == 0, library.error()
+        found.append(arrays["y"].copy())
+        library.c.ind_module_destroy(module)
+        library.c.ind_context_destroy(library.context)
+    assert (found[0] == found[1]).all() and (found[0] == found[2]).all()
+    exact = numbers(x) @ numbers(w).T
+    assert np.abs(found[0] - exact).max() <= 2**-8 * np.abs(exact).max()
+
+
+def test_cluster_that_does_not_fit(libraries):
+    """A device with clusters that has no capacity for this one: the fallback exchanges sums through memory."""
+    text = f"{SIZE}input x : bf16[M, 2056]; input w : bf16[264, 2056]; y = linear(x, w); output y"
+    library, strategy = libraries(16, 0), "matmul, bulk-copied wgmma tiles"
+    module = library.compile(graph(text), "split")
+    assert "replaces a variant with clusters of 2" in plan_of(library, module)
+    library.c.ind_module_destroy(module)
+    shapes = {"x": lambda m: (m, 2056), "w": lambda m: (264, 2056)}
+    check(library, text, strategy, [40, 3, 300], shapes, lambda x, w: x @ w.T, out="bf16")
+
+
+@pytest.fixture
+def old_driver(device, monkeypatch, tmp_path):
+    """A driver before CUDA 12.0: its library has no function that encodes tensor maps."""
+    set_up(device, monkeypatch)
     old = tmp_path / "libcuda.so"
     old.write_bytes((BUILD / "emulated/libcuda.so").read_bytes().replace(b"cuTensorMapEncodeTiled", b"cuTensorMapEncodeTilex"))
-    monkeypatch.setenv("IND_CUDA_LIBRARY", str(old))
+    return str(old)
+
+
+def test_without_maps(device, monkeypatch, old_driver):
+    """Launches take the variant for it."""
+    set_up(device, monkeypatch, SMS=8)
+    monkeypatch.setenv("IND_CUDA_LIBRARY", old_driver)
     library = Library("cuda")
     text = f"{SIZE}input x : bf16[M, 2056]; input w : bf16[72, 2056]; y = linear(x, w); output y"
     shapes = {"x": lambda m: (m, 2056), "w": lambda m: (72, 2056)}

@@ -36,6 +36,8 @@ FORMS = {
     "rows shared by blocks": lambda v: v["strategy"] == "split rows" and v["counters"] > 0,
     "columns shared by blocks": lambda v: v["strategy"] == "split columns" and v["counters"] > 0,
     "several kernels whose blocks share results": lambda v: v["strategy"] == "several kernels in one launch" and v["counters"] > 0,
+    "tiles of a cluster": lambda v: v["strategy"] == "matmul, bulk-copied wgmma tiles" and v["cluster"] > 1 and not v["counters"],
+    "tiles of several clusters": lambda v: v["strategy"] == "matmul, bulk-copied wgmma tiles" and v["cluster"] > 1 and v["counters"] > 0,
     "teams": lambda v: re.search("[0-9]+ threads per row", v["why"]),
     "columns that threads loop over": lambda v: "one thread per row" in v["why"],
     "scanned rows in chunks": lambda v: re.search("a block loops over each row, [0-9]+ elements per iteration", v["why"]),
@@ -46,7 +48,7 @@ FORMS = {
 }
 # What is seen in the text alone: functions of the prelude.
 CALLS = {"ind_add_f32", "ind_add_bf16", "ind_scan_tile", "ind_scan_team", "ind_load_part", "ind_load_across", "ind_last_block", "ind_cluster_send",
-         "ind_split_take", "ind_finishes", "ind_combine_bf16", "ind_combine_f16", "ind_combine_moments"}
+         "ind_split_take", "ind_finishes", "ind_combine_bf16", "ind_combine_f16", "ind_combine_moments", "ind_add_slices", "ind_add_rows"}
 
 
 def strategies():

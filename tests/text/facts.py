@@ -58,7 +58,7 @@ TERMS = {
     "scan of threads": r"\bind_scan_threads<",
     "wgmma": r"\bind_wgmma_tile<",
     "mma.sync": r"\bind_mma_tile<",
-    "tile shared": r"\bind_add_(sums|fragments)\b",
+    "tile shared": r"\bind_add_(sums|fragments|slices|rows)\b",
     "box copied": r"\bind_bulk_copy<",  # asynchronously, by a tensor map
     "tile copied": r"\bind_tile_copy<",  # asynchronously, in vectors
     "sort": r"\bind_sort<",

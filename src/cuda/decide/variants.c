@@ -55,8 +55,8 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
     for (int alternative = p->tuning.alternative;; alternative++, v = v->fallback) {
         bool more = false;
         ind_status status = cg__plan_alternative(p, k, v, assume, alternative, &more, used);
-        tried |= ind__row_of(v)->cluster < 2;
-        if (more ? fallbacks + 1 == IND__CG_MAX_FALLBACKS : ind__row_of(v)->cluster > 1) {
+        tried |= ind__cluster_of(v) < 2;
+        if (more ? fallbacks + 1 == IND__CG_MAX_FALLBACKS : ind__cluster_of(v) > 1) {
             more = true;
             alternative = IND__CG_ALONE + (tried ? alternative : -1);
         }

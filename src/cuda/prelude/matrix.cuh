@@ -300,6 +300,87 @@ static IND_INLINE bool ind_add_fragments(float (&acc)[NI][4], float *partials, u
     for (int i = 0; i < NI * 4; i++) acc[i / 4][i % 4] = total[i / 4].at[i % 4];
     return true;
 }
+//@ ADD_ROWS
+#ifndef IND_EMULATION
+static IND_INLINE void ind_cluster_arrive(void) {
+    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+}
+#endif
+// The 16 bytes of a block of the cluster whose address in this block is `p`.
+template <int G, typename T> static IND_INLINE ind_vec<T, G> ind_cluster_load(const T *p, int block) {
+#ifdef IND_EMULATION
+    return ind_load<G>(ind_cluster_at(p, block));
+#else
+    union {
+        unsigned word[4];
+        ind_vec<T, G> vector;
+    } u;
+    unsigned from;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(from) : "r"(ind_shared_address(p)), "r"(block));
+    asm volatile("ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(u.word[0]), "=r"(u.word[1]), "=r"(u.word[2]), "=r"(u.word[3]) : "r"(from) : "memory");
+    return u.vector;
+#endif
+}
+// Adds the sums of the C blocks of a cluster in the order of the blocks: in each block TM / C rows, of which `rows` - first
+// row exist. All threads call this after they have written the tile of sums. ind_cluster_begun must follow.
+template <int C, int TM, int TN, int THREADS, typename T>
+static IND_INLINE void ind_add_rows(T *sum, unsigned rank, long long rows) {
+    constexpr int G = 16 / sizeof(T), ROW = TN / G, N = TM / C * ROW / THREADS;
+    ind_cluster_arrive();
+    ind_cluster_begun();
+    _Pragma("unroll")
+    for (int i = 0; i < N; i++) {
+        const int at = threadIdx.x + i * THREADS, row = (int)rank * (TM / C) + at / ROW;
+        T *const own = sum + ind_sum_at<TN>(row, at % ROW * G);
+        ind_vec<T, G> part[C], total = {};
+        _Pragma("unroll")
+        for (int block = 0; block < C && row < rows; block++) part[block] = ind_cluster_load<G>(own, block);
+        _Pragma("unroll")
+        for (int j = 0; j < C * G && row < rows; j++) total.at[j % G] += part[j / G].at[j % G];
+        ind_store(own, total);
+    }
+    ind_cluster_arrive();
+    __syncthreads();
+}
+//@ ADD_SLICES
+// Sends N fragments of the accumulators, from block N on, to a block of the cluster. `to` and `barrier` are this block's addresses.
+template <int N, int NI>
+static IND_INLINE void ind_send_slice(float *to, unsigned long long *barrier, int block, const float (&acc)[NI][4]) {
+#ifdef IND_EMULATION
+    for (int i = 0; i < N; i++)
+        ind_cluster_send(reinterpret_cast<float(*)[4]>(to + i * 128), barrier, block, acc[block * N + i]);
+#else
+    unsigned at, signal;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(ind_shared_address(to)), "r"(block));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(signal) : "r"(ind_shared_address(barrier)), "r"(block));
+    _Pragma("unroll")
+    for (int i = 0; i < N; i++)
+        asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];"
+                     :: "r"(at + i * 512), "f"(acc[block * N + i][0]), "f"(acc[block * N + i][1]),
+                        "f"(acc[block * N + i][2]), "f"(acc[block * N + i][3]), "r"(signal) : "memory");
+#endif
+}
+// Adds the accumulators of the same warp of the C blocks of a cluster, in the order of the blocks. Each block gets a slice:
+// fragments rank N .. of NI. `sent`: NI * 128 floats of shared memory of the warp, which no other tile uses.
+template <int C, int N, int NI>
+static IND_INLINE void ind_add_slices(float (&slice)[N][4], const float (&acc)[NI][4], float *sent, unsigned long long *barrier,
+                                      unsigned rank) {
+    const int lane = threadIdx.x & 31;
+    if (lane == 0) ind_cluster_expect(barrier, C * N * 512);
+    _Pragma("unroll")
+    for (int block = 0; block < C; block++) ind_send_slice<N>(sent + (rank * N * 32 + lane) * 4, barrier, block, acc);
+    ind_cluster_wait(barrier, 0);
+    ind_vec<float, 4> total[N];
+    ind_add_parts<(N < 8 ? 8 / N : 1), N, 128>(total, sent + lane * 4, N * 128, C);
+    _Pragma("unroll")
+    for (int i = 0; i < N * 4; i++) slice[i / 4][i % 4] = total[i / 4].at[i % 4];
+}
+// Puts a slice back to its place among the accumulators. The others are not used any more.
+template <int N, int NI> static IND_INLINE void ind_put_slice(float (&acc)[NI][4], const float (&slice)[N][4], unsigned rank) {
+    _Pragma("unroll")
+    for (int i = 0; i < NI * 4; i++) acc[i / 4][i % 4] = i / 4 / N == (int)rank ? slice[i / 4 % N][i % 4] : 0;
+}
 //@ MMA_SUMS
 // Writes the warp's accumulators into the tile of sums at (m, n).
 template <int TN, int MI, int NI>

@@ -81,6 +81,8 @@
     X(ADD_PARTS, IND__CG_NEEDS(IND__CG_VEC))                                                           \
     X(ADD_SUMS, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_SUM_TILE, IND__CG_LAST_BLOCK))                \
     X(ADD_FRAGMENTS, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_LAST_WARP))                              \
+    X(ADD_ROWS, IND__CG_NEEDS(IND__CG_SUM_TILE, IND__CG_CLUSTER))                                      \
+    X(ADD_SLICES, IND__CG_NEEDS(IND__CG_ADD_PARTS, IND__CG_CLUSTER))                                   \
     X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
     X(STRIP_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                        \
     X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \

@@ -30,7 +30,7 @@ static ind_status rt__cuda_build_alternatives(ind_module *m, rt__exec_variant *f
         int clusters = 1;
         if (best && rt__leaves_cluster(best->plan, x->plan)) break;
         status = rt__cuda_build_alternative(m, x, &function, &local);
-        if (!status && ind__row_of(x->plan)->cluster > 1)
+        if (!status && ind__cluster_of(x->plan) > 1)
             status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &clusters);
         if (status || !clusters || (best && local >= least)) continue;
         best = x;

@@ -80,16 +80,16 @@ static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, co
 static ind_status rt__cuda_drop_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
     const ind__variant *fallback = v;
     int clusters = 0;
-    if (ind__row_of(v)->cluster < 2) return IND_OK;
+    if (ind__cluster_of(v) < 2) return IND_OK;
     ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
     if (status || clusters > 0) return status;
-    while (fallback && ind__row_of(fallback)->cluster > 1) fallback = fallback->fallback;
+    while (fallback && ind__cluster_of(fallback) > 1) fallback = fallback->fallback;
     const bool last = !fallback;
     if (last) fallback = v->alone;
     if (!fallback) return rt__cuda_cluster_does_not_fit(m, v);
     ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->source.entry,
-             ind__row_of(v)->cluster, ind__strategy_text(fallback->strategy));
-    const int blocks = ind__row_of(v)->cluster;
+             ind__cluster_of(v), ind__strategy_text(fallback->strategy));
+    const int blocks = ind__cluster_of(v);
     *v = *fallback;
     if (last) v->fallback = NULL; /* the fallbacks have been tried */
     v->replaced.cluster = blocks;

@@ -53,14 +53,14 @@ static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, 
                                           int *clusters) {
     const rt__runtime *r = m->executable->runtime;
     rt__cuda_launch_attribute size = {.id = IND__CUDA_LAUNCH_CLUSTER_DIMENSION,
-                                      .value.cluster = {(unsigned)ind__row_of(v)->cluster, 1, 1}};
-    rt__cuda_launch_config launch = {.grid = {(unsigned)(ind__row_of(v)->cluster * m->desc.plan->target.num_sms), 1, 1},
+                                      .value.cluster = {(unsigned)ind__cluster_of(v), 1, 1}};
+    rt__cuda_launch_config launch = {.grid = {(unsigned)(ind__cluster_of(v) * m->desc.plan->target.num_sms), 1, 1},
                                      .block = {(unsigned)v->threads, 1, 1},
                                      .shared = (unsigned)most_shared,
                                      .attribute = &size,
                                      .num_attributes = 1};
     ind_status status = IND_OK;
-    if (ind__row_of(v)->cluster > 8)
+    if (ind__cluster_of(v) > 8)
         status = IND__CUDA_CALL(m->context, r, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_LARGE_CLUSTERS, 1));
     if (!status) status = rt__cuda_set_shared(m, v, most_shared, function);
     if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (clusters, function, &launch));
@@ -69,7 +69,7 @@ static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, 
 
 static ind_status rt__cuda_cluster_does_not_fit(ind_module *m, const ind__variant *v) {
     return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device cannot run a cluster of %d blocks",
-                     v->source.entry, ind__row_of(v)->cluster);
+                     v->source.entry, ind__cluster_of(v));
 }
 
 /* Sets the number of clusters of a persistent grid to the number that the device can run at once. Any further cluster
@@ -121,8 +121,8 @@ static ind_status rt__cuda_prepare_alternatives(ind_module *m, const ind__varian
 
 /* Sets the function and publishes the variant: launches may run it from here on. */
 static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
-    ind_status status = ind__row_of(x->plan)->cluster > 1 ? rt__cuda_set_resident(m, x, function)
-                                                          : rt__cuda_set_shared(m, x->plan, x->most_shared, function);
+    ind_status status = ind__cluster_of(x->plan) > 1 ? rt__cuda_set_resident(m, x, function)
+                                                     : rt__cuda_set_shared(m, x->plan, x->most_shared, function);
     if (status) return status;
     x->function = function;
     atomic_store_explicit(&first->built, x, memory_order_release);
@@ -197,7 +197,7 @@ static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const cha
    slower than a few spilled bytes: it is only for devices on which the cluster does not fit (softmax of 131072 bf16
    with 8 spilled bytes: 141 us in a cluster, 222 us looped, H200). */
 static bool rt__leaves_cluster(const ind__variant *v, const ind__variant *fallback) {
-    return ind__row_of(v)->cluster > 1 && ind__row_of(fallback)->cluster < 2;
+    return ind__cluster_of(v) > 1 && ind__cluster_of(fallback) < 2;
 }
 
 /* Replaces the variant by its built fallback. If the fallback needs as much local memory, removes it instead. The first
@@ -216,7 +216,7 @@ static void rt__cuda_take_fallback(ind_module *m, ind__variant *v, const char *a
         v->replaced.local_bytes = local;
     } else {
         v->fallback = fallback->fallback;
-        if (!alone && ind__row_of(fallback)->cluster < 2) alone = fallback;
+        if (!alone && ind__cluster_of(fallback) < 2) alone = fallback;
     }
     v->alone = alone;
 }

@@ -71,6 +71,23 @@ static void cg__mm_try_config(const cg__mm_template *x, const cg__mm_problem *p,
     if (!best->from || cost < best->cost) *best = (cg__mm_choice){x, *c, cost};
 }
 
+/* The same for the configuration with clusters, of each size. */
+static void cg__mm_try_clusters(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *config,
+                                const ind_target *t, cg__mm_choice *best) {
+    for (int cluster = 2; cluster <= p->max_cluster && cluster <= MM_MAX_CLUSTER; cluster *= 2) {
+        cg__mm_config c = *config;
+        c.cluster = cluster;
+        if (!(x->fit_cluster ? x->fit_cluster(&c, p, t) : cg__mm_fit_cluster(&c, x, p)) ||
+            cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED > t->shared_per_block)
+            continue;
+        const int most = cg__mm_occupancy(x, p, &c, t);
+        for (int waves = 1; waves <= most; waves++) {
+            c.splits = cg__mm_splits_of(p, &c, waves, t);
+            if (c.splits > 1) cg__mm_try_config(x, p, &c, t, best);
+        }
+    }
+}
+
 /* Takes the template's cheapest configuration if it is cheaper than the choice. */
 static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int64_t depth, int index_bits,
                                 const ind_target *t, cg__mm_choice *best) {
@@ -79,6 +96,7 @@ static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *
         x->fit(&c, p, depth, index_bits);
         if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
         cg__mm_try_config(x, p, &c, t, best);
+        if (!x->body || x->persistent) cg__mm_try_clusters(x, p, &c, t, best);
         const bool splits =
             (!x->body || x->persistent) && cg__mm_shared(x, p, &c) + MM_EXCHANGE_SHARED <= t->shared_per_block;
         const int most = splits ? cg__mm_occupancy(x, p, &c, t) : 0;
@@ -104,13 +122,28 @@ static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, cons
     return best;
 }
 
-/* Persistent blocks: one per SM, or per share of a tile if there are fewer. */
+/* The same without clusters, for the fallback of a variant that has them: of the same template, whose guards are the
+   same. */
+static cg__mm_choice cg__mm_choose_fallback(cg__mm_problem *p, const cg__mm_choice *choice, int index_bits,
+                                            const ind_target *t) {
+    int64_t lo, hi;
+    cg__mm_choice best = {0};
+    ind__known_bounds(p->size_k, &lo, &hi);
+    p->max_cluster = 1;
+    cg__mm_try_template(choice->from, p, hi, index_bits, t, &best);
+    return best;
+}
+
+/* Persistent blocks: one per SM, or per share of a tile if there are fewer; in whole clusters. A tile that is shared
+   has at most one share per block: no more shares than cg__mm_splits_of gives the hinted sizes. */
 static void cg__mm_set_persistent(cg__decider *d, cg__mm_problem *p) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
     ind_expr tiles = cg__mm_all_tiles(p, v);
     if (cg__mm_is_split(v)) tiles = ind_expr_mul(tiles, v->of.tile.splits);
-    v->grid[0] = ind_expr_min(tiles, ind_int(c, d->w.target->num_sms));
+    const int cluster = v->of.tile.cluster > 1 ? v->of.tile.cluster : 1;
+    tiles = ind_expr_mul(ind_expr_ceildiv(tiles, ind_int(c, cluster)), ind_int(c, cluster));
+    v->grid[0] = ind_expr_min(tiles, ind_int(c, cg__mm_cluster_sms(cluster, d->w.target)));
     v->grid[1] = v->grid[2] = ind_int(c, 1);
     v->blocks_per_sm = 1;
     cg__mm_set_boxes(d, p);
@@ -138,7 +171,8 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
 
 static ind_status cg__mm_set_config(cg__decider *d, cg__mm_problem *p, ind__variant *v) {
     const char *reason;
-    const cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
+    cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
+    if (best.config.cluster > d->max_cluster) best = cg__mm_choose_fallback(p, &best, v->index_bits, d->w.target);
     const cg__mm_template *x = best.from;
     const cg__mm_config *c = &best.config;
     if (!x)
@@ -191,6 +225,7 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_rows(d, p);
     p->unsplit = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
+    p->max_cluster = d->plan->part ? 1 : d->w.target->max_cluster;
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }

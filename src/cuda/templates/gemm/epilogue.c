@@ -57,7 +57,8 @@ static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p, const 
 
 /* How many rounds a thread does together: up to 4, fewer if they would read more vectors than registers should hold. */
 static int cg__mm_epilogue_rounds(const ind__writer *w, const cg__mm_area *area) {
-    int loads = 0, rounds = area->rows * area->cols / w->variant->vector / area->threads, together = 4;
+    const int vectors = area->rows * area->cols / w->variant->vector;
+    int loads = 0, rounds = vectors % area->threads ? 1 : vectors / area->threads, together = 4;
     for (uint32_t i = 1; i < w->body->num_inst; i++) loads += cg__mm_is_vector_load(w, i);
     while (together > 1 && (rounds < together || rounds % together || together * loads > 8)) together /= 2;
     return together;
@@ -69,7 +70,11 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const
     cg__need_stores(w);
     int rounds = cg__mm_epilogue_rounds(w, area);
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int first = %s; first < %d; first += %d)", area->thread, area->rows * area->cols / v->vector,
+    const int groups = area->cols / v->vector;
+    const char *from = area->first_row ? cg__string(w, "%s * %d + ", area->first_row, groups) : "";
+    const char *to =
+        area->end_row ? cg__string(w, "%s * %d", area->end_row, groups) : cg__string(w, "%d", area->rows * groups);
+    cg__begin(w, "for (int first = %s%s%s; first < %s; first += %d)", from, *from ? "(int)" : "", area->thread, to,
               area->threads * rounds);
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__mm_is_vector_load(w, i);
@@ -98,7 +103,14 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     cg__mm_write_steps(w, p);
     x->main_loop(w, p);
     cg__mm_write_exchange(w, p);
-    cg__mm_write_epilogue(w, p, &(cg__mm_area){tile->m, tile->n, w->variant->threads, "threadIdx.x"});
+    cg__mm_area area = {.rows = tile->m, .cols = tile->n, .threads = w->variant->threads, .thread = "threadIdx.x"};
+    if (tile->cluster > 1) {
+        area.rows /= tile->cluster;
+        area.first_row = "slice";
+        area.end_row = "slice_end";
+    }
+    cg__mm_write_epilogue(w, p, &area);
+    cg__mm_end_row_exchange(w);
     return w->failed ? ind__failed(w->context) : IND_OK;
 }
 

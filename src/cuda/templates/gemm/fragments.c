@@ -41,33 +41,43 @@ static uint32_t cg__mm_rounded_store(ind__writer *w, const cg__mm_problem *p) {
     return store && cg__mm_is_rounded(w, store) ? store : 0;
 }
 
+/* Vectors of a strip per lane, and the condition under which a lane has one. */
+static int cg__mm_strip_vectors(int cols) {
+    return cols < 16 ? 1 : cols / 16;
+}
+
+static const char *cg__mm_has_vector(int cols) {
+    return cols < 16 ? "lane < 16 && " : "";
+}
+
 /* "fetch": loads the vectors of a strip of the LOAD into "held". */
 static void cg__mm_write_fetch(ind__writer *w, const cg__mm_problem *p, uint32_t load, int cols) {
-    ind__textf(&w->code, "ind_vec<unsigned short, 8> held[%d];\n", cols / 16);
+    ind__textf(&w->code, "ind_vec<unsigned short, 8> held[%d];\n", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const auto fetch = [&](int strip) {\n");
     w->code.indent++;
     w->scope++;
     cg__mm_set_plain_names(w);
     cg__unroll(w);
-    cg__begin(w, "for (int u = 0; u < %d; u++)", cols / 16);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const int at = u * 32 + lane;\n");
     ind__textf(&w->code, "const %s i%d = tile_m + warp * 16 + at / %d, i%d = tile_n + strip * %d + at %% %d * 8;\n",
                cg__int(w), p->m, cols / 8, p->n, cols, cols / 8);
-    ind__textf(&w->code, "if (i%d < size_m && i%d < size_n) held[u] = ind_load<8>(&%s);\n", p->m, p->n,
-               cg__element(w, load));
+    ind__textf(&w->code, "if (%si%d < size_m && i%d < size_n) held[u] = ind_load<8>(&%s);\n", cg__mm_has_vector(cols),
+               p->m, p->n, cg__element(w, load));
     cg__end(w);
     cg__mm_end_lambda(w);
-    ind__textf(&w->code, "fetch(0);\n");
+    ind__textf(&w->code, "fetch(%s);\n", cg__mm_first_strip(w));
 }
 
 /* The vectors of the strip to shared memory; those of the next one are fetched. */
 static void cg__mm_write_held(ind__writer *w, int cols) {
     cg__unroll(w);
     ind__textf(&w->code,
-               "for (int u = 0; u < %d; u++)\n    ind_store(rounded + (u * 32 + lane) / %d * %d + lane %% %d * 8, "
+               "for (int u = 0; u < %d; u++)\n    %sind_store(rounded + (u * 32 + lane) / %d * %d + lane %% %d * 8, "
                "held[u]);\n",
-               cols / 16, cols / 8, cols + 8, cols / 8);
-    ind__textf(&w->code, "__syncwarp();\nif (strip + 1 < %d) fetch(strip + 1);\n", w->variant->of.tile.n / cols);
+               cg__mm_strip_vectors(cols), cols < 16 ? "if (lane < 16) " : "", cols / 8, cols + 8, cols / 8);
+    ind__textf(&w->code, "__syncwarp();\nif (strip + 1 < %s) fetch(strip + 1);\n",
+               cg__mm_end_strip(w, w->variant->of.tile.n / cols));
 }
 
 /* Two adjacent results of a row: "y". */
@@ -110,7 +120,8 @@ static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t
 static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p, uint32_t store, int cols) {
     ind__textf(&w->code,
                "unsigned short *const rounded = reinterpret_cast<unsigned short *>(sum);\n#pragma unroll 1\n");
-    cg__begin(w, "for (int strip = 0; strip < %d; strip++)", w->variant->of.tile.n / cols);
+    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w),
+              cg__mm_end_strip(w, w->variant->of.tile.n / cols));
     ind__textf(&w->code, "float part[%d][4];\nind_strip_part(part, acc, strip);\n", cols / 8);
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
     cg__mm_set_plain_names(w);
@@ -118,11 +129,11 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
     cg__mm_write_pairs(w, p, store, cols);
     ind__textf(&w->code, "__syncwarp();\n");
     cg__unroll(w);
-    cg__begin(w, "for (int u = 0; u < %d; u++)", cols / 16);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", cg__mm_strip_vectors(cols));
     ind__textf(&w->code, "const int at = u * 32 + lane, row = at / %d, col = at %% %d * 8;\n", cols / 8, cols / 8);
     ind__textf(&w->code, "const %s i%d = first_m + row, i%d = first_n + col;\n", cg__int(w), p->m, p->n);
-    ind__textf(&w->code, "if (i%d < size_m && i%d < size_n) ind_store(&%s, ind_load<8>(rounded + row * %d + col));\n",
-               p->m, p->n, cg__element(w, store), cols + 8);
+    ind__textf(&w->code, "if (%si%d < size_m && i%d < size_n) ind_store(&%s, ind_load<8>(rounded + row * %d + col));\n",
+               cg__mm_has_vector(cols), p->m, p->n, cg__element(w, store), cols + 8);
     cg__end(w);
     ind__textf(&w->code, "__syncwarp();\n");
     cg__end(w);

@@ -20,7 +20,7 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     cg__write_axes(w, blocks, at);
-    if (cg__mm_is_split(v)) at[2] = cg__mm_write_split(w, p, blocks, at);
+    if (cg__mm_is_split(v)) cg__mm_write_split(w, p, at);
     if (stripe == 1) {
         ind__textf(&w->code, "const %s first_m = %s%s * %d, first_n = %s%s * %d;\n", type, wide, at[1], v->of.tile.m,
                    wide, at[0], v->of.tile.n);
@@ -30,6 +30,7 @@ static void cg__mm_write_tile_position(ind__writer *w, const cg__mm_problem *p) 
         ind__textf(&w->code, "const %s first_n = %s%s / %d * %d;\n", type, wide, at[0], stripe, v->of.tile.n);
         ind__textf(&w->code, "if (first_m >= size_m) return;\n");
     }
+    if (v->of.tile.cluster > 1) ind__textf(&w->code, "if (first_n >= size_n) return;\n");
     uint32_t skip = (p->m >= 0 ? 1u << p->m : 0) | (p->n >= 0 ? 1u << p->n : 0);
     cg__write_outer_vars(w, at[2], skip);
 }

@@ -45,9 +45,10 @@ typedef struct cg__mm_problem {
     const char *no_maps;
     const cg__mm_packed *packed; /* of b; NULL if there is a reason: */
     const char *no_packed;
-    bool unsplit;  /* blocks cannot share a tile */
-    int few_rows;  /* rows of a tile that has them all: up to 2, of packed weights up to 16; 0: there may be more */
-    bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
+    bool unsplit;    /* blocks cannot share a tile */
+    int max_cluster; /* blocks of a cluster, at most; 1: no clusters */
+    int few_rows;    /* rows of a tile that has them all: up to 2, of packed weights up to 64; 0: there may be more */
+    bool involved;   /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
 /* ---- the problem ---- */

@@ -7,7 +7,8 @@
    three ops). */
 typedef struct cg__mm_config {
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
-    int splits; /* blocks that share a tile at the hinted sizes; 1: none do */
+    int splits;  /* blocks that share a tile at the hinted sizes; 1: none do */
+    int cluster; /* of these, blocks of a cluster; 0: the blocks exchange sums through memory */
 } cg__mm_config;
 
 /* What a block does per element of depth. */
@@ -38,6 +39,9 @@ typedef struct cg__mm_template {
     bool persistent; /* at most one block per SM, which loops over tiles */
     /* in place of the common position, main loop and epilogue; NULL: those */
     void (*body)(ind__writer *w, const cg__mm_problem *p);
+    /* fits the configuration to clusters of c->cluster blocks along k, or returns false; NULL:
+       cg__mm_fit_cluster */
+    bool (*fit_cluster)(cg__mm_config *c, const cg__mm_problem *p, const ind_target *t);
     /* estimated cycles; NULL: cg__mm_cost */
     double (*cost)(const struct cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                    const ind_target *target);
@@ -49,6 +53,7 @@ typedef struct cg__mm_template {
 typedef struct cg__mm_area {
     int rows, cols, threads;
     const char *thread;
+    const char *first_row, *end_row; /* those that the block has of the sums; NULL: all */
 } cg__mm_area;
 
 static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p, const cg__mm_area *area);
@@ -197,21 +202,39 @@ static ind_expr cg__mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
 }
 
+/* Blocks that share a tile, or clusters of them. */
+static ind_expr cg__mm_groups(const ind__tile_plan *tile) {
+    return tile->cluster > 1 ? cg__mm_tiles(tile->splits, tile->cluster) : tile->splits;
+}
+
 static ind_expr cg__mm_all_tiles(const cg__mm_problem *p, const ind__variant *v) {
     const ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
     return ind_expr_mul(ind_expr_mul(rows, columns), p->batch);
 }
 
-/* Blocks along n, then along m, then the batch and, fastest, the blocks that share a tile. With many columns of tiles
-   the order is in stripes of up to 8 rows, column by column: resident blocks then read the fewest different rows and
-   columns. */
-static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
+/* Tiles along n, then along m, then the batch. With many columns of tiles the order is in stripes of up to 8 rows,
+   column by column: resident blocks then read the fewest different rows and columns. */
+static void cg__mm_tile_axes(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr tiles[3]) {
     ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
     const bool few = v->strategy == IND_STRATEGY_MATMUL_ROWS || v->strategy == IND_STRATEGY_MATMUL_PACKED;
     if (few && v->of.tile.m >= p->few_rows) rows = ind_int(columns.context, 1);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
-    blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
-    blocks[1] = cg__mm_tiles(rows, *stripe);
-    blocks[2] = ind__ok(v->of.tile.splits) ? ind_expr_mul(p->batch, v->of.tile.splits) : p->batch;
+    tiles[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
+    tiles[1] = cg__mm_tiles(rows, *stripe);
+    tiles[2] = p->batch;
+}
+
+/* The blocks of a launch. Those that share a tile are neighbours: in a cluster along x, else, and the clusters of a
+   tile, along z. If no tile is shared, the blocks of a cluster have different tiles. */
+static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
+    const ind__tile_plan *tile = &v->of.tile;
+    cg__mm_tile_axes(p, v, stripe, blocks);
+    if (!ind__ok(tile->splits)) return;
+    if (tile->cluster > 1) {
+        const ind_expr cluster = ind_int(tile->splits.context, tile->cluster);
+        const ind_expr wide = ind_expr_mul(blocks[0], ind_expr_min(tile->splits, cluster));
+        blocks[0] = ind_expr_mul(ind_expr_ceildiv(wide, cluster), cluster);
+    }
+    blocks[2] = ind_expr_mul(p->batch, cg__mm_groups(tile));
 }

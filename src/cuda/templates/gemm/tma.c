@@ -96,19 +96,21 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
 
-/* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. */
-static int cg__mm_strip_cols(int tile_n, int warps) {
-    return tile_n % 64 || warps > 8 ? 32 : 64;
+/* Columns of a strip: with 64, a row of 16-bit results is a whole line of 128 bytes. The slice of a block in a cluster
+   consists of whole strips. */
+static int cg__mm_strip_cols(int tile_n, int warps, int cluster) {
+    const int slice = cluster > 1 ? tile_n / cluster : tile_n;
+    if (cluster > 1 && slice % 32) return slice % 16 ? 8 : 16;
+    return slice % 64 || warps > 8 ? 32 : 64;
 }
 
-static int cg__mm_strip_bytes(int tile_n, int warps) {
-    return 8 * (cg__mm_strip_cols(tile_n, warps) + 8) * 4;
+static int cg__mm_strip_bytes(int tile_n, int warps, int cluster) {
+    return 8 * (cg__mm_strip_cols(tile_n, warps, cluster) + 8) * 4;
 }
 
 static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    (void)p;
     return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * 2 + 16) +
-           c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m);
+           c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m, c->cluster) + cg__mm_cluster_bytes(c, p);
 }
 
 /* ---- writing ---- */
@@ -142,7 +144,7 @@ static void cg__mm_begin_tiles(ind__writer *w, const cg__mm_problem *p) {
     } else {
         const char *splits = cg__divisor(w, w->variant->of.tile.splits);
         cg__begin(w, "for (unsigned share = blockIdx.x; share < tiles * %s; share += gridDim.x)", splits);
-        ind__textf(&w->code, "const unsigned split = share / tiles, tile = share - split * tiles;\n");
+        cg__mm_write_share(w);
         cg__mm_write_steps(w, p);
     }
     cg__mm_write_tile_of(w, p);
@@ -235,7 +237,9 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_boxes(w, p, &p->a, 'a');
     cg__mm_write_boxes(w, p, &p->b, 'b');
     cg__mm_write_next_stage(w);
-    for (int i = 0; i < 4; i++) cg__end(w);
+    for (int i = 0; i < 3; i++) cg__end(w);
+    cg__mm_wait_for_cluster(w);
+    cg__end(w);
 }
 
 /* The steps of k. A stage is given back one step later, when its products are complete. */
@@ -258,8 +262,9 @@ static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
 /* A tile: the steps of k, then the epilogue, strip by strip. */
 static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    const int cols = cg__mm_strip_cols(tile->n, tile->warps_m);
+    const int cols = cg__mm_strip_cols(tile->n, tile->warps_m, tile->cluster);
     const uint32_t store = cg__mm_rounded_store(w, p), load = store ? cg__mm_rounded_load(w, p) : 0;
+    cg__mm_write_strip_range(w, (store ? 1 : 2) * tile->n / cols);
     if (load) cg__mm_write_fetch(w, p, load, cols);
     cg__mm_write_tma_steps(w, p);
     cg__mm_write_warp_exchange(w);
@@ -268,11 +273,12 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
         return;
     }
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (int strip = 0; strip < %d; strip++)", 2 * tile->n / cols);
+    cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w),
+              cg__mm_end_strip(w, 2 * tile->n / cols));
     ind__textf(&w->code, "ind_strip_sums<%d>(sum, acc, strip);\n__syncwarp();\n", cols);
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16 + strip %% 2 * 8, first_n = tile_n + strip / 2 * %d;\n",
                cg__int(w), cols);
-    cg__mm_write_epilogue(w, p, &(cg__mm_area){8, cols, 32, "lane"});
+    cg__mm_write_epilogue(w, p, &(cg__mm_area){.rows = 8, .cols = cols, .threads = 32, .thread = "lane"});
     ind__textf(&w->code, "__syncwarp();\n");
     cg__end(w);
 }
@@ -282,7 +288,7 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const char *type = cg__int(w);
     const int in_a = tile->stages * tile->m * tile->k, in_b = tile->stages * tile->n * tile->k;
     const int strips = 2 * (in_a + in_b),
-              barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m);
+              barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m, tile->cluster);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, lane = threadIdx.x %% 32;\n");
@@ -305,13 +311,15 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     cg__end(w);
     ind__textf(&w->code, "if (threadIdx.x == %d) {\n    ind_map_prefetch(map_a);\n    ind_map_prefetch(map_b);\n}\n",
                tile->warps_m * 32);
+    cg__mm_begin_cluster(w, p, barriers + tile->stages * 16);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
     cg__mm_write_registers(w, false);
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
-               cg__mm_strip_bytes(tile->n, tile->warps_m) / 4);
+               cg__mm_strip_bytes(tile->n, tile->warps_m, tile->cluster) / 4);
     ind__textf(&w->code, "const int first_row = warp / 4 * 64;\n");
+    cg__mm_wait_for_cluster(w);
     cg__mm_begin_tiles(w, p);
     cg__mm_write_strips(w, p);
     cg__end(w);
@@ -324,11 +332,11 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
 /* ---- the template ---- */
 
 static const cg__mm_config cg__mm_tma_configs[] = {
-    {256, 128, 64, 16, 1, 4, 112, 1}, {192, 128, 64, 12, 1, 5, 160, 1}, {128, 256, 64, 8, 1, 4, 240, 1},
-    {128, 224, 64, 8, 1, 4, 240, 1},  {128, 192, 64, 8, 1, 4, 240, 1},  {128, 160, 64, 8, 1, 5, 240, 1},
-    {128, 128, 64, 8, 1, 6, 240, 1},  {128, 96, 64, 8, 1, 7, 240, 1},   {128, 64, 64, 8, 1, 8, 240, 1},
-    {64, 256, 64, 4, 1, 5, 255, 1},   {64, 192, 64, 4, 1, 6, 255, 1},   {64, 128, 64, 4, 1, 8, 255, 1},
-    {64, 64, 64, 4, 1, 12, 255, 1},
+    {256, 128, 64, 16, 1, 4, 112, 1, 0}, {192, 128, 64, 12, 1, 5, 160, 1, 0}, {128, 256, 64, 8, 1, 4, 240, 1, 0},
+    {128, 224, 64, 8, 1, 4, 240, 1, 0},  {128, 192, 64, 8, 1, 4, 240, 1, 0},  {128, 160, 64, 8, 1, 5, 240, 1, 0},
+    {128, 128, 64, 8, 1, 6, 240, 1, 0},  {128, 96, 64, 8, 1, 7, 240, 1, 0},   {128, 64, 64, 8, 1, 8, 240, 1, 0},
+    {64, 256, 64, 4, 1, 5, 255, 1, 0},   {64, 192, 64, 4, 1, 6, 255, 1, 0},   {64, 128, 64, 4, 1, 8, 255, 1, 0},
+    {64, 64, 64, 4, 1, 12, 255, 1, 0},
 };
 
 static const char *cg__mm_tma_match(const cg__mm_problem *p, const ind_target *t) {
@@ -344,6 +352,12 @@ static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t de
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
     return p->b.k_major || c->tile_n % 64 == 0;
+}
+
+/* The slices of a cluster are of whole fragments of 8 columns. Their sums take the memory of some stages. */
+static bool cg__mm_tma_fit_cluster(cg__mm_config *c, const cg__mm_problem *p, const ind_target *t) {
+    while (c->stages > 3 && cg__mm_tma_bytes(c, p) > t->shared_per_block) c->stages--;
+    return c->tile_n % (8 * c->cluster) == 0 && cg__mm_tma_bytes(c, p) <= t->shared_per_block;
 }
 
 static int cg__mm_tma_threads(const cg__mm_config *c) {
@@ -362,4 +376,5 @@ static const cg__mm_template cg__mm_tma = {.strategy = IND_STRATEGY_MATMUL_TMA,
                                            .alignment = 1024,
                                            .persistent = true,
                                            .body = cg__mm_write_tma,
+                                           .fit_cluster = cg__mm_tma_fit_cluster,
                                            .functions = cg__mm_write_wgmma};
