@@ -164,9 +164,10 @@ extern "C" {
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
     X(computed_instructions, 12, "instructions per computed weight of a product of one or two rows",                   \
       "i8 with a scale per column, 14336 x 4096: 51 us, H100")                                                         \
-    X(unpack_instructions, 32, "the same for an element of a packed format", "PTX of 14 formats, 166 to 272 per 8")   \
-    X(packed_instructions, 30, "instructions per 8 packed weights of a product of up to 8 rows", "SASS of 8 formats, 19 to 38") \
-    X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")     \
+    X(unpack_instructions, 32, "the same for an element of a packed format", "PTX of 14 formats, 166 to 272 per 8")    \
+    X(packed_instructions, 30, "instructions per 8 packed weights of a product of up to 8 rows",                       \
+      "SASS of 8 formats, 19 to 38")                                                                                   \
+    X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")    \
     X(product_exchange, 4500, "cycles of an exchange of sums between blocks, besides moving them",                     \
       "60 timings of 13 products, H100")                                                                               \
     X(product_cluster, 1200, "cycles of an exchange of sums in a cluster, besides sending them",                       \
@@ -10164,13 +10165,13 @@ typedef struct cg__mm_operand {
 
 /* Packed weights, as b; see packed.c. LOADs: 0: none. */
 typedef struct cg__mm_packed {
-    int format;              /* ind__quantised, or IND__NUM_QUANTISED for i8 */
-    int group;               /* elements per scale, if scales have a tensor of their own */
-    int elements, bytes;     /* of a block */
-    uint32_t load;           /* of the first byte of a block */
-    uint32_t scale, zero;    /* of the element's scale and zero point */
-    uint32_t factor;         /* value that a column's sums are multiplied by */
-    ind__tensor_map map;     /* of the bytes */
+    int format;           /* ind__quantised, or IND__NUM_QUANTISED for i8 */
+    int group;            /* elements per scale, if scales have a tensor of their own */
+    int elements, bytes;  /* of a block */
+    uint32_t load;        /* of the first byte of a block */
+    uint32_t scale, zero; /* of the element's scale and zero point */
+    uint32_t factor;      /* value that a column's sums are multiplied by */
+    ind__tensor_map map;  /* of the bytes */
 } cg__mm_packed;
 
 typedef struct cg__mm_problem {
@@ -11723,8 +11724,10 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
                                  .map = &p->packed->map,
                                  .part = 1};
     if (w->variant->strategy != IND_STRATEGY_MATMUL_TMA) return (ind__kernel_arg){0};
-    return (ind__kernel_arg){
-        .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, i ? p->b.load : p->a.load)->source, .map = p->map[i], .part = (uint32_t)i};
+    return (ind__kernel_arg){.kind = IND__ARG_TENSOR_MAP,
+                             .buffer = cg__inst(w, i ? p->b.load : p->a.load)->source,
+                             .map = p->map[i],
+                             .part = (uint32_t)i};
 }
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */
@@ -12677,10 +12680,10 @@ static const char *cg__mm_packed_value(const ind__writer *w, const cg__mm_proble
     const int64_t groups = cg__packed_formats[b->format].step / b->group;
     const bool vector = b->format != IND__QUANTISED_INT4;
     if (!cg__mm_packed_beside(w, p, b, b->scale, vector ? groups : 1)) return "the scales are no rows along k";
-    if (inst->arg[3] && (!cg__mm_packed_beside(w, p, b, b->zero, 1) || ind_dtype_bytes(cg__memory_dtype(w, b->zero)) > 1))
+    if (inst->arg[3] &&
+        (!cg__mm_packed_beside(w, p, b, b->zero, 1) || ind_dtype_bytes(cg__memory_dtype(w, b->zero)) > 1))
         return "the zero points are no rows of 8-bit integers along k";
-    return ind_known_multiple(p->size_k, cg__packed_formats[b->format].step) ? NULL
-                                                                            : "its depth is no multiple of 256";
+    return ind_known_multiple(p->size_k, cg__packed_formats[b->format].step) ? NULL : "its depth is no multiple of 256";
 }
 
 /* Sets p->packed, or p->no_packed, the reason why there is none. */
@@ -12712,11 +12715,11 @@ static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
 
 /* Rows along n (warps_n x 16), warps along k in warps_m. `fit` sets rows and registers. */
 static const cg__mm_config cg__mm_packed_configs[] = {
-    {1, 112, 8, 4, 7, 2, 0, 1}, {1, 112, 8, 3, 7, 2, 0, 1}, {1, 112, 8, 2, 7, 2, 0, 1},
-    {1, 128, 8, 4, 8, 2, 0, 1}, {1, 128, 8, 2, 8, 3, 0, 1}, {1, 128, 8, 2, 8, 2, 0, 1},
-    {1, 64, 8, 4, 4, 2, 0, 1},  {1, 64, 8, 2, 4, 2, 0, 1},  {1, 32, 8, 8, 2, 2, 0, 1},
-    {1, 112, 8, 1, 7, 2, 0, 1}, {1, 128, 8, 1, 8, 2, 0, 1}, {1, 64, 8, 1, 4, 2, 0, 1},
-    {1, 32, 8, 4, 2, 2, 0, 1},  {1, 48, 8, 8, 3, 2, 0, 1},  {1, 16, 8, 8, 1, 2, 0, 1},
+    {1, 112, 8, 4, 7, 2, 0, 1, 0}, {1, 112, 8, 3, 7, 2, 0, 1, 0}, {1, 112, 8, 2, 7, 2, 0, 1, 0},
+    {1, 128, 8, 4, 8, 2, 0, 1, 0}, {1, 128, 8, 2, 8, 3, 0, 1, 0}, {1, 128, 8, 2, 8, 2, 0, 1, 0},
+    {1, 64, 8, 4, 4, 2, 0, 1, 0},  {1, 64, 8, 2, 4, 2, 0, 1, 0},  {1, 32, 8, 8, 2, 2, 0, 1, 0},
+    {1, 112, 8, 1, 7, 2, 0, 1, 0}, {1, 128, 8, 1, 8, 2, 0, 1, 0}, {1, 64, 8, 1, 4, 2, 0, 1, 0},
+    {1, 32, 8, 4, 2, 2, 0, 1, 0},  {1, 48, 8, 8, 3, 2, 0, 1, 0},  {1, 16, 8, 8, 1, 2, 0, 1, 0},
 };
 
 static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
@@ -12741,7 +12744,8 @@ static int64_t cg__mm_packed_ring(const cg__mm_problem *p, int warps, int stages
 /* Elements of k of which a is in shared memory: all, or as many steps of all warps as fit. */
 static int64_t cg__mm_packed_depth(const cg__mm_problem *p, int rows, int warps_m, int warps_n, int stages,
                                    int64_t shared) {
-    const int64_t step = cg__mm_packed_step(p->packed), left = shared - cg__mm_packed_ring(p, warps_m * warps_n, stages);
+    const int64_t step = cg__mm_packed_step(p->packed),
+                  left = shared - cg__mm_packed_ring(p, warps_m * warps_n, stages);
     int64_t k = 0;
     (void)ind_expr_is_int(p->size_k, &k);
     const int64_t all = (k + step - 1) / step * step, round = step * warps_m;
@@ -12776,8 +12780,8 @@ static bool cg__mm_packed_allows(const cg__mm_config *c, const cg__mm_problem *p
     return fits && cg__mm_packed_threads(c) * c->registers <= 65536 && cg__mm_packed_threads(c) <= 1024;
 }
 
-/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or dequantises and multiplies
-   it; then a, which every block copies to shared memory. */
+/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or dequantises and
+   multiplies it; then a, which every block copies to shared memory. */
 static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                  const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
@@ -12791,8 +12795,7 @@ static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem 
     const double issue = elements * (t->packed_instructions + 4 * (tiles - 1)) / 8 / 128;
     const double busy = warps < t->packed_warps ? warps / t->packed_warps : 1;
     const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate, multiply = issue / busy;
-    return (read > multiply ? read : multiply) + copies +
-           (t->product_start + t->product_latency) * ceil(per_sm / fit);
+    return (read > multiply ? read : multiply) + copies + (t->product_start + t->product_latency) * ceil(per_sm / fit);
 }
 
 /* The variant needs the map of the bytes. */
@@ -12808,8 +12811,11 @@ static const char *cg__mm_packed_type(ind__writer *w, const cg__mm_packed *b) {
     const char *type = cg__packed_formats[b->format].type;
     if (b->format != IND__QUANTISED_INT4) return type;
     const ind_dtype scale = cg__memory_dtype(w, b->scale);
-    return cg__string(w, "%s<%d, %d, %s>", type, scale == IND_F32 ? 4 : scale == IND_F16 ? 2 : 1, b->group,
-                      b->zero ? cg__types[cg__memory_dtype(w, b->zero)].memory : "int");
+    return cg__string(w, "%s<%d, %d, %s>", type,
+                      scale == IND_F32   ? 4
+                      : scale == IND_F16 ? 2
+                                         : 1,
+                      b->group, b->zero ? cg__types[cg__memory_dtype(w, b->zero)].memory : "int");
 }
 
 /* One tensor of scales or zero points: its row as bytes. */
@@ -12910,15 +12916,15 @@ static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
 }
 
 static const cg__mm_template cg__mm_packed_rows = {.strategy = IND_STRATEGY_MATMUL_PACKED,
-                                                       .match = cg__mm_packed_match,
-                                                       MM_CONFIGS(cg__mm_packed_configs),
-                                                       .fit = cg__mm_packed_fit,
-                                                       .allows = cg__mm_packed_allows,
-                                                       .threads = cg__mm_packed_threads,
-                                                       .tile_bytes = cg__mm_packed_bytes,
-                                                       .cost = cg__mm_packed_cost,
-                                                       .alignment = 128,
-                                                       .main_loop = cg__mm_packed_main_loop};
+                                                   .match = cg__mm_packed_match,
+                                                   MM_CONFIGS(cg__mm_packed_configs),
+                                                   .fit = cg__mm_packed_fit,
+                                                   .allows = cg__mm_packed_allows,
+                                                   .threads = cg__mm_packed_threads,
+                                                   .tile_bytes = cg__mm_packed_bytes,
+                                                   .cost = cg__mm_packed_cost,
+                                                   .alignment = 128,
+                                                   .main_loop = cg__mm_packed_main_loop};
 
 /* ================================================================================= src/cuda/templates/gemm/choose.c */
 /* ---- the choice of a vector width ---- */
@@ -12971,8 +12977,8 @@ static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
 /* ---- the plan ---- */
 
 /* The templates, in the order in which they are asked. */
-static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_packed_rows, &cg__mm_rows, &cg__mm_tma, &cg__mm_wgmma, &cg__mm_mma,
-                                                          &cg__mm_fma};
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_packed_rows, &cg__mm_rows, &cg__mm_tma,
+                                                          &cg__mm_wgmma,       &cg__mm_mma,  &cg__mm_fma};
 #define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
 
 static const cg__mm_template *cg__mm_template_of(ind_strategy s) {

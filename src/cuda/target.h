@@ -69,9 +69,10 @@
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
     X(computed_instructions, 12, "instructions per computed weight of a product of one or two rows",                   \
       "i8 with a scale per column, 14336 x 4096: 51 us, H100")                                                         \
-    X(unpack_instructions, 32, "the same for an element of a packed format", "PTX of 14 formats, 166 to 272 per 8")   \
-    X(packed_instructions, 30, "instructions per 8 packed weights of a product of up to 8 rows", "SASS of 8 formats, 19 to 38") \
-    X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")     \
+    X(unpack_instructions, 32, "the same for an element of a packed format", "PTX of 14 formats, 166 to 272 per 8")    \
+    X(packed_instructions, 30, "instructions per 8 packed weights of a product of up to 8 rows",                       \
+      "SASS of 8 formats, 19 to 38")                                                                                   \
+    X(packed_warps, 28, "warps of an SM that keep its units busy with packed weights", "14 to 28 warps, 8 formats")    \
     X(product_exchange, 4500, "cycles of an exchange of sums between blocks, besides moving them",                     \
       "60 timings of 13 products, H100")                                                                               \
     X(product_cluster, 1200, "cycles of an exchange of sums in a cluster, besides sending them",                       \

@@ -125,10 +125,10 @@ static const char *cg__mm_packed_value(const ind__writer *w, const cg__mm_proble
     const int64_t groups = cg__packed_formats[b->format].step / b->group;
     const bool vector = b->format != IND__QUANTISED_INT4;
     if (!cg__mm_packed_beside(w, p, b, b->scale, vector ? groups : 1)) return "the scales are no rows along k";
-    if (inst->arg[3] && (!cg__mm_packed_beside(w, p, b, b->zero, 1) || ind_dtype_bytes(cg__memory_dtype(w, b->zero)) > 1))
+    if (inst->arg[3] &&
+        (!cg__mm_packed_beside(w, p, b, b->zero, 1) || ind_dtype_bytes(cg__memory_dtype(w, b->zero)) > 1))
         return "the zero points are no rows of 8-bit integers along k";
-    return ind_known_multiple(p->size_k, cg__packed_formats[b->format].step) ? NULL
-                                                                            : "its depth is no multiple of 256";
+    return ind_known_multiple(p->size_k, cg__packed_formats[b->format].step) ? NULL : "its depth is no multiple of 256";
 }
 
 /* Sets p->packed, or p->no_packed, the reason why there is none. */
@@ -160,11 +160,11 @@ static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
 
 /* Rows along n (warps_n x 16), warps along k in warps_m. `fit` sets rows and registers. */
 static const cg__mm_config cg__mm_packed_configs[] = {
-    {1, 112, 8, 4, 7, 2, 0, 1}, {1, 112, 8, 3, 7, 2, 0, 1}, {1, 112, 8, 2, 7, 2, 0, 1},
-    {1, 128, 8, 4, 8, 2, 0, 1}, {1, 128, 8, 2, 8, 3, 0, 1}, {1, 128, 8, 2, 8, 2, 0, 1},
-    {1, 64, 8, 4, 4, 2, 0, 1},  {1, 64, 8, 2, 4, 2, 0, 1},  {1, 32, 8, 8, 2, 2, 0, 1},
-    {1, 112, 8, 1, 7, 2, 0, 1}, {1, 128, 8, 1, 8, 2, 0, 1}, {1, 64, 8, 1, 4, 2, 0, 1},
-    {1, 32, 8, 4, 2, 2, 0, 1},  {1, 48, 8, 8, 3, 2, 0, 1},  {1, 16, 8, 8, 1, 2, 0, 1},
+    {1, 112, 8, 4, 7, 2, 0, 1, 0}, {1, 112, 8, 3, 7, 2, 0, 1, 0}, {1, 112, 8, 2, 7, 2, 0, 1, 0},
+    {1, 128, 8, 4, 8, 2, 0, 1, 0}, {1, 128, 8, 2, 8, 3, 0, 1, 0}, {1, 128, 8, 2, 8, 2, 0, 1, 0},
+    {1, 64, 8, 4, 4, 2, 0, 1, 0},  {1, 64, 8, 2, 4, 2, 0, 1, 0},  {1, 32, 8, 8, 2, 2, 0, 1, 0},
+    {1, 112, 8, 1, 7, 2, 0, 1, 0}, {1, 128, 8, 1, 8, 2, 0, 1, 0}, {1, 64, 8, 1, 4, 2, 0, 1, 0},
+    {1, 32, 8, 4, 2, 2, 0, 1, 0},  {1, 48, 8, 8, 3, 2, 0, 1, 0},  {1, 16, 8, 8, 1, 2, 0, 1, 0},
 };
 
 static const char *cg__mm_packed_match(const cg__mm_problem *p, const ind_target *t) {
@@ -189,7 +189,8 @@ static int64_t cg__mm_packed_ring(const cg__mm_problem *p, int warps, int stages
 /* Elements of k of which a is in shared memory: all, or as many steps of all warps as fit. */
 static int64_t cg__mm_packed_depth(const cg__mm_problem *p, int rows, int warps_m, int warps_n, int stages,
                                    int64_t shared) {
-    const int64_t step = cg__mm_packed_step(p->packed), left = shared - cg__mm_packed_ring(p, warps_m * warps_n, stages);
+    const int64_t step = cg__mm_packed_step(p->packed),
+                  left = shared - cg__mm_packed_ring(p, warps_m * warps_n, stages);
     int64_t k = 0;
     (void)ind_expr_is_int(p->size_k, &k);
     const int64_t all = (k + step - 1) / step * step, round = step * warps_m;
@@ -224,8 +225,8 @@ static bool cg__mm_packed_allows(const cg__mm_config *c, const cg__mm_problem *p
     return fits && cg__mm_packed_threads(c) * c->registers <= 65536 && cg__mm_packed_threads(c) <= 1024;
 }
 
-/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or dequantises and multiplies
-   it; then a, which every block copies to shared memory. */
+/* Estimated cycles: those of the busiest SM. It reads b at its share of the memory's rate, or dequantises and
+   multiplies it; then a, which every block copies to shared memory. */
 static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
                                  const ind_target *target) {
     const ind_thresholds *t = &target->thresholds;
@@ -239,8 +240,7 @@ static double cg__mm_packed_cost(const cg__mm_template *x, const cg__mm_problem 
     const double issue = elements * (t->packed_instructions + 4 * (tiles - 1)) / 8 / 128;
     const double busy = warps < t->packed_warps ? warps / t->packed_warps : 1;
     const double copies = per_sm * c->tile_m * k * 2 / t->product_l2_rate, multiply = issue / busy;
-    return (read > multiply ? read : multiply) + copies +
-           (t->product_start + t->product_latency) * ceil(per_sm / fit);
+    return (read > multiply ? read : multiply) + copies + (t->product_start + t->product_latency) * ceil(per_sm / fit);
 }
 
 /* The variant needs the map of the bytes. */
@@ -256,8 +256,11 @@ static const char *cg__mm_packed_type(ind__writer *w, const cg__mm_packed *b) {
     const char *type = cg__packed_formats[b->format].type;
     if (b->format != IND__QUANTISED_INT4) return type;
     const ind_dtype scale = cg__memory_dtype(w, b->scale);
-    return cg__string(w, "%s<%d, %d, %s>", type, scale == IND_F32 ? 4 : scale == IND_F16 ? 2 : 1, b->group,
-                      b->zero ? cg__types[cg__memory_dtype(w, b->zero)].memory : "int");
+    return cg__string(w, "%s<%d, %d, %s>", type,
+                      scale == IND_F32   ? 4
+                      : scale == IND_F16 ? 2
+                                         : 1,
+                      b->group, b->zero ? cg__types[cg__memory_dtype(w, b->zero)].memory : "int");
 }
 
 /* One tensor of scales or zero points: its row as bytes. */
@@ -358,12 +361,12 @@ static void cg__mm_packed_main_loop(ind__writer *w, const cg__mm_problem *p) {
 }
 
 static const cg__mm_template cg__mm_packed_rows = {.strategy = IND_STRATEGY_MATMUL_PACKED,
-                                                       .match = cg__mm_packed_match,
-                                                       MM_CONFIGS(cg__mm_packed_configs),
-                                                       .fit = cg__mm_packed_fit,
-                                                       .allows = cg__mm_packed_allows,
-                                                       .threads = cg__mm_packed_threads,
-                                                       .tile_bytes = cg__mm_packed_bytes,
-                                                       .cost = cg__mm_packed_cost,
-                                                       .alignment = 128,
-                                                       .main_loop = cg__mm_packed_main_loop};
+                                                   .match = cg__mm_packed_match,
+                                                   MM_CONFIGS(cg__mm_packed_configs),
+                                                   .fit = cg__mm_packed_fit,
+                                                   .allows = cg__mm_packed_allows,
+                                                   .threads = cg__mm_packed_threads,
+                                                   .tile_bytes = cg__mm_packed_bytes,
+                                                   .cost = cg__mm_packed_cost,
+                                                   .alignment = 128,
+                                                   .main_loop = cg__mm_packed_main_loop};

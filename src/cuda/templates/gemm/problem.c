@@ -26,13 +26,13 @@ typedef struct cg__mm_operand {
 
 /* Packed weights, as b; see packed.c. LOADs: 0: none. */
 typedef struct cg__mm_packed {
-    int format;              /* ind__quantised, or IND__NUM_QUANTISED for i8 */
-    int group;               /* elements per scale, if scales have a tensor of their own */
-    int elements, bytes;     /* of a block */
-    uint32_t load;           /* of the first byte of a block */
-    uint32_t scale, zero;    /* of the element's scale and zero point */
-    uint32_t factor;         /* value that a column's sums are multiplied by */
-    ind__tensor_map map;     /* of the bytes */
+    int format;           /* ind__quantised, or IND__NUM_QUANTISED for i8 */
+    int group;            /* elements per scale, if scales have a tensor of their own */
+    int elements, bytes;  /* of a block */
+    uint32_t load;        /* of the first byte of a block */
+    uint32_t scale, zero; /* of the element's scale and zero point */
+    uint32_t factor;      /* value that a column's sums are multiplied by */
+    ind__tensor_map map;  /* of the bytes */
 } cg__mm_packed;
 
 typedef struct cg__mm_problem {

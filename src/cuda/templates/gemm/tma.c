@@ -90,8 +90,10 @@ static ind__kernel_arg cg__tensor_map(const ind__writer *w, int i) {
                                  .map = &p->packed->map,
                                  .part = 1};
     if (w->variant->strategy != IND_STRATEGY_MATMUL_TMA) return (ind__kernel_arg){0};
-    return (ind__kernel_arg){
-        .kind = IND__ARG_TENSOR_MAP, .buffer = cg__inst(w, i ? p->b.load : p->a.load)->source, .map = p->map[i], .part = (uint32_t)i};
+    return (ind__kernel_arg){.kind = IND__ARG_TENSOR_MAP,
+                             .buffer = cg__inst(w, i ? p->b.load : p->a.load)->source,
+                             .map = p->map[i],
+                             .part = (uint32_t)i};
 }
 
 /* ---- shared memory: stages of a, stages of b, the strips of the warps, the mbarriers ---- */

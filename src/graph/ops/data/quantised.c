@@ -385,9 +385,9 @@ static ind_value graph__lower_dequantise(ind_ops *o, const ind_expr *index, int 
     p.i = ind_expr_mod(k, elements);
     const int64_t group = f == IND__QUANTISED_INT4 ? l->node->attr[2].i : format->elements;
     ind_value scale = {0}, zero = {0};
-    ind_value v = format->scaled ? graph__packed_separate(&p, f, ind_expr_floordiv(k, ind_int(l->context, group)),
-                                                          &scale, &zero)
-                                 : graph__packed_whole(&p, f);
+    ind_value v = format->scaled
+                      ? graph__packed_separate(&p, f, ind_expr_floordiv(k, ind_int(l->context, group)), &scale, &zero)
+                      : graph__packed_whole(&p, f);
     v = ind__op_packed(o, v, graph__packed_byte(&p, 0, graph__packed_int(&p, 0)), scale, zero, f, group);
     if (f == IND__QUANTISED_NVFP4 && graph__packed_has(&p, 3))
         v = ind_op_mul(o, v, graph__lower_operand_as(o, l, 3, p.index, 0, IND_F32));
