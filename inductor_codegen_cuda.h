@@ -155,6 +155,8 @@ extern "C" {
     X(mma_rate, 800, "mma.sync products: multiply-adds per cycle and SM",                                              \
       "480 timings of 16 products, 30 configurations")                                                                 \
     X(wgmma_rate, 2048, "wgmma products: multiply-adds per cycle and SM", "data sheet of the H200")                    \
+    X(byte_speed, 2, "rate of tensor cores with 8-bit operands, times that with 16 bits",                              \
+      "data sheets of all devices")                                                                                    \
     X(product_l2_rate, 60, "bytes per cycle and SM from the L2, all SMs at once", "480 timings of 16 products")        \
     X(product_shared_rate, 128, "bytes per cycle and SM of shared memory", "32 banks of 4 bytes")                      \
     X(product_busy, 85, "percent of the time in which the busiest unit of a product works",                            \
@@ -1978,6 +1980,65 @@ static const char *const cg__prelude_MMA_BF16[] = {
     "#endif\n",
     NULL,
 };
+static const char *const cg__prelude_MMA_HALVES[] = {
+    "// The mma.sync of 16-bit operands.\n",
+    "template <bool BF16> struct ind_mma_halves {\n",
+    "    static IND_INLINE void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n",
+    "        if (BF16) {\n",
+    "            ind_mma_bf16(c, a, b);\n",
+    "        } else {\n",
+    "            ind_mma_f16(c, a, b);\n",
+    "        }\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_MMA_BYTES[] = {
+    "#ifndef IND_EMULATION\n",
+    "#define IND_MMA_F8(A, B)                                                                                               \\\n",
+    "    asm volatile(\"mma.sync.aligned.m16n8k32.row.col.f32.\" A \".\" B \".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, \"          \\\n",
+    "                 \"{%8, %9}, {%0, %1, %2, %3};\"                                                                         \\\n",
+    "                 : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3])                                                      \\\n",
+    "                 : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]))\n",
+    "template <bool A_E5M2, bool B_E5M2>\n",
+    "static IND_INLINE void ind_mma_f8(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n",
+    "    if constexpr (A_E5M2 && B_E5M2) {\n",
+    "        IND_MMA_F8(\"e5m2\", \"e5m2\");\n",
+    "    } else if constexpr (A_E5M2) {\n",
+    "        IND_MMA_F8(\"e5m2\", \"e4m3\");\n",
+    "    } else if constexpr (B_E5M2) {\n",
+    "        IND_MMA_F8(\"e4m3\", \"e5m2\");\n",
+    "    } else {\n",
+    "        IND_MMA_F8(\"e4m3\", \"e4m3\");\n",
+    "    }\n",
+    "}\n",
+    "static IND_INLINE void ind_mma_s8(unsigned (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n",
+    "    asm volatile(\"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, \"\n",
+    "                 \"{%8, %9}, {%0, %1, %2, %3};\"\n",
+    "                 : \"+r\"(c[0]), \"+r\"(c[1]), \"+r\"(c[2]), \"+r\"(c[3])\n",
+    "                 : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]));\n",
+    "}\n",
+    "#endif\n",
+    "// The mma.sync of 8-bit operands: floats with sums in f32, or i8. The lanes have the bytes that they would have of half as\n",
+    "// many 16-bit elements.\n",
+    "template <bool A_E5M2, bool B_E5M2> struct ind_mma_bytes {\n",
+    "    static IND_INLINE void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n",
+    "        ind_mma_f8<A_E5M2, B_E5M2>(c, a, b);\n",
+    "    }\n",
+    "    static IND_INLINE void multiply(unsigned (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n",
+    "        ind_mma_s8(c, a, b);\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PROMOTE[] = {
+    "// Adds sums that tensor cores have rounded.\n",
+    "template <int N> static IND_INLINE void ind_promote(float (&acc)[N][4], const float (&part)[N][4]) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < N * 4; i++) acc[i / 4][i % 4] += part[i / 4][i % 4];\n",
+    "}\n",
+    NULL,
+};
 static const char *const cg__prelude_HALF_TILE[] = {
     "// Offset of 8 adjacent 16-bit elements in a shared tile of ROWS rows of COLS elements. The tile consists of panels of 64\n",
     "// columns. The chunks of a panel's row are permuted: one phase of ldmatrix reads 8 rows from 8 different groups of 4\n",
@@ -1990,15 +2051,15 @@ static const char *const cg__prelude_HALF_TILE[] = {
     NULL,
 };
 static const char *const cg__prelude_TILE_COPY[] = {
-    "// Bytes to copy of 8 adjacent elements if `left` of them are before the edge.\n",
-    "static IND_INLINE int ind_chunk_bytes(long long left) {\n",
-    "    return left >= 8 ? 16 : left > 0 ? (int)left * 2 : 0;\n",
+    "// Bytes to copy of N adjacent elements, 16 bytes, if `left` of them are before the edge.\n",
+    "template <int N> static IND_INLINE int ind_chunk_bytes(long long left) {\n",
+    "    return left >= N ? 16 : left > 0 ? (int)left * (16 / N) : 0;\n",
     "}\n",
     "// Starts the copy of a tile. A thread copies one chunk of every THREADS / (COLS / 8)-th row, from from[at[0]],\n",
     "// from[at[1]], ... It copies `bytes` of each chunk and sets the rest to zero. Rows from num_rows on, and rows whose bit in\n",
     "// `in` is 0, are set to zero.\n",
-    "template <int ROWS, int COLS, int THREADS, typename Index, int N>\n",
-    "static IND_INLINE void ind_tile_copy(unsigned short *tile, const unsigned short *from, const Index (&at)[N],\n",
+    "template <int ROWS, int COLS, int THREADS, typename T, typename Index, int N>\n",
+    "static IND_INLINE void ind_tile_copy(unsigned short *tile, const T *from, const Index (&at)[N],\n",
     "                                                     long long num_rows, int bytes, unsigned in) {\n",
     "    constexpr int APART = THREADS / (COLS / 8), W = COLS > 64 ? 64 : COLS;\n",
     "    const int first = threadIdx.x / (COLS / 8), chunk = threadIdx.x % (COLS / 8);\n",
@@ -2062,8 +2123,8 @@ static const char *const cg__prelude_MMA_TILE[] = {
     "}\n",
     "// acc += A[m.., TK] * B[TK, n..] of one pair of tiles, for the warp's 16 MI x 8 NI block at (m, n). The next 16 values of\n",
     "// k are loaded into registers while the current ones are multiplied.\n",
-    "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, int MI, int NI>\n",
-    "static IND_INLINE void ind_mma_tile(float (&acc)[MI][NI][4], const unsigned short *tile_a,\n",
+    "template <typename MMA, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, typename T, int MI, int NI>\n",
+    "static IND_INLINE void ind_mma_tile(T (&acc)[MI][NI][4], const unsigned short *tile_a,\n",
     "                                                    const unsigned short *tile_b, int m, int n) {\n",
     "    unsigned a[2][MI][4], b[2][NI / 2][4];\n",
     "    _Pragma(\"unroll\")\n",
@@ -2077,11 +2138,7 @@ static const char *const cg__prelude_MMA_TILE[] = {
     "        for (int ij = 0; ij < MI * NI && k > 0; ij++) {\n",
     "            const int i = ij / NI, j = ij % NI;\n",
     "            const unsigned pair[2] = {b[use][j / 2][j % 2 * 2], b[use][j / 2][j % 2 * 2 + 1]};\n",
-    "            if (BF16) {\n",
-    "                ind_mma_bf16(acc[i][j], a[use][i], pair);\n",
-    "            } else {\n",
-    "                ind_mma_f16(acc[i][j], a[use][i], pair);\n",
-    "            }\n",
+    "            MMA::multiply(acc[i][j], a[use][i], pair);\n",
     "        }\n",
     "    }\n",
     "}\n",
@@ -2105,6 +2162,13 @@ static const char *const cg__prelude_WGMMA[] = {
     "    if (N == 0) {\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int i = 0; i < NI * 4; i++) asm volatile(\"\" : \"+f\"(c[i / 4][i % 4]) :: \"memory\");\n",
+    "    }\n",
+    "}\n",
+    "template <int N, int NI> static IND_INLINE void ind_wgmma_wait(unsigned (&c)[NI][4]) {\n",
+    "    asm volatile(\"wgmma.wait_group.sync.aligned %0;\" :: \"n\"(N) : \"memory\");\n",
+    "    if (N == 0) {\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < NI * 4; i++) asm volatile(\"\" : \"+r\"(c[i / 4][i % 4]) :: \"memory\");\n",
     "    }\n",
     "}\n",
     "// Makes this thread's writes to shared memory visible to wgmma.\n",
@@ -2251,15 +2315,15 @@ static const char *const cg__prelude_ADD_SUMS[] = {
 };
 static const char *const cg__prelude_ADD_FRAGMENTS[] = {
     "// The same for the accumulators of a warp; `part` numbers the warps of all tiles.\n",
-    "template <int NI>\n",
-    "static IND_INLINE bool ind_add_fragments(float (&acc)[NI][4], float *partials, unsigned *counters, unsigned part, unsigned split,\n",
+    "template <int NI, typename T>\n",
+    "static IND_INLINE bool ind_add_fragments(T (&acc)[NI][4], T *partials, unsigned *counters, unsigned part, unsigned split,\n",
     "                                         unsigned splits) {\n",
     "    if (splits == 1) return true;\n",
-    "    float *const all = partials + (long long)part * splits * (NI * 128) + (threadIdx.x & 31) * 4;\n",
-    "    ind_vec<float, 4> total[NI];\n",
+    "    T *const all = partials + (long long)part * splits * (NI * 128) + (threadIdx.x & 31) * 4;\n",
+    "    ind_vec<T, 4> total[NI];\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int i = 0; i < NI; i++)\n",
-    "        ind_store(all + (long long)split * (NI * 128) + i * 128, ind_vec<float, 4>{{acc[i][0], acc[i][1], acc[i][2], acc[i][3]}});\n",
+    "        ind_store(all + (long long)split * (NI * 128) + i * 128, ind_vec<T, 4>{{acc[i][0], acc[i][1], acc[i][2], acc[i][3]}});\n",
     "    if (!ind_last_warp(counters + part, splits)) return false;\n",
     "    ind_add_parts<(NI <= 8 ? 32 / NI : 1), NI, 128>(total, all, NI * 128, splits);\n",
     "    _Pragma(\"unroll\")\n",
@@ -2355,15 +2419,15 @@ static const char *const cg__prelude_ADD_SLICES[] = {
 };
 static const char *const cg__prelude_MMA_SUMS[] = {
     "// Writes the warp's accumulators into the tile of sums at (m, n).\n",
-    "template <int TN, int MI, int NI>\n",
-    "static IND_INLINE void ind_mma_sums(float *sum, const float (&acc)[MI][NI][4], int m, int n) {\n",
+    "template <int TN, typename T, int MI, int NI>\n",
+    "static IND_INLINE void ind_mma_sums(T *sum, const T (&acc)[MI][NI][4], int m, int n) {\n",
     "    const int lane = threadIdx.x & 31;\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int ij = 0; ij < MI * NI; ij++) {\n",
     "        const int i = ij / NI, j = ij % NI;\n",
-    "        float *const at = sum + ind_sum_at<TN>(m + i * 16 + (lane >> 2), n + j * 8 + (lane & 3) * 2);\n",
-    "        ind_store(at, ind_vec<float, 2>{{acc[i][j][0], acc[i][j][1]}});\n",
-    "        ind_store(at + 8 * (TN + 8), ind_vec<float, 2>{{acc[i][j][2], acc[i][j][3]}});\n",
+    "        T *const at = sum + ind_sum_at<TN>(m + i * 16 + (lane >> 2), n + j * 8 + (lane & 3) * 2);\n",
+    "        ind_store(at, ind_vec<T, 2>{{acc[i][j][0], acc[i][j][1]}});\n",
+    "        ind_store(at + 8 * (TN + 8), ind_vec<T, 2>{{acc[i][j][2], acc[i][j][3]}});\n",
     "    }\n",
     "}\n",
     NULL,
@@ -2371,7 +2435,7 @@ static const char *const cg__prelude_MMA_SUMS[] = {
 static const char *const cg__prelude_STRIP_SUMS[] = {
     "// Writes one strip of the accumulators of a wgmma tile into the warp's 8 x COLS sums: rows 8 (strip % 2) .. + 7 of the\n",
     "// warp's 16 rows, columns COLS (strip / 2) .. of the tile.\n",
-    "template <int COLS, int NI> static IND_INLINE void ind_strip_sums(float *sum, const float (&acc)[NI][4], int strip) {\n",
+    "template <int COLS, typename T, int NI> static IND_INLINE void ind_strip_sums(T *sum, const T (&acc)[NI][4], int strip) {\n",
     "    const int lane = threadIdx.x & 31;\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int s = 0; s < NI * 16 / COLS; s++) {\n",
@@ -2379,13 +2443,13 @@ static const char *const cg__prelude_STRIP_SUMS[] = {
     "        _Pragma(\"unroll\")\n",
     "        for (int j = 0; j < COLS / 8; j++) {\n",
     "            const int i = s / 2 * (COLS / 8) + j, at = s % 2 * 2;\n",
-    "            ind_store(sum + ind_sum_at<COLS>(lane >> 2, j * 8 + (lane & 3) * 2), ind_vec<float, 2>{{acc[i][at], acc[i][at + 1]}});\n",
+    "            ind_store(sum + ind_sum_at<COLS>(lane >> 2, j * 8 + (lane & 3) * 2), ind_vec<T, 2>{{acc[i][at], acc[i][at + 1]}});\n",
     "        }\n",
     "    }\n",
     "}\n",
     "// Copies the accumulators of one strip of 8 N columns, all 16 rows of the warp.\n",
-    "template <int N, int NI>\n",
-    "static IND_INLINE void ind_strip_part(float (&part)[N][4], const float (&acc)[NI][4], int strip) {\n",
+    "template <int N, typename T, int NI>\n",
+    "static IND_INLINE void ind_strip_part(T (&part)[N][4], const T (&acc)[NI][4], int strip) {\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int s = 0; s < NI / N; s++) {\n",
     "        if (s != strip) continue;\n",
@@ -3468,10 +3532,13 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(LDMATRIX, 0)                                                                                     \
     X(MMA_F16, 0)                                                                                      \
     X(MMA_BF16, 0)                                                                                     \
+    X(MMA_HALVES, IND__CG_NEEDS(IND__CG_MMA_F16, IND__CG_MMA_BF16))                                    \
+    X(MMA_BYTES, 0)                                                                                    \
+    X(PROMOTE, 0)                                                                                      \
     X(HALF_TILE, 0)                                                                                    \
     X(TILE_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC, IND__CG_HALF_TILE))                                   \
     X(CHUNK_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                     \
-    X(MMA_TILE, IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX, IND__CG_MMA_F16, IND__CG_MMA_BF16)) \
+    X(MMA_TILE, IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX))                                    \
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
     X(BULK_COPY, 0)                                                                                    \
     X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC))                                                            \
@@ -10157,6 +10224,7 @@ typedef struct cg__mm_operand {
     ind_dtype memory; /* of load */
     int x;            /* domain variable, -1: none */
     bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
+    bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
     bool computed;    /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
@@ -10180,6 +10248,9 @@ typedef struct cg__mm_problem {
     uint32_t dot;
     ind_expr size_m, size_n, size_k, batch;
     ind_dtype sum;           /* type of the result of DOT */
+    int tensor_bytes;        /* of an element that tensor cores multiply: 2 or 1; 0: they do not take the operands */
+    bool converts;           /* mma.sync of the target converts 8-bit floats to f16, which takes registers */
+    bool promotes;           /* the sums of 128 products are added in f32, outside the tensor cores */
     ind__tensor_map *map[2]; /* of a and b; not set if there is a reason: */
     const char *no_maps;
     const cg__mm_packed *packed; /* of b; NULL if there is a reason: */
@@ -10283,6 +10354,13 @@ static void cg__mm_find_computed(ind__writer *w, const cg__mm_problem *p, cg__mm
     o->k_major = along_k >= along_x;
 }
 
+/* Is it the cast of an i8 from memory to i32? */
+static bool cg__is_widened_i8(const ind__writer *w, uint32_t i) {
+    const uint32_t from = cg__inst(w, i)->arg[0];
+    return cg__inst(w, i)->op == IND_LOOP_CAST && cg__inst(w, i)->dtype == IND_I32 &&
+           cg__inst(w, from)->op == IND_LOOP_LOAD && cg__memory_dtype(w, from) == IND_I8;
+}
+
 static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o, int x) {
     uint32_t i = o->value, source;
     o->x = x;
@@ -10295,6 +10373,7 @@ static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_
     /* A cast to the type that the value has changes nothing. */
     while (cg__inst(w, i)->op == IND_LOOP_CAST && cg__inst(w, i)->dtype == cg__inst(w, cg__inst(w, i)->arg[0])->dtype)
         i = cg__inst(w, i)->arg[0];
+    if (p->sum == IND_I32 && cg__is_widened_i8(w, i)) i = source;
     if (cg__inst(w, i)->op != IND_LOOP_LOAD) return;
     o->load = i;
     o->memory = cg__memory_dtype(w, i);
@@ -10308,6 +10387,33 @@ static bool cg__mm_is_involved(const ind__writer *w, const cg__mm_operand *o) {
     for (int v = 0; v < w->plan->domain.rank + w->plan->domain.rrank; v++)
         if (!ind__affine(rest, w->plan->domain.var[v], &stride, &rest)) return true;
     return false;
+}
+
+static bool cg__mm_is_f8(const cg__mm_operand *o) {
+    return o->load && (o->memory == IND_F8E4M3FN || o->memory == IND_F8E5M2);
+}
+
+/* Bytes of the elements if tensor cores multiply them as exactly as the graph asks for: two operands of one 16-bit
+   type, of i8, or 8-bit floats whose sums may have fewer bits; as in memory. A LOAD under a mask qualifies: its value
+   is 0 or the value in memory. */
+static int cg__mm_tensor_bytes(const ind__writer *w, const cg__mm_problem *p) {
+    const cg__mm_operand *a = &p->a, *b = &p->b;
+    if (cg__mm_is_half(a)) return p->sum == IND_F32 && a->memory == b->memory ? 2 : 0;
+    if (a->load && b->load && a->memory == IND_I8 && b->memory == IND_I8)
+        return (p->sum == IND_I32 || p->sum == IND_I8) && w->target->sm >= 80;
+    return cg__mm_is_f8(a) && cg__mm_is_f8(b) && p->sum == IND_F32 && w->target->sm >= 89 &&
+           cg__inst(w, p->dot)->flags & IND__INST_TENSOR_SUMS;
+}
+
+/* Tiles of 8-bit elements have rows along k: tensor cores read no others. */
+static void cg__mm_set_tensor(const ind__writer *w, cg__mm_problem *p) {
+    p->tensor_bytes = cg__mm_tensor_bytes(w, p);
+    if (p->tensor_bytes != 1) return;
+    p->converts = p->sum == IND_F32 && w->target->sm >= 90 && w->target->sm < 120;
+    p->promotes = p->sum == IND_F32 && !(cg__inst(w, p->dot)->flags & IND__INST_FAST_SUMS);
+    p->a.across = !p->a.k_major;
+    p->b.across = !p->b.k_major;
+    p->a.k_major = p->b.k_major = true;
 }
 
 static ind_expr cg__mm_extent(const ind__writer *w, int v) {
@@ -10337,6 +10443,7 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     if (!cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
     cg__mm_find_operand(&d->w, p, &p->a, p->m);
     cg__mm_find_operand(&d->w, p, &p->b, p->n);
+    cg__mm_set_tensor(&d->w, p);
     p->involved = cg__mm_is_involved(&d->w, &p->a) || cg__mm_is_involved(&d->w, &p->b);
     p->size_m = cg__mm_extent(&d->w, p->m);
     p->size_n = cg__mm_extent(&d->w, p->n);
@@ -10346,13 +10453,23 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
         if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, d->plan->domain.extent[v]);
 }
 
-/* May the operand's tiles be copied in chunks of 8 elements of 2 bytes? */
+/* Elements of 16 bytes of an operand in memory. */
+static int cg__mm_chunk(const cg__mm_problem *p) {
+    return p->tensor_bytes == 1 ? 16 : 8;
+}
+
+/* 16-bit units of a tile of so many elements. */
+static int cg__mm_units(const cg__mm_problem *p, int elements) {
+    return p->tensor_bytes == 1 ? elements / 2 : elements;
+}
+
+/* May the operand's tiles be copied in chunks of 16 bytes? */
 static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o) {
     ind_expr guard = {0};
     bool aligned = false;
     int along = o->k_major ? p->k : o->x;
     if (!o->load || !cg__mm_contiguous(&d->w, o->load, along) ||
-        !cg__vector_access(d, o->load, along, 8, &guard, &aligned))
+        !cg__vector_access(d, o->load, along, cg__mm_chunk(p), &guard, &aligned))
         return false;
     if (ind__ok(guard)) cg__guard(d->variant, guard);
     d->variant->guard_aligned |= aligned;
@@ -10428,8 +10545,8 @@ typedef struct cg__mm_template {
     int (*threads)(const cg__mm_config *c);
     int64_t (*tile_bytes)(const cg__mm_config *c, const cg__mm_problem *p); /* shared memory of the pipeline */
     int idle_stages;                                                        /* stages that no copy is in flight for */
-    cg__mm_work (*work)(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t); /* cost */
-    int alignment;                                                                       /* of shared memory, bytes */
+    cg__mm_work (*work)(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t); /* cost */
+    int alignment;       /* of shared memory, bytes */
     bool reads_pointers; /* in a launch of several kernels: reads pointers at each use, to save registers */
     /* prologues, main loop, and the sums to shared memory */
     void (*main_loop)(ind__writer *w, const cg__mm_problem *p);
@@ -10462,10 +10579,12 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
 
 #define MM_CONFIGS(list) .configs = list, .num_configs = sizeof list / sizeof *list
 
-/* True if tensor cores take the operands: two of one 16-bit type, as in memory. A LOAD under a mask qualifies: its
-   value is 0 or the value in memory. */
-static bool cg__mm_can_mma(const cg__mm_problem *p) {
-    return p->sum == IND_F32 && cg__mm_is_half(&p->a) && p->a.memory == p->b.memory;
+/* NULL if tensor cores take the operands, else the reason. */
+static const char *cg__mm_no_tensor(const cg__mm_problem *p, const ind_target *t) {
+    if (p->tensor_bytes) return NULL;
+    if (cg__mm_is_f8(&p->a) && cg__mm_is_f8(&p->b) && t->sm < 89)
+        return "tensor cores multiply 8-bit floats from sm_89 on";
+    return "tensor cores would round the operands";
 }
 
 /* Returns the type of sums and of FMA tiles: unsigned for integers, which wrap around. */
@@ -10475,6 +10594,11 @@ static const char *cg__mm_sum_type(const cg__mm_problem *p) {
 
 static int cg__mm_sum_bytes(const cg__mm_problem *p) {
     return ind_dtype_bytes(p->sum) == 8 ? 8 : 4;
+}
+
+/* By how much tensor cores are faster than with 16-bit elements. */
+static int cg__mm_byte_speed(const cg__mm_problem *p, const ind_thresholds *t) {
+    return p->tensor_bytes == 1 ? t->byte_speed : 1;
 }
 
 static bool cg__mm_has_prologue(const cg__mm_problem *p) {
@@ -10502,9 +10626,9 @@ static int cg__mm_occupancy(const cg__mm_template *x, const cg__mm_problem *p, c
 
 /* Cycles per element of depth, of the busiest unit: multipliers; L2, which loads TM + TN elements; shared memory, which
    writes what was loaded and is read by warps. */
-static double cg__mm_depth_cost(const cg__mm_template *x, const cg__mm_config *c, int sum_bytes,
+static double cg__mm_depth_cost(const cg__mm_template *x, const cg__mm_config *c, const cg__mm_problem *p,
                                 const ind_thresholds *t) {
-    const cg__mm_work work = x->work(c, sum_bytes, t);
+    const cg__mm_work work = x->work(c, p, t);
     const double edge = (double)c->tile_m + c->tile_n;
     const double multiply = (double)c->tile_m * c->tile_n / work.rate;
     const double fetch = edge * work.bytes / t->product_l2_rate;
@@ -10546,7 +10670,7 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), steps = cg__mm_hinted_steps(p, c);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
-    double step = cg__mm_depth_cost(x, c, cg__mm_sum_bytes(p), t) * c->tile_k;
+    double step = cg__mm_depth_cost(x, c, p, t) * c->tile_k;
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
            (t->product_start + latency) * ceil(per_sm / fit);
@@ -10919,7 +11043,7 @@ static void cg__mm_write_cluster_exchange(ind__writer *w) {
 }
 
 /* The same for the rows of a warp, in a loop over tiles. */
-static void cg__mm_write_warp_exchange(ind__writer *w) {
+static void cg__mm_write_warp_exchange(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     if (!cg__mm_is_split(w->variant)) return;
     ind__textf(&w->code, "if (tile_m + warp * 16 >= size_m) continue;\n");
@@ -10927,11 +11051,10 @@ static void cg__mm_write_warp_exchange(ind__writer *w) {
         cg__mm_write_cluster_exchange(w);
         return;
     }
-    ind__textf(
-        &w->code,
-        "if (!ind_add_fragments(acc, reinterpret_cast<float *>(partials), counters, tile * %d + warp, split, %s)) "
-        "continue;\n",
-        tile->warps_m, cg__divisor(w, tile->splits));
+    ind__textf(&w->code,
+               "if (!ind_add_fragments(acc, reinterpret_cast<%s *>(partials), counters, tile * %d + warp, split, %s)) "
+               "continue;\n",
+               cg__mm_sum_type(p), tile->warps_m, cg__divisor(w, tile->splits));
     cg__use(w, IND__CG_ADD_FRAGMENTS);
 }
 
@@ -11018,8 +11141,8 @@ static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, cons
                                    const char *first_k) {
     const ind__variant *v = w->variant;
     char x = name == 'a' ? 'm' : 'n';
-    int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / 8, apart = v->threads / chunks;
-    int n = (rows + apart - 1) / apart;
+    int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / cg__mm_chunk(p);
+    int apart = v->threads / chunks, n = (rows + apart - 1) / apart;
     bool mask = o->k_major && !cg__mm_is_whole(v, o, x == 'm' ? p->size_m : p->size_n, name);
     ind__textf(&w->code, "%s at_%c[%d];\n", cg__int(w), name, n);
     if (mask) ind__textf(&w->code, "unsigned in_%c = 0;\n", name);
@@ -11063,20 +11186,21 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     step = separable && p->k >= 0 ? ind_expr_mul(stride, w->plan->domain.var[p->k]) : ind_int(w->context, 0);
     bool whole = ind_known_multiple(p->size_k, v->of.tile.k);
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
-    const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * 8", cols / 8);
-    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + stage * %d,\n", rows, cols, v->threads, name,
-               rows * cols);
+    const int size = cg__mm_chunk(p), units = cg__mm_units(p, cols);
+    const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * %d", cols / size, size);
+    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + stage * %d,\n", rows, units, v->threads, name,
+               rows * units);
     if (o->k_major) {
         ind__textf(&w->code, "    %s + %s, at_%c, %d, ", from, chunk, name, rows);
         if (whole)
             ind__textf(&w->code, "16, ");
         else
-            ind__textf(&w->code, "ind_chunk_bytes(size_k - first_k - %s), ", chunk);
+            ind__textf(&w->code, "ind_chunk_bytes<%d>(size_k - first_k - %s), ", size, chunk);
         bool all = cg__mm_is_whole(v, o, name == 'a' ? p->size_m : p->size_n, name);
         ind__textf(&w->code, all ? "~0u);\n" : "in_%c);\n", name);
     } else {
         ind__textf(&w->code, "    %s, at_%c, %s, ", from, name, whole ? cg__string(w, "%d", rows) : "size_k - first_k");
-        ind__textf(&w->code, "ind_chunk_bytes(size_%c - first_%c - %s), ~0u);\n", x, x, chunk);
+        ind__textf(&w->code, "ind_chunk_bytes<%d>(size_%c - first_%c - %s), ~0u);\n", size, x, x, chunk);
     }
 }
 
@@ -11101,26 +11225,47 @@ static void cg__mm_write_element(ind__writer *w, const cg__mm_problem *p, const 
 /* A loop over the elements of an operand's tile that fall to this thread: neighbours in memory go to neighbours. */
 static void cg__mm_begin_elements(ind__writer *w, const cg__mm_operand *o, char name, bool unroll) {
     const ind__variant *v = w->variant;
-    int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n, along = o->k_major ? v->of.tile.k : tile_x;
+    const bool rows = o->k_major && !o->across;
+    int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n, along = rows ? v->of.tile.k : tile_x;
     ind__textf(&w->code, unroll ? "#pragma unroll\n" : "#pragma unroll 4\n");
     cg__begin(w, "for (int i = 0; i < %d; i++)", tile_x * v->of.tile.k / v->threads);
     ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, %c = at / %d, %c = at %% %d;\n", v->threads,
-               o->k_major ? 'x' : 'k', along, o->k_major ? 'k' : 'x', along);
+               rows ? 'x' : 'k', along, rows ? 'k' : 'x', along);
 }
 
-/* An operand's tile of 16-bit elements brought in one by one. */
-static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+/* Stores "value" as an element of 8 bits. */
+static void cg__mm_write_byte(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n, units = cg__mm_units(p, v->of.tile.k);
+    const char *value = "(unsigned char)value";
+    if (cg__mm_is_f8(o)) {
+        value = cg__string(w, "ind_f32_to_%s(value)", ind_dtype_name(o->memory));
+        cg__use(w, o->memory == IND_F8E5M2 ? IND__CG_F8E5M2 : IND__CG_F8E4M3FN);
+    }
+    ind__textf(
+        &w->code,
+        "reinterpret_cast<unsigned char *>(tile_%c + stage * %d + ind_tile_at<%d, %d>(x, k >> 4))[k & 15] = %s;\n",
+        name, tile_x * units, tile_x, units, value);
+}
+
+/* An operand's tile brought in element by element. */
+static void cg__mm_write_units(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n;
     cg__mm_set_plain_names(w);
     cg__mm_begin_elements(w, o, name, false);
     cg__mm_write_element(w, p, o, name);
+    cg__use(w, IND__CG_HALF_TILE);
+    if (p->tensor_bytes == 1) {
+        cg__mm_write_byte(w, p, o, name);
+        cg__end(w);
+        return;
+    }
     char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
     ind__textf(&w->code, "tile_%c[stage * %d + ind_tile_at<%d, %d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n",
                name, tile_x * v->of.tile.k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
                ind_dtype_name(o->memory));
     cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
-    cg__use(w, IND__CG_HALF_TILE);
     cg__end(w);
 }
 
@@ -11358,13 +11503,37 @@ static void cg__mm_end_stages(ind__writer *w) {
 }
 
 /* Returns the offset of the tile of `stage`. A computed operand has a single tile, written when it is needed. */
-static const char *cg__mm_stage_of(ind__writer *w, const cg__mm_operand *o, int tile_x) {
-    return o->computed ? "" : cg__string(w, " + stage * %d", tile_x * w->variant->of.tile.k);
+static const char *cg__mm_stage_of(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int tile_x) {
+    return o->computed ? "" : cg__string(w, " + stage * %d", cg__mm_units(p, tile_x * w->variant->of.tile.k));
+}
+
+/* The class of the instruction: its first template arguments tell the types of the operands. */
+static const char *cg__mm_instruction(ind__writer *w, const cg__mm_problem *p) {
+    if (p->tensor_bytes == 2) return cg__string(w, "ind_mma_halves<%s>", p->a.memory == IND_BF16 ? "true" : "false");
+    return cg__string(w, "ind_mma_bytes<%s, %s>", p->a.memory == IND_F8E5M2 ? "true" : "false",
+                      p->b.memory == IND_F8E5M2 ? "true" : "false");
+}
+
+/* Multiplies the tiles of a stage. */
+static void cg__mm_write_mma_tile(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const char *a = cg__mm_stage_of(w, p, &p->a, tile->m), *b = cg__mm_stage_of(w, p, &p->b, tile->n);
+    const int mi = tile->m / tile->warps_m / 16, ni = tile->n / tile->warps_n / 8;
+    if (p->promotes) ind__textf(&w->code, "float part[%d][%d][4] = {};\n", mi, ni);
+    ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, %s, %s>(%s, tile_a%s, tile_b%s,\n", cg__mm_instruction(w, p),
+               tile->m, tile->n, cg__mm_units(p, tile->k), p->a.k_major ? "true" : "false",
+               p->b.k_major ? "true" : "false", p->promotes ? "part" : "acc", a, b);
+    ind__textf(&w->code, "    warp_m, warp_n);\n");
+    cg__use(w, p->tensor_bytes == 1 ? IND__CG_MMA_BYTES : IND__CG_MMA_HALVES);
+    cg__use(w, IND__CG_MMA_TILE);
+    if (!p->promotes) return;
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int i = 0; i < %d; i++) ind_promote(acc[i], part[i]);\n", mi);
+    cg__use(w, IND__CG_PROMOTE);
 }
 
 static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
-    const char *a = cg__mm_stage_of(w, &p->a, v->of.tile.m), *b = cg__mm_stage_of(w, &p->b, v->of.tile.n);
     cg__unroll(w);
     cg__begin(w, "for (int step = 0; step < %d; step++)", v->of.tile.stages - 1);
     ind__textf(&w->code, "if (step < steps) load(step, step);\nind_cp_async_commit();\n");
@@ -11374,14 +11543,10 @@ static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\n",
                v->of.tile.stages - 1, v->of.tile.stages - 1);
     if (cg__mm_has_prologue(p)) ind__textf(&w->code, "make(step, stage);\n__syncthreads();\n");
-    ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, %s, %s>(acc, tile_a%s, tile_b%s,\n",
-               p->a.memory == IND_BF16 ? "true" : "false", v->of.tile.m, v->of.tile.n, v->of.tile.k,
-               p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", a, b);
-    ind__textf(&w->code, "    warp_m, warp_n);\n");
+    cg__mm_write_mma_tile(w, p);
     cg__mm_end_stages(w);
     ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
     cg__use(w, IND__CG_CP_ASYNC);
-    cg__use(w, IND__CG_MMA_TILE);
 }
 
 /* The part of "load" for one operand. */
@@ -11391,7 +11556,7 @@ static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg_
     else if (o->copy)
         cg__mm_write_copy(w, p, o, name);
     else
-        cg__mm_write_halves(w, p, o, name);
+        cg__mm_write_units(w, p, o, name);
 }
 
 /* Tiles, copies and prologues of an iteration, and the accumulators of a warp. */
@@ -11399,8 +11564,9 @@ static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, i
     const ind__variant *v = w->variant;
     const int warp_n = v->of.tile.n / v->of.tile.warps_n;
     ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
-    int in_a = (p->a.computed ? 1 : v->of.tile.stages) * v->of.tile.m * v->of.tile.k;
-    int offset = 2 * (in_a + (p->b.computed ? 1 : v->of.tile.stages) * v->of.tile.n * v->of.tile.k);
+    const int k = cg__mm_units(p, v->of.tile.k);
+    int in_a = (p->a.computed ? 1 : v->of.tile.stages) * v->of.tile.m * k;
+    int offset = 2 * (in_a + (p->b.computed ? 1 : v->of.tile.stages) * v->of.tile.n * k);
     ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
     cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
     cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
@@ -11412,12 +11578,13 @@ static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, i
     cg__mm_write_make(w, p);
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, warp_m = warp / %d * %d, warp_n = warp %% %d * %d;\n",
                v->of.tile.warps_n, warp_m, v->of.tile.warps_n, warp_n);
-    ind__textf(&w->code, "float acc[%d][%d][4] = {};\n", warp_m / 16, warp_n / 8);
+    ind__textf(&w->code, "%s acc[%d][%d][4] = {};\n", cg__mm_sum_type(p), warp_m / 16, warp_n / 8);
 }
 
 /* The sums to shared memory. */
-static void cg__mm_end_tensor_tiles(ind__writer *w) {
-    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
+static void cg__mm_end_tensor_tiles(ind__writer *w, const cg__mm_problem *p) {
+    const char *type = cg__mm_sum_type(p);
+    ind__textf(&w->code, "%s *const sum = reinterpret_cast<%s *>(ind_smem);\n", type, type);
     ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, warp_n);\n__syncthreads();\n", w->variant->of.tile.n);
     cg__use(w, IND__CG_MMA_SUMS);
 }
@@ -11433,23 +11600,34 @@ static const cg__mm_config cg__mm_mma_configs[] = {
 };
 
 static const char *cg__mm_mma_match(const cg__mm_problem *p, const ind_target *t) {
-    (void)t;
-    return cg__mm_can_mma(p) ? NULL : "tensor cores would round the operands";
+    return cg__mm_no_tensor(p, t);
 }
 
 /* Limits the depth of a step and the stages to a known depth. The sums of a single step need not all be in registers at
    once. A prologue takes registers. */
 static void cg__mm_fit_stages(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int idle) {
-    if (depth <= 32) c->tile_k = 32;
+    if (p->tensor_bytes == 1) c->tile_k *= 2; /* rows of the same bytes */
+    if (depth <= 64 / p->tensor_bytes) c->tile_k = 64 / p->tensor_bytes;
     const int64_t steps = (depth + c->tile_k - 1) / c->tile_k;
     if (c->stages > steps + idle) c->stages = steps < 1 ? idle + 1 : (int)steps + idle;
     if (steps <= 1 && c->registers > 160) c->registers = 160;
     if (cg__mm_has_prologue(p)) c->registers = c->registers > 207 ? 255 : c->registers + 48;
 }
 
+/* Sums of a thread. */
+static int cg__mm_thread_sums(const cg__mm_config *c) {
+    return c->tile_m / c->warps_m * (c->tile_n / c->warps_n) / 32;
+}
+
+/* Converted 8-bit floats take registers, and more of them if a step is deeper. */
 static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)index_bits;
     cg__mm_fit_stages(c, p, depth, 1);
+    if (p->converts) {
+        c->registers += 48;
+        c->tile_k = 64;
+    }
+    if (p->promotes) c->registers += cg__mm_thread_sums(c);
 }
 
 /* A tile of b with rows along k is one narrow panel, or several of 64 columns: its width is a power of two. */
@@ -11457,8 +11635,9 @@ static bool cg__mm_has_panels(const cg__mm_config *c, const cg__mm_problem *p) {
     return p->b.k_major || !(c->tile_n & (c->tile_n - 1));
 }
 
-/* 64-bit indices leave no registers for the largest tiles per thread. */
+/* 64-bit indices leave no registers for the largest tiles per thread, nor do two sets of sums. */
 static bool cg__mm_mma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    if (c->registers > 255 || (p->converts && cg__mm_thread_sums(c) > 64)) return false;
     return cg__mm_has_panels(c, p) && (c->registers <= (cg__mm_has_prologue(p) ? 216 : 168) || index_bits == 32);
 }
 
@@ -11466,21 +11645,21 @@ static int cg__mm_warp_threads(const cg__mm_config *c) {
     return c->warps_m * c->warps_n * 32;
 }
 
-/* Shared memory of an operand of 16 bits: a tile in each stage, or one tile and the stages that it is computed from. */
-static int64_t cg__mm_operand_bytes(const cg__mm_operand *o, int64_t elements, int stages) {
-    return elements * (o->computed ? stages * o->staged_bytes + 2 : stages * 2);
+/* Shared memory of an operand: a tile in each stage, or one tile of 16 bits and the stages that it is computed from. */
+static int64_t cg__mm_operand_bytes(const cg__mm_problem *p, const cg__mm_operand *o, int64_t elements, int stages) {
+    return elements * (o->computed ? stages * o->staged_bytes + 2 : stages * p->tensor_bytes);
 }
 
 static int64_t cg__mm_stage_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    return cg__mm_operand_bytes(&p->a, c->tile_m * c->tile_k, c->stages) +
-           cg__mm_operand_bytes(&p->b, c->tile_n * c->tile_k, c->stages);
+    return cg__mm_operand_bytes(p, &p->a, c->tile_m * c->tile_k, c->stages) +
+           cg__mm_operand_bytes(p, &p->b, c->tile_n * c->tile_k, c->stages);
 }
 
 /* Each warp reads its rows of both tiles. */
-static cg__mm_work cg__mm_mma_work(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t) {
-    (void)sum_bytes;
-    return (cg__mm_work){
-        .rate = t->mma_rate, .rows = (double)c->tile_m * c->warps_n + (double)c->tile_n * c->warps_m, .bytes = 2};
+static cg__mm_work cg__mm_mma_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
+    return (cg__mm_work){.rate = (double)t->mma_rate * (p->converts ? 1 : cg__mm_byte_speed(p, t)),
+                         .rows = (double)c->tile_m * c->warps_n + (double)c->tile_n * c->warps_m,
+                         .bytes = p->tensor_bytes};
 }
 
 static void cg__mm_mma_main_loop(ind__writer *w, const cg__mm_problem *p) {
@@ -11488,7 +11667,7 @@ static void cg__mm_mma_main_loop(ind__writer *w, const cg__mm_problem *p) {
     const int warp_m = tile->m / tile->warps_m;
     cg__mm_begin_tensor_tiles(w, p, warp_m);
     cg__mm_write_mma_loop(w, p);
-    cg__mm_end_tensor_tiles(w);
+    cg__mm_end_tensor_tiles(w, p);
 }
 
 static const cg__mm_template cg__mm_mma = {.strategy = IND_STRATEGY_MATMUL_MMA,
@@ -11530,25 +11709,41 @@ static void cg__mm_write_wgmma_loop(ind__writer *w, const cg__mm_problem *p) {
     cg__use(w, IND__CG_WGMMA);
 }
 
+static const char *cg__mm_wgmma_type(const cg__mm_operand *o) {
+    switch (o->memory) {
+    case IND_BF16: return "bf16";
+    case IND_F16: return "f16";
+    case IND_F8E5M2: return "e5m2";
+    case IND_F8E4M3FN: return "e4m3";
+    default: return "s8";
+    }
+}
+
 /* The instruction of one wgmma; its operands include the n / 2 sums of a thread. */
 static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p, int n) {
-    const char *type = p->a.memory == IND_BF16 ? "bf16" : "f16";
-    ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\n\"\n");
-    ind__textf(t, "             \"wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {\"\n", n, type, type);
+    const char *sum = p->sum == IND_F32 ? "f32" : "s32";
+    if (p->tensor_bytes == 1)
+        ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %%%d, 0;\\n\"\n", n / 2 + 2);
+    else
+        ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\n\"\n");
+    ind__textf(t, "             \"wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"\n", n, 32 / p->tensor_bytes, sum,
+               cg__mm_wgmma_type(&p->a), cg__mm_wgmma_type(&p->b));
     for (int i = 0; i < n / 2; i += 8) {
         ind__textf(t, "             \"");
         for (int j = i; j < i + 8 && j < n / 2; j++) ind__textf(t, "%%%d%s", j, j + 1 < n / 2 ? ", " : "");
         ind__textf(t, "\"\n");
     }
-    ind__textf(t, "             \"}, %%%d, %%%d, p, 1, 1, %d, %d;\\n}\"\n             : ", n / 2, n / 2 + 1,
-               !p->a.k_major, !p->b.k_major);
+    ind__textf(t, "             \"}, %%%d, %%%d, p%s", n / 2, n / 2 + 1, p->sum == IND_F32 ? ", 1, 1" : "");
+    if (p->tensor_bytes == 2) ind__textf(t, ", %d, %d", !p->a.k_major, !p->b.k_major);
+    ind__textf(t, ";\\n}\"\n             : ");
     for (int i = 0; i < n / 2; i++) {
-        ind__textf(t, "\"+f\"(c[%d][%d])%s", i / 4, i % 4,
+        ind__textf(t, "\"+%c\"(c[%d][%d])%s", p->sum == IND_F32 ? 'f' : 'r', i / 4, i % 4,
                    i + 1 == n / 2 ? "\n"
                    : i % 8 == 7   ? ",\n               "
                                   : ", ");
     }
-    ind__textf(t, "             : \"l\"(a), \"l\"(b));\n");
+    ind__textf(t, "             : \"l\"(a), \"l\"(b)%s);\n",
+               p->tensor_bytes == 1 ? ", \"r\"((int)(!FRESH || k > 0))" : "");
 }
 
 /* The device function ind_wgmma_tile. Its instruction lists n / 2 registers. */
@@ -11558,10 +11753,14 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     const char *place = "ind_wgmma_operand<%c_K_MAJOR ? T%c : TK, %c_K_MAJOR ? TK : T%c, %c_K_MAJOR>(tile_%c, %s, k)%s";
     ind__textf(t, "#ifndef IND_EMULATION\n// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles: "
                   "asynchronous, one warpgroup.\n");
-    ind__textf(t, "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR>\n");
-    ind__textf(
-        t, "static __device__ __forceinline__ void ind_wgmma_tile(float (&c)[%d][4], const unsigned short *tile_a,\n",
-        n / 8);
+    if (p->tensor_bytes == 1)
+        ind__textf(t, "// TK: pairs of 8-bit elements. FRESH: c = A * B.\n"
+                      "template <bool A_E5M2, bool B_E5M2, bool FRESH, int TM, int TN, int TK, bool A_K_MAJOR = true, "
+                      "bool B_K_MAJOR = true>\n");
+    else
+        ind__textf(t, "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR>\n");
+    ind__textf(t, "static __device__ __forceinline__ void ind_wgmma_%s(%s (&c)[%d][4], const unsigned short *tile_a,\n",
+               p->tensor_bytes == 1 ? "bytes" : "tile", cg__mm_sum_type(p), n / 8);
     ind__textf(t, "                                                      const unsigned short *tile_b, int m) {\n");
     t->indent++;
     ind__textf(t, "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n_Pragma(\"unroll\")\nfor (int k = 0; k "
@@ -11591,8 +11790,14 @@ static const cg__mm_config cg__mm_wgmma_configs[] = {
 
 static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
     if (!t->specific || t->sm != 90) return "wgmma exists on sm_90a only";
-    if (!cg__mm_can_mma(p)) return "tensor cores would round the operands";
+    if (!p->tensor_bytes) return cg__mm_no_tensor(p, t);
+    if (p->a.across || p->b.across) return "wgmma takes 8-bit operands that are contiguous along k only";
     return p->a.copy && p->b.copy ? NULL : "wgmma needs both operands copied in 16-byte vectors";
+}
+
+/* wgmma on tiles that the multiplying threads copy. */
+static const char *cg__mm_copied_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
+    return p->tensor_bytes == 1 ? "wgmma of 8-bit operands needs tensor maps" : cg__mm_wgmma_match(p, t);
 }
 
 static void cg__mm_wgmma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
@@ -11606,20 +11811,21 @@ static bool cg__mm_wgmma_allows(const cg__mm_config *c, const cg__mm_problem *p,
 }
 
 /* Each wgmma reads its 64 rows of a and all of b. */
-static cg__mm_work cg__mm_wgmma_work(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t) {
-    (void)sum_bytes;
-    return (cg__mm_work){.rate = t->wgmma_rate, .rows = (double)c->tile_m * c->tile_n / 64 + c->tile_m, .bytes = 2};
+static cg__mm_work cg__mm_wgmma_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
+    return (cg__mm_work){.rate = (double)t->wgmma_rate * cg__mm_byte_speed(p, t),
+                         .rows = (double)c->tile_m * c->tile_n / 64 + c->tile_m,
+                         .bytes = p->tensor_bytes};
 }
 
 static void cg__mm_wgmma_main_loop(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_begin_tensor_tiles(w, p, 16);
     ind__textf(&w->code, "const int first_row = warp_m & ~63;\n");
     cg__mm_write_wgmma_loop(w, p);
-    cg__mm_end_tensor_tiles(w);
+    cg__mm_end_tensor_tiles(w, p);
 }
 
 static const cg__mm_template cg__mm_wgmma = {.strategy = IND_STRATEGY_MATMUL_WGMMA,
-                                             .match = cg__mm_wgmma_match,
+                                             .match = cg__mm_copied_wgmma_match,
                                              MM_CONFIGS(cg__mm_wgmma_configs),
                                              .fit = cg__mm_wgmma_fit,
                                              .allows = cg__mm_wgmma_allows,
@@ -11673,7 +11879,7 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
         if (!ind__affine(rest, x->var[v], &stride[v], &rest)) return "an operand's index is not a sum of strides";
     *map = (ind__tensor_map){.dtype = o->memory, .offset = rest, .swizzle = 128};
     const char *no = cg__is_declared(rest) ? NULL : "an operand's offset depends on data";
-    if (!no) no = cg__mm_add_dim(map, x->extent[along], stride[along], 64);
+    if (!no) no = cg__mm_add_dim(map, x->extent[along], stride[along], 128 / p->tensor_bytes);
     if (!no) no = cg__mm_add_dim(map, x->extent[other], stride[other], 64);
     for (int v = x->rank - 1; v >= 0 && !no; v--)
         if (cg__mm_is_batch(p, v) && !ind_known_eq(stride[v], ind_int(w->context, 0)))
@@ -11745,7 +11951,7 @@ static int cg__mm_strip_bytes(int tile_n, int warps, int cluster) {
 }
 
 static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * 2 + 16) +
+    return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes + 16) +
            c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m, c->cluster) + cg__mm_cluster_bytes(c, p);
 }
 
@@ -11797,7 +12003,8 @@ static void cg__mm_write_box(ind__writer *w, const cg__mm_problem *p, char name,
     const cg__mm_operand *o = name == 'a' ? &p->a : &p->b;
     const int x = name == 'a' ? w->variant->of.tile.m : w->variant->of.tile.n;
     ind__textf(&w->code, "ind_bulk_copy<%d>(tile_%c + stage * %d%s, map_%c, full + stage, (int)%s, (int)%s",
-               p->map[name == 'b']->rank, name, x * w->variant->of.tile.k, offset, name, first, second);
+               p->map[name == 'b']->rank, name, cg__mm_units(p, x * w->variant->of.tile.k), offset, name, first,
+               second);
     for (int u = w->plan->domain.rank - 1; u >= 0; u--) {
         ind_expr stride, rest;
         if (!cg__mm_is_batch(p, u) || !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[u], &stride, &rest) ||
@@ -11813,7 +12020,7 @@ static int cg__mm_few_box_rows(const ind__writer *w, const cg__mm_problem *p) {
     return p->a.k_major && p->map[0]->box[1] < w->variant->of.tile.m ? p->map[0]->box[1] : 0;
 }
 
-/* The copies of one operand's tile: boxes of 64 elements along the contiguous dimension. */
+/* The copies of one operand's tile: boxes of 128 bytes along the contiguous dimension. */
 static void cg__mm_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     const int x = name == 'a' ? v->of.tile.m : v->of.tile.n, cols = o->k_major ? v->of.tile.k : x;
@@ -11823,13 +12030,13 @@ static void cg__mm_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg
         cg__unroll(w);
         cg__begin(w, "for (int row = 0; row < %d; row += %d)", rows, few);
         ind__textf(&w->code, "if (tile_m + row < size_m) ");
-        cg__mm_write_box(w, p, name, cg__string(w, " + row * %d", cols), "first_k", "(tile_m + row)");
+        cg__mm_write_box(w, p, name, cg__string(w, " + row * %d", cg__mm_units(p, cols)), "first_k", "(tile_m + row)");
         cg__end(w);
         return;
     }
-    for (int col = 0; col < cols; col += 64) {
+    for (int col = 0; col < cols; col += 128 / p->tensor_bytes) {
         const char *first = o->k_major ? "first_k" : tile, *second = o->k_major ? tile : "first_k";
-        const char *at = col ? cg__string(w, " + %d", col * rows) : "";
+        const char *at = col ? cg__string(w, " + %d", cg__mm_units(p, col * rows)) : "";
         cg__mm_write_box(w, p, name, at, col ? cg__string(w, "%s + %d", first, col) : first, second);
     }
 }
@@ -11843,9 +12050,11 @@ static void cg__mm_write_expect(ind__writer *w, const cg__mm_problem *p) {
         rows = cg__string(w, "(size_m - tile_m < %d ? (int)(size_m - tile_m + %d) / %d * %d : %d)", tile->m, few - 1,
                           few, few, tile->m);
     if (few)
-        ind__textf(&w->code, "ind_barrier_expect(full + stage, (%s + %d) * %d);\n", rows, tile->n, tile->k * 2);
+        ind__textf(&w->code, "ind_barrier_expect(full + stage, (%s + %d) * %d);\n", rows, tile->n,
+                   tile->k * p->tensor_bytes);
     else
-        ind__textf(&w->code, "ind_barrier_expect(full + stage, %d);\n", (tile->m + tile->n) * tile->k * 2);
+        ind__textf(&w->code, "ind_barrier_expect(full + stage, %d);\n",
+                   (tile->m + tile->n) * tile->k * p->tensor_bytes);
 }
 
 /* Registers of a thread that copies, and of one that multiplies: multiples of 8. A block begins with the same number
@@ -11878,16 +12087,46 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     cg__end(w);
 }
 
+/* Multiplies the tiles of a stage; `fresh`: into sums that are 0. */
+static void cg__mm_write_tma_tile(ind__writer *w, const cg__mm_problem *p, const char *sums, bool fresh) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int k = cg__mm_units(p, tile->k);
+    if (p->tensor_bytes == 2)
+        ind__textf(&w->code, "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(%s,", p->a.memory == IND_BF16 ? "true" : "false",
+                   tile->m, tile->n, k, p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", sums);
+    else
+        ind__textf(&w->code, "ind_wgmma_bytes<%s, %s, %s, %d, %d, %d>(%s,",
+                   p->a.memory == IND_F8E5M2 ? "true" : "false", p->b.memory == IND_F8E5M2 ? "true" : "false",
+                   fresh ? "true" : "false", tile->m, tile->n, k, sums);
+    ind__textf(&w->code, " tile_a + stage * %d, tile_b + stage * %d, first_row);\n", tile->m * k, tile->n * k);
+}
+
+/* The steps of k, whose sums of 128 products leave the tensor cores: a second set of accumulators. While a warpgroup
+   adds them, another one multiplies. */
+static void cg__mm_write_promoted_steps(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    ind__textf(&w->code, "float acc[%d][4] = {}, part[%d][4] = {};\n#pragma unroll 1\n", tile->n / 8, tile->n / 8);
+    cg__begin(w, "for (int step = 0; step < steps; step++)");
+    ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
+    cg__mm_write_tma_tile(w, p, "part", true);
+    ind__textf(&w->code, "ind_wgmma_wait<0>(part);\nif (lane == 0) ind_barrier_arrive(empty + stage);\n");
+    ind__textf(&w->code, "ind_promote(acc, part);\n");
+    cg__mm_write_next_stage(w);
+    cg__end(w);
+    cg__use(w, IND__CG_PROMOTE);
+}
+
 /* The steps of k. A stage is given back one step later, when its products are complete. */
 static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    ind__textf(&w->code, "float acc[%d][4] = {};\nint last = 0;\n#pragma unroll 1\n", tile->n / 8);
+    if (p->promotes) {
+        cg__mm_write_promoted_steps(w, p);
+        return;
+    }
+    ind__textf(&w->code, "%s acc[%d][4] = {};\nint last = 0;\n#pragma unroll 1\n", cg__mm_sum_type(p), tile->n / 8);
     cg__begin(w, "for (int step = 0; step < steps; step++)");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
-    ind__textf(&w->code,
-               "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(acc, tile_a + stage * %d, tile_b + stage * %d, first_row);\n",
-               p->a.memory == IND_BF16 ? "true" : "false", tile->m, tile->n, tile->k, p->a.k_major ? "true" : "false",
-               p->b.k_major ? "true" : "false", tile->m * tile->k, tile->n * tile->k);
+    cg__mm_write_tma_tile(w, p, "acc", false);
     ind__textf(&w->code, "ind_wgmma_wait<1>(acc);\nif (step && lane == 0) ind_barrier_arrive(empty + last);\n");
     ind__textf(&w->code, "last = stage;\n");
     cg__mm_write_next_stage(w);
@@ -11903,7 +12142,7 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_strip_range(w, (store ? 1 : 2) * tile->n / cols);
     if (load) cg__mm_write_fetch(w, p, load, cols);
     cg__mm_write_tma_steps(w, p);
-    cg__mm_write_warp_exchange(w);
+    cg__mm_write_warp_exchange(w, p);
     if (store) {
         cg__mm_write_rounded_strips(w, p, store, cols);
         return;
@@ -11922,7 +12161,7 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const char *type = cg__int(w);
-    const int in_a = tile->stages * tile->m * tile->k, in_b = tile->stages * tile->n * tile->k;
+    const int k = cg__mm_units(p, tile->k), in_a = tile->stages * tile->m * k, in_b = tile->stages * tile->n * k;
     const int strips = 2 * (in_a + in_b),
               barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m, tile->cluster);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
@@ -11952,8 +12191,8 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
     cg__mm_write_registers(w, false);
-    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
-               cg__mm_strip_bytes(tile->n, tile->warps_m, tile->cluster) / 4);
+    ind__textf(&w->code, "%s *const sum = reinterpret_cast<%s *>(ind_smem + %d) + warp * %d;\n", cg__mm_sum_type(p),
+               cg__mm_sum_type(p), strips, cg__mm_strip_bytes(tile->n, tile->warps_m, tile->cluster) / 4);
     ind__textf(&w->code, "const int first_row = warp / 4 * 64;\n");
     cg__mm_wait_for_cluster(w);
     cg__mm_begin_tiles(w, p);
@@ -11981,12 +12220,14 @@ static const char *cg__mm_tma_match(const cg__mm_problem *p, const ind_target *t
 }
 
 static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
-    (void)c, (void)p, (void)depth, (void)index_bits;
+    (void)depth, (void)index_bits;
+    if (p->tensor_bytes == 1) c->tile_k *= 2; /* rows of 128 bytes */
 }
 
-/* Boxes of 64 columns fill the rows of a tile of b along n. */
+/* Boxes of 64 columns fill the rows of a tile of b along n. Two sets of sums fit in the registers of a thread. */
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
+    if (p->promotes && c->tile_n + 32 > c->registers) return false;
     return p->b.k_major || c->tile_n % 64 == 0;
 }
 
@@ -12131,7 +12372,7 @@ static const cg__mm_config cg__mm_fma_configs[] = {
 
 static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
-    return cg__mm_can_mma(p) ? "tensor cores multiply these types exactly" : NULL;
+    return p->tensor_bytes ? "tensor cores multiply these types exactly" : NULL;
 }
 
 /* The addresses of elements in flight take registers with 64-bit indices, and with conditions or divisions. */
@@ -12155,7 +12396,8 @@ static int64_t cg__mm_fma_bytes(const cg__mm_config *c, const cg__mm_problem *p)
     return (int64_t)2 * (c->tile_m + c->tile_n + 8) * c->tile_k * cg__mm_sum_bytes(p);
 }
 
-static cg__mm_work cg__mm_fma_work(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t) {
+static cg__mm_work cg__mm_fma_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
+    const int sum_bytes = cg__mm_sum_bytes(p);
     return (cg__mm_work){.rate = (double)t->fma_rate * 4 / sum_bytes,
                          .rows = 2.0 * c->tile_m * c->tile_n / c->warps_m,
                          .bytes = sum_bytes};
@@ -12482,7 +12724,7 @@ static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *
     int64_t k;
     (void)t;
     if (!p->few_rows || p->few_rows > MM_MOST_ROWS) return "it may have more than 2 rows";
-    if (!cg__mm_can_mma(p)) return "its operands are not f16 or bf16";
+    if (p->tensor_bytes != 2) return "its operands are not f16 or bf16";
     if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";
@@ -12696,7 +12938,7 @@ static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
     }
     *b = (cg__mm_packed){.format = IND__NUM_QUANTISED, .group = 1, .elements = 1, .bytes = 1};
     p->no_packed = "its weights are not packed";
-    if (!cg__mm_can_mma(p) || !p->b.computed || p->k < 0 || p->n < 0) return;
+    if (p->tensor_bytes != 2 || !p->b.computed || p->k < 0 || p->n < 0) return;
     const uint32_t i = cg__mm_without_factor(w, p, p->b.value, &b->factor);
     if (cg__inst(w, i)->op == IND_LOOP_PACKED) {
         p->no_packed = cg__mm_packed_value(w, p, i, b);
@@ -12946,7 +13188,8 @@ static void cg__mm_vary_sum(cg__decider *d, const cg__mm_problem *p) {
 }
 
 /* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue do the same
-   where they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
+   where they can, as long as none would need more than 16 bytes at once: 32 bytes of what all rows share, such as a f32
+   scale per column. w->needed marks the epilogue. */
 static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
     ind_expr guard = {0};
     bool aligned = false;
@@ -12955,7 +13198,8 @@ static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         if (!d->w.needed[i] || !cg__is_access(&d->w, i)) continue;
         bool fits = cg__mm_contiguous(&d->w, i, p->n) && cg__vector_access(d, i, p->n, n, &guard, &aligned);
-        if (fits && ind_dtype_bytes(cg__memory_dtype(&d->w, i)) * n > 16) return false;
+        const bool shared = cg__inst(&d->w, i)->op == IND_LOOP_LOAD && (p->m < 0 || !(d->plan->varies[i] >> p->m & 1));
+        if (fits && ind_dtype_bytes(cg__memory_dtype(&d->w, i)) * n > (shared ? 32 : 16)) return false;
         if (!fits && cg__inst(&d->w, i)->op == IND_LOOP_STORE) return false;
         if (fits) d->plan->vector[i] = (uint8_t)n;
     }
@@ -13092,8 +13336,10 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (tensor)
-        cg__why(d, "%s operands on tensor cores; %s copied in %s", ind_dtype_name(p->a.memory), copied,
-                d->variant->strategy == IND_STRATEGY_MATMUL_TMA ? "boxes by tensor maps" : "16-byte vectors");
+        cg__why(d, "%s operands on tensor cores; %s copied in %s%s",
+                p->a.memory == p->b.memory ? ind_dtype_name(p->a.memory) : "8-bit float", copied,
+                d->variant->strategy == IND_STRATEGY_MATMUL_TMA ? "boxes by tensor maps" : "16-byte vectors",
+                p->promotes ? "; sums of 128 products are added in f32" : "");
     else
         cg__why(d, "%s; accumulates in %s", reason, ind_dtype_name(p->sum));
 }
@@ -13143,18 +13389,18 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (p->sum == IND_BOOL)
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: a matrix product of bool", d->w.kernel->name);
     cg__choose_index_bits(d);
-    p->a.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->a);
-    p->b.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->b);
-    if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
-    if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
-    if (cg__mm_can_mma(p) && p->b.computed) cg__mm_measure_runs(&d->w, p, &p->b);
+    p->a.copy = p->tensor_bytes && cg__mm_can_copy(d, p, &p->a);
+    p->b.copy = p->tensor_bytes && cg__mm_can_copy(d, p, &p->b);
+    if (p->tensor_bytes && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
+    if (p->tensor_bytes && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
+    if (p->tensor_bytes && p->b.computed) cg__mm_measure_runs(&d->w, p, &p->b);
     cg__mm_find_packed(d, p);
     v->vector = cg__mm_choose_vector(d, p);
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_rows(d, p);
     p->unsplit = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
-    p->max_cluster = d->plan->part ? 1 : d->w.target->max_cluster;
+    p->max_cluster = d->plan->part || p->sum != IND_F32 ? 1 : d->w.target->max_cluster;
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }
@@ -13399,7 +13645,8 @@ static void cg__mm_write_pairs(ind__writer *w, const cg__mm_problem *p, uint32_t
     ind__textf(&w->code, "const int row = u %% 2 * 8 + lane / 4, col = u / 2 * 8 + lane %% 4 * 2;\n");
     ind__textf(&w->code, "const %s i%d = first_m + row < size_m ? first_m + row : 0;\n", cg__int(w), p->m);
     ind__textf(&w->code, "const %s i%d = first_n + col < size_n ? first_n + col : 0;\n", cg__int(w), p->n);
-    ind__textf(&w->code, "const float dot[2] = {part[u / 2][u %% 2 * 2], part[u / 2][u %% 2 * 2 + 1]};\n");
+    ind__textf(&w->code, "const %s dot[2] = {part[u / 2][u %% 2 * 2], part[u / 2][u %% 2 * 2 + 1]};\n",
+               cg__mm_sum_type(p));
     ind__textf(&w->code, "ind_vec<unsigned short, 2> y;\n");
     cg__mm_write_pair(w, p, store, cols);
     ind__textf(&w->code, "ind_store(rounded + row * %d + col, y);\n", cols + 8);
@@ -13412,7 +13659,7 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
                "unsigned short *const rounded = reinterpret_cast<unsigned short *>(sum);\n#pragma unroll 1\n");
     cg__begin(w, "for (int strip = %s; strip < %s; strip++)", cg__mm_first_strip(w),
               cg__mm_end_strip(w, w->variant->of.tile.n / cols));
-    ind__textf(&w->code, "float part[%d][4];\nind_strip_part(part, acc, strip);\n", cols / 8);
+    ind__textf(&w->code, "%s part[%d][4];\nind_strip_part(part, acc, strip);\n", cg__mm_sum_type(p), cols / 8);
     ind__textf(&w->code, "const %s first_m = tile_m + warp * 16, first_n = tile_n + strip * %d;\n", cg__int(w), cols);
     cg__mm_set_plain_names(w);
     if (cg__mm_rounded_load(w, p)) cg__mm_write_held(w, cols);
@@ -16937,6 +17184,17 @@ static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t 
     return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
 }
 
+/* True if the kernel multiplies operands of 8 bits in memory. */
+static bool cg__multiplies_bytes(const ind_plan *p, const ind_kernel *k) {
+    if (k->kind != IND_KERNEL_MATMUL) return false;
+    for (int i = 0; i < 2; i++) {
+        const ind__inst *x = &k->body->inst[k->body->inst[k->matmul.dot].arg[i]];
+        while (x->op == IND_LOOP_CAST) x = &k->body->inst[x->arg[0]];
+        if (x->op != IND_LOOP_LOAD || ind_dtype_bytes(p->schedule->program->buffer[x->source].dtype) != 1) return false;
+    }
+    return true;
+}
+
 /* Lower bound of a kernel's time, which a good kernel approaches: each byte is moved once, and memory traffic and
    arithmetic overlap. Transcendental functions and f64 count as f32 operations. */
 static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
@@ -16945,8 +17203,9 @@ static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_e
     const ind__variant *first = kp->part ? kp->part : kp->num_variants ? kp->variant : NULL;
     const bool tensor = first && ind__strategy_has(first->strategy, IND__HAS_TENSOR_CORES);
     *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
-    *computing = ind_expr_add(
-        *computing, cg__duration(p->context, kp->kernel->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns));
+    int64_t rate = tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns;
+    if (tensor && cg__multiplies_bytes(p, kp->kernel)) rate *= t->thresholds.byte_speed;
+    *computing = ind_expr_add(*computing, cg__duration(p->context, kp->kernel->flops, rate));
 }
 
 /* Predicts the time of a whole launch; its parts have no separate time. */

@@ -1138,6 +1138,9 @@ typedef struct ind__inst {
     16 /* INDIRECT: an earlier loop has checked the index, so the check is dead if the value is not read */
 #define IND__INST_SELDOM 32 /* STORE: its mask is true for few points; a hint */
 #define IND__INST_RUN    8  /* STORE: the values of a run of rows of P points are combined; see ind__buffer.run */
+/* REDUCE of products: every 128 of them may be added with the precision of tensor cores for 8-bit floats. */
+#define IND__INST_TENSOR_SUMS 64
+#define IND__INST_FAST_SUMS   128 /* all of them may */
 
 /* Straight-line SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is
    none. A recorded body and its arrays are one block of memory; the arrays cannot grow. */
@@ -1184,7 +1187,7 @@ typedef struct ind__capture { /* the arguments of a captured scatter */
     ind_expr index[IND_MAX_RANK];
     ind_value value, mask;
 } ind__capture;
-ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b);
+ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b, int flags);
 ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which);
 ind_value ind__emit_scan(ind_ops *o, ind_scan kind, ind_value a);
 ind_value ind__emit_scan_part(ind_ops *o, ind_value scan, int which); /* 0: the value, 1: the position */
@@ -1485,6 +1488,7 @@ typedef struct ind__reduction_desc {
     const ind_expr *rrange;
     int rrank;
     ind_loop_fn fn, second_fn;
+    int flags; /* IND__INST_* of the REDUCE */
     void *user;
 } ind__reduction_desc;
 ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind__box **results);
@@ -11578,10 +11582,11 @@ void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int r
     o->emit(o, &i, index);
 }
 
-ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b) {
+ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b, int flags) {
     if (!a.id || (r == IND_REDUCE_DOT && !b.id)) return ir__no_value;
     ind__inst i = {.op = IND_LOOP_REDUCE, .reduction = (uint8_t)r, .arg = {a.id, r == IND_REDUCE_DOT ? b.id : 0}};
     i.dtype = (uint8_t)(r == IND_REDUCE_ARGMAX ? IND_I64 : o->dtype(o, a));
+    i.flags = (uint8_t)flags;
     return o->emit(o, &i, NULL);
 }
 
@@ -11997,7 +12002,7 @@ static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__r
     int n = ind__reduction_results(d->type);
     ind_value b = ir__no_value;
     if (d->second_fn) b = d->second_fn(o, r->body->var, d->rank + d->rrank, d->user);
-    ind_value reduced = ind__emit_reduce(o, d->type, a, b);
+    ind_value reduced = ind__emit_reduce(o, d->type, a, b, d->flags);
     for (int k = 0; k < n; k++) {
         ind_value v = n > 1 ? ind__emit_part(o, reduced, k) : reduced;
         v = ind_op_cast(o, v, ind_dtype_compute(d->dtype));
@@ -13280,7 +13285,7 @@ static ind_body *ir__second_stage(ind__lowered *p, const ind_body *b, uint32_t r
         at = ind_expr_add(ind_expr_mul(r.body->var[b->rank], columns), at);
     }
     ind_value v = ind__emit_load(&r.ops, partial, (ind_dtype)in->dtype, &at, 1);
-    v = ind__emit_reduce(&r.ops, (ind_reduction)in->reduction, v, ir__no_value);
+    v = ind__emit_reduce(&r.ops, (ind_reduction)in->reduction, v, ir__no_value, 0);
     for (uint32_t i = reduce + 1; v.id && i < b->num_inst; i++) {
         ind__inst x = b->inst[i];
         ind_expr index = at;
@@ -13330,7 +13335,7 @@ static ind_body *ir__reduce_parts(ind__lowered *p, const ir__welford_split *w, i
     ind_expr to = ind__linearise(p->context, r.body->var, w->size, b->rank);
     ind_dtype dtype = p->buffer[w->partial].dtype;
     ind_value v = ind__emit_load(&r.ops, w->partial + (uint32_t)k, dtype, &at, 1);
-    v = ind__emit_reduce(&r.ops, k ? IND_REDUCE_SUM : IND_REDUCE_WELFORD, v, ir__no_value);
+    v = ind__emit_reduce(&r.ops, k ? IND_REDUCE_SUM : IND_REDUCE_WELFORD, v, ir__no_value, 0);
     if (!k && v.id && mean) ir__store_as(&r.ops, b, mean, r.body->var, ind__emit_part(&r.ops, v, 0));
     ind_value sum = k || !v.id || !w->between ? v : ind__emit_part(&r.ops, v, 1);
     if (sum.id && (k ? w->within : w->between)) ind__emit_store(&r.ops, k ? w->within : w->between, &to, 1, sum);
@@ -13704,6 +13709,8 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
         for (int k = 0; k < IND__MAX_ARGS && i->arg[k]; k++) ind__textf(t, "%s %%%u", k ? "," : "", i->arg[k]);
         if (i->op == IND_LOOP_PART || i->op == IND_LOOP_STATE) ind__textf(t, " #%lld", (long long)i->imm.i);
         if (i->op == IND_LOOP_SCAN && (i->flags & IND__INST_EXCLUSIVE)) ind__textf(t, " exclusive");
+        if (i->op == IND_LOOP_REDUCE && i->flags)
+            ind__textf(t, i->flags & IND__INST_FAST_SUMS ? " in fast sums" : " in sums of 128");
         if (i->op == IND_LOOP_PHILOX)
             ind__textf(t, " bits [%d, %d)", (int)(i->imm.i & 255), (int)((i->imm.i & 255) + (i->imm.i >> 8)));
     }

@@ -4,6 +4,7 @@
     run.py --sweep [FAMILY...]    tensors of 256 MiB, over the row length; --any-length: modules with a symbolic length
     run.py --batch [FAMILY...]    rows of 4096, over the number of rows
     run.py --norms [NAME...]      normalisations over more than the last dimension
+    run.py --eight-bit [NAME...]  products of fp8 and int8 beside torch._scaled_mm and torch._int_mm
     run.py --small                1 to 64 rows of 4096, compared with an empty kernel
     run.py --tune [NAME...]       the first choices compared with the results of ind_tune, and the candidates tried
 
@@ -14,7 +15,7 @@ selects, --jobs N compiles in N processes before any measurement (0: on demand),
 Each contender is replayed from a CUDA graph and timed with events, in turn, on the same tensors (several sets in rotation if
 they would fit in the L2). The result is the median of many rounds. Outputs are first compared with a float64 computation of the
 same formula. An error above four times torch's is WRONG, and exit status 1.
-Prints the table and writes build/bench.json (sweep.json, batch.json, small.json).
+Prints the table and writes build/bench.json (sweep.json, batch.json, small.json, norms.json, eight_bit.json).
 """
 
 import argparse
@@ -65,7 +66,7 @@ def outputs_of(out):
 
 def ours(module, w, inputs, like, launches):
     """Our contender, and its outputs for the first set of inputs. They have the shapes and types of `like`."""
-    outputs = [{n: torch.full(o.shape, float("nan"), dtype=o.dtype, device="cuda") for n, o in zip(w.outputs, like)} for _ in inputs]
+    outputs = [{n: torch.full(o.shape, float("nan") if o.is_floating_point() else -1, dtype=o.dtype, device="cuda") for n, o in zip(w.outputs, like)} for _ in inputs]
     tensors = [{**i, **o} for i, o in zip(inputs, outputs)]
     if launches == 1:
         c = timing.Contender([module.capture(t, w.sizes) for t in tensors])
@@ -291,6 +292,7 @@ def arguments():
     parser.add_argument("--batch", action="store_true")
     parser.add_argument("--norms", action="store_true")
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--eight-bit", action="store_true")
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--autotune", action="store_true")
     parser.add_argument("--no-compile", action="store_true")
@@ -324,9 +326,9 @@ def main():
         return run_tune(compiler, args.names)
     if args.small:
         return run(compiler, ((p, workloads.at(p)) for p in workloads.small()), "small.json", How(modes, launches=SMALL_CALLS))
-    every = workloads.norms() if args.norms else workloads.WORKLOADS
+    every = workloads.norms() if args.norms else workloads.eight_bit() if args.eight_bit else workloads.WORKLOADS
     chosen = [({}, w) for w in every if not args.names or any(a in w.name for a in args.names)]
-    return run(compiler, chosen, "norms.json" if args.norms else "bench.json", How(modes))
+    return run(compiler, chosen, "norms.json" if args.norms else "eight_bit.json" if args.eight_bit else "bench.json", How(modes))
 
 
 if __name__ == "__main__":

@@ -228,6 +228,41 @@ def quantised_product(m, n, k):
                              "s": randn(n, dtype=bf16, scale=0.01)}, [m], 2 * m * k + k * n + 2 * m * n, by_bytes=False)
 
 
+def scaled_product(m, n, k, scales="tensor", fast=False):
+    """fp8 in, bf16 out. scales: one number for each operand (tensor), or one for each row of a and column of b (rows)."""
+    s, t = ("f32[B, 1]", f"f32[1, {n}]") if scales == "rows" else ("f32[]", "f32[]")
+    text = graph("scaled_product", [f"input a : f8e4m3fn[B, {k}]", f"const b : f8e4m3fn[{n}, {k}]", f"input s : {s}", f"input t : {t}", "v = transpose(b, 0, 1)",
+                                    f"out = scaled_mm(a, v, s, t, out_dtype=bf16, use_fast_accum={'true' if fast else 'false'})", "output out"], m)
+    f8 = torch.float8_e4m3fn
+
+    def forward(a, b, s, t):
+        if a.dtype != f8:  # the float64 computation of the same formula
+            return a @ b.t() * s * t
+        return torch._scaled_mm(a, b.t(), scale_a=s, scale_b=t, out_dtype=torch.bfloat16, use_fast_accum=fast)
+
+    def inputs():
+        positive = lambda *shape: torch.rand(*shape, device="cuda") + 0.5
+        numbers = {"s": positive(m, 1), "t": positive(1, n)} if scales == "rows" else {"s": positive(), "t": positive()}
+        return {"a": randn(m, k, dtype=f8), "b": randn(n, k, dtype=f8), **numbers}
+
+    return Workload(f"scaled_mm f8e4m3fn{' fast' if fast else ''}, scales per {scales}, {m} x {n} x {k}", text, forward, inputs, [m], m * k + k * n + 2 * m * n,
+                    by_bytes=False)
+
+
+def integer_product(m, n, k):
+    text = graph("integer_product", [f"input a : i8[B, {k}]", f"const b : i8[{n}, {k}]", "v = transpose(b, 0, 1)", "out = int_mm(a, v)", "output out"], m)
+    whole = lambda *shape: torch.randint(-128, 128, shape, dtype=torch.int8, device="cuda")
+    return Workload(f"int_mm i8 {m} x {n} x {k}", text, lambda a, b: torch._int_mm(a, b.t()), lambda: {"a": whole(m, k), "b": whole(n, k)}, [m],
+                    m * k + k * n + 4 * m * n, by_bytes=False)
+
+
+def eight_bit():
+    """bench/run.py --eight-bit"""
+    found = [scaled_product(size, size, size, scales, fast) for size in (4096, 8192) for scales in ("tensor", "rows") for fast in (False, True)]
+    found += [scaled_product(m, n, k) for m, n, k in ((16, 4096, 4096), (64, 4096, 14336), (1024, 4096, 4096), (2048, 14336, 4096))]
+    return found + [integer_product(m, n, k) for m, n, k in ((4096, 4096, 4096), (8192, 8192, 8192), (32, 4096, 14336), (64, 4096, 4096))]
+
+
 # ---- the network of all-MiniLM-L6-v2, random weights
 
 MINILM = bert.Size(layers=6, width=384, heads=12, ffn=1536, vocabulary=30522, positions=512)

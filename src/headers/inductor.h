@@ -65,6 +65,7 @@ extern "C" {
 //@ graph/ops/windows/grids.h
 //@ graph/ops/windows/columns.h
 //@ graph/ops/products/matmul.h
+//@ graph/ops/products/eight_bit.h
 //@ graph/ops/products/einsum.h
 //@ graph/ops/products/attention.h
 //@ graph/ops/signal/fourier.h
@@ -168,6 +169,7 @@ extern "C" {
 //@ graph/ops/windows/grids.c
 //@ graph/ops/windows/columns.c
 //@ graph/ops/products/matmul.c
+//@ graph/ops/products/eight_bit.c
 //@ graph/ops/products/einsum.c
 //@ graph/ops/products/attention.c
 //@ graph/ops/signal/fourier.c

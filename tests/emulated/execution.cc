@@ -14,6 +14,7 @@
 #include "execution.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
@@ -201,7 +202,7 @@ struct operand {
     uint64_t value, result;
     unsigned *r;
     const unsigned *a, *b;
-    float *c;
+    void *c;
 };
 
 struct async_copy {
@@ -551,6 +552,7 @@ void resolve_reduce(unsigned index, unsigned part, operand *op) {
  * addresses of lanes 8i .. 8i + 7; with .trans, elements (2t, g) and (2t + 1, g) A 16 x 16 a0 = (g, 2t..2t+1)  a1 = (g
  * + 8, 2t..)  a2 = (g, 2t + 8..)  a3 = (g + 8, 2t + 8..) B 16 x 8  b0 = (2t..2t+1, g)  b1 = (2t + 8.., g) C 16 x 8  c0,
  * c1 = (g, 2t..2t+1)  c2, c3 = (g + 8, 2t..) The element with the smaller index is in the lower half of its register.
+ * Of 8-bit elements (m16n8k32) a register has four along k: a0 = (g, 4t..4t+3), a2 = (g, 4t + 16..), and so on.
  */
 unsigned half_of(const unsigned *words, int column) {
     return words[column / 2] >> (column % 2 * 16) & 0xffffu;
@@ -586,27 +588,43 @@ float float_of_half(unsigned x) {
     return float_of_bits(sign | (exponent == 31 ? 0x7f800000u : (exponent + 112u) << 23) | mantissa << 13);
 }
 
-float element(unsigned word, int upper, int is_bf16) {
-    unsigned bits = upper ? word >> 16 : word & 0xffffu;
-    return is_bf16 ? float_of_bits(bits << 16) : float_of_half(bits);
+/* An f8e5m2 is the upper half of an f16; an f8e4m3 has its exponent, less 8, and no infinity. */
+float float_of_byte(unsigned x, int kind) {
+    if (kind == ind_emulation::ELEMENT_S8) {
+        return (float)(int8_t)x;
+    }
+    if (kind == ind_emulation::ELEMENT_E5M2) {
+        return float_of_half(x << 8);
+    }
+    return (x & 0x7fu) == 0x7fu ? NAN : float_of_half((x & 0x80u) << 8 | (x & 0x7fu) << 7) * 256.0f;
 }
 
-/* The 16 products and the sum are exact or nearly so (double), rounded once: the device is a little less exact. */
+float element(const unsigned *words, int i, int kind) {
+    if (kind >= ind_emulation::ELEMENT_E4M3) {
+        return float_of_byte(words[i / 4] >> (i % 4 * 8) & 0xffu, kind);
+    }
+    const unsigned bits = words[i / 2] >> (i % 2 * 16) & 0xffffu;
+    return kind == ind_emulation::ELEMENT_BF16 ? float_of_bits(bits << 16) : float_of_half(bits);
+}
+
+/* The products and the sum are exact or nearly so (double), rounded once: the device is a little less exact. */
 void resolve_mma(unsigned index) {
     const thread *lanes = &threads[index * WARP];
-    float a[16][16], b[16][8];
+    const int kind = lanes[0].op->kind, per = kind >= ind_emulation::ELEMENT_E4M3 ? 4 : 2; /* elements in a register */
+    float a[16][32], b[32][8];
     for (int lane = 0; lane < 32; lane++) {
         const operand *op = lanes[lane].op;
         int g = lane / 4, t = lane % 4;
-        for (int i = 0; i < 8; i++) {
-            a[g + (i / 2 % 2) * 8][2 * t + i % 2 + (i / 4) * 8] = element(op->a[i / 2], i % 2, op->kind);
+        for (int i = 0; i < 4 * per; i++) {
+            const int r = i / per;
+            a[g + r % 2 * 8][per * t + i % per + r / 2 * 4 * per] = element(op->a, i, op->kind);
         }
-        for (int i = 0; i < 4; i++) {
-            b[2 * t + i % 2 + (i / 2) * 8][g] = element(op->b[i / 2], i % 2, op->kind);
+        for (int i = 0; i < 2 * per; i++) {
+            b[per * t + i % per + i / per * 4 * per][g] = element(op->b, i, op->argument);
         }
     }
     double d[16][8] = {};
-    for (int k = 0; k < 16; k++) {
+    for (int k = 0; k < 8 * per; k++) {
         for (int m = 0; m < 16; m++) {
             for (int n = 0; n < 8; n++) {
                 d[m][n] += (double)a[m][k] * b[k][n];
@@ -614,9 +632,15 @@ void resolve_mma(unsigned index) {
         }
     }
     for (int lane = 0; lane < 32; lane++) {
-        float *c = lanes[lane].op->c;
+        float *c = (float *)lanes[lane].op->c;
+        unsigned *whole = (unsigned *)lanes[lane].op->c;
         for (int i = 0; i < 4; i++) {
-            c[i] = (float)(c[i] + d[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2]);
+            const double sum = d[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2];
+            if (kind == ind_emulation::ELEMENT_S8) {
+                whole[i] += (unsigned)(int)sum;
+            } else {
+                c[i] = (float)(c[i] + sum);
+            }
         }
     }
 }
@@ -743,8 +767,9 @@ void rt_ldmatrix(unsigned *result, const unsigned *row, int transposed, int line
     arrive(&op, line);
 }
 
-void rt_mma(float *c, const unsigned *a, const unsigned *b, int is_bf16, int line) {
-    operand op = make_operand(MMA, is_bf16, 0xffffffffu, 0);
+void rt_mma(void *c, const unsigned *a, const unsigned *b, int kind_a, int kind_b, int line) {
+    operand op = make_operand(MMA, kind_a, 0xffffffffu, 0);
+    op.argument = kind_b;
     op.a = a;
     op.b = b;
     op.c = c;

@@ -855,10 +855,18 @@ IND_EMULATION_FN void ind_ldmatrix_x4_trans(unsigned (&r)[4], const void *smem, 
     ind_emulation::ldmatrix(r, smem, 1, line);
 }
 IND_EMULATION_FN void ind_mma_f16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], IND_EMULATION_LINE) {
-    ind_emulation::rt->mma(c, a, b, 0, line);
+    ind_emulation::rt->mma(c, a, b, ind_emulation::ELEMENT_F16, ind_emulation::ELEMENT_F16, line);
 }
 IND_EMULATION_FN void ind_mma_bf16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], IND_EMULATION_LINE) {
-    ind_emulation::rt->mma(c, a, b, 1, line);
+    ind_emulation::rt->mma(c, a, b, ind_emulation::ELEMENT_BF16, ind_emulation::ELEMENT_BF16, line);
+}
+template <bool A_E5M2, bool B_E5M2>
+IND_EMULATION_FN void ind_mma_f8(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], IND_EMULATION_LINE) {
+    ind_emulation::rt->mma(c, a, b, A_E5M2 ? ind_emulation::ELEMENT_E5M2 : ind_emulation::ELEMENT_E4M3,
+                           B_E5M2 ? ind_emulation::ELEMENT_E5M2 : ind_emulation::ELEMENT_E4M3, line);
+}
+IND_EMULATION_FN void ind_mma_s8(unsigned (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], IND_EMULATION_LINE) {
+    ind_emulation::rt->mma(c, a, b, ind_emulation::ELEMENT_S8, ind_emulation::ELEMENT_S8, line);
 }
 
 /* Until the wait, the destination holds garbage: a thread that reads too early, or issues a copy while others
@@ -1024,7 +1032,69 @@ IND_EMULATION_FN void ind_wgmma_tile(float (&c)[NI][4], const unsigned short *ti
         }
     }
 }
-template <int N, int NI> IND_EMULATION_FN void ind_wgmma_wait(float (&)[NI][4]) {
+
+namespace ind_emulation {
+
+/* The byte at (row, k) of a tile of rows of 128 or 64 bytes, which has half as many 16-bit units. */
+template <int ROWS, int COLS> IND_EMULATION_FN unsigned char tile_byte(const unsigned short *tile, int row, int k) {
+    const int width = (COLS > 64 ? 64 : COLS) * 2;
+    int byte = (k / width * ROWS + row) * width + k % width;
+    byte ^= (byte >> 7 & (width / 16 - 1)) << 4;
+    return ((const unsigned char *)tile)[byte];
+}
+
+/* An f8e5m2 is the upper half of an f16; an f8e4m3 has its exponent, less 8, and no infinity. */
+IND_EMULATION_FN float byte_value(unsigned char x, bool e5m2) {
+    if (e5m2) return ind_f16_to_f32((unsigned short)(x << 8));
+    return (x & 0x7f) == 0x7f ? __builtin_nanf("")
+                              : ind_f16_to_f32((unsigned short)((x & 0x80) << 8 | (x & 0x7f) << 7)) * 256.0f;
+}
+
+/* Hopper's tensor cores add products of 8-bit floats to sums of 14 bits: the lower ones are cut off. */
+IND_EMULATION_FN float cut_sum(double x) {
+    const float f = (float)x;
+    return __uint_as_float(__float_as_uint(f) & ~0x3ffu);
+}
+
+template <bool A_E5M2, bool B_E5M2, int TM, int TN, int TK>
+IND_EMULATION_FN void add_bytes(float &c, const unsigned short *tile_a, const unsigned short *tile_b, int m, int n,
+                                int k) {
+    double sum = c;
+    for (int i = k; i < k + 32; i++)
+        sum += (double)byte_value(tile_byte<TM, TK>(tile_a, m, i), A_E5M2) *
+               byte_value(tile_byte<TN, TK>(tile_b, n, i), B_E5M2);
+    c = cut_sum(sum);
+}
+template <bool, bool, int TM, int TN, int TK>
+IND_EMULATION_FN void add_bytes(unsigned &c, const unsigned short *tile_a, const unsigned short *tile_b, int m, int n,
+                                int k) {
+    for (int i = k; i < k + 32; i++)
+        c += (unsigned)((int)(signed char)tile_byte<TM, TK>(tile_a, m, i) *
+                        (int)(signed char)tile_byte<TN, TK>(tile_b, n, i));
+}
+
+} // namespace ind_emulation
+
+/* wgmma of 8-bit operands, both with rows along k. TK: pairs of elements. FRESH: c is replaced. */
+template <bool A_E5M2, bool B_E5M2, bool FRESH, int TM, int TN, int TK, class T, int NI>
+IND_EMULATION_FN void ind_wgmma_bytes(T (&c)[NI][4], const unsigned short *tile_a, const unsigned short *tile_b, int m,
+                                      IND_EMULATION_LINE) {
+    if (m % 64 != 0 || m + 64 > TM || NI * 8 != TN || TK % 16 != 0) {
+        ind_emulation::rt->fault("wgmma: 64 rows and all columns of the tile are multiplied", line);
+    }
+    if (!ind_emulation::rt->is_shared(tile_a, TM * TK * 2) || !ind_emulation::rt->is_shared(tile_b, TN * TK * 2)) {
+        ind_emulation::rt->fault("wgmma: a tile is not in shared memory", line);
+    }
+    const int lane = (int)threadIdx.x & 127, row = m + (lane >> 5) * 16 + (lane >> 2 & 7), col = (lane & 3) * 2;
+    for (int i = 0; i < NI * 4; i++) {
+        const int r = row + (i >> 1 & 1) * 8, n = (i >> 2) * 8 + col + (i & 1);
+        if (FRESH) c[i >> 2][i & 3] = 0;
+        for (int k = 0; k < 2 * TK; k += 32) {
+            ind_emulation::add_bytes<A_E5M2, B_E5M2, TM, TN, TK>(c[i >> 2][i & 3], tile_a, tile_b, r, n, k);
+        }
+    }
+}
+template <int N, class T, int NI> IND_EMULATION_FN void ind_wgmma_wait(T (&)[NI][4]) {
 }
 IND_EMULATION_FN void ind_wgmma_publish() {
 }

@@ -559,6 +559,53 @@ extern "C" __global__ void k(const unsigned short *a, const unsigned short *b, f
     }
 }
 
+/* The same for m16n8k32 of 8-bit elements: small integers in each format, and the extremes of i8. */
+void test_mma_bytes_layout() {
+    kernel k(R"(
+static __device__ unsigned four(const unsigned char *p, int stride) {
+    return p[0] | (unsigned)p[stride] << 8 | (unsigned)p[2 * stride] << 16 | (unsigned)p[3 * stride] << 24;
+}
+extern "C" __global__ void k(const unsigned char *a, const unsigned char *b, float *c, int kind) {
+    int g = threadIdx.x / 4, t = threadIdx.x % 4;
+    unsigned fa[4] = {four(&a[g * 32 + 4 * t], 1), four(&a[(g + 8) * 32 + 4 * t], 1),
+                      four(&a[g * 32 + 4 * t + 16], 1), four(&a[(g + 8) * 32 + 4 * t + 16], 1)};
+    unsigned fb[2] = {four(&b[4 * t * 8 + g], 8), four(&b[(4 * t + 16) * 8 + g], 8)}, whole[4] = {1, 2, 3, 4};
+    float fc[4] = {1, 2, 3, 4};
+    if (kind == 0) ind_mma_f8<false, false>(fc, fa, fb);
+    if (kind == 1) ind_mma_f8<false, true>(fc, fa, fb);
+    if (kind == 2) ind_mma_f8<true, false>(fc, fa, fb);
+    if (kind == 3) ind_mma_f8<true, true>(fc, fa, fb);
+    if (kind == 4) ind_mma_s8(whole, fa, fb);
+    for (int i = 0; i < 4; i++)
+        c[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = kind == 4 ? (float)(int)whole[i] : fc[i];
+})");
+    /* -3 .. 3 */
+    static const unsigned char e4m3[] = {0xc4, 0xc0, 0xb8, 0, 0x38, 0x40, 0x44};
+    static const unsigned char e5m2[] = {0xc2, 0xc0, 0xbc, 0, 0x3c, 0x40, 0x42};
+    for (int kind = 0; kind < 5; kind++) {
+        std::vector<unsigned char> a(512), b(256);
+        std::vector<int> x(512), y(256);
+        for (unsigned i = 0; i < 768; i++) {
+            const unsigned draw = (unsigned)((noise(i) + 1) * 1e6);
+            const bool first = i < 512, wide = first ? kind == 2 || kind == 3 : kind == 1 || kind == 3;
+            const int v = kind == 4 ? (int)(draw % 256) - 128 : (int)(draw % 7) - 3;
+            (first ? x[i] : y[i - 512]) = v;
+            (first ? a[i] : b[i - 512]) = kind == 4 ? (unsigned char)v : (wide ? e5m2 : e4m3)[v + 3];
+        }
+        array<unsigned char> da(a), db(b);
+        array<float> dc(128);
+        CHECK_IS(k.run(1, 32, 0, da.at, db.at, dc.at, kind), 0);
+        std::vector<float> c = dc.get();
+        for (size_t m = 0; m < 16; m++) {
+            for (size_t n = 0; n < 8; n++) {
+                int sum = (int)(m / 8 * 2 + n % 2 + 1);
+                for (size_t i = 0; i < 32; i++) sum += x[m * 32 + i] * y[i * 8 + n];
+                CHECK(c[m * 8 + n] == (float)sum);
+            }
+        }
+    }
+}
+
 /* One warp: a 32 x 16 tile per block, K in steps of 16, ldmatrix for A, ldmatrix.trans for B, two cp.async stages. */
 const char *const product_source = R"(
 static __device__ __forceinline__ void load(unsigned short *sa, unsigned short *sb, const unsigned short *a,
@@ -1158,6 +1205,7 @@ int main(int count, char **arguments) {
     RUN(votes);
     RUN(early_exit);
     RUN(mma_layout);
+    RUN(mma_bytes_layout);
     RUN(matrix_product);
     RUN(conversions);
     RUN(divergence);

@@ -315,6 +315,31 @@ GRAPHS = {
   t = linear(h, i)
   output q, r, s, t
 }""",
+    "products_of_8_bits": """graph products_of_8_bits {
+  size M in [0, 4096] hint 512
+  input a : f8e4m3fn[M, 272]
+  input b : f8e5m2[200, 272]
+  input s : f32[M, 1]
+  input t : f32[1, 200]
+  input c : bf16[200]
+  input i : i8[M, 272]
+  input j : i8[200, 272]
+  input k : i8[272, 200]
+  input e : f8e4m3fn[M, 131]
+  input f : f8e4m3fn[131, 40]
+  input x : f32[M, 272]
+  input r : f32[]
+  v = transpose(b, 0, 1)
+  y = scaled_mm(a, v, s, t, c, out_dtype=bf16)
+  z = scaled_mm(a, v, s, t, out_dtype=f32, use_fast_accum=true)
+  w = transpose(j, 0, 1)
+  p = int_mm(i, w)
+  q = int_mm(i, k)
+  u = scaled_mm(e, f, s, r, out_dtype=f32)
+  g = cast(x, dtype=f8e4m3fn)
+  h = scaled_mm(g, v, s, t, out_dtype=f16)
+  output y, z, p, q, u, h
+}""",
     "products_without_maps": """graph products_without_maps {
   size M in [3, 100000] hint 512
   input a : bf16[2, 2, 2, 2, M, 72]
@@ -558,7 +583,7 @@ GRAPHS = {
   output u, n, p, m
 }""",
 }
-SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_clusters": ["M=70"],
+SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "finish_few": ["B=19"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "rows_listed": ["B=333", "M=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],

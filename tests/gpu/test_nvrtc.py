@@ -206,6 +206,21 @@ def test_what_once_spilled(tmp_path):
     check(ONCE_SPILLED, "sm_90a", tmp_path, SANITIZED)
 
 
+# Tiles of every width, with one set of sums and with two; operands that are copied element by element.
+EIGHT_BIT = [
+    f"graph product {{\n  size M in [0, 100000] hint {m}\n  input x : {a}[M, {k}]\n  input w : {b}[{n}, {k}]\n  input s : f32[M, 1]\n  input t : f32[1, {n}]\n"
+    f"  v = transpose(w, 0, 1)\n  y = {call}\n  output y\n}}\n"
+    for m, n, k in ((4096, 4096, 4096), (25344, 128, 2048), (4096, 896, 2048), (16, 4096, 4096), (64, 4096, 14336), (300, 520, 96))
+    for a, b, call in (("f8e4m3fn", "f8e5m2", "scaled_mm(x, v, s, t, out_dtype=bf16)"), ("f8e4m3fn", "f8e4m3fn", "scaled_mm(x, v, s, t, out_dtype=f16, use_fast_accum=true)"),
+                       ("i8", "i8", "int_mm(x, v)"))
+]
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_90a", "sm_100"])
+def test_eight_bit(pool, tmp_path, arch):
+    check(EIGHT_BIT, arch, tmp_path)
+
+
 @pytest.mark.parametrize("arch", ARCHES)
 def test_cases(cases, arch):
     cases[arch].result()

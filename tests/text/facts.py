@@ -56,7 +56,7 @@ TERMS = {
     "look back": r"\bind_scan_tile<\d+>\(",  # at the tiles of a row before this one, in global memory
     "scan of columns": r"\bind_scan_team<\d+, \d+>\(",  # by rows and threads of each
     "scan of threads": r"\bind_scan_threads<",
-    "wgmma": r"\bind_wgmma_tile<",
+    "wgmma": r"\bind_wgmma_(?:tile|bytes)<",
     "mma.sync": r"\bind_mma_tile<",
     "tile shared": r"\bind_add_(sums|fragments|slices|rows)\b",
     "box copied": r"\bind_bulk_copy<",  # asynchronously, by a tensor map

@@ -16,6 +16,17 @@ static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t 
     return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
 }
 
+/* True if the kernel multiplies operands of 8 bits in memory. */
+static bool cg__multiplies_bytes(const ind_plan *p, const ind_kernel *k) {
+    if (k->kind != IND_KERNEL_MATMUL) return false;
+    for (int i = 0; i < 2; i++) {
+        const ind__inst *x = &k->body->inst[k->body->inst[k->matmul.dot].arg[i]];
+        while (x->op == IND_LOOP_CAST) x = &k->body->inst[x->arg[0]];
+        if (x->op != IND_LOOP_LOAD || ind_dtype_bytes(p->schedule->program->buffer[x->source].dtype) != 1) return false;
+    }
+    return true;
+}
+
 /* Lower bound of a kernel's time, which a good kernel approaches: each byte is moved once, and memory traffic and
    arithmetic overlap. Transcendental functions and f64 count as f32 operations. */
 static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
@@ -24,8 +35,9 @@ static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_e
     const ind__variant *first = kp->part ? kp->part : kp->num_variants ? kp->variant : NULL;
     const bool tensor = first && ind__strategy_has(first->strategy, IND__HAS_TENSOR_CORES);
     *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
-    *computing = ind_expr_add(
-        *computing, cg__duration(p->context, kp->kernel->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns));
+    int64_t rate = tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns;
+    if (tensor && cg__multiplies_bytes(p, kp->kernel)) rate *= t->thresholds.byte_speed;
+    *computing = ind_expr_add(*computing, cg__duration(p->context, kp->kernel->flops, rate));
 }
 
 /* Predicts the time of a whole launch; its parts have no separate time. */

@@ -30,6 +30,59 @@ static IND_INLINE void ind_mma_bf16(float (&c)[4], const unsigned (&a)[4], const
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 #endif
+//@ MMA_HALVES
+// The mma.sync of 16-bit operands.
+template <bool BF16> struct ind_mma_halves {
+    static IND_INLINE void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+        if (BF16) {
+            ind_mma_bf16(c, a, b);
+        } else {
+            ind_mma_f16(c, a, b);
+        }
+    }
+};
+//@ MMA_BYTES
+#ifndef IND_EMULATION
+#define IND_MMA_F8(A, B)                                                                                               \
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.f32." A "." B ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "          \
+                 "{%8, %9}, {%0, %1, %2, %3};"                                                                         \
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                      \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+template <bool A_E5M2, bool B_E5M2>
+static IND_INLINE void ind_mma_f8(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    if constexpr (A_E5M2 && B_E5M2) {
+        IND_MMA_F8("e5m2", "e5m2");
+    } else if constexpr (A_E5M2) {
+        IND_MMA_F8("e5m2", "e4m3");
+    } else if constexpr (B_E5M2) {
+        IND_MMA_F8("e4m3", "e5m2");
+    } else {
+        IND_MMA_F8("e4m3", "e4m3");
+    }
+}
+static IND_INLINE void ind_mma_s8(unsigned (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+                 "{%8, %9}, {%0, %1, %2, %3};"
+                 : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+#endif
+// The mma.sync of 8-bit operands: floats with sums in f32, or i8. The lanes have the bytes that they would have of half as
+// many 16-bit elements.
+template <bool A_E5M2, bool B_E5M2> struct ind_mma_bytes {
+    static IND_INLINE void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+        ind_mma_f8<A_E5M2, B_E5M2>(c, a, b);
+    }
+    static IND_INLINE void multiply(unsigned (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+        ind_mma_s8(c, a, b);
+    }
+};
+//@ PROMOTE
+// Adds sums that tensor cores have rounded.
+template <int N> static IND_INLINE void ind_promote(float (&acc)[N][4], const float (&part)[N][4]) {
+    _Pragma("unroll")
+    for (int i = 0; i < N * 4; i++) acc[i / 4][i % 4] += part[i / 4][i % 4];
+}
 //@ HALF_TILE
 // Offset of 8 adjacent 16-bit elements in a shared tile of ROWS rows of COLS elements. The tile consists of panels of 64
 // columns. The chunks of a panel's row are permuted: one phase of ldmatrix reads 8 rows from 8 different groups of 4
@@ -40,15 +93,15 @@ template <int ROWS, int COLS> static IND_INLINE int ind_tile_at(int row, int chu
     return panel + row * W + ((in ^ (W >= 64 ? row & 7 : W == 32 ? row >> 1 & 3 : row >> 2 & 1)) << 3);
 }
 //@ TILE_COPY
-// Bytes to copy of 8 adjacent elements if `left` of them are before the edge.
-static IND_INLINE int ind_chunk_bytes(long long left) {
-    return left >= 8 ? 16 : left > 0 ? (int)left * 2 : 0;
+// Bytes to copy of N adjacent elements, 16 bytes, if `left` of them are before the edge.
+template <int N> static IND_INLINE int ind_chunk_bytes(long long left) {
+    return left >= N ? 16 : left > 0 ? (int)left * (16 / N) : 0;
 }
 // Starts the copy of a tile. A thread copies one chunk of every THREADS / (COLS / 8)-th row, from from[at[0]],
 // from[at[1]], ... It copies `bytes` of each chunk and sets the rest to zero. Rows from num_rows on, and rows whose bit in
 // `in` is 0, are set to zero.
-template <int ROWS, int COLS, int THREADS, typename Index, int N>
-static IND_INLINE void ind_tile_copy(unsigned short *tile, const unsigned short *from, const Index (&at)[N],
+template <int ROWS, int COLS, int THREADS, typename T, typename Index, int N>
+static IND_INLINE void ind_tile_copy(unsigned short *tile, const T *from, const Index (&at)[N],
                                                      long long num_rows, int bytes, unsigned in) {
     constexpr int APART = THREADS / (COLS / 8), W = COLS > 64 ? 64 : COLS;
     const int first = threadIdx.x / (COLS / 8), chunk = threadIdx.x % (COLS / 8);
@@ -108,8 +161,8 @@ static IND_INLINE void ind_fragment_b(unsigned (&r)[4], const unsigned short *ti
 }
 // acc += A[m.., TK] * B[TK, n..] of one pair of tiles, for the warp's 16 MI x 8 NI block at (m, n). The next 16 values of
 // k are loaded into registers while the current ones are multiplied.
-template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, int MI, int NI>
-static IND_INLINE void ind_mma_tile(float (&acc)[MI][NI][4], const unsigned short *tile_a,
+template <typename MMA, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, typename T, int MI, int NI>
+static IND_INLINE void ind_mma_tile(T (&acc)[MI][NI][4], const unsigned short *tile_a,
                                                     const unsigned short *tile_b, int m, int n) {
     unsigned a[2][MI][4], b[2][NI / 2][4];
     _Pragma("unroll")
@@ -123,11 +176,7 @@ static IND_INLINE void ind_mma_tile(float (&acc)[MI][NI][4], const unsigned shor
         for (int ij = 0; ij < MI * NI && k > 0; ij++) {
             const int i = ij / NI, j = ij % NI;
             const unsigned pair[2] = {b[use][j / 2][j % 2 * 2], b[use][j / 2][j % 2 * 2 + 1]};
-            if (BF16) {
-                ind_mma_bf16(acc[i][j], a[use][i], pair);
-            } else {
-                ind_mma_f16(acc[i][j], a[use][i], pair);
-            }
+            MMA::multiply(acc[i][j], a[use][i], pair);
         }
     }
 }
@@ -149,6 +198,13 @@ template <int N, int NI> static IND_INLINE void ind_wgmma_wait(float (&c)[NI][4]
     if (N == 0) {
         _Pragma("unroll")
         for (int i = 0; i < NI * 4; i++) asm volatile("" : "+f"(c[i / 4][i % 4]) :: "memory");
+    }
+}
+template <int N, int NI> static IND_INLINE void ind_wgmma_wait(unsigned (&c)[NI][4]) {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(N) : "memory");
+    if (N == 0) {
+        _Pragma("unroll")
+        for (int i = 0; i < NI * 4; i++) asm volatile("" : "+r"(c[i / 4][i % 4]) :: "memory");
     }
 }
 // Makes this thread's writes to shared memory visible to wgmma.
@@ -285,15 +341,15 @@ static IND_INLINE bool ind_add_sums(T *sum, T *partials, unsigned *counter, unsi
 }
 //@ ADD_FRAGMENTS
 // The same for the accumulators of a warp; `part` numbers the warps of all tiles.
-template <int NI>
-static IND_INLINE bool ind_add_fragments(float (&acc)[NI][4], float *partials, unsigned *counters, unsigned part, unsigned split,
+template <int NI, typename T>
+static IND_INLINE bool ind_add_fragments(T (&acc)[NI][4], T *partials, unsigned *counters, unsigned part, unsigned split,
                                          unsigned splits) {
     if (splits == 1) return true;
-    float *const all = partials + (long long)part * splits * (NI * 128) + (threadIdx.x & 31) * 4;
-    ind_vec<float, 4> total[NI];
+    T *const all = partials + (long long)part * splits * (NI * 128) + (threadIdx.x & 31) * 4;
+    ind_vec<T, 4> total[NI];
     _Pragma("unroll")
     for (int i = 0; i < NI; i++)
-        ind_store(all + (long long)split * (NI * 128) + i * 128, ind_vec<float, 4>{{acc[i][0], acc[i][1], acc[i][2], acc[i][3]}});
+        ind_store(all + (long long)split * (NI * 128) + i * 128, ind_vec<T, 4>{{acc[i][0], acc[i][1], acc[i][2], acc[i][3]}});
     if (!ind_last_warp(counters + part, splits)) return false;
     ind_add_parts<(NI <= 8 ? 32 / NI : 1), NI, 128>(total, all, NI * 128, splits);
     _Pragma("unroll")
@@ -383,21 +439,21 @@ template <int N, int NI> static IND_INLINE void ind_put_slice(float (&acc)[NI][4
 }
 //@ MMA_SUMS
 // Writes the warp's accumulators into the tile of sums at (m, n).
-template <int TN, int MI, int NI>
-static IND_INLINE void ind_mma_sums(float *sum, const float (&acc)[MI][NI][4], int m, int n) {
+template <int TN, typename T, int MI, int NI>
+static IND_INLINE void ind_mma_sums(T *sum, const T (&acc)[MI][NI][4], int m, int n) {
     const int lane = threadIdx.x & 31;
     _Pragma("unroll")
     for (int ij = 0; ij < MI * NI; ij++) {
         const int i = ij / NI, j = ij % NI;
-        float *const at = sum + ind_sum_at<TN>(m + i * 16 + (lane >> 2), n + j * 8 + (lane & 3) * 2);
-        ind_store(at, ind_vec<float, 2>{{acc[i][j][0], acc[i][j][1]}});
-        ind_store(at + 8 * (TN + 8), ind_vec<float, 2>{{acc[i][j][2], acc[i][j][3]}});
+        T *const at = sum + ind_sum_at<TN>(m + i * 16 + (lane >> 2), n + j * 8 + (lane & 3) * 2);
+        ind_store(at, ind_vec<T, 2>{{acc[i][j][0], acc[i][j][1]}});
+        ind_store(at + 8 * (TN + 8), ind_vec<T, 2>{{acc[i][j][2], acc[i][j][3]}});
     }
 }
 //@ STRIP_SUMS
 // Writes one strip of the accumulators of a wgmma tile into the warp's 8 x COLS sums: rows 8 (strip % 2) .. + 7 of the
 // warp's 16 rows, columns COLS (strip / 2) .. of the tile.
-template <int COLS, int NI> static IND_INLINE void ind_strip_sums(float *sum, const float (&acc)[NI][4], int strip) {
+template <int COLS, typename T, int NI> static IND_INLINE void ind_strip_sums(T *sum, const T (&acc)[NI][4], int strip) {
     const int lane = threadIdx.x & 31;
     _Pragma("unroll")
     for (int s = 0; s < NI * 16 / COLS; s++) {
@@ -405,13 +461,13 @@ template <int COLS, int NI> static IND_INLINE void ind_strip_sums(float *sum, co
         _Pragma("unroll")
         for (int j = 0; j < COLS / 8; j++) {
             const int i = s / 2 * (COLS / 8) + j, at = s % 2 * 2;
-            ind_store(sum + ind_sum_at<COLS>(lane >> 2, j * 8 + (lane & 3) * 2), ind_vec<float, 2>{{acc[i][at], acc[i][at + 1]}});
+            ind_store(sum + ind_sum_at<COLS>(lane >> 2, j * 8 + (lane & 3) * 2), ind_vec<T, 2>{{acc[i][at], acc[i][at + 1]}});
         }
     }
 }
 // Copies the accumulators of one strip of 8 N columns, all 16 rows of the warp.
-template <int N, int NI>
-static IND_INLINE void ind_strip_part(float (&part)[N][4], const float (&acc)[NI][4], int strip) {
+template <int N, typename T, int NI>
+static IND_INLINE void ind_strip_part(T (&part)[N][4], const T (&acc)[NI][4], int strip) {
     _Pragma("unroll")
     for (int s = 0; s < NI / N; s++) {
         if (s != strip) continue;

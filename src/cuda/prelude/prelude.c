@@ -71,10 +71,13 @@
     X(LDMATRIX, 0)                                                                                     \
     X(MMA_F16, 0)                                                                                      \
     X(MMA_BF16, 0)                                                                                     \
+    X(MMA_HALVES, IND__CG_NEEDS(IND__CG_MMA_F16, IND__CG_MMA_BF16))                                    \
+    X(MMA_BYTES, 0)                                                                                    \
+    X(PROMOTE, 0)                                                                                      \
     X(HALF_TILE, 0)                                                                                    \
     X(TILE_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC, IND__CG_HALF_TILE))                                   \
     X(CHUNK_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                     \
-    X(MMA_TILE, IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX, IND__CG_MMA_F16, IND__CG_MMA_BF16)) \
+    X(MMA_TILE, IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX))                                    \
     X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
     X(BULK_COPY, 0)                                                                                    \
     X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC))                                                            \

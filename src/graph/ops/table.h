@@ -36,6 +36,7 @@
     IND_OPS_GRIDS(X)                                                                                                   \
     IND_OPS_COLUMNS(X)                                                                                                 \
     IND_OPS_MATMUL(X)                                                                                                  \
+    IND_OPS_EIGHT_BIT(X)                                                                                               \
     IND_OPS_ATTENTION(X)                                                                                               \
     IND_OPS_FOURIER(X)                                                                                                 \
     IND_OPS_CUSTOM(X)                                                                                                  \

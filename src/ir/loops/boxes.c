@@ -232,7 +232,7 @@ static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__r
     int n = ind__reduction_results(d->type);
     ind_value b = ir__no_value;
     if (d->second_fn) b = d->second_fn(o, r->body->var, d->rank + d->rrank, d->user);
-    ind_value reduced = ind__emit_reduce(o, d->type, a, b);
+    ind_value reduced = ind__emit_reduce(o, d->type, a, b, d->flags);
     for (int k = 0; k < n; k++) {
         ind_value v = n > 1 ? ind__emit_part(o, reduced, k) : reduced;
         v = ind_op_cast(o, v, ind_dtype_compute(d->dtype));

@@ -364,10 +364,11 @@ void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int r
     o->emit(o, &i, index);
 }
 
-ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b) {
+ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b, int flags) {
     if (!a.id || (r == IND_REDUCE_DOT && !b.id)) return ir__no_value;
     ind__inst i = {.op = IND_LOOP_REDUCE, .reduction = (uint8_t)r, .arg = {a.id, r == IND_REDUCE_DOT ? b.id : 0}};
     i.dtype = (uint8_t)(r == IND_REDUCE_ARGMAX ? IND_I64 : o->dtype(o, a));
+    i.flags = (uint8_t)flags;
     return o->emit(o, &i, NULL);
 }
 

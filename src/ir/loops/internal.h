@@ -25,6 +25,9 @@ typedef struct ind__inst {
     16 /* INDIRECT: an earlier loop has checked the index, so the check is dead if the value is not read */
 #define IND__INST_SELDOM 32 /* STORE: its mask is true for few points; a hint */
 #define IND__INST_RUN    8  /* STORE: the values of a run of rows of P points are combined; see ind__buffer.run */
+/* REDUCE of products: every 128 of them may be added with the precision of tensor cores for 8-bit floats. */
+#define IND__INST_TENSOR_SUMS 64
+#define IND__INST_FAST_SUMS   128 /* all of them may */
 
 /* Straight-line SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is
    none. A recorded body and its arrays are one block of memory; the arrays cannot grow. */
@@ -71,7 +74,7 @@ typedef struct ind__capture { /* the arguments of a captured scatter */
     ind_expr index[IND_MAX_RANK];
     ind_value value, mask;
 } ind__capture;
-ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b);
+ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b, int flags);
 ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which);
 ind_value ind__emit_scan(ind_ops *o, ind_scan kind, ind_value a);
 ind_value ind__emit_scan_part(ind_ops *o, ind_value scan, int which); /* 0: the value, 1: the position */

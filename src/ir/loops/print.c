@@ -66,6 +66,8 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
         for (int k = 0; k < IND__MAX_ARGS && i->arg[k]; k++) ind__textf(t, "%s %%%u", k ? "," : "", i->arg[k]);
         if (i->op == IND_LOOP_PART || i->op == IND_LOOP_STATE) ind__textf(t, " #%lld", (long long)i->imm.i);
         if (i->op == IND_LOOP_SCAN && (i->flags & IND__INST_EXCLUSIVE)) ind__textf(t, " exclusive");
+        if (i->op == IND_LOOP_REDUCE && i->flags)
+            ind__textf(t, i->flags & IND__INST_FAST_SUMS ? " in fast sums" : " in sums of 128");
         if (i->op == IND_LOOP_PHILOX)
             ind__textf(t, " bits [%d, %d)", (int)(i->imm.i & 255), (int)((i->imm.i & 255) + (i->imm.i >> 8)));
     }

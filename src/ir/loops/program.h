@@ -180,6 +180,7 @@ typedef struct ind__reduction_desc {
     const ind_expr *rrange;
     int rrank;
     ind_loop_fn fn, second_fn;
+    int flags; /* IND__INST_* of the REDUCE */
     void *user;
 } ind__reduction_desc;
 ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind__box **results);

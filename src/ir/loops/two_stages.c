@@ -133,7 +133,7 @@ static ind_body *ir__second_stage(ind__lowered *p, const ind_body *b, uint32_t r
         at = ind_expr_add(ind_expr_mul(r.body->var[b->rank], columns), at);
     }
     ind_value v = ind__emit_load(&r.ops, partial, (ind_dtype)in->dtype, &at, 1);
-    v = ind__emit_reduce(&r.ops, (ind_reduction)in->reduction, v, ir__no_value);
+    v = ind__emit_reduce(&r.ops, (ind_reduction)in->reduction, v, ir__no_value, 0);
     for (uint32_t i = reduce + 1; v.id && i < b->num_inst; i++) {
         ind__inst x = b->inst[i];
         ind_expr index = at;
@@ -183,7 +183,7 @@ static ind_body *ir__reduce_parts(ind__lowered *p, const ir__welford_split *w, i
     ind_expr to = ind__linearise(p->context, r.body->var, w->size, b->rank);
     ind_dtype dtype = p->buffer[w->partial].dtype;
     ind_value v = ind__emit_load(&r.ops, w->partial + (uint32_t)k, dtype, &at, 1);
-    v = ind__emit_reduce(&r.ops, k ? IND_REDUCE_SUM : IND_REDUCE_WELFORD, v, ir__no_value);
+    v = ind__emit_reduce(&r.ops, k ? IND_REDUCE_SUM : IND_REDUCE_WELFORD, v, ir__no_value, 0);
     if (!k && v.id && mean) ir__store_as(&r.ops, b, mean, r.body->var, ind__emit_part(&r.ops, v, 0));
     ind_value sum = k || !v.id || !w->between ? v : ind__emit_part(&r.ops, v, 1);
     if (sum.id && (k ? w->within : w->between)) ind__emit_store(&r.ops, k ? w->within : w->between, &to, 1, sum);

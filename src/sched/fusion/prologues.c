@@ -109,8 +109,12 @@ typedef struct sched__inlining {
     double points, times;       /* elements of the operand; number of times that each of them is computed */
     double inputs, made, inner; /* bytes read by the prologue and written; operations per element */
     double blocks, steps, macs; /* of the product */
-    bool half;                  /* 16-bit elements */
+    bool half, eighth;          /* 16-bit elements; i8 or an 8-bit float */
 } sched__inlining;
+
+static bool sched__is_eighth(ind_dtype t) {
+    return t == IND_I8 || t == IND_F8E4M3FN || t == IND_F8E5M2;
+}
 
 static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read,
                                     sched__inlining *n) {
@@ -129,6 +133,7 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
         if (inside || (it.at->write && !sched__stored(f, it.at->buffer, a, a))) continue; /* never reaches memory */
         double touched = size * sched__points_of(d, sched__index_in(f, it.at, fit->a, fit->map_a), false);
         n->half |= it.at->write && size == 2;
+        n->eighth |= it.at->write && sched__is_eighth(f->program->buffer[it.at->buffer].dtype);
         *(it.at->write ? &n->made : &n->inputs) += it.at->write || own < touched ? own : touched;
     }
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
@@ -150,11 +155,13 @@ static bool sched__is_quantised(const sched__fuser *f, uint32_t a) {
 /* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: its inputs once, its result
    written and read back, read again for every tile of the product's other dimension, and a launch. Fused: its inputs
    and operations for every tile; for 16 bits also the lost asynchronous copies and steps that wait for their tile. A
-   quantised weight of a product with few rows is not stored: its numbers would take memory that the packing saves. */
+   quantised weight of a product with few rows is not stored: its numbers would take memory that the packing saves.
+   Operands of 8 bits are stored: tensor cores take them from memory only. */
 static bool sched__inlining_is_profitable(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
     const ind_fusion_policy *p = &f->policy;
     sched__inlining n;
     sched__measure_inlining(f, a, fit, read, &n);
+    if (n.eighth) return false;
     if (n.times <= SCHED__QUANTISED_TILES && sched__is_quantised(f, a)) return true;
     double busy = n.blocks < p->fill_blocks ? n.blocks / p->fill_blocks : 1, waves = n.blocks / p->fill_blocks;
     double unfused = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;

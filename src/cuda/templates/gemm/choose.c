@@ -17,7 +17,8 @@ static void cg__mm_vary_sum(cg__decider *d, const cg__mm_problem *p) {
 }
 
 /* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue do the same
-   where they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
+   where they can, as long as none would need more than 16 bytes at once: 32 bytes of what all rows share, such as a f32
+   scale per column. w->needed marks the epilogue. */
 static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
     ind_expr guard = {0};
     bool aligned = false;
@@ -26,7 +27,8 @@ static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
         if (!d->w.needed[i] || !cg__is_access(&d->w, i)) continue;
         bool fits = cg__mm_contiguous(&d->w, i, p->n) && cg__vector_access(d, i, p->n, n, &guard, &aligned);
-        if (fits && ind_dtype_bytes(cg__memory_dtype(&d->w, i)) * n > 16) return false;
+        const bool shared = cg__inst(&d->w, i)->op == IND_LOOP_LOAD && (p->m < 0 || !(d->plan->varies[i] >> p->m & 1));
+        if (fits && ind_dtype_bytes(cg__memory_dtype(&d->w, i)) * n > (shared ? 32 : 16)) return false;
         if (!fits && cg__inst(&d->w, i)->op == IND_LOOP_STORE) return false;
         if (fits) d->plan->vector[i] = (uint8_t)n;
     }
@@ -163,8 +165,10 @@ static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *
         cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (tensor)
-        cg__why(d, "%s operands on tensor cores; %s copied in %s", ind_dtype_name(p->a.memory), copied,
-                d->variant->strategy == IND_STRATEGY_MATMUL_TMA ? "boxes by tensor maps" : "16-byte vectors");
+        cg__why(d, "%s operands on tensor cores; %s copied in %s%s",
+                p->a.memory == p->b.memory ? ind_dtype_name(p->a.memory) : "8-bit float", copied,
+                d->variant->strategy == IND_STRATEGY_MATMUL_TMA ? "boxes by tensor maps" : "16-byte vectors",
+                p->promotes ? "; sums of 128 products are added in f32" : "");
     else
         cg__why(d, "%s; accumulates in %s", reason, ind_dtype_name(p->sum));
 }
@@ -214,18 +218,18 @@ static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
     if (p->sum == IND_BOOL)
         return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: a matrix product of bool", d->w.kernel->name);
     cg__choose_index_bits(d);
-    p->a.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->a);
-    p->b.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->b);
-    if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
-    if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
-    if (cg__mm_can_mma(p) && p->b.computed) cg__mm_measure_runs(&d->w, p, &p->b);
+    p->a.copy = p->tensor_bytes && cg__mm_can_copy(d, p, &p->a);
+    p->b.copy = p->tensor_bytes && cg__mm_can_copy(d, p, &p->b);
+    if (p->tensor_bytes && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
+    if (p->tensor_bytes && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
+    if (p->tensor_bytes && p->b.computed) cg__mm_measure_runs(&d->w, p, &p->b);
     cg__mm_find_packed(d, p);
     v->vector = cg__mm_choose_vector(d, p);
     cg__mm_find_maps(d, p);
     if (d->w.failed) return ind__failed(d->w.context);
     cg__mm_find_rows(d, p);
     p->unsplit = d->w.schedule->program->batch_invariant || ind__body_unbacked(d->w.schedule->program, d->w.body);
-    p->max_cluster = d->plan->part ? 1 : d->w.target->max_cluster;
+    p->max_cluster = d->plan->part || p->sum != IND_F32 ? 1 : d->w.target->max_cluster;
     ind_status status = cg__mm_set_config(d, p, v);
     return status || !d->w.failed ? status : ind__failed(d->w.context);
 }

@@ -113,7 +113,7 @@ static const cg__mm_config cg__mm_fma_configs[] = {
 
 static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t) {
     (void)t;
-    return cg__mm_can_mma(p) ? "tensor cores multiply these types exactly" : NULL;
+    return p->tensor_bytes ? "tensor cores multiply these types exactly" : NULL;
 }
 
 /* The addresses of elements in flight take registers with 64-bit indices, and with conditions or divisions. */
@@ -137,7 +137,8 @@ static int64_t cg__mm_fma_bytes(const cg__mm_config *c, const cg__mm_problem *p)
     return (int64_t)2 * (c->tile_m + c->tile_n + 8) * c->tile_k * cg__mm_sum_bytes(p);
 }
 
-static cg__mm_work cg__mm_fma_work(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t) {
+static cg__mm_work cg__mm_fma_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
+    const int sum_bytes = cg__mm_sum_bytes(p);
     return (cg__mm_work){.rate = (double)t->fma_rate * 4 / sum_bytes,
                          .rows = 2.0 * c->tile_m * c->tile_n / c->warps_m,
                          .bytes = sum_bytes};

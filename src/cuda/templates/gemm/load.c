@@ -80,8 +80,8 @@ static void cg__mm_write_addresses(ind__writer *w, const cg__mm_problem *p, cons
                                    const char *first_k) {
     const ind__variant *v = w->variant;
     char x = name == 'a' ? 'm' : 'n';
-    int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / 8, apart = v->threads / chunks;
-    int n = (rows + apart - 1) / apart;
+    int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / cg__mm_chunk(p);
+    int apart = v->threads / chunks, n = (rows + apart - 1) / apart;
     bool mask = o->k_major && !cg__mm_is_whole(v, o, x == 'm' ? p->size_m : p->size_n, name);
     ind__textf(&w->code, "%s at_%c[%d];\n", cg__int(w), name, n);
     if (mask) ind__textf(&w->code, "unsigned in_%c = 0;\n", name);
@@ -125,20 +125,21 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     step = separable && p->k >= 0 ? ind_expr_mul(stride, w->plan->domain.var[p->k]) : ind_int(w->context, 0);
     bool whole = ind_known_multiple(p->size_k, v->of.tile.k);
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
-    const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * 8", cols / 8);
-    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + stage * %d,\n", rows, cols, v->threads, name,
-               rows * cols);
+    const int size = cg__mm_chunk(p), units = cg__mm_units(p, cols);
+    const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * %d", cols / size, size);
+    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + stage * %d,\n", rows, units, v->threads, name,
+               rows * units);
     if (o->k_major) {
         ind__textf(&w->code, "    %s + %s, at_%c, %d, ", from, chunk, name, rows);
         if (whole)
             ind__textf(&w->code, "16, ");
         else
-            ind__textf(&w->code, "ind_chunk_bytes(size_k - first_k - %s), ", chunk);
+            ind__textf(&w->code, "ind_chunk_bytes<%d>(size_k - first_k - %s), ", size, chunk);
         bool all = cg__mm_is_whole(v, o, name == 'a' ? p->size_m : p->size_n, name);
         ind__textf(&w->code, all ? "~0u);\n" : "in_%c);\n", name);
     } else {
         ind__textf(&w->code, "    %s, at_%c, %s, ", from, name, whole ? cg__string(w, "%d", rows) : "size_k - first_k");
-        ind__textf(&w->code, "ind_chunk_bytes(size_%c - first_%c - %s), ~0u);\n", x, x, chunk);
+        ind__textf(&w->code, "ind_chunk_bytes<%d>(size_%c - first_%c - %s), ~0u);\n", size, x, x, chunk);
     }
 }
 
@@ -163,25 +164,46 @@ static void cg__mm_write_element(ind__writer *w, const cg__mm_problem *p, const 
 /* A loop over the elements of an operand's tile that fall to this thread: neighbours in memory go to neighbours. */
 static void cg__mm_begin_elements(ind__writer *w, const cg__mm_operand *o, char name, bool unroll) {
     const ind__variant *v = w->variant;
-    int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n, along = o->k_major ? v->of.tile.k : tile_x;
+    const bool rows = o->k_major && !o->across;
+    int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n, along = rows ? v->of.tile.k : tile_x;
     ind__textf(&w->code, unroll ? "#pragma unroll\n" : "#pragma unroll 4\n");
     cg__begin(w, "for (int i = 0; i < %d; i++)", tile_x * v->of.tile.k / v->threads);
     ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, %c = at / %d, %c = at %% %d;\n", v->threads,
-               o->k_major ? 'x' : 'k', along, o->k_major ? 'k' : 'x', along);
+               rows ? 'x' : 'k', along, rows ? 'k' : 'x', along);
 }
 
-/* An operand's tile of 16-bit elements brought in one by one. */
-static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+/* Stores "value" as an element of 8 bits. */
+static void cg__mm_write_byte(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    const int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n, units = cg__mm_units(p, v->of.tile.k);
+    const char *value = "(unsigned char)value";
+    if (cg__mm_is_f8(o)) {
+        value = cg__string(w, "ind_f32_to_%s(value)", ind_dtype_name(o->memory));
+        cg__use(w, o->memory == IND_F8E5M2 ? IND__CG_F8E5M2 : IND__CG_F8E4M3FN);
+    }
+    ind__textf(
+        &w->code,
+        "reinterpret_cast<unsigned char *>(tile_%c + stage * %d + ind_tile_at<%d, %d>(x, k >> 4))[k & 15] = %s;\n",
+        name, tile_x * units, tile_x, units, value);
+}
+
+/* An operand's tile brought in element by element. */
+static void cg__mm_write_units(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     int tile_x = name == 'a' ? v->of.tile.m : v->of.tile.n;
     cg__mm_set_plain_names(w);
     cg__mm_begin_elements(w, o, name, false);
     cg__mm_write_element(w, p, o, name);
+    cg__use(w, IND__CG_HALF_TILE);
+    if (p->tensor_bytes == 1) {
+        cg__mm_write_byte(w, p, o, name);
+        cg__end(w);
+        return;
+    }
     char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
     ind__textf(&w->code, "tile_%c[stage * %d + ind_tile_at<%d, %d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n",
                name, tile_x * v->of.tile.k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
                ind_dtype_name(o->memory));
     cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
-    cg__use(w, IND__CG_HALF_TILE);
     cg__end(w);
 }

@@ -14,13 +14,37 @@ static void cg__mm_end_stages(ind__writer *w) {
 }
 
 /* Returns the offset of the tile of `stage`. A computed operand has a single tile, written when it is needed. */
-static const char *cg__mm_stage_of(ind__writer *w, const cg__mm_operand *o, int tile_x) {
-    return o->computed ? "" : cg__string(w, " + stage * %d", tile_x * w->variant->of.tile.k);
+static const char *cg__mm_stage_of(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, int tile_x) {
+    return o->computed ? "" : cg__string(w, " + stage * %d", cg__mm_units(p, tile_x * w->variant->of.tile.k));
+}
+
+/* The class of the instruction: its first template arguments tell the types of the operands. */
+static const char *cg__mm_instruction(ind__writer *w, const cg__mm_problem *p) {
+    if (p->tensor_bytes == 2) return cg__string(w, "ind_mma_halves<%s>", p->a.memory == IND_BF16 ? "true" : "false");
+    return cg__string(w, "ind_mma_bytes<%s, %s>", p->a.memory == IND_F8E5M2 ? "true" : "false",
+                      p->b.memory == IND_F8E5M2 ? "true" : "false");
+}
+
+/* Multiplies the tiles of a stage. */
+static void cg__mm_write_mma_tile(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const char *a = cg__mm_stage_of(w, p, &p->a, tile->m), *b = cg__mm_stage_of(w, p, &p->b, tile->n);
+    const int mi = tile->m / tile->warps_m / 16, ni = tile->n / tile->warps_n / 8;
+    if (p->promotes) ind__textf(&w->code, "float part[%d][%d][4] = {};\n", mi, ni);
+    ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, %s, %s>(%s, tile_a%s, tile_b%s,\n", cg__mm_instruction(w, p),
+               tile->m, tile->n, cg__mm_units(p, tile->k), p->a.k_major ? "true" : "false",
+               p->b.k_major ? "true" : "false", p->promotes ? "part" : "acc", a, b);
+    ind__textf(&w->code, "    warp_m, warp_n);\n");
+    cg__use(w, p->tensor_bytes == 1 ? IND__CG_MMA_BYTES : IND__CG_MMA_HALVES);
+    cg__use(w, IND__CG_MMA_TILE);
+    if (!p->promotes) return;
+    cg__unroll(w);
+    ind__textf(&w->code, "for (int i = 0; i < %d; i++) ind_promote(acc[i], part[i]);\n", mi);
+    cg__use(w, IND__CG_PROMOTE);
 }
 
 static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
-    const char *a = cg__mm_stage_of(w, &p->a, v->of.tile.m), *b = cg__mm_stage_of(w, &p->b, v->of.tile.n);
     cg__unroll(w);
     cg__begin(w, "for (int step = 0; step < %d; step++)", v->of.tile.stages - 1);
     ind__textf(&w->code, "if (step < steps) load(step, step);\nind_cp_async_commit();\n");
@@ -30,14 +54,10 @@ static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\n",
                v->of.tile.stages - 1, v->of.tile.stages - 1);
     if (cg__mm_has_prologue(p)) ind__textf(&w->code, "make(step, stage);\n__syncthreads();\n");
-    ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, %s, %s>(acc, tile_a%s, tile_b%s,\n",
-               p->a.memory == IND_BF16 ? "true" : "false", v->of.tile.m, v->of.tile.n, v->of.tile.k,
-               p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", a, b);
-    ind__textf(&w->code, "    warp_m, warp_n);\n");
+    cg__mm_write_mma_tile(w, p);
     cg__mm_end_stages(w);
     ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
     cg__use(w, IND__CG_CP_ASYNC);
-    cg__use(w, IND__CG_MMA_TILE);
 }
 
 /* The part of "load" for one operand. */
@@ -47,7 +67,7 @@ static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg_
     else if (o->copy)
         cg__mm_write_copy(w, p, o, name);
     else
-        cg__mm_write_halves(w, p, o, name);
+        cg__mm_write_units(w, p, o, name);
 }
 
 /* Tiles, copies and prologues of an iteration, and the accumulators of a warp. */
@@ -55,8 +75,9 @@ static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, i
     const ind__variant *v = w->variant;
     const int warp_n = v->of.tile.n / v->of.tile.warps_n;
     ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
-    int in_a = (p->a.computed ? 1 : v->of.tile.stages) * v->of.tile.m * v->of.tile.k;
-    int offset = 2 * (in_a + (p->b.computed ? 1 : v->of.tile.stages) * v->of.tile.n * v->of.tile.k);
+    const int k = cg__mm_units(p, v->of.tile.k);
+    int in_a = (p->a.computed ? 1 : v->of.tile.stages) * v->of.tile.m * k;
+    int offset = 2 * (in_a + (p->b.computed ? 1 : v->of.tile.stages) * v->of.tile.n * k);
     ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
     cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
     cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
@@ -68,12 +89,13 @@ static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, i
     cg__mm_write_make(w, p);
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, warp_m = warp / %d * %d, warp_n = warp %% %d * %d;\n",
                v->of.tile.warps_n, warp_m, v->of.tile.warps_n, warp_n);
-    ind__textf(&w->code, "float acc[%d][%d][4] = {};\n", warp_m / 16, warp_n / 8);
+    ind__textf(&w->code, "%s acc[%d][%d][4] = {};\n", cg__mm_sum_type(p), warp_m / 16, warp_n / 8);
 }
 
 /* The sums to shared memory. */
-static void cg__mm_end_tensor_tiles(ind__writer *w) {
-    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
+static void cg__mm_end_tensor_tiles(ind__writer *w, const cg__mm_problem *p) {
+    const char *type = cg__mm_sum_type(p);
+    ind__textf(&w->code, "%s *const sum = reinterpret_cast<%s *>(ind_smem);\n", type, type);
     ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, warp_n);\n__syncthreads();\n", w->variant->of.tile.n);
     cg__use(w, IND__CG_MMA_SUMS);
 }
@@ -89,23 +111,34 @@ static const cg__mm_config cg__mm_mma_configs[] = {
 };
 
 static const char *cg__mm_mma_match(const cg__mm_problem *p, const ind_target *t) {
-    (void)t;
-    return cg__mm_can_mma(p) ? NULL : "tensor cores would round the operands";
+    return cg__mm_no_tensor(p, t);
 }
 
 /* Limits the depth of a step and the stages to a known depth. The sums of a single step need not all be in registers at
    once. A prologue takes registers. */
 static void cg__mm_fit_stages(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int idle) {
-    if (depth <= 32) c->tile_k = 32;
+    if (p->tensor_bytes == 1) c->tile_k *= 2; /* rows of the same bytes */
+    if (depth <= 64 / p->tensor_bytes) c->tile_k = 64 / p->tensor_bytes;
     const int64_t steps = (depth + c->tile_k - 1) / c->tile_k;
     if (c->stages > steps + idle) c->stages = steps < 1 ? idle + 1 : (int)steps + idle;
     if (steps <= 1 && c->registers > 160) c->registers = 160;
     if (cg__mm_has_prologue(p)) c->registers = c->registers > 207 ? 255 : c->registers + 48;
 }
 
+/* Sums of a thread. */
+static int cg__mm_thread_sums(const cg__mm_config *c) {
+    return c->tile_m / c->warps_m * (c->tile_n / c->warps_n) / 32;
+}
+
+/* Converted 8-bit floats take registers, and more of them if a step is deeper. */
 static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     (void)index_bits;
     cg__mm_fit_stages(c, p, depth, 1);
+    if (p->converts) {
+        c->registers += 48;
+        c->tile_k = 64;
+    }
+    if (p->promotes) c->registers += cg__mm_thread_sums(c);
 }
 
 /* A tile of b with rows along k is one narrow panel, or several of 64 columns: its width is a power of two. */
@@ -113,8 +146,9 @@ static bool cg__mm_has_panels(const cg__mm_config *c, const cg__mm_problem *p) {
     return p->b.k_major || !(c->tile_n & (c->tile_n - 1));
 }
 
-/* 64-bit indices leave no registers for the largest tiles per thread. */
+/* 64-bit indices leave no registers for the largest tiles per thread, nor do two sets of sums. */
 static bool cg__mm_mma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    if (c->registers > 255 || (p->converts && cg__mm_thread_sums(c) > 64)) return false;
     return cg__mm_has_panels(c, p) && (c->registers <= (cg__mm_has_prologue(p) ? 216 : 168) || index_bits == 32);
 }
 
@@ -122,21 +156,21 @@ static int cg__mm_warp_threads(const cg__mm_config *c) {
     return c->warps_m * c->warps_n * 32;
 }
 
-/* Shared memory of an operand of 16 bits: a tile in each stage, or one tile and the stages that it is computed from. */
-static int64_t cg__mm_operand_bytes(const cg__mm_operand *o, int64_t elements, int stages) {
-    return elements * (o->computed ? stages * o->staged_bytes + 2 : stages * 2);
+/* Shared memory of an operand: a tile in each stage, or one tile of 16 bits and the stages that it is computed from. */
+static int64_t cg__mm_operand_bytes(const cg__mm_problem *p, const cg__mm_operand *o, int64_t elements, int stages) {
+    return elements * (o->computed ? stages * o->staged_bytes + 2 : stages * p->tensor_bytes);
 }
 
 static int64_t cg__mm_stage_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    return cg__mm_operand_bytes(&p->a, c->tile_m * c->tile_k, c->stages) +
-           cg__mm_operand_bytes(&p->b, c->tile_n * c->tile_k, c->stages);
+    return cg__mm_operand_bytes(p, &p->a, c->tile_m * c->tile_k, c->stages) +
+           cg__mm_operand_bytes(p, &p->b, c->tile_n * c->tile_k, c->stages);
 }
 
 /* Each warp reads its rows of both tiles. */
-static cg__mm_work cg__mm_mma_work(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t) {
-    (void)sum_bytes;
-    return (cg__mm_work){
-        .rate = t->mma_rate, .rows = (double)c->tile_m * c->warps_n + (double)c->tile_n * c->warps_m, .bytes = 2};
+static cg__mm_work cg__mm_mma_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
+    return (cg__mm_work){.rate = (double)t->mma_rate * (p->converts ? 1 : cg__mm_byte_speed(p, t)),
+                         .rows = (double)c->tile_m * c->warps_n + (double)c->tile_n * c->warps_m,
+                         .bytes = p->tensor_bytes};
 }
 
 static void cg__mm_mma_main_loop(ind__writer *w, const cg__mm_problem *p) {
@@ -144,7 +178,7 @@ static void cg__mm_mma_main_loop(ind__writer *w, const cg__mm_problem *p) {
     const int warp_m = tile->m / tile->warps_m;
     cg__mm_begin_tensor_tiles(w, p, warp_m);
     cg__mm_write_mma_loop(w, p);
-    cg__mm_end_tensor_tiles(w);
+    cg__mm_end_tensor_tiles(w, p);
 }
 
 static const cg__mm_template cg__mm_mma = {.strategy = IND_STRATEGY_MATMUL_MMA,

@@ -141,7 +141,7 @@ static void cg__mm_find_packed(cg__decider *d, cg__mm_problem *p) {
     }
     *b = (cg__mm_packed){.format = IND__NUM_QUANTISED, .group = 1, .elements = 1, .bytes = 1};
     p->no_packed = "its weights are not packed";
-    if (!cg__mm_can_mma(p) || !p->b.computed || p->k < 0 || p->n < 0) return;
+    if (p->tensor_bytes != 2 || !p->b.computed || p->k < 0 || p->n < 0) return;
     const uint32_t i = cg__mm_without_factor(w, p, p->b.value, &b->factor);
     if (cg__inst(w, i)->op == IND_LOOP_PACKED) {
         p->no_packed = cg__mm_packed_value(w, p, i, b);

@@ -18,6 +18,7 @@ typedef struct cg__mm_operand {
     ind_dtype memory; /* of load */
     int x;            /* domain variable, -1: none */
     bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
+    bool across;      /* 8 bits on tensor cores: neighbours in memory lie along x, but k_major is set */
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
     bool computed;    /* a prologue: value is more than a LOAD and its conversion */
     int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
@@ -41,6 +42,9 @@ typedef struct cg__mm_problem {
     uint32_t dot;
     ind_expr size_m, size_n, size_k, batch;
     ind_dtype sum;           /* type of the result of DOT */
+    int tensor_bytes;        /* of an element that tensor cores multiply: 2 or 1; 0: they do not take the operands */
+    bool converts;           /* mma.sync of the target converts 8-bit floats to f16, which takes registers */
+    bool promotes;           /* the sums of 128 products are added in f32, outside the tensor cores */
     ind__tensor_map *map[2]; /* of a and b; not set if there is a reason: */
     const char *no_maps;
     const cg__mm_packed *packed; /* of b; NULL if there is a reason: */
@@ -144,6 +148,13 @@ static void cg__mm_find_computed(ind__writer *w, const cg__mm_problem *p, cg__mm
     o->k_major = along_k >= along_x;
 }
 
+/* Is it the cast of an i8 from memory to i32? */
+static bool cg__is_widened_i8(const ind__writer *w, uint32_t i) {
+    const uint32_t from = cg__inst(w, i)->arg[0];
+    return cg__inst(w, i)->op == IND_LOOP_CAST && cg__inst(w, i)->dtype == IND_I32 &&
+           cg__inst(w, from)->op == IND_LOOP_LOAD && cg__memory_dtype(w, from) == IND_I8;
+}
+
 static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o, int x) {
     uint32_t i = o->value, source;
     o->x = x;
@@ -156,6 +167,7 @@ static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_
     /* A cast to the type that the value has changes nothing. */
     while (cg__inst(w, i)->op == IND_LOOP_CAST && cg__inst(w, i)->dtype == cg__inst(w, cg__inst(w, i)->arg[0])->dtype)
         i = cg__inst(w, i)->arg[0];
+    if (p->sum == IND_I32 && cg__is_widened_i8(w, i)) i = source;
     if (cg__inst(w, i)->op != IND_LOOP_LOAD) return;
     o->load = i;
     o->memory = cg__memory_dtype(w, i);
@@ -169,6 +181,33 @@ static bool cg__mm_is_involved(const ind__writer *w, const cg__mm_operand *o) {
     for (int v = 0; v < w->plan->domain.rank + w->plan->domain.rrank; v++)
         if (!ind__affine(rest, w->plan->domain.var[v], &stride, &rest)) return true;
     return false;
+}
+
+static bool cg__mm_is_f8(const cg__mm_operand *o) {
+    return o->load && (o->memory == IND_F8E4M3FN || o->memory == IND_F8E5M2);
+}
+
+/* Bytes of the elements if tensor cores multiply them as exactly as the graph asks for: two operands of one 16-bit
+   type, of i8, or 8-bit floats whose sums may have fewer bits; as in memory. A LOAD under a mask qualifies: its value
+   is 0 or the value in memory. */
+static int cg__mm_tensor_bytes(const ind__writer *w, const cg__mm_problem *p) {
+    const cg__mm_operand *a = &p->a, *b = &p->b;
+    if (cg__mm_is_half(a)) return p->sum == IND_F32 && a->memory == b->memory ? 2 : 0;
+    if (a->load && b->load && a->memory == IND_I8 && b->memory == IND_I8)
+        return (p->sum == IND_I32 || p->sum == IND_I8) && w->target->sm >= 80;
+    return cg__mm_is_f8(a) && cg__mm_is_f8(b) && p->sum == IND_F32 && w->target->sm >= 89 &&
+           cg__inst(w, p->dot)->flags & IND__INST_TENSOR_SUMS;
+}
+
+/* Tiles of 8-bit elements have rows along k: tensor cores read no others. */
+static void cg__mm_set_tensor(const ind__writer *w, cg__mm_problem *p) {
+    p->tensor_bytes = cg__mm_tensor_bytes(w, p);
+    if (p->tensor_bytes != 1) return;
+    p->converts = p->sum == IND_F32 && w->target->sm >= 90 && w->target->sm < 120;
+    p->promotes = p->sum == IND_F32 && !(cg__inst(w, p->dot)->flags & IND__INST_FAST_SUMS);
+    p->a.across = !p->a.k_major;
+    p->b.across = !p->b.k_major;
+    p->a.k_major = p->b.k_major = true;
 }
 
 static ind_expr cg__mm_extent(const ind__writer *w, int v) {
@@ -198,6 +237,7 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
     if (!cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
     cg__mm_find_operand(&d->w, p, &p->a, p->m);
     cg__mm_find_operand(&d->w, p, &p->b, p->n);
+    cg__mm_set_tensor(&d->w, p);
     p->involved = cg__mm_is_involved(&d->w, &p->a) || cg__mm_is_involved(&d->w, &p->b);
     p->size_m = cg__mm_extent(&d->w, p->m);
     p->size_n = cg__mm_extent(&d->w, p->n);
@@ -207,13 +247,23 @@ static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
         if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, d->plan->domain.extent[v]);
 }
 
-/* May the operand's tiles be copied in chunks of 8 elements of 2 bytes? */
+/* Elements of 16 bytes of an operand in memory. */
+static int cg__mm_chunk(const cg__mm_problem *p) {
+    return p->tensor_bytes == 1 ? 16 : 8;
+}
+
+/* 16-bit units of a tile of so many elements. */
+static int cg__mm_units(const cg__mm_problem *p, int elements) {
+    return p->tensor_bytes == 1 ? elements / 2 : elements;
+}
+
+/* May the operand's tiles be copied in chunks of 16 bytes? */
 static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o) {
     ind_expr guard = {0};
     bool aligned = false;
     int along = o->k_major ? p->k : o->x;
     if (!o->load || !cg__mm_contiguous(&d->w, o->load, along) ||
-        !cg__vector_access(d, o->load, along, 8, &guard, &aligned))
+        !cg__vector_access(d, o->load, along, cg__mm_chunk(p), &guard, &aligned))
         return false;
     if (ind__ok(guard)) cg__guard(d->variant, guard);
     d->variant->guard_aligned |= aligned;

@@ -305,7 +305,7 @@ static const char *cg__mm_rows_match(const cg__mm_problem *p, const ind_target *
     int64_t k;
     (void)t;
     if (!p->few_rows || p->few_rows > MM_MOST_ROWS) return "it may have more than 2 rows";
-    if (!cg__mm_can_mma(p)) return "its operands are not f16 or bf16";
+    if (p->tensor_bytes != 2) return "its operands are not f16 or bf16";
     if (p->n < 0 || p->k < 0) return "it has no columns or no depth";
     if (!ind_expr_is_int(p->size_k, &k) || k < 8 || k % 8) return "its depth is not a constant multiple of 8";
     if (2 * k * p->few_rows > MM_ROW_BYTES) return "its rows exceed shared memory";

@@ -280,7 +280,7 @@ static void cg__mm_write_cluster_exchange(ind__writer *w) {
 }
 
 /* The same for the rows of a warp, in a loop over tiles. */
-static void cg__mm_write_warp_exchange(ind__writer *w) {
+static void cg__mm_write_warp_exchange(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     if (!cg__mm_is_split(w->variant)) return;
     ind__textf(&w->code, "if (tile_m + warp * 16 >= size_m) continue;\n");
@@ -288,10 +288,9 @@ static void cg__mm_write_warp_exchange(ind__writer *w) {
         cg__mm_write_cluster_exchange(w);
         return;
     }
-    ind__textf(
-        &w->code,
-        "if (!ind_add_fragments(acc, reinterpret_cast<float *>(partials), counters, tile * %d + warp, split, %s)) "
-        "continue;\n",
-        tile->warps_m, cg__divisor(w, tile->splits));
+    ind__textf(&w->code,
+               "if (!ind_add_fragments(acc, reinterpret_cast<%s *>(partials), counters, tile * %d + warp, split, %s)) "
+               "continue;\n",
+               cg__mm_sum_type(p), tile->warps_m, cg__divisor(w, tile->splits));
     cg__use(w, IND__CG_ADD_FRAGMENTS);
 }

@@ -31,8 +31,8 @@ typedef struct cg__mm_template {
     int (*threads)(const cg__mm_config *c);
     int64_t (*tile_bytes)(const cg__mm_config *c, const cg__mm_problem *p); /* shared memory of the pipeline */
     int idle_stages;                                                        /* stages that no copy is in flight for */
-    cg__mm_work (*work)(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t); /* cost */
-    int alignment;                                                                       /* of shared memory, bytes */
+    cg__mm_work (*work)(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t); /* cost */
+    int alignment;       /* of shared memory, bytes */
     bool reads_pointers; /* in a launch of several kernels: reads pointers at each use, to save registers */
     /* prologues, main loop, and the sums to shared memory */
     void (*main_loop)(ind__writer *w, const cg__mm_problem *p);
@@ -65,10 +65,12 @@ static void cg__mm_write_rounded_strips(ind__writer *w, const cg__mm_problem *p,
 
 #define MM_CONFIGS(list) .configs = list, .num_configs = sizeof list / sizeof *list
 
-/* True if tensor cores take the operands: two of one 16-bit type, as in memory. A LOAD under a mask qualifies: its
-   value is 0 or the value in memory. */
-static bool cg__mm_can_mma(const cg__mm_problem *p) {
-    return p->sum == IND_F32 && cg__mm_is_half(&p->a) && p->a.memory == p->b.memory;
+/* NULL if tensor cores take the operands, else the reason. */
+static const char *cg__mm_no_tensor(const cg__mm_problem *p, const ind_target *t) {
+    if (p->tensor_bytes) return NULL;
+    if (cg__mm_is_f8(&p->a) && cg__mm_is_f8(&p->b) && t->sm < 89)
+        return "tensor cores multiply 8-bit floats from sm_89 on";
+    return "tensor cores would round the operands";
 }
 
 /* Returns the type of sums and of FMA tiles: unsigned for integers, which wrap around. */
@@ -78,6 +80,11 @@ static const char *cg__mm_sum_type(const cg__mm_problem *p) {
 
 static int cg__mm_sum_bytes(const cg__mm_problem *p) {
     return ind_dtype_bytes(p->sum) == 8 ? 8 : 4;
+}
+
+/* By how much tensor cores are faster than with 16-bit elements. */
+static int cg__mm_byte_speed(const cg__mm_problem *p, const ind_thresholds *t) {
+    return p->tensor_bytes == 1 ? t->byte_speed : 1;
 }
 
 static bool cg__mm_has_prologue(const cg__mm_problem *p) {
@@ -105,9 +112,9 @@ static int cg__mm_occupancy(const cg__mm_template *x, const cg__mm_problem *p, c
 
 /* Cycles per element of depth, of the busiest unit: multipliers; L2, which loads TM + TN elements; shared memory, which
    writes what was loaded and is read by warps. */
-static double cg__mm_depth_cost(const cg__mm_template *x, const cg__mm_config *c, int sum_bytes,
+static double cg__mm_depth_cost(const cg__mm_template *x, const cg__mm_config *c, const cg__mm_problem *p,
                                 const ind_thresholds *t) {
-    const cg__mm_work work = x->work(c, sum_bytes, t);
+    const cg__mm_work work = x->work(c, p, t);
     const double edge = (double)c->tile_m + c->tile_n;
     const double multiply = (double)c->tile_m * c->tile_n / work.rate;
     const double fetch = edge * work.bytes / t->product_l2_rate;
@@ -149,7 +156,7 @@ static double cg__mm_tile_cost(const cg__mm_template *x, const cg__mm_problem *p
     const double per_sm = cg__mm_blocks_per_sm(p, c, target), steps = cg__mm_hinted_steps(p, c);
     const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
     const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
-    double step = cg__mm_depth_cost(x, c, cg__mm_sum_bytes(p), t) * c->tile_k;
+    double step = cg__mm_depth_cost(x, c, p, t) * c->tile_k;
     if (step * together < latency) step = latency / together;
     return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
            (t->product_start + latency) * ceil(per_sm / fit);

@@ -39,7 +39,7 @@ static const char *cg__mm_find_map(const ind__writer *w, const cg__mm_problem *p
         if (!ind__affine(rest, x->var[v], &stride[v], &rest)) return "an operand's index is not a sum of strides";
     *map = (ind__tensor_map){.dtype = o->memory, .offset = rest, .swizzle = 128};
     const char *no = cg__is_declared(rest) ? NULL : "an operand's offset depends on data";
-    if (!no) no = cg__mm_add_dim(map, x->extent[along], stride[along], 64);
+    if (!no) no = cg__mm_add_dim(map, x->extent[along], stride[along], 128 / p->tensor_bytes);
     if (!no) no = cg__mm_add_dim(map, x->extent[other], stride[other], 64);
     for (int v = x->rank - 1; v >= 0 && !no; v--)
         if (cg__mm_is_batch(p, v) && !ind_known_eq(stride[v], ind_int(w->context, 0)))
@@ -111,7 +111,7 @@ static int cg__mm_strip_bytes(int tile_n, int warps, int cluster) {
 }
 
 static int64_t cg__mm_tma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
-    return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * 2 + 16) +
+    return (int64_t)c->stages * ((c->tile_m + c->tile_n) * c->tile_k * p->tensor_bytes + 16) +
            c->warps_m * cg__mm_strip_bytes(c->tile_n, c->warps_m, c->cluster) + cg__mm_cluster_bytes(c, p);
 }
 
@@ -163,7 +163,8 @@ static void cg__mm_write_box(ind__writer *w, const cg__mm_problem *p, char name,
     const cg__mm_operand *o = name == 'a' ? &p->a : &p->b;
     const int x = name == 'a' ? w->variant->of.tile.m : w->variant->of.tile.n;
     ind__textf(&w->code, "ind_bulk_copy<%d>(tile_%c + stage * %d%s, map_%c, full + stage, (int)%s, (int)%s",
-               p->map[name == 'b']->rank, name, x * w->variant->of.tile.k, offset, name, first, second);
+               p->map[name == 'b']->rank, name, cg__mm_units(p, x * w->variant->of.tile.k), offset, name, first,
+               second);
     for (int u = w->plan->domain.rank - 1; u >= 0; u--) {
         ind_expr stride, rest;
         if (!cg__mm_is_batch(p, u) || !ind__affine(cg__index_of(w, o->load), w->plan->domain.var[u], &stride, &rest) ||
@@ -179,7 +180,7 @@ static int cg__mm_few_box_rows(const ind__writer *w, const cg__mm_problem *p) {
     return p->a.k_major && p->map[0]->box[1] < w->variant->of.tile.m ? p->map[0]->box[1] : 0;
 }
 
-/* The copies of one operand's tile: boxes of 64 elements along the contiguous dimension. */
+/* The copies of one operand's tile: boxes of 128 bytes along the contiguous dimension. */
 static void cg__mm_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     const int x = name == 'a' ? v->of.tile.m : v->of.tile.n, cols = o->k_major ? v->of.tile.k : x;
@@ -189,13 +190,13 @@ static void cg__mm_write_boxes(ind__writer *w, const cg__mm_problem *p, const cg
         cg__unroll(w);
         cg__begin(w, "for (int row = 0; row < %d; row += %d)", rows, few);
         ind__textf(&w->code, "if (tile_m + row < size_m) ");
-        cg__mm_write_box(w, p, name, cg__string(w, " + row * %d", cols), "first_k", "(tile_m + row)");
+        cg__mm_write_box(w, p, name, cg__string(w, " + row * %d", cg__mm_units(p, cols)), "first_k", "(tile_m + row)");
         cg__end(w);
         return;
     }
-    for (int col = 0; col < cols; col += 64) {
+    for (int col = 0; col < cols; col += 128 / p->tensor_bytes) {
         const char *first = o->k_major ? "first_k" : tile, *second = o->k_major ? tile : "first_k";
-        const char *at = col ? cg__string(w, " + %d", col * rows) : "";
+        const char *at = col ? cg__string(w, " + %d", cg__mm_units(p, col * rows)) : "";
         cg__mm_write_box(w, p, name, at, col ? cg__string(w, "%s + %d", first, col) : first, second);
     }
 }
@@ -209,9 +210,11 @@ static void cg__mm_write_expect(ind__writer *w, const cg__mm_problem *p) {
         rows = cg__string(w, "(size_m - tile_m < %d ? (int)(size_m - tile_m + %d) / %d * %d : %d)", tile->m, few - 1,
                           few, few, tile->m);
     if (few)
-        ind__textf(&w->code, "ind_barrier_expect(full + stage, (%s + %d) * %d);\n", rows, tile->n, tile->k * 2);
+        ind__textf(&w->code, "ind_barrier_expect(full + stage, (%s + %d) * %d);\n", rows, tile->n,
+                   tile->k * p->tensor_bytes);
     else
-        ind__textf(&w->code, "ind_barrier_expect(full + stage, %d);\n", (tile->m + tile->n) * tile->k * 2);
+        ind__textf(&w->code, "ind_barrier_expect(full + stage, %d);\n",
+                   (tile->m + tile->n) * tile->k * p->tensor_bytes);
 }
 
 /* Registers of a thread that copies, and of one that multiplies: multiples of 8. A block begins with the same number
@@ -244,16 +247,46 @@ static void cg__mm_write_producer(ind__writer *w, const cg__mm_problem *p) {
     cg__end(w);
 }
 
+/* Multiplies the tiles of a stage; `fresh`: into sums that are 0. */
+static void cg__mm_write_tma_tile(ind__writer *w, const cg__mm_problem *p, const char *sums, bool fresh) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int k = cg__mm_units(p, tile->k);
+    if (p->tensor_bytes == 2)
+        ind__textf(&w->code, "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(%s,", p->a.memory == IND_BF16 ? "true" : "false",
+                   tile->m, tile->n, k, p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", sums);
+    else
+        ind__textf(&w->code, "ind_wgmma_bytes<%s, %s, %s, %d, %d, %d>(%s,",
+                   p->a.memory == IND_F8E5M2 ? "true" : "false", p->b.memory == IND_F8E5M2 ? "true" : "false",
+                   fresh ? "true" : "false", tile->m, tile->n, k, sums);
+    ind__textf(&w->code, " tile_a + stage * %d, tile_b + stage * %d, first_row);\n", tile->m * k, tile->n * k);
+}
+
+/* The steps of k, whose sums of 128 products leave the tensor cores: a second set of accumulators. While a warpgroup
+   adds them, another one multiplies. */
+static void cg__mm_write_promoted_steps(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    ind__textf(&w->code, "float acc[%d][4] = {}, part[%d][4] = {};\n#pragma unroll 1\n", tile->n / 8, tile->n / 8);
+    cg__begin(w, "for (int step = 0; step < steps; step++)");
+    ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
+    cg__mm_write_tma_tile(w, p, "part", true);
+    ind__textf(&w->code, "ind_wgmma_wait<0>(part);\nif (lane == 0) ind_barrier_arrive(empty + stage);\n");
+    ind__textf(&w->code, "ind_promote(acc, part);\n");
+    cg__mm_write_next_stage(w);
+    cg__end(w);
+    cg__use(w, IND__CG_PROMOTE);
+}
+
 /* The steps of k. A stage is given back one step later, when its products are complete. */
 static void cg__mm_write_tma_steps(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
-    ind__textf(&w->code, "float acc[%d][4] = {};\nint last = 0;\n#pragma unroll 1\n", tile->n / 8);
+    if (p->promotes) {
+        cg__mm_write_promoted_steps(w, p);
+        return;
+    }
+    ind__textf(&w->code, "%s acc[%d][4] = {};\nint last = 0;\n#pragma unroll 1\n", cg__mm_sum_type(p), tile->n / 8);
     cg__begin(w, "for (int step = 0; step < steps; step++)");
     ind__textf(&w->code, "ind_barrier_wait(full + stage, phase);\n");
-    ind__textf(&w->code,
-               "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(acc, tile_a + stage * %d, tile_b + stage * %d, first_row);\n",
-               p->a.memory == IND_BF16 ? "true" : "false", tile->m, tile->n, tile->k, p->a.k_major ? "true" : "false",
-               p->b.k_major ? "true" : "false", tile->m * tile->k, tile->n * tile->k);
+    cg__mm_write_tma_tile(w, p, "acc", false);
     ind__textf(&w->code, "ind_wgmma_wait<1>(acc);\nif (step && lane == 0) ind_barrier_arrive(empty + last);\n");
     ind__textf(&w->code, "last = stage;\n");
     cg__mm_write_next_stage(w);
@@ -269,7 +302,7 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_strip_range(w, (store ? 1 : 2) * tile->n / cols);
     if (load) cg__mm_write_fetch(w, p, load, cols);
     cg__mm_write_tma_steps(w, p);
-    cg__mm_write_warp_exchange(w);
+    cg__mm_write_warp_exchange(w, p);
     if (store) {
         cg__mm_write_rounded_strips(w, p, store, cols);
         return;
@@ -288,7 +321,7 @@ static void cg__mm_write_strips(ind__writer *w, const cg__mm_problem *p) {
 static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     const ind__tile_plan *tile = &w->variant->of.tile;
     const char *type = cg__int(w);
-    const int in_a = tile->stages * tile->m * tile->k, in_b = tile->stages * tile->n * tile->k;
+    const int k = cg__mm_units(p, tile->k), in_a = tile->stages * tile->m * k, in_b = tile->stages * tile->n * k;
     const int strips = 2 * (in_a + in_b),
               barriers = strips + tile->warps_m * cg__mm_strip_bytes(tile->n, tile->warps_m, tile->cluster);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
@@ -318,8 +351,8 @@ static void cg__mm_write_tma(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_producer(w, p);
     cg__begin(w, "else");
     cg__mm_write_registers(w, false);
-    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem + %d) + warp * %d;\n", strips,
-               cg__mm_strip_bytes(tile->n, tile->warps_m, tile->cluster) / 4);
+    ind__textf(&w->code, "%s *const sum = reinterpret_cast<%s *>(ind_smem + %d) + warp * %d;\n", cg__mm_sum_type(p),
+               cg__mm_sum_type(p), strips, cg__mm_strip_bytes(tile->n, tile->warps_m, tile->cluster) / 4);
     ind__textf(&w->code, "const int first_row = warp / 4 * 64;\n");
     cg__mm_wait_for_cluster(w);
     cg__mm_begin_tiles(w, p);
@@ -347,12 +380,14 @@ static const char *cg__mm_tma_match(const cg__mm_problem *p, const ind_target *t
 }
 
 static void cg__mm_tma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
-    (void)c, (void)p, (void)depth, (void)index_bits;
+    (void)depth, (void)index_bits;
+    if (p->tensor_bytes == 1) c->tile_k *= 2; /* rows of 128 bytes */
 }
 
-/* Boxes of 64 columns fill the rows of a tile of b along n. */
+/* Boxes of 64 columns fill the rows of a tile of b along n. Two sets of sums fit in the registers of a thread. */
 static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
     (void)index_bits;
+    if (p->promotes && c->tile_n + 32 > c->registers) return false;
     return p->b.k_major || c->tile_n % 64 == 0;
 }
 

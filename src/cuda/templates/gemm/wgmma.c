@@ -24,25 +24,41 @@ static void cg__mm_write_wgmma_loop(ind__writer *w, const cg__mm_problem *p) {
     cg__use(w, IND__CG_WGMMA);
 }
 
+static const char *cg__mm_wgmma_type(const cg__mm_operand *o) {
+    switch (o->memory) {
+    case IND_BF16: return "bf16";
+    case IND_F16: return "f16";
+    case IND_F8E5M2: return "e5m2";
+    case IND_F8E4M3FN: return "e4m3";
+    default: return "s8";
+    }
+}
+
 /* The instruction of one wgmma; its operands include the n / 2 sums of a thread. */
 static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p, int n) {
-    const char *type = p->a.memory == IND_BF16 ? "bf16" : "f16";
-    ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\n\"\n");
-    ind__textf(t, "             \"wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {\"\n", n, type, type);
+    const char *sum = p->sum == IND_F32 ? "f32" : "s32";
+    if (p->tensor_bytes == 1)
+        ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %%%d, 0;\\n\"\n", n / 2 + 2);
+    else
+        ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\n\"\n");
+    ind__textf(t, "             \"wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"\n", n, 32 / p->tensor_bytes, sum,
+               cg__mm_wgmma_type(&p->a), cg__mm_wgmma_type(&p->b));
     for (int i = 0; i < n / 2; i += 8) {
         ind__textf(t, "             \"");
         for (int j = i; j < i + 8 && j < n / 2; j++) ind__textf(t, "%%%d%s", j, j + 1 < n / 2 ? ", " : "");
         ind__textf(t, "\"\n");
     }
-    ind__textf(t, "             \"}, %%%d, %%%d, p, 1, 1, %d, %d;\\n}\"\n             : ", n / 2, n / 2 + 1,
-               !p->a.k_major, !p->b.k_major);
+    ind__textf(t, "             \"}, %%%d, %%%d, p%s", n / 2, n / 2 + 1, p->sum == IND_F32 ? ", 1, 1" : "");
+    if (p->tensor_bytes == 2) ind__textf(t, ", %d, %d", !p->a.k_major, !p->b.k_major);
+    ind__textf(t, ";\\n}\"\n             : ");
     for (int i = 0; i < n / 2; i++) {
-        ind__textf(t, "\"+f\"(c[%d][%d])%s", i / 4, i % 4,
+        ind__textf(t, "\"+%c\"(c[%d][%d])%s", p->sum == IND_F32 ? 'f' : 'r', i / 4, i % 4,
                    i + 1 == n / 2 ? "\n"
                    : i % 8 == 7   ? ",\n               "
                                   : ", ");
     }
-    ind__textf(t, "             : \"l\"(a), \"l\"(b));\n");
+    ind__textf(t, "             : \"l\"(a), \"l\"(b)%s);\n",
+               p->tensor_bytes == 1 ? ", \"r\"((int)(!FRESH || k > 0))" : "");
 }
 
 /* The device function ind_wgmma_tile. Its instruction lists n / 2 registers. */
@@ -52,10 +68,14 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     const char *place = "ind_wgmma_operand<%c_K_MAJOR ? T%c : TK, %c_K_MAJOR ? TK : T%c, %c_K_MAJOR>(tile_%c, %s, k)%s";
     ind__textf(t, "#ifndef IND_EMULATION\n// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles: "
                   "asynchronous, one warpgroup.\n");
-    ind__textf(t, "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR>\n");
-    ind__textf(
-        t, "static __device__ __forceinline__ void ind_wgmma_tile(float (&c)[%d][4], const unsigned short *tile_a,\n",
-        n / 8);
+    if (p->tensor_bytes == 1)
+        ind__textf(t, "// TK: pairs of 8-bit elements. FRESH: c = A * B.\n"
+                      "template <bool A_E5M2, bool B_E5M2, bool FRESH, int TM, int TN, int TK, bool A_K_MAJOR = true, "
+                      "bool B_K_MAJOR = true>\n");
+    else
+        ind__textf(t, "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR>\n");
+    ind__textf(t, "static __device__ __forceinline__ void ind_wgmma_%s(%s (&c)[%d][4], const unsigned short *tile_a,\n",
+               p->tensor_bytes == 1 ? "bytes" : "tile", cg__mm_sum_type(p), n / 8);
     ind__textf(t, "                                                      const unsigned short *tile_b, int m) {\n");
     t->indent++;
     ind__textf(t, "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n_Pragma(\"unroll\")\nfor (int k = 0; k "
@@ -85,8 +105,14 @@ static const cg__mm_config cg__mm_wgmma_configs[] = {
 
 static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
     if (!t->specific || t->sm != 90) return "wgmma exists on sm_90a only";
-    if (!cg__mm_can_mma(p)) return "tensor cores would round the operands";
+    if (!p->tensor_bytes) return cg__mm_no_tensor(p, t);
+    if (p->a.across || p->b.across) return "wgmma takes 8-bit operands that are contiguous along k only";
     return p->a.copy && p->b.copy ? NULL : "wgmma needs both operands copied in 16-byte vectors";
+}
+
+/* wgmma on tiles that the multiplying threads copy. */
+static const char *cg__mm_copied_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
+    return p->tensor_bytes == 1 ? "wgmma of 8-bit operands needs tensor maps" : cg__mm_wgmma_match(p, t);
 }
 
 static void cg__mm_wgmma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
@@ -100,20 +126,21 @@ static bool cg__mm_wgmma_allows(const cg__mm_config *c, const cg__mm_problem *p,
 }
 
 /* Each wgmma reads its 64 rows of a and all of b. */
-static cg__mm_work cg__mm_wgmma_work(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t) {
-    (void)sum_bytes;
-    return (cg__mm_work){.rate = t->wgmma_rate, .rows = (double)c->tile_m * c->tile_n / 64 + c->tile_m, .bytes = 2};
+static cg__mm_work cg__mm_wgmma_work(const cg__mm_config *c, const cg__mm_problem *p, const ind_thresholds *t) {
+    return (cg__mm_work){.rate = (double)t->wgmma_rate * cg__mm_byte_speed(p, t),
+                         .rows = (double)c->tile_m * c->tile_n / 64 + c->tile_m,
+                         .bytes = p->tensor_bytes};
 }
 
 static void cg__mm_wgmma_main_loop(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_begin_tensor_tiles(w, p, 16);
     ind__textf(&w->code, "const int first_row = warp_m & ~63;\n");
     cg__mm_write_wgmma_loop(w, p);
-    cg__mm_end_tensor_tiles(w);
+    cg__mm_end_tensor_tiles(w, p);
 }
 
 static const cg__mm_template cg__mm_wgmma = {.strategy = IND_STRATEGY_MATMUL_WGMMA,
-                                             .match = cg__mm_wgmma_match,
+                                             .match = cg__mm_copied_wgmma_match,
                                              MM_CONFIGS(cg__mm_wgmma_configs),
                                              .fit = cg__mm_wgmma_fit,
                                              .allows = cg__mm_wgmma_allows,

@@ -298,6 +298,7 @@ static ind_status graph__lower_product(graph__lower_ctx *l, ind_dtype dtype, ind
                              .rrank = 1,
                              .fn = graph__product_a,
                              .second_fn = graph__product_b,
+                             .flags = l->product.flags,
                              .user = l};
     return ind__box_reduction(l->w->program, &d, out);
 }
