@@ -63,7 +63,8 @@ static double cg__mm_split_cost(const cg__mm_problem *p, const cg__mm_config *c,
     const double memory = c->splits == c->cluster
                               ? 0
                               : cg__mm_memory_cost(rows * row / c->cluster, (double)c->splits / c->cluster, per_sm, t);
-    return t->product_cluster + sent / t->product_cluster_rate + memory;
+    const double large = c->cluster > 2 ? t->product_large_cluster : 0;
+    return t->product_cluster + large + sent / t->product_cluster_rate + memory;
 }
 
 /* Sets the blocks per tile of a launch: as many as give it the blocks that the hinted sizes have, in whole clusters, or

@@ -393,6 +393,7 @@ static bool cg__mm_tma_allows(const cg__mm_config *c, const cg__mm_problem *p, i
 
 /* The slices of a cluster are of whole fragments of 8 columns. Their sums take the memory of some stages. */
 static bool cg__mm_tma_fit_cluster(cg__mm_config *c, const cg__mm_problem *p, const ind_target *t) {
+    if (p->sum != IND_F32) return false;
     while (c->stages > 3 && cg__mm_tma_bytes(c, p) > t->shared_per_block) c->stages--;
     return c->tile_n % (8 * c->cluster) == 0 && cg__mm_tma_bytes(c, p) <= t->shared_per_block;
 }
