@@ -16278,17 +16278,23 @@ static bool cg__may_have_few_rows(const ind_kernel *k) {
 /* The last numbers of rows of the variants of a product with packed weights. */
 static const int64_t cg__packed_ranges[] = {1, 4, 16, 64};
 
-/* Adds the variants of a product that assume few rows, if they gain: one, or one for each range with packed weights. */
+/* Adds the variants of a product that assume few rows, if they gain: one for each range with packed weights, which need
+   tensor maps, or one. */
 static ind_status cg__plan_few_rows(cg__variants *x, int all) {
+    const int first = x->num;
     ind_status status = IND_OK;
     bool more = cg__may_have_few_rows(x->kernel);
+    if (!more) return IND_OK;
     for (size_t i = 0; i < IND__CG_COUNT(cg__packed_ranges) && more && !status; i++) {
         x->plan->to = cg__packed_ranges[i];
         status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS | IND__ASSUME_MAPS);
-        more = !status && x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED;
-        x->num += !status && x->used & IND__ASSUME_FEW_ROWS ? 1 : 0;
+        more = !status && x->variant[x->num].strategy == IND_STRATEGY_MATMUL_PACKED && x->used & IND__ASSUME_FEW_ROWS;
+        x->num += more;
     }
     x->plan->to = 0;
+    if (status || x->num > first) return status;
+    status = cg__next_variant(x, all | IND__ASSUME_FEW_ROWS);
+    x->num += !status && x->used & IND__ASSUME_FEW_ROWS ? 1 : 0;
     return status;
 }
 

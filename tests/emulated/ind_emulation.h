@@ -990,6 +990,9 @@ IND_EMULATION_FN void ind_bulk_copy(void *tile, const M &opaque, unsigned long l
     if (!ind_emulation::rt->is_shared(tile, bytes) || (size_t)tile % (m->swizzle ? m->swizzle * 8u : 128u) != 0) {
         ind_emulation::rt->fault("bulk copy: the destination is not aligned, or not in shared memory", line);
     }
+    if (x * (long long)m->stride[0] % 16 != 0) { /* seen on an H100: an illegal instruction */
+        ind_emulation::rt->fault("bulk copy: the box does not begin at a multiple of 16 bytes", line);
+    }
     ind_emulation::touch_box(m, at);
     __builtin_memset(tile, 0xcb, bytes);
     ind_emulation::rt->bulk_tensor(tile, m, barrier, at, line);

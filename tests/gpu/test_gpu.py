@@ -297,6 +297,27 @@ GRAPHS = {
   r = matmul(e, f)
   output p, q, r
 }""",
+    "products_of_packed_weights": """graph products_of_packed_weights {
+  size M in [1, 4096] hint 4
+  input a : bf16[M, 1024]
+  const q : u8[264, 512]
+  const s : f32[264, 32]
+  const t : bf16[264, 8]
+  const z : u8[264, 8]
+  const i : i8[264, 1024]
+  const c : f32[264, 1]
+  input b : bf16[M, 264]
+  v = dequantise(q, scale=s, format="int4", dtype=bf16)
+  w = dequantise(q, scale=t, zero_point=z, format="int4", dtype=bf16, group_size=128)
+  f = cast(i, dtype=f32)
+  g = mul(f, c)
+  u = cast(g, dtype=bf16)
+  m = linear(a, v)
+  n = linear(a, w)
+  p = linear(a, u)
+  o = add(m, b)
+  output o, n, p
+}""",
     "products_of_clusters": """graph products_of_clusters {
   size M in [0, 4096] hint 64
   input a : bf16[M, 4104]
@@ -583,7 +604,7 @@ GRAPHS = {
   output u, n, p, m
 }""",
 }
-SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"],
+SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"], "products_of_a_row": ["M=1"], "products_without_maps": ["M=70"], "products_that_share_tiles": ["M=70"], "products_of_packed_weights": ["M=3"], "products_of_clusters": ["M=70"], "products_of_8_bits": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "finish_few": ["B=19"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "rows_listed": ["B=333", "M=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],

@@ -5,7 +5,7 @@
       "format:str dtype:dtype=f32 group_size:int=32", 1, "GQ")
 
 /* Turns packed bytes u8[.., bytes] into numbers [.., k] of dtype (f32, f16, bf16, f64; NONE: f32), computed in f32 and
-   rounded once. It fuses into its users. Formats:
+   rounded once. It fuses into its users; a product of up to 64 rows may multiply numbers that are not rounded. Formats:
      q8_0 q4_0 q4_1 q5_0 q5_1 q2_k q3_k q4_k q5_k q6_k iq4_nl iq4_xs f16 bf16   the bytes of a GGUF tensor; no scale
      int4    two numbers per byte, the low four bits first; scale: floats [.., k / group_size]. Without zero_point they
              are in [-8, 7]; with it, of the shape of scale, u8, i8 or i32, the result is (bits - zero_point) * scale
