@@ -86,7 +86,8 @@ static const cg__mm_config cg__mm_wgmma_configs[] = {
 static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
     if (!t->specific || t->sm != 90) return "wgmma exists on sm_90a only";
     if (!cg__mm_can_mma(p)) return "tensor cores would round the operands";
-    return p->a.copy && p->b.copy ? NULL : "wgmma needs both operands copied in 16-byte vectors";
+    const bool copied = p->a.copy && p->b.copy && (!p->dot2 || p->b2.copy);
+    return copied ? NULL : "wgmma needs all operands copied in 16-byte vectors";
 }
 
 static void cg__mm_wgmma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
