@@ -12573,6 +12573,7 @@ static void cg__mm_find_rows(const cg__decider *d, cg__mm_problem *p) {
         if (!(d->assume & IND__ASSUME_FEW_ROWS) || d->w.schedule->program->batch_invariant) return;
         const int64_t hint = ind_hint(p->size_m);
         most = p->packed && d->variant->range.to ? d->variant->range.to : hint <= few ? hint : 1;
+        if (most < least) most = least; /* else no launch meets the guard */
     }
     p->few_rows = 1;
     while (p->few_rows < most) p->few_rows *= 2;
